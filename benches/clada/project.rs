@@ -1,0 +1,95 @@
+//! A project of its own for each figure, with a home beside it, and programs that see nothing else of their user.
+
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+use tempfile::TempDir;
+
+use crate::table::time;
+
+/// The program that is measured.
+pub(crate) const CLADA: &str = env!("CARGO_BIN_EXE_clada");
+
+pub(crate) struct Project {
+    top: TempDir,
+}
+
+impl Project {
+    pub(crate) fn new() -> Self {
+        let top = tempfile::tempdir().expect("a folder for temporary files");
+        for name in ["root", "home"] {
+            std::fs::create_dir(top.path().join(name)).expect("mkdir");
+        }
+        Self { top }
+    }
+
+    /// A project with some committed files.
+    pub(crate) fn with_git() -> Self {
+        let project = Self::new();
+        for number in 0..20 {
+            std::fs::write(
+                project.path(&format!("root/file{number}.txt")),
+                "a line\n".repeat(100),
+            )
+            .expect("write");
+        }
+        for args in [
+            &["init", "-q"][..],
+            &["add", "."],
+            &[
+                "-c",
+                "user.name=a",
+                "-c",
+                "user.email=a@b",
+                "commit",
+                "-qm",
+                "x",
+            ],
+        ] {
+            let done = project.command("git").args(args).status().expect("git");
+            assert!(done.success(), "git {args:?}");
+        }
+        project
+    }
+
+    pub(crate) fn root(&self) -> PathBuf {
+        self.path("root")
+    }
+
+    /// Beside the root.
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
+        self.top.path().join(name)
+    }
+
+    /// A program in the root, its output thrown away.
+    pub(crate) fn command(&self, program: impl AsRef<OsStr>) -> Command {
+        let mut command = Command::new(program);
+        command
+            .current_dir(self.root())
+            .env_clear()
+            .env("HOME", self.path("home"))
+            .env("PATH", "/usr/local/bin:/usr/bin:/bin")
+            .env("GIT_CONFIG_NOSYSTEM", "1")
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null());
+        command
+    }
+
+    /// `clada run --no-git` of a reply that lies beside the root.
+    pub(crate) fn run(&self, reply: &Path) -> Command {
+        let mut command = self.command(CLADA);
+        command.args(["run", "--no-git"]).arg(reply);
+        command
+    }
+}
+
+/// How long a program takes from its start to its end, which must be a good one.
+pub(crate) fn whole(mut command: Command) -> Duration {
+    let mut status = None;
+    let took = time(|| status = command.status().ok());
+    assert!(status.is_some_and(|status| status.success()), "{command:?}");
+    took
+}

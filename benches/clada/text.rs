@@ -1,0 +1,184 @@
+//! Figures of the library alone, on text that is in memory.
+
+use std::fmt::Write;
+
+use clada::config;
+use clada::engine::{self, Event, Look, State};
+use clada::lang::note::{self, Blocks};
+use clada::lang::record::Seed;
+use clada::lang::scan::scan;
+use clada::world::note_file::{NoteFile, Reading};
+use sha2::{Digest, Sha256};
+
+use crate::project::Project;
+use crate::table::{Pair, Row, gbs, paired, speed, time};
+
+const MB: usize = 1_000_000;
+
+pub(crate) fn scan_prose(print: &mut dyn FnMut(Row)) {
+    measure_scan("100 MB, 10 batches in it", &prose(100 * MB), 8.0, print);
+}
+
+pub(crate) fn scan_tasks(print: &mut dyn FnMut(Row)) {
+    measure_scan("20 MB, nothing else", &tasks(20 * MB), 1.0, print);
+}
+
+fn measure_scan(what: &str, text: &str, goal: f64, print: &mut dyn FnMut(Row)) {
+    // No text holds this byte: all of it is read and nothing found.
+    let absent = || memchr::memchr(0xff, text.as_bytes());
+    let Pair {
+        ours,
+        theirs,
+        ratio,
+    } = paired(25, || time(|| scan(text)), || time(absent));
+    print(Row {
+        what: what.to_owned(),
+        ours: gbs(text.len(), ours),
+        baseline: ("memchr of a byte not there", gbs(text.len(), theirs)),
+        ratio,
+        goal: Some((format!("{goal} GB/s"), speed(text.len(), ours) >= goal)),
+    });
+}
+
+/// What a save costs until it is known what is new in it.
+pub(crate) fn save_path(print: &mut dyn FnMut(Row)) {
+    let text = note::join(RESULTS, &prose(100 * MB));
+    let own = Own(note::canonical(RESULTS));
+    let seen = |text: &str| {
+        let body = note::split(text, &own).body;
+        let hash: [u8; 32] = Sha256::digest(body.as_bytes()).into();
+        let scan = scan(&body);
+        let look = Look {
+            body: &body,
+            scan: &scan,
+            over: true,
+            settled: false,
+            foreign: false,
+            run_existing: false,
+            ticks: &[],
+        };
+        let mut state = State::new(Seed(1, 2));
+        (hash, engine::step(&mut state, Event::Looked(look)))
+    };
+    let hash = |text: &[u8]| -> [u8; 32] { Sha256::digest(text).into() };
+
+    let pair = paired(
+        9,
+        || time(|| seen(&text)),
+        || time(|| hash(text.as_bytes())),
+    );
+    print(row(
+        "100 MB in memory",
+        "SHA-256 of it",
+        1.15,
+        text.len(),
+        &pair,
+    ));
+
+    let project = Project::new();
+    let path = project.path("root/notes.md");
+    std::fs::write(&path, &text).expect("write");
+    let note = NoteFile::new(&path, config::NOTES_LIMIT).expect("a file");
+    let read_and_see = || match note.read().expect("readable") {
+        Reading::Text { text, .. } => (seen(&text), text),
+        Reading::Missing => unreachable!("it was written above"),
+    };
+    let read_and_hash = || {
+        let bytes = std::fs::read(&path).expect("readable");
+        (hash(&bytes), bytes)
+    };
+    let pair = paired(9, || time(read_and_see), || time(read_and_hash));
+    print(row(
+        "100 MB from a file",
+        "read and SHA-256 of it",
+        1.15,
+        text.len(),
+        &pair,
+    ));
+}
+
+fn row(what: &str, baseline: &'static str, goal: f64, bytes: usize, pair: &Pair) -> Row {
+    Row {
+        what: what.to_owned(),
+        ours: gbs(bytes, pair.ours),
+        baseline: (baseline, gbs(bytes, pair.theirs)),
+        ratio: pair.ratio,
+        goal: Some((format!("ratio {goal}"), pair.ratio <= goal)),
+    }
+}
+
+/// Notes about code: some character of markup in every other paragraph, and ten batches between them.
+pub(crate) fn prose(length: usize) -> String {
+    let mut text = String::with_capacity(length + 4096);
+    let mut batches = 0;
+    let mut paragraph = 0;
+    while text.len() < length {
+        if text.len() >= batches * (length / 10) {
+            batches += 1;
+            let _ = writeln!(text, "<tasks>\n{}</tasks>\n", task(batches));
+        }
+        paragraph += 1;
+        for line in 0..20 {
+            let _ = writeln!(
+                text,
+                "Paragraph {paragraph}, line {line}: what was tried, what came of it, and what to look at tomorrow morning."
+            );
+        }
+        if paragraph % 2 == 0 {
+            text.push_str("It holds where a < b, in R&D as elsewhere.\n\n");
+        }
+    }
+    text
+}
+
+/// Tasks of every kind with short payloads, 20 of them in a batch.
+fn tasks(length: usize) -> String {
+    let mut text = String::with_capacity(length + 16 * 1024);
+    let mut number = 0;
+    while text.len() < length {
+        text.push_str("<tasks>\n");
+        for _ in 0..20 {
+            number += 1;
+            text.push_str(&task(number));
+        }
+        text.push_str("</tasks>\n");
+    }
+    text
+}
+
+fn task(number: usize) -> String {
+    let path = format!("src/part{}/module{number}.rs", number % 50);
+    let code = format!(
+        "    let total = items.iter().map(|item| item.price * item.count).sum::<u64>();\n    \
+         if total > LIMIT {{\n        return Err(Error::TooMuch {{ total, at: {number} }});\n    }}\n"
+    );
+    let command = match number % 4 {
+        0 => format!("<path>{path}</path>\n<c>overwrite</c>\n<x>\n{code}{code}{code}</x>"),
+        1 => "<c>exec</c>\n<x>\ncargo test --quiet\ncargo clippy --all-targets\n</x>".to_owned(),
+        _ => {
+            format!(
+                "<path>{path}</path>\n<c>edit</c>\n<search>\n{code}</search>\n<replace>\n{code}    log(total);\n</replace>"
+            )
+        }
+    };
+    format!(
+        "<task>\n<i>Step {number}: the sum must not go over the limit</i>\n{command}\n</task>\n"
+    )
+}
+
+/// What is on top of notes in use.
+const RESULTS: &str =
+    "📋 Copied to clipboard at 10:32:45\n=== CLADA RESULTS ===\n1 ✅ delete a\n=== END ===\n";
+
+/// clada wrote this block.
+struct Own(String);
+
+impl Blocks for Own {
+    fn is_known(&self, canonical: &str) -> bool {
+        canonical == self.0
+    }
+
+    fn is_pasted(&self, _: &str, _: &str) -> bool {
+        false
+    }
+}

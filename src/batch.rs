@@ -1,0 +1,456 @@
+//! Runs batches: saves the state in git, carries out each task, saves again, and tells what came of it. Knows neither
+//! the watched file nor the clipboard; `clada run` is this floor alone.
+
+mod due;
+mod journal;
+mod run;
+
+use std::collections::BTreeSet;
+use std::ops::Range;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use tokio::sync::watch;
+
+use crate::config;
+use crate::exec_task;
+use crate::file_task;
+use crate::lang::outcome::{Outcome, Section, Status};
+use crate::lang::record::{Fate, Plan, Target};
+use crate::lang::report::Report;
+use crate::lang::task::{Action, Batch, Scan, Task};
+use crate::world::shell::{Script, Stream};
+use crate::world::snapshot::{SnapshotError, Snapshots};
+use crate::world::workspace::{Disk, Preview};
+
+use due::{Before, Due, due};
+use run::{Ended, Run};
+
+pub use journal::{Journal, NoJournal};
+pub use run::git_line;
+
+/// What runs batches under one root.
+pub struct Runner {
+    pub disk: Disk,
+    /// The state is saved in git, except these files; `None` where git is off.
+    pub git: Option<Vec<PathBuf>>,
+    /// The root's canonical path.
+    pub root: PathBuf,
+    /// For execs that name no limit of their own.
+    pub exec_timeout: Duration,
+    /// Whether outcomes carry the tasks' parameters, for `--json`.
+    pub with_params: bool,
+}
+
+/// What a run needs from outside: time, chance, and the wish to stop.
+pub struct Surroundings<'s> {
+    /// The local time, for commit messages.
+    pub now: &'s dyn Fn() -> String,
+    /// A word that nobody can guess: it fences outputs.
+    pub fence: String,
+    /// The subject of commits, where a batch has none of its own.
+    pub message: Option<String>,
+    /// Marks the commits of this run.
+    pub id: String,
+    /// Becomes true when the run is to stop.
+    pub stop: watch::Receiver<bool>,
+}
+
+/// What happens in a run, as it happens.
+pub enum Progress<'p> {
+    Started {
+        number: usize,
+        total: usize,
+        command: &'static str,
+        target: &'p str,
+    },
+    /// Plain text that an exec wrote.
+    Output(Stream, &'p [u8]),
+    Finished(&'p Outcome),
+}
+
+/// Batches of one text that are to run.
+pub struct Part<'p> {
+    pub text: &'p str,
+    pub scan: &'p Scan<'p>,
+    pub jobs: Vec<Job>,
+}
+
+impl<'p> Part<'p> {
+    /// All batches of a text, whole.
+    pub fn whole(text: &'p str, scan: &'p Scan<'p>) -> Self {
+        let jobs = (0..scan.batches.len()).map(|batch| Job {
+            batch,
+            plan: Vec::new(),
+        });
+        Self {
+            text,
+            scan,
+            jobs: jobs.collect(),
+        }
+    }
+
+    fn batches(&self) -> impl Iterator<Item = (&'p Batch<'p>, &[Plan])> {
+        let batches = &self.scan.batches;
+        self.jobs
+            .iter()
+            .map(|job| (&batches[job.batch], job.plan.as_slice()))
+    }
+}
+
+/// A batch that is to run.
+pub struct Job {
+    /// Its place in the scan.
+    pub batch: usize,
+    /// What to do about each task; none if all run.
+    pub plan: Vec<Plan>,
+}
+
+/// A finished run.
+pub struct Ran {
+    pub report: Report,
+    /// What came of each job.
+    pub jobs: Vec<JobEnd>,
+}
+
+/// What came of a job.
+pub struct JobEnd {
+    /// Its part of the outcomes.
+    pub outcomes: Range<usize>,
+    /// No task was started: the batch stays new.
+    pub refused: bool,
+    /// It began, and was left before its end.
+    pub cut: bool,
+}
+
+impl Runner {
+    /// Runs batches, one after the other. Tasks are numbered through.
+    pub async fn run(
+        &mut self,
+        parts: &[Part<'_>],
+        around: &Surroundings<'_>,
+        journal: &mut dyn Journal,
+        progress: &mut dyn FnMut(Progress<'_>),
+    ) -> Ran {
+        let mut run = Run::new(total(parts), around, progress, self.with_params);
+        // Opened for each run: libgit2 keeps the settings of a repository for as long as it is open.
+        let mut snapshots = self.git.as_ref().map_or(Ok(None), |never| {
+            Snapshots::open(&self.root, never, &around.stop)
+        });
+        for part in parts {
+            run.reads(part.text);
+            for (batch, plan) in part.batches() {
+                let first = run.report.outcomes.len();
+                let ran = self
+                    .run_batch(batch, plan, &mut snapshots, journal, &mut run)
+                    .await;
+                if let Err(why) = &ran {
+                    run.not_run(batch, why);
+                }
+                run.job(first, ran.is_err());
+            }
+        }
+        self.disk.settle();
+        let saving = matches!(snapshots, Ok(Some(_))) || self.git.is_none();
+        run.finish(saving)
+    }
+
+    /// Runs a batch; why nothing of it could be started.
+    async fn run_batch(
+        &mut self,
+        batch: &Batch<'_>,
+        plan: &[Plan],
+        snapshots: &mut Result<Option<Snapshots>, SnapshotError>,
+        journal: &mut dyn Journal,
+        run: &mut Run<'_, '_>,
+    ) -> Result<(), String> {
+        if let Some(problem) = batch.state.problem() {
+            run.problem(problem);
+            return Ok(());
+        }
+        if *run.around.stop.borrow() {
+            if !run.jobs.iter().any(|job| job.cut) {
+                return Err(exec_task::STOPPED.to_owned());
+            }
+            // It may build on the one that was cut short: like that, it must not run by itself at the next start.
+            return run.without_a_task(journal, |run| {
+                run.not_run(batch, exec_task::STOPPED);
+                run.cut = true;
+            });
+        }
+        let job = run.jobs.len();
+        let due = due(&batch.tasks, plan, &self.disk);
+        if let Some((index, why)) = Self::hindrance(batch, &due, Preview::new(&self.disk), run) {
+            return run.without_a_task(journal, |run| run.hindered(batch, index, why));
+        }
+        before(snapshots, batch, run)?;
+        journal.begin(job, due.iter().position(|due| *due == Due::Run))?;
+        let mut snapshots = snapshots.as_mut().ok().and_then(Option::as_mut);
+        let mut begun = false;
+        let mut changed: BTreeSet<String> = BTreeSet::new();
+        let mut exec_since = false;
+        for (index, (task, due)) in batch.tasks.iter().zip(&due).enumerate() {
+            let started = match due {
+                Due::Run if *run.around.stop.borrow() => Err(exec_task::STOPPED.to_owned()),
+                Due::Run if begun => journal.start(job, index),
+                _ => Ok(()),
+            };
+            begun |= *due == Due::Run;
+            let (ended, touched, targets) = match (due, started) {
+                (Due::Run, Ok(())) => {
+                    let ended = self.run_task(task, journal.keeps(), run).await;
+                    exec_since |= matches!(task.action, Ok(Action::Exec { .. }));
+                    ended
+                }
+                (due, started) => {
+                    run.number += 1;
+                    let ended = started.map_or_else(Ended::not_run, |()| not_due(*due));
+                    (ended, Touched::Nothing, Vec::new())
+                }
+            };
+            let outcome = run.outcome(task, ended);
+            run.cut |= matches!(outcome.status, Status::Interrupted | Status::NotRun);
+            if let Err(error) = after(snapshots.as_deref_mut(), &touched, (batch, task), run) {
+                run.report.notices.push(format!(
+                    "⚠ git: task {} was not saved: {error}",
+                    outcome.number
+                ));
+            }
+            changed.extend(targets.iter().map(|target| target.path.clone()));
+            if let (Due::Skip, Some(Plan::Done(stands))) = (due, plan.get(index)) {
+                changed.extend(stands.iter().map(|stand| stand.path.clone()));
+            }
+            journal.finish(job, index, &outcome, fate(outcome.status, targets));
+            run.finished_with_warnings(task, outcome);
+        }
+        // A formatter's work is not somebody else's.
+        let left = changed.into_iter().filter(|_| exec_since).map(|path| {
+            let state = self.disk.state(Path::new(&path));
+            (path, state)
+        });
+        journal.end(job, left.collect(), run.take_commits());
+        Ok(())
+    }
+
+    /// The task of an atomic batch that cannot be done, and why. All of them must be possible, one after the other, before
+    /// the first is done.
+    fn hindrance(
+        batch: &Batch<'_>,
+        due: &[Due],
+        mut preview: Preview<'_>,
+        run: &mut Run<'_, '_>,
+    ) -> Option<(usize, Ended)> {
+        if !batch.atomic {
+            return None;
+        }
+        let tasks = batch.tasks.iter().enumerate();
+        let mut tasks =
+            tasks.filter(|(index, _)| due.get(*index).is_none_or(|due| *due == Due::Run));
+        tasks.find_map(|(index, task)| {
+            let ended = match &task.action {
+                Err(problem) => run.misread(problem),
+                Ok(Action::Exec { .. }) if batch.tasks.len() > 1 => Ended::not_run(
+                    "an exec cannot be undone together with file tasks: put it into a `<tasks>` of its own, behind \
+                     this atomic one"
+                        .to_owned(),
+                ),
+                Ok(Action::Exec { .. }) => return None,
+                Ok(action) => file_task::perform(action, &mut preview, false).err()?.into(),
+            };
+            Some((index, ended))
+        })
+    }
+
+    /// Carries out a task, and says what it may have changed; with `keeps` also into what.
+    async fn run_task(
+        &mut self,
+        task: &Task<'_>,
+        keeps: bool,
+        run: &mut Run<'_, '_>,
+    ) -> (Ended, Touched, Vec<Target>) {
+        run.started(task);
+        let action = match &task.action {
+            Err(problem) => return (run.misread(problem), Touched::Nothing, Vec::new()),
+            Ok(action) => action,
+        };
+        if let Action::Exec { script, timeout } = action {
+            let script = script.text();
+            let script = Script {
+                text: &script,
+                dir: &self.root,
+                timeout: timeout.unwrap_or(self.exec_timeout),
+            };
+            let stop = run.around.stop.clone();
+            let progress = &mut run.progress;
+            let mut on_output = |stream, bytes: &[u8]| progress(Progress::Output(stream, bytes));
+            let ended =
+                exec_task::perform(&script, stop, config::OUTPUT_LIMIT, &mut on_output).await;
+            return (ended.into(), Touched::Anything, Vec::new());
+        }
+        let before = keeps.then(|| Before::of(action, &self.disk)).flatten();
+        let (ended, touched) = self.file_task(action);
+        let targets = match (&touched, &before) {
+            (Touched::Paths(paths), Some(before)) => {
+                let onto_nothing = ended.data["overwrote"] == false;
+                before.targets(paths, onto_nothing, &self.disk)
+            }
+            _ => Vec::new(),
+        };
+        (ended, touched, targets)
+    }
+
+    fn file_task(&mut self, action: &Action<'_>) -> (Ended, Touched) {
+        let performed = catch_unwind(AssertUnwindSafe(|| {
+            file_task::perform(action, &mut self.disk, false)
+        }));
+        match performed {
+            Ok(Ok(done)) => {
+                let ended = Ended {
+                    message: done.message,
+                    data: done.data,
+                    ..Ended::done()
+                };
+                (ended, Touched::Paths(done.touched))
+            }
+            Ok(Err(failure)) => (failure.into(), Touched::Nothing),
+            Err(_) => {
+                let message =
+                    "clada failed inside this task, which is a mistake in clada: please report it"
+                        .to_owned();
+                // What it did until then is unknown.
+                (
+                    Ended {
+                        message: Some(message),
+                        status: Status::Failed,
+                        ..Ended::done()
+                    },
+                    Touched::Anything,
+                )
+            }
+        }
+    }
+
+    /// Does everything but change things: the outcome of each task, with what it would change.
+    pub fn preview(&mut self, part: &Part<'_>, around: &Surroundings<'_>) -> Report {
+        let mut silent = |_: Progress<'_>| {};
+        let total = total(std::slice::from_ref(part));
+        let mut run = Run::new(total, around, &mut silent, self.with_params);
+        run.reads(part.text);
+        let mut files = Preview::new(&self.disk);
+        for (batch, _) in part.batches() {
+            if let Some(problem) = batch.state.problem() {
+                run.problem(problem);
+            } else if let Some((index, why)) = Self::hindrance(batch, &[], files.clone(), &mut run)
+            {
+                run.hindered(batch, index, why);
+                continue;
+            }
+            for task in &batch.tasks {
+                run.number += 1;
+                let ended = match &task.action {
+                    Err(problem) => run.misread(problem),
+                    Ok(Action::Exec { script, .. }) => Ended {
+                        message: Some("would be run".to_owned()),
+                        sections: vec![Section::Text(script.text().into_owned())],
+                        ..Ended::done()
+                    },
+                    Ok(action) => match file_task::perform(action, &mut files, true) {
+                        Ok(mut done) => {
+                            done.data["diff"] = done.diff.as_str().into();
+                            Ended {
+                                message: done.message,
+                                data: done.data,
+                                sections: vec![Section::Text(done.diff)],
+                                ..Ended::done()
+                            }
+                        }
+                        Err(failure) => failure.into(),
+                    },
+                };
+                let outcome = run.outcome(task, ended);
+                run.finished_with_warnings(task, outcome);
+            }
+        }
+        let mut report = run.finish(true).report;
+        report.git = Some("this was a dry run: nothing was changed".to_owned());
+        report
+    }
+}
+
+fn total(parts: &[Part<'_>]) -> usize {
+    let batches = parts.iter().flat_map(Part::batches);
+    batches.map(|(batch, _)| batch.tasks.len()).sum()
+}
+
+/// What is said of a task that is not run.
+fn not_due(due: Due) -> Ended {
+    let (status, why) = match due {
+        Due::Wait => (Status::Waits, "done before, and changed by somebody since"),
+        Due::Leave => (Status::Skipped, "not run again"),
+        Due::Run | Due::Skip => (Status::Skipped, "done before"),
+    };
+    Ended::because(status, why.to_owned())
+}
+
+/// What is remembered of a task that ended so; nothing new where it did not run.
+fn fate(status: Status, targets: Vec<Target>) -> Option<Fate> {
+    match status {
+        Status::Done => Some(Fate::Done(targets)),
+        Status::Failed => Some(Fate::Failed),
+        Status::Interrupted => Some(Fate::Interrupted),
+        Status::NotRun => Some(Fate::NotRun),
+        Status::Skipped | Status::Waits => None,
+    }
+}
+
+/// Saves the state before a batch; why nothing of it may be started.
+fn before(
+    snapshots: &mut Result<Option<Snapshots>, SnapshotError>,
+    batch: &Batch<'_>,
+    run: &mut Run<'_, '_>,
+) -> Result<(), String> {
+    let snapshots = match snapshots {
+        _ if batch.tasks.iter().all(|task| task.action.is_err()) => return Ok(()),
+        Ok(None) => return Ok(()),
+        Ok(Some(snapshots)) => snapshots,
+        Err(error) => return Err(format!("git: {error}")),
+    };
+    let lines = batch
+        .tasks
+        .iter()
+        .map(|task| format!("before: {}", task.summary()))
+        .collect();
+    let state = snapshots
+        .before(&run.message(batch, lines))
+        .map_err(|error| format!("git: {error}"))?;
+    run.saved(state);
+    Ok(())
+}
+
+/// Saves the state after a task.
+fn after(
+    snapshots: Option<&mut Snapshots>,
+    touched: &Touched,
+    (batch, task): (&Batch<'_>, &Task<'_>),
+    run: &mut Run<'_, '_>,
+) -> Result<(), SnapshotError> {
+    let Some(snapshots) = snapshots else {
+        return Ok(());
+    };
+    let message = || run.message(batch, vec![task.summary()]);
+    let state = match touched {
+        Touched::Nothing => return Ok(()),
+        Touched::Paths(paths) => snapshots.after_paths(paths, &message())?,
+        Touched::Anything => snapshots.after_all(&message())?,
+    };
+    run.saved(state);
+    Ok(())
+}
+
+/// What a task may have changed.
+enum Touched {
+    Nothing,
+    Paths(Vec<PathBuf>),
+    Anything,
+}

@@ -1,0 +1,90 @@
+//! What is left to do of a batch that ran in an earlier form, and what its tasks change, by what is on the disk.
+
+use std::path::{Path, PathBuf};
+
+use crate::lang::record::{FileState, Plan, Stand, Target};
+use crate::lang::task::{Action, Task};
+use crate::world::workspace::{Disk, Files};
+
+/// What is to be done about a task.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Due {
+    Run,
+    /// It was not asked for.
+    Leave,
+    /// It was done, and is as it was left.
+    Skip,
+    /// It was done, and somebody changed it since.
+    Wait,
+}
+
+/// What is to be done about each task, as things are before the first of them runs. No plan: all run.
+pub(super) fn due(tasks: &[Task<'_>], plan: &[Plan], disk: &Disk) -> Vec<Due> {
+    let mut runs = false;
+    let due = tasks.iter().enumerate().map(|(index, task)| {
+        let due = match plan.get(index).unwrap_or(&Plan::Run) {
+            Plan::Run => Due::Run,
+            Plan::Leave => Due::Leave,
+            Plan::DoneExec if runs => Due::Run,
+            Plan::DoneExec => Due::Skip,
+            Plan::Done(stands) => {
+                let now = |stand: &Stand| disk.state(Path::new(&stand.path));
+                let is_one =
+                    |now: &FileState, states: &[FileState]| states.iter().any(|s| s.is(now));
+                let now: Vec<_> = stands.iter().map(|stand| (stand, now(stand))).collect();
+                if now.iter().all(|(stand, now)| is_one(now, &stand.left)) {
+                    Due::Skip
+                } else if now.iter().all(|(stand, now)| is_one(now, &stand.before)) {
+                    Due::Run
+                } else {
+                    Due::Wait
+                }
+            }
+        };
+        runs |= due == Due::Run && task.action.is_ok();
+        due
+    });
+    due.collect()
+}
+
+/// The place that a file task is about, and what is there before it.
+pub(super) struct Before {
+    path: PathBuf,
+    state: FileState,
+}
+
+impl Before {
+    pub(super) fn of(action: &Action<'_>, disk: &Disk) -> Option<Self> {
+        let (path, follow) = match action {
+            Action::Edit { path, .. } | Action::Overwrite { path, .. } => (path, true),
+            Action::Move { path, .. } | Action::Delete { path } => (path, false),
+            Action::Exec { .. } => return None,
+        };
+        let place = disk.place(&disk.parse(path).ok()?, follow).ok()?;
+        Some(Self {
+            path: place.path().to_owned(),
+            state: disk.state(place.path()),
+        })
+    }
+
+    /// What a task that is done has changed; `onto_nothing` where it moved something to where nothing was.
+    pub(super) fn targets(
+        &self,
+        touched: &[PathBuf],
+        onto_nothing: bool,
+        disk: &Disk,
+    ) -> Vec<Target> {
+        let before = |path: &Path| match path {
+            path if path == self.path => self.state.clone(),
+            _ if onto_nothing => FileState::missing(),
+            _ => FileState::UNKNOWN,
+        };
+        let targets = touched.iter().map(|path| Target {
+            // A name that is no text cannot be looked at again: its state will be unknown.
+            path: path.to_string_lossy().into_owned(),
+            before: before(path),
+            after: disk.state(path),
+        });
+        targets.collect()
+    }
+}

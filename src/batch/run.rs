@@ -1,0 +1,303 @@
+//! A run in progress: numbers its tasks and gathers what there is to tell. Acts on nothing.
+
+use serde_json::Value;
+
+use super::{JobEnd, Journal, Progress, Ran, Surroundings};
+use crate::exec_task::Executed;
+use crate::file_task::Failure;
+use crate::lang::outcome::{Outcome, Section, Status};
+use crate::lang::report::{ParseError, Report};
+use crate::lang::task::{Batch, Lines, Problem, Task};
+use crate::lang::wording;
+use crate::world::snapshot::{self, Message, State};
+
+/// How a task ended.
+pub(super) struct Ended {
+    pub(super) status: Status,
+    pub(super) message: Option<String>,
+    pub(super) data: Value,
+    pub(super) sections: Vec<Section>,
+    pub(super) misread_at: Option<usize>,
+}
+
+impl Ended {
+    pub(super) fn done() -> Self {
+        Self {
+            status: Status::Done,
+            message: None,
+            data: Value::Null,
+            sections: Vec::new(),
+            misread_at: None,
+        }
+    }
+
+    pub(super) fn not_run(why: String) -> Self {
+        Self::because(Status::NotRun, why)
+    }
+
+    pub(super) fn because(status: Status, why: String) -> Self {
+        Self {
+            status,
+            message: Some(why),
+            ..Self::done()
+        }
+    }
+}
+
+impl From<Failure> for Ended {
+    fn from(failure: Failure) -> Self {
+        Self {
+            status: Status::Failed,
+            message: Some(failure.message),
+            data: failure.data,
+            sections: failure.sections,
+            misread_at: None,
+        }
+    }
+}
+
+impl From<Executed> for Ended {
+    fn from(executed: Executed) -> Self {
+        let Executed {
+            status,
+            message,
+            data,
+            sections,
+        } = executed;
+        Self {
+            status,
+            message,
+            data,
+            sections,
+            misread_at: None,
+        }
+    }
+}
+
+/// A run in progress.
+pub(super) struct Run<'r, 't> {
+    lines: Lines<'t>,
+    pub(super) around: &'r Surroundings<'r>,
+    pub(super) progress: &'r mut dyn FnMut(Progress<'_>),
+    pub(super) report: Report,
+    /// What came of each batch so far.
+    pub(super) jobs: Vec<JobEnd>,
+    pub(super) number: usize,
+    /// The batch that runs was left before its end.
+    pub(super) cut: bool,
+    /// The first and the last state that git saved, in all and of the batch that runs.
+    saved: Option<Saved>,
+    saved_of_batch: Option<Saved>,
+    /// Whether outcomes carry what the reply asked for.
+    with_params: bool,
+}
+
+/// Two commits; `None` is a repository without one.
+type Saved = (Option<String>, Option<String>);
+
+impl<'r, 't> Run<'r, 't> {
+    pub(super) fn new(
+        total: usize,
+        around: &'r Surroundings<'r>,
+        progress: &'r mut dyn FnMut(Progress<'_>),
+        with_params: bool,
+    ) -> Self {
+        let report = Report {
+            total,
+            fence: around.fence.clone(),
+            ..Report::default()
+        };
+        Self {
+            lines: Lines::new(""),
+            around,
+            progress,
+            report,
+            jobs: Vec::new(),
+            number: 0,
+            cut: false,
+            saved: None,
+            saved_of_batch: None,
+            with_params,
+        }
+    }
+
+    /// The batches that follow are in this text.
+    pub(super) fn reads(&mut self, text: &'t str) {
+        self.lines = Lines::new(text);
+    }
+
+    /// The outcomes from `first` on are those of the next batch.
+    pub(super) fn job(&mut self, first: usize, refused: bool) {
+        self.jobs.push(JobEnd {
+            outcomes: first..self.report.outcomes.len(),
+            refused,
+            cut: std::mem::take(&mut self.cut),
+        });
+    }
+
+    /// The commits before and after the batch that runs.
+    pub(super) fn take_commits(&mut self) -> Option<(String, String)> {
+        let (first, last) = self.saved_of_batch.take()?;
+        Some((first.unwrap_or_default(), last.unwrap_or_default()))
+    }
+
+    pub(super) fn problem(&mut self, problem: &Problem) {
+        self.report
+            .problems
+            .push(ParseError::of(problem, &mut self.lines));
+    }
+
+    pub(super) fn not_run(&mut self, batch: &Batch<'_>, why: &str) {
+        for task in &batch.tasks {
+            self.number += 1;
+            let outcome = self.outcome(task, Ended::not_run(why.to_owned()));
+            self.finished(outcome);
+        }
+    }
+
+    /// Keeps account of a batch that begins and ends without a task: `tell` says what came of each.
+    pub(super) fn without_a_task(
+        &mut self,
+        journal: &mut dyn Journal,
+        tell: impl FnOnce(&mut Self),
+    ) -> Result<(), String> {
+        let job = self.jobs.len();
+        journal.begin(job, None)?;
+        let first = self.report.outcomes.len();
+        tell(self);
+        for (task, outcome) in self.report.outcomes[first..].iter().enumerate() {
+            // What was done in an earlier form of the batch is still done.
+            journal.finish(job, task, outcome, None);
+        }
+        journal.end(job, Vec::new(), None);
+        Ok(())
+    }
+
+    /// None of an atomic batch is run, because one task of it cannot be done.
+    pub(super) fn hindered(&mut self, batch: &Batch<'_>, index: usize, why: Ended) {
+        let by = self.number + index + 1;
+        let mut why = Some(why);
+        for (at, task) in batch.tasks.iter().enumerate() {
+            self.number += 1;
+            let ended = why.take_if(|_| at == index).unwrap_or_else(|| {
+                Ended::not_run(format!("atomic batch, and task {by} of it cannot be done"))
+            });
+            let outcome = self.outcome(task, ended);
+            self.finished(outcome);
+        }
+    }
+
+    pub(super) fn misread(&mut self, problem: &Problem) -> Ended {
+        let line = self.lines.of(problem.at);
+        let message = format!(
+            "line {line}: {}",
+            wording::problem(problem, &mut self.lines)
+        );
+        Ended {
+            status: Status::Failed,
+            message: Some(message),
+            misread_at: Some(line),
+            ..Ended::done()
+        }
+    }
+
+    pub(super) fn started(&mut self, task: &Task<'_>) {
+        self.number += 1;
+        let (number, total) = (self.number, self.report.total);
+        let (command, target) = (task.command_name(), task.target());
+        (self.progress)(Progress::Started {
+            number,
+            total,
+            command,
+            target: &target,
+        });
+    }
+
+    pub(super) fn outcome(&self, task: &Task<'_>, ended: Ended) -> Outcome {
+        Outcome {
+            number: self.number,
+            command: task.command_name(),
+            target: task.target().into_owned(),
+            status: ended.status,
+            message: ended.message,
+            sections: ended.sections,
+            misread_at: ended.misread_at,
+            params: match &task.action {
+                Ok(action) if self.with_params => action.params(),
+                _ => Value::Null,
+            },
+            data: ended.data,
+            offer: None,
+        }
+    }
+
+    pub(super) fn finished(&mut self, outcome: Outcome) {
+        (self.progress)(Progress::Finished(&outcome));
+        self.report.outcomes.push(outcome);
+    }
+
+    /// The same for a task that was looked at, with what is odd about it.
+    pub(super) fn finished_with_warnings(&mut self, task: &Task<'_>, outcome: Outcome) {
+        self.finished(outcome);
+        for warning in &task.warnings {
+            self.problem(warning);
+        }
+    }
+
+    pub(super) fn message(&self, batch: &Batch<'_>, body: Vec<String>) -> Message {
+        Message {
+            subject: batch
+                .message
+                .clone()
+                .or_else(|| self.around.message.clone()),
+            time: (self.around.now)(),
+            body,
+            batch: self.around.id.clone(),
+        }
+    }
+
+    pub(super) fn saved(&mut self, state: State) {
+        for saved in [&mut self.saved, &mut self.saved_of_batch] {
+            match saved {
+                None => *saved = Some((state.commit.clone(), state.commit.clone())),
+                Some((_, last)) => last.clone_from(&state.commit),
+            }
+        }
+        for skipped in state.skipped {
+            let said = format!("⚠ git: {skipped}");
+            if !self.report.notices.contains(&said) {
+                self.report.notices.push(said);
+            }
+        }
+    }
+
+    /// `saving`: git saves the state, or the user does not want it to.
+    pub(super) fn finish(mut self, saving: bool) -> Ran {
+        let id = |commit: &Option<String>| commit.clone().unwrap_or_default();
+        self.report.git = match &self.saved {
+            Some((first, last)) => Some(git_line(&id(first), &id(last))),
+            None if saving || self.report.outcomes.is_empty() => None,
+            None => Some(
+                "⚠ no git repository here: the state was not saved (`git init` changes that)"
+                    .to_owned(),
+            ),
+        };
+        Ran {
+            report: self.report,
+            jobs: self.jobs,
+        }
+    }
+}
+
+/// What git did, in a line; an empty name is a repository without a commit.
+pub fn git_line(first: &str, last: &str) -> String {
+    let short = |commit| match commit {
+        "" => "(empty)",
+        commit => snapshot::short(commit),
+    };
+    if first == last {
+        format!("💚 git {} (nothing changed)", short(first))
+    } else {
+        format!("💚 git {} → {}", short(first), short(last))
+    }
+}

@@ -1,0 +1,136 @@
+//! The command line: structs and help only.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::{Args, Parser, Subcommand};
+
+use crate::config;
+use crate::lang::duration;
+
+/// Carries out the file edits and commands in an LLM's chat reply when you save it in a notes file
+#[derive(Debug, Parser)]
+#[command(version, max_term_width = 100, after_help = EXAMPLES)]
+pub struct Cli {
+    #[command(subcommand)]
+    pub command: Option<Command>,
+    #[command(flatten)]
+    pub watch: Watch,
+}
+
+impl Cli {
+    /// Reads this process's command line; wrong use ends it with status 2.
+    pub fn read() -> Self {
+        Self::parse()
+    }
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  clada                           watch clada.md in this folder
+  clada instructions              the text that teaches an LLM to write tasks
+  clada run reply.md --dry-run    what a reply would change
+  clada check reply.md            what is wrong with a reply
+
+Exit status: 0 all done, 1 something failed, 2 wrong usage.
+CLADA_LOG=debug shows on stderr what clada does and why.";
+
+#[derive(Debug, Subcommand)]
+#[command(args_conflicts_with_subcommands = true)]
+pub enum Command {
+    /// Watch a notes file and carry out each reply that is saved in it (what a bare `clada` does)
+    Watch(Watch),
+    /// Carry out one reply, once
+    Run(Run),
+    /// Tell what is wrong with a reply, with line, cause and next step; carry out nothing
+    Check(Check),
+    /// Tell what ran, newest first
+    Log(Log),
+    /// Run again what failed, was interrupted or did not run in the last batch
+    Retry(Watch),
+    /// Print the text that teaches an LLM to write tasks: paste it into the chat once
+    Instructions,
+}
+
+#[derive(Debug, Args)]
+pub struct Watch {
+    /// The notes file to watch; created if it is missing [default: clada.md in the project folder]
+    pub file: Option<PathBuf>,
+    /// The project folder: no file task can leave it [default: this folder]
+    #[arg(long, value_name = "DIR")]
+    pub root: Option<PathBuf>,
+    /// How long the file must be quiet where a save is not visibly over, in milliseconds
+    #[arg(long, value_name = "MS", default_value = "100", value_parser = clap::value_parser!(u64).range(10..=60_000))]
+    pub debounce: u64,
+    /// Look every so often, for file systems that report no changes
+    #[arg(long, value_name = "TIME", value_parser = time)]
+    pub poll: Option<Duration>,
+    /// Do not copy results to the clipboard
+    #[arg(long)]
+    pub no_clipboard: bool,
+    /// Do not save the state in git before and after
+    #[arg(long)]
+    pub no_git: bool,
+    /// Run what is in the file when clada sees it for the first time
+    #[arg(long)]
+    pub run_existing: bool,
+    /// How long an exec may take, unless it says otherwise
+    #[arg(long, value_name = "TIME", value_parser = time, default_value = "10m")]
+    pub exec_timeout: Duration,
+    /// How long the log tells of batches that are in no notes any more
+    #[arg(long, value_name = "DAYS", default_value = "90")]
+    pub ledger_days: u32,
+    /// How large the ledger may grow before the oldest of them are forgotten, in MiB
+    #[arg(long, value_name = "MIB", default_value = "256")]
+    pub ledger_size: u32,
+    /// The file with the full output, beside the notes file
+    #[arg(long, value_name = "NAME", default_value = config::OUTPUT)]
+    pub output_file: String,
+}
+
+#[derive(Debug, Args)]
+pub struct Run {
+    /// The reply; `-` or nothing for standard input
+    pub file: Option<PathBuf>,
+    /// The project folder: no file task can leave it [default: this folder]
+    #[arg(long, value_name = "DIR")]
+    pub root: Option<PathBuf>,
+    /// Print one JSON object
+    #[arg(long)]
+    pub json: bool,
+    /// Do not save the state in git before and after
+    #[arg(long)]
+    pub no_git: bool,
+    /// The commits' subject, where a `<tasks>` has no `message` of its own [default: the time]
+    #[arg(long, value_name = "TEXT")]
+    pub message: Option<String>,
+    /// How long an exec may take, unless it says otherwise
+    #[arg(long, value_name = "TIME", value_parser = time, default_value = "10m")]
+    pub exec_timeout: Duration,
+    /// Do everything but change things: show what each task would change
+    #[arg(long)]
+    pub dry_run: bool,
+}
+
+#[derive(Debug, Args)]
+pub struct Check {
+    /// The reply; `-` or nothing for standard input
+    pub file: Option<PathBuf>,
+    /// Print one JSON object
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Debug, Args)]
+pub struct Log {
+    /// How many batches to show
+    #[arg(short, long, value_name = "N", default_value = "10")]
+    pub number: usize,
+    /// Print one JSON array
+    #[arg(long)]
+    pub json: bool,
+}
+
+fn time(text: &str) -> Result<Duration, String> {
+    duration::parse(text).ok_or_else(|| format!("it must be {}", duration::FORM))
+}

@@ -1,0 +1,93 @@
+//! `clada retry`: has the tasks of the last batch run again that failed, were interrupted or did not run.
+
+use std::io::Write;
+use std::process::ExitCode;
+
+use crate::cli::Watch;
+use crate::cmd;
+use crate::cmd::watch::{Listener, Place};
+use crate::config;
+use crate::daemon::undone;
+use crate::error::Error;
+use crate::lang::note;
+use crate::lang::record::Offer;
+use crate::lang::report::{Offered, Report};
+use crate::lang::wording;
+use crate::world::ledger::{KnownFile, Ledger, NewBlock};
+use crate::world::lock::LockError;
+use crate::world::note_file::NoteFile;
+
+/// Runs them here, or where a clada watches the file has that do it.
+///
+/// # Errors
+/// Where the file or the ledger cannot be used.
+pub fn main(args: &Watch) -> Result<ExitCode, Error> {
+    let place = Place::of(args)?;
+    let mut listener = match Listener::new(args, &place, false) {
+        Ok(listener) => listener,
+        Err(Error::Watched {
+            error: held @ LockError::Held(_),
+            ..
+        }) => return ask(&place, &held),
+        Err(error) => return Err(error),
+    };
+    let ran = listener.run(async |daemon, stop, show| daemon.retry(stop, show).await)?;
+    Ok(match ran {
+        Some(success) => ExitCode::from(u8::from(!success)),
+        None => nothing()?,
+    })
+}
+
+/// Ticks the tasks in the notes, as the user could: the clada that watches them sees it.
+fn ask(place: &Place, held: &LockError) -> Result<ExitCode, Error> {
+    let note = NoteFile::new(&place.file, config::NOTES_LIMIT)?;
+    let mut ledger = Ledger::open(&place.folders.state)?;
+    let Some(KnownFile { id, .. }) = ledger.file(note.path())? else {
+        return nothing();
+    };
+    let last = ledger.last_run(id)?;
+    if last.iter().any(|batch| batch.ended_ms.is_none()) {
+        return Err(Error::StillRuns);
+    }
+    let Some(offer) = undone(&last) else {
+        return nothing();
+    };
+    let tasks = wording::tasks(offer.tasks());
+    let report = report(&tasks, offer);
+    let block = report.block(Some(""));
+    let key = note::key(ledger.seed(), &block);
+    let now = cmd::now_ms().div_euclid(1000);
+    let new = NewBlock {
+        key,
+        text: &block,
+        offers: &report.offer_lines(),
+        is_result: false,
+    };
+    ledger.add_block(id, new, now)?;
+    // The other clada takes off what is below.
+    let ticked = block.replace("- [ ] ", "- [x] ");
+    note.write_back("", &mut |text| note::join(&ticked, text))?;
+    writeln!(
+        std::io::stdout(),
+        "{tasks} of {} will be run again: {held}",
+        note.path().display()
+    )?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn report(tasks: &str, offer: Offer) -> Report {
+    Report {
+        offers: vec![Offered {
+            why: format!("⏳ `clada retry` at {}: {tasks}", cmd::time()),
+            action: "run again",
+            offer,
+        }],
+        ..Report::default()
+    }
+}
+
+fn nothing() -> Result<ExitCode, Error> {
+    let said = "nothing to run again: all tasks of the last batch were done, or none ran yet";
+    writeln!(std::io::stdout(), "{said}")?;
+    Ok(ExitCode::SUCCESS)
+}

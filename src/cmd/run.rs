@@ -1,0 +1,109 @@
+//! `clada run`: carries out one reply, once. No watched file, no clipboard.
+
+use std::io::{IsTerminal, Write};
+use std::process::ExitCode;
+
+use crate::batch::{NoJournal, Part, Progress, Surroundings};
+use crate::cli::Run;
+use crate::cmd::{self, read_reply};
+use crate::config::{self, Folders};
+use crate::error::Error;
+use crate::lang::outcome::Section;
+use crate::lang::report::{ParseError, Report};
+use crate::lang::scan::scan;
+use crate::lang::task::Lines;
+use crate::terminal::Terminal;
+use crate::world::lock::Lock;
+
+/// Runs one reply. Fails if a task failed or the reply has an error.
+///
+/// # Errors
+/// Where the reply or the root cannot be read.
+pub fn main(args: &Run) -> Result<ExitCode, Error> {
+    let (given, root) = cmd::find_root(args.root.as_deref())?;
+    let text = read_reply(args.file.as_deref())?;
+    let folders = Folders::of_user().ok_or(Error::NoHome)?;
+    let own = [root.join(config::NOTES), root.join(config::OUTPUT)];
+    let mut runner = cmd::runner(
+        (&given, &root),
+        &folders,
+        &own,
+        !args.no_git,
+        args.exec_timeout,
+    )?;
+    runner.with_params = args.json;
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()?;
+    runtime.block_on(async {
+        let around = Surroundings {
+            now: &cmd::date_time,
+            fence: cmd::word(),
+            message: args.message.clone(),
+            id: cmd::run_id(),
+            stop: cmd::stop_signal()?,
+        };
+        // A reply may be a watched file: its results block is none of the reply, but its lines count.
+        let found = scan(&text);
+        let part = Part::whole(&text, &found);
+        let mut terminal = Terminal::new(std::io::stderr());
+        let mut report = if args.dry_run {
+            runner.preview(&part, &around)
+        } else {
+            let mut held = |pid: &str| {
+                terminal.line(&format!(
+                    "waiting for the run of another clada here (process {pid})"
+                ))
+            };
+            let mut stopped = around.stop.clone();
+            let locks = folders.locks();
+            let _lock = tokio::select! {
+                lock = Lock::take(&locks, "root", &root, &mut held) => lock?,
+                _ = stopped.wait_for(|stop| *stop) => {
+                    terminal.line("stopped before anything was run");
+                    return Ok(ExitCode::FAILURE);
+                }
+            };
+            let mut show = |progress: Progress<'_>| {
+                if !args.json {
+                    terminal.progress(&progress);
+                }
+            };
+            runner
+                .run(&[part], &around, &mut NoJournal, &mut show)
+                .await
+                .report
+        };
+        let mut lines = Lines::new(&text);
+        let problems = found
+            .problems
+            .iter()
+            .map(|problem| ParseError::of(problem, &mut lines));
+        report.problems.extend(problems);
+        print(args, &mut report)?;
+        Ok(ExitCode::from(u8::from(!report.success())))
+    })
+}
+
+fn print(args: &Run, report: &mut Report) -> Result<(), Error> {
+    let mut out = std::io::stdout().lock();
+    if args.json {
+        writeln!(out, "{:#}", report.json())?;
+    } else if report.total == 0 && report.is_empty() {
+        writeln!(
+            out,
+            "no task in it: a reply needs a <tasks> element (see `clada instructions`)"
+        )?;
+    } else {
+        if out.is_terminal() {
+            // What the commands wrote was seen as it came.
+            for outcome in &mut report.outcomes {
+                outcome
+                    .sections
+                    .retain(|section| matches!(section, Section::Text(_)));
+            }
+        }
+        report.write_output(None, &mut out)?;
+    }
+    Ok(())
+}

@@ -1,0 +1,79 @@
+//! Every setting with its default, and the places that belong to clada.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use directories::{BaseDirs, ProjectDirs};
+
+/// The watched file that is taken where none is named.
+pub const NOTES: &str = "clada.md";
+/// The file with the full output, beside the watched one.
+pub const OUTPUT: &str = ".clada-output-latest.txt";
+/// A project's settings; no task may change them.
+pub const PROJECT: &str = "clada.toml";
+/// How long an exec may take.
+pub const EXEC_TIMEOUT: Duration = Duration::from_secs(600);
+/// How much an exec may write, in bytes of plain text.
+pub const OUTPUT_LIMIT: u64 = 1024 * 1024 * 1024;
+/// How long the file must be quiet before what looks like half a paste is taken as it is.
+pub const PASTE_QUIET: Duration = Duration::from_secs(2);
+/// How long the write-back waits for the clipboard.
+pub const CLIPBOARD_PATIENCE: Duration = Duration::from_millis(300);
+/// How long until a batch that git could not save is tried again.
+pub const RETRY: Duration = Duration::from_secs(2);
+/// How long a batch runs before the notes show that it does.
+pub const SHOW_RUNNING: Duration = Duration::from_secs(2);
+/// The kinds of locks on a watched file and on its output file.
+pub const WATCHED_LOCKS: &[&str] = &["file", "output"];
+/// The largest watched file, in bytes.
+pub const NOTES_LIMIT: u64 = 128 * 1024 * 1024;
+
+/// Folders of this user.
+#[derive(Debug, Clone)]
+pub struct Folders {
+    pub home: PathBuf,
+    /// What clada keeps between runs.
+    pub state: PathBuf,
+    /// The user's settings.
+    pub config: PathBuf,
+}
+
+impl Folders {
+    /// As the system and the environment have them; `None` for a user without a home.
+    pub fn of_user() -> Option<Self> {
+        let base = BaseDirs::new()?;
+        let own = ProjectDirs::from("", "", "clada")?;
+        Some(Self {
+            home: base.home_dir().to_owned(),
+            state: own.state_dir().unwrap_or(own.data_local_dir()).to_owned(),
+            config: own.config_dir().to_owned(),
+        })
+    }
+
+    /// Where locks are.
+    pub fn locks(&self) -> PathBuf {
+        self.state.join("locks")
+    }
+
+    /// What no task may touch, beside the watched file and its output.
+    pub fn protected(&self, root: &Path) -> Vec<PathBuf> {
+        // Each is looked at for every task: only what this system starts.
+        let services: &[&str] = if cfg!(target_os = "macos") {
+            &["Library/LaunchAgents/clada.plist"]
+        } else {
+            &[
+                ".config/systemd/user/clada.service",
+                ".config/systemd/user/clada@.service",
+            ]
+        };
+        let mut protected = vec![
+            root.join(PROJECT),
+            root.join(NOTES),
+            root.join(OUTPUT),
+            self.state.clone(),
+            self.config.clone(),
+        ];
+        protected.extend(services.iter().map(|service| self.home.join(service)));
+        protected
+    }
+}

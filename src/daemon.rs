@@ -1,0 +1,472 @@
+//! The listener: waits for a save, asks the engine what is new, has it run, and hands out the results. Decides nothing
+//! itself.
+
+mod books;
+mod delivery;
+mod memory;
+mod recovery;
+mod runs;
+
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+use tokio::sync::watch;
+use tokio::time::sleep_until;
+
+use crate::batch::{Progress, Runner};
+use crate::config;
+use crate::engine::{self, Effect, Event, Look, Why};
+use crate::lang::record::Tick;
+use crate::lang::report::{Offered, ParseError, Report};
+use crate::lang::scan::scan;
+use crate::lang::task::{BatchState, Lines};
+use crate::lang::wording;
+use crate::world::ledger::LedgerError;
+use crate::world::note_file::Reading;
+use crate::world::watch::{Settle, Watcher};
+
+use memory::{Hash, hash};
+use runs::Wanted;
+
+pub use delivery::Delivery;
+pub use memory::{Limits, Memory};
+pub use recovery::undone;
+
+/// What the person at the terminal is shown.
+pub enum Shown<'s> {
+    /// The file is watched from now on.
+    Watching(&'s Path),
+    Progress(Progress<'s>),
+    /// Something to know that is no result.
+    Note(&'s str),
+    /// Something that clada could not do.
+    Trouble(&'s str),
+    /// A run is over: its block.
+    Results(&'s str),
+}
+
+/// Time and chance, from the edge.
+pub struct Clock {
+    /// Date and time, for commits.
+    pub date_time: fn() -> String,
+    /// Milliseconds since 1970.
+    pub now_ms: fn() -> i64,
+    /// The local time of a second since 1970, with its date if that is not today's.
+    pub when: fn(i64) -> String,
+    /// A name for a run.
+    pub id: fn() -> String,
+    /// A word that nobody can guess.
+    pub word: fn() -> String,
+}
+
+/// A listener on one file.
+pub struct Daemon {
+    pub watcher: Watcher,
+    pub settle: Settle,
+    pub runner: Runner,
+    pub delivery: Delivery,
+    /// Where locks are.
+    pub locks: PathBuf,
+    pub clock: Clock,
+    pub memory: Memory,
+    /// What is there at first sight is to run.
+    pub run_existing: bool,
+    pub pending: Pending,
+}
+
+/// What a listener has still to do.
+#[derive(Default)]
+pub struct Pending {
+    /// A text was taken in since listening began.
+    has_begun: bool,
+    /// A text that may be half a save, and when it is taken as it is if it stays.
+    unfinished: Option<(Instant, Hash)>,
+    refused: Option<Refused>,
+    /// What a crash left, to be told with the next results.
+    recovered: Report,
+    /// What was last said of a file that cannot be read.
+    complaint: String,
+    /// What was last said of a ledger that cannot be written.
+    unkept: String,
+}
+
+/// Batches that could not be started.
+struct Refused {
+    /// When they are tried again; `None` during that try.
+    due: Option<Instant>,
+    why: String,
+}
+
+/// How a text was come by.
+#[derive(Debug, Clone, Copy, Default)]
+struct Seen {
+    /// Nobody had the file open for writing.
+    over: bool,
+    /// The text that has been waited for, if its time is up.
+    waited_for: Option<Hash>,
+    /// It is time to try again what could not be started.
+    retry: bool,
+}
+
+/// What there is to do and to tell after a look.
+struct Found {
+    wanted: Wanted,
+    report: Report,
+    /// An LLM is to read it.
+    copies: bool,
+}
+
+impl Daemon {
+    /// Listens until `stop` becomes true.
+    pub async fn listen(&mut self, stop: &watch::Receiver<bool>, show: &mut dyn FnMut(Shown<'_>)) {
+        let first = self.first_text(show);
+        self.recover(show);
+        show(Shown::Watching(self.delivery.note.path()));
+        if let Some((text, seen)) = first {
+            self.take_in(&text, seen, stop, show).await;
+        }
+        let mut stopped = stop.clone();
+        loop {
+            let due = self.due();
+            tokio::select! {
+                biased;
+                _ = stopped.wait_for(|stop| *stop) => return,
+                signal = self.watcher.next() => {
+                    let now = Instant::now();
+                    tracing::debug!(?signal, "signal");
+                    self.settle.on(signal, now);
+                    if let Some((due, _)) = &mut self.pending.unfinished {
+                        *due = now + config::PASTE_QUIET;
+                    }
+                }
+                () = sleep_until(due.unwrap_or_else(Instant::now).into()), if due.is_some() => {
+                    self.look(stop, show).await;
+                }
+            }
+        }
+    }
+
+    /// When to look next without a signal. A save that is under way is waited for first.
+    fn due(&self) -> Option<Instant> {
+        let unfinished = self.pending.unfinished.map(|(due, _)| due);
+        let retry = self
+            .pending
+            .refused
+            .as_ref()
+            .and_then(|refused| refused.due);
+        let other = [unfinished, retry].into_iter().flatten().min();
+        self.settle.due().or(other)
+    }
+
+    /// What is in the file when listening begins. One that is not there has been seen empty, unless it is only gone.
+    fn first_text(&mut self, show: &mut dyn FnMut(Shown<'_>)) -> Option<(String, Seen)> {
+        let seen = |no_writer: Option<bool>| Seen {
+            over: no_writer != Some(false),
+            ..Seen::default()
+        };
+        match self.delivery.note.read() {
+            Ok(Reading::Text { text, no_writer }) => Some((text, seen(no_writer))),
+            Ok(Reading::Missing) if self.memory.is_new() => Some((String::new(), seen(None))),
+            Ok(Reading::Missing) => {
+                self.complain(MISSING, show);
+                None
+            }
+            Err(error) => {
+                self.complain(&error.to_string(), show);
+                None
+            }
+        }
+    }
+
+    async fn look(&mut self, stop: &watch::Receiver<bool>, show: &mut dyn FnMut(Shown<'_>)) {
+        let now = Instant::now();
+        let reading = self.delivery.note.read();
+        let no_writer = match &reading {
+            Ok(Reading::Text { no_writer, .. }) => *no_writer,
+            _ => None,
+        };
+        self.settle.looked(no_writer, now);
+        if self.settle.due().is_some() {
+            return;
+        }
+        let pending = &mut self.pending;
+        let waited_for = pending.unfinished.take_if(|(due, _)| *due <= now);
+        let refused = pending.refused.as_mut();
+        let retry = refused.is_some_and(|refused| refused.due.take_if(|due| *due <= now).is_some());
+        match reading {
+            Ok(Reading::Missing) => {
+                self.pending.unfinished = None;
+                self.complain(MISSING, show);
+            }
+            Err(error) => {
+                self.pending.unfinished = None;
+                self.complain(&error.to_string(), show);
+            }
+            Ok(Reading::Text { text, .. }) => {
+                self.pending.complaint.clear();
+                let seen = Seen {
+                    over: no_writer == Some(true),
+                    waited_for: waited_for.map(|(_, hash)| hash),
+                    retry,
+                };
+                self.take_in(&text, seen, stop, show).await;
+            }
+        }
+    }
+
+    async fn take_in(
+        &mut self,
+        text: &str,
+        mut seen: Seen,
+        stop: &watch::Receiver<bool>,
+        show: &mut dyn FnMut(Shown<'_>),
+    ) {
+        // What could not begin before the last end of clada is tried again.
+        seen.retry |= !std::mem::replace(&mut self.pending.has_begun, true);
+        let note = self.memory.split(text);
+        let hash = hash(&note.body);
+        let is_same = self.memory.looked == Some(hash);
+        // What stayed as it is until it could be tried again has settled too.
+        let settled = seen.waited_for == Some(hash) || seen.retry && is_same;
+        // An editor that empties the file and then fills it is in between.
+        if text.is_empty() && !settled && !is_same && !self.memory.is_new() {
+            self.wait_for_more(hash);
+            return;
+        }
+        let ticks = match self.memory.ticks(&note) {
+            Ok(ticks) => ticks,
+            Err(error) => {
+                self.complain(&error.to_string(), show);
+                Vec::new()
+            }
+        };
+        let is_untold = !self.pending.recovered.is_empty();
+        if is_same && !settled && ticks.is_empty() && !is_untold {
+            self.delivery.write_unwritten(text, &mut self.memory, show);
+            return;
+        }
+        self.pending.unfinished = None;
+        let foreign = note
+            .blocks
+            .iter()
+            .find(|block| !block.is_known)
+            .map(|block| block.text);
+        let scan = scan(&note.body);
+        let look = Look {
+            body: &note.body,
+            scan: &scan,
+            over: seen.over,
+            settled,
+            foreign: foreign.is_some(),
+            run_existing: self.run_existing && self.memory.is_new(),
+            ticks: &ticks,
+        };
+        let effects = self.memory.look(look, hash, note.above);
+        tracing::debug!(?effects, "looked");
+        match self.keep(&look, &effects, foreign) {
+            Ok(()) => self.pending.unkept.clear(),
+            Err(error) => say_once(&mut self.pending.unkept, &error.to_string(), show),
+        }
+        let Found {
+            wanted,
+            mut report,
+            mut copies,
+        } = self.found(&look, effects, hash);
+        if wanted.is_empty() {
+            self.pending.refused = None;
+        } else {
+            // After a start nothing was said of it yet.
+            let retry = seen.retry && self.pending.refused.is_some();
+            let ran = self.run(&note.body, &scan, wanted, retry, stop, show).await;
+            // Stopped before it began, there may still be something else to tell.
+            if let Some(ran) = ran
+                && !self.refused(&ran)
+            {
+                report.take(ran.report);
+                copies = true;
+            }
+        }
+        if report.is_empty() {
+            self.delivery.write_unwritten(text, &mut self.memory, show);
+        } else {
+            let now = (self.clock.now_ms)().div_euclid(1000);
+            self.delivery
+                .hand_out(report, copies, text, (&mut self.memory, now), show);
+            self.memory.prune(now);
+        }
+    }
+
+    /// What the engine made of a look, with what is still to be told from before.
+    fn found(&mut self, look: &Look<'_>, effects: Vec<Effect>, hash: Hash) -> Found {
+        let mut found = Found {
+            wanted: Wanted::default(),
+            report: std::mem::take(&mut self.pending.recovered),
+            copies: false,
+        };
+        let mut lines = Lines::new(look.body);
+        for effect in effects {
+            match effect {
+                Effect::Run {
+                    batch,
+                    number,
+                    plan,
+                } => {
+                    let read = &look.scan.batches[batch];
+                    found.wanted.add(look.body, read, (batch, number, plan));
+                }
+                Effect::Again {
+                    of,
+                    number,
+                    plan,
+                    source,
+                } => {
+                    let text = self.memory.text(of);
+                    if !found.wanted.add_again(text, (of, number, plan), source) {
+                        engine::step(&mut self.memory.engine, Event::Refused(number));
+                        found.report.notices.push(UNREADABLE.to_owned());
+                    }
+                }
+                Effect::Remember { .. } => {}
+                Effect::Offer { why, offer } => {
+                    let (why, action) = self.reason(why, offer.tasks());
+                    found.report.offers.push(Offered { why, action, offer });
+                }
+                Effect::Tell { batch, problem } => {
+                    // What is not closed yet may be half a text: no reply to an LLM.
+                    let state = batch.map(|batch| &look.scan.batches[batch].state);
+                    found.copies |= !matches!(state, Some(BatchState::Open(_)));
+                    let problem = ParseError::of(&problem, &mut lines);
+                    found.report.problems.push(problem);
+                }
+                Effect::Wait => self.wait_for_more(hash),
+            }
+        }
+        found
+    }
+
+    /// Runs again what is left of the last batch. Whether all went well; `None` if there was nothing to do.
+    pub async fn retry(
+        &mut self,
+        stop: &watch::Receiver<bool>,
+        show: &mut dyn FnMut(Shown<'_>),
+    ) -> Option<bool> {
+        self.recover(show);
+        let last = self.memory.ledger.last_run(self.memory.file);
+        let offer = match last {
+            Ok(batches) => undone(&batches)?,
+            Err(error) => {
+                show(Shown::Trouble(&error.to_string()));
+                return Some(false);
+            }
+        };
+        let tick = Tick {
+            source: None,
+            offer,
+        };
+        let mut wanted = Wanted::default();
+        for effect in engine::step(&mut self.memory.engine, Event::Asked(&[tick])) {
+            if let Effect::Again {
+                of,
+                number,
+                plan,
+                source,
+            } = effect
+            {
+                wanted.add_again(self.memory.text(of), (of, number, plan), source);
+            }
+        }
+        if wanted.is_empty() {
+            show(Shown::Trouble(UNREADABLE));
+            return Some(false);
+        }
+        let ran = self.run("", &scan(""), wanted, false, stop, show).await;
+        let mut report = std::mem::take(&mut self.pending.recovered);
+        report.take(ran?.report);
+        let success = report.success();
+        let now = (self.clock.now_ms)().div_euclid(1000);
+        self.delivery
+            .hand_out(report, true, "", (&mut self.memory, now), show);
+        Some(success)
+    }
+
+    /// Keeps what was seen, and the block of another clada, which results are about to replace.
+    fn keep(
+        &mut self,
+        look: &Look<'_>,
+        effects: &[Effect],
+        foreign: Option<&str>,
+    ) -> Result<(), LedgerError> {
+        let now = (self.clock.now_ms)().div_euclid(1000);
+        self.memory.keep(look, effects, now)?;
+        match foreign {
+            Some(block) => self
+                .memory
+                .ledger
+                .keep_foreign(self.memory.file, block, now),
+            None => Ok(()),
+        }
+    }
+
+    /// Why tasks were not run, and what a tick does.
+    fn reason(&self, why: Why, tasks: usize) -> (String, &'static str) {
+        let (came, are, them) = match tasks {
+            1 => ("was", "is", "run it"),
+            _ => ("were", "are", "run them"),
+        };
+        let tasks = wording::tasks(tasks);
+        let ran = |ran| {
+            let ran = Option::map(ran, self.clock.when);
+            ran.map_or("never run".to_owned(), |ran| format!("ran {ran}"))
+        };
+        match why {
+            Why::FirstSight => (
+                format!("⏸ {tasks} {came} here before clada began to watch: not run"),
+                them,
+            ),
+            Why::Foreign => (
+                format!(
+                    "⏸ {tasks} came with the results of another clada, or with results that were changed by hand: not run here"
+                ),
+                them,
+            ),
+            Why::CameBack { ran: at } => {
+                (format!("↩ {tasks} came back ({})", ran(at)), "run again")
+            }
+            Why::Moved { ran: at } => (
+                format!(
+                    "↩ {tasks} {are} as before in other surroundings ({})",
+                    ran(at)
+                ),
+                "run again",
+            ),
+            Why::Trimmed => (
+                format!("⏭ {tasks} {are} what is left of a batch: not run"),
+                "run again",
+            ),
+        }
+    }
+
+    /// Looks again when this text has stayed as it is.
+    fn wait_for_more(&mut self, text: Hash) {
+        self.pending.unfinished = Some((Instant::now() + config::PASTE_QUIET, text));
+    }
+
+    /// Says once that the file cannot be read.
+    fn complain(&mut self, why: &str, show: &mut dyn FnMut(Shown<'_>)) {
+        say_once(&mut self.pending.complaint, why, show);
+    }
+}
+
+/// Says what was not said the last time.
+fn say_once(said: &mut String, why: &str, show: &mut dyn FnMut(Shown<'_>)) {
+    if said != why {
+        why.clone_into(said);
+        show(Shown::Trouble(why));
+    }
+}
+
+/// What is said where a remembered batch cannot be had.
+const UNREADABLE: &str = "❌ what was ticked cannot be read from the ledger: it is tried again";
+
+/// What is said of a file that is gone.
+const MISSING: &str = "the file is not there: it is waited for";

@@ -1,0 +1,471 @@
+//! What a listener remembers of its file, kept in the ledger: what was seen, what ran, which results blocks are its own.
+//! Decides nothing; the engine does.
+
+use std::collections::HashSet;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use sha2::{Digest, Sha256};
+
+use crate::engine::{self, Effect, Event, Look, State};
+use crate::lang::hex::hex;
+use crate::lang::note::{self, Block, Blocks, Note};
+use crate::lang::record::{Key, Number, Offer, Seed, Tick};
+use crate::lang::report::Report;
+use crate::lang::task::{Batch, Task};
+use crate::world::ledger::{
+    BlockId, FileId, KnownBlock, Ledger, LedgerError, LogBatch, NewBlock, Noted, Sight,
+};
+
+/// The hash of a body.
+pub(super) type Hash = [u8; 32];
+
+/// How much the ledger remembers of batches that are in no notes any more.
+#[derive(Debug, Clone, Copy)]
+pub struct Limits {
+    /// For how long.
+    pub seconds: i64,
+    /// The size of the ledger.
+    pub bytes: u64,
+}
+
+/// How often the ledger is held to its limits, in seconds.
+const PRUNE_EVERY: i64 = 24 * 60 * 60;
+
+/// What is remembered of one watched file.
+pub struct Memory {
+    pub(super) ledger: Ledger,
+    limits: Limits,
+    /// When that was done last, in seconds since 1970.
+    pruned: i64,
+    pub(super) file: FileId,
+    pub(super) engine: State,
+    /// The body last looked at.
+    pub(super) looked: Option<Hash>,
+    known: Known,
+    /// The body looked at before that.
+    before: LastBody,
+    /// What was ticked in blocks that clada took off before it looked at them.
+    ticked: Vec<Tick>,
+    /// The state as the ledger has it.
+    kept: String,
+    /// What is not in the ledger yet. The state must not get there without it: its batches would be new after a restart.
+    unkept: Vec<Unkept>,
+}
+
+/// A batch that was noted.
+struct Unkept {
+    number: Number,
+    text: String,
+    tasks: Vec<(String, String)>,
+}
+
+/// The lines that the user ticked in a results block.
+#[derive(Debug, Clone)]
+pub(super) struct Ticked {
+    /// The block's canonical text.
+    block: String,
+    lines: Vec<usize>,
+}
+
+impl Ticked {
+    /// `None` where nothing is ticked, or the block is not clada's.
+    pub(super) fn of(block: &Block<'_>) -> Option<Self> {
+        let lines = block.ticks();
+        let counts = block.is_known && !lines.is_empty();
+        counts.then(|| Self {
+            block: block.canonical(),
+            lines,
+        })
+    }
+}
+
+impl Memory {
+    /// What the ledger knows of the file at this path, whose text is given where it can be read. One that is new there
+    /// may be another one, which is gone, under a new name; `watched` are those that a clada waits for.
+    ///
+    /// # Errors
+    /// Where the ledger cannot be used.
+    pub fn open(
+        mut ledger: Ledger,
+        limits: Limits,
+        path: &Path,
+        text: Option<&str>,
+        watched: &[PathBuf],
+    ) -> Result<Self, LedgerError> {
+        let seed = ledger.seed();
+        let mut known = ledger.file(path)?;
+        if known.is_none()
+            && let Some(text) = text
+            && let Some(file) = renamed(&ledger, text, watched)?
+        {
+            ledger.move_file(file, path)?;
+            known = ledger.file(path)?;
+        }
+        let (file, kept) = match known {
+            Some(known) => (known.id, known.state),
+            None => (ledger.add_file(path)?, String::new()),
+        };
+        let (looked, state) = parted(&kept);
+        let records = ledger.records(file)?;
+        let mut text_of = |number| {
+            let text = ledger.text(file, number).ok().flatten().unwrap_or_default();
+            text.trim_start().to_owned()
+        };
+        let engine = State::from_text(seed, state, records, &mut text_of).map_err(|error| {
+            tracing::error!(%error, "state");
+            ledger.damaged()
+        })?;
+        let keys = ledger.blocks(file)?.into_iter().collect();
+        let body = looked.map_or(LastBody::None, LastBody::Hash);
+        Ok(Self {
+            before: body.clone(),
+            known: Known {
+                seed,
+                keys: Arc::new(keys),
+                body,
+            },
+            ledger,
+            limits,
+            pruned: 0,
+            file,
+            engine,
+            looked,
+            ticked: Vec::new(),
+            kept,
+            unkept: Vec::new(),
+        })
+    }
+
+    /// Whether nothing was seen of the file yet.
+    pub(super) fn is_new(&self) -> bool {
+        self.looked.is_none()
+    }
+
+    /// What tells this file's results blocks from others in the text that was looked at last, or what has become of it.
+    pub(super) fn known(&self) -> Known {
+        Known {
+            body: self.before.clone(),
+            ..self.known.clone()
+        }
+    }
+
+    /// Takes a text apart. Another clada may have written the block on top of it, on behalf of this one; a block of another
+    /// file is as foreign as any.
+    pub(super) fn split<'t>(&mut self, text: &'t str) -> Note<'t> {
+        if let Some(block) = note::top_block(text) {
+            let key = note::key(self.known.seed, block);
+            if !self.known.keys.contains(&key) && matches!(self.block(key), Ok(Some(_))) {
+                self.know(key);
+            }
+        }
+        note::split(text, &self.known)
+    }
+
+    /// What the user ticked in the blocks of a note, or in one that clada took off since the last look, and that was not
+    /// used before.
+    ///
+    /// # Errors
+    /// Where the ledger cannot be read.
+    pub(super) fn ticks(&mut self, note: &Note<'_>) -> Result<Vec<Tick>, LedgerError> {
+        let mut ticks = Vec::new();
+        for ticked in note.blocks.iter().filter_map(Ticked::of) {
+            ticks.extend(self.taken(&ticked)?);
+        }
+        ticks.splice(0..0, self.ticked.drain(..));
+        Ok(ticks)
+    }
+
+    /// The offers that these ticks take up.
+    fn taken(&self, ticked: &Ticked) -> Result<Vec<Tick>, LedgerError> {
+        let known = self.block(self.known.seed.key(&ticked.block))?;
+        let offers = known.into_iter().flat_map(|known| known.offers);
+        let taken = offers.filter(|known| ticked.lines.contains(&known.source.line) && !known.used);
+        let ticks = taken.map(|known| Tick {
+            source: Some(known.source),
+            offer: known.offer,
+        });
+        Ok(ticks.collect())
+    }
+
+    /// This file's results block with this key. Others may have some that read the same.
+    fn block(&self, key: Key) -> Result<Option<KnownBlock>, LedgerError> {
+        let blocks = self.ledger.blocks_with(key)?;
+        Ok(blocks.into_iter().find(|block| block.file == self.file))
+    }
+
+    /// What was ticked in blocks that clada has just replaced.
+    ///
+    /// To be called before what replaced them counts as delivered: it may read the same, and nobody ticked it.
+    pub(super) fn ticked_meanwhile(&mut self, ticked: &[Ticked]) {
+        for ticked in ticked {
+            match self.taken(ticked) {
+                Ok(ticks) => self.ticked.extend(ticks),
+                Err(error) => tracing::error!(%error, "ledger"),
+            }
+        }
+    }
+
+    /// Has the engine look at a body, of which so many bytes stand above a block.
+    pub(super) fn look(&mut self, look: Look<'_>, hash: Hash, above: usize) -> Vec<Effect> {
+        let is_same = self.looked.replace(hash) == Some(hash);
+        let text = match &self.known.body {
+            LastBody::Text { text, .. } if is_same => Arc::clone(text),
+            _ => look.body.into(),
+        };
+        let body = LastBody::Text { text, above };
+        self.before = std::mem::replace(&mut self.known.body, body);
+        engine::step(&mut self.engine, Event::Looked(look))
+    }
+
+    /// Keeps what the engine made of a look: batches that were noted, and its state.
+    ///
+    /// # Errors
+    /// Where the ledger cannot be written: it is tried again with the next look, and before a batch begins.
+    pub(super) fn keep(
+        &mut self,
+        look: &Look<'_>,
+        effects: &[Effect],
+        now: i64,
+    ) -> Result<(), LedgerError> {
+        let noted = effects.iter().filter_map(|effect| {
+            let Effect::Remember { batch, number } = effect else {
+                return None;
+            };
+            let batch = &look.scan.batches[*batch];
+            Some(Unkept {
+                number: *number,
+                text: whole_text(look.body, batch).to_owned(),
+                tasks: names(&batch.tasks),
+            })
+        });
+        self.unkept.extend(noted);
+        let state = self.state(None);
+        if self.unkept.is_empty() && state == self.kept {
+            return Ok(());
+        }
+        self.keep_noted(state, now)
+    }
+
+    /// Keeps a state, with the batches that it needs.
+    fn keep_noted(&mut self, state: String, now: i64) -> Result<(), LedgerError> {
+        let noted = self.unkept.iter().filter_map(|unkept| {
+            Some(Noted {
+                record: self.engine.record(unkept.number)?,
+                text: &unkept.text,
+                tasks: &unkept.tasks,
+            })
+        });
+        let noted: Vec<_> = noted.collect();
+        let sight = Sight {
+            state: &state,
+            present: &self.engine.present(),
+        };
+        self.ledger.keep(self.file, &noted, sight, now)?;
+        self.unkept.clear();
+        self.kept = state;
+        Ok(())
+    }
+
+    /// The text of a batch; empty if it is forgotten or cannot be read, and then nothing of it can run.
+    pub(super) fn text(&self, number: Number) -> String {
+        let text = self.ledger.text(self.file, number);
+        text.inspect_err(|error| tracing::error!(%error, "ledger"))
+            .ok()
+            .flatten()
+            .unwrap_or_default()
+    }
+
+    /// Keeps what a batch that is about to begin finds in the ledger.
+    ///
+    /// # Errors
+    /// Where the ledger cannot be written.
+    pub(super) fn catch_up(&mut self, now: i64) -> Result<(), LedgerError> {
+        match self.unkept.is_empty() {
+            true => Ok(()),
+            false => self.keep_noted(self.state(None), now),
+        }
+    }
+
+    /// The state as the ledger keeps it, perhaps as it will be when a batch has begun.
+    pub(super) fn state(&self, beginning: Option<Number>) -> String {
+        let looked = self.looked.map(|hash| hex(&hash)).unwrap_or_default();
+        format!("{looked}\n{}", self.engine.to_text(beginning))
+    }
+
+    /// Holds the ledger to its limits, now and then. It is no loss where that cannot be.
+    pub(super) fn prune(&mut self, now: i64) {
+        if now - self.pruned < PRUNE_EVERY {
+            return;
+        }
+        self.pruned = now;
+        if let Err(error) = self
+            .ledger
+            .prune(now - self.limits.seconds, self.limits.bytes)
+        {
+            tracing::error!(%error, "ledger");
+        }
+    }
+
+    /// The ledger has this state now.
+    pub(super) fn kept(&mut self, state: String) {
+        self.kept = state;
+    }
+
+    /// The batches whose results the notes never got, as clada was ended before. They are ended.
+    ///
+    /// # Errors
+    /// Where the ledger cannot be written.
+    pub(super) fn recover(&mut self, now_ms: i64) -> Result<Vec<LogBatch>, LedgerError> {
+        let batches = self.ledger.untold(self.file, now_ms)?;
+        for batch in &batches {
+            let fates = batch.tasks.iter().map(|task| task.fate.clone()).collect();
+            engine::step(&mut self.engine, Event::Ended(batch.number, fates));
+        }
+        Ok(batches)
+    }
+
+    /// Learns of a block of results that is about to be written: it is this file's own from now on.
+    pub(super) fn add_block(
+        &mut self,
+        block: &str,
+        report: &Report,
+        now: i64,
+    ) -> Result<BlockId, LedgerError> {
+        self.add(block, &report.offer_lines(), true, now)
+    }
+
+    /// Learns of a block that shows a run that goes on. If it cannot be kept it is known as long as clada runs.
+    pub(super) fn add_running(&mut self, block: &str, now: i64) -> Known {
+        if let Err(error) = self.add(block, &[], false, now) {
+            tracing::error!(%error, "ledger");
+        }
+        self.known()
+    }
+
+    fn add(
+        &mut self,
+        text: &str,
+        offers: &[(usize, Offer)],
+        is_result: bool,
+        now: i64,
+    ) -> Result<BlockId, LedgerError> {
+        let key = note::key(self.known.seed, text);
+        self.know(key);
+        let new = NewBlock {
+            key,
+            text,
+            offers,
+            is_result,
+        };
+        self.ledger.add_block(self.file, new, now)
+    }
+
+    fn know(&mut self, key: Key) {
+        Arc::make_mut(&mut self.known.keys).insert(key);
+    }
+}
+
+/// A batch's text with the indentation of its first line, without which it would not be the same batch by itself.
+pub(super) fn whole_text<'b>(body: &'b str, batch: &Batch<'_>) -> &'b str {
+    let line = body[..batch.span.start]
+        .rfind('\n')
+        .map_or(0, |newline| newline + 1);
+    let is_indent = body[line..batch.span.start]
+        .chars()
+        .all(char::is_whitespace);
+    &body[if is_indent { line } else { batch.span.start }..batch.span.end]
+}
+
+/// The file, now gone, that had this very text: the results block on top, which others may have too, and the body.
+fn renamed(
+    ledger: &Ledger,
+    text: &str,
+    watched: &[PathBuf],
+) -> Result<Option<FileId>, LedgerError> {
+    let seed = ledger.seed();
+    let Some(top) = note::top_block(text) else {
+        return Ok(None);
+    };
+    for block in ledger.blocks_with(note::key(seed, top))? {
+        if block.path.exists() || watched.contains(&block.path) {
+            continue;
+        }
+        let keys = ledger.blocks(block.file)?.into_iter().collect();
+        let known = Known {
+            seed,
+            keys: Arc::new(keys),
+            body: LastBody::None,
+        };
+        let body = hash(&note::split(text, &known).body);
+        let kept = ledger.file(&block.path)?;
+        if kept.is_some_and(|kept| parted(&kept.state).0 == Some(body)) {
+            return Ok(Some(block.file));
+        }
+    }
+    Ok(None)
+}
+
+/// The body last looked at and the engine's state, as [`Memory::state`] put them together.
+fn parted(kept: &str) -> (Option<Hash>, &str) {
+    let (looked, state) = kept.split_once('\n').unwrap_or_default();
+    (from_hex(looked), state)
+}
+
+/// Command and target of each task.
+pub(super) fn names(tasks: &[Task<'_>]) -> Vec<(String, String)> {
+    let name = |task: &Task<'_>| (task.command_name().to_owned(), task.target().into_owned());
+    tasks.iter().map(name).collect()
+}
+
+pub(super) fn hash(body: &str) -> Hash {
+    Sha256::digest(body.as_bytes()).into()
+}
+
+fn from_hex(text: &str) -> Option<Hash> {
+    let bytes = (0..32).map(|at| u8::from_str_radix(text.get(2 * at..2 * at + 2)?, 16).ok());
+    bytes.collect::<Option<Vec<u8>>>()?.try_into().ok()
+}
+
+/// What tells the results blocks of a file from others.
+#[derive(Debug, Clone)]
+pub(super) struct Known {
+    seed: Seed,
+    keys: Arc<HashSet<Key>>,
+    body: LastBody,
+}
+
+/// The body last looked at.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum LastBody {
+    None,
+    /// After a restart.
+    Hash(Hash),
+    Text {
+        text: Arc<str>,
+        /// How many bytes of it stood above a block.
+        above: usize,
+    },
+}
+
+impl Blocks for Known {
+    fn is_known(&self, canonical: &str) -> bool {
+        self.keys.contains(&self.seed.key(canonical))
+    }
+
+    fn is_pasted(&self, above: &str, below: &str) -> bool {
+        match &self.body {
+            LastBody::None => false,
+            LastBody::Hash(body) => *body == hash(below),
+            LastBody::Text { text, above: was } => {
+                let (was_above, was_below) = text.split_at(*was);
+                // The same reply pasted once more is in the body already; then what is below the block tells that it is
+                // new. What was pasted before stays above the block until there are other results.
+                below == note::without_bom(text)
+                    || below == was_below
+                    || above.trim() == note::without_bom(was_above).trim()
+                    || !text.contains(above.trim())
+            }
+        }
+    }
+}

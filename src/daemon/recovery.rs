@@ -1,0 +1,135 @@
+//! What a crash or a power cut left behind, found when listening begins: batches without an end, and results that were
+//! not written.
+
+use serde_json::Value;
+
+use crate::batch::git_line;
+use crate::daemon::{Daemon, Shown};
+use crate::lang::note;
+use crate::lang::outcome::{Outcome, Section, Status};
+use crate::lang::record::{Fate, Offer};
+use crate::lang::report::Offered;
+use crate::lang::task::Command;
+use crate::world::ledger::{LedgerError, LogBatch, LogTask};
+use crate::world::note_file::Reading;
+
+/// What is left to do of these batches: all tasks that are not done.
+pub fn undone(batches: &[LogBatch]) -> Option<Offer> {
+    let of = |batch: &LogBatch| {
+        let tasks = batch.tasks.iter().enumerate();
+        let undone = tasks.filter(|(_, task)| !matches!(task.fate, Fate::Done(_)));
+        (
+            batch.number,
+            undone.map(|(task, _)| task).collect::<Vec<_>>(),
+        )
+    };
+    let batches = batches
+        .iter()
+        .map(of)
+        .filter(|(_, tasks)| !tasks.is_empty());
+    let batches: Vec<_> = batches.collect();
+    (!batches.is_empty()).then_some(Offer { batches })
+}
+
+impl Daemon {
+    /// Finds what was left: it is told with the next results.
+    pub(super) fn recover(&mut self, show: &mut dyn FnMut(Shown<'_>)) {
+        if let Err(error) = self.try_recover(show) {
+            show(Shown::Trouble(&error.to_string()));
+        }
+    }
+
+    fn try_recover(&mut self, show: &mut dyn FnMut(Shown<'_>)) -> Result<(), LedgerError> {
+        self.delivery.unwritten = self.memory.ledger.owed(self.memory.file)?;
+        let batches = self.memory.recover((self.clock.now_ms)())?;
+        for batch in &batches {
+            self.tell(batch);
+        }
+        self.clear_leftovers(show);
+        let outcomes = self.pending.recovered.outcomes.iter_mut();
+        if let Some(written) = self.delivery.output.unfinished()
+            && let Some(outcome) =
+                outcomes.max_by_key(|outcome| outcome.status == Status::Interrupted)
+        {
+            let text = format!("what the run wrote until then:\n{written}");
+            outcome.sections.push(Section::Text(text));
+        }
+        Ok(())
+    }
+
+    /// Clears away what is left of a write-back; what is not in the notes is kept and told.
+    fn clear_leftovers(&mut self, show: &mut dyn FnMut(Shown<'_>)) {
+        let Ok(Reading::Text { text, .. }) = self.delivery.note.read() else {
+            return;
+        };
+        let body = self.memory.split(&text).body.into_owned();
+        let memory = &mut self.memory;
+        let mut is_in = |left: &str| note::has_lines(&body, &memory.split(left).body);
+        for kept in self.delivery.note.leftovers(&mut is_in) {
+            show(Shown::Trouble(&format!(
+                "clada ended in a write-back, and what is not in the notes is kept in {}",
+                kept.display()
+            )));
+        }
+    }
+
+    /// Tells of a batch that was left without an end, or whose end was not told.
+    fn tell(&mut self, batch: &LogBatch) {
+        let report = &mut self.pending.recovered;
+        let began = (self.clock.when)(batch.began_ms.div_euclid(1000));
+        let is_cut = |task: &LogTask| match task.fate {
+            Fate::Interrupted => true,
+            // Else the run itself did not want it.
+            Fate::NotRun => task.message.is_none(),
+            _ => false,
+        };
+        let first = report.outcomes.len() + 1;
+        let which = match batch.tasks.len() {
+            0 | 1 => format!("task {first}"),
+            tasks => format!("tasks {first} to {}", first + tasks - 1),
+        };
+        let left = undone(std::slice::from_ref(batch));
+        if let Some(offer) = left.filter(|_| batch.tasks.iter().any(is_cut)) {
+            report.offers.push(Offered {
+                why: format!("⚠ clada ended in the middle of {which} (begun {began})"),
+                action: "run again",
+                offer,
+            });
+        } else {
+            let said = format!("⚠ clada ended before it could tell of {which} (begun {began})");
+            report.notices.push(said);
+        }
+        let numbered = (first..).zip(&batch.tasks);
+        report
+            .outcomes
+            .extend(numbered.map(|(number, task)| outcome(number, task)));
+        report.total = report.outcomes.len();
+        if let Some((before, after)) = &batch.commits {
+            report.git = Some(git_line(before, after));
+        }
+    }
+}
+
+/// A task as the ledger tells it.
+fn outcome(number: usize, task: &LogTask) -> Outcome {
+    let status = task.mark.as_deref().and_then(Status::parse);
+    let status = status.unwrap_or(Status::Interrupted);
+    let why = match status {
+        Status::Interrupted => Some("interrupted: clada ended while it ran"),
+        Status::NotRun => Some("not run: clada ended before it"),
+        _ => None,
+    };
+    let message = task.message.clone().or(why.map(str::to_owned));
+    Outcome {
+        number,
+        command: Command::parse(&task.command).map_or("", Command::name),
+        target: task.target.clone(),
+        status,
+        message,
+        sections: Vec::new(),
+        misread_at: None,
+        params: Value::Null,
+        data: Value::Null,
+        offer: None,
+    }
+}

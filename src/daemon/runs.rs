@@ -1,0 +1,267 @@
+//! Has batches run: one run at a time under a root, with an account in the ledger, and shown in the notes where it takes
+//! long.
+
+use std::cell::RefCell;
+use std::time::Instant;
+
+use tokio::sync::watch;
+use tokio::task::spawn_blocking;
+use tokio::time::sleep_until;
+
+use crate::batch::{Job, Part, Progress, Ran, Surroundings};
+use crate::config;
+use crate::daemon::books::{Books, Entry};
+use crate::daemon::delivery::{self, running_block};
+use crate::daemon::memory::{Memory, names, whole_text};
+use crate::daemon::{Daemon, Refused, Shown};
+use crate::engine::{self, Event};
+use crate::lang::outcome::{Outcome, Status};
+use crate::lang::record::{Number, Offer, Plan, Source};
+use crate::lang::report::{self, Offered};
+use crate::lang::scan::scan;
+use crate::lang::task::{Batch, Scan};
+use crate::world::lock::Lock;
+use crate::world::output_file::RUNNING;
+
+/// Batches that are to run, in this order: those that were ticked, then those of the body.
+#[derive(Default)]
+pub(super) struct Wanted {
+    again: Vec<(Entry, Vec<Plan>)>,
+    jobs: Vec<Job>,
+    entries: Vec<Entry>,
+}
+
+impl Wanted {
+    pub(super) fn is_empty(&self) -> bool {
+        self.again.is_empty() && self.jobs.is_empty()
+    }
+
+    /// A batch of the body.
+    pub(super) fn add(
+        &mut self,
+        body: &str,
+        found: &Batch<'_>,
+        (batch, number, plan): (usize, Number, Vec<Plan>),
+    ) {
+        self.jobs.push(Job { batch, plan });
+        self.entries.push(Entry {
+            number,
+            text: whole_text(body, found).to_owned(),
+            tasks: names(&found.tasks),
+            again: None,
+            source: None,
+        });
+    }
+
+    /// A remembered batch, by its text. False where there is none to run.
+    pub(super) fn add_again(
+        &mut self,
+        text: String,
+        (of, number, plan): (Number, Number, Vec<Plan>),
+        source: Option<Source>,
+    ) -> bool {
+        let Some(tasks) = scan(&text).batches.first().map(|batch| names(&batch.tasks)) else {
+            return false;
+        };
+        // One tick may ask for several batches, and counts once.
+        let is_used = |(entry, _): &(Entry, _)| source.is_some() && entry.source == source;
+        let source = source.filter(|_| !self.again.iter().any(is_used));
+        let entry = Entry {
+            number,
+            text,
+            tasks,
+            again: Some(of),
+            source,
+        };
+        self.again.push((entry, plan));
+        true
+    }
+}
+
+impl Daemon {
+    /// Runs batches, one run at a time in this root. `None` if clada was stopped before it began.
+    pub(super) async fn run(
+        &mut self,
+        body: &str,
+        found: &Scan<'_>,
+        wanted: Wanted,
+        retry: bool,
+        stop: &watch::Receiver<bool>,
+        show: &mut dyn FnMut(Shown<'_>),
+    ) -> Option<Ran> {
+        let _lock = self.lock(stop, show).await?;
+        if let Some(never) = &mut self.runner.git {
+            // Another clada may have begun to watch a file here.
+            never.extend(Lock::held(&self.locks, config::WATCHED_LOCKS));
+            never.sort();
+            never.dedup();
+        }
+        let around = Surroundings {
+            now: &self.clock.date_time,
+            fence: (self.clock.word)(),
+            message: None,
+            id: (self.clock.id)(),
+            stop: stop.clone(),
+        };
+        let (again, plans): (Vec<Entry>, Vec<_>) = wanted.again.into_iter().unzip();
+        let texts: Vec<String> = again.iter().map(|entry| entry.text.clone()).collect();
+        let scans: Vec<Scan<'_>> = texts.iter().map(|text| scan(text)).collect();
+        let parts = texts
+            .iter()
+            .zip(&scans)
+            .zip(plans)
+            .map(|((text, scan), plan)| Part {
+                text,
+                scan,
+                jobs: vec![Job { batch: 0, plan }],
+            });
+        let mut parts: Vec<Part<'_>> = parts.collect();
+        parts.push(Part {
+            text: body,
+            scan: found,
+            jobs: wanted.jobs,
+        });
+        let entries: Vec<Entry> = again.into_iter().chain(wanted.entries).collect();
+
+        let began = Instant::now();
+        let since = (self.delivery.time)();
+        let output = &mut self.delivery.output;
+        let running = RefCell::new("saving the state before it".to_owned());
+        // Until something starts there may be nothing new to show: the cause of the last try may still be there.
+        let mut begun = false;
+        let mut progress = |progress: Progress<'_>| {
+            // What cannot be written now is said once, at the end.
+            let _ = match &progress {
+                Progress::Started {
+                    number,
+                    total,
+                    command,
+                    target,
+                } => {
+                    if !std::mem::replace(&mut begun, true) {
+                        let _ = output.begin(RUNNING);
+                    }
+                    let target = report::one_line(target);
+                    *running.borrow_mut() = format!("{number}/{total} {command} {target}");
+                    output.append(format!("\n[{number}] {command} {target}:\n").as_bytes())
+                }
+                Progress::Output(_, bytes) => output.append(bytes),
+                Progress::Finished(outcome) => {
+                    output.append(format!("{}\n", report::outcome_line(outcome)).as_bytes())
+                }
+            };
+            if begun || !retry {
+                show(Shown::Progress(progress));
+            }
+        };
+        let memory = RefCell::new(&mut self.memory);
+        let mut books = Books::new(&memory, &entries, &around.id, self.clock.now_ms);
+        let mut ran = {
+            let run = self.runner.run(&parts, &around, &mut books, &mut progress);
+            tokio::pin!(run);
+            let long = sleep_until((began + config::SHOW_RUNNING).into());
+            tokio::select! {
+                ran = &mut run => ran,
+                () = long => {
+                    let block = running_block(&since, &running.borrow());
+                    let now = (self.clock.now_ms)().div_euclid(1000);
+                    let known = memory.borrow_mut().add_running(&block, now);
+                    let note = self.delivery.note.clone();
+                    let shown = spawn_blocking(move || delivery::put(&note, &block, &known));
+                    let ran = run.await;
+                    // Two write-backs at once would take each other's for a save of the user.
+                    let ticked = shown.await.unwrap_or_default();
+                    memory.borrow_mut().ticked_meanwhile(&ticked);
+                    ran
+                }
+            }
+        };
+        if let Some(error) = books.trouble {
+            let said = format!("⚠ not all of this is in the log: {error}");
+            ran.report.notices.push(said);
+        }
+        close(&mut self.memory, &mut ran, &entries);
+        Some(ran)
+    }
+
+    /// `None` if clada was stopped first.
+    async fn lock(
+        &self,
+        stop: &watch::Receiver<bool>,
+        show: &mut dyn FnMut(Shown<'_>),
+    ) -> Option<Option<Lock>> {
+        let mut held = |pid: &str| {
+            show(Shown::Note(&format!(
+                "waiting for the run of another clada in this folder (process {pid})"
+            )));
+        };
+        let mut stopped = stop.clone();
+        let taken = tokio::select! {
+            biased;
+            _ = stopped.wait_for(|stop| *stop) => return None,
+            taken = Lock::take(&self.locks, "root", &self.runner.root, &mut held) => taken,
+        };
+        match taken {
+            Ok(lock) => Some(Some(lock)),
+            Err(error) => {
+                show(Shown::Trouble(&error.to_string()));
+                Some(None)
+            }
+        }
+    }
+
+    /// Plans another try for what could not be started. Whether that is nothing new, and all there is to say.
+    pub(super) fn refused(&mut self, ran: &Ran) -> bool {
+        let before = self.pending.refused.take();
+        if !ran.jobs.iter().any(|job| job.refused) {
+            return false;
+        }
+        let is_not_run = |outcome: &&Outcome| outcome.status == Status::NotRun;
+        let not_run: Vec<&Outcome> = ran.report.outcomes.iter().filter(is_not_run).collect();
+        let why: String = not_run
+            .iter()
+            .filter_map(|outcome| outcome.message.as_deref())
+            .collect();
+        let all = not_run.len() == ran.report.outcomes.len();
+        let known = all && before.is_some_and(|before| before.why == why);
+        let due = Some(Instant::now() + config::RETRY);
+        self.pending.refused = Some(Refused { due, why });
+        known
+    }
+}
+
+/// Tells the engine what could not begin, and offers what was left undone.
+fn close(memory: &mut Memory, ran: &mut Ran, entries: &[Entry]) {
+    let mut batches = Vec::new();
+    for (job, entry) in ran.jobs.iter().zip(entries) {
+        if job.refused {
+            engine::step(&mut memory.engine, Event::Refused(entry.number));
+            continue;
+        }
+        let outcomes = &mut ran.report.outcomes[job.outcomes.clone()];
+        let mut undone = Vec::new();
+        for (task, outcome) in outcomes.iter_mut().enumerate() {
+            match outcome.status {
+                Status::Waits => {
+                    let batches = vec![(entry.number, vec![task])];
+                    outcome.offer = Some(Offer { batches });
+                }
+                Status::Done | Status::Skipped => {}
+                Status::Failed | Status::NotRun | Status::Interrupted => undone.push(task),
+            }
+        }
+        if job.cut {
+            batches.push((entry.number, undone));
+        }
+    }
+    let why = match batches.len() {
+        0 => return,
+        1 => "⚠ this batch was interrupted",
+        _ => "⚠ these batches were interrupted",
+    };
+    ran.report.offers.push(Offered {
+        why: why.to_owned(),
+        action: "run again",
+        offer: Offer { batches },
+    });
+}

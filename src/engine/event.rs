@@ -1,0 +1,82 @@
+//! What the engine is told, and what it asks for: values only.
+
+use crate::lang::record::{Fate, Number, Offer, Plan, Source, Tick};
+use crate::lang::task::{Problem, Scan};
+
+/// What happened.
+#[derive(Debug)]
+pub enum Event<'e> {
+    /// The file was read.
+    Looked(Look<'e>),
+    /// The user asked for these, outside the file.
+    Asked(&'e [Tick]),
+    /// This batch has begun to run, at this time, in seconds since 1970.
+    Began(Number, i64),
+    /// This batch could not begin: it stays new.
+    Refused(Number),
+    /// This batch has ended: what came of each task.
+    Ended(Number, Vec<Fate>),
+}
+
+/// A text that was read.
+#[derive(Debug, Clone, Copy)]
+pub struct Look<'e> {
+    pub body: &'e str,
+    pub scan: &'e Scan<'e>,
+    /// The save is over: nobody had the file open for writing.
+    pub over: bool,
+    /// The text has been as it is for long enough that no more will come.
+    pub settled: bool,
+    /// On top of it were the results of another clada.
+    pub foreign: bool,
+    /// What is there at first sight is to run.
+    pub run_existing: bool,
+    /// What the user ticked in the results.
+    pub ticks: &'e [Tick],
+}
+
+/// What is to be done about it, in this order.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Effect {
+    /// Run a batch of the body, by its place in the scan.
+    Run {
+        batch: usize,
+        number: Number,
+        plan: Vec<Plan>,
+    },
+    /// Run a remembered batch once more, as a batch of its own number.
+    Again {
+        of: Number,
+        number: Number,
+        plan: Vec<Plan>,
+        /// See [`Tick::source`].
+        source: Option<Source>,
+    },
+    /// Remember a batch of the body without running it.
+    Remember { batch: usize, number: Number },
+    /// Say that these were not run, and offer to run them.
+    Offer { why: Why, offer: Offer },
+    /// Tell a problem; one of that batch, or of the text.
+    Tell {
+        batch: Option<usize>,
+        problem: Problem,
+    },
+    /// Look again when the file has settled: something in it may be half a save.
+    Wait,
+}
+
+/// Why batches are offered and not run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Why {
+    /// They were in the file at first sight.
+    FirstSight,
+    /// They came with the results of another clada.
+    Foreign,
+    /// They came back; when the last of them ran, in seconds since 1970.
+    CameBack { ran: Option<i64> },
+    /// The same text stands between other lines: still there, or pasted anew in place of all that was there. When the
+    /// last of them ran.
+    Moved { ran: Option<i64> },
+    /// Text was only taken away.
+    Trimmed,
+}

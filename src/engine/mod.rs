@@ -1,0 +1,503 @@
+//! Decides what of a save is new. No I/O, no clock: events in, effects out.
+//!
+//! The text of old replies stays in the notes, comes back by undo or sync, and is repaired in place. So a save is
+//! compared with the one before and with what is remembered, always by raw text. The first of these decides:
+//!
+//! 1. *Still there*: it was in the last body, as often as now. (Offered where its surroundings were replaced.) One in
+//!    which nothing but an `<i>` changed, between the same lines of prose, is the one that was there; so is one that is
+//!    hidden (see `seen`).
+//! 2. *Come back*: it was in an earlier body, in the prose it stands in now, and is not in the last one. It is offered.
+//! 3. *Repaired*: it shares tasks with one that vanished, and prose (see `revision`). What succeeded is not done again.
+//! 4. *New*: all of it runs.
+//!
+//! What is there at first sight, or came with the results of another clada, is noted and offered, not run.
+//!
+//! A batch that was pasted arrives whole; one that may be half-typed, because it stands in the place of a vanished one
+//! or looks like it, waits until nothing changes any more.
+//!
+//! A batch that is to run counts as there from then on, but as remembered only once it has begun: [`State::to_text`]
+//! leaves it out until then, so that it is new again after a crash before its first task.
+
+mod body;
+mod event;
+mod kept;
+mod problems;
+mod prose;
+mod revision;
+mod seen;
+mod verdict;
+
+use std::collections::{HashMap, HashSet};
+use std::mem;
+use std::sync::Arc;
+
+use crate::lang::record::{Fate, Key, Number, Offer, Plan, Prose, Record, Seed, TaskRecord, Tick};
+use crate::lang::task::{Action, Batch, Command, Task};
+
+use body::{Body, Candidate};
+pub use event::{Effect, Event, Look, Why};
+use problems::Told;
+use seen::{Doubt, Earlier, From, Seen, Troubles};
+use verdict::{Scene, Verdict};
+
+/// In how many surroundings a batch is known again when it comes back, beside the first.
+const STOOD: usize = 8;
+
+/// What the engine remembers of a watched file.
+#[derive(Debug)]
+pub struct State {
+    seed: Seed,
+    /// The number of the next batch that is seen.
+    next: Number,
+    /// What was in the last body and needs no run any more; `None` before the first.
+    last: Option<Vec<Seen>>,
+    hidden: Vec<Seen>,
+    /// What vanished while the text in its place was being typed, or could not begin yet.
+    replaced: Vec<Seen>,
+    /// The batches of the last body that may be half-typed; they have no numbers.
+    typing: Vec<Seen>,
+    /// How many batches of the last body were not closed yet.
+    unclosed: usize,
+    troubles: Troubles,
+    told: Told,
+    /// All batches that were ever seen.
+    records: HashMap<Number, Record>,
+    /// Their numbers by their texts.
+    by_key: HashMap<Key, Vec<Number>>,
+    /// Where batches stood last, beside where they were first seen.
+    stood: HashMap<Number, Vec<Prose>>,
+    /// Batches that are to run and have not begun, with the tick that asked for one.
+    waiting: HashMap<Number, Option<Tick>>,
+    /// Ticks that could not be carried out yet.
+    ticks: Vec<Tick>,
+}
+
+/// Takes an event in.
+pub fn step(state: &mut State, event: Event<'_>) -> Vec<Effect> {
+    match event {
+        Event::Looked(look) => state.looked(&look),
+        Event::Asked(ticks) => state.ticked(ticks),
+        Event::Began(number, at) => {
+            state.began(number, at);
+            Vec::new()
+        }
+        Event::Refused(number) => {
+            if let Some(tick) = state.waiting.remove(&number) {
+                state.ticks.extend(tick);
+            }
+            state.forget(number);
+            Vec::new()
+        }
+        Event::Ended(number, fates) => {
+            if let Some(record) = state.records.get_mut(&number) {
+                for (task, fate) in record.tasks.iter_mut().zip(fates) {
+                    task.fate = fate;
+                }
+            }
+            Vec::new()
+        }
+    }
+}
+
+/// When a batch ran, and what came of each of its tasks; none of that is known of a new one.
+type Past = (Option<i64>, Vec<Fate>);
+
+impl State {
+    /// Nothing was seen yet.
+    pub fn new(seed: Seed) -> Self {
+        Self {
+            seed,
+            next: 1,
+            last: None,
+            hidden: Vec::new(),
+            replaced: Vec::new(),
+            typing: Vec::new(),
+            unclosed: 0,
+            troubles: Troubles::default(),
+            told: Told::new(),
+            records: HashMap::new(),
+            by_key: HashMap::new(),
+            stood: HashMap::new(),
+            waiting: HashMap::new(),
+            ticks: Vec::new(),
+        }
+    }
+
+    /// The batches that are in the file, as far as is known.
+    pub fn present(&self) -> Vec<Number> {
+        let lists = [
+            self.last.as_deref().unwrap_or_default(),
+            &self.hidden,
+            &self.replaced,
+        ];
+        lists
+            .into_iter()
+            .flatten()
+            .map(|seen| seen.number)
+            .collect()
+    }
+
+    /// A batch that was seen.
+    pub fn record(&self, number: Number) -> Option<&Record> {
+        self.records.get(&number)
+    }
+
+    fn looked(&mut self, look: &Look<'_>) -> Vec<Effect> {
+        let first = self.last.is_none();
+        let settled = look.settled || first;
+        let mut earlier = Earlier::default();
+        earlier.add(From::Last, self.last.take().unwrap_or_default());
+        earlier.add(From::Hidden, mem::take(&mut self.hidden));
+        earlier.add(From::Replaced, mem::take(&mut self.replaced));
+        let mut body = Body::read(self.seed, look, &mut earlier, settled);
+        let mut effects = self.ticked(look.ticks);
+
+        let unsure = !look.over && !settled;
+        let new_trouble = unsure || !body.troubles.is_subset(&self.troubles.last);
+        let calm = !unsure && body.troubles.is_subset(&self.troubles.calm);
+        let bare = body.new.iter().filter(|new| is_lone(new.batch));
+        let bare = bare.map(|new| new.key).collect();
+        let doubt = Doubt::new(self.seed, look, bare, (new_trouble, calm));
+        let (hidden, mut vanished) = earlier.part(&doubt, &body.found);
+        self.troubles.next(body.troubles, calm || hidden.is_empty());
+        // What seems to have gone from a half-written file is believed when the file has settled.
+        let mut waits = body.waits || unsure && !hidden.is_empty();
+
+        let mut offers = Offers::default();
+        for number in mem::take(&mut body.moved) {
+            offers.moved.push(self.whole(number));
+            offers.ran = offers.ran.max(self.ran(number));
+        }
+        let scene = Scene {
+            look,
+            first,
+            settled,
+            closed: body.unclosed < self.unclosed,
+            typing: mem::take(&mut self.typing),
+            hidden,
+        };
+        let asks = |new: &Candidate<'_>| !new.batch.tasks.is_empty();
+        for new in mem::take(&mut body.new).into_iter().filter(asks) {
+            let verdict = self.verdict(&new, &scene, &body.now, &vanished);
+            let is_bared = matches!(verdict, Verdict::Bared);
+            let number = match verdict {
+                Verdict::Typed => {
+                    self.typing.push(seen(0, &new, look, false));
+                    continue;
+                }
+                Verdict::CameBack(was) => {
+                    let ran = self.ran(was);
+                    offers.ran = offers.ran.max(ran);
+                    let number = match self.is_forgotten(was) {
+                        true => {
+                            // Nobody knows what came of its tasks: none of them may be done again unasked.
+                            let fates = match ran {
+                                Some(_) => vec![Fate::Done(Vec::new()); new.batch.tasks.len()],
+                                None => Vec::new(),
+                            };
+                            self.note(look, &new, (ran, fates), &mut effects)
+                        }
+                        false => was,
+                    };
+                    offers.came_back.push(self.whole(number));
+                    number
+                }
+                Verdict::Run(plans) => {
+                    let (plan, fates) = plans.into_iter().unzip();
+                    let number = self.remember(look, &new, (None, fates));
+                    self.waiting.insert(number, None);
+                    effects.push(Effect::Run {
+                        batch: new.index,
+                        number,
+                        plan,
+                    });
+                    number
+                }
+                Verdict::Reworded(was) => {
+                    // What became of it is what became of the one that it was.
+                    let tasks = self
+                        .records
+                        .get(&was)
+                        .into_iter()
+                        .flat_map(|was| &was.tasks);
+                    let fates = tasks.map(|task| task.fate.clone()).collect();
+                    let past = (self.ran(was), fates);
+                    let number = self.note(look, &new, past, &mut effects);
+                    if let Some(at) = vanished.iter().position(|seen| seen.number == was) {
+                        vanished.remove(at);
+                    }
+                    number
+                }
+                Verdict::Bared => self.note(look, &new, (None, Vec::new()), &mut effects),
+                Verdict::Unknown(fates) => {
+                    let number = self.note(look, &new, (None, fates), &mut effects);
+                    offers.unknown.push(self.whole(number));
+                    number
+                }
+                Verdict::Trimmed(fates) => {
+                    let number = self.note(look, &new, (None, fates), &mut effects);
+                    offers.trimmed.push(self.whole(number));
+                    number
+                }
+            };
+            body.now.push(seen(number, &new, look, is_bared));
+        }
+        waits |= !self.typing.is_empty();
+        self.replaced = vanished;
+        self.forget_replaced();
+        let unknown = match look.foreign {
+            true => Why::Foreign,
+            false => Why::FirstSight,
+        };
+        effects.extend(offers.effects(unknown));
+
+        let untold = problems::untold(&mut self.told, self.seed, look.body, look.scan, settled);
+        // Those at first sight are old: they are not told because clada was started.
+        effects.extend(untold.into_iter().filter(|_| !first || look.run_existing));
+        if waits {
+            effects.push(Effect::Wait);
+        }
+        self.keep_places(&body.now);
+        self.unclosed = body.unclosed;
+        self.hidden = scene.hidden;
+        self.last = Some(body.now);
+        effects
+    }
+
+    /// Runs what the user ticked.
+    fn ticked(&mut self, ticks: &[Tick]) -> Vec<Effect> {
+        let mut effects = Vec::new();
+        let mut taken = HashSet::new();
+        for tick in mem::take(&mut self.ticks).iter().chain(ticks) {
+            for (of, chosen) in &tick.offer.batches {
+                // One that could not begin is still ticked in the file if the results could not be written.
+                let is_new = taken.insert((tick.source, *of));
+                let record = self
+                    .records
+                    .get(of)
+                    .filter(|record| !record.tasks.is_empty());
+                let Some(mut again) = record.filter(|_| is_new).cloned() else {
+                    continue;
+                };
+                let mut plan = vec![Plan::Leave; again.tasks.len()];
+                for (index, task) in again.tasks.iter_mut().enumerate() {
+                    if chosen.contains(&index) {
+                        task.fate = Fate::NotRun;
+                        plan[index] = Plan::Run;
+                    }
+                }
+                let number = self.number();
+                (again.number, again.ran) = (number, None);
+                self.insert(again);
+                let batches = vec![(*of, chosen.clone())];
+                let tick = Tick {
+                    source: tick.source,
+                    offer: Offer { batches },
+                };
+                effects.push(Effect::Again {
+                    of: *of,
+                    number,
+                    plan,
+                    source: tick.source,
+                });
+                self.waiting.insert(number, Some(tick));
+            }
+        }
+        effects
+    }
+
+    fn began(&mut self, number: Number, at: i64) {
+        if let Some(record) = self.records.get_mut(&number) {
+            record.ran = Some(at);
+        }
+        if let Some(tick) = self.waiting.remove(&number).flatten() {
+            // The other batches of one tick need it no more.
+            let others = self.waiting.values_mut().flatten().chain(&mut self.ticks);
+            for other in others.filter(|other| other.source == tick.source) {
+                other.source = None;
+            }
+            // It stands for the one that it repeats from now on.
+            let of = tick.offer.batches[0].0;
+            let seen = self.last.iter_mut().flatten().chain(&mut self.hidden);
+            for seen in seen.filter(|seen| seen.number == of) {
+                seen.number = number;
+            }
+        }
+        self.forget_replaced();
+    }
+
+    /// What vanished matters for as long as something may have taken its place and has not begun.
+    fn forget_replaced(&mut self) {
+        if self.waiting.is_empty() && self.typing.is_empty() {
+            self.replaced.clear();
+        }
+    }
+
+    /// Remembers a batch of the body that does not run.
+    fn note(
+        &mut self,
+        look: &Look<'_>,
+        new: &Candidate<'_>,
+        past: Past,
+        effects: &mut Vec<Effect>,
+    ) -> Number {
+        let number = self.remember(look, new, past);
+        effects.push(Effect::Remember {
+            batch: new.index,
+            number,
+        });
+        number
+    }
+
+    /// When a batch ran.
+    fn ran(&self, number: Number) -> Option<i64> {
+        self.records.get(&number)?.ran
+    }
+
+    /// Whether nothing is known of a batch but that it was there.
+    fn is_forgotten(&self, number: Number) -> bool {
+        let record = self.records.get(&number);
+        record.is_none_or(|record| record.tasks.is_empty())
+    }
+
+    /// Gives a batch of the body a number.
+    fn remember(&mut self, look: &Look<'_>, new: &Candidate<'_>, (ran, fates): Past) -> Number {
+        let mut tasks = self.tasks(look.body, new.batch);
+        for (task, fate) in tasks.iter_mut().zip(fates) {
+            task.fate = fate;
+        }
+        let record = Record {
+            number: self.number(),
+            key: new.key,
+            head: self.head(look.body, new.batch),
+            prose: new.prose,
+            ran,
+            tasks,
+        };
+        let number = record.number;
+        self.insert(record);
+        number
+    }
+
+    fn insert(&mut self, record: Record) {
+        self.by_key
+            .entry(record.key)
+            .or_default()
+            .push(record.number);
+        self.records.insert(record.number, record);
+    }
+
+    fn number(&mut self) -> Number {
+        let number = self.next;
+        self.next += 1;
+        number
+    }
+
+    /// Forgets a batch that could not begin.
+    fn forget(&mut self, number: Number) {
+        if let Some(last) = &mut self.last {
+            last.retain(|seen| seen.number != number);
+        }
+        if let Some(record) = self.records.remove(&number)
+            && let Some(numbers) = self.by_key.get_mut(&record.key)
+        {
+            numbers.retain(|other| *other != number);
+        }
+    }
+
+    fn tasks(&self, body: &str, batch: &Batch<'_>) -> Vec<TaskRecord> {
+        let tasks = batch.tasks.iter();
+        tasks
+            .map(|task| TaskRecord {
+                key: self.seed.key(&body[task.span.clone()]),
+                is_exec: is_exec(task),
+                fate: Fate::NotRun,
+            })
+            .collect()
+    }
+
+    /// The key of what is asked of the batch as a whole: its text up to its first task.
+    fn head(&self, body: &str, batch: &Batch<'_>) -> Key {
+        let end = batch
+            .tasks
+            .first()
+            .map_or(batch.span.end, |task| task.span.start);
+        self.seed.key(body[batch.span.start..end].trim_end())
+    }
+
+    /// An offer of all tasks of a batch.
+    fn whole(&self, number: Number) -> (Number, Vec<usize>) {
+        let tasks = self
+            .records
+            .get(&number)
+            .map_or(0, |record| record.tasks.len());
+        (number, (0..tasks).collect())
+    }
+
+    /// Keeps in mind where batches stand now.
+    fn keep_places(&mut self, now: &[Seen]) {
+        for seen in now {
+            let Some(record) = self.records.get(&seen.number) else {
+                continue;
+            };
+            if record.prose == seen.prose {
+                continue;
+            }
+            let stood = self.stood.entry(seen.number).or_default();
+            if stood.last() != Some(&seen.prose) {
+                stood.retain(|prose| *prose != seen.prose);
+                stood.push(seen.prose);
+                stood.drain(..stood.len().saturating_sub(STOOD));
+            }
+        }
+    }
+}
+
+fn seen(number: Number, new: &Candidate<'_>, look: &Look<'_>, bared: bool) -> Seen {
+    Seen {
+        number,
+        key: new.key,
+        prose: new.prose,
+        text: Arc::from(new.text(look)),
+        bared,
+    }
+}
+
+/// Whether a batch is a `<task>` outside any `<tasks>`.
+fn is_lone(batch: &Batch<'_>) -> bool {
+    matches!(batch.tasks.as_slice(), [task] if task.span == batch.span)
+}
+
+fn is_exec(task: &Task<'_>) -> bool {
+    matches!(task.action, Ok(Action::Exec { .. })) || task.command == Some(Command::Exec)
+}
+
+/// What is offered after a look, by reason.
+#[derive(Default)]
+struct Offers {
+    unknown: Vec<(Number, Vec<usize>)>,
+    came_back: Vec<(Number, Vec<usize>)>,
+    trimmed: Vec<(Number, Vec<usize>)>,
+    moved: Vec<(Number, Vec<usize>)>,
+    /// When the last of those that came back or were moved ran.
+    ran: Option<i64>,
+}
+
+impl Offers {
+    fn effects(self, unknown: Why) -> Vec<Effect> {
+        let ran = self.ran;
+        [
+            (unknown, self.unknown),
+            (Why::CameBack { ran }, self.came_back),
+            (Why::Moved { ran }, self.moved),
+            (Why::Trimmed, self.trimmed),
+        ]
+        .into_iter()
+        .filter(|(_, batches)| !batches.is_empty())
+        .map(|(why, batches)| Effect::Offer {
+            why,
+            offer: Offer { batches },
+        })
+        .collect()
+    }
+}

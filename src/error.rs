@@ -1,0 +1,58 @@
+//! What ends the process: wrong use, or a tool that is broken. A task's failure is never one of these.
+
+use std::io;
+use std::path::PathBuf;
+
+use crate::world::ledger::LedgerError;
+use crate::world::lock::LockError;
+use crate::world::note_file::NoteError;
+use crate::world::snapshot::SnapshotError;
+use crate::world::watch::WatchError;
+
+/// Why clada cannot do what it was called for.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    #[error("the project folder `{}` cannot be used: {error}", path.display())]
+    Root { path: PathBuf, error: io::Error },
+    #[error("cannot read `{}`: {error}", path.display())]
+    Reply { path: PathBuf, error: io::Error },
+    #[error("`{path}` is not UTF-8 text (byte {at}): save it as UTF-8")]
+    NotText { path: String, at: usize },
+    #[error("this user has no home folder, so clada has no place for its state: set HOME")]
+    NoHome,
+    #[error("`{0}` must be a bare file name: the output file is beside the watched file")]
+    OutputName(String),
+    #[error("`{}` is the watched file: give the output file another name", .0.display())]
+    OutputIsNotes(PathBuf),
+    #[error("`{}` is watched already: {error}", path.display())]
+    Watched { path: PathBuf, error: LockError },
+    #[error("the last batch still runs: try again when its results are there")]
+    StillRuns,
+    #[error(transparent)]
+    Lock(#[from] LockError),
+    #[error(transparent)]
+    Ledger(#[from] LedgerError),
+    #[error(transparent)]
+    Note(#[from] NoteError),
+    #[error(transparent)]
+    Watch(#[from] WatchError),
+    #[error("git: {0}")]
+    Snapshot(#[from] SnapshotError),
+    #[error("cannot create `{}`: {error}", path.display())]
+    Create { path: PathBuf, error: io::Error },
+    #[error("{0}")]
+    Io(#[from] io::Error),
+}
+
+impl Error {
+    /// The exit status: 1 where this machine cannot do what it was rightly asked for, 2 where clada should be called another way.
+    pub fn status(&self) -> u8 {
+        use WatchError::{Other, TooManyWatchers, TooManyWatches};
+        match self {
+            Self::Watch(TooManyWatches { .. } | TooManyWatchers { .. } | Other { .. })
+            | Self::Ledger(_)
+            | Self::StillRuns => 1,
+            _ => 2,
+        }
+    }
+}

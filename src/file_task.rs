@@ -1,0 +1,408 @@
+//! What the file commands mean: edit, overwrite, move, delete, in terms of [`Files`]. Runs nothing and reads no reply.
+
+use std::path::PathBuf;
+
+use serde_json::{Value, json};
+
+use crate::lang::edit::{self, Edit, EditError, Tier};
+use crate::lang::outcome::Section;
+use crate::lang::path::{PathError, RelPath};
+use crate::lang::task::{Action, Change, Payload};
+use crate::lang::text::Text;
+use crate::lang::{repair, wording};
+use crate::world::workspace::{Files, FsError, Kind, Place};
+
+/// How often an edit starts over because somebody else saved the file at the same moment.
+const TRIES: usize = 3;
+
+/// What a file command did.
+#[derive(Debug, Default)]
+pub struct Done {
+    /// What is worth saying about it.
+    pub message: Option<String>,
+    pub data: Value,
+    /// The places it changed, relative to the root.
+    pub touched: Vec<PathBuf>,
+    /// What it changed, where a preview asked for it.
+    pub diff: String,
+}
+
+/// Why a file command did nothing.
+#[derive(Debug)]
+pub struct Failure {
+    pub message: String,
+    pub data: Value,
+    /// What helps to repair it.
+    pub sections: Vec<Section>,
+}
+
+/// Carries out a file command. With `preview` what it changes is described too.
+///
+/// # Errors
+/// Where it cannot be done; then nothing is changed.
+///
+/// # Panics
+/// For an exec, which is none.
+pub fn perform(action: &Action<'_>, files: &mut dyn Files, preview: bool) -> Result<Done, Failure> {
+    match action {
+        Action::Edit { path, change } => edit_file(path, change, files, preview),
+        Action::Overwrite {
+            path,
+            content,
+            final_newline,
+        } => overwrite(path, content, *final_newline, files, preview),
+        Action::Move {
+            path,
+            to,
+            overwrite,
+        } => move_to(path, to, *overwrite, files),
+        Action::Delete { path } => delete(path, files, preview),
+        Action::Exec { .. } => unreachable!("an exec is no file command"),
+    }
+}
+
+fn edit_file(
+    path: &str,
+    change: &Change<'_>,
+    files: &mut dyn Files,
+    preview: bool,
+) -> Result<Done, Failure> {
+    let rel = files.parse(path)?;
+    let place = files.place(&rel, true)?;
+    match change {
+        Change::Pairs(pairs) => {
+            let texts: Vec<_> = pairs
+                .iter()
+                .map(|(search, replace)| (search.text(), replace.text()))
+                .collect();
+            let texts = pairs.iter().zip(&texts);
+            let pairs = texts
+                .map(|((s, r), (search, replace))| (Text::of(s, search), Text::of(r, replace)))
+                .collect();
+            apply(&Edit::Pairs(pairs), &rel, &place, files, preview)
+        }
+        Change::Stretch {
+            head,
+            tail,
+            replace,
+        } => {
+            let (h, t, r) = (head.text(), tail.text(), replace.text());
+            let (head, tail) = (Text::of(head, &h), Text::of(tail, &t));
+            apply(
+                &Edit::Stretch {
+                    head,
+                    tail,
+                    replace: Text::of(replace, &r),
+                },
+                &rel,
+                &place,
+                files,
+                preview,
+            )
+        }
+    }
+}
+
+fn apply(
+    edit: &Edit<'_>,
+    rel: &RelPath,
+    place: &Place,
+    files: &mut dyn Files,
+    preview: bool,
+) -> Result<Done, Failure> {
+    for attempt in 1.. {
+        let content = match files.read(place) {
+            Err(FsError::NotFound(_)) => return Err(not_found(rel, files)),
+            content => content?,
+        };
+        let edited = edit::apply(&content.bytes, edit)
+            .map_err(|error| edit_failure(&error, edit, (rel, place), &content.bytes))?;
+        let parts: Vec<&[u8]> = edited.parts.iter().map(AsRef::as_ref).collect();
+        match files.write(place, &parts, Some(&content)) {
+            Err(FsError::Changed(_)) if attempt < TRIES => continue,
+            written => written?,
+        }
+        let tier = edited
+            .places
+            .iter()
+            .map(|place| place.tier)
+            .max()
+            .unwrap_or(Tier::Exact);
+        let lines: Vec<usize> = edited.places.iter().map(|place| place.line).collect();
+        return Ok(Done {
+            message: (tier != Tier::Exact).then(|| format!("matched by {}", tier.name())),
+            data: json!({
+                "path": rel.to_string(),
+                "replacements": lines.len(),
+                "tier": tier.name(),
+                "lines": lines,
+            }),
+            touched: vec![place.path().to_owned()],
+            diff: if preview {
+                repair::unified_diff(rel.as_str(), Some(&content.bytes), Some(&parts.concat()))
+            } else {
+                String::new()
+            },
+        });
+    }
+    unreachable!("the loop ends by returning")
+}
+
+fn overwrite(
+    path: &str,
+    content: &Payload<'_>,
+    final_newline: bool,
+    files: &mut dyn Files,
+    preview: bool,
+) -> Result<Done, Failure> {
+    let rel = files.parse(path)?;
+    if rel.is_root() || path.trim_end().ends_with('/') {
+        return Err(FsError::IsAFolder(rel.to_string()).into());
+    }
+    let place = files.place(&rel, true)?;
+    let text = content.text();
+    let bytes = if final_newline {
+        text.as_bytes()
+    } else {
+        text.strip_suffix('\n').unwrap_or(&text).as_bytes()
+    };
+    let old = if preview {
+        content_of(&place, files)
+    } else {
+        None
+    };
+    files.write(&place, &[bytes], None)?;
+    Ok(Done {
+        message: None,
+        data: json!({ "path": rel.to_string(), "bytesWritten": bytes.len() }),
+        touched: vec![place.path().to_owned()],
+        diff: if preview {
+            repair::unified_diff(rel.as_str(), old.as_deref(), Some(bytes))
+        } else {
+            String::new()
+        },
+    })
+}
+
+fn move_to(path: &str, to: &str, overwrite: bool, files: &mut dyn Files) -> Result<Done, Failure> {
+    let rel = files.parse(path)?;
+    let source = files.place(&rel, false)?;
+    let (Some(kind), Some(name)) = (files.kind(&source)?, rel.last()) else {
+        return Err(if rel.is_root() {
+            refused("the project folder itself cannot be moved")
+        } else {
+            not_found(&rel, files)
+        });
+    };
+    let into = to.trim_end().ends_with('/');
+    let to_rel = files.parse(to)?;
+    let followed = files.place(&to_rel, true)?;
+    let (target_rel, target) = match files.kind(&followed)? {
+        Some(Kind::Dir) => (to_rel.child(name), followed.child(name)),
+        None if into => (to_rel.child(name), followed.child(name)),
+        Some(_) if into => return Err(FsError::NotAFolder(to_rel.to_string()).into()),
+        _ => (to_rel.clone(), files.place(&to_rel, false)?),
+    };
+    if target == source {
+        return Err(refused("source and destination are the same"));
+    }
+    if target.path().starts_with(source.path()) {
+        return Err(refused(format!("`{rel}` cannot be moved into itself")));
+    }
+    let replaced = files.kind(&target)?;
+    match (kind, replaced) {
+        (Kind::Dir, Some(Kind::Dir)) => {
+            return Err(refused(format!(
+                "`{target_rel}` exists already: delete it first, or move what is in `{rel}`"
+            )));
+        }
+        (Kind::Dir, Some(_)) => {
+            return Err(refused(format!(
+                "`{target_rel}` is a file: a folder cannot be moved onto it"
+            )));
+        }
+        (_, Some(Kind::Dir)) => return Err(FsError::IsAFolder(target_rel.to_string()).into()),
+        (_, Some(_)) if !overwrite => {
+            let message = format!(
+                "`{target_rel}` exists already: to replace it, write `<x overwrite=\"yes\">`"
+            );
+            return Err(refused(message));
+        }
+        _ => {}
+    }
+    files.rename(&source, &target, overwrite)?;
+    let diff = format!("rename from {rel}\nrename to {target_rel}\n");
+    let data = json!({ "path": rel.to_string(), "to": target_rel.to_string(), "overwrote": replaced.is_some() });
+    let message = (target_rel != to_rel).then(|| format!("now `{target_rel}`"));
+    Ok(Done {
+        message,
+        data,
+        touched: vec![source.path().to_owned(), target.path().to_owned()],
+        diff,
+    })
+}
+
+fn delete(path: &str, files: &mut dyn Files, preview: bool) -> Result<Done, Failure> {
+    let rel = files.parse(path)?;
+    if rel.is_root() {
+        return Err(refused("the project folder itself cannot be deleted"));
+    }
+    let place = files.place(&rel, false)?;
+    let Some(kind) = files.kind(&place)? else {
+        return Err(not_found(&rel, files));
+    };
+    let old = if preview {
+        content_of(&place, files)
+    } else {
+        None
+    };
+    files.remove(&place)?;
+    let what = match kind {
+        Kind::Dir => "folder",
+        Kind::Link => "link",
+        Kind::File | Kind::Other => "file",
+    };
+    Ok(Done {
+        message: None,
+        data: json!({ "path": rel.to_string(), "kind": what }),
+        touched: vec![place.path().to_owned()],
+        diff: match old {
+            Some(old) => repair::unified_diff(rel.as_str(), Some(&old), None),
+            None => format!("deleted {what} {rel}\n"),
+        },
+    })
+}
+
+/// What a file holds now, if it is one that can be read.
+fn content_of(place: &Place, files: &dyn Files) -> Option<Vec<u8>> {
+    files.read(place).ok().map(|content| content.bytes)
+}
+
+fn edit_failure(
+    error: &EditError,
+    edit: &Edit<'_>,
+    (rel, place): (&RelPath, &Place),
+    file: &[u8],
+) -> Failure {
+    let pairs = match edit {
+        Edit::Pairs(pairs) => pairs.len(),
+        Edit::Stretch { .. } => 1,
+    };
+    let names = (rel.as_str(), &*place.path().to_string_lossy());
+    let details = repair::explain(error, edit, names, file);
+    Failure {
+        message: wording::edit_error(error, pairs),
+        data: json!({ "path": rel.to_string(), "details": details }),
+        sections: vec![Section::Text(details)],
+    }
+}
+
+/// A missing file, with the names that may have been meant.
+fn not_found(rel: &RelPath, files: &dyn Files) -> Failure {
+    let mut message = format!("file not found: `{rel}`");
+    if let Some(near) = nearest(rel, files) {
+        message += &format!(" (did you mean {near}?)");
+    }
+    refused(message)
+}
+
+/// The nearest existing names: in its folder or, where that does not exist either, in one of a like name; else those
+/// folders.
+fn nearest(rel: &RelPath, files: &dyn Files) -> Option<String> {
+    let names: Vec<&str> = rel.names().collect();
+    let mut folder = String::new();
+    for (depth, name) in names.iter().enumerate() {
+        let next = join(&folder, name);
+        if depth + 1 < names.len() && kind_of(&next, files) == Some(Kind::Dir) {
+            folder = next;
+            continue;
+        }
+        let like = alike(name, &folder, files);
+        let rest = names[depth + 1..].join("/");
+        if rest.is_empty() {
+            return one_of("", &like);
+        }
+        let folders: Vec<String> = like
+            .into_iter()
+            .filter(|path| kind_of(path, files) == Some(Kind::Dir))
+            .collect();
+        let files_there: Vec<String> = folders
+            .iter()
+            .map(|path| join(path, &rest))
+            .filter(|path| kind_of(path, files).is_some())
+            .collect();
+        return one_of("", &files_there).or_else(|| one_of("the folder ", &folders));
+    }
+    None
+}
+
+fn one_of(what: &str, names: &[String]) -> Option<String> {
+    let names: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();
+    (!names.is_empty()).then(|| format!("{what}{}", names.join(" or ")))
+}
+
+fn join(folder: &str, name: &str) -> String {
+    if folder.is_empty() {
+        name.to_owned()
+    } else {
+        format!("{folder}/{name}")
+    }
+}
+
+fn kind_of(path: &str, files: &dyn Files) -> Option<Kind> {
+    let place = files
+        .parse(path)
+        .ok()
+        .and_then(|rel| files.place(&rel, true).ok())?;
+    files.kind(&place).ok().flatten()
+}
+
+/// The up to three names in a folder that are most like this one.
+fn alike(name: &str, folder: &str, files: &dyn Files) -> Vec<String> {
+    let rel = files.parse(if folder.is_empty() { "." } else { folder });
+    let Some(place) = rel.ok().and_then(|rel| files.place(&rel, true).ok()) else {
+        return Vec::new();
+    };
+    let mut found: Vec<(f64, String)> = files
+        .names(&place)
+        .into_iter()
+        .filter(|known| known != name)
+        .map(|known| (likeness(name, &known), known))
+        .filter(|(likeness, _)| *likeness > 0.8)
+        .collect();
+    found.sort_by(|a, b| b.0.total_cmp(&a.0).then_with(|| a.1.cmp(&b.1)));
+    found
+        .into_iter()
+        .take(3)
+        .map(|(_, known)| join(folder, &known))
+        .collect()
+}
+
+/// How like two names are, from 0 to 1. One slip of the keyboard is very like, however short the name is.
+fn likeness(a: &str, b: &str) -> f64 {
+    let (a, b) = (a.to_lowercase(), b.to_lowercase());
+    if strsim::osa_distance(&a, &b) <= 1 {
+        return 1.0;
+    }
+    strsim::jaro_winkler(&a, &b)
+}
+
+fn refused(message: impl Into<String>) -> Failure {
+    Failure {
+        message: message.into(),
+        data: Value::Null,
+        sections: Vec::new(),
+    }
+}
+
+impl From<PathError> for Failure {
+    fn from(error: PathError) -> Self {
+        refused(error.to_string())
+    }
+}
+
+impl From<FsError> for Failure {
+    fn from(error: FsError) -> Self {
+        refused(error.to_string())
+    }
+}

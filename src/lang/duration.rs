@@ -1,0 +1,70 @@
+//! Durations as people write them: `90s`, `2m`, `500ms`, `1h`; a plain number means seconds.
+
+use std::time::Duration;
+
+/// What a duration must look like, for messages.
+pub const FORM: &str = "one number above 0 with ms, s, m or h, such as `90s`";
+
+/// Reads a duration. `None` where it is none, or is zero.
+pub fn parse(text: &str) -> Option<Duration> {
+    let text = text.trim();
+    let digits = text.len()
+        - text
+            .trim_start_matches(|c: char| c.is_ascii_digit() || c == '.')
+            .len();
+    let (number, unit) = text.split_at(digits);
+    let seconds = match unit.trim() {
+        "ms" => 0.001,
+        "" | "s" | "sec" => 1.0,
+        "m" | "min" => 60.0,
+        "h" => 3600.0,
+        _ => return None,
+    };
+    let duration = Duration::try_from_secs_f64(number.parse::<f64>().ok()? * seconds).ok()?;
+    (!duration.is_zero()).then_some(duration)
+}
+
+/// Writes a duration for a person: `0.4 s`, `12.3 s`, `3 min 20 s`.
+pub fn show(duration: Duration) -> String {
+    let seconds = duration.as_secs();
+    match seconds {
+        0..60 => format!("{:.1} s", duration.as_secs_f64()),
+        60..3600 => format!("{} min {} s", seconds / 60, seconds % 60),
+        _ => format!("{} h {} min", seconds / 3600, seconds / 60 % 60),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn units() {
+        let ms = |text| parse(text).map(|d| d.as_millis());
+        assert_eq!(ms("90s"), Some(90_000));
+        assert_eq!(ms("2m"), Some(120_000));
+        assert_eq!(ms(" 500 ms"), Some(500));
+        assert_eq!(ms("1.5"), Some(1_500));
+        assert_eq!(ms("1h"), Some(3_600_000));
+        for bad in [
+            "",
+            "s",
+            "-1s",
+            "0",
+            "1d",
+            "1e9s",
+            "nan",
+            "1.2.3s",
+            "999999999999999999999h",
+        ] {
+            assert_eq!(ms(bad), None, "{bad}");
+        }
+    }
+
+    #[test]
+    fn shown() {
+        assert_eq!(show(Duration::from_millis(2_440)), "2.4 s");
+        assert_eq!(show(Duration::from_secs(200)), "3 min 20 s");
+        assert_eq!(show(Duration::from_secs(7_500)), "2 h 5 min");
+    }
+}

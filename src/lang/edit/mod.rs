@@ -1,0 +1,300 @@
+//! Carries out an edit on the bytes of a file: finds the text that is meant, once and by the tiers, and replaces it.
+//! Never opens a file, and says what went wrong in values, not in sentences.
+//!
+//! One module for each question:
+//!
+//! | module | question |
+//! | --- | --- |
+//! | `search` | what is looked for? |
+//! | `view` | what does a tier see of a text, and where in the file is that? |
+//! | `occurrences` | where does one run of bytes occur in another? |
+//! | `hit` | does an occurrence count, and which bytes of the file does it cover? |
+//! | `find` | which tier decides, and is there one place only? |
+//! | `shift` | how is the search text indented otherwise than the file? |
+//! | `splice` | which bytes go, and which come? |
+//! | `lines` | where do lines and words start and end? |
+
+mod content;
+mod find;
+mod hit;
+mod lines;
+mod occurrences;
+mod search;
+mod shift;
+mod splice;
+mod view;
+
+use std::borrow::Cow;
+use std::ops::Range;
+
+use self::content::Content;
+use self::find::Miss;
+use self::search::Search;
+use super::text::Text;
+
+/// How many places are counted before the counting stops: [`Cause::Ambiguous`] never has more lines than this.
+pub const PLACES_LIMIT: usize = 50;
+
+/// What to replace in a file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Edit<'a> {
+    /// Search texts, each with what comes in its place; applied in order, each to the result of the one before.
+    Pairs(Vec<(Text<'a>, Text<'a>)>),
+    /// What runs from the first byte of `head` to the last of `tail`.
+    Stretch {
+        head: Text<'a>,
+        tail: Text<'a>,
+        replace: Text<'a>,
+    },
+}
+
+/// The file as the edit leaves it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Edited<'f> {
+    /// In order, the new content. What one pair or stretch leaves alone is not copied.
+    pub parts: Vec<Cow<'f, [u8]>>,
+    /// For each pair, or the one stretch, where it applied.
+    pub places: Vec<Place>,
+}
+
+/// Where a pair or stretch applied.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Place {
+    /// What found it; for a stretch the less exact of what found its head and its tail.
+    pub tier: Tier,
+    /// The line where the match starts, counted from 1, in the content that it was applied to: for a second pair, what
+    /// the first one left.
+    pub line: usize,
+}
+
+/// How a search text may differ from the file, from not at all to most.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Tier {
+    Exact,
+    LineEndings,
+    Indentation,
+    Whitespace,
+    Typography,
+}
+
+/// Why an edit cannot be done. Nothing of it is done then.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct EditError {
+    /// Which pair, counted from 1; 1 for a stretch.
+    pub pair: usize,
+    pub part: Part,
+    pub cause: Cause,
+}
+
+/// The text that was to be found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Part {
+    Search,
+    Head,
+    Tail,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Cause {
+    /// There is nothing but white space in it.
+    Blank,
+    NotFound {
+        /// The file is binary or not UTF-8, so that only the exact and line-endings tiers were tried.
+        not_utf8: bool,
+        /// The line of the one place where the replacement already stands.
+        applied_at: Option<usize>,
+    },
+    /// It stands in several places, at these lines (the first [`PLACES_LIMIT`] places; a line with two is in it twice).
+    Ambiguous { tier: Tier, lines: Vec<usize> },
+}
+
+impl Edited<'_> {
+    /// The new content in one piece.
+    pub fn bytes(&self) -> Vec<u8> {
+        self.parts.concat()
+    }
+}
+
+impl Tier {
+    pub(crate) const ALL: [Self; 5] = [
+        Self::Exact,
+        Self::LineEndings,
+        Self::Indentation,
+        Self::Whitespace,
+        Self::Typography,
+    ];
+
+    /// The name that results and messages use.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Exact => "exact",
+            Self::LineEndings => "line-endings",
+            Self::Indentation => "indentation",
+            Self::Whitespace => "whitespace",
+            Self::Typography => "typography",
+        }
+    }
+}
+
+/// Applies all of an edit to a file's content, or nothing.
+pub fn apply<'f>(file: &'f [u8], edit: &Edit<'_>) -> Result<Edited<'f>, EditError> {
+    refuse_blank(edit)?;
+    match edit {
+        Edit::Pairs(pairs) => apply_pairs(file, pairs),
+        Edit::Stretch {
+            head,
+            tail,
+            replace,
+        } => {
+            let done = replace_stretch(without_bom(file), *head, *tail, *replace)?;
+            Ok(Edited {
+                places: vec![done.place],
+                parts: done.parts(file),
+            })
+        }
+    }
+}
+
+fn refuse_blank(edit: &Edit<'_>) -> Result<(), EditError> {
+    let blank = |pair, part| EditError {
+        pair,
+        part,
+        cause: Cause::Blank,
+    };
+    match edit {
+        Edit::Pairs(pairs) => match pairs.iter().position(|(search, _)| search.is_blank()) {
+            Some(index) => Err(blank(index + 1, Part::Search)),
+            None => Ok(()),
+        },
+        Edit::Stretch { head, .. } if head.is_blank() => Err(blank(1, Part::Head)),
+        Edit::Stretch { tail, .. } if tail.is_blank() => Err(blank(1, Part::Tail)),
+        Edit::Stretch { .. } => Ok(()),
+    }
+}
+
+fn apply_pairs<'f>(
+    file: &'f [u8],
+    pairs: &[(Text<'_>, Text<'_>)],
+) -> Result<Edited<'f>, EditError> {
+    let mut parts = vec![Cow::Borrowed(file)];
+    let mut places = Vec::with_capacity(pairs.len());
+    for (index, &(search, replacement)) in pairs.iter().enumerate() {
+        let content = in_one_piece(parts);
+        let done = replace_one(without_bom(&content), search, replacement);
+        let done = done.map_err(|cause| EditError {
+            pair: index + 1,
+            part: Part::Search,
+            cause,
+        })?;
+        places.push(done.place);
+        parts = match content {
+            Cow::Borrowed(file) => done.parts(file),
+            Cow::Owned(content) => vec![Cow::Owned(done.parts(&content).concat())],
+        };
+    }
+    Ok(Edited { parts, places })
+}
+
+fn in_one_piece(mut parts: Vec<Cow<'_, [u8]>>) -> Cow<'_, [u8]> {
+    match (parts.len(), parts.pop()) {
+        (1, Some(only)) => only,
+        (_, last) => {
+            parts.extend(last);
+            Cow::Owned(parts.concat())
+        }
+    }
+}
+
+/// One replacement in a file, its places counted from behind the BOM.
+struct Done {
+    range: Range<usize>,
+    inserted: Vec<u8>,
+    place: Place,
+}
+
+impl Done {
+    fn parts(self, file: &[u8]) -> Vec<Cow<'_, [u8]>> {
+        let bom = file.len() - without_bom(file).len();
+        vec![
+            Cow::Borrowed(&file[..bom + self.range.start]),
+            Cow::Owned(self.inserted),
+            Cow::Borrowed(&file[bom + self.range.end..]),
+        ]
+    }
+}
+
+fn replace_one(file: &[u8], search: Text<'_>, replacement: Text<'_>) -> Result<Done, Cause> {
+    let content = Content::new(file);
+    let search = Search::new(search, replacement);
+    let hit = search
+        .find(&content, 0)
+        .map_err(|miss| cause(&content, miss, replacement))?;
+    let (range, inserted) = splice::splice(file, &hit, &hit, replacement);
+    let place = Place {
+        tier: hit.tier,
+        line: lines::number(file, hit.range.start),
+    };
+    Ok(Done {
+        range,
+        inserted,
+        place,
+    })
+}
+
+fn replace_stretch(
+    file: &[u8],
+    head: Text<'_>,
+    tail: Text<'_>,
+    replacement: Text<'_>,
+) -> Result<Done, EditError> {
+    let content = Content::new(file);
+    let head = Search::new(head, replacement).cutting_words();
+    let tail = Search::new(tail, replacement).cutting_words();
+    let failed = |part| {
+        let content = &content;
+        move |miss| EditError {
+            pair: 1,
+            part,
+            cause: cause(content, miss, replacement),
+        }
+    };
+    let first = head.find(&content, 0).map_err(failed(Part::Head))?;
+    let last = tail
+        .find(&content, first.range.end)
+        .map_err(failed(Part::Tail))?;
+    let (range, inserted) = splice::splice(file, &first, &last, replacement);
+    let place = Place {
+        tier: first.tier.max(last.tier),
+        line: lines::number(file, first.range.start),
+    };
+    Ok(Done {
+        range,
+        inserted,
+        place,
+    })
+}
+
+fn cause(content: &Content<'_>, miss: Miss, replacement: Text<'_>) -> Cause {
+    match miss {
+        Miss::Ambiguous(tier, lines) => Cause::Ambiguous { tier, lines },
+        Miss::NotFound => Cause::NotFound {
+            not_utf8: !content.is_text(),
+            applied_at: applied_at(content, replacement),
+        },
+    }
+}
+
+/// The line of the one place where the replacement stands already.
+fn applied_at(content: &Content<'_>, replacement: Text<'_>) -> Option<usize> {
+    if replacement.is_blank() {
+        return None;
+    }
+    let search = Search::new(replacement, replacement);
+    let hit = search.find(content, 0).ok()?;
+    Some(lines::number(content.bytes, hit.range.start))
+}
+
+/// A BOM at the start is not content: what follows it is the start of line 1.
+fn without_bom(file: &[u8]) -> &[u8] {
+    file.strip_prefix("\u{FEFF}".as_bytes()).unwrap_or(file)
+}

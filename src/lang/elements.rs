@@ -1,0 +1,473 @@
+//! From the elements of one task to its action: what each command needs, and what is wrong with it.
+
+use super::duration;
+use super::tag::{Kind, Name, Tag, decode_entities};
+use super::task::{Action, Cause, Change, Command, Payload, Problem, Task};
+
+/// The elements of the task that is being read. One value serves all tasks of a batch, one after the other: with a fresh
+/// one for each the scan of tasks took a sixth longer.
+#[derive(Default)]
+pub(crate) struct Elements<'t> {
+    /// The offset of its `<task>`.
+    at: usize,
+    is_open: bool,
+    elements: Vec<Element<'t>>,
+    /// The first unknown element.
+    unknown: Option<Problem>,
+    warnings: Vec<Problem>,
+}
+
+/// One element of a task.
+pub(crate) struct Element<'t> {
+    pub(crate) name: Name,
+    pub(crate) tag: Tag<'t>,
+    pub(crate) content: Content<'t>,
+    /// The offset behind its closing tag.
+    pub(crate) end: usize,
+}
+
+/// What an element holds.
+pub(crate) enum Content<'t> {
+    Short(&'t str),
+    Payload(Payload<'t>),
+}
+
+/// What models write instead of the right name, where spelling alone would not lead to it.
+const MEANT: [(&str, Name); 22] = [
+    ("file", Name::Path),
+    ("filename", Name::Path),
+    ("filepath", Name::Path),
+    ("file_path", Name::Path),
+    ("command", Name::C),
+    ("cmd", Name::C),
+    ("action", Name::C),
+    ("content", Name::X),
+    ("contents", Name::X),
+    ("code", Name::X),
+    ("body", Name::X),
+    ("text", Name::X),
+    ("destination", Name::X),
+    ("script", Name::X),
+    ("find", Name::Search),
+    ("old", Name::Search),
+    ("old_text", Name::Search),
+    ("new", Name::Replace),
+    ("new_text", Name::Replace),
+    ("description", Name::I),
+    ("explanation", Name::I),
+    ("reason", Name::I),
+];
+
+impl<'t> Elements<'t> {
+    /// The offset of the `<task>` that is open.
+    pub(crate) fn open(&self) -> Option<usize> {
+        self.is_open.then_some(self.at)
+    }
+
+    pub(crate) fn begin(&mut self, task: &Tag<'t>) {
+        self.at = task.at;
+        self.is_open = true;
+        self.check_attributes(Name::Task, task);
+    }
+
+    pub(crate) fn add(&mut self, element: Element<'t>) {
+        if element.name != Name::X {
+            self.check_attributes(element.name, &element.tag);
+        }
+        if let Content::Payload(payload) = &element.content
+            && holds_task_end(payload.raw)
+        {
+            let cause = Cause::HoldsTaskEnd {
+                element: element.name.text(),
+            };
+            self.warn(element.tag.at, cause);
+        }
+        if let Content::Payload(payload) = &element.content
+            && looks_escaped(payload.raw)
+        {
+            self.warn(
+                element.tag.at,
+                Cause::LooksEscaped {
+                    element: element.name.text(),
+                },
+            );
+        }
+        self.elements.push(element);
+    }
+
+    pub(crate) fn unknown(&mut self, tag: &Tag<'t>) {
+        let name = tag.spelling.to_owned();
+        let nearest = meant(&name);
+        self.unknown.get_or_insert(Problem {
+            at: tag.at,
+            cause: Cause::UnknownElement { name, nearest },
+        });
+    }
+
+    /// The task, whose last tag ends at `end`.
+    pub(crate) fn finish(&mut self, end: usize) -> Task<'t> {
+        let name = self.short(Name::C);
+        let command = match &name {
+            Ok(Some((_, name))) => Command::parse(name),
+            _ => None,
+        };
+        let action = self.action(name, command);
+        let why = self.short(Name::I).ok().flatten();
+        let why = why.map_or("", |(_, why)| why);
+        let why_span = self
+            .elements
+            .iter()
+            .find(|e| e.name == Name::I)
+            .map(|e| e.tag.at..e.end);
+        self.elements.clear();
+        self.is_open = false;
+        Task {
+            span: self.at..end,
+            why_span,
+            why,
+            command,
+            action,
+            warnings: std::mem::take(&mut self.warnings),
+        }
+    }
+
+    fn action(
+        &mut self,
+        name: Result<Option<(usize, &'t str)>, Problem>,
+        command: Option<Command>,
+    ) -> Result<Action<'t>, Problem> {
+        if let Some(problem) = self.unknown.take() {
+            return Err(problem);
+        }
+        self.no_duplicates()?;
+        let Some((at, name)) = name? else {
+            return Err(self.problem(
+                self.at,
+                Cause::Missing {
+                    element: "c",
+                    command: None,
+                },
+            ));
+        };
+        let Some(command) = command else {
+            return Err(self.problem(at, unknown_command(name)));
+        };
+        let action = match command {
+            Command::Edit => Action::Edit {
+                path: self.path(command)?,
+                change: self.change(command)?,
+            },
+            Command::Overwrite => {
+                let final_newline = self
+                    .x_attribute("eof", &[("no-newline", false)], "`no-newline`")?
+                    .unwrap_or(true);
+                Action::Overwrite {
+                    path: self.path(command)?,
+                    content: self.payload(Name::X, command)?,
+                    final_newline,
+                }
+            }
+            Command::Move => {
+                let yes_no = [
+                    ("yes", true),
+                    ("true", true),
+                    ("no", false),
+                    ("false", false),
+                ];
+                let overwrite = self
+                    .x_attribute("overwrite", &yes_no, "`yes` or `no`")?
+                    .unwrap_or(false);
+                let to = self.payload(Name::X, command)?;
+                let to = decode_entities(to.raw.trim());
+                if to.is_empty() {
+                    return Err(self.problem(self.at_of(Name::X), Cause::Empty { element: "x" }));
+                }
+                Action::Move {
+                    path: self.path(command)?,
+                    to,
+                    overwrite,
+                }
+            }
+            Command::Delete => Action::Delete {
+                path: self.path(command)?,
+            },
+            Command::Exec => {
+                let timeout = self.x_timeout()?;
+                let script = self.payload(Name::X, command)?;
+                if script.is_blank() {
+                    return Err(self.problem(self.at_of(Name::X), Cause::Empty { element: "x" }));
+                }
+                Action::Exec { script, timeout }
+            }
+        };
+        self.warn_unused(command);
+        Ok(action)
+    }
+
+    fn no_duplicates(&self) -> Result<(), Problem> {
+        for (index, element) in self.elements.iter().enumerate() {
+            let first = self.elements[..index]
+                .iter()
+                .find(|before| before.name == element.name);
+            if let Some(first) = first.filter(|e| !matches!(e.name, Name::Search | Name::Replace)) {
+                let cause = Cause::Duplicate {
+                    element: element.name.text(),
+                    first: first.tag.at,
+                };
+                return Err(self.problem(element.tag.at, cause));
+            }
+        }
+        Ok(())
+    }
+
+    fn change(&self, command: Command) -> Result<Change<'t>, Problem> {
+        let count = |name| self.all(name).count();
+        let of_stretch = |e: &Element<'_>| matches!(e.name, Name::SearchHead | Name::SearchTail);
+        let stretch = self.elements.iter().any(of_stretch);
+        if stretch && count(Name::Search) > 0 {
+            return Err(self.problem(self.at_of(Name::SearchHead).max(self.at), Cause::MixedEdit));
+        }
+        if stretch {
+            if count(Name::Replace) > 1 {
+                return Err(self.problem(
+                    self.at,
+                    Cause::UnevenPairs {
+                        searches: 1,
+                        replaces: count(Name::Replace),
+                    },
+                ));
+            }
+            return Ok(Change::Stretch {
+                head: self.payload(Name::SearchHead, command)?,
+                tail: self.payload(Name::SearchTail, command)?,
+                replace: self.payload(Name::Replace, command)?,
+            });
+        }
+        self.payload(Name::Search, command)?;
+        self.payload(Name::Replace, command)?;
+        let (searches, replaces) = (count(Name::Search), count(Name::Replace));
+        if searches != replaces {
+            return Err(self.problem(self.at, Cause::UnevenPairs { searches, replaces }));
+        }
+        // Exactly the room for them: for the usual single pair, collecting would make room for four.
+        let mut pairs = Vec::with_capacity(searches);
+        pairs.extend(self.all(Name::Search).zip(self.all(Name::Replace)));
+        Ok(Change::Pairs(pairs))
+    }
+
+    fn all(&self, name: Name) -> impl Iterator<Item = Payload<'t>> {
+        self.elements
+            .iter()
+            .filter(move |e| e.name == name)
+            .filter_map(|e| match e.content {
+                Content::Payload(payload) => Some(payload),
+                Content::Short(_) => None,
+            })
+    }
+
+    fn payload(&self, name: Name, command: Command) -> Result<Payload<'t>, Problem> {
+        let missing = Cause::Missing {
+            element: name.text(),
+            command: Some(command),
+        };
+        self.all(name)
+            .next()
+            .ok_or_else(|| self.problem(self.at, missing))
+    }
+
+    fn path(&self, command: Command) -> Result<std::borrow::Cow<'t, str>, Problem> {
+        let missing = Cause::Missing {
+            element: "path",
+            command: Some(command),
+        };
+        let (_, path) = self
+            .short(Name::Path)?
+            .ok_or_else(|| self.problem(self.at, missing))?;
+        Ok(decode_entities(path))
+    }
+
+    /// A short element's offset and content; an error where it is there and empty.
+    fn short(&self, name: Name) -> Result<Option<(usize, &'t str)>, Problem> {
+        let found = self.elements.iter().find(|e| e.name == name);
+        match found.map(|e| (e.tag.at, &e.content)) {
+            Some((at, Content::Short(""))) if name != Name::I => Err(self.problem(
+                at,
+                Cause::Empty {
+                    element: name.text(),
+                },
+            )),
+            Some((at, Content::Short(content))) => Ok(Some((at, content))),
+            _ => Ok(None),
+        }
+    }
+
+    fn at_of(&self, name: Name) -> usize {
+        self.elements
+            .iter()
+            .find(|e| e.name == name)
+            .map_or(self.at, |e| e.tag.at)
+    }
+
+    fn x_timeout(&mut self) -> Result<Option<std::time::Duration>, Problem> {
+        let Some(value) = self.x_attributes("timeout")? else {
+            return Ok(None);
+        };
+        duration::parse(&value)
+            .map(Some)
+            .ok_or_else(|| self.bad_attribute("timeout", value, duration::FORM))
+    }
+
+    fn x_attribute(
+        &mut self,
+        name: &'static str,
+        values: &[(&str, bool)],
+        expected: &'static str,
+    ) -> Result<Option<bool>, Problem> {
+        let Some(value) = self.x_attributes(name)? else {
+            return Ok(None);
+        };
+        let found = values
+            .iter()
+            .find(|(known, _)| value.eq_ignore_ascii_case(known));
+        found
+            .map(|(_, means)| Some(*means))
+            .ok_or_else(|| self.bad_attribute(name, value, expected))
+    }
+
+    /// The value of the one attribute that `<x>` may have here; a warning for each other.
+    fn x_attributes(&mut self, known: &'static str) -> Result<Option<String>, Problem> {
+        let Some(x) = self.elements.iter().find(|e| e.name == Name::X) else {
+            return Ok(None);
+        };
+        let (at, attributes) = (x.tag.at, x.tag.attributes());
+        let attributes = attributes.map_err(|text| {
+            let cause = Cause::UnreadableAttributes { element: "x", text };
+            self.problem(at, cause)
+        })?;
+        let mut found = None;
+        for (name, value) in attributes {
+            if name == known {
+                found = Some(value);
+            } else {
+                self.warn(at, Cause::UnknownAttribute { element: "x", name });
+            }
+        }
+        Ok(found)
+    }
+
+    fn bad_attribute(&self, name: &'static str, value: String, expected: &'static str) -> Problem {
+        self.problem(
+            self.at_of(Name::X),
+            Cause::BadAttribute {
+                element: "x",
+                name,
+                value,
+                expected,
+            },
+        )
+    }
+
+    fn check_attributes(&mut self, name: Name, tag: &Tag<'t>) {
+        if !tag.has_attributes() {
+            return;
+        }
+        let names = match tag.attributes() {
+            Ok(attributes) => attributes.into_iter().map(|(name, _)| name).collect(),
+            Err(text) => vec![text],
+        };
+        for attribute in names {
+            self.warn(
+                tag.at,
+                Cause::UnknownAttribute {
+                    element: name.text(),
+                    name: attribute,
+                },
+            );
+        }
+    }
+
+    fn warn_unused(&mut self, command: Command) {
+        let used: &[Name] = match command {
+            Command::Edit => &[
+                Name::Path,
+                Name::Search,
+                Name::SearchHead,
+                Name::SearchTail,
+                Name::Replace,
+            ],
+            Command::Overwrite | Command::Move => &[Name::Path, Name::X],
+            Command::Delete => &[Name::Path],
+            Command::Exec => &[Name::X],
+        };
+        let unused = self
+            .elements
+            .iter()
+            .find(|e| !matches!(e.name, Name::I | Name::C) && !used.contains(&e.name));
+        if let Some((at, element)) = unused.map(|e| (e.tag.at, e.name.text())) {
+            self.warn(at, Cause::Unused { element, command });
+        }
+    }
+
+    fn warn(&mut self, at: usize, cause: Cause) {
+        self.warnings.push(Problem { at, cause });
+    }
+
+    fn problem(&self, at: usize, cause: Cause) -> Problem {
+        Problem { at, cause }
+    }
+}
+
+/// Whether a payload holds the end of a task that does not begin in it, alone on a line.
+fn holds_task_end(payload: &str) -> bool {
+    let mut depth = 0;
+    memchr::memmem::find(payload.as_bytes(), b"</task>").is_some()
+        && memchr::memchr_iter(b'<', payload.as_bytes())
+            .filter_map(|at| Tag::at(payload, at))
+            .filter(|tag| tag.name == Some(Name::Task) && tag.alone(payload))
+            .any(|tag| {
+                depth += if tag.kind == Kind::Close { -1 } else { 1 };
+                depth < 0
+            })
+}
+
+/// Whether every special character of a payload is written as an entity, and a tag's at least.
+fn looks_escaped(payload: &str) -> bool {
+    const ENTITIES: [&str; 5] = ["&lt;", "&gt;", "&amp;", "&quot;", "&apos;"];
+    memchr::memchr(b'&', payload.as_bytes()).is_some()
+        && !payload.contains(['<', '>'])
+        && (payload.contains("&lt;") || payload.contains("&gt;"))
+        && payload
+            .match_indices('&')
+            .all(|(at, _)| ENTITIES.iter().any(|e| payload[at..].starts_with(e)))
+}
+
+fn meant(name: &str) -> Option<&'static str> {
+    let name = name.to_ascii_lowercase();
+    let aliases = MEANT.iter().map(|(alias, _)| *alias);
+    let known = nearest(
+        &name,
+        Name::ELEMENTS.iter().map(|name| name.text()).chain(aliases),
+    )?;
+    let alias = MEANT.iter().find(|(alias, _)| *alias == known);
+    Some(alias.map_or(known, |(_, name)| name.text()))
+}
+
+fn unknown_command(name: &str) -> Cause {
+    let names = Command::ALL
+        .into_iter()
+        .flat_map(|command| command.names().iter().copied());
+    Cause::UnknownCommand {
+        name: name.to_owned(),
+        nearest: nearest(&name.to_ascii_lowercase(), names),
+    }
+}
+
+/// The known name that a misspelt one is most like, if it is like one at all.
+fn nearest(name: &str, known: impl Iterator<Item = &'static str>) -> Option<&'static str> {
+    let like = known
+        .filter(|k| k.len() > 1)
+        .map(|k| (strsim::normalized_damerau_levenshtein(name, k), k));
+    like.filter(|(similarity, _)| *similarity > 0.5)
+        .max_by(|a, b| a.0.total_cmp(&b.0))
+        .map(|(_, k)| k)
+}

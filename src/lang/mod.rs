@@ -1,0 +1,21 @@
+//! The language: pure text and values. Nothing here opens a file, reads a clock or can fail to parse.
+
+mod cml;
+pub mod duration;
+pub mod edit;
+mod elements;
+pub mod hex;
+pub mod nearest;
+pub mod note;
+pub mod outcome;
+pub mod path;
+mod payload;
+pub mod plain;
+pub mod record;
+pub mod repair;
+pub mod report;
+pub mod scan;
+mod tag;
+pub mod task;
+pub mod text;
+pub mod wording;

@@ -1,0 +1,344 @@
+//! The watched file's text: the results block on top, which is clada's, and the body below, which is the user's.
+//!
+//! [`split`] takes off exactly what [`join`] put on: for every block and every body `split(join(block, body)).body == body`,
+//! to the byte, with LF, CRLF and a BOM, which stays first in the file.
+
+use std::borrow::Cow;
+
+use memchr::memmem;
+
+use super::record::{Key, Seed};
+
+/// The line that begins the results.
+pub const RESULTS: &str = "=== CLADA RESULTS ===";
+/// The line that ends the results, and the outputs.
+pub const END: &str = "=== END ===";
+
+/// How a line begins that says how the copying went.
+const STATUS: [&str; 2] = ["📋 Copied to clipboard at ", "❌ Clipboard copy failed at "];
+
+const BOM: char = '\u{feff}';
+
+/// A text taken apart.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Note<'t> {
+    /// The results blocks that were taken off, from the top.
+    pub blocks: Vec<Block<'t>>,
+    pub body: Cow<'t, str>,
+    /// How much of the body the user pasted above the block, in bytes.
+    pub above: usize,
+}
+
+/// A results block that was taken off.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Block<'t> {
+    /// From its first marker to its last.
+    pub text: &'t str,
+    /// clada wrote it.
+    pub is_known: bool,
+}
+
+impl<'t> Block<'t> {
+    fn of(text: &'t str, known: &dyn Blocks) -> Self {
+        Self {
+            text,
+            is_known: known.is_known(&canonical(text)),
+        }
+    }
+
+    /// Its text as it is known by: without line ends, status line and ticks, which may change.
+    pub fn canonical(&self) -> String {
+        canonical(self.text)
+    }
+
+    /// Its lines that the user ticked, counted from its first marker, which is 0.
+    pub fn ticks(&self) -> Vec<usize> {
+        let lines = self.text.lines().enumerate();
+        let ticked = lines.filter(|(_, line)| is_ticked(line));
+        ticked.map(|(line, _)| line).collect()
+    }
+}
+
+/// The last box of a line is clada's; those before it may be in the name of a file.
+fn is_ticked(line: &str) -> bool {
+    line.rfind("- [").is_some_and(|at| {
+        let rest = &line[at + "- [".len()..];
+        rest.starts_with("x] ") || rest.starts_with("X] ")
+    })
+}
+
+/// What tells clada's own block from others.
+pub trait Blocks {
+    /// Whether clada wrote a block, by its canonical text.
+    fn is_known(&self, canonical: &str) -> bool;
+
+    /// Whether the user pasted what is above a block of clada's: it was not in the last body, of which `below` is the
+    /// rest, or it stood above the block there.
+    fn is_pasted(&self, above: &str, below: &str) -> bool;
+}
+
+/// A text's block, from its first marker on, as it is known by: without line ends, status line and ticks.
+pub fn canonical(block: &str) -> String {
+    let lines = block.lines().skip_while(|line| line.trim_end() != RESULTS);
+    let lines = lines.map(|line| {
+        line.trim_end()
+            .replace("- [x] ", "- [ ] ")
+            .replace("- [X] ", "- [ ] ")
+    });
+    let lines: Vec<String> = lines.take_while(|line| line != END).collect();
+    lines.join("\n")
+}
+
+/// What a ledger with this seed knows a block by.
+pub fn key(seed: Seed, block: &str) -> Key {
+    seed.key(&canonical(block))
+}
+
+/// The complete results block on top of a text, whoever wrote it.
+pub fn top_block(text: &str) -> Option<&str> {
+    Some(block_at(without_bom(text))?.0)
+}
+
+/// A text without the mark that some editors put first in a file.
+pub fn without_bom(text: &str) -> &str {
+    text.strip_prefix(BOM).unwrap_or(text)
+}
+
+/// That mark, or nothing, and the rest of a text.
+fn part_bom(text: &str) -> (&str, &str) {
+    text.split_at(text.len() - without_bom(text).len())
+}
+
+/// Takes a text apart. Blocks that clada wrote go from the very top, as many as follow each other there; so does one
+/// that it did not write, as the first. Another block of clada's goes where the user pasted above it. Any other is the
+/// user's quotation and stays.
+pub fn split<'t>(text: &'t str, known: &dyn Blocks) -> Note<'t> {
+    let (bom, mut body) = part_bom(text);
+    let mut blocks = Vec::new();
+    while let Some((text, end)) = block_at(body) {
+        let block = Block::of(text, known);
+        if !block.is_known && !blocks.is_empty() {
+            break;
+        }
+        blocks.push(block);
+        body = &body[end..];
+    }
+    if blocks.is_empty()
+        && let Some((above, block, below)) = pasted_above(body, known)
+    {
+        blocks.push(block);
+        // What is copied from a page often lacks the end of its last line; the text below had a line of its own.
+        let newline = match above.ends_with('\n') {
+            true => "",
+            false => line_end(body),
+        };
+        let above = format!("{bom}{above}{newline}");
+        return Note {
+            blocks,
+            above: above.len(),
+            body: Cow::Owned(above + below),
+        };
+    }
+    let body = match bom {
+        _ if blocks.is_empty() => Cow::Borrowed(text),
+        "" => Cow::Borrowed(body),
+        bom => Cow::Owned(format!("{bom}{body}")),
+    };
+    Note {
+        blocks,
+        body,
+        above: 0,
+    }
+}
+
+/// Whether all lines of `part` are in `whole`, in their order.
+pub fn has_lines(whole: &str, part: &str) -> bool {
+    let mut lines = whole.lines();
+    part.lines().all(|line| lines.any(|there| there == line))
+}
+
+/// Puts a block, whose lines end in LF, on top of a body, in the line ends that the body uses.
+pub fn join(block: &str, body: &str) -> String {
+    let (bom, rest) = part_bom(body);
+    let block = format!("{block}\n").replace('\n', line_end(rest));
+    format!("{bom}{block}{rest}")
+}
+
+fn line_end(text: &str) -> &'static str {
+    match text.find('\n') {
+        Some(newline) if text[..newline].ends_with('\r') => "\r\n",
+        _ => "\n",
+    }
+}
+
+/// The complete block at the start of a text, from its first marker on, and where its blank line ends.
+fn block_at(text: &str) -> Option<(&str, usize)> {
+    let first = text.split_inclusive('\n').next()?;
+    let start = match trimmed(first) {
+        RESULTS => 0,
+        status if is_status_line(status) => first.len(),
+        _ => return None,
+    };
+    let (block, end) = marked(&text[start..])?;
+    Some((block, start + end))
+}
+
+/// The same of a text that begins with the line of the first marker.
+fn marked(text: &str) -> Option<(&str, usize)> {
+    let mut lines = text.split_inclusive('\n');
+    let first = lines.next()?;
+    if trimmed(first) != RESULTS {
+        return None;
+    }
+    let mut end = first.len();
+    loop {
+        let line = lines.next()?;
+        end += line.len();
+        if trimmed(line) == END {
+            break;
+        }
+    }
+    let blank = lines.next().filter(|line| trimmed(line).is_empty());
+    Some((&text[..end], end + blank.map_or(0, str::len)))
+}
+
+/// The line above the results: how the copying went, or blank where the clipboard is off.
+fn is_status_line(line: &str) -> bool {
+    line.is_empty() || STATUS.iter().any(|start| line.starts_with(start))
+}
+
+fn trimmed(line: &str) -> &str {
+    let line = line.strip_suffix('\n').unwrap_or(line);
+    line.strip_suffix('\r').unwrap_or(line)
+}
+
+/// Parts a text at a block of clada's above which the user pasted something.
+fn pasted_above<'t>(text: &'t str, known: &dyn Blocks) -> Option<(&'t str, Block<'t>, &'t str)> {
+    memmem::find_iter(text.as_bytes(), RESULTS).find_map(|at| {
+        if at == 0 || !text[..at].ends_with('\n') {
+            return None;
+        }
+        let (block, end) = marked(&text[at..])?;
+        let block = Block::of(block, known);
+        // The line above is clada's too; what was pasted may stand right before it.
+        let line_start = text[..at - 1].rfind('\n').map_or(0, |newline| newline + 1);
+        let status = match trimmed(&text[line_start..at]) {
+            "" => 0,
+            text => STATUS
+                .iter()
+                .filter_map(|start| text.find(start))
+                .min()
+                .unwrap_or(text.len()),
+        };
+        let above = &text[..line_start + status];
+        let below = &text[at + end..];
+        let is_pasted = block.is_known && !above.trim().is_empty() && known.is_pasted(above, below);
+        is_pasted.then_some((above, block, below))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const BLOCK: &str =
+        "📋 Copied to clipboard at 10:32:45\n=== CLADA RESULTS ===\n1 ✅ delete a\n=== END ===\n";
+
+    /// clada wrote [`BLOCK`] on top of this body.
+    struct Wrote(&'static str);
+
+    impl Blocks for Wrote {
+        fn is_known(&self, text: &str) -> bool {
+            text == canonical(BLOCK)
+        }
+
+        fn is_pasted(&self, above: &str, below: &str) -> bool {
+            below == self.0 || !self.0.contains(above.trim())
+        }
+    }
+
+    fn body(text: &str, last: &'static str) -> String {
+        split(text, &Wrote(last)).body.into_owned()
+    }
+
+    #[test]
+    fn block_is_taken_off_at_the_top_only() {
+        let text = join(BLOCK, "notes\n");
+        let note = split(&text, &Wrote("notes\n"));
+        assert_eq!(note.body, "notes\n");
+        assert!(matches!(note.blocks[..], [Block { is_known: true, .. }]));
+        let quoted = format!("notes\n{BLOCK}");
+        assert_eq!(body(&quoted, "notes\n"), quoted);
+        for stays in [
+            "=== CLADA RESULTS ===\n1 ✅ delete a\n",
+            "text\n=== CLADA RESULTS ===\n=== END ===\n",
+        ] {
+            assert_eq!(body(stays, ""), stays);
+        }
+    }
+
+    #[test]
+    fn blocks_that_follow_each_other() {
+        let foreign = "\n=== CLADA RESULTS ===\n=== END ===\n\n";
+        let own = join(BLOCK, "");
+        assert_eq!(body(&format!("{own}{own}notes\n"), ""), "notes\n");
+        assert_eq!(body(&format!("{foreign}{own}notes\n"), ""), "notes\n");
+        let quoted = format!("{foreign}notes\n");
+        assert_eq!(body(&format!("{own}{quoted}"), ""), quoted);
+        let text = format!("{foreign}{quoted}");
+        let note = split(&text, &Wrote(""));
+        assert_eq!(note.body, quoted);
+        assert!(matches!(
+            note.blocks[..],
+            [Block {
+                is_known: false,
+                ..
+            }]
+        ));
+    }
+
+    #[test]
+    fn status_line_is_blank_or_missing() {
+        let bare = "=== CLADA RESULTS ===\n=== END ===\n";
+        for block in [format!("\n{bare}"), bare.to_owned()] {
+            assert_eq!(body(&join(&block, "\n\nb"), ""), "\n\nb");
+        }
+    }
+
+    #[test]
+    fn crlf_and_bom() {
+        let notes = "\u{feff}one\r\ntwo\r\n";
+        let text = join(BLOCK, notes);
+        assert!(text.starts_with("\u{feff}📋") && text.contains("=== END ===\r\n\r\none\r\n"));
+        let note = split(&text, &Wrote(""));
+        assert_eq!(note.body, notes);
+        assert!(note.blocks[0].is_known);
+    }
+
+    #[test]
+    fn pasted_above_the_block() {
+        let text = format!("new\n{}", join(BLOCK, "old\n"));
+        assert_eq!(body(&text, "old\n"), "new\nold\n");
+        // The same once more, and without the end of its line.
+        let text = format!("old{}", join(BLOCK, "old\n"));
+        assert_eq!(body(&text, "old\n"), "old\nold\n");
+        let status = format!("new\n\n{}", &BLOCK[BLOCK.find('\n').unwrap() + 1..]);
+        assert_eq!(body(&format!("{status}\nold\n"), "old\n"), "new\nold\n");
+        let quotation = format!("old\n{BLOCK}\n");
+        assert_eq!(body(&quotation, "old\n"), quotation);
+    }
+
+    #[test]
+    fn ticks() {
+        let block = "\n=== CLADA RESULTS ===\n↩ 1 task - [ ] run again\n2 ⏸ edit a - [x] b - [ ] run again\n3 ⏸ edit c - [ ] run again\n=== END ===\n";
+        let ticked = block
+            .replacen("[ ] run", "[X] run", 1)
+            .replace("c - [ ] run", "c - [x] run");
+        assert_eq!(canonical(&ticked), canonical(block));
+        let found = Block {
+            text: &ticked[1..],
+            is_known: true,
+        };
+        assert_eq!(found.ticks(), [1, 3]);
+    }
+}

@@ -1,0 +1,135 @@
+//! What came of the tasks of a run: values for `report`, which gives them their form.
+
+use std::io;
+
+use serde_json::Value;
+
+use super::record::Offer;
+
+/// How a task ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Status {
+    Done,
+    Failed,
+    NotRun,
+    Interrupted,
+    /// It was done already, or was not asked for.
+    Skipped,
+    /// The user has to say whether it is to be done again.
+    Waits,
+}
+
+impl Status {
+    /// Its sign in the results block.
+    pub fn mark(self) -> &'static str {
+        match self {
+            Self::Done => "✅",
+            Self::Failed => "❌",
+            Self::NotRun => "⏹",
+            Self::Interrupted => "⚠",
+            Self::Skipped => "⏭",
+            Self::Waits => "⏸",
+        }
+    }
+
+    /// Its word in the ledger.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Done => "done",
+            Self::Failed => "failed",
+            Self::NotRun => "not-run",
+            Self::Interrupted => "interrupted",
+            Self::Skipped => "skipped",
+            Self::Waits => "waits",
+        }
+    }
+
+    /// The status of that name.
+    pub fn parse(name: &str) -> Option<Self> {
+        let all = [
+            Self::Done,
+            Self::Failed,
+            Self::NotRun,
+            Self::Interrupted,
+            Self::Skipped,
+            Self::Waits,
+        ];
+        all.into_iter().find(|status| status.name() == name)
+    }
+
+    /// Whether what was asked for is so.
+    pub fn is_good(self) -> bool {
+        matches!(self, Self::Done | Self::Skipped)
+    }
+}
+
+/// What came of one task.
+#[derive(Debug)]
+pub struct Outcome {
+    /// Its number in the save, from 1.
+    pub number: usize,
+    /// The command's main name; empty where the reply named none.
+    pub command: &'static str,
+    /// A path, `a → b`, or the first line of a script.
+    pub target: String,
+    pub status: Status,
+    /// One line, in a failure with the next step.
+    pub message: Option<String>,
+    /// What it has to show in the full output.
+    pub sections: Vec<Section>,
+    /// The line of its `<task>`, where the reply itself was wrong and nothing was tried.
+    pub misread_at: Option<usize>,
+    /// What the reply asked for, for `--json`.
+    pub params: Value,
+    /// What is known of the result, for `--json`.
+    pub data: Value,
+    /// What the user can ask for by a tick behind its line.
+    pub offer: Option<Offer>,
+}
+
+/// One piece of what a task has to show.
+pub enum Section {
+    Text(String),
+    /// A stream of a command, by its name.
+    Stream(&'static str, Box<dyn Spooled>),
+}
+
+impl std::fmt::Debug for Section {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Text(text) => f.debug_tuple("Text").field(text).finish(),
+            Self::Stream(name, spool) => f
+                .debug_tuple("Stream")
+                .field(name)
+                .field(&spool.size())
+                .finish(),
+        }
+    }
+}
+
+/// Text that may be too large for memory.
+pub trait Spooled {
+    /// In bytes.
+    fn size(&self) -> u64;
+
+    /// All of it, or its first and last `edge` bytes, cut at characters.
+    ///
+    /// # Errors
+    /// Where it cannot be read again.
+    fn cut(&mut self, edge: usize) -> io::Result<Cut>;
+
+    /// All of it.
+    ///
+    /// # Errors
+    /// Where it cannot be read again, or not be written there.
+    fn copy_to(&mut self, to: &mut dyn io::Write) -> io::Result<()>;
+}
+
+/// The start and the end of a text.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Cut {
+    pub head: String,
+    /// How many bytes lie between head and tail; none if the head is all.
+    pub left_out: u64,
+    pub tail: String,
+}

@@ -1,0 +1,155 @@
+//! What is remembered of a batch: values that the engine decides by and the ledger keeps. Nothing here decides or stores.
+
+use std::hash::Hasher;
+
+use serde::{Deserialize, Serialize};
+use siphasher::sip::SipHasher13;
+
+/// A batch of a watched file, counted from 1 in the order in which they were seen.
+pub type Number = u64;
+
+/// A text by its hash, line ends and white space at line ends aside.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct Key(pub u64);
+
+/// What keys are made with: drawn once and kept in the ledger, as a text must have the same key after a restart. Nobody
+/// else knows it, so nobody can write a text that has the key of another.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Seed(pub u64, pub u64);
+
+impl Seed {
+    /// The key of a text.
+    pub fn key(self, text: &str) -> Key {
+        let mut hasher = SipHasher13::new_with_keys(self.0, self.1);
+        for line in text.lines() {
+            hasher.write(line.trim_end().as_bytes());
+            hasher.write_u8(b'\n');
+        }
+        Key(hasher.finish())
+    }
+}
+
+/// The nearest lines of prose above and below a batch: fences, blank lines and other batches are none.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Prose {
+    pub above: Option<Key>,
+    pub below: Option<Key>,
+}
+
+/// A batch that was seen, and what came of it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Record {
+    pub number: Number,
+    pub key: Key,
+    /// Of its opening tag, which holds what is asked of the batch as a whole.
+    pub head: Key,
+    /// When it was first seen.
+    pub prose: Prose,
+    /// When it began to run, in seconds since 1970; `None` if it was noted only.
+    pub ran: Option<i64>,
+    /// Empty where the details are forgotten, as those of a very old batch are.
+    pub tasks: Vec<TaskRecord>,
+}
+
+/// A task of a batch that was seen.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TaskRecord {
+    pub key: Key,
+    pub is_exec: bool,
+    pub fate: Fate,
+}
+
+/// What came of a task.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Fate {
+    /// Nothing of it was tried.
+    NotRun,
+    /// It was started, and how it ended is not known.
+    Interrupted,
+    Failed,
+    /// It succeeded, and changed these.
+    Done(Vec<Target>),
+}
+
+/// A place that a task changed.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Target {
+    /// Relative to the root.
+    pub path: String,
+    /// What was there before the task, and what it left there.
+    pub before: FileState,
+    pub after: FileState,
+}
+
+/// What was at a place at one moment, as a short text: equal texts are equal contents.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct FileState(pub Option<String>);
+
+impl FileState {
+    /// Could not be found out; like nothing, not even another of these.
+    pub const UNKNOWN: Self = Self(None);
+
+    /// There is nothing.
+    pub fn missing() -> Self {
+        Self(Some("missing".to_owned()))
+    }
+
+    /// Whether both are known and the same.
+    pub fn is(&self, other: &Self) -> bool {
+        self.0.is_some() && self.0 == other.0
+    }
+}
+
+/// What the user can ask for by a tick in a results block: to run tasks of these batches.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Offer {
+    /// Each with which of its tasks, from 0 and in order.
+    pub batches: Vec<(Number, Vec<usize>)>,
+}
+
+impl Offer {
+    /// How many tasks it would run.
+    pub fn tasks(&self) -> usize {
+        self.batches.iter().map(|(_, tasks)| tasks.len()).sum()
+    }
+}
+
+/// An offer that the user took up.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Tick {
+    /// Where it was ticked; `None` once that has been used, as it counts once.
+    pub source: Option<Source>,
+    pub offer: Offer,
+}
+
+/// A line of a results block, in the ledger's words.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Source {
+    pub block: i64,
+    pub line: usize,
+}
+
+/// What is to be done about a task of a batch that runs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Plan {
+    Run,
+    /// It was not asked for.
+    Leave,
+    /// A file task that succeeded in an earlier form of the batch. It is skipped while each of its targets is as it was
+    /// left, and runs where each is as it was before; else somebody changed them, and it waits for the user.
+    Done(Vec<Stand>),
+    /// An exec that succeeded in an earlier form of the batch: skipped if no task before it runs.
+    DoneExec,
+}
+
+/// The contents by which to tell whether a done task still stands.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Stand {
+    /// Relative to the root.
+    pub path: String,
+    /// As the task, or one after it in its batch, left it.
+    pub left: Vec<FileState>,
+    /// As it was before the task, or before one ahead of it in its batch.
+    pub before: Vec<FileState>,
+}

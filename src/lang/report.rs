@@ -1,0 +1,436 @@
+//! The form of results: the block on top of the notes, the full output, the clipboard's text, JSON. Decides nothing.
+
+use std::io::{self, Write};
+
+use serde::Serialize;
+use serde_json::Value;
+
+use super::note::{END, RESULTS};
+use super::outcome::{Cut, Outcome, Section, Spooled};
+use super::record::Offer;
+use super::scan::scan;
+use super::task::{Lines, Problem};
+use super::wording;
+
+/// A task's share of the clipboard text, in bytes at each end.
+const EDGE: usize = 25 * 1024;
+/// All of the clipboard text: X11 readers get nothing of more than 16 MiB.
+const CLIPBOARD: usize = 8 * 1024 * 1024;
+/// How many problems a block shows.
+const PROBLEMS: usize = 50;
+/// The end of a task's line that can be ticked.
+const RUN_AGAIN: &str = " - [ ] run again";
+/// The longest message in a line of the block, in characters.
+const MESSAGE: usize = 400;
+
+/// What came of a run.
+#[derive(Debug, Default)]
+pub struct Report {
+    pub outcomes: Vec<Outcome>,
+    /// Problems of the reply outside any task that ran.
+    pub problems: Vec<ParseError>,
+    /// What the user can ask for by a tick.
+    pub offers: Vec<Offered>,
+    /// Lines that are no problem of a task: why nothing could run, what was not saved.
+    pub notices: Vec<String>,
+    /// What git did, as a line.
+    pub git: Option<String>,
+    /// How many tasks the reply has.
+    pub total: usize,
+    /// A word that no output can know, for fencing what would be read as a task if it were pasted.
+    pub fence: String,
+}
+
+/// What was not run, why, and what a tick does about it.
+#[derive(Debug)]
+pub struct Offered {
+    pub why: String,
+    /// Two words behind the box.
+    pub action: &'static str,
+    pub offer: Offer,
+}
+
+/// A problem of the reply.
+#[derive(Debug, Clone, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ParseError {
+    /// The task's number, or `unknown`.
+    pub block_id: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub action: Option<String>,
+    /// `syntax`, `validation` or `warning`.
+    pub error_type: &'static str,
+    pub message: String,
+    pub block_start_line: usize,
+}
+
+impl ParseError {
+    /// A problem with its line and its words.
+    pub fn of(problem: &Problem, lines: &mut Lines<'_>) -> Self {
+        Self {
+            block_id: "unknown".to_owned(),
+            action: None,
+            error_type: if problem.cause.is_warning() {
+                "warning"
+            } else {
+                "syntax"
+            },
+            message: wording::problem(problem, lines),
+            block_start_line: lines.of(problem.at),
+        }
+    }
+}
+
+impl Report {
+    /// Whether everything that was asked for was done.
+    pub fn success(&self) -> bool {
+        self.outcomes.iter().all(|outcome| outcome.status.is_good())
+            && self
+                .problems
+                .iter()
+                .all(|problem| problem.error_type == "warning")
+    }
+
+    /// Whether there is anything to tell.
+    pub fn is_empty(&self) -> bool {
+        self.outcomes.is_empty()
+            && self.problems.is_empty()
+            && self.offers.is_empty()
+            && self.notices.is_empty()
+    }
+
+    /// Adds what came of a run: its tasks are numbered on from those that are told of already.
+    pub fn take(&mut self, run: Self) {
+        let told = self.outcomes.len();
+        self.outcomes.extend(run.outcomes);
+        for outcome in &mut self.outcomes[told..] {
+            outcome.number += told;
+        }
+        self.problems.splice(0..0, run.problems);
+        self.offers.extend(run.offers);
+        self.notices.extend(run.notices);
+        (self.git, self.total, self.fence) = (run.git, self.total + run.total, run.fence);
+    }
+
+    /// The lines of the block that can be ticked, counted from the one that begins the results.
+    pub fn offer_lines(&self) -> Vec<(usize, Offer)> {
+        let outcomes = self.outcomes.iter().map(|outcome| outcome.offer.as_ref());
+        let offers = self.offers.iter().map(|offered| Some(&offered.offer));
+        let lines = outcomes.chain(offers).enumerate();
+        let offered = lines.filter_map(|(line, offer)| Some((line + 1, offer?.clone())));
+        offered.collect()
+    }
+
+    /// The results block: the status line, where there is one, and the lines between the markers.
+    pub fn block(&self, status: Option<&str>) -> String {
+        let mut text = status
+            .map(|status| one_line(status) + "\n")
+            .unwrap_or_default();
+        text += RESULTS;
+        text.push('\n');
+        for outcome in &self.outcomes {
+            text += &outcome_line(outcome);
+            text.push('\n');
+        }
+        for offered in &self.offers {
+            text += &format!("{} - [ ] {}\n", clipped(&offered.why), offered.action);
+        }
+        for problem in self.problems.iter().take(PROBLEMS) {
+            let mark = if problem.error_type == "warning" {
+                "⚠"
+            } else {
+                "❌"
+            };
+            text += &format!(
+                "{mark} line {}: {}\n",
+                problem.block_start_line,
+                clipped(&problem.message)
+            );
+        }
+        if self.problems.len() > PROBLEMS {
+            text += &format!("and {} more\n", self.problems.len() - PROBLEMS);
+        }
+        for line in self.notices.iter().chain(&self.git) {
+            text += &clipped(line);
+            text.push('\n');
+        }
+        text += END;
+        text.push('\n');
+        text
+    }
+
+    /// Writes the full output: the block, and all that each task has to show.
+    ///
+    /// # Errors
+    /// Where it cannot be written, or a command's output not be read again.
+    pub fn write_output(&mut self, status: Option<&str>, to: &mut dyn Write) -> io::Result<()> {
+        write!(to, "{}\n=== OUTPUTS ===\n", self.block(status))?;
+        let outcomes = self.outcomes.iter_mut();
+        for outcome in outcomes.filter(|outcome| has_output(outcome)) {
+            write_part(outcome, &self.fence, to)?;
+        }
+        writeln!(to, "{END}")
+    }
+
+    /// The clipboard's text: the block, then failed tasks before the others, each part cut to 50 KB. `whole` names the
+    /// file that holds all of it.
+    ///
+    /// # Errors
+    /// Where a command's output cannot be read again.
+    pub fn clipboard(&mut self, whole: &str) -> io::Result<String> {
+        let mut text = format!("{}\n=== OUTPUTS ===\n", self.block(None));
+        let mut order: Vec<usize> = (0..self.outcomes.len())
+            .filter(|i| has_output(&self.outcomes[*i]))
+            .collect();
+        order.sort_by_key(|i| self.outcomes[*i].status.is_good());
+        let mut left_out = 0;
+        for index in order {
+            let part = cut_part(&mut self.outcomes[index], &self.fence, whole)?;
+            if text.len() + part.len() > CLIPBOARD {
+                left_out += 1;
+            } else {
+                text += &part;
+            }
+        }
+        if left_out > 0 {
+            text += &format!("\n… the outputs of {left_out} more tasks are in {whole} …\n");
+        }
+        text += END;
+        text.push('\n');
+        Ok(text)
+    }
+
+    /// The run as one JSON object.
+    pub fn json(&self) -> Value {
+        #[derive(Serialize)]
+        #[serde(rename_all = "camelCase")]
+        struct Entry<'o> {
+            seq: usize,
+            block_id: String,
+            action: &'o str,
+            params: &'o Value,
+            success: bool,
+            #[serde(skip_serializing_if = "Option::is_none")]
+            error: Option<&'o str>,
+            #[serde(skip_serializing_if = "Value::is_null")]
+            data: &'o Value,
+        }
+        let executed = self
+            .outcomes
+            .iter()
+            .filter(|outcome| outcome.misread_at.is_none());
+        let results: Vec<Entry<'_>> = executed
+            .enumerate()
+            .map(|(index, outcome)| Entry {
+                seq: index + 1,
+                block_id: outcome.number.to_string(),
+                action: outcome.command,
+                params: &outcome.params,
+                success: outcome.status.is_good(),
+                error: outcome
+                    .message
+                    .as_deref()
+                    .filter(|_| !outcome.status.is_good()),
+                data: &outcome.data,
+            })
+            .collect();
+        let misread = self.outcomes.iter().filter_map(|outcome| {
+            Some(ParseError {
+                block_id: outcome.number.to_string(),
+                action: Some(outcome.command.to_owned()).filter(|command| !command.is_empty()),
+                error_type: "validation",
+                message: outcome.message.clone().unwrap_or_default(),
+                block_start_line: outcome.misread_at?,
+            })
+        });
+        let mut run = serde_json::json!({
+            "success": self.success(),
+            "totalBlocks": self.total,
+            "executedActions": results.len(),
+            "results": results,
+            "parseErrors": misread.chain(self.problems.iter().cloned()).collect::<Vec<_>>(),
+        });
+        if !self.notices.is_empty() {
+            run["notices"] = self.notices.clone().into();
+        }
+        run
+    }
+}
+
+/// A task's line in the block.
+pub fn outcome_line(outcome: &Outcome) -> String {
+    let what = [outcome.command, &outcome.target];
+    let what: Vec<&str> = what.into_iter().filter(|word| !word.is_empty()).collect();
+    let mut line = format!("{} {}", outcome.number, outcome.status.mark());
+    for word in &what {
+        line.push(' ');
+        line += word;
+    }
+    if let Some(message) = &outcome.message {
+        line += if what.is_empty() { " " } else { " - " };
+        line += message;
+    }
+    clipped(&line) + outcome.offer.as_ref().map_or("", |_| RUN_AGAIN)
+}
+
+fn has_output(outcome: &Outcome) -> bool {
+    outcome.sections.iter().any(|section| match section {
+        Section::Text(text) => !text.is_empty(),
+        Section::Stream(_, spool) => spool.size() > 0,
+    })
+}
+
+fn part_title(outcome: &Outcome) -> String {
+    let failed = if outcome.status.is_good() {
+        ""
+    } else {
+        " (failed)"
+    };
+    format!(
+        "\n[{}] {} {}{failed}:\n",
+        outcome.number,
+        outcome.command,
+        one_line(&outcome.target)
+    )
+}
+
+fn write_part(outcome: &mut Outcome, fence: &str, to: &mut dyn Write) -> io::Result<()> {
+    to.write_all(part_title(outcome).as_bytes())?;
+    for section in &mut outcome.sections {
+        match section {
+            Section::Text(text) => to.write_all(fenced(text, fence).as_bytes())?,
+            Section::Stream(_, spool) if spool.size() == 0 => {}
+            Section::Stream(name, spool) => {
+                writeln!(to, "{name}:")?;
+                let whole = spool.cut(EDGE)?;
+                if whole.left_out == 0 {
+                    to.write_all(fenced(&whole.head, fence).as_bytes())?;
+                } else {
+                    // Too long to be looked through once more: fenced in any case.
+                    writeln!(to, "<!-- clada:off {fence} -->")?;
+                    spool.copy_to(to)?;
+                    if !whole.tail.ends_with('\n') {
+                        writeln!(to)?;
+                    }
+                    writeln!(to, "<!-- clada:on {fence} -->")?;
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+fn cut_part(outcome: &mut Outcome, fence: &str, whole: &str) -> io::Result<String> {
+    let mut part = part_title(outcome);
+    let sizes: Vec<u64> = outcome
+        .sections
+        .iter()
+        .map(Section::size)
+        .filter(|size| *size > 0)
+        .collect();
+    let edge = |size: u64| {
+        let others: u64 = sizes.iter().sum::<u64>() - size;
+        let budget = (2 * EDGE as u64)
+            .saturating_sub(others)
+            .max(2 * EDGE as u64 / sizes.len() as u64);
+        usize::try_from(budget / 2).unwrap_or(EDGE)
+    };
+    for section in &mut outcome.sections {
+        let size = section.size();
+        if size == 0 {
+            continue;
+        }
+        let cut = match section {
+            Section::Text(text) => cut_text(text, edge(size)),
+            Section::Stream(name, spool) => {
+                part += &format!("{name}:\n");
+                spool.cut(edge(size))?
+            }
+        };
+        part += &fenced(&cut_out(&cut, whole), fence);
+    }
+    Ok(part)
+}
+
+impl Section {
+    fn size(&self) -> u64 {
+        match self {
+            Self::Text(text) => text.len() as u64,
+            Self::Stream(_, spool) => spool.size(),
+        }
+    }
+}
+
+/// A cut text with a line where something is left out.
+pub fn cut_out(cut: &Cut, whole: &str) -> String {
+    match cut.left_out {
+        0 => cut.head.clone(),
+        bytes => format!(
+            "{}\n… {bytes} bytes left out here, all of it is in {whole} …\n{}",
+            cut.head, cut.tail
+        ),
+    }
+}
+
+/// The first and the last `edge` bytes of a text, cut at characters.
+pub fn cut_text(text: &str, edge: usize) -> Cut {
+    if text.len() <= 2 * edge {
+        return Cut {
+            head: text.to_owned(),
+            left_out: 0,
+            tail: String::new(),
+        };
+    }
+    let (head, tail) = (
+        text.floor_char_boundary(edge),
+        text.ceil_char_boundary(text.len() - edge),
+    );
+    Cut {
+        head: text[..head].to_owned(),
+        left_out: (tail - head) as u64,
+        tail: text[tail..].to_owned(),
+    }
+}
+
+/// A command's output for `--json`: its first and last 25 KB.
+///
+/// # Errors
+/// Where it cannot be read again.
+pub fn for_json(spool: &mut dyn Spooled) -> io::Result<String> {
+    Ok(cut_out(&spool.cut(EDGE)?, "the output file"))
+}
+
+/// A text that ends its last line, between the marks that keep the scanner out where it would find something in it.
+pub fn fenced(text: &str, word: &str) -> String {
+    let newline = if text.is_empty() || text.ends_with('\n') {
+        ""
+    } else {
+        "\n"
+    };
+    let found = scan(text);
+    if found.batches.is_empty() && found.problems.is_empty() && !text.contains("clada:o") {
+        return format!("{text}{newline}");
+    }
+    format!("<!-- clada:off {word} -->\n{text}{newline}<!-- clada:on {word} -->\n")
+}
+
+/// A text as one line that cannot break the block: no line ends, control characters or changes of direction.
+pub fn one_line(text: &str) -> String {
+    let breaks = |c: char| {
+        c.is_control()
+            || matches!(c, '\u{2028}' | '\u{2029}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+    };
+    text.trim()
+        .chars()
+        .map(|c| if breaks(c) { ' ' } else { c })
+        .collect()
+}
+
+fn clipped(text: &str) -> String {
+    let line = one_line(text);
+    if line.chars().count() <= MESSAGE {
+        line
+    } else {
+        line.chars().take(MESSAGE).chain(['…']).collect()
+    }
+}

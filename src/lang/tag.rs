@@ -1,0 +1,305 @@
+//! CML tags: what is one, where it may stand, and its attributes. Never looks at what is between tags.
+//!
+//! The places are found here by offset; quick-xml reads the attributes. No configuration of an XML reader can be given
+//! the whole text: a payload with `a < b` makes it swallow the closing tag, or end in an error, without a word.
+
+use memchr::memchr;
+use quick_xml::events::BytesStart;
+
+/// The elements of CML.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Name {
+    Tasks,
+    Task,
+    I,
+    Path,
+    C,
+    X,
+    Search,
+    SearchHead,
+    SearchTail,
+    Replace,
+}
+
+impl Name {
+    /// Those that may stand in a task.
+    pub(crate) const ELEMENTS: [Self; 8] = [
+        Self::I,
+        Self::Path,
+        Self::C,
+        Self::X,
+        Self::Search,
+        Self::SearchHead,
+        Self::SearchTail,
+        Self::Replace,
+    ];
+
+    pub(crate) fn text(self) -> &'static str {
+        match self {
+            Self::Tasks => "tasks",
+            Self::Task => "task",
+            Self::I => "i",
+            Self::Path => "path",
+            Self::C => "c",
+            Self::X => "x",
+            Self::Search => "search",
+            Self::SearchHead => "search-head",
+            Self::SearchTail => "search-tail",
+            Self::Replace => "replace",
+        }
+    }
+
+    /// Whether its content is a raw payload.
+    pub(crate) fn is_payload(self) -> bool {
+        matches!(
+            self,
+            Self::X | Self::Search | Self::SearchHead | Self::SearchTail | Self::Replace
+        )
+    }
+
+    fn parse(name: &[u8]) -> Option<Self> {
+        let same = |known: Self| {
+            name.eq_ignore_ascii_case(known.text().as_bytes())
+                .then_some(known)
+        };
+        match name.len() {
+            1 => match name[0] | 0x20 {
+                b'i' => Some(Self::I),
+                b'c' => Some(Self::C),
+                b'x' => Some(Self::X),
+                _ => None,
+            },
+            4 => same(Self::Task).or_else(|| same(Self::Path)),
+            5 => same(Self::Tasks),
+            6 => same(Self::Search),
+            7 => same(Self::Replace),
+            11 => same(Self::SearchHead).or_else(|| same(Self::SearchTail)),
+            _ => None,
+        }
+    }
+}
+
+/// What a tag does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Kind {
+    Open,
+    Close,
+    /// `<replace/>`: an element with nothing in it.
+    Empty,
+}
+
+/// One tag.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Tag<'t> {
+    /// The offset of its `<`.
+    pub(crate) at: usize,
+    /// The offset behind its `>`.
+    pub(crate) end: usize,
+    pub(crate) kind: Kind,
+    /// `None` for a name that CML does not have.
+    pub(crate) name: Option<Name>,
+    /// The name as it is written.
+    pub(crate) spelling: &'t str,
+    /// What stands between the name and the end.
+    attributes: &'t str,
+}
+
+impl<'t> Tag<'t> {
+    /// The tag at a `<`, if it is one. A tag does not go over the end of a line.
+    #[inline(always)]
+    pub(crate) fn at(text: &'t str, at: usize) -> Option<Self> {
+        let bytes = text.as_bytes();
+        let close = bytes.get(at + 1) == Some(&b'/');
+        let start = at + 1 + usize::from(close);
+        let length = bytes[start..]
+            .iter()
+            .take_while(|b| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_'))
+            .count();
+        if length == 0 || !bytes[start].is_ascii_alphabetic() {
+            return None;
+        }
+        let rest = start + length;
+        let (attributes, empty, end) = match bytes.get(rest)? {
+            // Nearly every tag.
+            b'>' => ("", false, rest + 1),
+            b'/' | b' ' | b'\t' => {
+                let closing = tag_end(bytes, rest)?;
+                let (attributes, empty) = match text[rest..closing].strip_suffix('/') {
+                    Some(attributes) if !close => (attributes, true),
+                    _ => (&text[rest..closing], false),
+                };
+                (attributes.trim_matches([' ', '\t']), empty, closing + 1)
+            }
+            _ => return None,
+        };
+        if close && !attributes.is_empty() {
+            return None;
+        }
+        Some(Self {
+            at,
+            end,
+            kind: match (close, empty) {
+                (true, _) => Kind::Close,
+                (_, true) => Kind::Empty,
+                _ => Kind::Open,
+            },
+            name: Name::parse(&bytes[start..rest]),
+            spelling: &text[start..rest],
+            attributes,
+        })
+    }
+
+    pub(crate) fn is(&self, kind: Kind, name: Name) -> bool {
+        self.kind == kind && self.name == Some(name)
+    }
+
+    pub(crate) fn has_attributes(&self) -> bool {
+        !self.attributes.is_empty()
+    }
+
+    /// Its attributes, quoted or not. `Err` holds the text that cannot be read as attributes.
+    pub(crate) fn attributes(&self) -> Result<Vec<(String, String)>, String> {
+        if self.attributes.is_empty() {
+            return Ok(Vec::new());
+        }
+        let content = format!("{} {}", self.spelling, self.attributes);
+        let start = BytesStart::from_content(content.as_str(), self.spelling.len());
+        let mut found = Vec::new();
+        for attribute in start.html_attributes() {
+            let attribute = attribute.map_err(|_| self.attributes.to_owned())?;
+            let value = decode_entities(&attribute.value).into_owned();
+            found.push((attribute.key.as_ref().to_ascii_lowercase(), value));
+        }
+        Ok(found)
+    }
+
+    /// Whether nothing but white space stands behind it on its line.
+    pub(crate) fn ends_line(&self, text: &str) -> bool {
+        rest_is_blank(text.as_bytes(), self.end)
+    }
+
+    /// Whether it stands alone on its line.
+    pub(crate) fn alone(&self, text: &str) -> bool {
+        starts_line(text.as_bytes(), self.at) && self.ends_line(text)
+    }
+}
+
+/// Whether a tag is followed on its line by nothing or by another tag of CML, as one that opens a batch must be: prose
+/// may begin a line with the name of a tag.
+pub(crate) fn opens(text: &str, tag: &Tag<'_>) -> bool {
+    let next = skip_blanks(text.as_bytes(), tag.end);
+    rest_is_blank(text.as_bytes(), next)
+        || text.as_bytes()[next] == b'<'
+            && Tag::at(text, next).is_some_and(|tag| tag.name.is_some())
+}
+
+/// Where batches open in a stretch of the text, for telling what an unclosed element swallowed.
+pub(crate) fn openings(text: &str, from: usize, to: usize) -> Vec<usize> {
+    let bytes = text.as_bytes();
+    memchr::memchr_iter(b'<', &bytes[from..to])
+        .map(|at| from + at)
+        .filter(|at| {
+            Tag::at(text, *at).is_some_and(|tag| {
+                tag.is(Kind::Open, Name::Tasks) && starts_line(bytes, tag.at) && opens(text, &tag)
+            })
+        })
+        .collect()
+}
+
+/// The `>` that ends a tag, outside quotes and on the same line.
+fn tag_end(bytes: &[u8], from: usize) -> Option<usize> {
+    let mut at = from;
+    loop {
+        match bytes.get(at)? {
+            b'>' => return Some(at),
+            b'\n' | b'<' => return None,
+            quote @ (b'"' | b'\'') if bytes[at - 1] == b'=' => {
+                let length = bytes[at + 1..]
+                    .iter()
+                    .position(|b| b == quote || *b == b'\n')?;
+                if bytes[at + 1 + length] == b'\n' {
+                    return None;
+                }
+                at += length + 2;
+            }
+            _ => at += 1,
+        }
+    }
+}
+
+/// Whether only white space, or the text's BOM, stands before this offset on its line.
+pub(crate) fn starts_line(bytes: &[u8], at: usize) -> bool {
+    follows(bytes, at, usize::MAX)
+}
+
+/// Whether only white space stands between this offset and the start of its line or the end of the tag before it.
+pub(crate) fn follows(bytes: &[u8], at: usize, tag_end: usize) -> bool {
+    let mut before = at;
+    while before > 0 && before != tag_end {
+        match bytes[before - 1] {
+            b' ' | b'\t' => before -= 1,
+            b'\n' => return true,
+            0xBF if before == 3 => return bytes.starts_with(b"\xEF\xBB\xBF"),
+            _ => return false,
+        }
+    }
+    true
+}
+
+/// The start of the line that holds this offset.
+pub(crate) fn line_start(bytes: &[u8], at: usize) -> usize {
+    memchr::memrchr(b'\n', &bytes[..at]).map_or(0, |newline| newline + 1)
+}
+
+/// The offset behind the line end of the line that holds this offset.
+pub(crate) fn next_line(bytes: &[u8], at: usize) -> usize {
+    memchr(b'\n', &bytes[at..]).map_or(bytes.len(), |newline| at + newline + 1)
+}
+
+/// Whether nothing but white space stands from this offset to the end of its line.
+pub(crate) fn rest_is_blank(bytes: &[u8], from: usize) -> bool {
+    for byte in &bytes[from..] {
+        match byte {
+            b'\n' => return true,
+            b' ' | b'\t' | b'\r' => {}
+            _ => return false,
+        }
+    }
+    true
+}
+
+/// The first offset from here that is no space or tab.
+pub(crate) fn skip_blanks(bytes: &[u8], from: usize) -> usize {
+    from + bytes[from..]
+        .iter()
+        .take_while(|b| matches!(b, b' ' | b'\t'))
+        .count()
+}
+
+/// Decodes the five entities of XML; any other `&` stays, since a path may hold one.
+pub(crate) fn decode_entities(text: &str) -> std::borrow::Cow<'_, str> {
+    const ENTITIES: [(&str, char); 5] = [
+        ("&amp;", '&'),
+        ("&lt;", '<'),
+        ("&gt;", '>'),
+        ("&quot;", '"'),
+        ("&apos;", '\''),
+    ];
+    if !text.contains('&') {
+        return text.into();
+    }
+    let mut decoded = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(at) = rest.find('&') {
+        decoded.push_str(&rest[..at]);
+        rest = &rest[at..];
+        let (entity, c) = ENTITIES
+            .into_iter()
+            .find(|(entity, _)| rest.starts_with(entity))
+            .unwrap_or(("&", '&'));
+        decoded.push(c);
+        rest = &rest[entity.len()..];
+    }
+    decoded.push_str(rest);
+    decoded.into()
+}

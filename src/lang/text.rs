@@ -1,0 +1,42 @@
+//! Text as CML gives it: in block form (whole lines) or inline form (as it stands).
+
+/// How a payload stood between its tags.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Form {
+    /// The opening tag ended its line: the payload is a list of lines.
+    Block,
+    /// Text followed the opening tag on its line: the payload is taken as it is.
+    Inline,
+}
+
+/// A payload's text together with its form.
+///
+/// In block form every line is followed by LF, so that no line at all (`""`) and one blank line (`"\n"`) differ.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Text<'a> {
+    pub form: Form,
+    pub text: &'a str,
+}
+
+impl<'a> Text<'a> {
+    /// Text in block form: `text` is empty or ends with LF.
+    pub fn block(text: &'a str) -> Self {
+        Self {
+            form: Form::Block,
+            text,
+        }
+    }
+
+    /// Text in inline form.
+    pub fn inline(text: &'a str) -> Self {
+        Self {
+            form: Form::Inline,
+            text,
+        }
+    }
+
+    /// Whether there is nothing but white space in it.
+    pub fn is_blank(&self) -> bool {
+        self.text.trim().is_empty()
+    }
+}

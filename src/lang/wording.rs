@@ -1,0 +1,225 @@
+//! The sentences about problems in a reply: place, cause and next step, for an LLM that must repair it in one go.
+
+use super::edit::{Cause as EditCause, EditError, Part};
+use super::task::{Cause, Command, Lines, Problem};
+
+/// A problem in one line, without its place.
+pub fn problem(problem: &Problem, lines: &mut Lines<'_>) -> String {
+    match &problem.cause {
+        Cause::Unclosed { element: "tasks", .. } => {
+            "`<tasks>` is not closed, so nothing in it was run: end it with `</tasks>` on a line of its own".to_owned()
+        }
+        Cause::Unclosed {
+            element,
+            cdata,
+            swallowed,
+        } => {
+            let mut text = format!("`<{element}>` is not closed, so no task of this batch was run: ");
+            if matches!(*element, "i" | "path" | "c") {
+                text += &format!("write `</{element}>` before the next element");
+            } else {
+                let cdata = if *cdata { "`]]>` and " } else { "" };
+                text += &format!(
+                    "put {cdata}`</{element}>` at its end, alone on a line with nothing behind it"
+                );
+            }
+            if !swallowed.is_empty() {
+                let places: Vec<String> = swallowed.iter().map(|at| lines.of(*at).to_string()).collect();
+                text += &format!("; it swallowed the `<tasks>` on line {}", places.join(", "));
+            }
+            text
+        }
+        Cause::TaskCutOff { tasks_end } => format!(
+            "`<task>` is not closed before the `</tasks>` on line {}, so no task of this batch was run: write `</task>`",
+            lines.of(*tasks_end)
+        ),
+        Cause::TaskInTask { open } => format!(
+            "`<task>` inside the `<task>` of line {}, so no task of this batch was run: close that one with `</task>` \
+             first; to quote CML, put it into a payload whose tags stand alone on their lines",
+            lines.of(*open)
+        ),
+        Cause::BatchInBatch { next } => format!(
+            "`<tasks>` is not closed before the next `<tasks>` on line {}, so nothing in it was run: end it with `</tasks>`",
+            lines.of(*next)
+        ),
+        Cause::StrayClose { element } => format!(
+            "`</{element}>` closes nothing, so no task of this batch was run: either its opening tag is damaged (it must \
+             be on one line, with its quotes closed), or a payload holds a line that is its own closing tag and was cut \
+             short there: put such a payload between `<![CDATA[` and `]]>`"
+        ),
+        Cause::TooManyUnknown => {
+            "too many unknown elements that are never closed, so no task of this batch was run: only `<i>`, `<path>`, \
+             `<c>`, `<x>`, `<search>`, `<search-head>`, `<search-tail>` and `<replace>` may stand in a task"
+                .to_owned()
+        }
+        Cause::UnknownElement { name, nearest } => format!(
+            "unknown element `<{name}>`: {}",
+            match nearest {
+                Some(nearest) => format!("did you mean `<{nearest}>`?"),
+                None => "a task has `<i>`, `<path>`, `<c>`, `<x>`, `<search>`, `<search-head>`, `<search-tail>` and \
+                         `<replace>` only"
+                    .to_owned(),
+            }
+        ),
+        Cause::Duplicate { element, first } => format!(
+            "second `<{element}>` in one task (the first is on line {}): write one task for each",
+            lines.of(*first)
+        ),
+        Cause::UnknownCommand { name, nearest } => format!(
+            "unknown command `{}`: {}",
+            short(name),
+            match nearest {
+                Some(nearest) => format!("did you mean `{nearest}`?"),
+                None => format!("it is one of {}", names(Command::ALL.into_iter().map(Command::name))),
+            }
+        ),
+        Cause::Missing { element: "c", .. } => {
+            format!("`<c>` is missing: name the command, one of {}", names(Command::ALL.into_iter().map(Command::name)))
+        }
+        Cause::Missing { element, command } => format!(
+            "`<{element}>` is missing{}",
+            command.map(|command| format!(": {}", needs(command))).unwrap_or_default()
+        ),
+        Cause::Empty { element } => format!("`<{element}>` is empty: fill it in, or leave the task out"),
+        Cause::MixedEdit => "`<search>` together with `<search-head>` or `<search-tail>`: use a task for each".to_owned(),
+        Cause::UnevenPairs { searches, replaces } => format!(
+            "{searches} `<search>` and {replaces} `<replace>`: every `<search>` needs one `<replace>`, an empty one to \
+             remove the text"
+        ),
+        Cause::BadAttribute { element, name, value, expected } => {
+            format!("`{name}=\"{}\"` on `<{element}>`: the value must be {expected}", short(value))
+        }
+        Cause::UnreadableAttributes { element, text } => format!(
+            "the attributes `{}` of `<{element}>` cannot be read: write each once, as name=\"value\"",
+            short(text)
+        ),
+        Cause::HoldsTaskEnd { element } => format!(
+            "`<{element}>` holds a `</task>` that began outside it: if a `</{element}>` was forgotten, the tasks behind it \
+             were taken for its content"
+        ),
+        Cause::UnknownAttribute { element, name } => format!("attribute `{}` of `<{element}>` is ignored", short(name)),
+        Cause::Unused { element, command } => format!("`<{element}>` is not used by {}", command.name()),
+        Cause::LooksEscaped { element } => format!(
+            "`<{element}>` looks escaped (`&lt;`): it was taken as it stands; payloads are raw, write `<`, `>` and `&` \
+             as they are"
+        ),
+        Cause::EscapedBatch => {
+            "the tags arrived as `&lt;tasks&gt;`, damaged in copying, and nothing was run: put the whole `<tasks>` \
+             element into a Markdown fence of six back-ticks and copy it with the fence's copy button"
+                .to_owned()
+        }
+        Cause::LooseTags {
+            element,
+            closing,
+            count,
+        } => format!(
+            "`<{}{element}>` stands outside any `<task>`{}: was a `<task>` or `<tasks>` tag lost in copying, or does text follow one on its line?",
+            if *closing { "/" } else { "" },
+            if *count > 1 { format!(" ({count} such tags)") } else { String::new() }
+        ),
+        Cause::OffNeverEnds { word, hidden } => {
+            let word = if word.is_empty() { String::new() } else { format!(" {word}") };
+            format!(
+                "`<!-- clada:off{word} -->` is never ended by `<!-- clada:on{word} -->` and hides the `<tasks>` on line {}",
+                lines.of(*hidden)
+            )
+        }
+    }
+}
+
+/// What a command needs.
+fn needs(command: Command) -> &'static str {
+    match command {
+        Command::Edit => {
+            "edit needs `<path>`, `<search>` and `<replace>`, or `<search-head>`, `<search-tail>` and `<replace>`"
+        }
+        Command::Overwrite => "overwrite needs `<path>` and `<x>` with the whole content",
+        Command::Move => "move needs `<path>` and `<x>` with the destination",
+        Command::Delete => "delete needs `<path>`",
+        Command::Exec => "exec needs `<x>` with the script",
+    }
+}
+
+/// Why an edit failed, in one line. `pairs` is how many the task has.
+pub fn edit_error(error: &EditError, pairs: usize) -> String {
+    let mut what = match error.part {
+        Part::Search => "search text",
+        Part::Head => "search-head",
+        Part::Tail => "search-tail",
+    }
+    .to_owned();
+    if pairs > 1 {
+        what = format!("{what} {} of {pairs}", error.pair);
+    }
+    let after_head = if error.part == Part::Tail {
+        " after the head"
+    } else {
+        ""
+    };
+    let undone = if pairs > 1 {
+        "; no pair of this task was applied"
+    } else {
+        ""
+    };
+    match &error.cause {
+        EditCause::Blank => {
+            format!("{what} is blank: give it text that is in the file exactly once")
+        }
+        EditCause::NotFound {
+            applied_at: Some(line),
+            ..
+        } => {
+            format!(
+                "{what} not found{after_head}, but the replacement is already there (line {line}): perhaps it was applied before; then leave this task out{undone}"
+            )
+        }
+        EditCause::NotFound { not_utf8, .. } => format!(
+            "{what} not found{after_head}: it must match the file exactly, character by character{}{undone}",
+            if *not_utf8 {
+                " (the file is not UTF-8, so differences in white space were not tried)"
+            } else {
+                ""
+            }
+        ),
+        EditCause::Ambiguous { lines, .. } => {
+            let shown: Vec<String> = lines.iter().take(10).map(ToString::to_string).collect();
+            let more = if lines.len() > shown.len() {
+                ", …"
+            } else {
+                ""
+            };
+            format!(
+                "{what} found {}{} times{after_head} (lines {}{more}): include more of the text around it so that it \
+                 matches once{undone}",
+                if more.is_empty() { "" } else { "at least " },
+                lines.len(),
+                shown.join(", ")
+            )
+        }
+    }
+}
+
+/// So many tasks.
+pub fn tasks(count: usize) -> String {
+    match count {
+        1 => "1 task".to_owned(),
+        count => format!("{count} tasks"),
+    }
+}
+
+fn names<'n>(names: impl Iterator<Item = &'n str>) -> String {
+    names
+        .map(|name| format!("`{name}`"))
+        .collect::<Vec<_>>()
+        .join(", ")
+}
+
+/// Somebody's text inside a sentence: the start of its first line.
+fn short(text: &str) -> String {
+    let line = text.lines().next().unwrap_or_default();
+    if line.chars().count() <= 60 {
+        line.to_owned()
+    } else {
+        line.chars().take(60).chain(['…']).collect()
+    }
+}

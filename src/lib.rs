@@ -1,0 +1,49 @@
+//! clada carries out what an LLM's reply asks for, when the person saves that reply in a notes file.
+//!
+//! # The way the data goes
+//!
+//! ```text
+//! watched file ─▶ note::split ─▶ scan ─▶ cml ─▶ engine: which batches are new?
+//!    ▲             blocks | body  batches  tasks, problems   ▲ │
+//!    │                                        what was seen  │ │ what is to run
+//!    │                                                  ledger │
+//!    │                                  started, then finished ▲
+//!    │                                                       │ ▼
+//!    └─ write back ◀─ report ◀─ outcomes ◀─ batch: snapshot, tasks in the confined workspace, snapshot
+//!                       ├──▶ .clada-output-latest.txt
+//!                       └──▶ clipboard
+//! ```
+//!
+//! A task is in the ledger on the disk before it starts, and a results block before it is written; so whatever ends clada,
+//! the next one knows what may have happened, runs nothing twice and tells what was not told.
+//!
+//! # Floors
+//!
+//! Imports go down only; `tests/it/tidy.rs` checks it.
+//!
+//! | floor | what | may use |
+//! | --- | --- | --- |
+//! | 4 entry | `main.rs`, [`cli`], [`cmd`] | everything below |
+//! | 3 shell | [`daemon`]: waits for an event, asks the engine, performs its effects | engine, batch, world |
+//! | 2 act | [`batch`]: before-snapshot, each task, after-snapshot; [`file_task`], [`exec_task`]: what the commands mean | world, lang |
+//! | 1 decide | [`engine`]: `step(state, event) -> effects`; no I/O, no clock | lang |
+//! | 1 do | [`world`]: one file for each outside thing | lang, its one crate |
+//! | 0 language | [`lang`]: pure text and values; parsing cannot fail, it returns tasks and problems | - |
+
+#![cfg_attr(
+    test,
+    allow(clippy::unwrap_used, reason = "a test that panics has failed")
+)]
+
+pub mod batch;
+pub mod cli;
+pub mod cmd;
+pub mod config;
+pub mod daemon;
+pub mod engine;
+pub mod error;
+pub mod exec_task;
+pub mod file_task;
+pub mod lang;
+pub mod terminal;
+pub mod world;

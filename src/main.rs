@@ -1,0 +1,26 @@
+//! The `clada` program: reads the command line, ends with the command's exit status.
+
+use std::process::ExitCode;
+
+use clada::cli::Cli;
+use clada::cmd;
+use tracing_subscriber::EnvFilter;
+
+fn main() -> ExitCode {
+    let cli = Cli::read();
+    let filter = EnvFilter::try_from_env("CLADA_LOG").unwrap_or_else(|_| EnvFilter::new("off"));
+    tracing_subscriber::fmt()
+        .with_env_filter(filter)
+        .with_writer(std::io::stderr)
+        .init();
+    match cmd::dispatch(cli) {
+        Ok(status) => status,
+        Err(error) => {
+            let _ = std::io::Write::write_all(
+                &mut std::io::stderr(),
+                format!("clada: {error}\n").as_bytes(),
+            );
+            ExitCode::from(error.status())
+        }
+    }
+}

@@ -1,0 +1,208 @@
+//! Owns what a replaced file keeps of the old one: owner, group, extended attributes, mode. Never touches contents or names.
+//!
+//! A replacement is a new inode, so everything but the text would silently become that of a fresh file. What cannot be kept is an
+//! error and not a warning: a notes file that changes hands because clada runs as root, or loses its access list, is damage that
+//! nobody looks for.
+
+use rustix::fs::{self, Gid, Mode, Uid, XattrFlags};
+use rustix::io::Errno;
+use std::ffi::{CStr, CString};
+use std::io;
+use std::os::fd::AsFd;
+
+/// Gives `to` the owner, group, extended attributes and mode of `from`, and takes off it what `from` has not. Takes anything with a descriptor, as the workspace holds
+/// `cap_std` files and the notes file plain ones.
+///
+/// The order matters: a change of owner clears set-user-id bits, and an attribute can only be set on a file that may be written, so
+/// the mode comes last. Times are not copied: the replacement *is* a change.
+pub fn copy(from: &impl AsFd, to: &impl AsFd) -> io::Result<()> {
+    let (from, to) = (from.as_fd(), to.as_fd());
+    let (old, new) = (fs::fstat(from)?, fs::fstat(to)?);
+
+    // Asked for only where it differs: unprivileged users may not call it at all, also not to keep what is there.
+    let owner = (old.st_uid != new.st_uid).then(|| Uid::from_raw(old.st_uid));
+    let group = (old.st_gid != new.st_gid).then(|| Gid::from_raw(old.st_gid));
+    if owner.is_some() || group.is_some() {
+        fs::fchown(to, owner, group)?;
+    }
+    let kept = names(from)?;
+    for name in &kept {
+        copy_one(from, to, name)?;
+    }
+    // A new file gets an access list from its folder's default, which would let others read what they could not read before.
+    for name in names(to)? {
+        if !kept.contains(&name) && !is_policy(&name) {
+            remove_one(to, &name)?;
+        }
+    }
+    // Also after a change of owner, which may have taken bits off.
+    if old.st_mode != new.st_mode || owner.is_some() || group.is_some() {
+        fs::fchmod(to, Mode::from_raw_mode(old.st_mode))?;
+    }
+    Ok(())
+}
+
+fn copy_one(from: impl AsFd, to: impl AsFd, name: &CStr) -> io::Result<()> {
+    let value = match value(&from, name) {
+        Ok(value) => value,
+        // Taken away since the list was read.
+        Err(Errno::NODATA) => return Ok(()),
+        Err(error) => return Err(error.into()),
+    };
+    // What the system has set by itself is left alone: an equal label may be forbidden to set and needs no setting.
+    if self::value(&to, name).is_ok_and(|there| there == value) {
+        return Ok(());
+    }
+    match fs::fsetxattr(&to, name, &value, XattrFlags::empty()) {
+        Ok(()) | Err(Errno::NOTSUP) => Ok(()),
+        // Labels of a security module belong to its policy, not to the file's owner.
+        Err(Errno::PERM | Errno::ACCESS | Errno::INVAL) if is_policy(name) => Ok(()),
+        Err(error) => Err(error.into()),
+    }
+}
+
+fn remove_one(from: impl AsFd, name: &CStr) -> io::Result<()> {
+    match fs::fremovexattr(&from, name) {
+        Ok(()) | Err(Errno::NODATA | Errno::NOTSUP) => Ok(()),
+        Err(error) => Err(error.into()),
+    }
+}
+
+fn is_policy(name: &CStr) -> bool {
+    name.to_bytes().starts_with(b"security.") || name.to_bytes().starts_with(b"trusted.")
+}
+
+fn names(file: impl AsFd) -> io::Result<Vec<CString>> {
+    let list = match grown(|buffer| fs::flistxattr(&file, buffer)) {
+        Ok(list) => list,
+        Err(Errno::NOTSUP | Errno::NOSYS) => return Ok(Vec::new()),
+        Err(error) => return Err(error.into()),
+    };
+    let names = list
+        .split(|&byte| byte == 0)
+        .filter(|name| !name.is_empty());
+    Ok(names.filter_map(|name| CString::new(name).ok()).collect())
+}
+
+fn value(file: impl AsFd, name: &CStr) -> Result<Vec<u8>, Errno> {
+    grown(|buffer| fs::fgetxattr(&file, name, buffer))
+}
+
+/// Reads with a buffer that grows until the answer fits; asking for the size first would be a second call and still a race.
+fn grown(mut read: impl FnMut(&mut [u8]) -> Result<usize, Errno>) -> Result<Vec<u8>, Errno> {
+    /// The most that Linux has for a list or a value.
+    const MOST: usize = 64 * 1024;
+    let mut buffer = vec![0; 1024];
+    loop {
+        match read(&mut buffer) {
+            Ok(length) => {
+                buffer.truncate(length);
+                return Ok(buffer);
+            }
+            Err(Errno::RANGE) if buffer.len() < MOST => buffer.resize(buffer.len() * 8, 0),
+            Err(error) => return Err(error),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs::{File, Permissions};
+    use std::os::unix::fs::{MetadataExt, PermissionsExt};
+
+    #[test]
+    fn keeps_the_mode_also_when_nobody_may_write() {
+        let from = tempfile::tempfile().unwrap();
+        let to = tempfile::tempfile().unwrap();
+        for mode in [0o444, 0o640, 0o755, 0o600] {
+            from.set_permissions(Permissions::from_mode(mode)).unwrap();
+            copy(&from, &to).unwrap();
+            assert_eq!(to.metadata().unwrap().mode() & 0o7777, mode);
+        }
+    }
+
+    #[test]
+    fn keeps_owner_and_group_where_it_may() {
+        let from = tempfile::tempfile().unwrap();
+        let to = tempfile::tempfile().unwrap();
+        if fs::fchown(&from, Some(Uid::from_raw(4711)), Some(Gid::from_raw(4712))).is_err() {
+            return; // Only root can make the difference that this is about.
+        }
+        copy(&from, &to).unwrap();
+        let to = to.metadata().unwrap();
+        assert_eq!((to.uid(), to.gid()), (4711, 4712));
+    }
+
+    #[test]
+    fn keeps_extended_attributes_of_any_size() {
+        let from = tempfile::tempfile().unwrap();
+        let to = tempfile::tempfile().unwrap();
+        let long = vec![b'x'; 3000];
+        for (name, value) in [("user.small", &b"1"[..]), ("user.long", &long)] {
+            match fs::fsetxattr(&from, name, value, XattrFlags::empty()) {
+                Err(Errno::NOTSUP) => return,
+                done => done.unwrap(),
+            }
+        }
+        copy(&from, &to).unwrap();
+        assert_eq!(value(&to, c"user.small").unwrap(), b"1");
+        assert_eq!(value(&to, c"user.long").unwrap(), long);
+    }
+
+    /// An access list as the system stores it: the owner, this other user, the group, the mask, all others.
+    fn access_list(user: u32) -> Vec<u8> {
+        const NOBODY: u32 = u32::MAX;
+        let entries = [
+            (0x01_u16, 6_u16, NOBODY),
+            (0x02, 6, user),
+            (0x04, 4, NOBODY),
+            (0x10, 6, NOBODY),
+            (0x20, 0, NOBODY),
+        ];
+        let mut list = 2_u32.to_le_bytes().to_vec();
+        for (tag, permissions, id) in entries {
+            list.extend(tag.to_le_bytes());
+            list.extend(permissions.to_le_bytes());
+            list.extend(id.to_le_bytes());
+        }
+        list
+    }
+
+    #[test]
+    #[cfg(target_os = "linux")]
+    #[expect(clippy::print_stderr, reason = "a test that is skipped says so")]
+    fn the_access_list_is_that_of_the_old_file_and_not_that_of_the_folder() {
+        const LIST: &CStr = c"system.posix_acl_access";
+        let dir = tempfile::tempdir().unwrap();
+        let plain = tempfile::tempfile_in(&dir).unwrap();
+        let listed = tempfile::tempfile_in(&dir).unwrap();
+        let set = XattrFlags::empty();
+        if let Err(error) = fs::fsetxattr(&listed, LIST, &access_list(4711), set) {
+            eprintln!("skipped: no access lists here: {error}");
+            return;
+        }
+        let default = c"system.posix_acl_default";
+        fs::setxattr(dir.path(), default, &access_list(4712), set).unwrap();
+        for (from, list) in [
+            (&plain, Err(Errno::NODATA)),
+            (&listed, Ok(access_list(4711))),
+        ] {
+            let to = tempfile::tempfile_in(&dir).unwrap();
+            assert!(value(&to, LIST).is_ok(), "the folder's default");
+            copy(from, &to).unwrap();
+            assert_eq!(value(&to, LIST), list);
+            assert_eq!(
+                to.metadata().unwrap().mode(),
+                from.metadata().unwrap().mode()
+            );
+        }
+    }
+
+    #[test]
+    fn a_file_without_attributes_is_fine() {
+        let from = File::open("/proc/self/status").unwrap();
+        let to = tempfile::tempfile().unwrap();
+        copy(&from, &to).unwrap();
+    }
+}

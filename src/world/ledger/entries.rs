@@ -1,0 +1,148 @@
+//! What goes into the ledger and comes out of it: values only.
+
+use std::path::PathBuf;
+
+use crate::lang::record::{Fate, Key, Number, Offer, Record, Source};
+
+/// A watched file, wherever it is moved.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct FileId(pub(super) i64);
+
+/// A results block.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct BlockId(pub(super) i64);
+
+/// A file that the ledger knows.
+#[derive(Debug, PartialEq, Eq)]
+pub struct KnownFile {
+    pub id: FileId,
+    /// What [`Sight::state`] was last; empty at first.
+    pub state: String,
+}
+
+/// What was made of a file when it was last seen.
+#[derive(Debug, Clone, Copy)]
+pub struct Sight<'a> {
+    /// The engine's state, a text that only the engine understands.
+    pub state: &'a str,
+    /// The batches that are in the file: their details are not forgotten.
+    pub present: &'a [Number],
+}
+
+/// A batch that was seen and does not run.
+#[derive(Debug, Clone, Copy)]
+pub struct Noted<'a> {
+    pub record: &'a Record,
+    /// The batch as it is in the file.
+    pub text: &'a str,
+    /// Command and target of each task.
+    pub tasks: &'a [(String, String)],
+}
+
+/// A batch that begins to run.
+#[derive(Debug, Clone, Copy)]
+pub struct Begun<'a> {
+    /// What is known before it runs; when it ran is taken from the moment of beginning.
+    pub record: &'a Record,
+    /// The batch as it is in the file.
+    pub text: &'a str,
+    /// The run's name, which is in its commits.
+    pub run: &'a str,
+    /// Command and target of each task.
+    pub tasks: &'a [(String, String)],
+    /// The batch of which this runs tasks again.
+    pub again: Option<Number>,
+    /// The task that starts first, from 0; `None` if nothing of it has to run.
+    pub first: Option<usize>,
+    /// The offer by which the user asked for it.
+    pub offer: Option<Source>,
+}
+
+/// What came of a task.
+#[derive(Debug, Clone, Copy)]
+pub struct TaskEnded<'a> {
+    pub fate: &'a Fate,
+    /// A word for how it ended: `done`, `failed`, `skipped`, `not-run`, `interrupted` or `waits`.
+    pub mark: &'a str,
+    /// One line.
+    pub message: Option<&'a str>,
+    /// Unix time in milliseconds.
+    pub now_ms: i64,
+}
+
+/// A results block that is about to be written.
+#[derive(Debug, Clone, Copy)]
+pub struct NewBlock<'a> {
+    /// Of its text, as the caller finds it again in the file.
+    pub key: Key,
+    pub text: &'a str,
+    /// With their lines in the block.
+    pub offers: &'a [(usize, Offer)],
+    /// It tells of all batches of its file that have ended, and is owed to the file. One that shows a run which goes on
+    /// is no loss.
+    pub is_result: bool,
+}
+
+/// A results block that clada wrote.
+#[derive(Debug, PartialEq, Eq)]
+pub struct KnownBlock {
+    pub id: BlockId,
+    /// The file it was written for, and where that is.
+    pub file: FileId,
+    pub path: PathBuf,
+    /// In order of line.
+    pub offers: Vec<KnownOffer>,
+}
+
+/// An offer in a results block.
+#[derive(Debug, PartialEq, Eq)]
+pub struct KnownOffer {
+    pub source: Source,
+    pub offer: Offer,
+    /// Whether it was taken up already.
+    pub used: bool,
+}
+
+/// A batch that began to run, as the log tells it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LogBatch {
+    /// The file it is in, where that is now.
+    pub path: PathBuf,
+    pub number: Number,
+    pub run: String,
+    /// The batch of which this ran tasks again.
+    pub again: Option<Number>,
+    /// Unix time in milliseconds.
+    pub began_ms: i64,
+    /// `None` while it runs, or after a crash.
+    pub ended_ms: Option<i64>,
+    /// Before and after.
+    pub commits: Option<(String, String)>,
+    /// Empty where the details are forgotten.
+    pub tasks: Vec<LogTask>,
+}
+
+/// A results block that was taken off and is not ours.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ForeignBlock {
+    /// The file it was in, where that is now.
+    pub path: PathBuf,
+    pub text: String,
+    /// Unix time in seconds.
+    pub time: i64,
+}
+
+/// A task as the log tells it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LogTask {
+    pub command: String,
+    pub target: String,
+    /// See [`TaskEnded::mark`]; `None` until it has an outcome.
+    pub mark: Option<String>,
+    pub message: Option<String>,
+    pub fate: Fate,
+    /// Unix time in milliseconds; `None` if it was not started.
+    pub began_ms: Option<i64>,
+    /// Unix time in milliseconds; `None` if it has no outcome, or nobody knows when it ended.
+    pub ended_ms: Option<i64>,
+}

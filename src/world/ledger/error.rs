@@ -1,0 +1,95 @@
+//! Why the ledger cannot be used, in words for the user. Never decides what is done about it.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use rusqlite::ErrorCode;
+
+/// The outcome of a request to the ledger.
+pub type Result<T> = std::result::Result<T, LedgerError>;
+
+/// Why the ledger cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum LedgerError {
+    /// The folder, or something in it, cannot be made, read or written.
+    #[error("cannot use `{}` for the ledger of what ran: {error}: make it readable and writable for this user", path.display())]
+    Io { path: PathBuf, error: io::Error },
+    #[error("cannot open or write the ledger `{}`: make it and its folder readable and writable for this user", .0.display())]
+    Denied(PathBuf),
+    #[error("no room is left on the disk for the ledger `{}`: free some, then try again", .0.display())]
+    Full(PathBuf),
+    #[error("another program holds the ledger `{}` locked: end that program, then try again", .0.display())]
+    Locked(PathBuf),
+    /// It was put aside, so that nothing can begin as if nothing had ever run.
+    #[error(
+        "the ledger `{}` was damaged and is kept as `{}`; no task runs, as nobody knows what ran already: repair it by \
+         `sqlite3 '{}' .recover | sqlite3 '{}'`, or move that file away to begin with an empty ledger",
+        path.display(), kept.display(), kept.display(), path.display()
+    )]
+    Damaged { path: PathBuf, kept: PathBuf },
+    /// It was found damaged by somebody who may only look, or it could not be put aside.
+    #[error("the ledger `{}` is damaged: clada runs no task with it; repair it, or move it away to begin with an empty one", .0.display())]
+    DamagedInPlace(PathBuf),
+    #[error("the ledger `{}` has format {found} and this clada knows format {known}: use the newer clada, which wrote it", path.display())]
+    Newer {
+        path: PathBuf,
+        found: usize,
+        known: usize,
+    },
+    /// What this would run began to run before.
+    #[error("{0} began already, perhaps in another clada: it does not run again")]
+    Twice(String),
+    /// Two files that both have a past cannot become one.
+    #[error("`{}` has a past of its own in the ledger, which another file's cannot replace", .0.display())]
+    Taken(PathBuf),
+    #[error("the ledger `{}` cannot be used: {error}", path.display())]
+    Sqlite {
+        path: PathBuf,
+        error: rusqlite::Error,
+    },
+}
+
+impl LedgerError {
+    /// What happened to a file or folder.
+    pub(super) fn io(path: &Path, error: io::Error) -> Self {
+        let path = path.to_owned();
+        match error.kind() {
+            io::ErrorKind::StorageFull => Self::Full(path),
+            _ => Self::Io { path, error },
+        }
+    }
+
+    /// What happened to the database at `path`, seen by somebody who changes nothing about it.
+    pub(super) fn of(error: rusqlite::Error, path: &Path) -> Self {
+        let path = path.to_owned();
+        match error.sqlite_error_code() {
+            Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase) => {
+                Self::DamagedInPlace(path)
+            }
+            Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => Self::Locked(path),
+            Some(ErrorCode::DiskFull) => Self::Full(path),
+            Some(ErrorCode::CannotOpen | ErrorCode::ReadOnly | ErrorCode::PermissionDenied) => {
+                Self::Denied(path)
+            }
+            _ => Self::Sqlite { path, error },
+        }
+    }
+}
+
+/// Why a request was given up, before it is put into words.
+pub(super) enum Failure {
+    Sqlite(rusqlite::Error),
+    Refused(LedgerError),
+}
+
+impl From<rusqlite::Error> for Failure {
+    fn from(error: rusqlite::Error) -> Self {
+        Self::Sqlite(error)
+    }
+}
+
+impl From<LedgerError> for Failure {
+    fn from(error: LedgerError) -> Self {
+        Self::Refused(error)
+    }
+}

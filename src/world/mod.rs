@@ -1,0 +1,17 @@
+//! The outside world: one file for each outside thing. These files do not know each other, nor the engine.
+//!
+//! Three are small parts that others stand on: [`attributes`] and [`lease`], under [`note_file`] and whatever else replaces files,
+//! and [`hurry`], under what waits for other programs.
+
+pub mod attributes;
+pub mod clipboard;
+pub mod hurry;
+pub mod lease;
+pub mod ledger;
+pub mod lock;
+pub mod note_file;
+pub mod output_file;
+pub mod shell;
+pub mod snapshot;
+pub mod watch;
+pub mod workspace;

@@ -1,0 +1,417 @@
+//! Owns the watched file on disk: its path, its text, and by `write_back` its replacement. Never interprets its text, never loses a save.
+
+mod leftovers;
+mod write_back;
+
+use super::hurry::Hurry;
+use super::lease;
+use rustix::io::Errno;
+use std::fs::{self, File, Metadata, OpenOptions};
+use std::io::{self, Read, Seek};
+use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+use std::thread::sleep;
+use std::time::Duration;
+use tokio::sync::watch;
+
+/// How often a file that changes while it is read is read again; the pauses double from [`STEP`].
+const TRIES: u32 = 5;
+/// The pause between two looks at something that another process is about to finish.
+const STEP: Duration = Duration::from_millis(2);
+
+/// The watched file, known by the path that its name leads to.
+#[derive(Debug, Clone)]
+pub struct NoteFile {
+    path: PathBuf,
+    links: Vec<PathBuf>,
+    limit: u64,
+    hurry: Hurry,
+    /// Off only in tests of the way without it.
+    exchange: bool,
+}
+
+/// What is in the file.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Reading {
+    /// There is no such file (any more, or yet): wait for it.
+    Missing,
+    Text {
+        text: String,
+        /// Whether nobody had it open for writing just then, so that the text is surely whole; `None` where that cannot be told.
+        no_writer: Option<bool>,
+    },
+}
+
+/// What a write-back did.
+#[derive(Debug, PartialEq, Eq)]
+pub struct WriteBack {
+    /// What was put into the file: reading exactly this again is reading one's own write.
+    pub text: String,
+    /// Whether the file held, or came to hold, another text than the expected one, so that the results are on top of a newer save.
+    pub others: bool,
+    /// Files beside the watched one that hold a text which is not wholly in it; the person must be told.
+    pub saved: Vec<PathBuf>,
+}
+
+#[derive(Debug, thiserror::Error)]
+pub enum NoteError {
+    #[error("`{}` is {kind}: give clada a plain text file to watch", path.display())]
+    NotAFile { path: PathBuf, kind: &'static str },
+    #[error("cannot read `{}`: {cause}: make it readable for this user", path.display())]
+    Unreadable { path: PathBuf, cause: io::Error },
+    #[error("`{}` has {size} bytes and the limit is {limit}: move old replies out of it, or raise the limit", path.display())]
+    TooLarge {
+        path: PathBuf,
+        size: u64,
+        limit: u64,
+    },
+    #[error("`{}` is not text: {what} at byte {offset}: save it as UTF-8; it is left alone until then", path.display())]
+    NotText {
+        path: PathBuf,
+        what: NotText,
+        offset: usize,
+    },
+    #[error("`{}` changed each time it was read: it is read again when it is quiet", path.display())]
+    Unsteady { path: PathBuf },
+    #[error("`{}` is gone: the results are not written into it; save it again to go on", path.display())]
+    Gone { path: PathBuf },
+    #[error("cannot write `{}`: {cause}: {} to get the results into it", path.display(), way_to_write(cause))]
+    NotWritable { path: PathBuf, cause: io::Error },
+    #[error("cannot replace `{}`: {step}: {cause}: {}; the file is as it was", path.display(), step.remedy(cause))]
+    CannotReplace {
+        path: PathBuf,
+        step: Step,
+        cause: io::Error,
+    },
+    #[error("`{}` was saved again and again: the results wait for the next save", path.display())]
+    Busy { path: PathBuf },
+    #[error("`{}` has {links} hard links and {why}: watch it through a symbolic link instead", path.display())]
+    HardLinked {
+        path: PathBuf,
+        links: u64,
+        why: &'static str,
+    },
+    #[error("{cause}; what was saved meanwhile is in {}: compare", names(saved))]
+    Kept {
+        saved: Vec<PathBuf>,
+        cause: Box<NoteError>,
+    },
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum NotText {
+    Nul,
+    NotUtf8,
+}
+
+impl std::fmt::Display for NotText {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            NotText::Nul => "a NUL",
+            NotText::NotUtf8 => "not UTF-8",
+        })
+    }
+}
+
+/// What of a replacement could not be done.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Step {
+    Create,
+    Store,
+    Keep,
+    Exchange,
+}
+
+impl std::fmt::Display for Step {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Step::Create => "no file can be made beside it",
+            Step::Store => "the new text cannot be stored",
+            Step::Keep => "owner, mode or attributes cannot be kept",
+            Step::Exchange => "it cannot be exchanged with a new file",
+        })
+    }
+}
+
+impl Step {
+    fn remedy(self, cause: &io::Error) -> &'static str {
+        match (cause.kind(), self) {
+            (io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded, _) => {
+                "make room on its disk"
+            }
+            (io::ErrorKind::ReadOnlyFilesystem, _) => "mount its file system for writing",
+            (_, Step::Create) => "make its folder writable for this user",
+            (_, Step::Store) => "check its disk",
+            (_, Step::Keep) => "give the file to the user that clada runs as",
+            (_, Step::Exchange) => "let this user rename files in its folder",
+        }
+    }
+}
+
+fn way_to_write(cause: &io::Error) -> &'static str {
+    match cause.kind() {
+        io::ErrorKind::ReadOnlyFilesystem => "mount its file system for writing",
+        // Missing permissions are another error; this one is of a file that nobody may write.
+        _ if cause.raw_os_error() == Some(libc::EPERM) => {
+            "take off its mark as immutable (`chattr -i`)"
+        }
+        _ => "make it writable for this user",
+    }
+}
+
+impl NoteFile {
+    /// A file of more than `limit` bytes is not read. The file need not exist; its name is followed through symbolic links now and
+    /// not again, as the path is what the ledger knows it by: a link that is pointed elsewhere is another `NoteFile`.
+    pub fn new(given: &Path, limit: u64) -> Result<NoteFile, NoteError> {
+        let (path, links) = follow(given)?;
+        Ok(NoteFile {
+            path,
+            links,
+            limit,
+            hurry: Hurry::never(),
+            exchange: true,
+        })
+    }
+
+    /// Once `stop` is true, a write-back waits for others some 300 ms in all instead of up to 12 s. What they go on writing then is
+    /// kept beside the file, as it is after the longer wait.
+    pub fn hurried_by(self, stop: watch::Receiver<bool>) -> NoteFile {
+        let hurry = Hurry::new(stop);
+        NoteFile { hurry, ..self }
+    }
+
+    /// The path at the end of all links: absolute, its directory canonical.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// The path and each symbolic link on the way to it: where a change is a change of this file. For the watcher.
+    pub fn places(&self) -> Vec<PathBuf> {
+        let links = self.links.iter().cloned();
+        std::iter::once(self.path.clone()).chain(links).collect()
+    }
+
+    /// The whole text at one moment: read again, a few times within some 60 ms, when size, times or inode changed meanwhile. That the
+    /// reading held still does not say that the writer was done (truncated, to be filled in a moment): `no_writer` or a quiet time does.
+    /// Never blocks on a fifo or a device.
+    pub fn read(&self) -> Result<Reading, NoteError> {
+        for attempt in 0..TRIES {
+            if attempt > 0 {
+                sleep(STEP * 2_u32.pow(attempt));
+            }
+            match self.look()? {
+                Look::Missing => return Ok(Reading::Missing),
+                Look::Moving => {}
+                Look::Still {
+                    text, no_writer, ..
+                } => {
+                    return text.map(|text| Reading::Text { text, no_writer });
+                }
+            }
+        }
+        let path = self.path.clone();
+        Err(NoteError::Unsteady { path })
+    }
+
+    fn look(&self) -> Result<Look, NoteError> {
+        let file = match self.open(&self.path) {
+            Ok(Some(file)) => file,
+            Ok(None) => return Ok(Look::Missing),
+            // Somebody holds a lease on it and is about to give it back.
+            Err(NoteError::Unreadable { cause, .. }) if is_busy(&cause) => return Ok(Look::Moving),
+            Err(error) => return Err(error),
+        };
+        let before = self.stat(&file)?;
+        let text = self.text_of(&file);
+        let no_writer = lease::no_writer(&file);
+        let after = self.stat(&file)?;
+        let there = fs::symlink_metadata(&self.path).ok();
+        if stamp(&before) != stamp(&after)
+            || there.is_none_or(|there| stamp(&there) != stamp(&after))
+        {
+            return Ok(Look::Moving);
+        }
+        Ok(Look::Still {
+            file,
+            text,
+            no_writer,
+        })
+    }
+
+    /// Reads into one buffer, which becomes the text; no second copy.
+    fn text_of(&self, mut file: &File) -> Result<String, NoteError> {
+        let path = || self.path.clone();
+        let unreadable = |cause| NoteError::Unreadable {
+            path: path(),
+            cause,
+        };
+        let size = self.stat(file)?.len();
+        if size > self.limit {
+            let limit = self.limit;
+            return Err(NoteError::TooLarge {
+                path: path(),
+                size,
+                limit,
+            });
+        }
+        // Room for what is there; the limit holds also against a file that grows under the reading.
+        let mut bytes = Vec::with_capacity(usize::try_from(size).unwrap_or(0) + 1);
+        file.rewind().map_err(unreadable)?;
+        let size = file
+            .take(self.limit + 1)
+            .read_to_end(&mut bytes)
+            .map_err(unreadable)? as u64;
+        if size > self.limit {
+            let limit = self.limit;
+            return Err(NoteError::TooLarge {
+                path: path(),
+                size,
+                limit,
+            });
+        }
+        if let Some(offset) = memchr::memchr(0, &bytes) {
+            let what = NotText::Nul;
+            return Err(NoteError::NotText {
+                path: path(),
+                what,
+                offset,
+            });
+        }
+        String::from_utf8(bytes).map_err(|error| NoteError::NotText {
+            path: path(),
+            what: NotText::NotUtf8,
+            offset: error.utf8_error().valid_up_to(),
+        })
+    }
+
+    /// Opens the watched file, or what came out of its place, for reading; or says what else it is. A symbolic link here was put there
+    /// since the path was followed.
+    fn open(&self, at: &Path) -> Result<Option<File>, NoteError> {
+        let path = || self.path.clone();
+        let not_a_file = |kind| NoteError::NotAFile { path: path(), kind };
+        let unreadable = |cause| NoteError::Unreadable {
+            path: path(),
+            cause,
+        };
+        // Before it is opened, as opening a device can do things.
+        match fs::symlink_metadata(at) {
+            Ok(meta) if meta.is_file() => {}
+            Ok(meta) => return Err(not_a_file(kind(&meta))),
+            Err(error) if is_missing(&error) => return Ok(None),
+            Err(error) => return Err(unreadable(error)),
+        }
+        // Should it be a fifo by now, this does not wait for its writer.
+        let flags = libc::O_NONBLOCK | libc::O_NOFOLLOW | libc::O_NOCTTY;
+        match OpenOptions::new().read(true).custom_flags(flags).open(at) {
+            Ok(file) => match self.stat(&file)? {
+                meta if meta.is_file() => Ok(Some(file)),
+                meta => Err(not_a_file(kind(&meta))),
+            },
+            Err(error) if is_missing(&error) => Ok(None),
+            Err(error) => Err(unreadable(error)),
+        }
+    }
+
+    fn stat(&self, file: &File) -> Result<Metadata, NoteError> {
+        file.metadata().map_err(|cause| NoteError::Unreadable {
+            path: self.path.clone(),
+            cause,
+        })
+    }
+}
+
+enum Look {
+    Missing,
+    /// It changed while it was read.
+    Moving,
+    Still {
+        file: File,
+        text: Result<String, NoteError>,
+        no_writer: Option<bool>,
+    },
+}
+
+fn kind(meta: &Metadata) -> &'static str {
+    match meta.file_type() {
+        kind if kind.is_dir() => "a directory",
+        kind if kind.is_fifo() => "a fifo",
+        kind if kind.is_socket() => "a socket",
+        kind if kind.is_symlink() => "a symbolic link since clada started to watch it",
+        _ => "a device",
+    }
+}
+
+fn names(paths: &[PathBuf]) -> String {
+    let names: Vec<_> = paths
+        .iter()
+        .map(|path| format!("`{}`", path.display()))
+        .collect();
+    names.join(", ")
+}
+
+fn is_busy(error: &io::Error) -> bool {
+    error.kind() == io::ErrorKind::WouldBlock
+}
+
+fn is_missing(error: &io::Error) -> bool {
+    matches!(
+        error.kind(),
+        io::ErrorKind::NotFound | io::ErrorKind::NotADirectory
+    )
+}
+
+/// Follows symbolic links also where the last one leads to nothing yet, which `canonicalize` does not.
+fn follow(given: &Path) -> Result<(PathBuf, Vec<PathBuf>), NoteError> {
+    /// As many as the system itself follows.
+    const MOST: usize = 40;
+    let unreadable = |cause| NoteError::Unreadable {
+        path: given.to_owned(),
+        cause,
+    };
+    let mut path = std::path::absolute(given).map_err(unreadable)?;
+    let mut links = Vec::new();
+    while links.len() < MOST {
+        let (Some(directory), Some(name)) = (path.parent(), path.file_name()) else {
+            return Ok((path.canonicalize().map_err(unreadable)?, links));
+        };
+        let directory = directory
+            .canonicalize()
+            .unwrap_or_else(|_| directory.to_owned());
+        path = directory.join(name);
+        match fs::read_link(&path) {
+            Ok(target) => links.push(std::mem::replace(&mut path, directory.join(target))),
+            Err(_) => return Ok((path, links)),
+        }
+    }
+    Err(unreadable(Errno::LOOP.into()))
+}
+
+/// What tells one state of a file from another without reading it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Stamp {
+    device: u64,
+    inode: u64,
+    size: u64,
+    written: (i64, i64),
+    changed: (i64, i64),
+}
+
+impl Stamp {
+    /// Without what also a rename of the file changes.
+    fn text(&self) -> (u64, (i64, i64)) {
+        (self.size, self.written)
+    }
+}
+
+fn stamp(meta: &Metadata) -> Stamp {
+    Stamp {
+        device: meta.dev(),
+        inode: meta.ino(),
+        size: meta.len(),
+        written: (meta.mtime(), meta.mtime_nsec()),
+        changed: (meta.ctime(), meta.ctime_nsec()),
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,194 @@
+//! Holds one output of a script, however large: a little in memory, more in a file. Never changes what it is given.
+
+use std::env;
+use std::fs::File;
+use std::io::{self, Read, Write};
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+
+use tempfile::{SpooledData, SpooledTempFile};
+
+use crate::lang::outcome::{Cut, Spooled};
+
+/// How much of an output is kept in memory before it goes to a file.
+const IN_MEMORY: usize = 64 * 1024;
+
+/// An output that is still growing.
+pub(super) struct Spool {
+    file: SpooledTempFile,
+    len: u64,
+}
+
+impl Spool {
+    pub(super) fn new() -> Self {
+        Self {
+            file: SpooledTempFile::new_in(IN_MEMORY, spool_dir()),
+            len: 0,
+        }
+    }
+
+    pub(super) fn write(&mut self, text: &[u8]) -> io::Result<()> {
+        self.len += text.len() as u64;
+        self.file.write_all(text)
+    }
+
+    pub(super) fn captured(self) -> Captured {
+        Captured {
+            spool: self.file.into_inner(),
+            len: self.len,
+        }
+    }
+}
+
+/// Where large outputs go. Not `/tmp` if it can be helped: it is memory on many systems, and an output may be large.
+fn spool_dir() -> PathBuf {
+    let var_tmp = Path::new("/var/tmp");
+    if env::var_os("TMPDIR").is_none() && var_tmp.is_dir() {
+        return var_tmp.to_owned();
+    }
+    env::temp_dir()
+}
+
+/// The whole of one output as plain text; a large one is in a file that no directory lists, and goes with this value.
+#[derive(Debug)]
+pub struct Captured {
+    spool: SpooledData,
+    len: u64,
+}
+
+impl Spooled for Captured {
+    fn size(&self) -> u64 {
+        self.len
+    }
+
+    fn cut(&mut self, edge: usize) -> io::Result<Cut> {
+        Self::cut(self, edge)
+    }
+
+    fn copy_to(&mut self, to: &mut dyn Write) -> io::Result<()> {
+        io::copy(&mut self.reader(), to).map(drop)
+    }
+}
+
+impl Default for Captured {
+    fn default() -> Self {
+        Self {
+            spool: SpooledData::InMemory(io::Cursor::default()),
+            len: 0,
+        }
+    }
+}
+
+impl Captured {
+    pub fn len(&self) -> u64 {
+        self.len
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// The whole text if it is no longer than two edges, else its first and last `edge` bytes, less the characters that
+    /// would be cut through.
+    pub fn cut(&self, edge: usize) -> io::Result<Cut> {
+        if self.len <= 2 * edge as u64 {
+            let head = text(self.bytes(0, self.len as usize)?);
+            return Ok(Cut {
+                head,
+                left_out: 0,
+                tail: String::new(),
+            });
+        }
+        let mut head = self.bytes(0, edge)?;
+        if let Err(error) = str::from_utf8(&head) {
+            head.truncate(error.valid_up_to());
+        }
+        let mut tail = self.bytes(self.len - edge as u64, edge)?;
+        let start = tail
+            .iter()
+            .position(|&byte| byte & 0xc0 != 0x80)
+            .unwrap_or(tail.len());
+        tail.drain(..start);
+        let left_out = self.len - (head.len() + tail.len()) as u64;
+        Ok(Cut {
+            head: text(head),
+            left_out,
+            tail: text(tail),
+        })
+    }
+
+    /// Reads the text from its start.
+    pub fn reader(&self) -> impl Read {
+        Reader {
+            captured: self,
+            at: 0,
+        }
+    }
+
+    fn bytes(&self, at: u64, len: usize) -> io::Result<Vec<u8>> {
+        let mut bytes = Vec::with_capacity(len);
+        Reader { captured: self, at }
+            .take(len as u64)
+            .read_to_end(&mut bytes)?;
+        Ok(bytes)
+    }
+}
+
+/// What [`Plain`] has written is UTF-8; only a spool that was tampered with is not.
+fn text(bytes: Vec<u8>) -> String {
+    String::from_utf8(bytes)
+        .unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned())
+}
+
+struct Reader<'a> {
+    captured: &'a Captured,
+    at: u64,
+}
+
+impl Read for Reader<'_> {
+    fn read(&mut self, buf: &mut [u8]) -> io::Result<usize> {
+        let read = match &self.captured.spool {
+            SpooledData::InMemory(memory) => {
+                let mut rest = memory.get_ref().get(self.at as usize..).unwrap_or_default();
+                Read::read(&mut rest, buf)?
+            }
+            SpooledData::OnDisk(file) => File::read_at(file, buf, self.at)?,
+        };
+        self.at += read as u64;
+        Ok(read)
+    }
+}
+
+#[cfg(test)]
+impl Captured {
+    pub(super) fn is_on_disk(&self) -> bool {
+        matches!(self.spool, SpooledData::OnDisk(_))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn cuts_are_at_characters() {
+        let captured = |text: &str| Captured {
+            spool: SpooledData::InMemory(io::Cursor::new(text.into())),
+            len: text.len() as u64,
+        };
+        let cut = |text: &str, edge| {
+            let Cut {
+                head,
+                left_out,
+                tail,
+            } = captured(text).cut(edge).unwrap();
+            format!("{head}|{left_out}|{tail}")
+        };
+        assert_eq!(cut("abcdef", 3), "abcdef|0|");
+        assert_eq!(cut("abcdefg", 3), "abc|1|efg");
+        assert_eq!(cut("aéé日日éz", 4), "aé|8|éz");
+        assert_eq!(cut("日日日", 2), "|9|");
+        assert_eq!(cut("", 0), "|0|");
+        assert_eq!(cut("é", 0), "|2|");
+    }
+}

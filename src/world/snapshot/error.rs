@@ -1,0 +1,131 @@
+//! Why a save was not possible, in words. Owns the wording; never decides whether something is an error.
+
+use std::error::Error;
+use std::path::{Path, PathBuf};
+
+use git2::{ErrorCode, Index, RepositoryState};
+use thiserror::Error;
+
+/// Nothing was committed. Each says the cause and what to do next.
+#[derive(Debug, Error)]
+pub enum SnapshotError {
+    #[error("{} in progress: finish or abort it (`git status` says how), then try again", .0.name())]
+    Busy(Operation),
+    #[error("unresolved conflicts in {}: resolve and `git add` them, then try again", list(.0))]
+    Conflicts(Vec<PathBuf>),
+    #[error(
+        "another git program holds `{}`: let it end (or, if none runs, delete that file), then try again", .0.display()
+    )]
+    Locked(PathBuf),
+    #[error(
+        "the repository around `{}` belongs to another user: if you trust it, run \
+         `git config --global --add safe.directory TOP` with its top folder for TOP", .0.display()
+    )]
+    NotOwned(PathBuf),
+    #[error(
+        "this repository uses something that clada cannot write ({0}): turn git snapshots off for it, \
+         or convert it"
+    )]
+    Unsupported(String),
+    #[error("`{}` could not be read, so nothing was committed: {cause}. Make it readable or ignore it in .gitignore", path.display())]
+    Unreadable {
+        path: PathBuf,
+        cause: Box<dyn Error + Send + Sync>,
+    },
+    #[error("`{}` cannot be opened: {}. Check that the folder is there", .0.display(), .1)]
+    NoFolder(PathBuf, std::io::Error),
+    #[error("`{}` is no path under the root: name one that is, without `..`", .0.display())]
+    OutsideRoot(PathBuf),
+    #[error("the branch moved twice while it was being committed to: try again when it is quiet")]
+    HeadMoved,
+    #[error("git could not save the state: {}. `git status` may say more", .0.message())]
+    Git(#[source] git2::Error),
+}
+
+/// What git has begun and not ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Operation {
+    Merge,
+    Rebase,
+    CherryPick,
+    Revert,
+    Bisect,
+    ApplyMailbox,
+}
+
+impl Operation {
+    pub(super) fn of(state: RepositoryState) -> Option<Self> {
+        use RepositoryState as S;
+        match state {
+            S::Clean => None,
+            S::Merge => Some(Self::Merge),
+            S::Revert | S::RevertSequence => Some(Self::Revert),
+            S::CherryPick | S::CherryPickSequence => Some(Self::CherryPick),
+            S::Bisect => Some(Self::Bisect),
+            S::Rebase | S::RebaseInteractive | S::RebaseMerge => Some(Self::Rebase),
+            S::ApplyMailbox | S::ApplyMailboxOrRebase => Some(Self::ApplyMailbox),
+        }
+    }
+
+    fn name(self) -> &'static str {
+        match self {
+            Self::Merge => "a merge is",
+            Self::Rebase => "a rebase is",
+            Self::CherryPick => "a cherry-pick is",
+            Self::Revert => "a revert is",
+            Self::Bisect => "a bisect is",
+            Self::ApplyMailbox => "a `git am` is",
+        }
+    }
+}
+
+impl SnapshotError {
+    pub(super) fn conflicts(index: &Index) -> Self {
+        let sides = index.conflicts().into_iter().flatten().flatten();
+        let one = sides.filter_map(|side| side.our.or(side.their).or(side.ancestor));
+        Self::Conflicts(one.map(|entry| super::look::path_of(&entry)).collect())
+    }
+
+    pub(super) fn unreadable(path: &Path, cause: impl Error + Send + Sync + 'static) -> Self {
+        Self::Unreadable {
+            path: path.to_path_buf(),
+            cause: Box::new(cause),
+        }
+    }
+
+    pub(super) fn is_lock(&self) -> bool {
+        match self {
+            Self::Locked(_) => true,
+            Self::Git(why) => why.code() == ErrorCode::Locked,
+            _ => false,
+        }
+    }
+}
+
+/// libgit2 has no code of its own for what it does not know, so these are told by their message: SHA-256
+/// object names, reftable and other extensions of the repository, a split or sparse index.
+impl From<git2::Error> for SnapshotError {
+    fn from(why: git2::Error) -> Self {
+        let unknown = [
+            "unknown object format",
+            "unsupported extension",
+            "unsupported mandatory extension",
+        ];
+        match unknown.iter().any(|start| why.message().starts_with(start)) {
+            true => Self::Unsupported(why.message().to_owned()),
+            false => Self::Git(why),
+        }
+    }
+}
+
+fn list(paths: &[PathBuf]) -> String {
+    let shown = paths
+        .iter()
+        .take(3)
+        .map(|path| format!("`{}`", path.display()));
+    let mut text = shown.collect::<Vec<_>>().join(", ");
+    if paths.len() > 3 {
+        text.push_str(&format!(" and {} more", paths.len() - 3));
+    }
+    text
+}

@@ -1,0 +1,342 @@
+//! What a path is now, put into the index. Owns the rules of what is saved and what is left alone; never
+//! writes the index file, moves HEAD, or trusts what a comparison said about a file.
+
+use std::collections::{BTreeSet, HashMap};
+use std::ffi::OsStr;
+use std::fs;
+use std::io::ErrorKind;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Component, Path, PathBuf};
+
+use git2::{AttrCheckFlags, AttrValue, Config, ErrorCode, Index, IndexEntry};
+
+use super::{SkipReason, Skipped, SnapshotError, Snapshots, look};
+
+const GITLINK: u32 = 0o160_000;
+/// Bits of an index entry, as git's index format defines them.
+const ASSUME_UNCHANGED: u16 = 1 << 15;
+const SKIP_WORKTREE: u16 = 1 << 14;
+const INTENT_TO_ADD: u16 = 1 << 13;
+
+/// One save's work on the index in memory.
+pub(super) struct Staging<'s> {
+    snapshots: &'s Snapshots,
+    pub(super) index: &'s mut Index,
+    config: Config,
+    /// In a sparse checkout git itself takes skip-worktree off a file that is there nevertheless; elsewhere
+    /// the mark is the user's way to keep a local change out of commits.
+    sparse: bool,
+    filters: HashMap<String, bool>,
+    pub(super) staged: Vec<Staged>,
+    pub(super) skipped: Vec<Skipped>,
+}
+
+/// A change of the index that can be made again, in an index that was read anew.
+pub(super) enum Staged {
+    Here(Box<IndexEntry>),
+    Gone(PathBuf),
+}
+
+/// What is in the work tree at a path.
+#[derive(PartialEq, Eq)]
+enum Found {
+    File,
+    Link,
+    Nothing,
+}
+
+impl<'s> Staging<'s> {
+    pub(super) fn new(
+        snapshots: &'s Snapshots,
+        index: &'s mut Index,
+    ) -> Result<Self, SnapshotError> {
+        let config = snapshots.repo.config()?.snapshot()?;
+        Ok(Self {
+            sparse: config.get_bool("core.sparseCheckout").unwrap_or(false),
+            config,
+            snapshots,
+            index,
+            filters: HashMap::new(),
+            staged: Vec::new(),
+            skipped: Vec::new(),
+        })
+    }
+
+    /// All that differs under the root.
+    pub(super) fn everything(&mut self) -> Result<(), SnapshotError> {
+        let root = &self.snapshots.root;
+        let mut files = self.changed_below(root)?;
+        if self.sparse {
+            // The comparison passes over what is outside the checkout, though it may be there nevertheless.
+            let outside = |entry: &IndexEntry| entry.flags_extended & SKIP_WORKTREE != 0;
+            let paths = self
+                .index
+                .iter()
+                .filter(outside)
+                .map(|entry| look::path_of(&entry));
+            files.extend(paths.filter(|path| path.starts_with(root)));
+        }
+        files.iter().try_for_each(|path| self.stage(path))
+    }
+
+    /// Those of `paths` that `git add -N` only announced: while their files are empty, the comparison takes
+    /// them for added.
+    pub(super) fn intended(&mut self, paths: &BTreeSet<PathBuf>) -> Result<(), SnapshotError> {
+        for path in paths {
+            let entry = self.index.get_path(path, 0);
+            if entry.is_some_and(|entry| entry.flags_extended & INTENT_TO_ADD != 0) {
+                self.stage(path)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// These paths (relative to the root) with all that is at and below them; the answer is what was
+    /// looked at.
+    pub(super) fn paths(&mut self, paths: &[PathBuf]) -> Result<BTreeSet<PathBuf>, SnapshotError> {
+        let mut files = BTreeSet::new();
+        for path in paths {
+            for place in self.places_of(path)? {
+                files.append(&mut self.files_at(place)?);
+            }
+        }
+        files.iter().try_for_each(|path| self.stage(path))?;
+        Ok(files)
+    }
+
+    /// Puts into the index what `path` is now.
+    fn stage(&mut self, path: &Path) -> Result<(), SnapshotError> {
+        let recorded = self.index.get_path(path, 0);
+        if self.snapshots.is_left_out(path) || recorded.as_ref().is_some_and(is_gitlink) {
+            return Ok(());
+        }
+        let found = self.find(path)?;
+        if let Some(entry) = &recorded
+            && self.is_kept_by_user(entry, &found)
+        {
+            if found != Found::Nothing {
+                self.skip(path, SkipReason::KeptByUser);
+            }
+            return Ok(());
+        }
+        // No filter sees what a link says.
+        if found == Found::File
+            && let Some(why) = self.needs_git_itself(path)?
+        {
+            self.skip(path, why);
+            return Ok(());
+        }
+        if found == Found::Nothing {
+            return self.take_away(path, recorded);
+        }
+        match self.index.add_path(path) {
+            Ok(()) => {
+                let added = self.index.get_path(path, 0);
+                let news = added.filter(|added| !recorded.is_some_and(|old| same(&old, added)));
+                let news = news.map(|entry| Staged::Here(Box::new(entry)));
+                self.staged.extend(news);
+                Ok(())
+            }
+            Err(why) if why.code() == ErrorCode::NotFound => self.take_away(path, recorded),
+            Err(why) => Err(SnapshotError::unreadable(path, why)),
+        }
+    }
+
+    fn take_away(
+        &mut self,
+        path: &Path,
+        recorded: Option<IndexEntry>,
+    ) -> Result<(), SnapshotError> {
+        if recorded.is_some() {
+            self.index.remove(path, 0)?;
+            self.staged.push(Staged::Gone(path.to_path_buf()));
+        }
+        Ok(())
+    }
+
+    /// A file or link, reached through real folders: what is behind a link is not at this path for git. Anything
+    /// else (a folder, a pipe) is nothing; but what could not be looked at is an error, not a deletion.
+    fn find(&self, path: &Path) -> Result<Found, SnapshotError> {
+        let mut at = self.snapshots.top.clone();
+        let mut parts = path.components().peekable();
+        while let Some(part) = parts.next() {
+            at.push(part);
+            let kind = match fs::symlink_metadata(&at) {
+                Ok(data) => data.file_type(),
+                Err(why) if is_missing(&why) => return Ok(Found::Nothing),
+                Err(why) => return Err(SnapshotError::unreadable(path, why)),
+            };
+            match parts.peek() {
+                Some(_) if kind.is_dir() => {}
+                None if kind.is_file() => return Ok(Found::File),
+                None if kind.is_symlink() => return Ok(Found::Link),
+                _ => break,
+            }
+        }
+        Ok(Found::Nothing)
+    }
+
+    fn is_kept_by_user(&self, entry: &IndexEntry, found: &Found) -> bool {
+        let skipped = entry.flags_extended & SKIP_WORKTREE != 0;
+        let brought_back = self.sparse && *found != Found::Nothing;
+        entry.flags & ASSUME_UNCHANGED != 0 || (skipped && !brought_back)
+    }
+
+    /// Whether git would pass the content through something that libgit2 has not.
+    fn needs_git_itself(&mut self, path: &Path) -> Result<Option<SkipReason>, SnapshotError> {
+        if let Some(name) = self.attribute(path, "filter")? {
+            let config = &self.config;
+            let runs = *self.filters.entry(name.clone()).or_insert_with(|| {
+                let set = |key| config.get_entry(&format!("filter.{name}.{key}")).is_ok();
+                // Git too commits the content as it is where the filter is not set up; for LFS, that is
+                // never what anybody wants.
+                name == "lfs" || set("clean") || set("process")
+            });
+            if runs {
+                return Ok(Some(SkipReason::Filter(name)));
+            }
+        }
+        let encoding = self.attribute(path, "working-tree-encoding")?;
+        let encoding = encoding.filter(|name| !name.eq_ignore_ascii_case("utf-8"));
+        Ok(encoding.map(SkipReason::Encoding))
+    }
+
+    fn attribute(&self, path: &Path, name: &str) -> Result<Option<String>, SnapshotError> {
+        let repo = &self.snapshots.repo;
+        let value = repo.get_attr_bytes(path, name, AttrCheckFlags::FILE_THEN_INDEX)?;
+        Ok(match AttrValue::from_bytes(value) {
+            AttrValue::String(name) => Some(name.to_owned()),
+            AttrValue::Bytes(name) => Some(String::from_utf8_lossy(name).into_owned()),
+            _ => None,
+        })
+    }
+
+    /// Where a path (relative to the root) really is: links among its folders are followed, since the file
+    /// that a task changed through them is elsewhere for git. If the path itself is a link, so may be the file
+    /// behind it. Places outside the root are none.
+    fn places_of(&self, path: &Path) -> Result<Vec<PathBuf>, SnapshotError> {
+        let plain = |part: Component<'_>| match part {
+            // git2 panics at a NUL.
+            Component::Normal(name) => !name.as_bytes().contains(&0),
+            part => part == Component::CurDir,
+        };
+        if !path.components().all(plain) {
+            return Err(SnapshotError::OutsideRoot(path.to_path_buf()));
+        }
+        let root = self.snapshots.top.join(&self.snapshots.root);
+        let mut folder = root.join(path);
+        let mut rest = Vec::new();
+        let real = loop {
+            match (folder.file_name().map(OsStr::to_owned), folder == root) {
+                (Some(name), false) => rest.push(name),
+                _ => break root.clone(),
+            }
+            folder.pop();
+            match folder.canonicalize() {
+                Ok(real) => break real,
+                Err(why) if is_missing(&why) => {}
+                Err(why) => return Err(SnapshotError::unreadable(path, why)),
+            }
+        };
+        let itself = rest.iter().rev().fold(real, |real, name| real.join(name));
+        let behind = match itself.is_symlink() {
+            true => itself.canonicalize().ok().filter(|behind| behind.is_file()),
+            false => None,
+        };
+        let inside = |place: PathBuf| {
+            let below = place.strip_prefix(&self.snapshots.top).ok()?;
+            below
+                .starts_with(&self.snapshots.root)
+                .then(|| below.to_path_buf())
+        };
+        Ok([Some(itself), behind]
+            .into_iter()
+            .flatten()
+            .filter_map(inside)
+            .collect())
+    }
+
+    /// What has to be looked at because of one place: itself and all that is or was below it. A file that stood
+    /// where it now has a folder gives way by itself, in the index as in the tree.
+    fn files_at(&mut self, place: PathBuf) -> Result<BTreeSet<PathBuf>, SnapshotError> {
+        if place.as_os_str().is_empty() {
+            return self.changed_below(&place);
+        }
+        let mut files = BTreeSet::new();
+        let tracked = self.index.get_path(&place, 0).is_some();
+        for folder in place
+            .ancestors()
+            .skip(1)
+            .filter(|folder| *folder != Path::new(""))
+        {
+            let entry = self.index.get_path(folder, 0);
+            let repository = self.snapshots.top.join(folder).join(".git");
+            if entry.as_ref().is_some_and(is_gitlink) || (!tracked && repository.exists()) {
+                self.skip(&place, SkipReason::NestedRepository);
+                return Ok(BTreeSet::new());
+            }
+        }
+        match fs::symlink_metadata(self.snapshots.top.join(&place)) {
+            Ok(data) if data.is_dir() => files.append(&mut self.changed_below(&place)?),
+            _ => files.extend(look::tracked_below(self.index, &place)),
+        }
+        if tracked || !self.snapshots.repo.is_path_ignored(&place)? {
+            files.insert(place);
+        }
+        Ok(files)
+    }
+
+    fn changed_below(&mut self, from: &Path) -> Result<BTreeSet<PathBuf>, SnapshotError> {
+        let changed = look::changed_below(&self.snapshots.repo, self.index, from)?;
+        for path in &changed.repositories {
+            self.skip(path, SkipReason::NestedRepository);
+        }
+        Ok(changed.files)
+    }
+
+    fn skip(&mut self, path: &Path, why: SkipReason) {
+        let path = path.to_path_buf();
+        self.skipped.push(Skipped { path, why });
+    }
+}
+
+impl Staged {
+    /// Makes the change in this index, if it is not made there.
+    pub(super) fn put(&self, index: &mut Index) -> Result<(), git2::Error> {
+        match self {
+            Self::Here(entry) => match index.get_path(&look::path_of(entry), 0) {
+                Some(old) if same(&old, entry) => Ok(()),
+                _ => index.add(entry),
+            },
+            Self::Gone(path) => match index.get_path(path, 0) {
+                Some(_) => index.remove(path, 0),
+                None => Ok(()),
+            },
+        }
+    }
+}
+
+fn is_gitlink(entry: &IndexEntry) -> bool {
+    entry.mode == GITLINK
+}
+
+/// Whether two entries of one path say the same of it, stat data included.
+fn same(one: &IndexEntry, other: &IndexEntry) -> bool {
+    let said = |entry: &IndexEntry| {
+        let marks = entry.flags_extended & (SKIP_WORKTREE | INTENT_TO_ADD);
+        (
+            entry.id,
+            entry.mode,
+            entry.mtime,
+            entry.ctime,
+            entry.file_size,
+            marks,
+        )
+    };
+    said(one) == said(other)
+}
+
+/// A file is also missing where one of its folders is now a file.
+fn is_missing(why: &std::io::Error) -> bool {
+    matches!(why.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory)
+}

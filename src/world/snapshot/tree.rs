@@ -1,0 +1,67 @@
+//! A tree with some paths changed. Owns the shape of trees; never looks at the index or at files.
+//!
+//! It costs what is touched: the trees on the way to the changed paths are read and written, no others.
+//! libgit2's `TreeUpdateBuilder` does the same, but fails where a file takes a folder's place.
+
+use std::collections::BTreeMap;
+
+use git2::{ObjectType, Oid, Repository, Tree};
+
+const FOLDER: i32 = 0o040_000;
+
+/// What a path is to be: a blob or gitlink with its mode, or nothing.
+pub(super) struct Edit<'p> {
+    pub(super) path: &'p [u8],
+    pub(super) now: Option<(Oid, u32)>,
+}
+
+/// Writes `base` with the edits made; none if nothing is left in it.
+///
+/// Taking away is for files: a folder of that name stays (it may hold files that no commit of ours changes),
+/// and vanishes when the last of its files is taken away.
+pub(super) fn rewrite(
+    repo: &Repository,
+    base: Option<&Tree<'_>>,
+    edits: &[Edit<'_>],
+) -> Result<Option<Oid>, git2::Error> {
+    let mut here = BTreeMap::new();
+    let mut below: BTreeMap<&[u8], Vec<Edit<'_>>> = BTreeMap::new();
+    for edit in edits {
+        match memchr::memchr(b'/', edit.path) {
+            None => drop(here.insert(edit.path, edit.now)),
+            Some(slash) => below.entry(&edit.path[..slash]).or_default().push(Edit {
+                path: &edit.path[slash + 1..],
+                now: edit.now,
+            }),
+        }
+    }
+
+    let mut builder = repo.treebuilder(base)?;
+    let folder = |name: &[u8]| {
+        let entry = base?.get_name_bytes(name)?;
+        (entry.kind() == Some(ObjectType::Tree)).then(|| entry.id())
+    };
+    for (&name, now) in &here {
+        match now {
+            Some((id, mode)) => drop(builder.insert(name, *id, mode.cast_signed())?),
+            None if folder(name).is_some() => {}
+            None if builder.get(name)?.is_some() => builder.remove(name)?,
+            None => {}
+        }
+    }
+    for (name, edits) in below {
+        if let Some(Some(_)) = here.get(name) {
+            continue; // A file took this folder's place.
+        }
+        let old = folder(name).map(|id| repo.find_tree(id)).transpose()?;
+        match rewrite(repo, old.as_ref(), &edits)? {
+            Some(id) => drop(builder.insert(name, id, FOLDER)?),
+            None if old.is_some() => builder.remove(name)?,
+            None => {}
+        }
+    }
+    if builder.is_empty() {
+        return Ok(None);
+    }
+    builder.write().map(Some)
+}

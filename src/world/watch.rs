@@ -1,0 +1,446 @@
+//! Owns the file system's notice that the watched file may have changed. Never reads it, and never says what changed.
+//!
+//! A signal means "look again", so signals that nobody has taken yet merge into one, and none can pile up or be lost. The watch is on
+//! the directory: one on the file itself goes deaf when an editor renames another file over it, with `sed -i`, or with a checkout.
+//!
+//! Two things happen to a directory without an event: a directory above it gets another name, or another file system is mounted there
+//! or taken away. The first is noticed at the next event that still comes from where the directory is now, as its path leads elsewhere
+//! then; to watch all directories above would wake up for whatever happens in them. The second is asked of the system on Linux.
+//! What is not seen at all is writing through another hard link of the file: its event, if any, has that name. Polling sees it.
+//!
+//! Events come from `notify` without a debouncer in between. The one of `notify-debouncer-full` sleeps in ticks of a quarter of its
+//! timeout for as long as it lives, also while nothing happens: with 100 ms 40 wake-ups a second, with 500 ms 8; raw `notify` has none.
+//! It is also slower by that tick, it gives about 80 callbacks for a second of writing where one would do, and of an exchange it tells
+//! only the name of the temporary file. So what is left of debouncing is [`Settle`], which only has an opinion when something happened.
+//! Where there are no events and the file is polled, ticking is inherent, and there the debouncer is used.
+
+use notify::event::{AccessKind, AccessMode, EventKind, ModifyKind, RenameMode};
+use notify::{Config, Event, PollWatcher, RecommendedWatcher, RecursiveMode, Watcher as _};
+use notify_debouncer_full::{DebounceEventResult, Debouncer, NoCache, new_debouncer_opt};
+use std::io;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+use tokio::sync::Notify;
+
+/// How often a directory, or when polling a file, that is not there is looked for.
+const RETRY: Duration = Duration::from_secs(1);
+
+/// Why to look.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Signal {
+    /// Something happened to the file. It may be half-written.
+    Changing,
+    /// It was closed after writing, or renamed into place: the save is over unless somebody else has the file open for writing.
+    Over,
+    /// Its directory is gone, or may be, or events were missed. It is looked for; when it is there, `Changing` follows.
+    Lost,
+}
+
+/// How to learn of changes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Mode {
+    Events,
+    /// For file systems that give no events (network, some containers): the file is read this often, as the polling watcher of `notify`
+    /// sees times in whole seconds only and would miss the second save of a second.
+    Poll {
+        every: Duration,
+    },
+}
+
+/// Why a file cannot be watched.
+#[derive(Debug, thiserror::Error)]
+pub enum WatchError {
+    #[error("the directory `{}` does not exist: create it, or give another file to watch", path.display())]
+    NoDirectory { path: PathBuf },
+    #[error("`{}` is not a directory: give another file to watch", path.display())]
+    NotADirectory { path: PathBuf },
+    #[error(
+        "the system allows no more file watches: raise `sysctl fs.inotify.max_user_watches` (now {now}), or watch with `--poll 1s`"
+    )]
+    TooManyWatches { now: String },
+    #[error(
+        "the system allows no more file watchers: raise `sysctl fs.inotify.max_user_instances` (now {now}) or the limit of open files, or watch with `--poll 1s`"
+    )]
+    TooManyWatchers { now: String },
+    #[error("cannot watch `{}`: {cause}: `--poll 1s` may work", path.display())]
+    Other { path: PathBuf, cause: notify::Error },
+}
+
+/// A watch that is always armed, or looking for what to watch.
+pub struct Watcher {
+    source: Source,
+    mailbox: Arc<Mailbox>,
+    armed: Vec<Armed>,
+    /// What is to be watched and is not there, and when to look for it again.
+    absent: Vec<PathBuf>,
+    retry: Instant,
+    every: Duration,
+}
+
+/// What is watched, and what was there when that began.
+struct Armed {
+    path: PathBuf,
+    directory: Option<Directory>,
+}
+
+/// Tells one directory from another: device and inode.
+type Directory = (u64, u64);
+
+enum Source {
+    Events(RecommendedWatcher),
+    Poll(Debouncer<PollWatcher, NoCache>),
+}
+
+impl Watcher {
+    /// Watches `places`: the file, and each symbolic link on the way to it. They need not exist; their directories must, and must be
+    /// given by their canonical paths, as that is how events name them.
+    ///
+    /// # Errors
+    /// Where a directory is not there or none, and where the system does not let it be watched.
+    pub fn start(places: &[PathBuf], mode: Mode) -> Result<Watcher, WatchError> {
+        let directories = directories(places);
+        for path in &directories {
+            check(path)?;
+        }
+        let mailbox = Arc::new(Mailbox::default());
+        let (source, watched, every) = match mode {
+            Mode::Events => {
+                #[cfg(target_os = "linux")]
+                tell_of_mounts(&mailbox);
+                let source = Source::events(places, &directories, &mailbox)?;
+                (source, directories, RETRY)
+            }
+            Mode::Poll { every } => {
+                let source = Source::poll(places, every, &mailbox)?;
+                (source, places.to_vec(), every)
+            }
+        };
+        let mut watcher = Watcher {
+            source,
+            mailbox,
+            armed: Vec::new(),
+            absent: Vec::new(),
+            retry: Instant::now() + every,
+            every,
+        };
+        for path in watched {
+            match watcher.source.arm(&path) {
+                Ok(Some(armed)) => watcher.armed.push(armed),
+                Ok(None) => watcher.absent.push(path),
+                Err(cause) => return Err(explain(path, cause)),
+            }
+        }
+        Ok(watcher)
+    }
+
+    /// The next signal; waits without waking up for as long as there is none. May be dropped and called again at any time.
+    pub async fn next(&mut self) -> Signal {
+        loop {
+            if let Some(signal) = self.mailbox.take() {
+                let lost = self.disarm(signal == Signal::Lost);
+                return if lost { Signal::Lost } else { signal };
+            }
+            tokio::select! {
+                () = self.mailbox.filled.notified() => {}
+                () = tokio::time::sleep_until(self.retry.into()), if !self.absent.is_empty() => {
+                    self.retry = Instant::now() + self.every;
+                    if self.rearm() {
+                        return Signal::Changing;
+                    }
+                }
+            }
+        }
+    }
+
+    /// Gives up what is not the thing to watch any more, or all, and looks for it at once; false if that is nothing.
+    fn disarm(&mut self, all: bool) -> bool {
+        let before = self.absent.len();
+        let is_gone = |armed: &mut Armed| all || armed.is_elsewhere();
+        let gone = self.armed.extract_if(.., is_gone);
+        self.absent.extend(gone.map(|armed| armed.path));
+        let lost = self.absent.len() > before;
+        if lost {
+            self.retry = Instant::now();
+        }
+        lost
+    }
+
+    /// Looks for what is not there; whether any of it is.
+    fn rearm(&mut self) -> bool {
+        let before = self.armed.len();
+        self.absent.retain(|path| match self.source.arm(path) {
+            Ok(Some(armed)) => {
+                self.armed.push(armed);
+                false
+            }
+            // A limit that was reached meanwhile can be raised: try on as if it were not there.
+            Ok(None) | Err(_) => true,
+        });
+        self.armed.len() > before
+    }
+}
+
+impl Armed {
+    /// Whether the path of a watched directory leads to another one now, or to none.
+    fn is_elsewhere(&self) -> bool {
+        self.directory.is_some() && self.directory != directory_at(&self.path)
+    }
+}
+
+fn directory_at(path: &Path) -> Option<Directory> {
+    let meta = path.metadata().ok()?;
+    Some((meta.dev(), meta.ino()))
+}
+
+impl Source {
+    fn events(
+        places: &[PathBuf],
+        directories: &[PathBuf],
+        mailbox: &Arc<Mailbox>,
+    ) -> Result<Source, WatchError> {
+        let mailbox = Arc::clone(mailbox);
+        let (known, watched) = (places.to_vec(), directories.to_vec());
+        let handler = move |result: notify::Result<Event>| {
+            let signal = match result {
+                Ok(event) => meaning(&event, &known, &watched),
+                Err(_) => Some(Signal::Changing),
+            };
+            if let Some(signal) = signal {
+                mailbox.post(signal);
+            }
+        };
+        match RecommendedWatcher::new(handler, Config::default()) {
+            Ok(watcher) => Ok(Source::Events(watcher)),
+            Err(cause) => Err(explain(
+                directories.first().cloned().unwrap_or_default(),
+                cause,
+            )),
+        }
+    }
+
+    /// Polls the files themselves: of a directory it would read every file in it each time.
+    fn poll(
+        places: &[PathBuf],
+        every: Duration,
+        mailbox: &Arc<Mailbox>,
+    ) -> Result<Source, WatchError> {
+        let mailbox = Arc::clone(mailbox);
+        let handler = move |result: DebounceEventResult| {
+            // An error is a file that is not there, each time again; that it went is an event.
+            if result.is_ok() {
+                mailbox.post(Signal::Changing);
+            }
+        };
+        let config = Config::default()
+            .with_poll_interval(every)
+            .with_compare_contents(true);
+        let timeout = (every / 2).clamp(Duration::from_millis(20), Duration::from_millis(500));
+        match new_debouncer_opt(timeout, None, handler, NoCache, config) {
+            Ok(debouncer) => Ok(Source::Poll(debouncer)),
+            Err(cause) => Err(explain(places.first().cloned().unwrap_or_default(), cause)),
+        }
+    }
+
+    /// Watches a path; `None` if it is not there.
+    fn arm(&mut self, path: &Path) -> notify::Result<Option<Armed>> {
+        let (armed, directory) = match self {
+            Source::Events(watcher) => {
+                // The watch of a directory that was moved away is still there, under this name.
+                let _ = watcher.unwatch(path);
+                let armed = watcher.watch(path, RecursiveMode::NonRecursive);
+                (armed, directory_at(path))
+            }
+            // It would take a path that is not there without an error and never look again.
+            Source::Poll(_) if !path.exists() => return Ok(None),
+            // It goes by the path each time.
+            Source::Poll(debouncer) => (debouncer.watch(path, RecursiveMode::NonRecursive), None),
+        };
+        let path = path.to_owned();
+        match armed {
+            Ok(()) => Ok(Some(Armed { path, directory })),
+            Err(error) if matches!(error.kind, notify::ErrorKind::PathNotFound) => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+}
+
+/// Takes the directory for lost whenever something is mounted or taken away, anywhere: so it is looked for, and watched anew.
+/// `notify` passes over the event of a file system that goes, and also the same one at the same place is not watched after that.
+#[cfg(target_os = "linux")]
+fn tell_of_mounts(mailbox: &Arc<Mailbox>) {
+    use rustix::event::{PollFd, PollFlags, poll};
+    let mailbox = Arc::downgrade(mailbox);
+    // Where there is no such table nothing tells.
+    let Ok(table) = std::fs::File::open("/proc/self/mountinfo") else {
+        return;
+    };
+    let tell = move || {
+        let mut table = [PollFd::new(&table, PollFlags::PRI)];
+        loop {
+            match poll(&mut table, None) {
+                Err(rustix::io::Errno::INTR) => continue,
+                Err(_) => return,
+                Ok(_) => {}
+            }
+            let Some(mailbox) = mailbox.upgrade() else {
+                return;
+            };
+            mailbox.post(Signal::Lost);
+        }
+    };
+    let _ = std::thread::Builder::new()
+        .name("mounts".into())
+        .spawn(tell);
+}
+
+/// What an event means for these places, if anything.
+fn meaning(event: &Event, places: &[PathBuf], directories: &[PathBuf]) -> Option<Signal> {
+    // That the directory went may be among what was missed.
+    if event.need_rescan() {
+        return Some(Signal::Lost);
+    }
+    let is_about = |path: Option<&PathBuf>| path.is_some_and(|path| places.contains(path));
+    let gone = matches!(
+        event.kind,
+        EventKind::Remove(_)
+            | EventKind::Modify(ModifyKind::Name(RenameMode::From | RenameMode::Any))
+    );
+    if gone && event.paths.iter().any(|path| directories.contains(path)) {
+        return Some(Signal::Lost);
+    }
+    if !event.paths.iter().any(|path| places.contains(path)) {
+        return None;
+    }
+    match event.kind {
+        EventKind::Access(AccessKind::Close(AccessMode::Write)) => Some(Signal::Over),
+        // Reading is an event too, and one would answer one's own for ever.
+        EventKind::Access(_) => None,
+        EventKind::Modify(ModifyKind::Name(RenameMode::To)) => Some(Signal::Over),
+        EventKind::Modify(ModifyKind::Name(RenameMode::Both)) if is_about(event.paths.last()) => {
+            Some(Signal::Over)
+        }
+        _ => Some(Signal::Changing),
+    }
+}
+
+/// Holds at most one signal: of several the greatest, as what it leads to covers the others. Who looks after `Over` asks for the lease, so
+/// a writer that began after it is noticed there; after `Lost` comes `Changing`.
+#[derive(Default)]
+struct Mailbox {
+    waiting: Mutex<Option<Signal>>,
+    filled: Notify,
+}
+
+impl Mailbox {
+    fn post(&self, signal: Signal) {
+        let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
+        *waiting = waiting.max(Some(signal));
+        self.filled.notify_one();
+    }
+
+    fn take(&self) -> Option<Signal> {
+        let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
+        waiting.take()
+    }
+}
+
+/// When to look: at once after a save that is over, else after a quiet time, and under constant writing after a longest wait.
+///
+/// Has no clock and no timer: told of each signal, it says when to look, and it is told when that was done. The quiet time is not what
+/// keeps clada from acting on half a text, so it may be short; below 10 ms it would only make more work of the same save.
+#[derive(Debug)]
+pub struct Settle {
+    quiet: Duration,
+    /// Since when there is something to look at, and when it last changed.
+    since: Option<(Instant, Instant)>,
+    over: bool,
+}
+
+impl Settle {
+    pub const QUIET: Duration = Duration::from_millis(100);
+    const LEAST: Duration = Duration::from_millis(10);
+    const LONGEST: Duration = Duration::from_secs(2);
+
+    pub fn new(quiet: Duration) -> Settle {
+        Settle {
+            quiet: quiet.max(Settle::LEAST),
+            since: None,
+            over: false,
+        }
+    }
+
+    pub fn on(&mut self, signal: Signal, now: Instant) {
+        let first = self.since.map_or(now, |(first, _)| first);
+        self.since = Some((first, now));
+        // Not taken back by what follows (an editor that sets the mode after closing): who looks asks whether somebody writes.
+        self.over |= signal == Signal::Over;
+    }
+
+    /// When to look; `None` while there is nothing to look at.
+    pub fn due(&self) -> Option<Instant> {
+        let (first, last) = self.since?;
+        match self.over {
+            true => Some(last),
+            false => Some((last + self.quiet).min(first + Settle::LONGEST)),
+        }
+    }
+
+    /// Told after a look: whether the file is surely whole (`no_writer` of its reading), or was looked at because the time was up.
+    /// Else the quiet time counts after all, from the last signal on.
+    pub fn looked(&mut self, no_writer: Option<bool>, now: Instant) {
+        self.over = false;
+        if no_writer == Some(true) || self.due().is_some_and(|due| due <= now) {
+            self.since = None;
+        }
+    }
+}
+
+fn directories(places: &[PathBuf]) -> Vec<PathBuf> {
+    let mut directories: Vec<_> = places
+        .iter()
+        .filter_map(|place| place.parent())
+        .map(Path::to_owned)
+        .collect();
+    directories.sort();
+    directories.dedup();
+    directories
+}
+
+fn check(directory: &Path) -> Result<(), WatchError> {
+    let path = directory.to_owned();
+    match directory.metadata() {
+        Ok(meta) if meta.is_dir() => Ok(()),
+        Ok(_) => Err(WatchError::NotADirectory { path }),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            Err(WatchError::NoDirectory { path })
+        }
+        Err(error) if error.kind() == io::ErrorKind::NotADirectory => {
+            Err(WatchError::NotADirectory { path })
+        }
+        Err(error) => Err(explain(path, notify::Error::io(error))),
+    }
+}
+
+fn explain(path: PathBuf, cause: notify::Error) -> WatchError {
+    let now = |what| {
+        let value = std::fs::read_to_string(format!("/proc/sys/fs/inotify/{what}"));
+        value.map_or_else(|_| "unknown".into(), |value| value.trim().to_owned())
+    };
+    match &cause.kind {
+        notify::ErrorKind::MaxFilesWatch => WatchError::TooManyWatches {
+            now: now("max_user_watches"),
+        },
+        notify::ErrorKind::Io(error) if error.raw_os_error() == Some(libc::EMFILE) => {
+            WatchError::TooManyWatchers {
+                now: now("max_user_instances"),
+            }
+        }
+        notify::ErrorKind::PathNotFound => WatchError::NoDirectory { path },
+        _ => WatchError::Other { path, cause },
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,477 @@
+//! The project's files on disk, confined to the root by directory handles. Never follows a link by name.
+//!
+//! Every path is walked name by name from the root's handle, each folder opened with "no links", and links are read and
+//! resolved here. Opening a path and checking it afterwards, or before, would leave a moment in which a link can be
+//! put in its place; a walk by handles has no such moment: a swapped link makes the next step fail.
+
+use std::ffi::{OsStr, OsString};
+use std::io::{self, BufWriter, Read, Write};
+use std::ops::Deref;
+use std::path::{Component, Path, PathBuf};
+
+use cap_fs_ext::{DirExt, FollowSymlinks, OpenOptionsFollowExt};
+use cap_std::ambient_authority;
+use cap_std::fs::{
+    Dir, File, Metadata, MetadataExt, OpenOptions, OpenOptionsExt, Permissions, PermissionsExt,
+};
+use cap_tempfile::TempFile;
+use rustix::fs::{Access, AtFlags, RenameFlags};
+
+use super::entry::{io_error, last, rename_at, show, stamp};
+use super::flush::Flush;
+use super::own::{Concern, Found, Id, Own, id};
+use super::removal::{Removal, check_tree, out_of_the_way};
+use super::replace::replace_expected;
+use super::walk::{Seen, walk};
+use super::{Content, Files, FsError, Kind, Place};
+use crate::lang::path::{PathError, RelPath, Spellings};
+use crate::world::attributes;
+
+/// The files under one root.
+pub struct Disk {
+    root: Dir,
+    root_id: Id,
+    spellings: Spellings,
+    own: Own,
+    flush: Flush,
+}
+
+impl Disk {
+    /// Opens the root. `protected` are absolute paths that no task may touch, wherever they are.
+    ///
+    /// # Errors
+    /// Where the root is no folder that can be opened.
+    pub fn open(root: &Path, home: Option<&Path>, protected: Vec<PathBuf>) -> io::Result<Self> {
+        let canonical = root.canonicalize()?;
+        // A `..` behind a link would be resolved by name where this is compared: not where it leads.
+        let given = if root.components().any(|part| part == Component::ParentDir) {
+            canonical.clone()
+        } else {
+            std::path::absolute(root)?
+        };
+        let home = home.map(|home| home.canonicalize().unwrap_or_else(|_| home.to_owned()));
+        let text = |path: &Path| path.to_string_lossy().into_owned();
+        let root = Dir::open_ambient_dir(&canonical, ambient_authority())?;
+        Ok(Self {
+            root_id: id(&root.dir_metadata()?),
+            root,
+            spellings: Spellings {
+                given: text(&given),
+                canonical: text(&canonical),
+                home: home.as_deref().map(text),
+            },
+            own: Own::new(protected, &canonical),
+            flush: Flush::default(),
+        })
+    }
+
+    /// Told at the end of a batch: what was changed is on its way to the disk.
+    pub fn settle(&mut self) {
+        self.flush.hand_over();
+    }
+
+    pub(super) fn spellings(&self) -> &Spellings {
+        &self.spellings
+    }
+
+    /// What is at a place, for following links.
+    pub(super) fn look(&self, place: &Place) -> io::Result<Seen> {
+        let Some(name) = place.0.file_name() else {
+            return Ok(Seen::Folder);
+        };
+        match self.folder(place.0.parent().unwrap_or(Path::new(""))) {
+            Ok(dir) => look(&dir, name),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Seen::Nothing),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// A folder under the root, opened without following any link.
+    pub(super) fn folder(&self, path: &Path) -> io::Result<Folder<'_>> {
+        let mut dir = Folder::Root(&self.root);
+        for name in path.components() {
+            dir = Folder::Below(dir.open_dir_nofollow(name)?);
+        }
+        Ok(dir)
+    }
+
+    /// Goes to a place as far as it exists, without following any link. Refused where it belongs to clada.
+    fn way(&self, place: &Place) -> Result<Way<'_>, FsError> {
+        let way = self.unguarded_way(place)?;
+        let concern = self.own.concerns(&Found {
+            above: &way.above,
+            itself: way
+                .itself
+                .as_ref()
+                .map(|found| (id(found), found.is_dir() || found.is_symlink())),
+            missing: if way.itself.is_some() {
+                &[]
+            } else {
+                &way.names
+            },
+        });
+        match concern {
+            None => Ok(way),
+            Some(Concern::Is) => Err(FsError::Protected(show(place))),
+            Some(Concern::Holds) => Err(FsError::HoldsProtected(show(place))),
+        }
+    }
+
+    /// The same without asking whether it belongs to clada.
+    fn unguarded_way(&self, place: &Place) -> Result<Way<'_>, FsError> {
+        let open = |e| io_error("open the folder of", place, e);
+        let mut names: Vec<OsString> = place.0.iter().map(OsString::from).collect();
+        names.reverse();
+        let mut dir = Folder::Root(&self.root);
+        let mut above = vec![self.root_id];
+        while names.len() > 1 {
+            match names.last().map(|name| dir.open_dir_nofollow(name)) {
+                Some(Err(error)) if error.kind() == io::ErrorKind::NotFound => break,
+                Some(opened) => dir = Folder::Below(opened.map_err(open)?),
+                None => break,
+            }
+            names.pop();
+            above.push(id(&dir.dir_metadata().map_err(open)?));
+        }
+        let itself = match names.as_slice() {
+            [name] => match dir.symlink_metadata(name) {
+                Ok(found) => Some(found),
+                Err(error) if error.kind() == io::ErrorKind::NotFound => None,
+                Err(error) => return Err(io_error("look at", place, error)),
+            },
+            _ => None,
+        };
+        names.reverse();
+        Ok(Way {
+            dir,
+            above,
+            names,
+            itself,
+        })
+    }
+
+    /// Goes to a place in a folder that exists.
+    fn way_to_existing(&self, place: &Place) -> Result<(Folder<'_>, Metadata), FsError> {
+        let way = self.way(place)?;
+        match way.itself {
+            Some(found) => Ok((way.dir, found)),
+            None => Err(FsError::NotFound(show(place))),
+        }
+    }
+
+    /// Whether creating something here would be refused, for a preview.
+    pub(super) fn check_new(&self, place: &Place) -> Result<(), FsError> {
+        match self.way(place) {
+            // What is in the way on the disk has been moved or deleted in thought.
+            Ok(_) | Err(FsError::Io { .. }) => Ok(()),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Whether replacing the file at this place would be refused, for a preview.
+    pub(super) fn check_replacement(&self, place: &Place) -> Result<(), FsError> {
+        let (dir, _) = self.way_to_existing(place)?;
+        replaceable(&dir, place).map(drop)
+    }
+
+    /// Whether deleting or moving what is at this place would be refused, for a preview.
+    pub(super) fn check_removal(&self, place: &Place, removal: Removal) -> Result<(), FsError> {
+        let (dir, found) = self.way_to_existing(place)?;
+        check_tree(&dir, &found, place, removal)
+    }
+}
+
+/// A folder that a walk has come to: the root's handle is not duplicated for each walk.
+pub(super) enum Folder<'d> {
+    Root(&'d Dir),
+    Below(Dir),
+}
+
+impl Deref for Folder<'_> {
+    type Target = Dir;
+
+    fn deref(&self) -> &Dir {
+        match self {
+            Self::Root(dir) => dir,
+            Self::Below(dir) => dir,
+        }
+    }
+}
+
+/// How far there is a way to a place.
+struct Way<'d> {
+    /// The last folder on it that exists.
+    dir: Folder<'d>,
+    /// The folders from the root to that one.
+    above: Vec<Id>,
+    /// The names below that: the place's own, and before it those of folders that do not exist.
+    names: Vec<OsString>,
+    itself: Option<Metadata>,
+}
+
+impl<'d> Way<'d> {
+    /// The folder that the place is in, created if need be.
+    fn made(self, place: &Place) -> Result<(Folder<'d>, MadeDirs), FsError> {
+        let fail = |e| io_error("create a folder for", place, e);
+        let mut dir = self.dir;
+        let mut made = MadeDirs(Vec::new());
+        for name in &self.names[..self.names.len().saturating_sub(1)] {
+            match dir.create_dir(name) {
+                Ok(()) => made.0.push((dir.try_clone().map_err(fail)?, name.clone())),
+                // Somebody else was quicker.
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+                Err(error) => return Err(fail(error)),
+            }
+            dir = Folder::Below(dir.open_dir_nofollow(name).map_err(fail)?);
+        }
+        Ok((dir, made))
+    }
+}
+
+/// What the file is now, if it is a regular one that may be replaced.
+fn replaceable(dir: &Dir, place: &Place) -> Result<Option<(File, Metadata)>, FsError> {
+    let name = last(place)?;
+    let file = match open_regular(dir, name, place) {
+        Err(FsError::NotFound(_)) => return Ok(None),
+        opened => opened?,
+    };
+    if rustix::fs::accessat(dir, name, Access::WRITE_OK, AtFlags::EACCESS).is_err() {
+        return Err(FsError::ReadOnly(show(place)));
+    }
+    Ok(Some(file))
+}
+
+impl Files for Disk {
+    fn parse(&self, text: &str) -> Result<RelPath, PathError> {
+        RelPath::parse(text, &self.spellings, |path| super::exists(self, path))
+    }
+
+    fn place(&self, path: &RelPath, follow: bool) -> Result<Place, FsError> {
+        // The folder that was looked into last stays open: a walk mostly goes down one by one.
+        let mut last: Option<(PathBuf, Folder<'_>)> = None;
+        walk(path, follow, &self.spellings, |path| {
+            let (Some(name), Some(parent)) = (path.file_name(), path.parent()) else {
+                return Ok(Seen::Folder);
+            };
+            let dir = match last.take() {
+                Some((opened, dir)) if opened == parent => dir,
+                Some((opened, dir)) if parent.parent() == Some(&opened) => {
+                    let name = parent.file_name().unwrap_or_default();
+                    Folder::Below(dir.open_dir_nofollow(name)?)
+                }
+                _ => self.folder(parent)?,
+            };
+            let seen = look(&dir, name);
+            last = Some((parent.to_owned(), dir));
+            seen
+        })
+    }
+
+    fn kind(&self, place: &Place) -> Result<Option<Kind>, FsError> {
+        let Some(name) = place.0.file_name() else {
+            return Ok(Some(Kind::Dir));
+        };
+        let found = self
+            .folder(place.0.parent().unwrap_or(Path::new("")))
+            .and_then(|dir| dir.symlink_metadata(name));
+        match found {
+            Ok(found) => Ok(Some(kind(&found))),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(io_error("look at", place, error)),
+        }
+    }
+
+    fn read(&self, place: &Place) -> Result<Content, FsError> {
+        let (dir, _) = self.way_to_existing(place)?;
+        let (mut file, found) = open_regular(&dir, last(place)?, place)?;
+        let stamp = stamp(&found);
+        let mut bytes = Vec::with_capacity(usize::try_from(stamp.size).unwrap_or(0) + 1);
+        file.read_to_end(&mut bytes)
+            .map_err(|e| io_error("read", place, e))?;
+        Ok(Content { bytes, stamp })
+    }
+
+    fn write(
+        &mut self,
+        place: &Place,
+        parts: &[&[u8]],
+        expected: Option<&Content>,
+    ) -> Result<(), FsError> {
+        let fail = |action| move |e| io_error(action, place, e);
+        // What is expected passed the guard when it was read, and is found below to be that very file.
+        let way = match expected {
+            Some(_) => self.unguarded_way(place)?,
+            None => self.way(place)?,
+        };
+        let (dir, made) = way.made(place)?;
+        let old = replaceable(&dir, place)?;
+        // Nameless until it is whole, so that clada leaves nothing behind when it is killed here. (A file with a name
+        // from the start made 200 edits 8 % faster.)
+        let mut new = TempFile::new(&dir).map_err(fail("write in the folder of"))?;
+        if let Some((_, found)) = &old {
+            let mode = new.as_file().metadata().map_err(fail("write"))?.mode();
+            // Until it has the old one's mode: who may not read that one shall not read this one.
+            if mode & 0o077 & !found.mode() != 0 {
+                let private = Permissions::from_mode(0o600);
+                new.as_file()
+                    .set_permissions(private)
+                    .map_err(fail("write"))?;
+            }
+        }
+        write_parts(parts, new.as_file_mut()).map_err(fail("write"))?;
+        let old = old.map(|(file, _)| file);
+        if let Some(old) = &old {
+            attributes::copy(old, new.as_file()).map_err(|error| FsError::Attributes {
+                path: show(place),
+                error,
+            })?;
+        }
+        match expected {
+            None => new.replace(last(place)?).map_err(fail("write"))?,
+            Some(expected) => {
+                let written = new.as_file().try_clone().map_err(fail("write"))?;
+                replace_expected(&dir, new, old, expected, place)?;
+                drop(dir);
+                made.keep();
+                let size = parts.iter().map(|part| part.len() as u64).sum();
+                self.flush.begin(written.into_std(), size);
+                return Ok(());
+            }
+        }
+        made.keep();
+        Ok(())
+    }
+
+    fn remove(&mut self, place: &Place) -> Result<(), FsError> {
+        let fail = |e| io_error("delete", place, e);
+        let (dir, found) = self.way_to_existing(place)?;
+        check_tree(&dir, &found, place, Removal::Delete)?;
+        let name = last(place)?;
+        if !found.is_dir() {
+            return dir.remove_file(name).map_err(fail);
+        }
+        // First out of the way under another name: that either happens as a whole or not at all.
+        let aside = out_of_the_way(&dir, name).map_err(fail)?;
+        dir.remove_dir_all(&aside).map_err(|error| {
+            // What is left goes back to its name, where the user will look for it.
+            let _ = rename_at(&dir, &aside, &dir, name, RenameFlags::NOREPLACE);
+            fail(error)
+        })
+    }
+
+    fn rename(&mut self, from: &Place, to: &Place, overwrite: bool) -> Result<(), FsError> {
+        let (source, found) = self.way_to_existing(from)?;
+        check_tree(&source, &found, from, Removal::Move)?;
+        let way = self.way(to)?;
+        if let Some(there) = way.itself.as_ref().filter(|there| id(there) == id(&found)) {
+            // The system's rename does nothing then. One name in two letter cases is no such pair.
+            if there.nlink() > 1 {
+                return Err(FsError::SameFile(show(from), show(to)));
+            }
+        }
+        let (target, made) = way.made(to)?;
+        let flags = if overwrite {
+            RenameFlags::empty()
+        } else {
+            RenameFlags::NOREPLACE
+        };
+        match rename_at(&source, last(from)?, &target, last(to)?, flags) {
+            Ok(()) => {
+                made.keep();
+                Ok(())
+            }
+            Err(e) if e.kind() == io::ErrorKind::AlreadyExists => Err(FsError::Exists(show(to))),
+            Err(e) if e.kind() == io::ErrorKind::CrossesDevices => {
+                Err(FsError::OtherFileSystem { path: show(from) })
+            }
+            Err(e) => Err(io_error("move", from, e)),
+        }
+    }
+
+    fn names(&self, dir: &Place) -> Vec<String> {
+        let entries = self.folder(&dir.0).and_then(|dir| dir.entries());
+        entries
+            .into_iter()
+            .flatten()
+            .flatten()
+            .filter_map(|e| e.file_name().into_string().ok())
+            .collect()
+    }
+}
+
+/// Folders made for a file that is not there yet. Removed again unless kept.
+struct MadeDirs(Vec<(Dir, OsString)>);
+
+impl MadeDirs {
+    fn keep(mut self) {
+        self.0.clear();
+    }
+}
+
+impl Drop for MadeDirs {
+    fn drop(&mut self) {
+        for (dir, name) in self.0.iter().rev() {
+            let _ = dir.remove_dir(name);
+        }
+    }
+}
+
+/// One system call for a file of usual size: its parts are a few lines and what is around them.
+fn write_parts(parts: &[&[u8]], file: &mut File) -> io::Result<()> {
+    let mut file = BufWriter::with_capacity(64 * 1024, file);
+    parts.iter().try_for_each(|part| file.write_all(part))?;
+    file.flush()
+}
+
+/// Opens a regular file for reading, and nothing else: no link, and no pipe that would wait for a writer.
+fn open_regular(dir: &Dir, name: &OsStr, place: &Place) -> Result<(File, Metadata), FsError> {
+    let mut options = OpenOptions::new();
+    options
+        .read(true)
+        .follow(FollowSymlinks::No)
+        .custom_flags(libc::O_NONBLOCK);
+    let file = dir
+        .open_with(name, &options)
+        .map_err(|error| match error.kind() {
+            io::ErrorKind::NotFound => FsError::NotFound(show(place)),
+            _ => match dir.symlink_metadata(name) {
+                Ok(found) if found.is_dir() => FsError::IsAFolder(show(place)),
+                Ok(found) if !found.is_file() => FsError::NotAFile(show(place)),
+                _ => io_error("read", place, error),
+            },
+        })?;
+    let found = file.metadata().map_err(|e| io_error("read", place, e))?;
+    check_regular(&found, place)?;
+    Ok((file, found))
+}
+
+fn check_regular(found: &Metadata, place: &Place) -> Result<(), FsError> {
+    match kind(found) {
+        Kind::Dir => Err(FsError::IsAFolder(show(place))),
+        Kind::Link | Kind::Other => Err(FsError::NotAFile(show(place))),
+        Kind::File if found.nlink() > 1 => Err(FsError::HardLinks {
+            path: show(place),
+            links: found.nlink(),
+        }),
+        Kind::File => Ok(()),
+    }
+}
+
+fn kind(found: &Metadata) -> Kind {
+    match found.file_type() {
+        kind if kind.is_file() => Kind::File,
+        kind if kind.is_dir() => Kind::Dir,
+        kind if kind.is_symlink() => Kind::Link,
+        _ => Kind::Other,
+    }
+}
+
+fn look(dir: &Dir, name: &OsStr) -> io::Result<Seen> {
+    match dir.symlink_metadata(name) {
+        Ok(found) if found.is_dir() => Ok(Seen::Folder),
+        Ok(found) if found.is_symlink() => dir.read_link_contents(name).map(Seen::Link),
+        Ok(_) => Ok(Seen::Other),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Seen::Nothing),
+        Err(error) => Err(error),
+    }
+}

@@ -1,0 +1,76 @@
+//! Has the system write new files to the disk soon, on a thread of its own. Nothing waits for it but the end.
+//!
+//! ext4, XFS and btrfs begin to write a file by themselves where it is renamed over another, so that after a power cut
+//! the name has the old content or the new. They do not where two names are exchanged: there the new content could stay
+//! in memory for half a minute with only its name on the disk. Beginning is not free either (it finds a place for the
+//! blocks): done in line it made one edit of 10 MB 5 ms longer, and 200 edits in 200 files a quarter.
+
+use std::fs::File;
+use std::sync::mpsc::{Sender, channel};
+use std::thread::{self, JoinHandle};
+
+/// How many files are gathered before the thread is woken for them.
+const MANY: usize = 64;
+/// A file of more bytes is not kept waiting.
+const LARGE: u64 = 1024 * 1024;
+
+/// Begins to write what it is given. All of it is begun when this is dropped.
+#[derive(Default)]
+pub(super) struct Flush {
+    gathered: Vec<File>,
+    /// Started with the first files.
+    worker: Option<(Sender<Vec<File>>, JoinHandle<()>)>,
+}
+
+impl Flush {
+    /// Takes a file of this size.
+    pub(super) fn begin(&mut self, file: File, size: u64) {
+        self.gathered.push(file);
+        if self.gathered.len() == MANY || size > LARGE {
+            self.hand_over();
+        }
+    }
+
+    /// Begins with what was gathered.
+    pub(super) fn hand_over(&mut self) {
+        if self.gathered.is_empty() {
+            return;
+        }
+        let files = std::mem::take(&mut self.gathered);
+        if self.worker.is_none() {
+            let (sender, given) = channel::<Vec<File>>();
+            let work = move || given.iter().flatten().for_each(|file| start_writing(&file));
+            let started = thread::Builder::new().name("flush".into()).spawn(work);
+            self.worker = started.ok().map(|thread| (sender, thread));
+        }
+        match &self.worker {
+            Some((sender, _)) => drop(sender.send(files)),
+            None => files.iter().for_each(start_writing),
+        }
+    }
+}
+
+impl Drop for Flush {
+    fn drop(&mut self) {
+        self.hand_over();
+        if let Some((sender, thread)) = self.worker.take() {
+            drop(sender);
+            let _ = thread.join();
+        }
+    }
+}
+
+fn start_writing(file: &File) {
+    #[cfg(target_os = "linux")]
+    #[expect(
+        unsafe_code,
+        reason = "no crate at hand has this call, which takes no pointer"
+    )]
+    // SAFETY: a system call on a descriptor that is open; it touches no memory of this process.
+    unsafe {
+        use std::os::fd::AsRawFd;
+        libc::sync_file_range(file.as_raw_fd(), 0, 0, libc::SYNC_FILE_RANGE_WRITE);
+    }
+    #[cfg(not(target_os = "linux"))]
+    let _ = file.sync_data();
+}

@@ -1,0 +1,184 @@
+//! The project's files: the only way from a path of a reply to the disk. Nothing else touches project files.
+//!
+//! [`Disk`] does what it is told, confined to the root by directory handles; [`Preview`] does the same in memory, for a
+//! dry run. What the commands mean is `file_task`'s business.
+
+mod disk;
+mod entry;
+mod flush;
+mod own;
+mod preview;
+mod removal;
+mod replace;
+mod state;
+mod walk;
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use crate::lang::path::{PathError, RelPath};
+
+pub use disk::Disk;
+pub use preview::Preview;
+
+/// A place under the root with no symbolic link in it but perhaps its last name.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Place(PathBuf);
+
+impl Place {
+    /// Relative to the root.
+    pub fn path(&self) -> &Path {
+        &self.0
+    }
+
+    /// The place of that name in this one.
+    pub fn child(&self, name: impl AsRef<Path>) -> Self {
+        Self(self.0.join(name))
+    }
+}
+
+/// What is at a place.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    File,
+    Dir,
+    Link,
+    /// A device, a pipe, a socket.
+    Other,
+}
+
+/// A file's content together with what tells whether it is still the same.
+#[derive(Debug, Clone)]
+pub struct Content {
+    pub bytes: Vec<u8>,
+    stamp: Stamp,
+}
+
+/// Identity, size and time of change of a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+struct Stamp {
+    dev: u64,
+    ino: u64,
+    size: u64,
+    modified: (i64, i64),
+}
+
+/// What the file commands need. Each either does all that it says or leaves no trace.
+pub trait Files {
+    /// Reads a path of a reply.
+    ///
+    /// # Errors
+    /// See [`RelPath::parse`].
+    fn parse(&self, text: &str) -> Result<RelPath, PathError>;
+
+    /// Follows the links in a path; the last name's link only where `follow` says so.
+    ///
+    /// # Errors
+    /// For a link that leads outside the root or into a `.git`, or round in a circle, and for a file used as a folder.
+    fn place(&self, path: &RelPath, follow: bool) -> Result<Place, FsError>;
+
+    /// What is at a place.
+    ///
+    /// # Errors
+    /// Where the folder cannot be looked at.
+    fn kind(&self, place: &Place) -> Result<Option<Kind>, FsError>;
+
+    /// The content of a regular file.
+    ///
+    /// # Errors
+    /// For anything but a readable regular file with one name.
+    fn read(&self, place: &Place) -> Result<Content, FsError>;
+
+    /// Creates a file with its parent folders, or replaces its content and keeps its mode and owner. With `expected`,
+    /// only if the file is still what was read.
+    ///
+    /// # Errors
+    /// [`FsError::Changed`] if it is not; for a place that is no regular file, is not writable, or is clada's own.
+    fn write(
+        &mut self,
+        place: &Place,
+        parts: &[&[u8]],
+        expected: Option<&Content>,
+    ) -> Result<(), FsError>;
+
+    /// Deletes a file, a link, or a folder with all that is in it.
+    ///
+    /// # Errors
+    /// Where something in it cannot be deleted, or must not be.
+    fn remove(&mut self, place: &Place) -> Result<(), FsError>;
+
+    /// Moves what is at a place to another, where there must be nothing unless `overwrite` allows a file. Creates
+    /// parent folders.
+    ///
+    /// # Errors
+    /// Where something is there, or either place must not be touched.
+    fn rename(&mut self, from: &Place, to: &Place, overwrite: bool) -> Result<(), FsError>;
+
+    /// The names in a folder, for suggesting what may have been meant. Empty where it cannot be read.
+    fn names(&self, dir: &Place) -> Vec<String>;
+}
+
+/// Whether something is at the end of a path.
+fn exists(files: &impl Files, path: &RelPath) -> bool {
+    let place = files.place(path, true);
+    place.is_ok_and(|place| matches!(files.kind(&place), Ok(Some(_))))
+}
+
+/// Why a file command could not do its work.
+#[derive(Debug, thiserror::Error)]
+pub enum FsError {
+    #[error(
+        "`{0}` leads outside the project folder through a symbolic link: use the path of a file inside it"
+    )]
+    Escapes(String),
+    #[error("`{0}` leads into a `.git`, which clada never touches: use an exec task with git")]
+    Git(String),
+    #[error("`{0}` holds a `.git`, which clada never touches: use an exec task")]
+    HoldsGit(String),
+    #[error(
+        "`{0}` belongs to clada itself (notes file, output file, settings or state) and no task may change it"
+    )]
+    Protected(String),
+    #[error(
+        "`{0}` holds a file that belongs to clada itself (notes file, output file, settings or state): name what else is in it one by one"
+    )]
+    HoldsProtected(String),
+    #[error("too many symbolic links in `{0}`")]
+    Loop(String),
+    #[error("`{0}` is a file, not a folder")]
+    NotAFolder(String),
+    #[error("`{0}` is a folder, not a file")]
+    IsAFolder(String),
+    #[error("`{0}` is not a regular file: use an exec task")]
+    NotAFile(String),
+    #[error(
+        "`{path}` has {links} hard links, and replacing it would leave the other names with the old text: use an exec task"
+    )]
+    HardLinks { path: String, links: u64 },
+    #[error("`{0}` is not writable: change its mode with an exec task first")]
+    ReadOnly(String),
+    #[error(
+        "`{0}` is a mount, and what is mounted is not deleted with its folder: use an exec task"
+    )]
+    Mounted(String),
+    #[error("`{0}` and `{1}` are the same file: delete one of them")]
+    SameFile(String, String),
+    #[error("file not found: `{0}`")]
+    NotFound(String),
+    #[error("`{0}` exists already")]
+    Exists(String),
+    #[error(
+        "`{0}` was changed by somebody else at the same moment, three times: run this task again"
+    )]
+    Changed(String),
+    #[error("`{path}` cannot be kept with its owner and attributes: {error}")]
+    Attributes { path: String, error: io::Error },
+    #[error("`{path}` and its destination are on different file systems: use an exec task with mv")]
+    OtherFileSystem { path: String },
+    #[error("cannot {action} `{path}`: {error}")]
+    Io {
+        action: &'static str,
+        path: String,
+        error: io::Error,
+    },
+}

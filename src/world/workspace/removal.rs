@@ -1,0 +1,85 @@
+//! Whether what is at a place may be deleted or moved with all that is in it, seen before the first step.
+
+use std::ffi::{OsStr, OsString};
+use std::io;
+
+use cap_fs_ext::DirExt;
+use cap_std::fs::{Dir, Metadata};
+use rustix::fs::{Access, AtFlags, RenameFlags};
+
+use super::entry::{aside_name, io_error, last, rename_at, show};
+use super::{FsError, Place};
+use crate::lang::path::is_git;
+
+/// What is done to what is at a place.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Removal {
+    Delete,
+    Move,
+}
+
+/// Looks through a folder that is to be deleted or moved: nothing in it may be a `.git`. Where all of it is to be
+/// deleted, nothing may be mounted in it, and every folder must allow it, so that a refusal comes before the first
+/// deletion.
+pub(super) fn check_tree(
+    dir: &Dir,
+    found: &Metadata,
+    place: &Place,
+    removal: Removal,
+) -> Result<(), FsError> {
+    if !found.is_dir() {
+        return Ok(());
+    }
+    let fail = |e| io_error("read the folder", place, e);
+    let dir = dir.open_dir_nofollow(last(place)?).map_err(fail)?;
+    if removal == Removal::Delete {
+        if is_mounted(&dir) {
+            return Err(FsError::Mounted(show(place)));
+        }
+        let access = Access::WRITE_OK | Access::EXEC_OK;
+        if rustix::fs::accessat(&dir, ".", access, AtFlags::EACCESS).is_err() {
+            return Err(FsError::ReadOnly(show(place)));
+        }
+    }
+    for entry in dir.entries().map_err(fail)? {
+        let name = entry.map_err(fail)?.file_name();
+        if name.to_str().is_some_and(is_git) {
+            return Err(FsError::HoldsGit(show(place)));
+        }
+        match dir.symlink_metadata(&name) {
+            Ok(found) => check_tree(&dir, &found, &place.child(name), removal)?,
+            // Gone in the meantime.
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            Err(error) => return Err(io_error("look at", &place.child(name), error)),
+        }
+    }
+    Ok(())
+}
+
+/// Whether a folder is where another file system, or another part of this one, begins.
+#[cfg(target_os = "linux")]
+fn is_mounted(dir: &Dir) -> bool {
+    use rustix::fs::{StatxAttributes, StatxFlags, statx};
+    statx(dir, "", AtFlags::EMPTY_PATH, StatxFlags::TYPE)
+        .is_ok_and(|found| found.stx_attributes.contains(StatxAttributes::MOUNT_ROOT))
+}
+
+/// Whether a folder is where another file system begins. A part of the same one that is mounted there is not noticed.
+#[cfg(not(target_os = "linux"))]
+fn is_mounted(dir: &Dir) -> bool {
+    let dev =
+        |path: &str| rustix::fs::statat(dir, path, AtFlags::empty()).map(|found| found.st_dev);
+    dev(".").ok() != dev("..").ok()
+}
+
+/// Renames something to a name beside it that nothing has; the name.
+pub(super) fn out_of_the_way(dir: &Dir, name: &OsStr) -> io::Result<OsString> {
+    for number in 0.. {
+        let aside = aside_name("deleted", number);
+        match rename_at(dir, name, dir, &aside, RenameFlags::NOREPLACE) {
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+            renamed => return renamed.map(|()| aside),
+        }
+    }
+    unreachable!("there are more numbers than files")
+}

@@ -1,0 +1,123 @@
+//! What is at a place, as a short text to compare with later. Changes nothing.
+
+use std::ffi::OsStr;
+use std::io::{self, Read};
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+
+use cap_fs_ext::{DirExt, FollowSymlinks, OpenOptionsFollowExt};
+use cap_std::fs::{Dir, MetadataExt, OpenOptions, OpenOptionsExt};
+use sha2::{Digest, Sha256};
+
+use super::Disk;
+use crate::lang::hex::hex;
+use crate::lang::record::FileState;
+
+/// How much is read for one state: what is larger cannot be told from another state of itself.
+const MOST_BYTES: u64 = 64 * 1024 * 1024;
+const MOST_ENTRIES: usize = 2_000;
+
+impl Disk {
+    /// What is at a path relative to the root, its last name's link not followed.
+    ///
+    /// Not refused for clada's own files or a `.git`: it tells nothing but whether something changed.
+    pub fn state(&self, path: &Path) -> FileState {
+        let Some(name) = path.file_name() else {
+            return FileState::UNKNOWN;
+        };
+        let state = match self.folder(path.parent().unwrap_or(Path::new(""))) {
+            Ok(dir) => Sum::of(&dir, name),
+            Err(error) => Err(error),
+        };
+        match state {
+            Ok(state) => FileState(Some(state)),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => FileState::missing(),
+            Err(_) => FileState::UNKNOWN,
+        }
+    }
+}
+
+/// A sum over what was found.
+struct Sum {
+    hash: Sha256,
+    bytes: u64,
+    entries: usize,
+}
+
+impl Sum {
+    fn of(dir: &Dir, name: &OsStr) -> io::Result<String> {
+        let mut sum = Self {
+            hash: Sha256::new(),
+            bytes: 0,
+            entries: 0,
+        };
+        sum.add(dir, name)?;
+        Ok(hex(&sum.hash.finalize()[..16]))
+    }
+
+    fn add(&mut self, dir: &Dir, name: &OsStr) -> io::Result<()> {
+        self.entries += 1;
+        let found = dir.symlink_metadata(name)?;
+        if found.is_symlink() {
+            let target = dir.read_link_contents(name)?;
+            self.word("link", target.as_os_str());
+        } else if found.is_dir() {
+            let inside = dir.open_dir_nofollow(name)?;
+            let names = inside.entries()?.map(|entry| Ok(entry?.file_name()));
+            let mut names = names.collect::<io::Result<Vec<_>>>()?;
+            names.sort();
+            self.word("folder", OsStr::new(&names.len().to_string()));
+            if self.entries + names.len() > MOST_ENTRIES {
+                return Err(io::ErrorKind::FileTooLarge.into());
+            }
+            for name in names {
+                self.word("name", &name);
+                self.add(&inside, &name)?;
+            }
+        } else if found.is_file() {
+            self.bytes += found.size();
+            if self.bytes > MOST_BYTES {
+                return Err(io::ErrorKind::FileTooLarge.into());
+            }
+            let runs = found.mode() & 0o111 != 0;
+            self.word(
+                if runs { "program" } else { "file" },
+                OsStr::new(&found.size().to_string()),
+            );
+            let mut options = OpenOptions::new();
+            // Should it be a pipe by now, this does not wait for its writer.
+            options
+                .read(true)
+                .follow(FollowSymlinks::No)
+                .custom_flags(libc::O_NONBLOCK);
+            let file = dir.open_with(name, &options)?;
+            io::copy(
+                &mut file.take(found.size() + 1),
+                &mut Hashing(&mut self.hash),
+            )?;
+        } else {
+            return Err(io::ErrorKind::Unsupported.into());
+        }
+        Ok(())
+    }
+
+    fn word(&mut self, kind: &str, text: &OsStr) {
+        for part in [kind.as_bytes(), text.as_bytes()] {
+            self.hash.update((part.len() as u64).to_le_bytes());
+            self.hash.update(part);
+        }
+    }
+}
+
+struct Hashing<'h>(&'h mut Sha256);
+
+impl io::Write for Hashing<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.update(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}

@@ -1,0 +1,89 @@
+//! How a path becomes a place: links are followed by name, and what leaves the root is refused. Opens nothing itself.
+
+use std::collections::VecDeque;
+use std::ffi::OsString;
+use std::io;
+use std::path::{Component, Path, PathBuf};
+
+use super::{FsError, Place};
+use crate::lang::path::{RelPath, Spellings, is_git};
+
+/// How many links one path may lead through, as in Linux.
+const MAX_LINKS: usize = 40;
+
+/// What is at a place, as far as a walk needs to know.
+pub(super) enum Seen {
+    Nothing,
+    Folder,
+    /// A link with what is written in it.
+    Link(PathBuf),
+    Other,
+}
+
+/// Follows the links in a path, the last name's only where `follow` says so. `look` is asked for each place on the way.
+pub(super) fn walk(
+    path: &RelPath,
+    follow: bool,
+    root: &Spellings,
+    mut look: impl FnMut(&Path) -> io::Result<Seen>,
+) -> Result<Place, FsError> {
+    let escapes = || FsError::Escapes(path.to_string());
+    let mut names: VecDeque<OsString> = path.names().map(OsString::from).collect();
+    let mut walked = PathBuf::new();
+    let mut links = 0;
+    let mut missing = false;
+    while let Some(name) = names.pop_front() {
+        if name == ".." {
+            if missing || !walked.pop() {
+                return Err(escapes());
+            }
+            continue;
+        }
+        if name.to_str().is_some_and(is_git) {
+            return Err(FsError::Git(path.to_string()));
+        }
+        let next = walked.join(name);
+        let seen = if missing {
+            Seen::Nothing
+        } else {
+            look(&next).map_err(|error| FsError::Io {
+                action: "look at",
+                path: path.to_string(),
+                error,
+            })?
+        };
+        match seen {
+            Seen::Link(target) if follow || !names.is_empty() => {
+                links += 1;
+                if links > MAX_LINKS {
+                    return Err(FsError::Loop(path.to_string()));
+                }
+                if target.is_absolute() {
+                    let inside = target.to_str().and_then(|target| root.place(target));
+                    walked.clear();
+                    push_front(&mut names, Path::new(inside.ok_or_else(escapes)?.as_str()));
+                } else {
+                    push_front(&mut names, &target);
+                }
+                continue;
+            }
+            Seen::Other | Seen::Link(_) if !names.is_empty() => {
+                return Err(FsError::NotAFolder(next.display().to_string()));
+            }
+            Seen::Nothing => missing = true,
+            Seen::Folder | Seen::Other | Seen::Link(_) => {}
+        }
+        walked = next;
+    }
+    Ok(Place(walked))
+}
+
+fn push_front(names: &mut VecDeque<OsString>, target: &Path) {
+    for component in target.components().rev() {
+        match component {
+            Component::Normal(name) => names.push_front(name.to_owned()),
+            Component::ParentDir => names.push_front("..".into()),
+            Component::CurDir | Component::RootDir | Component::Prefix(_) => {}
+        }
+    }
+}

@@ -1,0 +1,317 @@
+//! The command line of `run` and `check`: exit statuses, `--json`, and input that is none.
+
+use std::fs::create_dir;
+use std::os::unix::fs::PermissionsExt;
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+
+use crate::harness::{Ended, Project};
+
+const GOOD: &str = "<task>\n<path>a.txt</path>\n<c>overwrite</c>\n<x>\na\n</x>\n</task>\n";
+const FAILING: &str = "<task>\n<path>missing</path>\n<c>delete</c>\n</task>\n";
+
+fn keys(value: &Value) -> Vec<&str> {
+    value
+        .as_object()
+        .expect("an object")
+        .keys()
+        .map(String::as_str)
+        .collect()
+}
+
+#[test]
+fn exit_statuses() {
+    let project = Project::new();
+    project.clada_with(["run"], GOOD).exits(0);
+    project.clada_with(["run"], FAILING).exits(1);
+    project
+        .clada_with(["run"], &format!("{GOOD}{FAILING}"))
+        .exits(1);
+    project.clada_with(["run"], "<tasks>\n<task>\n").exits(1);
+    project.clada_with(["run", "--dry-run"], FAILING).exits(1);
+    project.clada_with(["run", "--dry-run"], GOOD).exits(0);
+    project.clada_with(["check"], GOOD).exits(0);
+    project.clada_with(["check"], FAILING).exits(0);
+    project.clada_with(["check"], "<tasks>\n<task>\n").exits(1);
+    project.clada(["run", "--no-such-option"]).exits(2);
+    project.clada(["run", "--exec-timeout", "soon"]).exits(2);
+}
+
+#[test]
+fn an_exec_has_the_limit_that_is_given() {
+    let project = Project::new();
+    let start = Instant::now();
+    let run = project
+        .clada_with(
+            ["run", "--exec-timeout", "200ms"],
+            "<task>\n<c>exec</c>\n<x>sleep 30</x>\n</task>",
+        )
+        .exits(1);
+    assert!(run.out.contains("time limit of 0.2 s"), "{}", run.out);
+    assert!(start.elapsed() < Duration::from_secs(15));
+}
+
+#[test]
+fn json_of_a_run() {
+    let project = Project::with_git();
+    project.write("f.txt", "one\n");
+    let reply = format!(
+        "<tasks>\n{GOOD}{FAILING}\
+         <task>\n<path>f.txt</path>\n<c>edit</c>\n<search>\none\n</search>\n<replace>\ntwo\n</replace>\n</task>\n\
+         <task>\n<path>f.txt</path>\n<c>edit</c>\n<search>\nthree\n</search>\n<replace>\nfour\n</replace>\n</task>\n\
+         <task>\n<path>f.txt</path>\n<c>edti</c>\n</task>\n\
+         <task>\n<c>exec</c>\n<x mode=\"fast\">echo out; echo err >&2; exit 3</x>\n</task>\n</tasks>\n\
+         <tasks>\n<task>\n"
+    );
+    let run = project.clada_with(["run", "--json"], &reply).exits(1);
+    assert_eq!(run.err, "");
+    let run = run.json();
+    assert_eq!(
+        keys(&run),
+        [
+            "success",
+            "totalBlocks",
+            "executedActions",
+            "results",
+            "parseErrors"
+        ]
+    );
+    assert_eq!(run["success"], false);
+    assert_eq!(run["totalBlocks"], 6);
+    assert_eq!(run["executedActions"], 5);
+    let results = run["results"].as_array().expect("results");
+    assert_eq!(
+        keys(&results[0]),
+        ["seq", "blockId", "action", "params", "success", "data"]
+    );
+    assert_eq!(
+        results[0],
+        json!({
+            "seq": 1, "blockId": "1", "action": "overwrite", "params": { "path": "a.txt", "content": "a\n" },
+            "success": true, "data": { "path": "a.txt", "bytesWritten": 2 },
+        })
+    );
+    assert_eq!(
+        results[1],
+        json!({
+            "seq": 2, "blockId": "2", "action": "delete", "params": { "path": "missing" }, "success": false,
+            "error": "file not found: `missing`",
+        })
+    );
+    assert_eq!(results[2]["params"]["search"], "one\n");
+    assert_eq!(results[2]["data"]["tier"], "exact");
+    assert_eq!(results[2]["data"]["lines"], json!([1]));
+    let details = results[3]["data"]["details"].as_str().expect("details");
+    assert!(
+        details.contains("=== START FILE: f.txt ===\ntwo\n"),
+        "{details}"
+    );
+    assert_eq!(results[4]["blockId"], "6");
+    assert_eq!(results[4]["seq"], 5);
+    assert_eq!(
+        results[4]["data"],
+        json!({ "stdout": "out\n", "stderr": "err\n", "exit_code": 3 })
+    );
+    let errors = run["parseErrors"].as_array().expect("errors");
+    let types: Vec<&str> = errors
+        .iter()
+        .filter_map(|e| e["errorType"].as_str())
+        .collect();
+    assert_eq!(types, ["validation", "warning", "syntax"]);
+    for error in errors {
+        assert!(
+            error["message"].is_string() && error["blockStartLine"].is_u64(),
+            "{error}"
+        );
+    }
+    assert_eq!(errors[0]["blockId"], "5");
+    assert_eq!(errors[2]["blockId"], "unknown");
+}
+
+#[test]
+fn json_of_a_dry_run_has_the_diffs() {
+    let project = Project::new();
+    let run = project
+        .clada_with(["run", "--dry-run", "--json"], GOOD)
+        .exits(0);
+    let run = run.json();
+    assert_eq!(run["success"], true);
+    assert_eq!(
+        run["results"][0]["data"]["diff"],
+        "--- /dev/null\n+++ b/a.txt\n@@ -0,0 +1 @@\n+a\n"
+    );
+    assert!(!project.exists("a.txt"));
+}
+
+#[test]
+fn json_of_nothing() {
+    let project = Project::new();
+    let nothing = json!({
+        "success": true, "totalBlocks": 0, "executedActions": 0, "results": [], "parseErrors": [],
+    });
+    assert_eq!(
+        project.clada_with(["run", "--json"], "").exits(0).json(),
+        nothing
+    );
+    let check = project.clada_with(["check", "--json"], "prose").exits(0);
+    assert_eq!(check.json(), json!({ "totalBlocks": 0, "parseErrors": [] }));
+}
+
+/// Fails as wrong use, in one line that holds these words.
+#[track_caller]
+fn refused(run: Ended, words: &[&str]) {
+    let run = run.exits(2);
+    assert_eq!(run.out, "");
+    assert!(
+        run.err.starts_with("clada: ") && run.err.trim_end().lines().count() == 1,
+        "{}",
+        run.err
+    );
+    for word in words {
+        assert!(run.err.contains(word), "{word}: {}", run.err);
+    }
+}
+
+#[test]
+fn a_root_that_is_none() {
+    let project = Project::new();
+    project.write("file", "x");
+    refused(
+        project.clada_with(["run", "--root", "missing"], GOOD),
+        &["`missing`", "No such file"],
+    );
+    refused(
+        project.clada_with(["run", "--root", "file"], GOOD),
+        &["`file`", "not a directory"],
+    );
+    let locked = project.path("locked");
+    create_dir(&locked).expect("mkdir");
+    let mode = |mode| {
+        let mode = std::fs::Permissions::from_mode(mode);
+        std::fs::set_permissions(&locked, mode).expect("chmod");
+    };
+    mode(0o000);
+    // Root may read it all the same.
+    if std::fs::read_dir(&locked).is_err() {
+        refused(
+            project.clada_with(["run", "--root", "locked"], GOOD),
+            &["`locked`", "Permission denied"],
+        );
+    }
+    mode(0o755);
+}
+
+#[test]
+fn a_reply_that_is_none() {
+    let project = Project::new();
+    project
+        .write("latin1", b"ol\xe9\n")
+        .write("utf16", b"\xff\xfe<\0t\0");
+    for verb in ["run", "check"] {
+        refused(
+            project.clada([verb, "missing"]),
+            &["`missing`", "No such file"],
+        );
+        refused(project.clada([verb, "."]), &["`.`", "directory"]);
+        refused(
+            project.clada([verb, "latin1"]),
+            &["`latin1`", "not UTF-8", "byte 2", "save it as UTF-8"],
+        );
+        refused(project.clada([verb, "utf16"]), &["`utf16`", "not UTF-8"]);
+    }
+}
+
+#[test]
+fn replies_with_nothing_to_do() {
+    let project = Project::new();
+    for reply in [
+        "",
+        "\n",
+        "prose\n",
+        "\u{feff}",
+        "a\0b\n",
+        "<tasks>\n</tasks>\n",
+    ] {
+        let run = project.clada_with(["run", "-"], reply).exits(0);
+        assert!(
+            run.out.starts_with("no task in it"),
+            "{reply:?}: {}",
+            run.out
+        );
+        assert_eq!(
+            project.clada_with(["check", "-"], reply).exits(0).out,
+            "0 tasks, 0 problems\n"
+        );
+    }
+}
+
+#[test]
+fn nul_characters_are_errors_of_their_tasks() {
+    let project = Project::new();
+    let reply = "<task>\n<path>a\0b</path>\n<c>delete</c>\n</task>\n\
+                 <task>\n<path>n.txt</path>\n<c>overwrite</c>\n<x>\na\0b\n</x>\n</task>\n\
+                 <task>\n<c>exec</c>\n<x>echo a\0b</x>\n</task>\n\
+                 <task>\n<path>n.txt</path>\n<c>move</c>\n<x>m\0</x>\n</task>\n";
+    let run = project.clada_with(["run"], reply).exits(1);
+    let results = run.results();
+    let lines: Vec<&str> = results.lines().collect();
+    assert!(
+        lines[0].starts_with("1 ❌ delete a b - a path cannot hold a NUL"),
+        "{results}"
+    );
+    assert!(lines[1].starts_with("2 ✅ overwrite n.txt"), "{results}");
+    assert!(lines[2].starts_with("3 ❌ exec echo a b - "), "{results}");
+    assert!(
+        lines[3].starts_with("4 ❌ move n.txt → m  - ") || lines[3].contains("NUL"),
+        "{results}"
+    );
+    assert_eq!(project.read("n.txt"), "a\0b\n");
+}
+
+#[test]
+fn a_large_reply_is_read_quickly() {
+    let project = Project::new();
+    let mut reply = "a line of prose with a < b and c & d, as people write it\n".repeat(3_700_000);
+    reply.push_str(GOOD);
+    assert!(reply.len() > 200_000_000);
+    project.write("reply", &reply);
+    let start = Instant::now();
+    project.clada(["run", "reply"]).exits(0);
+    assert!(
+        start.elapsed() < Duration::from_secs(20),
+        "{:?}",
+        start.elapsed()
+    );
+    assert_eq!(project.read("a.txt"), "a\n");
+}
+
+/// In a container the session's leader, and a parent, may live outside, where they have no number.
+#[test]
+fn in_a_container_without_a_session_of_its_own() {
+    let project = Project::new();
+    let contained = |program: &str| {
+        let mut command = project.command("unshare");
+        command.args([
+            "--map-root-user",
+            "--pid",
+            "--fork",
+            "--mount-proc",
+            program,
+        ]);
+        command
+    };
+    let can = contained("true").output();
+    if !can.is_ok_and(|output| output.status.success()) {
+        eprintln!("skipped: no container can be made here");
+        return;
+    }
+    let script = "sleep 300 & setsid sleep 300 & echo done";
+    project.write(
+        "reply.md",
+        format!("<task>\n<c>exec</c>\n<x>{script}</x>\n</task>\n"),
+    );
+    let mut clada = contained(env!("CARGO_BIN_EXE_clada"));
+    let run = Ended::new(clada.args(["run", "reply.md"]).output().expect("unshare")).exits(0);
+    assert!(run.out.contains("2 processes"), "{}", run.out);
+}

@@ -1,0 +1,58 @@
+//! An idle listener costs nothing. Only where `/proc` tells.
+
+#![cfg(target_os = "linux")]
+
+use std::fs;
+use std::time::Duration;
+
+use super::display::Xvfb;
+use super::{NOTES, exec, pause, wait_for_results};
+use crate::harness::{Project, Watching, save_by_rename};
+
+/// How often any of its threads woke up.
+fn wake_ups(watching: &Watching) -> u64 {
+    let threads = fs::read_dir(format!("/proc/{}/task", watching.pid())).expect("threads");
+    let of = |status: String| -> u64 {
+        let lines = status.lines().filter(|line| line.contains("ctxt_switches"));
+        lines
+            .filter_map(|line| line.split_whitespace().last()?.parse::<u64>().ok())
+            .sum()
+    };
+    threads
+        .map(|thread| {
+            of(fs::read_to_string(thread.expect("thread").path().join("status")).expect("status"))
+        })
+        .sum()
+}
+
+/// Its memory, in kB.
+fn memory(watching: &Watching) -> u64 {
+    let status = fs::read_to_string(format!("/proc/{}/status", watching.pid())).expect("status");
+    let line = status
+        .lines()
+        .find(|line| line.starts_with("VmRSS"))
+        .expect("VmRSS");
+    line.split_whitespace()
+        .nth(1)
+        .and_then(|kb| kb.parse().ok())
+        .expect("kB")
+}
+
+#[test]
+fn nothing_wakes_it_up() {
+    let display = Xvfb::start();
+    let mut project = Project::with_git();
+    if let Some(display) = &display {
+        project = project.on_display(display.name());
+    }
+    let watching = project.watch([]);
+    save_by_rename(&project.path(NOTES), exec("echo one"));
+    wait_for_results(&project, "1 ✅");
+    pause();
+    pause();
+    let before = wake_ups(&watching);
+    std::thread::sleep(Duration::from_secs(2));
+    assert_eq!(wake_ups(&watching) - before, 0, "{}", watching.said());
+    let kb = memory(&watching);
+    assert!(kb < 40_000, "{kb} kB, even for a debug build");
+}

@@ -1,0 +1,97 @@
+//! `clada retry`: what is left of the last batch runs again, here or in the clada that watches.
+
+use super::{NOTES, exec, lines, wait_for_results};
+use crate::harness::{Project, save_by_rename, wait_until};
+
+/// Three execs that say that they ran; the second fails until there is a file `ok`.
+fn three() -> String {
+    let task = |script: &str| format!("<task>\n<c>exec</c>\n<x>\n{script}\n</x>\n</task>\n");
+    let scripts = [
+        "echo one >> runs.txt",
+        "echo two >> runs.txt; test -e ok",
+        "echo three >> runs.txt",
+    ];
+    format!("<tasks>\n{}</tasks>\n", scripts.map(task).concat())
+}
+
+const AGAIN: [&str; 3] = [
+    "1 ⏭ exec echo one >> runs.txt - not run again",
+    "2 ✅ exec echo two >> runs.txt; test -e ok",
+    "3 ⏭ exec echo three >> runs.txt - not run again",
+];
+
+#[test]
+fn nothing_to_run_again() {
+    let project = Project::new();
+    project.write(NOTES, "notes\n");
+    let said = project.clada(["retry", "--no-clipboard"]).exits(0).out;
+    assert!(said.starts_with("nothing to run again"), "{said}");
+    assert_eq!(project.read(NOTES), "notes\n");
+}
+
+#[test]
+fn where_nobody_watches() {
+    let project = Project::with_git();
+    let watching = project.watch([]);
+    save_by_rename(&project.path(NOTES), three());
+    wait_for_results(&project, "2 ❌");
+    drop(watching);
+    // What was pasted meanwhile is none of its business.
+    let new = exec("echo new >> runs.txt");
+    let text = project.read(NOTES) + "more\n" + &new;
+    save_by_rename(&project.path(NOTES), text);
+
+    let failed = project.clada(["retry", "--no-clipboard"]).exits(1);
+    assert!(failed.out.contains("2 ❌"), "{}", failed.out);
+    project.write("ok", "");
+    project.clada(["retry", "--no-clipboard"]).exits(0);
+    let notes = wait_for_results(&project, "2 ✅");
+    assert_eq!(notes.tasks(), AGAIN);
+    assert_eq!(notes.body, format!("{}more\n{new}", three()));
+    assert_eq!(
+        lines(&project, "runs.txt"),
+        ["one", "two", "three", "two", "two"]
+    );
+    let said = project.clada(["retry", "--no-clipboard"]).exits(0).out;
+    assert!(said.starts_with("nothing to run again"), "{said}");
+
+    let _watching = project.watch([]);
+    wait_for_results(&project, "echo new");
+    assert_eq!(
+        lines(&project, "runs.txt").last().map(String::as_str),
+        Some("new")
+    );
+}
+
+#[test]
+fn where_a_clada_watches() {
+    let project = Project::with_git();
+    let watching = project.watch([]);
+    save_by_rename(&project.path(NOTES), three());
+    wait_for_results(&project, "2 ❌");
+    project.write("ok", "");
+    let asked = project.clada(["retry"]).exits(0).out;
+    let pid = format!("process {}", watching.pid());
+    assert!(
+        asked.contains("1 task of") && asked.contains(&pid),
+        "{asked}"
+    );
+    let notes = wait_for_results(&project, "2 ✅");
+    assert_eq!(notes.tasks(), AGAIN);
+    assert_eq!(notes.body, three());
+    assert_eq!(lines(&project, "runs.txt"), ["one", "two", "three", "two"]);
+}
+
+#[test]
+fn while_it_still_runs() {
+    let project = Project::new();
+    let _watching = project.watch([]);
+    let script = "touch started; until [ -e go ]; do sleep 0.01; done; echo done >> runs.txt";
+    save_by_rename(&project.path(NOTES), exec(script));
+    wait_until(|| project.exists("started"), || "the run".to_owned());
+    let refused = project.clada(["retry"]).exits(1);
+    assert!(refused.err.contains("still runs"), "{}", refused.err);
+    project.write("go", "");
+    wait_for_results(&project, "1 ✅");
+    assert_eq!(lines(&project, "runs.txt"), ["done"]);
+}

@@ -1,0 +1,258 @@
+//! A run, while it goes on and when it is over: git, the output file, the terminal, and being stopped.
+
+use std::time::{Duration, Instant};
+
+use rustix::process::{Pid, Signal, test_kill_process};
+
+use super::{NOTES, Notes, OUTPUT, exec, lines, modified, pause, wait_for_results};
+use crate::harness::{Project, save_by_rename, wait_until};
+
+#[test]
+fn git_has_the_state_before_and_after() {
+    let project = Project::with_git();
+    project.write("a.txt", "one\n");
+    let _watching = project.watch([]);
+    let reply = "<tasks message=\"Say two\">\n<task>\n<i>two is more</i>\n<path>a.txt</path>\n<c>edit</c>\n\
+                 <search>one</search>\n<replace>two</replace>\n</task>\n</tasks>\n";
+    save_by_rename(&project.path(NOTES), reply);
+    let notes = wait_for_results(&project, "1 ✅ edit a.txt");
+    let log = project.git(["log", "--reverse", "--format=%h %s"]);
+    let commits: Vec<(&str, &str)> = log
+        .lines()
+        .filter_map(|line| line.split_once(' '))
+        .collect();
+    let [(before, first), (after, second)] = commits.as_slice() else {
+        panic!("{log}")
+    };
+    assert!(
+        first.ends_with("💚clada") && *second == "Say two 💚clada",
+        "{log}"
+    );
+    assert_eq!(notes.results[1], format!("💚 git {before} → {after}"));
+    assert_eq!(project.git(["show", "HEAD~:a.txt"]), "one\n");
+    assert_eq!(project.git(["show", "HEAD:a.txt"]), "two\n");
+    let body = project.git(["log", "-1", "--format=%b"]);
+    assert!(
+        body.contains("edit a.txt - two is more\n") && body.contains("\nClada-Batch: "),
+        "{body}"
+    );
+    // Neither the notes nor the output file, now or ever.
+    assert_eq!(
+        project.git(["log", "--all", "--name-only", "--format="]),
+        "a.txt\na.txt\n"
+    );
+    assert_eq!(
+        project.git(["status", "--porcelain"]),
+        format!("?? {OUTPUT}\n?? {NOTES}\n")
+    );
+}
+
+#[test]
+fn the_output_file_follows_a_run_and_has_its_final_form_then() {
+    let project = Project::with_git();
+    let watching = project.watch([]);
+    let reply = exec("echo first; echo oops >&2; until [ -e go ]; do sleep 0.01; done; echo last")
+        + &exec("exit 3");
+    save_by_rename(&project.path(NOTES), &reply);
+    wait_until(
+        || project.exists(OUTPUT) && project.read(OUTPUT).contains("\nfirst\n"),
+        || project.read(OUTPUT),
+    );
+    let live = project.read(OUTPUT);
+    assert!(
+        live.starts_with("⏳ running\n\n[1] exec echo first") && !live.contains("last\n"),
+        "{live}"
+    );
+    watching.wait_for("▶ 1/2 exec echo first");
+    watching.wait_for("  │ first\n");
+    assert_eq!(
+        project.read(NOTES),
+        reply,
+        "the file is left alone meanwhile"
+    );
+    project.write("go", "");
+    let notes = wait_for_results(&project, "2 ❌ exec exit 3 - exit code 3");
+    watching.wait_for("  │ last\n");
+    watching.wait_for("2 ❌ exec exit 3 - exit code 3");
+    let output = project.read(OUTPUT);
+    let block = project.read(NOTES);
+    let block = block.strip_suffix(&notes.body).expect("body");
+    let title =
+        "[1] exec echo first; echo oops >&2; until [ -e go ]; do sleep 0.01; done; echo last:";
+    assert_eq!(
+        output,
+        format!(
+            "{block}=== OUTPUTS ===\n\n{title}\nstdout:\nfirst\nlast\nstderr:\noops\n=== END ===\n"
+        )
+    );
+}
+
+#[test]
+fn what_is_saved_during_a_run_stays_and_is_processed_next() {
+    let project = Project::with_git();
+    let _watching = project.watch([]);
+    let one = exec("touch started; until [ -e go ]; do sleep 0.01; done; echo one >> runs.txt");
+    save_by_rename(&project.path(NOTES), &one);
+    wait_until(|| project.exists("started"), || "the run".to_owned());
+    let body = format!("typed meanwhile\n{one}{}", exec("echo two >> runs.txt"));
+    save_by_rename(&project.path(NOTES), &body);
+    pause();
+    project.write("go", "");
+    let notes = wait_for_results(&project, "1 ✅ exec echo two");
+    assert_eq!(notes.body, body);
+    pause();
+    assert_eq!(lines(&project, "runs.txt"), ["one", "two"]);
+}
+
+pub(super) fn is_gone(pid: &str) -> bool {
+    let pid = Pid::from_raw(pid.trim().parse().expect("a pid")).expect("a pid");
+    test_kill_process(pid).is_err()
+}
+
+#[test]
+fn stopped_while_idle() {
+    for signal in [Signal::INT, Signal::TERM, Signal::HUP] {
+        let project = Project::new();
+        let watching = project.watch([]);
+        let start = Instant::now();
+        assert_eq!(watching.stop(signal), Some(0), "{signal:?}");
+        assert!(
+            start.elapsed() < Duration::from_secs(3),
+            "{:?}",
+            start.elapsed()
+        );
+    }
+}
+
+#[test]
+fn stopped_in_a_run() {
+    for signal in [Signal::INT, Signal::TERM] {
+        let project = Project::with_git();
+        let watching = project.watch([]);
+        let reply =
+            exec("echo $$ > pid; sleep 60 & echo $! > child; wait") + &exec("echo two >> runs.txt");
+        save_by_rename(&project.path(NOTES), &reply);
+        let started = || !lines(&project, "child").is_empty();
+        wait_until(started, || watching.said());
+        let start = Instant::now();
+        assert_eq!(watching.stop(signal), Some(0), "{signal:?}");
+        assert!(
+            start.elapsed() < Duration::from_secs(3),
+            "{:?}",
+            start.elapsed()
+        );
+        assert!(is_gone(&project.read("pid")) && is_gone(&project.read("child")));
+        let notes = Notes::of(&project);
+        assert!(
+            notes.tasks()[0].starts_with("1 ⚠ exec echo $$ > pid"),
+            "{:?}",
+            notes.results
+        );
+        assert_eq!(
+            notes.tasks()[1],
+            "2 ⏹ exec echo two >> runs.txt - clada was stopped"
+        );
+        assert_eq!(notes.body, reply);
+        assert!(!project.exists("runs.txt"));
+        assert!(project.read(OUTPUT).contains("2 ⏹ exec echo two"));
+        // Stopped, not crashed: another can begin.
+        drop(project.watch([]));
+    }
+}
+
+#[test]
+fn a_merge_in_progress_is_waited_for() {
+    let project = Project::with_git();
+    let commit = |message: &str| project.git(["commit", "-q", "--allow-empty", "-m", message]);
+    commit("base");
+    project.git(["checkout", "-q", "-b", "other"]);
+    project.write("other.txt", "");
+    project.git(["add", "other.txt"]);
+    commit("other");
+    project.git(["checkout", "-q", "main"]);
+    project.git(["merge", "-q", "--no-commit", "--no-ff", "other"]);
+    let watching = project.watch([]);
+    let reply = exec("echo one >> runs.txt");
+    save_by_rename(&project.path(NOTES), &reply);
+    let notes = wait_for_results(
+        &project,
+        "1 ⏹ exec echo one >> runs.txt - git: a merge is in progress",
+    );
+    assert_eq!(notes.body, reply);
+    // The last line of a run on the terminal; it is read by another thread.
+    watching.wait_for("❌ Clipboard copy failed");
+    // Tried again and again, and told once.
+    let (saved, said, output) = (
+        modified(&project, NOTES),
+        watching.said(),
+        project.read(OUTPUT),
+    );
+    assert!(output.contains("a merge is in progress"), "{output}");
+    std::thread::sleep(Duration::from_millis(2_500));
+    assert_eq!(modified(&project, NOTES), saved);
+    assert_eq!((watching.said(), project.read(OUTPUT)), (said, output));
+    // Also by a save that adds nothing.
+    save_by_rename(&project.path(NOTES), project.read(NOTES) + "prose\n");
+    pause();
+    assert!(project.read(NOTES).ends_with("prose\n") && !project.exists("runs.txt"));
+    project.git(["merge", "--abort"]);
+    wait_for_results(&project, "1 ✅ exec echo one");
+    std::thread::sleep(Duration::from_millis(2_300));
+    assert_eq!(lines(&project, "runs.txt"), ["one"]);
+}
+
+#[test]
+fn a_refused_batch_that_is_taken_out_is_forgotten() {
+    let project = Project::with_git();
+    project.git(["commit", "-q", "--allow-empty", "-m", "base"]);
+    project.git(["bisect", "start"]);
+    let watching = project.watch([]);
+    save_by_rename(&project.path(NOTES), exec("echo one >> runs.txt"));
+    wait_for_results(&project, "a bisect is in progress");
+    std::fs::remove_file(project.path(NOTES)).expect("remove");
+    watching.wait_for("it is waited for");
+    // Neither this nor the next leaves it busy with looking again and again.
+    let spent = || {
+        let stat =
+            std::fs::read_to_string(format!("/proc/{}/stat", watching.pid())).unwrap_or_default();
+        let fields: Vec<u64> = stat
+            .rsplit(')')
+            .next()
+            .unwrap_or_default()
+            .split_whitespace()
+            .skip(11)
+            .take(2)
+            .filter_map(|f| f.parse().ok())
+            .collect();
+        fields.iter().sum::<u64>()
+    };
+    let before = spent();
+    std::thread::sleep(Duration::from_millis(2_500));
+    save_by_rename(&project.path(NOTES), "prose\n");
+    std::thread::sleep(Duration::from_millis(2_500));
+    assert!(spent() - before < 30, "{} ticks of CPU", spent() - before);
+    project.git(["bisect", "reset"]);
+    save_by_rename(&project.path(NOTES), exec("echo two >> runs.txt"));
+    wait_for_results(&project, "1 ✅ exec echo two");
+    assert_eq!(lines(&project, "runs.txt"), ["two"]);
+}
+
+#[test]
+fn a_run_waits_for_another_in_the_same_folder() {
+    let project = Project::with_git();
+    let one = project.watch([]);
+    let two = project.watch(["two.md"]);
+    save_by_rename(
+        &project.path(NOTES),
+        exec("touch started; until [ -e go ]; do sleep 0.01; done; echo one >> runs.txt"),
+    );
+    wait_until(|| project.exists("started"), || one.said());
+    save_by_rename(&project.path("two.md"), exec("echo two >> runs.txt"));
+    two.wait_for("waiting for the run of another clada");
+    two.wait_for(&one.pid().to_string());
+    project.write("go", "");
+    wait_until(
+        || lines(&project, "runs.txt") == ["one", "two"],
+        || two.said(),
+    );
+}

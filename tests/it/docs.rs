@@ -1,0 +1,229 @@
+//! What the documents say is true: the README's tutorial is followed word by word, its reference names what there is, and
+//! the shipped files are well formed.
+
+use std::process::Command;
+
+use clada::lang::scan::scan;
+use clada::lang::task::Action;
+
+use crate::cases;
+use crate::harness::{Project, results, wait_until};
+
+fn readme() -> String {
+    std::fs::read_to_string(cases::root().join("README.md")).expect("README")
+}
+
+/// The fenced blocks of a section: language and text.
+fn blocks(heading: &str) -> Vec<(String, String)> {
+    let readme = readme();
+    let section = readme
+        .split(&format!("## {heading}\n"))
+        .nth(1)
+        .expect("section");
+    let mut found = Vec::new();
+    let mut lines = section.lines().take_while(|line| !line.starts_with("## "));
+    while let Some(line) = lines.next() {
+        let ticks = line.len() - line.trim_start_matches('`').len();
+        if ticks >= 3 && ticks < line.len() {
+            let fence = &line[..ticks];
+            let text: String = lines
+                .by_ref()
+                .take_while(|line| *line != fence)
+                .map(|line| format!("{line}\n"))
+                .collect();
+            found.push((line[ticks..].to_owned(), text));
+        }
+    }
+    found
+}
+
+/// The shell block sets up a folder and starts clada; each reply is pasted below what is there, and the results that the
+/// text block behind it shows come up on top.
+#[test]
+fn the_tutorial_works_as_written() {
+    let blocks = blocks("Five minutes");
+    let mut blocks = blocks.into_iter();
+    let (language, setup) = blocks.next().expect("set-up");
+    assert_eq!(language, "sh");
+    let setup = setup
+        .strip_suffix("clada\n")
+        .expect("it ends by starting clada");
+    let project = Project::new();
+    assert!(
+        project
+            .command("sh")
+            .arg("-ec")
+            .arg(setup)
+            .status()
+            .expect("sh")
+            .success()
+    );
+    let mut command = project.command(env!("CARGO_BIN_EXE_clada"));
+    command.current_dir(project.path("hello"));
+    let watching = crate::harness::Watching::start(command);
+    watching.wait_for("watching ");
+    let notes = project.path("hello/clada.md");
+    let mut replies = 0;
+    while let (Some((language, reply)), Some((_, expected))) = (blocks.next(), blocks.next()) {
+        assert_eq!(language, "xml");
+        let before = std::fs::read_to_string(&notes).expect("notes");
+        std::fs::write(&notes, format!("{before}\n{reply}")).expect("paste");
+        let done = || {
+            std::fs::read_to_string(&notes).is_ok_and(|now| {
+                now.contains(&reply) && now.contains("=== END") && {
+                    results(&now)
+                        != before
+                            .split_once("=== CLADA")
+                            .map_or(String::new(), |_| results(&before))
+                }
+            })
+        };
+        wait_until(done, || {
+            format!("results of\n{reply}in\n{}", watching.said())
+        });
+        let got = results(&std::fs::read_to_string(&notes).expect("notes"));
+        assert_eq!(without_commits(&got), without_commits(&expected));
+        replies += 1;
+    }
+    assert_eq!(replies, 3);
+    assert_eq!(watching.stop(rustix::process::Signal::INT), Some(0));
+}
+
+/// Commits' names stand for any.
+fn without_commits(text: &str) -> String {
+    let is_commit = |word: &str| word.len() == 7 && word.bytes().all(|b| b.is_ascii_hexdigit());
+    let line = |line: &str| {
+        line.split(' ')
+            .map(|word| if is_commit(word) { "COMMIT" } else { word })
+            .collect::<Vec<_>>()
+            .join(" ")
+    };
+    text.lines().map(|l| line(l) + "\n").collect()
+}
+
+#[test]
+fn the_instructions_teach_each_command_in_at_most_600_words() {
+    let text = clada::cmd::instructions::TEXT;
+    assert!(
+        text.split_whitespace().count() <= 600,
+        "{} words",
+        text.split_whitespace().count()
+    );
+    assert!(
+        scan(text).batches.is_empty() && scan(text).problems.is_empty(),
+        "not fenced"
+    );
+    let open: String = text
+        .lines()
+        .filter(|line| !line.contains("clada:o"))
+        .map(|line| format!("{line}\n"))
+        .collect();
+    let found = scan(&open);
+    let kinds: Vec<&str> = found.batches[0]
+        .tasks
+        .iter()
+        .map(
+            |task| match task.action.as_ref().expect("an example that works") {
+                Action::Edit { .. } => "edit",
+                Action::Overwrite { .. } => "overwrite",
+                Action::Move { .. } => "move",
+                Action::Delete { .. } => "delete",
+                Action::Exec { .. } => "exec",
+            },
+        )
+        .collect();
+    assert_eq!(
+        kinds,
+        ["overwrite", "edit", "edit", "move", "delete", "exec"]
+    );
+    let project = Project::new();
+    assert_eq!(project.clada(["instructions"]).exits(0).out, text);
+}
+
+#[test]
+fn the_reference_names_every_command_and_flag() {
+    let readme = readme();
+    for command in clada::lang::task::Command::ALL {
+        for name in command.names() {
+            assert!(readme.contains(&format!("`{name}`")), "README lacks {name}");
+        }
+    }
+    let project = Project::new();
+    for name in ["watch", "run", "check", "log", "retry"] {
+        let args = [name, "--help"];
+        let help = project.clada(args).exits(0).out;
+        let flags = help
+            .split_whitespace()
+            .filter(|word| word.starts_with("--") && *word != "--help");
+        for flag in flags {
+            assert!(readme.contains(flag), "README lacks {flag} of {args:?}");
+        }
+    }
+}
+
+#[test]
+fn ci_finds_the_readmes_test_command() {
+    let start = blocks("Start");
+    let command = start
+        .iter()
+        .flat_map(|(_, text)| text.lines())
+        .find(|line| line.starts_with("cargo test"));
+    assert!(command.is_some(), "the README's start lacks the tests");
+    let ci = std::fs::read_to_string(cases::root().join(".ci/run")).expect(".ci/run");
+    assert!(
+        ci.contains("README.md")
+            && ci.contains("clippy --all-targets -- -D warnings")
+            && ci.contains("fmt --check")
+    );
+}
+
+#[test]
+fn the_systemd_unit_is_valid() {
+    let project = Project::new();
+    let bin = project.home().join(".cargo/bin");
+    std::fs::create_dir_all(&bin).expect("mkdir");
+    std::os::unix::fs::symlink(env!("CARGO_BIN_EXE_clada"), bin.join("clada")).expect("link");
+    let runtime = project.home().join("run");
+    std::fs::create_dir(&runtime).expect("mkdir");
+    // The verifier's `%h` is the user's real home, so the unit is given this one.
+    let unit = std::fs::read_to_string(cases::root().join("systemd/clada@.service")).expect("unit");
+    let unit = unit.replace("%h", &project.home().display().to_string());
+    let instance = project.home().join("clada@tmp.service");
+    std::fs::write(&instance, unit).expect("write");
+    let verify = project
+        .command("systemd-analyze")
+        .args(["verify", "--user", "--man=no"])
+        .arg(&instance)
+        .env("XDG_RUNTIME_DIR", &runtime)
+        .output();
+    match verify {
+        Ok(output) => {
+            let said = String::from_utf8_lossy(&output.stderr).into_owned();
+            let ours: Vec<&str> = said.lines().filter(|line| line.contains("clada")).collect();
+            assert!(output.status.success() && ours.is_empty(), "{said}");
+        }
+        Err(error) => eprintln!("skipped: systemd-analyze: {error}"),
+    }
+}
+
+#[test]
+fn the_launchd_agent_is_well_formed() {
+    let check = "import plistlib,sys; p=plistlib.load(open(sys.argv[1],'rb')); \
+                 assert p['Label']=='clada' and p['ProgramArguments'][1]=='watch' and p['RunAtLoad'] is True; \
+                 known={'Label','ProgramArguments','RunAtLoad','KeepAlive','StandardOutPath','StandardErrorPath'}; \
+                 assert set(p)<=known, set(p)-known";
+    let plist = cases::root().join("launchd/clada.plist");
+    match Command::new("python3")
+        .arg("-c")
+        .arg(check)
+        .arg(plist)
+        .output()
+    {
+        Ok(output) => assert!(
+            output.status.success(),
+            "{}",
+            String::from_utf8_lossy(&output.stderr)
+        ),
+        Err(error) => eprintln!("skipped: python3: {error}"),
+    }
+}

@@ -1,0 +1,337 @@
+//! The matcher of edits: the cases of `test-data/edit`, and what holds for any file at all.
+
+use std::borrow::Cow;
+use std::fmt::Write as _;
+
+use clada::lang::edit::{Cause, Edit, EditError, PLACES_LIMIT, Part, Tier, apply};
+use clada::lang::text::Text;
+use proptest::prelude::*;
+
+use crate::cases::{self, Block, Case, Verdict};
+
+#[test]
+fn cases() {
+    cases::run("edit", check);
+}
+
+fn check(case: &Case, verdict: &mut Verdict) {
+    let file = case.one("file").expect("a `file` block").text();
+    let payloads = Payloads::of(case);
+    let expected = ["after", "tier", "line", "error"].map(|kind| case.one(kind));
+    let [after, tier, line, error] = expected;
+    match (apply(&file, &payloads.edit()), error) {
+        (Ok(edited), None) => {
+            verdict.expect(after.expect("an `after` or `error` block"), &edited.bytes());
+            let places = edited.places.iter();
+            if let Some(tier) = tier {
+                let tiers: String = places
+                    .clone()
+                    .map(|p| format!("{}\n", p.tier.name()))
+                    .collect();
+                verdict.expect(tier, tiers.as_bytes());
+            }
+            if let Some(line) = line {
+                let lines: String = places.map(|p| format!("{}\n", p.line)).collect();
+                verdict.expect(line, lines.as_bytes());
+            }
+        }
+        (Err(got), Some(error)) => verdict.expect(error, said(&got).as_bytes()),
+        (Ok(edited), Some(error)) => {
+            let tiers: Vec<&str> = edited.places.iter().map(|p| p.tier.name()).collect();
+            verdict.expect(
+                error,
+                format!("none: applied ({})\n", tiers.join(", ")).as_bytes(),
+            );
+        }
+        (Err(got), None) => verdict.wrong(format!("failed: {}", said(&got))),
+    }
+}
+
+/// The payload blocks of a case, in order.
+struct Payloads(Vec<(String, bool, String)>);
+
+impl Payloads {
+    fn of(case: &Case) -> Self {
+        let is_payload = |b: &&Block| ["search", "replace", "head", "tail"].contains(&&*b.kind);
+        let payload = |b: &Block| (b.kind.clone(), b.has("inline"), b.string());
+        Self(case.blocks.iter().filter(is_payload).map(payload).collect())
+    }
+
+    fn edit(&self) -> Edit<'_> {
+        let texts: Vec<(&str, Text<'_>)> = self
+            .0
+            .iter()
+            .map(|(kind, inline, text)| {
+                let form = if *inline { Text::inline } else { Text::block };
+                (kind.as_str(), form(text))
+            })
+            .collect();
+        match texts[..] {
+            [("head", head), ("tail", tail), ("replace", replace)] => Edit::Stretch {
+                head,
+                tail,
+                replace,
+            },
+            _ => Edit::Pairs(
+                texts
+                    .chunks(2)
+                    .map(|pair| match *pair {
+                        [("search", search), ("replace", replacement)] => (search, replacement),
+                        _ => panic!("`search` and `replace` blocks come in pairs"),
+                    })
+                    .collect(),
+            ),
+        }
+    }
+}
+
+fn said(error: &EditError) -> String {
+    let part = match error.part {
+        Part::Search => "search",
+        Part::Head => "head",
+        Part::Tail => "tail",
+    };
+    let mut said = format!("pair {} {part}: ", error.pair);
+    match &error.cause {
+        Cause::Blank => said.push_str("blank"),
+        Cause::NotFound {
+            not_utf8,
+            applied_at,
+        } => {
+            said.push_str("not found");
+            if *not_utf8 {
+                said.push_str(", not UTF-8");
+            }
+            if let Some(line) = applied_at {
+                let _ = write!(said, ", applied at {line}");
+            }
+        }
+        Cause::Ambiguous { tier, lines } => {
+            let lines: Vec<String> = lines.iter().map(usize::to_string).collect();
+            let _ = write!(
+                said,
+                "ambiguous ({}) lines {}",
+                tier.name(),
+                lines.join(", ")
+            );
+        }
+    }
+    said + "\n"
+}
+
+/// Lines like those of a program: few kinds of them, so that some are found, some twice and some not at all.
+fn line() -> impl Strategy<Value = String> {
+    prop_oneof![
+        4 => "[ \t]{0,4}[ab]{0,3}[ \t]{0,2}",
+        1 => "[ \t]{0,2}[ab_ä🎉\u{3000}]{0,6}\r?",
+        1 => Just("\u{201C}a\u{2026}b\u{A0}\u{200B}\u{2014}\u{201D}".to_owned()),
+        1 => Just("\"a...b-\"".to_owned()),
+    ]
+}
+
+fn lines() -> impl Strategy<Value = String> {
+    proptest::collection::vec(line(), 0..6).prop_map(|lines| lines.join("\n"))
+}
+
+/// A search text, and a file that holds it in one spelling or another.
+fn file_and_search() -> impl Strategy<Value = (String, String)> {
+    let respelt = |search: String, (space, newline): (&str, &str)| {
+        search.replace('\n', newline).replace(' ', space)
+    };
+    let space = prop_oneof![Just(" "), Just("  "), Just("\t"), Just(""), Just("\u{A0}")];
+    let newline = prop_oneof![
+        Just("\n"),
+        Just("\r\n"),
+        Just(" \n"),
+        Just("\n  "),
+        Just("\n\n"),
+        Just(" ")
+    ];
+    let glue = prop_oneof![Just("\n"), Just(" "), Just("\r\n  "), Just("(")];
+    (lines(), glue, lines(), (space, newline), lines()).prop_map(
+        move |(before, glue, search, spelling, after)| {
+            let file = format!(
+                "{before}{glue}{}{glue}{after}",
+                respelt(search.clone(), spelling)
+            );
+            (file, search)
+        },
+    )
+}
+
+fn text(block: bool, text: &mut String) -> Text<'_> {
+    if !block {
+        return Text::inline(text);
+    }
+    if !text.is_empty() {
+        text.push('\n');
+    }
+    Text::block(text)
+}
+
+/// The text without white space, in plain typography.
+fn bare(text: &[u8]) -> String {
+    let text = std::str::from_utf8(text).expect("cut between characters");
+    let visible = text
+        .chars()
+        .filter(|c| !c.is_whitespace() && *c != '\u{200B}');
+    let plain = visible.map(|c| match c {
+        '\u{201C}' | '\u{201D}' => "\"".to_owned(),
+        '\u{2014}' => "-".to_owned(),
+        '\u{2026}' => "...".to_owned(),
+        c => c.to_string(),
+    });
+    plain.collect()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(1024))]
+
+    #[test]
+    fn any_bytes_and_texts_are_survived(
+        file in prop_oneof![proptest::collection::vec(any::<u8>(), 0..60), lines().prop_map(String::into_bytes)],
+        texts in proptest::collection::vec((any::<bool>(), lines()), 3),
+        stretch: bool,
+    ) {
+        let mut texts = texts;
+        let mut texts = texts.iter_mut().map(|(block, string)| text(*block, string));
+        let mut next = || texts.next().expect("three texts");
+        let (one, two, three) = (next(), next(), next());
+        let edit = if stretch {
+            Edit::Stretch { head: one, tail: two, replace: three }
+        } else {
+            Edit::Pairs(vec![(one, two), (two, three)])
+        };
+        if let Ok(edited) = apply(&file, &edit) {
+            prop_assert!(edited.places.iter().all(|place| place.line >= 1));
+        }
+    }
+
+    #[test]
+    fn a_line_that_stands_once_is_replaced_as_by_hand(
+        before in lines(), after in lines(), indentation in "[ \t]{0,3}", replacement in lines(),
+    ) {
+        let (before, after) = (before.replace('\r', ""), after.replace('\r', ""));
+        let file = |middle: &str| format!("{before}\n{middle}{after}\n");
+        let wanted = format!("{indentation}the one line\n");
+        let mut replacement = replacement.replace('\r', "");
+        let replacement = text(true, &mut replacement);
+        let edit = Edit::Pairs(vec![(Text::block(&wanted), replacement)]);
+        let original = file(&wanted);
+        let edited = apply(original.as_bytes(), &edit).expect("stands once");
+        prop_assert_eq!(edited.places[0].tier, Tier::Exact);
+        prop_assert_eq!(edited.bytes(), file(replacement.text).into_bytes());
+    }
+
+    /// White space and typography aside: what goes is the search text, what comes is the replacement, and the rest
+    /// stays to the byte.
+    #[test]
+    fn only_the_search_text_goes_and_only_the_replacement_comes(
+        (file, search) in file_and_search(), replacement in lines(), forms: (bool, bool),
+    ) {
+        let (mut search, mut replacement) = (search, replacement);
+        let search = text(forms.0, &mut search);
+        let replacement = text(forms.1, &mut replacement);
+        if let Ok(edited) = apply(file.as_bytes(), &Edit::Pairs(vec![(search, replacement)])) {
+            let [Cow::Borrowed(before), Cow::Owned(inserted), Cow::Borrowed(after)] = &edited.parts[..] else {
+                panic!("one pair copies nothing but what it inserts");
+            };
+            prop_assert!(file.as_bytes().starts_with(before));
+            prop_assert!(file.as_bytes().ends_with(after));
+            prop_assert_eq!(bare(file.as_bytes()), bare(before) + &bare(search.text.as_bytes()) + &bare(after));
+            prop_assert_eq!(bare(inserted), bare(replacement.text.as_bytes()));
+        }
+    }
+
+    #[test]
+    fn a_stretch_goes_from_its_head_to_its_tail(
+        (file, head) in file_and_search(), tail in prop_oneof![lines(), Just("(".to_owned())], forms: (bool, bool),
+    ) {
+        let (mut head, mut tail) = (head, tail);
+        let (head, tail) = (text(forms.0, &mut head), text(forms.1, &mut tail));
+        let edit = Edit::Stretch { head, tail, replace: Text::block("new\n") };
+        if let Ok(edited) = apply(file.as_bytes(), &edit) {
+            let (before, after) = (edited.parts[0].len(), edited.parts[2].len());
+            let gone = bare(&file.as_bytes()[before..file.len() - after]);
+            let (head, tail) = (bare(head.text.as_bytes()), bare(tail.text.as_bytes()));
+            prop_assert!(gone.starts_with(&head) && gone.ends_with(&tail) && gone.len() >= head.len() + tail.len());
+        }
+    }
+
+    #[test]
+    fn inline_text_is_found_if_it_is_there_with_white_space_removed(file in lines(), search in "[ab\"-][ab \t\n\"-]{0,5}[ab\"-]") {
+        let edit = Edit::Pairs(vec![(Text::inline(&search), Text::inline(""))]);
+        let places = bare(file.as_bytes()).matches(&bare(search.as_bytes())).count();
+        match apply(file.as_bytes(), &edit).map_err(|error| error.cause) {
+            Ok(edited) => prop_assert!(places > 0, "{:?}", edited),
+            Err(Cause::NotFound { .. }) => prop_assert_eq!(places, 0),
+            Err(cause) => prop_assert!(places > 0, "{:?}", cause),
+        }
+    }
+
+    #[test]
+    fn indentation_by_a_constant_is_found_and_kept(levels in proptest::collection::vec(0..4_usize, 2..5), added in 1..4_usize) {
+        let indented = |unit: &str, added: usize, name: &str| -> String {
+            levels.iter().enumerate().map(|(i, level)| format!("{}{name}{i}\n", unit.repeat(level + added))).collect()
+        };
+        for (written, used) in [("  ", "  "), ("    ", "\t"), ("\t", "\t"), ("\t", "  ")] {
+            let file = format!("first\n{}last\n", indented(used, added, "old"));
+            let search = indented(written, 0, "old");
+            let replacement = indented(written, 0, "new");
+            let pair = (Text::block(&search), Text::block(&replacement));
+            let edited = apply(file.as_bytes(), &Edit::Pairs(vec![pair])).expect("found");
+            prop_assert_eq!(edited.places[0].tier, Tier::Indentation);
+            let expected = format!("first\n{}last\n", indented(used, added, "new"));
+            prop_assert_eq!(String::from_utf8(edited.bytes()).expect("UTF-8"), expected);
+        }
+    }
+}
+
+/// A matcher that compares the search text anew at each of these places would take hours: that this test ends is the
+/// assertion.
+#[test]
+fn large_and_uniform_files_take_no_time_to_speak_of() {
+    let size = 1 << 18;
+    let run = "a".repeat(2 * size);
+    let half = "a".repeat(size);
+    let half_line = format!("{half}\n");
+    let lines = " a\n".repeat(size / 2);
+    let odd_last = format!("{}  a\n", "a\n".repeat(size / 4));
+    let odd_middle = format!("{}  a\n{}", "a\n".repeat(size / 8), "a\n".repeat(size / 8));
+    let blank = format!("a{}b\n", " \n".repeat(size / 2));
+    let one_line = "( x )".repeat(size / 2);
+    let spaced = format!("{}\n", "a ".repeat(size / 4));
+    for (file, search) in [
+        (&run, Text::block(&half_line)),
+        (&run, Text::inline(&half)),
+        (&lines, Text::block(&odd_last)),
+        (&lines, Text::block(&odd_middle)),
+        (&blank, Text::block("ab\n")),
+        (&blank, Text::block("c\n\n\n")),
+        (&run, Text::block(&spaced)),
+        (&one_line, Text::block("(x)\n")),
+    ] {
+        let edit = Edit::Pairs(vec![(search, Text::block("b\n"))]);
+        let _ = apply(file.as_bytes(), &edit);
+    }
+}
+
+#[test]
+fn places_are_counted_up_to_a_limit() {
+    let file = "a\n".repeat(PLACES_LIMIT * 3);
+    for search in [Text::block("a\n"), Text::inline("a")] {
+        let error = apply(
+            file.as_bytes(),
+            &Edit::Pairs(vec![(search, Text::block("b\n"))]),
+        )
+        .expect_err("ambiguous");
+        let lines = (1..=PLACES_LIMIT).collect();
+        assert_eq!(
+            error.cause,
+            Cause::Ambiguous {
+                tier: Tier::Exact,
+                lines
+            }
+        );
+    }
+}

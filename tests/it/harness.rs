@@ -1,0 +1,328 @@
+//! A project of its own for each test: a folder, a home, real git, and the real program.
+
+use std::ffi::OsStr;
+use std::io::{BufRead, BufReader, Write};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+use std::sync::{Arc, Mutex};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use tempfile::TempDir;
+
+/// How long a condition may take to come true. Long, since machines are shared; nothing waits for it to pass.
+pub(crate) const LIMIT: Duration = Duration::from_secs(20);
+
+/// A folder with a home beside it.
+pub(crate) struct Project {
+    /// Holds `project` and `home`.
+    top: TempDir,
+    display: Option<String>,
+}
+
+impl Project {
+    /// An empty folder, in no repository.
+    pub(crate) fn new() -> Self {
+        let top = tempfile::tempdir().expect("temp dir");
+        for name in ["project", "home"] {
+            std::fs::create_dir(top.path().join(name)).expect("mkdir");
+        }
+        Self { top, display: None }
+    }
+
+    /// An empty git repository.
+    pub(crate) fn with_git() -> Self {
+        let project = Self::new();
+        project.git(["init", "-q", "-b", "main"]);
+        project
+    }
+
+    /// Programs of this project have this X display.
+    pub(crate) fn on_display(mut self, display: &str) -> Self {
+        self.display = Some(display.to_owned());
+        self
+    }
+
+    /// The root.
+    pub(crate) fn root(&self) -> PathBuf {
+        self.top
+            .path()
+            .join("project")
+            .canonicalize()
+            .expect("root")
+    }
+
+    pub(crate) fn home(&self) -> PathBuf {
+        self.top.path().join("home")
+    }
+
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
+        self.root().join(name)
+    }
+
+    /// Writes a file and its folders.
+    pub(crate) fn write(&self, name: &str, content: impl AsRef<[u8]>) -> &Self {
+        let path = self.path(name);
+        std::fs::create_dir_all(path.parent().expect("parent")).expect("mkdir");
+        std::fs::write(path, content).expect("write");
+        self
+    }
+
+    /// Reads a file. One that an editor is just replacing is there again in a moment.
+    pub(crate) fn read(&self, name: &str) -> String {
+        let path = self.path(name);
+        let start = Instant::now();
+        loop {
+            match std::fs::read_to_string(&path) {
+                Ok(text) => return text,
+                Err(error)
+                    if error.kind() == std::io::ErrorKind::NotFound
+                        && start.elapsed() < Duration::from_secs(2) =>
+                {
+                    std::thread::sleep(Duration::from_millis(2));
+                }
+                Err(error) => panic!("{}: {error}", path.display()),
+            }
+        }
+    }
+
+    pub(crate) fn exists(&self, name: &str) -> bool {
+        self.path(name).symlink_metadata().is_ok()
+    }
+
+    /// A program in the root with an environment that holds nothing of the person who runs the tests.
+    pub(crate) fn command(&self, program: impl AsRef<OsStr>) -> Command {
+        let mut command = Command::new(program);
+        command
+            .current_dir(self.root())
+            .env_clear()
+            .env("HOME", self.home());
+        for keep in ["LANG", "TMPDIR", "LLVM_PROFILE_FILE"] {
+            if let Some(value) = std::env::var_os(keep) {
+                command.env(keep, value);
+            }
+        }
+        // A test may put programs of its own into the home's `bin`.
+        let path = std::env::var_os("PATH").unwrap_or_default();
+        let own = std::iter::once(self.home().join("bin")).chain(std::env::split_paths(&path));
+        command.env("PATH", std::env::join_paths(own).expect("PATH"));
+        command.env("GIT_CONFIG_NOSYSTEM", "1").env("TZ", "UTC");
+        for who in ["AUTHOR", "COMMITTER"] {
+            command
+                .env(format!("GIT_{who}_NAME"), "Test")
+                .env(format!("GIT_{who}_EMAIL"), "test@example.org");
+        }
+        if let Some(display) = &self.display {
+            command.env("DISPLAY", display);
+        }
+        command
+    }
+
+    /// Runs git; its output. It must succeed.
+    pub(crate) fn git<const N: usize>(&self, args: [&str; N]) -> String {
+        let output = self.command("git").args(args).output().expect("git");
+        assert!(
+            output.status.success(),
+            "git {args:?}: {}",
+            String::from_utf8_lossy(&output.stderr)
+        );
+        String::from_utf8(output.stdout).expect("UTF-8")
+    }
+
+    /// Runs clada to its end.
+    pub(crate) fn clada<const N: usize>(&self, args: [&str; N]) -> Ended {
+        self.clada_with(args, "")
+    }
+
+    /// Runs clada to its end with this on standard input.
+    pub(crate) fn clada_with<const N: usize>(&self, args: [&str; N], input: &str) -> Ended {
+        let mut command = self.command(env!("CARGO_BIN_EXE_clada"));
+        command
+            .args(args)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
+        let mut child = command.spawn().expect("clada");
+        // A program that fails early does not read its input.
+        let _ = child
+            .stdin
+            .take()
+            .expect("stdin")
+            .write_all(input.as_bytes());
+        Ended::new(child.wait_with_output().expect("clada"))
+    }
+
+    /// Starts `clada watch` with these arguments, armed when this returns.
+    pub(crate) fn watch<const N: usize>(&self, args: [&str; N]) -> Watching {
+        let mut command = self.command(env!("CARGO_BIN_EXE_clada"));
+        command.arg("watch").args(args);
+        let watching = Watching::start(command);
+        watching.wait_for("watching ");
+        watching
+    }
+}
+
+/// A program that has ended.
+pub(crate) struct Ended {
+    pub(crate) code: Option<i32>,
+    pub(crate) out: String,
+    pub(crate) err: String,
+}
+
+impl Ended {
+    pub(crate) fn new(output: Output) -> Self {
+        let text = |bytes| String::from_utf8(bytes).expect("UTF-8");
+        Self {
+            code: output.status.code(),
+            out: text(output.stdout),
+            err: text(output.stderr),
+        }
+    }
+
+    /// Asserts on the exit status.
+    #[track_caller]
+    pub(crate) fn exits(self, code: i32) -> Self {
+        assert_eq!(
+            self.code,
+            Some(code),
+            "stdout:\n{}\nstderr:\n{}",
+            self.out,
+            self.err
+        );
+        self
+    }
+
+    /// Its standard output as JSON.
+    pub(crate) fn json(&self) -> serde_json::Value {
+        serde_json::from_str(&self.out).unwrap_or_else(|error| panic!("{error}: {}", self.out))
+    }
+
+    /// The lines between the results markers.
+    pub(crate) fn results(&self) -> String {
+        results(&self.out)
+    }
+}
+
+/// The lines between the results markers of a text.
+pub(crate) fn results(text: &str) -> String {
+    let (_, rest) = text
+        .split_once("=== CLADA RESULTS ===\n")
+        .unwrap_or_else(|| panic!("no results in {text:?}"));
+    rest.split_once("=== END ===")
+        .expect("end of results")
+        .0
+        .to_owned()
+}
+
+/// A listening clada. Killed when dropped.
+pub(crate) struct Watching {
+    child: Child,
+    said: Arc<Mutex<String>>,
+    readers: Vec<JoinHandle<()>>,
+}
+
+impl Watching {
+    pub(crate) fn start(mut command: Command) -> Self {
+        let mut child = command
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .expect("clada");
+        let said = Arc::new(Mutex::new(String::new()));
+        let out: Box<dyn std::io::Read + Send> = Box::new(child.stdout.take().expect("stdout"));
+        let err: Box<dyn std::io::Read + Send> = Box::new(child.stderr.take().expect("stderr"));
+        let read = |stream| {
+            let said = Arc::clone(&said);
+            std::thread::spawn(move || {
+                for line in BufReader::new(stream).lines().map_while(Result::ok) {
+                    said.lock().expect("lock").push_str(&(line + "\n"));
+                }
+            })
+        };
+        let readers = [out, err].map(read).into();
+        Self {
+            child,
+            said,
+            readers,
+        }
+    }
+
+    /// What it printed so far.
+    pub(crate) fn said(&self) -> String {
+        self.said.lock().expect("lock").clone()
+    }
+
+    /// Waits until it has printed this.
+    #[track_caller]
+    pub(crate) fn wait_for(&self, text: &str) {
+        wait_until(
+            || self.said().contains(text),
+            || format!("{text:?} in {}", self.said()),
+        );
+    }
+
+    pub(crate) fn pid(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// Sends a signal and waits for the end.
+    pub(crate) fn stop(self, signal: rustix::process::Signal) -> Option<i32> {
+        self.signal(signal);
+        self.end().0
+    }
+
+    pub(crate) fn signal(&self, signal: rustix::process::Signal) {
+        let pid = rustix::process::Pid::from_child(&self.child);
+        rustix::process::kill_process(pid, signal).expect("kill");
+    }
+
+    /// Waits for the end: the exit status, and all that it printed.
+    pub(crate) fn end(mut self) -> (Option<i32>, String) {
+        let start = Instant::now();
+        loop {
+            if let Some(status) = self.child.try_wait().expect("wait") {
+                for reader in self.readers.drain(..) {
+                    reader.join().expect("reader");
+                }
+                return (status.code(), self.said());
+            }
+            assert!(start.elapsed() < LIMIT, "it does not end: {}", self.said());
+            std::thread::sleep(Duration::from_millis(2));
+        }
+    }
+}
+
+impl Drop for Watching {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// Waits for a condition, and panics with what was waited for at the limit.
+#[track_caller]
+pub(crate) fn wait_until(mut condition: impl FnMut() -> bool, what: impl Fn() -> String) {
+    let start = Instant::now();
+    while !condition() {
+        assert!(start.elapsed() < LIMIT, "waited in vain for {}", what());
+        std::thread::sleep(Duration::from_millis(2));
+    }
+}
+
+/// Whether a program is installed. In CI it must be; elsewhere a line says that its test is skipped.
+pub(crate) fn installed(program: &str) -> bool {
+    let found = Command::new("which").arg(program).output();
+    let found = found.is_ok_and(|found| found.status.success());
+    if !found {
+        assert!(std::env::var_os("CI").is_none(), "{program} is missing");
+        eprintln!("skipped: there is no {program} here");
+    }
+    found
+}
+
+/// Saves as most editors do: a new file, renamed over the old one.
+pub(crate) fn save_by_rename(path: &Path, text: impl AsRef<[u8]>) {
+    let new = path.with_extension("new");
+    std::fs::write(&new, text).expect("write");
+    std::fs::rename(new, path).expect("rename");
+}

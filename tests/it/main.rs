@@ -1,0 +1,21 @@
+//! One integration crate: every file beside this one is a subject.
+
+#![allow(clippy::print_stderr, reason = "a test that is skipped says so")]
+#![allow(clippy::unwrap_used, reason = "a test that panics has failed")]
+
+mod cases;
+mod cli;
+mod cml;
+mod confine;
+mod daemon;
+mod disk_full;
+mod docs;
+mod edit;
+mod engine;
+mod fenced;
+mod harness;
+mod log;
+mod note;
+mod replay;
+mod run;
+mod tidy;

@@ -1,0 +1,191 @@
+//! The results block on top of the notes: taking it off gives back the user's text, to the byte, whatever is in either.
+
+use clada::lang::note::{Blocks, END, RESULTS, canonical, join, split};
+use clada::lang::outcome::{Outcome, Status};
+use clada::lang::record::Offer;
+use clada::lang::report::{Offered, ParseError, Report};
+use proptest::prelude::*;
+use serde_json::Value;
+
+/// What texts are made of: all that could be taken for a part of a block, or break one.
+const PIECES: [&str; 20] = [
+    "\n",
+    "\r\n",
+    "\r",
+    "\n\n",
+    "=== CLADA RESULTS ===",
+    "=== CLADA RESULTS ===\n1 ✅ delete a\n=== END ===\n",
+    "=== END ===",
+    "\n=== END ===\n",
+    "📋 Copied to clipboard at 10:32:45\n",
+    "❌ Clipboard copy failed at 10:32:45 - no display\r\n",
+    "1 ✅ edit a.txt",
+    "- [ ] run again",
+    "\u{feff}",
+    "\u{2028}",
+    "\u{85}",
+    "\u{202e}",
+    "\u{1b}[31m\t\0\u{7f}",
+    "🌍 é",
+    " ",
+    "prose",
+];
+
+fn text() -> impl Strategy<Value = String> {
+    let any_text = prop::collection::vec(0..PIECES.len(), 0..9)
+        .prop_map(|pieces| pieces.into_iter().map(|piece| PIECES[piece]).collect());
+    prop_oneof![4 => any_text, 1 => any::<String>()]
+}
+
+fn report() -> impl Strategy<Value = Report> {
+    let status = prop::sample::select(vec![
+        Status::Done,
+        Status::Failed,
+        Status::NotRun,
+        Status::Interrupted,
+        Status::Skipped,
+        Status::Waits,
+    ]);
+    let offer = || Offer {
+        batches: vec![(1, vec![0])],
+    };
+    let outcome =
+        (text(), prop::option::of(text()), status).prop_map(move |(target, message, status)| {
+            Outcome {
+                number: 0,
+                command: "edit",
+                target,
+                status,
+                message,
+                sections: Vec::new(),
+                misread_at: None,
+                params: Value::Null,
+                data: Value::Null,
+                offer: (status == Status::Waits).then(offer),
+            }
+        });
+    let offered = text().prop_map(move |why| Offered {
+        why: format!("↩ {why}"),
+        action: "run again",
+        offer: offer(),
+    });
+    let problem = text().prop_map(|message| ParseError {
+        block_id: "unknown".to_owned(),
+        action: None,
+        error_type: "syntax",
+        message,
+        block_start_line: 7,
+    });
+    let outcomes = prop::collection::vec(outcome, 0..5);
+    let problems = prop::collection::vec(problem, 0..4);
+    let offers = prop::collection::vec(offered, 0..3);
+    let parts = (outcomes, problems, offers, text(), prop::option::of(text()));
+    parts.prop_map(|(mut outcomes, problems, offers, notice, git)| {
+        for (index, outcome) in outcomes.iter_mut().enumerate() {
+            outcome.number = index + 1;
+        }
+        Report {
+            outcomes,
+            problems,
+            offers,
+            // As clada's own notices and git lines are: they begin with a mark.
+            notices: vec![format!("⚠ {notice}")],
+            git: git.map(|git| format!("💚 git {git}")),
+            ..Report::default()
+        }
+    })
+}
+
+fn status() -> impl Strategy<Value = String> {
+    prop_oneof![
+        Just(String::new()),
+        Just("📋 Copied to clipboard at 10:32:45".to_owned()),
+        text().prop_map(|why| format!("❌ Clipboard copy failed at 10:32:45 - {why}")),
+    ]
+}
+
+/// clada wrote this block last, on top of this body.
+struct Wrote<'w> {
+    block: &'w str,
+    body: &'w str,
+}
+
+impl Blocks for Wrote<'_> {
+    fn is_known(&self, text: &str) -> bool {
+        text == canonical(self.block)
+    }
+
+    fn is_pasted(&self, above: &str, below: &str) -> bool {
+        below == self.body || !self.body.contains(above.trim())
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(2_000))]
+
+    #[test]
+    fn taking_off_is_the_inverse_of_putting_on(report in report(), status in status(), body in text()) {
+        let block = report.block(Some(&status));
+        let joined = join(&block, &body);
+        let wrote = Wrote { block: &block, body: &body };
+        let split = split(&joined, &wrote);
+        prop_assert_eq!(split.blocks.len(), 1);
+        prop_assert!(split.blocks[0].is_known);
+        prop_assert_eq!(split.blocks[0].ticks(), Vec::<usize>::new());
+        prop_assert_eq!(split.body, body.as_str());
+        prop_assert_eq!(joined.starts_with('\u{feff}'), body.starts_with('\u{feff}'));
+        // The block's lines end as the body's first line does.
+        let first_end = body.find('\n').map(|at| body[..at].ends_with('\r'));
+        let on_top = &joined[..joined.len() - body.trim_start_matches('\u{feff}').len().min(body.len())];
+        if !body.contains('\u{feff}') {
+            let crlf = on_top.matches("\r\n").count();
+            prop_assert_eq!(crlf, if first_end == Some(true) { on_top.matches('\n').count() } else { 0 });
+        }
+    }
+
+    #[test]
+    fn each_offer_can_be_ticked(report in report(), status in status(), body in text(), which in any::<prop::sample::Index>()) {
+        let block = report.block(Some(&status));
+        let offers = report.offer_lines();
+        prop_assume!(!offers.is_empty());
+        let line = offers[which.index(offers.len())].0;
+        let mut lines: Vec<String> = block.lines().map(str::to_owned).collect();
+        let at = lines[line + 1].rfind("[ ]").expect("a box");
+        lines[line + 1].replace_range(at..at + 3, "[x]");
+        let wrote = Wrote { block: &block, body: &body };
+        let text = join(&(lines.join("\n") + "\n"), &body);
+        let split = split(&text, &wrote);
+        prop_assert!(split.blocks[0].is_known);
+        prop_assert_eq!(split.blocks[0].ticks(), [line]);
+        prop_assert_eq!(split.body, body.as_str());
+    }
+
+    #[test]
+    fn nothing_breaks_the_lines_of_a_block(report in report(), status in status()) {
+        let block = report.block(Some(&status));
+        let lines: Vec<&str> = block.split('\n').collect();
+        let told = report.outcomes.len() + report.offers.len() + report.problems.len() + report.notices.len() + usize::from(report.git.is_some());
+        prop_assert_eq!(lines.len(), told + 4, "{:?}", block);
+        prop_assert_eq!(lines[1], RESULTS);
+        prop_assert_eq!(lines[told + 2], END);
+        prop_assert_eq!(lines.iter().filter(|line| **line == END).count(), 1);
+        for (number, line) in (1..).zip(&lines[2..2 + report.outcomes.len()]) {
+            prop_assert!(line.starts_with(&format!("{number} ")), "{line:?}");
+        }
+        let breaks = |c: char| c != '\n' && c.is_control() || matches!(c, '\u{2028}' | '\u{2029}' | '\u{202e}');
+        prop_assert!(!block.contains(breaks), "{:?}", block);
+    }
+
+    #[test]
+    fn a_paste_above_the_block_leaves_all_text(report in report(), status in status(), above in "[a-z<>/]{1,9}(\r?\n[a-z]{0,3}){0,3}", body in text()) {
+        let body = body.trim_start_matches('\u{feff}');
+        let block = report.block(Some(&status));
+        let wrote = Wrote { block: &block, body };
+        let text = format!("{above}{}", join(&block, body));
+        let split = split(&text, &wrote);
+        prop_assert_eq!(split.blocks.len(), 1);
+        let ends = above.ends_with('\n');
+        let expected = [above.clone(), format!("{above}\n"), format!("{above}\r\n")].map(|above| above + body);
+        prop_assert!(expected[usize::from(!ends)..].iter().any(|text| *text == split.body), "{:?}", split.body);
+    }
+}

@@ -1,0 +1,292 @@
+//! Turns this repository's own history into replies, a hunk an edit, a new file an overwrite, and carries them out: every
+//! tree must come out to the byte.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::path::PathBuf;
+use std::process::Command;
+
+use clada::lang::scan::scan;
+use clada::lang::task::{Action, Change};
+
+use crate::cases;
+use crate::harness::Project;
+
+#[test]
+fn the_history_of_this_repository() {
+    let commits = git(&["rev-list", "--first-parent", "--reverse", "HEAD"]);
+    let Some(commits) = commits else {
+        eprintln!("skipped: these sources are in no git repository");
+        return;
+    };
+    let project = Project::new();
+    let mut before = BTreeMap::new();
+    for commit in commits.lines() {
+        let after = files(commit);
+        let reply = reply(&before, &after);
+        if !reply.is_empty() {
+            let run = project.clada_with(["run", "--no-git", "-"], &reply);
+            assert_eq!(run.code, Some(0), "{commit}\n{}\n{}", run.out, run.err);
+        }
+        let tree = git(&["rev-parse", &format!("{commit}^{{tree}}")]).expect("tree");
+        assert_eq!(written_tree(&project), tree, "{commit}\n{reply}");
+        before = after;
+    }
+    assert!(!before.is_empty(), "an empty history");
+}
+
+/// What git prints in this repository.
+fn git(args: &[&str]) -> Option<String> {
+    let output = Command::new("git")
+        .arg("-C")
+        .arg(cases::root())
+        .args(args)
+        .output()
+        .ok()?;
+    output
+        .status
+        .success()
+        .then(|| String::from_utf8(output.stdout).expect("UTF-8"))
+}
+
+/// The text files of a commit, with their modes.
+fn files(commit: &str) -> BTreeMap<String, (String, String)> {
+    let list = git(&["ls-tree", "-r", "-z", commit]).expect("ls-tree");
+    let entries = list.split_terminator('\0').map(|entry| {
+        let (about, path) = entry.split_once('\t').expect("entry");
+        let mut words = about.split(' ');
+        let (mode, id) = (words.next().expect("mode"), words.nth(1).expect("id"));
+        (
+            path.to_owned(),
+            (
+                mode.to_owned(),
+                git(&["cat-file", "blob", id]).expect("blob"),
+            ),
+        )
+    });
+    entries.collect()
+}
+
+/// The reply that leads from one tree to the next.
+fn reply(
+    before: &BTreeMap<String, (String, String)>,
+    after: &BTreeMap<String, (String, String)>,
+) -> String {
+    let mut tasks = String::new();
+    for path in before.keys().filter(|path| !after.contains_key(*path)) {
+        // What moved is moved.
+        let new = after
+            .iter()
+            .find(|(new, file)| !before.contains_key(*new) && **file == before[path]);
+        match new {
+            Some((new, _))
+                if before
+                    .values()
+                    .filter(|file| **file == before[path])
+                    .count()
+                    == 1 =>
+            {
+                let _ = writeln!(
+                    tasks,
+                    "<task>\n<path>{path}</path>\n<c>move</c>\n<x>{new}</x>\n</task>"
+                );
+            }
+            _ => {
+                let _ = writeln!(tasks, "<task>\n<path>{path}</path>\n<c>delete</c>\n</task>");
+            }
+        }
+    }
+    for (path, (mode, text)) in after {
+        let old = before.get(path);
+        match old {
+            Some((_, old)) if old == text => {}
+            Some((_, old)) if old.ends_with('\n') == text.ends_with('\n') => {
+                edit(path, old, text, &mut tasks)
+            }
+            None if before
+                .values()
+                .filter(|file| **file == (mode.clone(), text.clone()))
+                .count()
+                == 1
+                && tasks.contains(&format!("<x>{path}</x>")) =>
+            {
+                continue;
+            }
+            _ => overwrite(path, text, &mut tasks),
+        }
+        if old.map_or("100644", |(mode, _)| mode) != mode {
+            let bits = if mode == "100755" { "+x" } else { "-x" };
+            let _ = writeln!(
+                tasks,
+                "<task>\n<c>exec</c>\n<x>chmod {bits} '{path}'</x>\n</task>"
+            );
+        }
+    }
+    if tasks.is_empty() {
+        tasks
+    } else {
+        format!("<tasks>\n{tasks}</tasks>\n")
+    }
+}
+
+fn overwrite(path: &str, text: &str, tasks: &mut String) {
+    let start = format!("<task>\n<path>{path}</path>\n<c>overwrite</c>\n");
+    let (flag, lines) = match text.strip_suffix('\n') {
+        Some(_) => ("", text.to_owned()),
+        None if text.is_empty() => ("", String::new()),
+        None => (" eof=\"no-newline\"", format!("{text}\n")),
+    };
+    if let Some(payload) = payload("x", flag, &lines) {
+        let _ = writeln!(tasks, "{start}{payload}</task>");
+        return;
+    }
+    // The text holds what would end an `<x>` in every form, but another element can hold it.
+    let replace =
+        payload("replace", "", &lines).expect("a text that one of the two elements can hold");
+    let _ = writeln!(
+        tasks,
+        "{start}<x{flag}>\nplaceholder\n</x>\n</task>\n\
+         <task>\n<path>{path}</path>\n<c>edit</c>\n<search>\nplaceholder\n</search>\n{replace}</task>"
+    );
+}
+
+/// One pair for each hunk, with as much around it as makes it unique.
+fn edit(path: &str, old: &str, new: &str, tasks: &mut String) {
+    let mut now: Vec<&str> = old.lines().collect();
+    let new_lines: Vec<&str> = new.lines().collect();
+    let diff = similar::capture_diff_slices(similar::Algorithm::Myers, &now, &new_lines);
+    let mut pairs = String::new();
+    let mut moved: isize = 0;
+    for hunk in diff {
+        let (tag, from, to) = hunk.as_tag_tuple();
+        if tag == similar::DiffTag::Equal {
+            continue;
+        }
+        let start = from.start.strict_add_signed(moved);
+        let end = start + from.len();
+        let Some((above, below)) = unique(&now, start, end) else {
+            return overwrite(path, new, tasks);
+        };
+        let text = |parts: [&[&str]; 3]| {
+            parts
+                .concat()
+                .iter()
+                .map(|line| format!("{line}\n"))
+                .collect::<String>()
+        };
+        let search = payload(
+            "search",
+            "",
+            &text([&now[above..start], &now[start..end], &now[end..below]]),
+        );
+        let replace = payload(
+            "replace",
+            "",
+            &text([&now[above..start], &new_lines[to.clone()], &now[end..below]]),
+        );
+        let (Some(search), Some(replace)) = (search, replace) else {
+            return overwrite(path, new, tasks);
+        };
+        pairs += &search;
+        pairs += &replace;
+        now.splice(start..end, new_lines[to.clone()].iter().copied());
+        moved += isize::try_from(to.len()).expect("length")
+            - isize::try_from(from.len()).expect("length");
+    }
+    let _ = writeln!(
+        tasks,
+        "<task>\n<path>{path}</path>\n<c>edit</c>\n{pairs}</task>"
+    );
+}
+
+/// The smallest stretch around these lines that stands once in the file and is not blank.
+fn unique(lines: &[&str], start: usize, end: usize) -> Option<(usize, usize)> {
+    (0..=lines.len()).find_map(|more| {
+        let (above, below) = (start.saturating_sub(more), (end + more).min(lines.len()));
+        let stretch = &lines[above..below];
+        let blank = stretch.iter().all(|line| line.trim().is_empty());
+        let once = !blank
+            && lines
+                .windows(stretch.len())
+                .filter(|window| *window == stretch)
+                .count()
+                == 1;
+        once.then_some((above, below))
+    })
+}
+
+/// A payload element that holds these lines, if there is a way to write it.
+fn payload(name: &str, flag: &str, lines: &str) -> Option<String> {
+    let plain = format!("<{name}{flag}>\n{lines}</{name}>\n");
+    let cdata = format!("<{name}{flag}>\n<![CDATA[\n{lines}]]>\n</{name}>\n");
+    [plain, cdata]
+        .into_iter()
+        .find(|written| read_back(name, written).as_deref() == Some(lines))
+}
+
+/// What an element holds as the scanner reads it.
+fn read_back(name: &str, written: &str) -> Option<String> {
+    let rest = match name {
+        "x" => "<c>overwrite</c>\n",
+        "search" => "<c>edit</c>\n<replace/>\n",
+        _ => "<c>edit</c>\n<search>s</search>\n",
+    };
+    let text = format!("<tasks>\n<task>\n<path>p</path>\n{rest}{written}</task>\n</tasks>\n");
+    let found = scan(&text);
+    match found.batches.first()?.tasks.first()?.action.as_ref().ok()? {
+        Action::Overwrite { content, .. } => Some(content.text().into_owned()),
+        Action::Edit {
+            change: Change::Pairs(pairs),
+            ..
+        } => {
+            let (search, replace) = pairs.first()?;
+            Some(
+                if name == "search" {
+                    search.text()
+                } else {
+                    replace.text()
+                }
+                .into_owned(),
+            )
+        }
+        _ => None,
+    }
+}
+
+/// The tree that git makes of the project, without touching this repository.
+fn written_tree(project: &Project) -> String {
+    let objects: PathBuf = project.home().join("objects");
+    std::fs::create_dir_all(&objects).expect("mkdir");
+    let git_dir = git(&["rev-parse", "--absolute-git-dir"]).expect("git dir");
+    let common =
+        git(&["rev-parse", "--path-format=absolute", "--git-common-dir"]).expect("git dir");
+    let run = |args: &[&str]| {
+        let output = project
+            .command("git")
+            .args([
+                "-c",
+                "core.autocrlf=false",
+                "-c",
+                "core.excludesFile=/dev/null",
+            ])
+            .arg(format!("--git-dir={}", git_dir.trim()))
+            .arg(format!("--work-tree={}", project.root().display()))
+            .args(args)
+            .env("GIT_INDEX_FILE", project.home().join("index"))
+            .env("GIT_OBJECT_DIRECTORY", &objects)
+            .env(
+                "GIT_ALTERNATE_OBJECT_DIRECTORIES",
+                format!("{}/objects", common.trim()),
+            )
+            .output()
+            .expect("git");
+        assert!(
+            output.status.success(),
+            "{args:?}: {}",
+            String::from_utf8_lossy(&output.stderr)
+        );
+        String::from_utf8(output.stdout).expect("UTF-8")
+    };
+    run(&["add", "-A", "-f", "."]);
+    run(&["write-tree"])
+}
