@@ -1,4 +1,6 @@
-//! Every setting with its default, and the places that belong to clada.
+//! The settings, and the places that belong to clada.
+
+pub mod settings;
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -11,8 +13,6 @@ pub const NOTES: &str = "clada.md";
 pub const OUTPUT: &str = ".clada-output-latest.txt";
 /// A project's settings; no task may change them.
 pub const PROJECT: &str = "clada.toml";
-/// How long an exec may take.
-pub const EXEC_TIMEOUT: Duration = Duration::from_secs(600);
 /// How much an exec may write, in bytes of plain text.
 pub const OUTPUT_LIMIT: u64 = 1024 * 1024 * 1024;
 /// How long the file must be quiet before what looks like half a paste is taken as it is.

@@ -15,6 +15,7 @@ pub mod record;
 pub mod repair;
 pub mod report;
 pub mod scan;
+pub mod size;
 mod tag;
 pub mod task;
 pub mod text;
