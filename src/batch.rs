@@ -400,7 +400,7 @@ fn fate(status: Status, targets: Vec<Target>) -> Option<Fate> {
         Status::Failed => Some(Fate::Failed),
         Status::Interrupted => Some(Fate::Interrupted),
         Status::NotRun => Some(Fate::NotRun),
-        Status::Skipped | Status::Waits => None,
+        Status::Skipped | Status::Waits | Status::Asks => None,
     }
 }
 

@@ -22,6 +22,7 @@ use crate::lang::scan::scan;
 use crate::lang::task::{BatchState, Lines};
 use crate::lang::wording;
 use crate::world::ledger::LedgerError;
+use crate::world::lock::Lock;
 use crate::world::note_file::Reading;
 use crate::world::watch::{Settle, Watcher};
 
@@ -102,6 +103,8 @@ struct Refused {
 struct Seen {
     /// Nobody had the file open for writing.
     over: bool,
+    /// When the file was last changed, in Unix time in milliseconds.
+    changed_ms: i64,
     /// The text that has been waited for, if its time is up.
     waited_for: Option<Hash>,
     /// It is time to try again what could not be started.
@@ -160,13 +163,26 @@ impl Daemon {
 
     /// What is in the file when listening begins. One that is not there has been seen empty, unless it is only gone.
     fn first_text(&mut self, show: &mut dyn FnMut(Shown<'_>)) -> Option<(String, Seen)> {
-        let seen = |no_writer: Option<bool>| Seen {
-            over: no_writer != Some(false),
-            ..Seen::default()
-        };
         match self.delivery.note.read() {
-            Ok(Reading::Text { text, no_writer }) => Some((text, seen(no_writer))),
-            Ok(Reading::Missing) if self.memory.is_new() => Some((String::new(), seen(None))),
+            Ok(Reading::Text {
+                text,
+                no_writer,
+                changed_ms,
+            }) => {
+                let seen = Seen {
+                    over: no_writer != Some(false),
+                    changed_ms,
+                    ..Seen::default()
+                };
+                Some((text, seen))
+            }
+            Ok(Reading::Missing) if self.memory.is_new() => {
+                let seen = Seen {
+                    over: true,
+                    ..Seen::default()
+                };
+                Some((String::new(), seen))
+            }
             Ok(Reading::Missing) => {
                 self.complain(MISSING, show);
                 None
@@ -202,10 +218,13 @@ impl Daemon {
                 self.pending.unfinished = None;
                 self.complain(&error.to_string(), show);
             }
-            Ok(Reading::Text { text, .. }) => {
+            Ok(Reading::Text {
+                text, changed_ms, ..
+            }) => {
                 self.pending.complaint.clear();
                 let seen = Seen {
                     over: no_writer == Some(true),
+                    changed_ms,
                     waited_for: waited_for.map(|(_, hash)| hash),
                     retry,
                 };
@@ -233,15 +252,14 @@ impl Daemon {
             self.wait_for_more(hash);
             return;
         }
-        let ticks = match self.memory.ticks(&note) {
-            Ok(ticks) => ticks,
-            Err(error) => {
-                self.complain(&error.to_string(), show);
-                Vec::new()
-            }
-        };
+        let ticks = self.memory.ticks(&note);
+        let ticks = ticks.and_then(|ticks| self.counted(ticks, seen.changed_ms));
+        let (ticks, void) = ticks.unwrap_or_else(|error| {
+            self.complain(&error.to_string(), show);
+            (Vec::new(), false)
+        });
         let is_untold = !self.pending.recovered.is_empty();
-        if is_same && !settled && ticks.is_empty() && !is_untold {
+        if is_same && !settled && ticks.is_empty() && !void && !is_untold {
             self.delivery.write_unwritten(text, &mut self.memory, show);
             return;
         }
@@ -272,6 +290,9 @@ impl Daemon {
             mut report,
             mut copies,
         } = self.found(&look, effects, hash);
+        if void {
+            report.notices.push(VOID.to_owned());
+        }
         if wanted.is_empty() {
             self.pending.refused = None;
         } else {
@@ -289,11 +310,36 @@ impl Daemon {
         if report.is_empty() {
             self.delivery.write_unwritten(text, &mut self.memory, show);
         } else {
+            self.memory.add_asked(&mut report, self.clock.when);
             let now = (self.clock.now_ms)().div_euclid(1000);
             self.delivery
                 .hand_out(report, copies, text, (&mut self.memory, now), show);
             self.memory.prune(now);
         }
+    }
+
+    /// The ticks that count. Whether there were others: one that says that a command may run must be the user's, and as
+    /// long as commands run, nobody can tell who wrote it.
+    fn counted(
+        &mut self,
+        ticks: Vec<Tick>,
+        changed_ms: i64,
+    ) -> Result<(Vec<Tick>, bool), LedgerError> {
+        if !ticks.iter().any(|tick| tick.offer.approves) {
+            return Ok((ticks, false));
+        }
+        let (ended, open) = self.memory.ledger.execs_since(changed_ms)?;
+        let listening = || Lock::held(&self.locks, config::WATCHED_LOCKS);
+        if ended.is_empty() && (open.is_empty() || !listening().iter().any(|it| open.contains(it)))
+        {
+            return Ok((ticks, false));
+        }
+        let (void, ticks): (Vec<_>, Vec<_>) =
+            ticks.into_iter().partition(|tick| tick.offer.approves);
+        for source in void.iter().filter_map(|tick| tick.source) {
+            self.memory.ledger.void(source)?;
+        }
+        Ok((ticks, true))
     }
 
     /// What the engine made of a look, with what is still to be told from before.
@@ -383,6 +429,7 @@ impl Daemon {
         let mut report = std::mem::take(&mut self.pending.recovered);
         report.take(ran?.report);
         let success = report.success();
+        self.memory.add_asked(&mut report, self.clock.when);
         let now = (self.clock.now_ms)().div_euclid(1000);
         self.delivery
             .hand_out(report, true, "", (&mut self.memory, now), show);
@@ -467,6 +514,10 @@ fn say_once(said: &mut String, why: &str, show: &mut dyn FnMut(Shown<'_>)) {
 
 /// What is said where a remembered batch cannot be had.
 const UNREADABLE: &str = "❌ what was ticked cannot be read from the ledger: it is tried again";
+
+/// What is said where a tick that answers a question may not be the user's.
+const VOID: &str =
+    "⚠ a tick does not count that came while a command ran: tick it again, or run `clada approve`";
 
 /// What is said of a file that is gone.
 const MISSING: &str = "the file is not there: it is waited for";

@@ -23,7 +23,7 @@ pub(super) fn due(tasks: &[Task<'_>], plan: &[Plan], disk: &Disk) -> Vec<Due> {
     let mut runs = false;
     let due = tasks.iter().enumerate().map(|(index, task)| {
         let due = match plan.get(index).unwrap_or(&Plan::Run) {
-            Plan::Run => Due::Run,
+            Plan::Run | Plan::Approved => Due::Run,
             Plan::Leave => Due::Leave,
             Plan::DoneExec if runs => Due::Run,
             Plan::DoneExec => Due::Skip,

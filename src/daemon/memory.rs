@@ -11,7 +11,7 @@ use crate::engine::{self, Effect, Event, Look, State};
 use crate::lang::hex::hex;
 use crate::lang::note::{self, Block, Blocks, Note};
 use crate::lang::record::{Key, Number, Offer, Seed, Tick};
-use crate::lang::report::Report;
+use crate::lang::report::{Offered, Report};
 use crate::lang::task::{Batch, Task};
 use crate::world::ledger::{
     BlockId, FileId, KnownBlock, Ledger, LedgerError, LogBatch, NewBlock, Noted, Sight,
@@ -194,13 +194,17 @@ impl Memory {
         Ok(blocks.into_iter().find(|block| block.file == self.file))
     }
 
-    /// What was ticked in blocks that clada has just replaced.
+    /// What was ticked in blocks that clada has just replaced. Those that say that a command may run do not count there:
+    /// the question is in the block that comes next.
     ///
     /// To be called before what replaced them counts as delivered: it may read the same, and nobody ticked it.
     pub(super) fn ticked_meanwhile(&mut self, ticked: &[Ticked]) {
         for ticked in ticked {
             match self.taken(ticked) {
-                Ok(ticks) => self.ticked.extend(ticks),
+                Ok(ticks) => {
+                    let ticks = ticks.into_iter().filter(|tick| !tick.offer.approves);
+                    self.ticked.extend(ticks);
+                }
                 Err(error) => tracing::error!(%error, "ledger"),
             }
         }
@@ -323,6 +327,31 @@ impl Memory {
             engine::step(&mut self.engine, Event::Ended(batch.number, fates));
         }
         Ok(batches)
+    }
+
+    /// Adds the questions that wait for an answer, but those that a report asks itself.
+    pub(super) fn add_asked(&self, report: &mut Report, when: fn(i64) -> String) {
+        const MOST: usize = 20;
+        let asked = self.ledger.asked(self.file, MOST).unwrap_or_else(|error| {
+            tracing::error!(%error, "ledger");
+            Vec::new()
+        });
+        let offers = report.offer_lines();
+        for asked in asked {
+            let offer = Offer {
+                approves: true,
+                ..Offer::of(asked.batch, vec![asked.task])
+            };
+            if offers.iter().any(|(_, known)| *known == offer) {
+                continue;
+            }
+            let when = when(asked.asked_ms.div_euclid(1000));
+            report.offers.push(Offered {
+                why: format!("⏸ {} {} (asked {when})", asked.command, asked.target),
+                action: "run it",
+                offer,
+            });
+        }
     }
 
     /// Learns of a block of results that is about to be written: it is this file's own from now on.

@@ -17,7 +17,11 @@ use crate::world::note_file::Reading;
 pub fn undone(batches: &[LogBatch]) -> Option<Offer> {
     let of = |batch: &LogBatch| {
         let tasks = batch.tasks.iter().enumerate();
-        let undone = tasks.filter(|(_, task)| !matches!(task.fate, Fate::Done(_)));
+        // What is asked about has a line of its own.
+        let is_left = |task: &LogTask| {
+            !matches!(task.fate, Fate::Done(_)) && task.mark.as_deref() != Some(Status::Asks.name())
+        };
+        let undone = tasks.filter(|(_, task)| is_left(task));
         (
             batch.number,
             undone.map(|(task, _)| task).collect::<Vec<_>>(),
@@ -28,7 +32,8 @@ pub fn undone(batches: &[LogBatch]) -> Option<Offer> {
         .map(of)
         .filter(|(_, tasks)| !tasks.is_empty());
     let batches: Vec<_> = batches.collect();
-    (!batches.is_empty()).then_some(Offer { batches })
+    let approves = false;
+    (!batches.is_empty()).then_some(Offer { batches, approves })
 }
 
 impl Daemon {

@@ -242,9 +242,11 @@ fn close(memory: &mut Memory, ran: &mut Ran, entries: &[Entry]) {
         let mut undone = Vec::new();
         for (task, outcome) in outcomes.iter_mut().enumerate() {
             match outcome.status {
-                Status::Waits => {
-                    let batches = vec![(entry.number, vec![task])];
-                    outcome.offer = Some(Offer { batches });
+                Status::Waits | Status::Asks => {
+                    outcome.offer = Some(Offer {
+                        approves: outcome.status == Status::Asks,
+                        ..Offer::of(entry.number, vec![task])
+                    });
                 }
                 Status::Done | Status::Skipped => {}
                 Status::Failed | Status::NotRun | Status::Interrupted => undone.push(task),
@@ -262,6 +264,9 @@ fn close(memory: &mut Memory, ran: &mut Ran, entries: &[Entry]) {
     ran.report.offers.push(Offered {
         why: why.to_owned(),
         action: "run again",
-        offer: Offer { batches },
+        offer: Offer {
+            batches,
+            approves: false,
+        },
     });
 }

@@ -283,16 +283,21 @@ impl State {
                 for (index, task) in again.tasks.iter_mut().enumerate() {
                     if chosen.contains(&index) {
                         task.fate = Fate::NotRun;
-                        plan[index] = Plan::Run;
+                        plan[index] = match tick.offer.approves {
+                            true => Plan::Approved,
+                            false => Plan::Run,
+                        };
                     }
                 }
                 let number = self.number();
                 (again.number, again.ran) = (number, None);
                 self.insert(again);
-                let batches = vec![(*of, chosen.clone())];
                 let tick = Tick {
                     source: tick.source,
-                    offer: Offer { batches },
+                    offer: Offer {
+                        approves: tick.offer.approves,
+                        ..Offer::of(*of, chosen.clone())
+                    },
                 };
                 effects.push(Effect::Again {
                     of: *of,
@@ -496,7 +501,10 @@ impl Offers {
         .filter(|(_, batches)| !batches.is_empty())
         .map(|(why, batches)| Effect::Offer {
             why,
-            offer: Offer { batches },
+            offer: Offer {
+                batches,
+                approves: false,
+            },
         })
         .collect()
     }

@@ -17,6 +17,8 @@ pub enum Status {
     Skipped,
     /// The user has to say whether it is to be done again.
     Waits,
+    /// The user has to say whether it may run.
+    Asks,
 }
 
 impl Status {
@@ -28,7 +30,7 @@ impl Status {
             Self::NotRun => "⏹",
             Self::Interrupted => "⚠",
             Self::Skipped => "⏭",
-            Self::Waits => "⏸",
+            Self::Waits | Self::Asks => "⏸",
         }
     }
 
@@ -41,6 +43,7 @@ impl Status {
             Self::Interrupted => "interrupted",
             Self::Skipped => "skipped",
             Self::Waits => "waits",
+            Self::Asks => "asks",
         }
     }
 
@@ -53,6 +56,7 @@ impl Status {
             Self::Interrupted,
             Self::Skipped,
             Self::Waits,
+            Self::Asks,
         ];
         all.into_iter().find(|status| status.name() == name)
     }

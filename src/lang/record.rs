@@ -106,9 +106,20 @@ impl FileState {
 pub struct Offer {
     /// Each with which of its tasks, from 0 and in order.
     pub batches: Vec<(Number, Vec<usize>)>,
+    /// They are asked about before they run, and this is the answer.
+    #[serde(default)]
+    pub approves: bool,
 }
 
 impl Offer {
+    /// Runs these tasks of one batch.
+    pub fn of(batch: Number, tasks: Vec<usize>) -> Self {
+        Self {
+            batches: vec![(batch, tasks)],
+            approves: false,
+        }
+    }
+
     /// How many tasks it would run.
     pub fn tasks(&self) -> usize {
         self.batches.iter().map(|(_, tasks)| tasks.len()).sum()
@@ -134,6 +145,8 @@ pub struct Source {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Plan {
     Run,
+    /// To be run without asking: the user was asked.
+    Approved,
     /// It was not asked for.
     Leave,
     /// A file task that succeeded in an earlier form of the batch. It is skipped while each of its targets is as it was

@@ -18,8 +18,6 @@ const EDGE: usize = 25 * 1024;
 const CLIPBOARD: usize = 8 * 1024 * 1024;
 /// How many problems a block shows.
 const PROBLEMS: usize = 50;
-/// The end of a task's line that can be ticked.
-const RUN_AGAIN: &str = " - [ ] run again";
 /// The longest message in a line of the block, in characters.
 const MESSAGE: usize = 400;
 
@@ -270,7 +268,12 @@ pub fn outcome_line(outcome: &Outcome) -> String {
         line += if what.is_empty() { " " } else { " - " };
         line += message;
     }
-    clipped(&line) + outcome.offer.as_ref().map_or("", |_| RUN_AGAIN)
+    let tick = match &outcome.offer {
+        Some(Offer { approves: true, .. }) => " - [ ] run it",
+        Some(_) => " - [ ] run again",
+        None => "",
+    };
+    clipped(&line) + tick
 }
 
 fn has_output(outcome: &Outcome) -> bool {

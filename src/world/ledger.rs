@@ -14,14 +14,14 @@ mod schema;
 mod tests;
 
 use std::os::unix::ffi::OsStrExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use rusqlite::{Connection, OptionalExtension, Transaction, TransactionBehavior, params};
 
 use crate::lang::record::{Fate, Key, Number, Offer, Record, Seed, Source};
 pub use entries::{
-    Begun, BlockId, FileId, ForeignBlock, KnownBlock, KnownFile, KnownOffer, LogBatch, LogTask,
-    NewBlock, Noted, Sight, TaskEnded,
+    Asked, Begun, BlockId, FileId, ForeignBlock, KnownBlock, KnownFile, KnownOffer, LogBatch,
+    LogTask, NewBlock, Noted, Sight, TaskEnded,
 };
 use error::Failure;
 pub use error::{LedgerError, Result};
@@ -361,8 +361,8 @@ impl Ledger {
             }
             for (line, offer) in new.offers {
                 db.execute(
-                    "INSERT INTO offer (block, line, batches) VALUES (?, ?, ?)",
-                    params![block, line, Json(&offer.batches)],
+                    "INSERT INTO offer (block, line, batches, approves) VALUES (?, ?, ?, ?)",
+                    params![block, line, Json(&offer.batches), offer.approves],
                 )?;
             }
             forget_blocks(db, file, true, BLOCKS)?;
@@ -419,7 +419,7 @@ impl Ledger {
                  ) ORDER BY file",
             )?;
             let mut offers =
-                db.prepare("SELECT line, batches, used FROM offer WHERE block = ? ORDER BY line")?;
+                db.prepare("SELECT line, batches, approves, used FROM offer WHERE block = ? ORDER BY line")?;
             let blocks = blocks.query_map([key], |row| {
                 let id: BlockId = row.get("id")?;
                 let offers = offers.query_map([id], |row| {
@@ -430,6 +430,7 @@ impl Ledger {
                         },
                         offer: Offer {
                             batches: row.get::<_, Json<_>>("batches")?.0,
+                            approves: row.get("approves")?,
                         },
                         used: row.get("used")?,
                     })
@@ -502,6 +503,77 @@ impl Ledger {
                 })
             })?;
             blocks.collect()
+        })
+    }
+
+    /// Tasks that wait for the user to say that they may run, in batches that are still in the file; at most so many, the
+    /// oldest first.
+    ///
+    /// # Errors
+    /// Where the ledger cannot be read.
+    pub fn asked(&self, file: FileId, limit: usize) -> Result<Vec<Asked>> {
+        self.look(|db| {
+            let mut asked = db.prepare(
+                // A batch that runs tasks of another again stands for that one.
+                "WITH RECURSIVE shown (number) AS (
+                     SELECT value FROM file, json_each(present) WHERE file.id = ?1
+                     UNION SELECT again FROM batch JOIN shown USING (number)
+                     WHERE file = ?1 AND again IS NOT NULL
+                 )
+                 SELECT number, position, command, target, batch.began_ms
+                 FROM shown JOIN batch USING (number) JOIN task ON task.batch = batch.id
+                 WHERE file = ?1 AND mark = 'asks' AND batch.ended_ms IS NOT NULL AND NOT EXISTS (
+                     SELECT 1 FROM batch AS later JOIN task AS answer ON answer.batch = later.id
+                     WHERE later.file = ?1 AND later.again = batch.number
+                     AND answer.position = task.position AND answer.began_ms IS NOT NULL
+                 ) ORDER BY number, position LIMIT ?2",
+            )?;
+            let asked = asked.query_map(params![file, limit], |row| {
+                Ok(Asked {
+                    batch: row.get("number")?,
+                    task: row.get("position")?,
+                    command: row.get("command")?,
+                    target: row.get("target")?,
+                    asked_ms: row.get("began_ms")?,
+                })
+            })?;
+            asked.collect()
+        })
+    }
+
+    /// The files of which an exec ran at this time, in Unix time in milliseconds, or later: those where one has ended, and
+    /// those where one has no end, because it still runs or because its clada ended before it.
+    ///
+    /// # Errors
+    /// Where the ledger cannot be read.
+    pub fn execs_since(&self, time_ms: i64) -> Result<(Vec<PathBuf>, Vec<PathBuf>)> {
+        self.look(|db| {
+            let mut execs = db.prepare(
+                "SELECT DISTINCT path, mark IS NULL AS open
+                 FROM task JOIN batch ON batch.id = task.batch JOIN file ON file.id = batch.file
+                 WHERE is_exec AND task.began_ms IS NOT NULL AND (mark IS NULL OR task.ended_ms >= ?)",
+            )?;
+            let mut rows = execs.query([time_ms])?;
+            let (mut ended, mut open) = (Vec::new(), Vec::new());
+            while let Some(row) = rows.next()? {
+                let list = if row.get("open")? { &mut open } else { &mut ended };
+                list.push(rows::path(row)?);
+            }
+            Ok((ended, open))
+        })
+    }
+
+    /// An offer does not count any more.
+    ///
+    /// # Errors
+    /// Where the ledger cannot be written.
+    pub fn void(&mut self, Source { block, line }: Source) -> Result<()> {
+        self.write(Durability::ProcessEnd, |db| {
+            db.execute(
+                "UPDATE offer SET used = 1 WHERE block = ? AND line = ?",
+                params![block, line],
+            )?;
+            Ok(())
         })
     }
 

@@ -39,6 +39,8 @@ pub enum Reading {
         text: String,
         /// Whether nobody had it open for writing just then, so that the text is surely whole; `None` where that cannot be told.
         no_writer: Option<bool>,
+        /// When the file itself was last changed, in Unix time in milliseconds. No program can set this time at will.
+        changed_ms: i64,
     },
 }
 
@@ -203,9 +205,16 @@ impl NoteFile {
                 Look::Missing => return Ok(Reading::Missing),
                 Look::Moving => {}
                 Look::Still {
-                    text, no_writer, ..
+                    text,
+                    no_writer,
+                    changed_ms,
+                    ..
                 } => {
-                    return text.map(|text| Reading::Text { text, no_writer });
+                    return text.map(|text| Reading::Text {
+                        text,
+                        no_writer,
+                        changed_ms,
+                    });
                 }
             }
         }
@@ -235,6 +244,7 @@ impl NoteFile {
             file,
             text,
             no_writer,
+            changed_ms: after.ctime() * 1000 + after.ctime_nsec() / 1_000_000,
         })
     }
 
@@ -328,6 +338,7 @@ enum Look {
         file: File,
         text: Result<String, NoteError>,
         no_writer: Option<bool>,
+        changed_ms: i64,
     },
 }
 

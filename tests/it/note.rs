@@ -45,9 +45,11 @@ fn report() -> impl Strategy<Value = Report> {
         Status::Interrupted,
         Status::Skipped,
         Status::Waits,
+        Status::Asks,
     ]);
-    let offer = || Offer {
-        batches: vec![(1, vec![0])],
+    let offer = |approves| Offer {
+        approves,
+        ..Offer::of(1, vec![0])
     };
     let outcome =
         (text(), prop::option::of(text()), status).prop_map(move |(target, message, status)| {
@@ -61,7 +63,11 @@ fn report() -> impl Strategy<Value = Report> {
                 misread_at: None,
                 params: Value::Null,
                 data: Value::Null,
-                offer: (status == Status::Waits).then(offer),
+                offer: match status {
+                    Status::Waits => Some(offer(false)),
+                    Status::Asks => Some(offer(true)),
+                    _ => None,
+                },
             }
         });
     let offered = text().prop_map(move |why| Offered {

@@ -62,7 +62,7 @@ pub struct Begun<'a> {
 #[derive(Debug, Clone, Copy)]
 pub struct TaskEnded<'a> {
     pub fate: &'a Fate,
-    /// A word for how it ended: `done`, `failed`, `skipped`, `not-run`, `interrupted` or `waits`.
+    /// A word for how it ended: `done`, `failed`, `skipped`, `not-run`, `interrupted`, `waits` or `asks`.
     pub mark: &'a str,
     /// One line.
     pub message: Option<&'a str>,
@@ -101,6 +101,18 @@ pub struct KnownOffer {
     pub offer: Offer,
     /// Whether it was taken up already.
     pub used: bool,
+}
+
+/// A task that waits for the user to say that it may run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Asked {
+    pub batch: Number,
+    /// From 0.
+    pub task: usize,
+    pub command: String,
+    pub target: String,
+    /// Unix time in milliseconds.
+    pub asked_ms: i64,
 }
 
 /// A batch that began to run, as the log tells it.

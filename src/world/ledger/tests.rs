@@ -597,10 +597,11 @@ fn nothing_begins_twice() {
 fn an_offer_is_used_once() {
     let place = Place::new();
     let (mut ledger, file) = with_file(&place);
-    let offer = |batch| Offer {
-        batches: vec![(batch, vec![0, 2])],
+    let offer = |batch, approves| Offer {
+        approves,
+        ..Offer::of(batch, vec![0, 2])
     };
-    let offers = [(3, offer(1)), (5, offer(2))];
+    let offers = [(3, offer(1, false)), (5, offer(2, true))];
     let block = ledger
         .add_block(
             file,
@@ -669,10 +670,7 @@ fn the_newest_blocks_of_each_file_are_kept() {
     let place = Place::new();
     let (mut ledger, file) = with_file(&place);
     let other = ledger.add_file(Path::new("/n/other.md")).unwrap();
-    let offer = |batch| {
-        let batches = vec![(batch, Vec::new())];
-        [(0, Offer { batches })]
-    };
+    let offer = |batch| [(0, Offer::of(batch, Vec::new()))];
     ledger
         .add_block(other, block(0, "of another file"), 0)
         .unwrap();
@@ -1000,7 +998,7 @@ fn a_newer_ledger_is_left_alone() {
     drop(db);
     let before = fs::read(place.path("ledger.db")).unwrap();
     let expected = format!(
-        "the ledger `{}` has format 99 and this clada knows format 1: use the newer clada, which wrote it",
+        "the ledger `{}` has format 99 and this clada knows format 2: use the newer clada, which wrote it",
         place.path("ledger.db").display()
     );
     assert_eq!(place.refused().to_string(), expected);
@@ -1104,4 +1102,130 @@ fn it_must_be_writable() {
     assert_eq!(look.log(100).unwrap().len(), 50, "to look is allowed");
     deny("", 0o700);
     place.open();
+}
+
+#[test]
+fn what_is_asked_waits_for_an_answer_while_it_is_in_the_file() {
+    let place = Place::new();
+    let (mut ledger, file) = with_file(&place);
+    let ask = |ledger: &mut Ledger, number, again, tasks: &[(usize, &str)], present: &[Number]| {
+        let record = fresh(number, 3);
+        let first = tasks
+            .iter()
+            .find(|(_, mark)| *mark == "done")
+            .map(|(task, _)| *task);
+        let begun = Begun {
+            record: &record,
+            text: "the text",
+            run: "run-1",
+            tasks: &words(&record),
+            again,
+            first,
+            offer: None,
+        };
+        let sight = Sight { state: "", present };
+        ledger.begin(file, &begun, sight, 1_000).unwrap();
+        for (task, mark) in tasks {
+            let ended = TaskEnded {
+                fate: &Fate::NotRun,
+                mark,
+                message: None,
+                now_ms: 1_000,
+            };
+            ledger.finish(file, number, *task, &ended).unwrap();
+        }
+        let fates = [Fate::NotRun, Fate::NotRun, Fate::NotRun];
+        ledger
+            .end(file, number, &fates, None, sight, 2_000)
+            .unwrap();
+    };
+    let asked = |ledger: &Ledger| {
+        let asked = ledger.asked(file, 10).unwrap();
+        asked
+            .into_iter()
+            .map(|asked| (asked.batch, asked.task))
+            .collect::<Vec<_>>()
+    };
+    ask(
+        &mut ledger,
+        1,
+        None,
+        &[(0, "done"), (1, "asks"), (2, "asks")],
+        &[1],
+    );
+    assert_eq!(asked(&ledger), [(1, 1), (1, 2)]);
+    assert_eq!(ledger.asked(file, 1).unwrap()[0].target, "f1");
+    // The second batch runs one of them and stands for the first.
+    ask(
+        &mut ledger,
+        2,
+        Some(1),
+        &[(0, "skipped"), (1, "done"), (2, "skipped")],
+        &[2],
+    );
+    assert_eq!(asked(&ledger), [(1, 2)]);
+    // Another is there; the first is gone.
+    ask(&mut ledger, 3, None, &[(0, "asks")], &[3]);
+    assert_eq!(asked(&ledger), [(3, 0)]);
+    let other = ledger.add_file(Path::new("/n/other.md")).unwrap();
+    assert_eq!(ledger.asked(other, 10).unwrap(), []);
+}
+
+#[test]
+fn execs_that_ran_since_are_found_in_all_files() {
+    let place = Place::new();
+    let (mut ledger, file) = with_file(&place);
+    let mut record = fresh(1, 1);
+    record.tasks[0].is_exec = true;
+    begin(&mut ledger, file, &record, 1_000).unwrap();
+    let path = || Path::new("/n/clada.md").to_owned();
+    assert_eq!(
+        ledger.execs_since(9_000).unwrap(),
+        (vec![], vec![path()]),
+        "it runs"
+    );
+    finish(&mut ledger, file, 1, 0, 2_000);
+    assert_eq!(ledger.execs_since(2_000).unwrap(), (vec![path()], vec![]));
+    assert_eq!(ledger.execs_since(2_001).unwrap(), (vec![], vec![]));
+    begin(&mut ledger, file, &fresh(2, 1), 3_000).unwrap();
+    assert_eq!(
+        ledger.execs_since(2_001).unwrap(),
+        (vec![], vec![]),
+        "no exec"
+    );
+}
+
+#[test]
+fn an_offer_that_is_void_is_used() {
+    let place = Place::new();
+    let (mut ledger, file) = with_file(&place);
+    let offers = [(1, Offer::of(1, vec![0]))];
+    let new = NewBlock {
+        offers: &offers,
+        ..block(7, "block")
+    };
+    let block = ledger.add_block(file, new, 1).unwrap().0;
+    ledger.void(Source { block, line: 1 }).unwrap();
+    assert!(ledger.blocks_with(Key(7)).unwrap()[0].offers[0].used);
+}
+
+#[test]
+fn a_ledger_of_the_first_format_goes_on() {
+    let place = Place::new();
+    let (mut ledger, file) = with_file(&place);
+    let offers = [(1, Offer::of(1, vec![0]))];
+    let new = NewBlock {
+        offers: &offers,
+        ..block(7, "block")
+    };
+    ledger.add_block(file, new, 1).unwrap();
+    let db = &ledger.db;
+    db.execute_batch("ALTER TABLE offer DROP COLUMN approves; PRAGMA user_version = 1")
+        .unwrap();
+    drop(ledger);
+    let read = Ledger::read(&place.folder()).unwrap().expect("a ledger");
+    assert_eq!(read.log(10).unwrap(), []);
+    drop(read);
+    let known = place.open().blocks_with(Key(7)).unwrap();
+    assert_eq!(known[0].offers[0].offer, offers[0].1);
 }

@@ -64,9 +64,17 @@ fn results(text: &str) -> String {
 fn reads_text_and_says_that_nobody_writes() {
     let place = Place::new();
     let note = place.note("hello 🌍\r\n");
-    let Reading::Text { text, no_writer } = note.read().unwrap() else {
+    let Reading::Text {
+        text,
+        no_writer,
+        changed_ms,
+    } = note.read().unwrap()
+    else {
         panic!("missing")
     };
+    let found = fs::metadata(note.path()).unwrap().modified().unwrap();
+    let modified = found.duration_since(std::time::UNIX_EPOCH).unwrap();
+    assert!(changed_ms >= i64::try_from(modified.as_millis()).unwrap());
     assert_eq!(text, "hello 🌍\r\n");
     if cfg!(target_os = "linux") {
         assert_eq!(no_writer, Some(true));

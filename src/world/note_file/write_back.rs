@@ -125,6 +125,7 @@ impl NoteFile {
                     file,
                     text,
                     no_writer,
+                    ..
                 } if no_writer != Some(false) || busy => {
                     return Ok((file, text?));
                 }
