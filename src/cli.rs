@@ -48,6 +48,10 @@ pub enum Command {
     Log(Log),
     /// Run again what failed, was interrupted or did not run in the last batch
     Retry(Watch),
+    /// Run the commands that wait for you to say that they may run
+    Approve(Watch),
+    /// Have what clada.toml says of commands hold from now on, and show it
+    Trust(Trust),
     /// Print the text that teaches an LLM to write tasks: paste it into the chat once
     Instructions,
 }
@@ -129,6 +133,13 @@ pub struct Log {
     /// Print one JSON array
     #[arg(long)]
     pub json: bool,
+}
+
+#[derive(Debug, Args)]
+pub struct Trust {
+    /// The project folder [default: this folder]
+    #[arg(long, value_name = "DIR")]
+    pub root: Option<PathBuf>,
 }
 
 fn time(text: &str) -> Result<Duration, String> {

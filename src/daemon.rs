@@ -31,7 +31,7 @@ use runs::Wanted;
 
 pub use delivery::Delivery;
 pub use memory::{Limits, Memory};
-pub use recovery::undone;
+pub use recovery::Which;
 
 /// What the person at the terminal is shown.
 pub enum Shown<'s> {
@@ -390,16 +390,16 @@ impl Daemon {
         found
     }
 
-    /// Runs again what is left of the last batch. Whether all went well; `None` if there was nothing to do.
+    /// Runs tasks that were seen before. Whether all went well; `None` if there was nothing to do.
     pub async fn retry(
         &mut self,
+        which: Which,
         stop: &watch::Receiver<bool>,
         show: &mut dyn FnMut(Shown<'_>),
     ) -> Option<bool> {
         self.recover(show);
-        let last = self.memory.ledger.last_run(self.memory.file);
-        let offer = match last {
-            Ok(batches) => undone(&batches)?,
+        let offer = match which.offer(&self.memory.ledger, self.memory.file) {
+            Ok(offer) => offer?,
             Err(error) => {
                 show(Shown::Trouble(&error.to_string()));
                 return Some(false);

@@ -3,6 +3,7 @@
 use std::io;
 use std::path::PathBuf;
 
+use crate::config::settings::SettingsError;
 use crate::world::ledger::LedgerError;
 use crate::world::lock::LockError;
 use crate::world::note_file::NoteError;
@@ -28,6 +29,10 @@ pub enum Error {
     Watched { path: PathBuf, error: LockError },
     #[error("the last batch still runs: try again when its results are there")]
     StillRuns,
+    #[error("`clada {0}` is for the user: a command that clada runs cannot do it")]
+    ForTheUser(&'static str),
+    #[error(transparent)]
+    Settings(#[from] SettingsError),
     #[error(transparent)]
     Lock(#[from] LockError),
     #[error(transparent)]

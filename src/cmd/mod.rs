@@ -1,10 +1,12 @@
 //! One file per subcommand, and what they share: reading a reply, opening a root, stopping.
 
+pub mod approve;
 pub mod check;
 pub mod instructions;
 pub mod log;
 pub mod retry;
 pub mod run;
+pub mod trust;
 pub mod watch;
 
 use std::hash::{BuildHasher, Hasher, RandomState};
@@ -37,7 +39,17 @@ pub fn dispatch(cli: Cli) -> Result<ExitCode, Error> {
         Some(Command::Check(args)) => check::main(&args),
         Some(Command::Log(args)) => log::main(&args),
         Some(Command::Retry(args)) => retry::main(&args),
+        Some(Command::Approve(args)) => approve::main(&args),
+        Some(Command::Trust(args)) => trust::main(&args),
         Some(Command::Instructions) => instructions::main(),
+    }
+}
+
+/// Refuses what only the user may do, where a command that clada runs does it.
+fn for_the_user(command: &'static str) -> Result<(), Error> {
+    match std::env::var_os("CLADA") {
+        Some(_) => Err(Error::ForTheUser(command)),
+        None => Ok(()),
     }
 }
 

@@ -7,7 +7,7 @@ use crate::cli::Watch;
 use crate::cmd;
 use crate::cmd::watch::{Listener, Place};
 use crate::config;
-use crate::daemon::undone;
+use crate::daemon::Which;
 use crate::error::Error;
 use crate::lang::note;
 use crate::lang::record::Offer;
@@ -17,43 +17,51 @@ use crate::world::ledger::{KnownFile, Ledger, NewBlock};
 use crate::world::lock::LockError;
 use crate::world::note_file::NoteFile;
 
-/// Runs them here, or where a clada watches the file has that do it.
+/// Runs them.
 ///
 /// # Errors
 /// Where the file or the ledger cannot be used.
 pub fn main(args: &Watch) -> Result<ExitCode, Error> {
+    again(args, Which::Undone)
+}
+
+/// Runs tasks here that were seen before, or where a clada watches the file has that do it.
+///
+/// # Errors
+/// Where the file or the ledger cannot be used.
+pub(super) fn again(args: &Watch, which: Which) -> Result<ExitCode, Error> {
     let place = Place::of(args)?;
     let mut listener = match Listener::new(args, &place, false) {
         Ok(listener) => listener,
         Err(Error::Watched {
             error: held @ LockError::Held(_),
             ..
-        }) => return ask(&place, &held),
+        }) => return ask(&place, which, &held),
         Err(error) => return Err(error),
     };
-    let ran = listener.run(async |daemon, stop, show| daemon.retry(stop, show).await)?;
+    let ran = listener.run(async |daemon, stop, show| daemon.retry(which, stop, show).await)?;
     Ok(match ran {
         Some(success) => ExitCode::from(u8::from(!success)),
-        None => nothing()?,
+        None => nothing(which)?,
     })
 }
 
 /// Ticks the tasks in the notes, as the user could: the clada that watches them sees it.
-fn ask(place: &Place, held: &LockError) -> Result<ExitCode, Error> {
+fn ask(place: &Place, which: Which, held: &LockError) -> Result<ExitCode, Error> {
     let note = NoteFile::new(&place.file, config::NOTES_LIMIT)?;
     let mut ledger = Ledger::open(&place.folders.state)?;
     let Some(KnownFile { id, .. }) = ledger.file(note.path())? else {
-        return nothing();
+        return nothing(which);
     };
     let last = ledger.last_run(id)?;
     if last.iter().any(|batch| batch.ended_ms.is_none()) {
         return Err(Error::StillRuns);
     }
-    let Some(offer) = undone(&last) else {
-        return nothing();
+    let Some(offer) = which.offer(&ledger, id)? else {
+        return nothing(which);
     };
     let tasks = wording::tasks(offer.tasks());
-    let report = report(&tasks, offer);
+    let report = report(which, &tasks, offer);
     let block = report.block(Some(""));
     let key = note::key(ledger.seed(), &block);
     let now = cmd::now_ms().div_euclid(1000);
@@ -69,25 +77,34 @@ fn ask(place: &Place, held: &LockError) -> Result<ExitCode, Error> {
     note.write_back("", &mut |text| note::join(&ticked, text))?;
     writeln!(
         std::io::stdout(),
-        "{tasks} of {} will be run again: {held}",
+        "{tasks} of {} will be run: {held}",
         note.path().display()
     )?;
     Ok(ExitCode::SUCCESS)
 }
 
-fn report(tasks: &str, offer: Offer) -> Report {
+fn report(which: Which, tasks: &str, offer: Offer) -> Report {
+    let (command, action) = match which {
+        Which::Undone => ("retry", "run again"),
+        Which::Asked => ("approve", "run it"),
+    };
     Report {
         offers: vec![Offered {
-            why: format!("⏳ `clada retry` at {}: {tasks}", cmd::time()),
-            action: "run again",
+            why: format!("⏳ `clada {command}` at {}: {tasks}", cmd::time()),
+            action,
             offer,
         }],
         ..Report::default()
     }
 }
 
-fn nothing() -> Result<ExitCode, Error> {
-    let said = "nothing to run again: all tasks of the last batch were done, or none ran yet";
+fn nothing(which: Which) -> Result<ExitCode, Error> {
+    let said = match which {
+        Which::Undone => {
+            "nothing to run again: all tasks of the last batch were done, or none ran yet"
+        }
+        Which::Asked => "nothing waits for an approval",
+    };
     writeln!(std::io::stdout(), "{said}")?;
     Ok(ExitCode::SUCCESS)
 }

@@ -7,14 +7,49 @@ use crate::batch::git_line;
 use crate::daemon::{Daemon, Shown};
 use crate::lang::note;
 use crate::lang::outcome::{Outcome, Section, Status};
-use crate::lang::record::{Fate, Offer};
+use crate::lang::record::{Fate, Number, Offer};
 use crate::lang::report::Offered;
 use crate::lang::task::Command;
-use crate::world::ledger::{LedgerError, LogBatch, LogTask};
+use crate::world::ledger::{FileId, Ledger, LedgerError, LogBatch, LogTask};
 use crate::world::note_file::Reading;
 
+/// Tasks that the user can ask for by a command.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Which {
+    /// What failed, was interrupted or did not run in the last run.
+    Undone,
+    /// What waits for the user to say that it may run.
+    Asked,
+}
+
+impl Which {
+    /// Those of a file; `None` if there are none.
+    ///
+    /// # Errors
+    /// Where the ledger cannot be read.
+    pub fn offer(self, ledger: &Ledger, file: FileId) -> Result<Option<Offer>, LedgerError> {
+        match self {
+            Self::Undone => Ok(undone(&ledger.last_run(file)?)),
+            Self::Asked => {
+                let mut batches: Vec<(Number, Vec<usize>)> = Vec::new();
+                for asked in ledger.asked(file, usize::MAX >> 1)? {
+                    match batches
+                        .last_mut()
+                        .filter(|(batch, _)| *batch == asked.batch)
+                    {
+                        Some((_, tasks)) => tasks.push(asked.task),
+                        None => batches.push((asked.batch, vec![asked.task])),
+                    }
+                }
+                let approves = true;
+                Ok((!batches.is_empty()).then_some(Offer { batches, approves }))
+            }
+        }
+    }
+}
+
 /// What is left to do of these batches: all tasks that are not done.
-pub fn undone(batches: &[LogBatch]) -> Option<Offer> {
+fn undone(batches: &[LogBatch]) -> Option<Offer> {
     let of = |batch: &LogBatch| {
         let tasks = batch.tasks.iter().enumerate();
         // What is asked about has a line of its own.

@@ -275,6 +275,7 @@ fn plan_words(plan: &[Plan]) -> String {
     }
     let word = |plan: &Plan| match plan {
         Plan::Run => "run",
+        Plan::Approved => "run without asking",
         Plan::Leave => "leave",
         Plan::Done(_) => "done",
         Plan::DoneExec => "done exec",

@@ -73,7 +73,7 @@ fn report() -> impl Strategy<Value = Report> {
     let offered = text().prop_map(move |why| Offered {
         why: format!("↩ {why}"),
         action: "run again",
-        offer: offer(),
+        offer: offer(false),
     });
     let problem = text().prop_map(|message| ParseError {
         block_id: "unknown".to_owned(),
