@@ -1,14 +1,18 @@
 //! What exec means: a script run to its end, or to one of its limits, and what is said of that. Knows no other command.
 
+mod live;
+
 use std::cell::Cell;
 use std::future::pending;
 
 use serde_json::{Value, json};
 use tokio::sync::{Notify, watch};
+use tokio::time::Instant;
 
 use crate::lang::outcome::{Section, Status};
 use crate::lang::{duration, report};
 use crate::world::shell::{self, Captured, Ending, Script, Stream};
+use live::Live;
 
 /// What a stopped run says of its tasks.
 pub const STOPPED: &str = "clada was stopped";
@@ -25,7 +29,7 @@ pub struct Executed {
 }
 
 /// Runs a script until it ends, writes more than `limit` bytes, or `stop` becomes true. `on_output` gets what it writes,
-/// as it comes.
+/// as it comes, but for floods.
 pub async fn perform(
     script: &Script<'_>,
     mut stop: watch::Receiver<bool>,
@@ -45,14 +49,26 @@ pub async fn perform(
             () = stopped => {}
         }
     };
+    let mut live = Live::new(Instant::now());
     let mut counted = |stream, bytes: &[u8]| {
-        written.set(written.get() + bytes.len() as u64);
+        let size = bytes.len() as u64;
+        written.set(written.get() + size);
         if written.get() > limit {
             too_much.notify_one();
         }
-        on_output(stream, bytes);
+        let (shown, gap) = live.take(size, Instant::now());
+        if let Some(gap) = gap {
+            on_output(stream, gap.as_bytes());
+        }
+        if shown {
+            on_output(stream, bytes);
+        }
     };
-    match shell::run(script, cancelled, &mut counted).await {
+    let ran = shell::run(script, cancelled, &mut counted).await;
+    if let Some(gap) = live.gap() {
+        on_output(Stream::Stdout, gap.as_bytes());
+    }
+    match ran {
         Ok(ran) => told(ran, (written.get() > limit).then_some(limit)),
         Err(error) => {
             let message = Some(error.to_string());
