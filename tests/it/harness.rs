@@ -118,6 +118,27 @@ impl Project {
         command
     }
 
+    /// Writes the user's settings.
+    pub(crate) fn configure(&self, settings: &str) {
+        let folder = match cfg!(target_os = "macos") {
+            true => "Library/Application Support/clada",
+            false => ".config/clada",
+        };
+        let folder = self.home().join(folder);
+        std::fs::create_dir_all(&folder).expect("mkdir");
+        std::fs::write(folder.join("config.toml"), settings).expect("write");
+    }
+
+    /// Puts a shell script into the home's `bin`, which is first in PATH.
+    pub(crate) fn program(&self, name: &str, script: &str) {
+        let bin = self.home().join("bin");
+        std::fs::create_dir_all(&bin).expect("mkdir");
+        let path = bin.join(name);
+        std::fs::write(&path, format!("#!/bin/sh\n{script}\n")).expect("write");
+        let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+        std::fs::set_permissions(&path, mode).expect("chmod");
+    }
+
     /// Runs git; its output. It must succeed.
     pub(crate) fn git<const N: usize>(&self, args: [&str; N]) -> String {
         let output = self.command("git").args(args).output().expect("git");

@@ -1,5 +1,6 @@
 //! The listener as a person meets it: the real program, real saves, real git, real signals.
 
+mod asks;
 mod audited;
 mod bad_input;
 mod display;

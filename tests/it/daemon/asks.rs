@@ -1,0 +1,354 @@
+//! Commands that wait until the user says that they may run: the question in the results, the answers that count, and
+//! those that do not.
+
+use super::{NOTES, Notes, exec, lines, pause, wait_for_results};
+use crate::harness::{Project, Watching, save_by_rename, wait_until};
+
+const RUNS: &str = "runs.txt";
+
+/// A project whose user wants to be asked about `deploy`.
+fn project() -> Project {
+    let project = Project::new();
+    project.configure("[exec]\nask = ['deploy']\ndeny = ['destroy']\n");
+    for name in ["deploy", "destroy"] {
+        project.program(name, &format!("echo {name} $1 >> {RUNS}"));
+    }
+    project
+}
+
+fn listen(project: &Project) -> Watching {
+    project.watch(["--no-git", "--no-clipboard"])
+}
+
+fn save(project: &Project, body: &str) {
+    let text = project.read(NOTES);
+    let block = Notes::parse(&text).map_or(0, |notes| text.len() - notes.body.len());
+    save_by_rename(&project.path(NOTES), format!("{}{body}", &text[..block]));
+}
+
+/// Ticks the box of this line.
+fn tick(project: &Project, line: &str) {
+    let text = project.read(NOTES);
+    let open = format!("{line} - [ ] run it");
+    assert!(text.contains(&open), "{open:?} in {text}");
+    let ticked = text.replace(&open, &format!("{line} - [x] run it"));
+    save_by_rename(&project.path(NOTES), ticked);
+}
+
+fn task(script: &str) -> String {
+    format!("<task>\n<c>exec</c>\n<x>\n{script}\n</x>\n</task>\n")
+}
+
+fn ran(project: &Project) -> Vec<String> {
+    lines(project, RUNS)
+}
+
+#[test]
+fn a_command_waits_for_a_tick() {
+    let project = project();
+    let _watching = listen(&project);
+    let scripts = ["echo one >> runs.txt", "deploy now", "echo two >> runs.txt"];
+    let body = format!("<tasks>\n{}</tasks>\n", scripts.map(task).concat());
+    save(&project, &body);
+    let notes = wait_for_results(&project, "2 ⏸");
+    assert_eq!(
+        notes.results,
+        [
+            "1 ✅ exec echo one >> runs.txt",
+            "2 ⏸ exec deploy now - [ ] run it",
+            "3 ✅ exec echo two >> runs.txt",
+        ]
+    );
+    assert_eq!(ran(&project), ["one", "two"]);
+    tick(&project, "2 ⏸ exec deploy now");
+    let notes = wait_for_results(&project, "2 ✅ exec deploy now");
+    assert_eq!(
+        notes.results,
+        [
+            "1 ⏭ exec echo one >> runs.txt - not run again",
+            "2 ✅ exec deploy now",
+            "3 ⏭ exec echo two >> runs.txt - not run again",
+        ]
+    );
+    assert_eq!(ran(&project), ["one", "two", "deploy now"]);
+    // The question is answered.
+    save(
+        &project,
+        &(notes.body + "and\n" + &exec("echo three >> runs.txt")),
+    );
+    let notes = wait_for_results(&project, "1 ✅ exec echo three");
+    assert_eq!(notes.results.len(), 1, "{:?}", notes.results);
+    assert_eq!(ran(&project).last().map(String::as_str), Some("three"));
+}
+
+#[test]
+fn a_command_that_stands_further_down_in_its_script_is_named() {
+    let project = project();
+    let _watching = listen(&project);
+    save(&project, &exec("echo begin\ndeploy now && echo done"));
+    let notes = wait_for_results(&project, "1 ⏸");
+    assert_eq!(
+        notes.results,
+        ["1 ⏸ exec echo begin - asks for `deploy now` - [ ] run it"]
+    );
+    assert_eq!(ran(&project), [""; 0]);
+}
+
+#[test]
+fn a_question_stays_until_it_is_answered_or_its_reply_is_gone() {
+    let project = project();
+    let watching = listen(&project);
+    save(&project, &exec("deploy one"));
+    wait_for_results(&project, "1 ⏸ exec deploy one");
+    let body = Notes::of(&project).body;
+    save(
+        &project,
+        &(body + "more\n" + &exec("echo two >> runs.txt; deploy two")),
+    );
+    let notes = wait_for_results(&project, "1 ⏸ exec echo two");
+    let [two, one] = notes.results.try_into().expect("two lines");
+    assert!(two.ends_with("asks for `deploy two` - [ ] run it"), "{two}");
+    assert!(
+        one.starts_with("⏸ exec deploy one (asked ") && one.ends_with(") - [ ] run it"),
+        "{one}"
+    );
+    drop(watching);
+
+    let _watching = listen(&project);
+    tick(&project, one.strip_suffix(" - [ ] run it").expect("a box"));
+    wait_for_results(&project, "1 ✅ exec deploy one");
+    assert_eq!(ran(&project), ["deploy one"]);
+    // The other question is still there; it goes with its text.
+    let notes = Notes::of(&project);
+    assert!(
+        notes
+            .results
+            .iter()
+            .any(|line| line.starts_with("⏸ exec echo two")),
+        "{:?}",
+        notes.results
+    );
+    save(&project, &exec("echo three >> runs.txt"));
+    let notes = wait_for_results(&project, "1 ✅ exec echo three");
+    assert_eq!(notes.results.len(), 1, "{:?}", notes.results);
+}
+
+#[test]
+fn a_tick_that_a_command_made_does_not_count() {
+    let project = project();
+    let _watching = listen(&project);
+    save(&project, &exec("deploy now"));
+    wait_for_results(&project, "1 ⏸ exec deploy now");
+    let body = Notes::of(&project).body;
+    // It also waits until clada shows that it runs, and ticks what is there then.
+    let forge = "sed -i 's/\\[ \\] run/[x] run/' clada.md; touch began\n\
+                 until grep -q 'running since' clada.md || test -e go; do sleep 0.01; done\n\
+                 sed -i 's/\\[ \\] run/[x] run/' clada.md; echo forged >> runs.txt";
+    save(&project, &(body + "more\n" + &exec(forge)));
+    wait_until(|| ran(&project) == ["forged"], || project.read(NOTES));
+    let notes = wait_for_results(&project, "1 ✅ exec sed");
+    assert!(
+        notes
+            .results
+            .iter()
+            .any(|line| line.starts_with("⏸ exec deploy now (asked")),
+        "{:?}",
+        notes.results
+    );
+    pause();
+    assert_eq!(ran(&project), ["forged"]);
+    // The user's own does.
+    let line = notes
+        .results
+        .iter()
+        .find(|line| line.contains("(asked"))
+        .expect("the question");
+    tick(&project, line.strip_suffix(" - [ ] run it").expect("a box"));
+    wait_for_results(&project, "1 ✅ exec deploy now");
+    assert_eq!(ran(&project), ["forged", "deploy now"]);
+}
+
+#[test]
+fn a_tick_that_a_command_of_another_file_made_does_not_count() {
+    let project = project();
+    let _one = listen(&project);
+    save(&project, &exec("deploy now"));
+    wait_for_results(&project, "1 ⏸ exec deploy now");
+    let _two = project.watch(["--no-git", "--no-clipboard", "two.md"]);
+    // The exec still runs when the other clada looks, or has just ended.
+    for hold in ["sleep 1", "true"] {
+        let forge =
+            format!("sed -i 's/\\[ \\] run/[x] run/' clada.md; {hold}; echo forged >> runs.txt");
+        save_by_rename(&project.path("two.md"), exec(&forge));
+        let notes = wait_for_results(
+            &project,
+            "a tick does not count that came while a command ran",
+        );
+        assert!(
+            notes
+                .results
+                .iter()
+                .any(|line| line.starts_with("⏸ exec deploy now (asked")),
+            "{:?}",
+            notes.results
+        );
+        wait_until(
+            || project.read("two.md").contains("1 ✅"),
+            || project.read("two.md"),
+        );
+        assert_eq!(ran(&project).last().map(String::as_str), Some("forged"));
+        // The next one finds another block.
+        let body = Notes::of(&project).body;
+        save(
+            &project,
+            &format!(
+                "{body}{hold}\n{}",
+                exec(&format!("echo {hold} >> runs.txt"))
+            ),
+        );
+        wait_for_results(&project, "1 ✅ exec echo");
+    }
+    assert!(!ran(&project).contains(&"deploy now".to_owned()));
+}
+
+#[test]
+fn approved_from_the_terminal() {
+    let project = project();
+    let said = project.clada(["approve", "--no-clipboard"]).exits(0).out;
+    assert!(said.starts_with("nothing waits"), "{said}");
+    let watching = listen(&project);
+    save(&project, &exec("deploy one"));
+    wait_for_results(&project, "1 ⏸");
+    let asked = project.clada(["approve"]).exits(0).out;
+    assert!(asked.contains("1 task of"), "{asked}");
+    wait_for_results(&project, "1 ✅ exec deploy one");
+    let body = Notes::of(&project).body;
+    save(&project, &(body + "more\n" + &exec("deploy two")));
+    wait_for_results(&project, "1 ⏸ exec deploy two");
+    drop(watching);
+    project
+        .clada(["approve", "--no-git", "--no-clipboard"])
+        .exits(0);
+    wait_for_results(&project, "1 ✅ exec deploy two");
+    assert_eq!(ran(&project), ["deploy one", "deploy two"]);
+    let said = project.clada(["approve", "--no-clipboard"]).exits(0).out;
+    assert!(said.starts_with("nothing waits"), "{said}");
+}
+
+#[test]
+fn a_command_cannot_approve_or_trust() {
+    let project = project();
+    let _watching = listen(&project);
+    let clada = env!("CARGO_BIN_EXE_clada");
+    let script = format!("{clada} approve 2>&1; {clada} trust 2>&1; {clada} retry 2>&1");
+    save(&project, &exec(&script));
+    wait_for_results(&project, "1 ❌");
+    let output = project.read(super::OUTPUT);
+    for command in ["approve", "trust", "retry"] {
+        assert!(
+            output.contains(&format!("`clada {command}` is for the user")),
+            "{output}"
+        );
+    }
+}
+
+#[test]
+fn what_is_denied_does_not_run() {
+    let project = project();
+    let _watching = listen(&project);
+    let body = format!(
+        "<tasks>\n{}{}</tasks>\n",
+        task("true && destroy all"),
+        task("deploy x")
+    );
+    save(&project, &body);
+    let notes = wait_for_results(&project, "1 ❌");
+    assert_eq!(
+        notes.results,
+        [
+            "1 ❌ exec true && destroy all - `destroy all` is denied here (`destroy` in `exec.deny`): do it another way, or leave it to the user",
+            "2 ⏸ exec deploy x - [ ] run it",
+        ]
+    );
+    assert_eq!(ran(&project), [""; 0]);
+}
+
+#[test]
+fn exec_can_be_switched_off() {
+    let project = Project::new();
+    project.configure("[exec]\nenabled = false\n");
+    let reply = format!(
+        "<tasks>\n{}<task><path>a.txt</path><c>overwrite</c><x>a</x></task>\n</tasks>\n",
+        task("touch b.txt")
+    );
+    let ended = project.clada_with(["run", "--no-git"], &reply).exits(1);
+    assert_eq!(
+        ended.results(),
+        "1 ❌ exec touch b.txt - commands are switched off here (`exec.enabled`): leave it to the user\n\
+         2 ✅ overwrite a.txt\n"
+    );
+    assert!(!project.exists("b.txt"));
+}
+
+#[test]
+fn a_single_run_asks_too() {
+    let project = project();
+    let reply = exec("deploy now");
+    let ended = project.clada_with(["run", "--no-git"], &reply).exits(1);
+    assert_eq!(
+        ended.results(),
+        "1 ⏸ exec deploy now - asks first: `clada run --approve` runs it\n"
+    );
+    let ended = project
+        .clada_with(["run", "--no-git", "--dry-run"], &reply)
+        .exits(1);
+    assert!(
+        ended.results().starts_with("1 ⏸ exec deploy now"),
+        "{}",
+        ended.out
+    );
+    assert_eq!(ran(&project), [""; 0]);
+    project
+        .clada_with(["run", "--no-git", "--approve"], &reply)
+        .exits(0);
+    assert_eq!(ran(&project), ["deploy now"]);
+    project
+        .clada_with(["run", "--no-git", "--approve"], &exec("destroy"))
+        .exits(1);
+    assert_eq!(ran(&project), ["deploy now"]);
+}
+
+#[test]
+fn what_a_project_says_of_commands_waits_for_trust() {
+    let project = project();
+    project.write("clada.toml", "[exec]\nask = []\n");
+    let watching = listen(&project);
+    watching.wait_for("clada.toml is not the one that you trusted");
+    save(&project, &exec("deploy one"));
+    let notes = wait_for_results(&project, "1 ⏸ exec deploy one");
+    assert!(
+        notes
+            .results
+            .iter()
+            .any(|line| line.contains("`clada trust` changes that")),
+        "{:?}",
+        notes.results
+    );
+    let said = project.clada(["trust"]).exits(0).out;
+    assert!(said.contains("ask = []"), "{said}");
+    // In force with the next run; told only when it changes.
+    save(&project, &exec("deploy two"));
+    let notes = wait_for_results(&project, "1 ✅ exec deploy two");
+    assert_eq!(notes.results.len(), 1, "{:?}", notes.results);
+    // A broken one leaves what was.
+    project.write("clada.toml", "[exec]\nask = 'deploy'\n");
+    save(&project, &exec("deploy three"));
+    let notes = wait_for_results(&project, "1 ✅ exec deploy three");
+    let said = notes.results.last().expect("a line");
+    assert!(
+        said.contains("clada.toml`, line 2, column 7: ")
+            && said.contains("the settings of before hold"),
+        "{said}"
+    );
+    assert_eq!(ran(&project), ["deploy two", "deploy three"]);
+}
