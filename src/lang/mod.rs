@@ -5,6 +5,7 @@ pub mod duration;
 pub mod edit;
 mod elements;
 pub mod hex;
+pub mod language;
 pub mod nearest;
 pub mod note;
 pub mod outcome;
