@@ -274,12 +274,23 @@ impl Runner {
             Err(problem) => return (run.misread(problem), Touched::Nothing, Vec::new()),
             Ok(action) => action,
         };
-        if let Action::Exec { script, timeout } = action {
+        if let Action::Exec {
+            script,
+            timeout,
+            lang,
+            version,
+            cwd: _,
+        } = action
+        {
             let script = script.text();
+            let env: Vec<_> = std::env::vars_os().collect();
             let script = Script {
                 text: &script,
                 dir: &self.root,
                 timeout: timeout.unwrap_or(self.exec_timeout),
+                lang: *lang,
+                version: version.as_deref(),
+                env: &env,
             };
             let stop = run.around.stop.clone();
             let progress = &mut run.progress;

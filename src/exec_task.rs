@@ -148,6 +148,9 @@ mod tests {
             text,
             dir: Path::new("/"),
             timeout: Duration::from_secs(30),
+            lang: None,
+            version: None,
+            env: &[],
         };
         let (_keep, stop) = watch::channel(false);
         let mut written = 0;
@@ -175,6 +178,9 @@ mod tests {
             text: "sleep 30",
             dir: Path::new("/"),
             timeout: Duration::from_secs(30),
+            lang: None,
+            version: None,
+            env: &[],
         };
         let (stop, stopped) = watch::channel(false);
         let on_time = async {
@@ -196,6 +202,9 @@ mod tests {
             text: "echo done",
             dir: Path::new("/"),
             timeout: Duration::from_secs(30),
+            lang: None,
+            version: None,
+            env: &[],
         };
         let (stop, stopped) = watch::channel(false);
         drop(stop);

@@ -1,6 +1,7 @@
 //! From the elements of one task to its action: what each command needs, and what is wrong with it.
 
 use super::duration;
+use super::language::Language;
 use super::tag::{Kind, Name, Tag, decode_entities};
 use super::task::{Action, Cause, Change, Command, Payload, Problem, Task};
 
@@ -57,6 +58,12 @@ const MEANT: [(&str, Name); 22] = [
     ("explanation", Name::I),
     ("reason", Name::I),
 ];
+
+/// What `lang` can be, for messages; a test compares it with [`Language::ALL`].
+const LANGUAGES: &str = "one of `bash`, `sh`, `python`, `javascript`, `ruby`";
+
+/// What `version` must look like, for messages.
+const VERSION: &str = "digits and dots, such as `3.11`";
 
 impl<'t> Elements<'t> {
     /// The offset of the `<task>` that is open.
@@ -192,12 +199,12 @@ impl<'t> Elements<'t> {
                 path: self.path(command)?,
             },
             Command::Exec => {
-                let timeout = self.x_timeout()?;
+                let values = self.x_attributes(["timeout", "lang", "version", "cwd"])?;
                 let script = self.payload(Name::X, command)?;
                 if script.is_blank() {
                     return Err(self.problem(self.at_of(Name::X), Cause::Empty { element: "x" }));
                 }
-                Action::Exec { script, timeout }
+                self.exec(script, values)?
             }
         };
         self.warn_unused(command);
@@ -308,13 +315,50 @@ impl<'t> Elements<'t> {
             .map_or(self.at, |e| e.tag.at)
     }
 
-    fn x_timeout(&mut self) -> Result<Option<std::time::Duration>, Problem> {
-        let Some(value) = self.x_attributes("timeout")? else {
-            return Ok(None);
-        };
-        duration::parse(&value)
-            .map(Some)
-            .ok_or_else(|| self.bad_attribute("timeout", value, duration::FORM))
+    /// An exec with the values of its attributes.
+    fn exec(
+        &mut self,
+        script: Payload<'t>,
+        [timeout, lang, version, cwd]: [Option<String>; 4],
+    ) -> Result<Action<'t>, Problem> {
+        let timeout = self.x_value("timeout", timeout, duration::FORM, duration::parse)?;
+        let lang = self.x_value("lang", lang, LANGUAGES, Language::parse)?;
+        let mut version = self.x_value("version", version, VERSION, |value| {
+            is_version(value).then(|| value.to_owned())
+        })?;
+        if lang.is_none() && version.take().is_some() {
+            let cause = Cause::UnknownAttribute {
+                element: "x",
+                name: "version".to_owned(),
+            };
+            self.warn(self.at_of(Name::X), cause);
+        }
+        let cwd = self.x_value("cwd", cwd, "a folder, such as `sub/dir`", |value| {
+            let folder = value.trim();
+            (!folder.is_empty()).then(|| folder.to_owned())
+        })?;
+        Ok(Action::Exec {
+            script,
+            timeout,
+            lang,
+            version,
+            cwd,
+        })
+    }
+
+    /// What the value of an attribute of `<x>` means.
+    fn x_value<T>(
+        &self,
+        name: &'static str,
+        value: Option<String>,
+        expected: &'static str,
+        parse: impl FnOnce(&str) -> Option<T>,
+    ) -> Result<Option<T>, Problem> {
+        let Some(value) = value else { return Ok(None) };
+        match parse(&value) {
+            None => Err(self.bad_attribute(name, value, expected)),
+            parsed => Ok(parsed),
+        }
     }
 
     fn x_attribute(
@@ -323,33 +367,32 @@ impl<'t> Elements<'t> {
         values: &[(&str, bool)],
         expected: &'static str,
     ) -> Result<Option<bool>, Problem> {
-        let Some(value) = self.x_attributes(name)? else {
-            return Ok(None);
-        };
-        let found = values
-            .iter()
-            .find(|(known, _)| value.eq_ignore_ascii_case(known));
-        found
-            .map(|(_, means)| Some(*means))
-            .ok_or_else(|| self.bad_attribute(name, value, expected))
+        let [value] = self.x_attributes([name])?;
+        self.x_value(name, value, expected, |value| {
+            let mut values = values.iter();
+            let found = values.find(|(known, _)| value.eq_ignore_ascii_case(known));
+            found.map(|(_, means)| *means)
+        })
     }
 
-    /// The value of the one attribute that `<x>` may have here; a warning for each other.
-    fn x_attributes(&mut self, known: &'static str) -> Result<Option<String>, Problem> {
+    /// The values of the attributes that `<x>` may have here; a warning for each other.
+    fn x_attributes<const N: usize>(
+        &mut self,
+        known: [&'static str; N],
+    ) -> Result<[Option<String>; N], Problem> {
+        let mut found = [const { None }; N];
         let Some(x) = self.elements.iter().find(|e| e.name == Name::X) else {
-            return Ok(None);
+            return Ok(found);
         };
         let (at, attributes) = (x.tag.at, x.tag.attributes());
         let attributes = attributes.map_err(|text| {
             let cause = Cause::UnreadableAttributes { element: "x", text };
             self.problem(at, cause)
         })?;
-        let mut found = None;
         for (name, value) in attributes {
-            if name == known {
-                found = Some(value);
-            } else {
-                self.warn(at, Cause::UnknownAttribute { element: "x", name });
+            match known.iter().position(|known| *known == name) {
+                Some(index) => found[index] = Some(value),
+                None => self.warn(at, Cause::UnknownAttribute { element: "x", name }),
             }
         }
         Ok(found)
@@ -417,6 +460,12 @@ impl<'t> Elements<'t> {
     }
 }
 
+/// Whether it is numbers with a dot between each two.
+fn is_version(value: &str) -> bool {
+    let is_number = |part: &str| !part.is_empty() && part.bytes().all(|b| b.is_ascii_digit());
+    value.split('.').all(is_number)
+}
+
 /// Whether a payload holds the end of a task that does not begin in it, alone on a line.
 fn holds_task_end(payload: &str) -> bool {
     let mut depth = 0;
@@ -470,4 +519,15 @@ fn nearest(name: &str, known: impl Iterator<Item = &'static str>) -> Option<&'st
     like.filter(|(similarity, _)| *similarity > 0.5)
         .max_by(|a, b| a.0.total_cmp(&b.0))
         .map(|(_, k)| k)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_language_is_named_where_one_is_unknown() {
+        let names = Language::ALL.map(|language| format!("`{}`", language.name()));
+        assert_eq!(LANGUAGES, format!("one of {}", names.join(", ")));
+    }
 }

@@ -5,6 +5,8 @@ pub mod duration;
 pub mod edit;
 mod elements;
 pub mod hex;
+pub mod language;
+pub mod mask;
 pub mod nearest;
 pub mod note;
 pub mod outcome;

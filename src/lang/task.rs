@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
+use super::language::Language;
 use super::text::{Form, Text};
 
 /// What a scan of a text found.
@@ -175,6 +176,12 @@ pub enum Action<'t> {
     Exec {
         script: Payload<'t>,
         timeout: Option<Duration>,
+        /// Nothing: a shell.
+        lang: Option<Language>,
+        /// Digits and dots; only beside a language.
+        version: Option<String>,
+        /// The folder to run it in, as the reply wrote it.
+        cwd: Option<String>,
     },
 }
 
@@ -216,13 +223,25 @@ impl Action<'_> {
             Self::Delete { path } => json!({ "path": path }),
             Self::Exec {
                 script,
-                timeout: None,
-            } => json!({ "script": script.text() }),
-            Self::Exec {
-                script,
-                timeout: Some(timeout),
+                timeout,
+                lang,
+                version,
+                cwd,
             } => {
-                json!({ "script": script.text(), "timeout": timeout.as_secs_f64() })
+                let mut params = json!({ "script": script.text() });
+                if let Some(timeout) = timeout {
+                    params["timeout"] = timeout.as_secs_f64().into();
+                }
+                if let Some(lang) = lang {
+                    params["lang"] = lang.name().into();
+                }
+                if let Some(version) = version {
+                    params["version"] = version.as_str().into();
+                }
+                if let Some(cwd) = cwd {
+                    params["cwd"] = cwd.as_str().into();
+                }
+                params
             }
         }
     }

@@ -1,4 +1,5 @@
-//! Runs a script in a shell and ends every process it started. Never decides what may run, and words nothing.
+//! Runs a script in a shell, or another language's program, and ends every process it started. Never decides what may
+//! run.
 //!
 //! The stages of [`run`]: spawn; read both pipes until the shell ends (or is made to); end what it left behind; read
 //! what is still in the pipes. The pipes are read in every stage, so a process that writes while it is being ended is
@@ -6,18 +7,17 @@
 
 mod captured;
 mod family;
+mod interpreter;
 
-use std::env;
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::future::{Future, pending};
 use std::io::{self, Write};
 use std::os::unix::process::ExitStatusExt;
-use std::path::{Path, PathBuf};
-use std::pin::pin;
+use std::path::Path;
+use std::pin::{Pin, pin};
 use std::process::{ExitStatus, Stdio};
 use std::time::Duration;
 
-use rustix::fs::{Access, access};
 use rustix::process::setsid;
 use tempfile::NamedTempFile;
 use tokio::io::{AsyncRead, AsyncReadExt};
@@ -25,13 +25,17 @@ use tokio::process::{Child, ChildStderr, ChildStdout, Command};
 use tokio::sync::Mutex;
 use tokio::time::{Instant, sleep, timeout, timeout_at};
 
+use crate::lang::language::Language;
 use crate::lang::plain::Plain;
 
-pub use captured::Captured;
 use captured::Spool;
 use family::{Family, GRACE, STUCK};
+use interpreter::Program;
 
-/// The first of these that is in PATH runs the scripts.
+pub use captured::Captured;
+pub use interpreter::Missing;
+
+/// The first of these that is in PATH runs the scripts that name no language.
 const SHELLS: &[&str] = &["bash", "sh"];
 
 /// A longer script goes by a file. One argument holds 128 KiB on Linux, all of them with the environment 1 MiB on macOS.
@@ -44,6 +48,9 @@ const SILENCE: Duration = Duration::from_millis(200);
 /// How often a pipe is read at that point: plenty for what pipes can hold, an end for a writer that never stops.
 const LAST_READS: usize = 64;
 
+/// How long a program may take to tell its version, and how much of that is read.
+const ASKED: (Duration, usize) = (Duration::from_secs(5), 4096);
+
 /// How much is read at once: what a pipe holds by default.
 const CHUNK: usize = 64 * 1024;
 
@@ -54,6 +61,20 @@ pub struct Script<'a> {
     /// The directory it runs in.
     pub dir: &'a Path,
     pub timeout: Duration,
+    /// Nothing: it runs in `bash`, or `sh` where there is none.
+    pub lang: Option<Language>,
+    /// As much of the program's version as matters; it goes with a language.
+    pub version: Option<&'a str>,
+    /// The whole environment that it gets, but for a few variables that every script has. Programs are looked for in
+    /// its PATH.
+    pub env: &'a [(OsString, OsString)],
+}
+
+impl Script<'_> {
+    fn path(&self) -> &OsStr {
+        let set = self.env.iter().find(|(name, _)| name == "PATH");
+        set.map_or(OsStr::new("/bin:/usr/bin"), |(_, path)| path)
+    }
 }
 
 /// Where a piece of output was written to.
@@ -91,11 +112,13 @@ pub enum Ending {
 pub enum ShellError {
     #[error("neither `bash` nor `sh` is in PATH")]
     NoShell,
+    #[error("{0}")]
+    NoProgram(Missing),
     #[error("the project folder is gone")]
     NoDirectory,
-    #[error("the script holds a NUL character, which no shell can take")]
+    #[error("the script holds a NUL character, which no program can take")]
     Nul,
-    #[error("the shell could not be started: {0}")]
+    #[error("the shell or program for it could not be started: {0}")]
     Start(io::Error),
     #[error("its output could not be read: {0}")]
     Read(io::Error),
@@ -139,10 +162,87 @@ async fn run_by(
         turn = TURN.lock() => turn,
     };
 
-    let (mut command, _script_file) = command(shells, script)?;
+    if script.text.contains('\0') {
+        return Err(ShellError::Nul);
+    }
+    let Some(program) = program(shells, script, cancelled.as_mut()).await? else {
+        return Ok(Ran::not_started());
+    };
+    let (command, _script_file) = command(&program, script)?;
+    see_through(command, script.dir, script.timeout, cancelled, on_output).await
+}
+
+/// The program for a script; nothing if it was cancelled before that was known.
+async fn program(
+    shells: &[&str],
+    script: &Script<'_>,
+    mut cancelled: Pin<&mut impl Future<Output = ()>>,
+) -> Result<Option<Program>, ShellError> {
+    let path = script.path();
+    let Some(lang) = script.lang else {
+        let found = shells.iter().find_map(|name| interpreter::find(name, path));
+        return found.map(Some).ok_or(ShellError::NoShell);
+    };
+    let mut missing = Missing::new(lang, script.version);
+    for candidate in interpreter::candidates(lang, script.version) {
+        let Some(program) = interpreter::find(&candidate.name, path) else {
+            missing.sought(&candidate.name, None);
+            continue;
+        };
+        let Some(wanted) = script.version.filter(|_| !candidate.says_version) else {
+            return Ok(Some(program));
+        };
+        let Some(said) = ask(&program, script, cancelled.as_mut()).await? else {
+            return Ok(None);
+        };
+        let version = interpreter::said_version(&said);
+        if version.is_some_and(|version| interpreter::is_version(version, wanted)) {
+            return Ok(Some(program));
+        }
+        missing.sought(&candidate.name, Some(version));
+    }
+    missing.look_around(path);
+    Err(ShellError::NoProgram(missing))
+}
+
+/// What a program says of its version: nothing where it does not say it well and in time. It is asked in the script's
+/// own directory and environment, on which the answer of a version manager depends. `None` if that was cancelled.
+async fn ask(
+    program: &Program,
+    script: &Script<'_>,
+    cancelled: Pin<&mut impl Future<Output = ()>>,
+) -> Result<Option<String>, ShellError> {
+    let mut command = prepared(program, script);
+    command.arg("--version");
+    let (limit, most) = ASKED;
+    let mut said = Vec::new();
+    // Python 2 says it on stderr.
+    let mut on_output = |_, text: &[u8]| {
+        let room = text.len().min(most.saturating_sub(said.len()));
+        said.extend_from_slice(&text[..room]);
+    };
+    let ran = see_through(command, script.dir, limit, cancelled, &mut on_output).await;
+    match ran {
+        Ok(ran) if ran.ending == Ending::Cancelled => Ok(None),
+        Ok(ran) if ran.ending == Ending::Exited(0) => {
+            Ok(Some(String::from_utf8_lossy(&said).into_owned()))
+        }
+        Ok(_) | Err(ShellError::Start(_)) => Ok(Some(String::new())),
+        Err(error) => Err(error),
+    }
+}
+
+/// Runs a command to its end, with all that it starts.
+async fn see_through(
+    mut command: Command,
+    dir: &Path,
+    limit: Duration,
+    cancelled: impl Future<Output = ()>,
+    on_output: &mut (dyn FnMut(Stream, &[u8]) + '_),
+) -> Result<Ran, ShellError> {
     let earlier = family::adopt_orphans();
     let mut child = command.spawn().map_err(|error| {
-        if script.dir.is_dir() {
+        if dir.is_dir() {
             ShellError::Start(error)
         } else {
             ShellError::NoDirectory
@@ -151,14 +251,7 @@ async fn run_by(
     // Declared after `child`, so dropped before it, while nobody has reaped the shell and its number is still its own.
     let mut family = Family::of(&child, earlier);
 
-    let ran = conduct(
-        script.timeout,
-        cancelled,
-        &mut child,
-        &mut family,
-        on_output,
-    )
-    .await;
+    let ran = conduct(limit, cancelled, &mut child, &mut family, on_output).await;
     if ran.is_err() {
         family.kill();
         let _ = timeout(STUCK, child.wait()).await;
@@ -169,27 +262,56 @@ async fn run_by(
 
 /// The command for a script, and the file that holds it if it is long; the file goes when it is dropped.
 fn command(
-    shells: &[&str],
+    program: &Program,
     script: &Script<'_>,
 ) -> Result<(Command, Option<NamedTempFile>), ShellError> {
-    if script.text.contains('\0') {
-        return Err(ShellError::Nul);
+    let mut command = prepared(program, script);
+    let text = script.text;
+    let is_long = text.len() > LONGEST_ARGUMENT;
+    let file = is_long.then(|| script_file(text)).transpose();
+    let file = file.map_err(ShellError::Spool)?;
+    match (script.lang, &file) {
+        (None | Some(Language::Bash | Language::Sh), None) => {
+            // Without `--` a script that begins with a dash would be read as options.
+            command.args(["-c", "--", text]);
+        }
+        (None | Some(Language::Bash | Language::Sh), Some(file)) => {
+            command.arg(file.path());
+        }
+        (Some(lang), file) => {
+            match lang {
+                // Else what it printed would be lost at the time limit, and seen late before.
+                Language::Python => command.arg("-u"),
+                // Else a script that is not ASCII would be an error where the locale is unknown.
+                Language::Ruby => command.arg("-Ku"),
+                _ => &mut command,
+            };
+            match (lang, file) {
+                // With the file's path as an argument, imports would be looked for beside that file.
+                (_, Some(file)) => command
+                    .arg("-")
+                    .stdin(file.reopen().map_err(ShellError::Spool)?),
+                (Language::Python, None) => command.args(["-c", text]),
+                // `-e` takes no script that begins with a dash.
+                (Language::JavaScript, None) => command.arg(format!("--eval={text}")),
+                (_, None) => command.args(["-e", text]),
+            };
+        }
     }
-    let (name, program) = find(shells, env::var_os("PATH")).ok_or(ShellError::NoShell)?;
-    let mut command = Command::new(program);
-    // Its messages begin with the name it was called by.
-    command.arg0(name);
-    let file = if script.text.len() > LONGEST_ARGUMENT {
-        let file = script_file(script.text).map_err(ShellError::Spool)?;
-        command.arg(file.path());
-        Some(file)
-    } else {
-        // Without `--` a script that begins with a dash would be read as options.
-        command.args(["-c", "--", script.text]);
-        None
-    };
+    Ok((command, file))
+}
+
+/// A command with what does not depend on its arguments.
+fn prepared(program: &Program, script: &Script<'_>) -> Command {
+    let mut command = Command::new(&program.file);
+    if script.lang.is_none_or(interpreter::is_shell) {
+        // Its messages begin with the name it was called by. Others look for their libraries by that name.
+        command.arg0(&program.name);
+    }
     command
         .current_dir(script.dir)
+        .env_clear()
+        .envs(script.env.iter().map(|(name, value)| (name, value)))
         .envs([
             ("CLADA", "1"),
             ("NO_COLOR", "1"),
@@ -200,20 +322,7 @@ fn command(
         .stdout(Stdio::piped())
         .stderr(Stdio::piped());
     in_own_session(&mut command);
-    Ok((command, file))
-}
-
-/// Finds the first of the programs in PATH. Relative entries are passed over: they would name a file of the project.
-fn find<'a>(programs: &[&'a str], path: Option<OsString>) -> Option<(&'a str, PathBuf)> {
-    let path = path.unwrap_or_else(|| "/bin:/usr/bin".into());
-    let dirs: Vec<PathBuf> = env::split_paths(&path)
-        .filter(|dir| dir.is_absolute())
-        .collect();
-    programs.iter().find_map(|name| {
-        let mut files = dirs.iter().map(|dir| dir.join(name));
-        let file = files.find(|file| file.is_file() && access(file, Access::EXEC_OK).is_ok())?;
-        Some((*name, file))
-    })
+    command
 }
 
 fn script_file(text: &str) -> io::Result<NamedTempFile> {

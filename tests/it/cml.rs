@@ -120,7 +120,21 @@ fn describe_task(task: &Task<'_>, lines: &mut Lines<'_>, out: &mut String) {
             )
         }
         Ok(Action::Delete { path }) => write!(out, "delete {path}"),
-        Ok(Action::Exec { script, timeout }) => write!(out, "exec {} {timeout:?}", text(script)),
+        Ok(Action::Exec {
+            script,
+            timeout,
+            lang,
+            version,
+            cwd,
+        }) => {
+            let lang = lang.map_or(String::new(), |lang| format!(" lang={}", lang.name()));
+            let other = |name, value: &Option<String>| match value {
+                Some(value) => format!(" {name}={value:?}"),
+                None => String::new(),
+            };
+            let (version, cwd) = (other("version", version), other("cwd", cwd));
+            write!(out, "exec {} {timeout:?}{lang}{version}{cwd}", text(script))
+        }
     };
     if !task.why.is_empty() {
         let _ = write!(out, " ({})", task.why);

@@ -6,7 +6,8 @@ use std::path::Path;
 use crate::cases;
 
 /// A crate that stands for an outside thing, and the part of the source that may know it.
-const HOMES: [(&str, &str); 16] = [
+const HOMES: &[(&str, &str)] = &[
+    ("aho_corasick", "lang/mask"),
     ("arboard", "world/clipboard"),
     ("cap_fs_ext", "world/workspace/"),
     ("cap_std", "world/workspace/"),

@@ -1,15 +1,20 @@
 //! Real shells: their ends, their limits, what they leave behind.
 
+mod languages;
+
 use super::*;
 use std::cell::Cell;
+use std::env;
 use std::fs;
 use std::io::Read;
-use std::sync::mpsc;
+use std::sync::{LazyLock, mpsc};
 use std::time::Instant as Clock;
 
 use rustix::process::{Pid, test_kill_process};
 
 const LONG: Duration = Duration::from_secs(60);
+
+static OWN: LazyLock<Vec<(OsString, OsString)>> = LazyLock::new(|| env::vars_os().collect());
 
 fn wait_for<F: Future>(future: F) -> F::Output {
     tokio::runtime::Builder::new_current_thread()
@@ -39,6 +44,9 @@ fn ran_with(
             text,
             dir: &dir,
             timeout,
+            lang: None,
+            version: None,
+            env: &OWN,
         },
         cancelled,
         on_output,
@@ -51,6 +59,9 @@ fn error(text: &str, dir: &Path, shells: &[&str]) -> ShellError {
         text,
         dir,
         timeout: LONG,
+        lang: None,
+        version: None,
+        env: &OWN,
     };
     wait_for(run_by(shells, &script, pending(), &mut |_, _| {})).unwrap_err()
 }
@@ -255,6 +266,9 @@ fn dropped_it_leaves_nothing() {
         text: "sleep 300 & echo $! $$; wait",
         dir: Path::new("/"),
         timeout: LONG,
+        lang: None,
+        version: None,
+        env: &OWN,
     };
     wait_for(async {
         tokio::select! {
@@ -415,6 +429,9 @@ fn without_bash_sh_runs_it() {
         text: "echo $0",
         dir: Path::new("/"),
         timeout: LONG,
+        lang: None,
+        version: None,
+        env: &OWN,
     };
     let shells = &["no-such-shell", "sh"];
     let ran = wait_for(run_by(shells, &script, pending(), &mut |_, _| {})).unwrap();
@@ -423,21 +440,6 @@ fn without_bash_sh_runs_it() {
         error("true", Path::new("/"), &["no-such-shell"]),
         ShellError::NoShell
     ));
-}
-
-#[test]
-fn programs_are_found_in_absolute_entries_of_path_only() {
-    assert_eq!(
-        find(&["sh"], Some("/no/such:/bin".into())),
-        Some(("sh", "/bin/sh".into()))
-    );
-    assert_eq!(
-        find(&["passwd"], Some("/etc".into())),
-        None,
-        "not executable"
-    );
-    assert_eq!(find(&["etc"], Some("/".into())), None, "a directory");
-    assert_eq!(find(&["shell.rs"], Some(".:src/world:".into())), None);
 }
 
 #[test]
@@ -455,6 +457,9 @@ fn it_runs_in_its_directory() {
         text: "pwd",
         dir: &dir,
         timeout: LONG,
+        lang: None,
+        version: None,
+        env: &OWN,
     };
     let ran = wait_for(run(&script, pending(), &mut |_, _| {})).unwrap();
     assert_eq!(whole(&ran.stdout), format!("{}\n", dir.display()));
