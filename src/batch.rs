@@ -280,6 +280,7 @@ impl Runner {
                 text: &script,
                 dir: &self.root,
                 timeout: timeout.unwrap_or(self.exec_timeout),
+                fence: None,
             };
             let stop = run.around.stop.clone();
             let progress = &mut run.progress;

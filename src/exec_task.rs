@@ -132,6 +132,7 @@ mod tests {
             text,
             dir: Path::new("/"),
             timeout: Duration::from_secs(30),
+            fence: None,
         };
         let (_keep, stop) = watch::channel(false);
         let mut written = 0;
@@ -159,6 +160,7 @@ mod tests {
             text: "sleep 30",
             dir: Path::new("/"),
             timeout: Duration::from_secs(30),
+            fence: None,
         };
         let (stop, stopped) = watch::channel(false);
         let on_time = async {
@@ -180,6 +182,7 @@ mod tests {
             text: "echo done",
             dir: Path::new("/"),
             timeout: Duration::from_secs(30),
+            fence: None,
         };
         let (stop, stopped) = watch::channel(false);
         drop(stop);

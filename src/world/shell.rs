@@ -26,6 +26,7 @@ use tokio::sync::Mutex;
 use tokio::time::{Instant, sleep, timeout, timeout_at};
 
 use crate::lang::plain::Plain;
+use crate::world::sandbox::{Fence, Ready, SandboxError};
 
 pub use captured::Captured;
 use captured::Spool;
@@ -54,6 +55,8 @@ pub struct Script<'a> {
     /// The directory it runs in.
     pub dir: &'a Path,
     pub timeout: Duration,
+    /// What it may do; nothing for all.
+    pub fence: Option<&'a Fence>,
 }
 
 /// Where a piece of output was written to.
@@ -95,6 +98,8 @@ pub enum ShellError {
     NoDirectory,
     #[error("the script holds a NUL character, which no shell can take")]
     Nul,
+    #[error(transparent)]
+    Fence(#[from] SandboxError),
     #[error("the shell could not be started: {0}")]
     Start(io::Error),
     #[error("its output could not be read: {0}")]
@@ -176,9 +181,23 @@ fn command(
         return Err(ShellError::Nul);
     }
     let (name, program) = find(shells, env::var_os("PATH")).ok_or(ShellError::NoShell)?;
-    let mut command = Command::new(program);
-    // Its messages begin with the name it was called by.
-    command.arg0(name);
+    let ready = match script.fence {
+        Some(fence) => fence.ready(script.dir)?,
+        None => None,
+    };
+    let mut command = match ready.as_ref().map_or(&[][..], Ready::prefix) {
+        [] => {
+            let mut command = Command::new(program);
+            // Its messages begin with the name it was called by.
+            command.arg0(name);
+            command
+        }
+        [first, rest @ ..] => {
+            let mut command = Command::new(first);
+            command.args(rest).arg(program);
+            command
+        }
+    };
     let file = if script.text.len() > LONGEST_ARGUMENT {
         let file = script_file(script.text).map_err(ShellError::Spool)?;
         command.arg(file.path());
@@ -199,7 +218,7 @@ fn command(
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped());
-    in_own_session(&mut command);
+    in_own_session(&mut command, ready);
     Ok((command, file))
 }
 
@@ -222,16 +241,19 @@ fn script_file(text: &str) -> io::Result<NamedTempFile> {
     Ok(file)
 }
 
-/// Makes the child the leader of its own session, without a terminal to ask on, and lets it die with clada.
+/// Makes the child the leader of its own session, without a terminal to ask on, lets it die with clada, and fences it in.
 #[allow(
     unsafe_code,
     reason = "pre_exec is the only way to act between fork and exec"
 )]
-fn in_own_session(command: &mut Command) {
+fn in_own_session(command: &mut Command, ready: Option<Ready>) {
     #[cfg(target_os = "linux")]
     let parent = rustix::process::getpid();
     let prepare = move || {
         setsid()?;
+        if let Some(ready) = &ready {
+            ready.enter()?;
+        }
         #[cfg(target_os = "linux")]
         {
             rustix::process::set_parent_process_death_signal(Some(rustix::process::Signal::KILL))?;

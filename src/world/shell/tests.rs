@@ -39,6 +39,7 @@ fn ran_with(
             text,
             dir: &dir,
             timeout,
+            fence: None,
         },
         cancelled,
         on_output,
@@ -51,6 +52,7 @@ fn error(text: &str, dir: &Path, shells: &[&str]) -> ShellError {
         text,
         dir,
         timeout: LONG,
+        fence: None,
     };
     wait_for(run_by(shells, &script, pending(), &mut |_, _| {})).unwrap_err()
 }
@@ -255,6 +257,7 @@ fn dropped_it_leaves_nothing() {
         text: "sleep 300 & echo $! $$; wait",
         dir: Path::new("/"),
         timeout: LONG,
+        fence: None,
     };
     wait_for(async {
         tokio::select! {
@@ -415,6 +418,7 @@ fn without_bash_sh_runs_it() {
         text: "echo $0",
         dir: Path::new("/"),
         timeout: LONG,
+        fence: None,
     };
     let shells = &["no-such-shell", "sh"];
     let ran = wait_for(run_by(shells, &script, pending(), &mut |_, _| {})).unwrap();
@@ -455,6 +459,7 @@ fn it_runs_in_its_directory() {
         text: "pwd",
         dir: &dir,
         timeout: LONG,
+        fence: None,
     };
     let ran = wait_for(run(&script, pending(), &mut |_, _| {})).unwrap();
     assert_eq!(whole(&ran.stdout), format!("{}\n", dir.display()));
