@@ -9,20 +9,18 @@ use std::collections::BTreeSet;
 use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 use tokio::sync::watch;
 
-use crate::config;
-use crate::exec_task;
+use crate::exec_task::{self, Exec, Hold, Rules};
 use crate::file_task;
 use crate::lang::outcome::{Outcome, Section, Status};
 use crate::lang::record::{Fate, Plan, Target};
 use crate::lang::report::Report;
 use crate::lang::task::{Action, Batch, Scan, Task};
-use crate::world::shell::{Script, Stream};
+use crate::world::shell::Stream;
 use crate::world::snapshot::{SnapshotError, Snapshots};
-use crate::world::workspace::{Disk, Preview};
+use crate::world::workspace::{Disk, Files, Kind, Preview};
 
 use due::{Before, Due, due};
 use run::{Ended, Run};
@@ -37,8 +35,8 @@ pub struct Runner {
     pub git: Option<Vec<PathBuf>>,
     /// The root's canonical path.
     pub root: PathBuf,
-    /// For execs that name no limit of their own.
-    pub exec_timeout: Duration,
+    /// How commands are run.
+    pub rules: Rules,
     /// Whether outcomes carry the tasks' parameters, for `--json`.
     pub with_params: bool,
 }
@@ -78,11 +76,16 @@ pub struct Part<'p> {
 }
 
 impl<'p> Part<'p> {
-    /// All batches of a text, whole.
-    pub fn whole(text: &'p str, scan: &'p Scan<'p>) -> Self {
-        let jobs = (0..scan.batches.len()).map(|batch| Job {
-            batch,
-            plan: Vec::new(),
+    /// All batches of a text, whole. `approved`: what is asked about runs.
+    pub fn whole(text: &'p str, scan: &'p Scan<'p>, approved: bool) -> Self {
+        let plan = |batch: &Batch<'_>| match approved {
+            true => vec![Plan::Approved; batch.tasks.len()],
+            false => Vec::new(),
+        };
+        let batches = scan.batches.iter().enumerate();
+        let jobs = batches.map(|(at, batch)| Job {
+            batch: at,
+            plan: plan(batch),
         });
         Self {
             text,
@@ -133,7 +136,8 @@ impl Runner {
         journal: &mut dyn Journal,
         progress: &mut dyn FnMut(Progress<'_>),
     ) -> Ran {
-        let mut run = Run::new(total(parts), around, progress, self.with_params);
+        let with = (&self.rules.mask, self.with_params);
+        let mut run = Run::new(total(parts), around, progress, with);
         // Opened for each run: libgit2 keeps the settings of a repository for as long as it is open.
         let mut snapshots = self.git.as_ref().map_or(Ok(None), |never| {
             Snapshots::open(&self.root, never, &around.stop)
@@ -180,7 +184,7 @@ impl Runner {
             });
         }
         let job = run.jobs.len();
-        let due = due(&batch.tasks, plan, &self.disk);
+        let due = due(&batch.tasks, plan, &self.disk, &self.rules);
         if let Some((index, why)) = Self::hindrance(batch, &due, Preview::new(&self.disk), run) {
             return run.without_a_task(journal, |run| run.hindered(batch, index, why));
         }
@@ -205,7 +209,7 @@ impl Runner {
                 }
                 (due, started) => {
                     run.number += 1;
-                    let ended = started.map_or_else(Ended::not_run, |()| not_due(*due));
+                    let ended = started.map_or_else(Ended::not_run, |()| not_due(due));
                     (ended, Touched::Nothing, Vec::new())
                 }
             };
@@ -274,30 +278,8 @@ impl Runner {
             Err(problem) => return (run.misread(problem), Touched::Nothing, Vec::new()),
             Ok(action) => action,
         };
-        if let Action::Exec {
-            script,
-            timeout,
-            lang,
-            version,
-            cwd: _,
-        } = action
-        {
-            let script = script.text();
-            let env: Vec<_> = std::env::vars_os().collect();
-            let script = Script {
-                text: &script,
-                dir: &self.root,
-                timeout: timeout.unwrap_or(self.exec_timeout),
-                lang: *lang,
-                version: version.as_deref(),
-                env: &env,
-            };
-            let stop = run.around.stop.clone();
-            let progress = &mut run.progress;
-            let mut on_output = |stream, bytes: &[u8]| progress(Progress::Output(stream, bytes));
-            let ended =
-                exec_task::perform(&script, stop, config::OUTPUT_LIMIT, &mut on_output).await;
-            return (ended.into(), Touched::Anything, Vec::new());
+        if let Action::Exec { .. } = action {
+            return (self.exec(action, run).await, Touched::Anything, Vec::new());
         }
         let before = keeps.then(|| Before::of(action, &self.disk)).flatten();
         let (ended, touched) = self.file_task(action);
@@ -309,6 +291,52 @@ impl Runner {
             _ => Vec::new(),
         };
         (ended, touched, targets)
+    }
+
+    async fn exec(&self, action: &Action<'_>, run: &mut Run<'_, '_>) -> Ended {
+        let Action::Exec {
+            script,
+            timeout,
+            lang,
+            version,
+            cwd,
+        } = action
+        else {
+            unreachable!("only an exec is run here");
+        };
+        run.notice_once(self.rules.unfenced.as_deref());
+        let dir = match cwd.as_deref().map(|cwd| self.folder(cwd)).transpose() {
+            Ok(dir) => dir,
+            Err(why) => return Ended::because(Status::Failed, why),
+        };
+        let exec = Exec {
+            text: &script.text(),
+            dir: dir.as_deref().unwrap_or(&self.root),
+            timeout: *timeout,
+            lang: *lang,
+            version: version.as_deref(),
+        };
+        let stop = run.around.stop.clone();
+        let progress = &mut run.progress;
+        let mut on_output = |stream, bytes: &[u8]| progress(Progress::Output(stream, bytes));
+        let executed = exec_task::perform(&exec, &self.rules, stop, &mut on_output).await;
+        executed.into()
+    }
+
+    /// The folder under the root that a reply names; why it is none.
+    fn folder(&self, name: &str) -> Result<PathBuf, String> {
+        let path = self.disk.parse(name).map_err(|error| error.to_string())?;
+        let place = self
+            .disk
+            .place(&path, true)
+            .map_err(|error| error.to_string())?;
+        match self.disk.kind(&place) {
+            Ok(Some(Kind::Dir)) => Ok(self.root.join(place.path())),
+            Ok(_) => Err(format!(
+                "`cwd=\"{name}\"` is no folder in the project: name one that is there"
+            )),
+            Err(error) => Err(error.to_string()),
+        }
     }
 
     fn file_task(&mut self, action: &Action<'_>) -> (Ended, Touched) {
@@ -346,10 +374,15 @@ impl Runner {
     pub fn preview(&mut self, part: &Part<'_>, around: &Surroundings<'_>) -> Report {
         let mut silent = |_: Progress<'_>| {};
         let total = total(std::slice::from_ref(part));
-        let mut run = Run::new(total, around, &mut silent, self.with_params);
+        let mut run = Run::new(
+            total,
+            around,
+            &mut silent,
+            (&self.rules.mask, self.with_params),
+        );
         run.reads(part.text);
         let mut files = Preview::new(&self.disk);
-        for (batch, _) in part.batches() {
+        for (batch, plan) in part.batches() {
             if let Some(problem) = batch.state.problem() {
                 run.problem(problem);
             } else if let Some((index, why)) = Self::hindrance(batch, &[], files.clone(), &mut run)
@@ -357,10 +390,12 @@ impl Runner {
                 run.hindered(batch, index, why);
                 continue;
             }
-            for task in &batch.tasks {
+            let due = due(&batch.tasks, plan, &self.disk, &self.rules);
+            for (task, due) in batch.tasks.iter().zip(&due) {
                 run.number += 1;
                 let ended = match &task.action {
                     Err(problem) => run.misread(problem),
+                    Ok(_) if *due != Due::Run => not_due(due),
                     Ok(Action::Exec { script, .. }) => Ended {
                         message: Some("would be run".to_owned()),
                         sections: vec![Section::Text(script.text().into_owned())],
@@ -395,8 +430,16 @@ fn total(parts: &[Part<'_>]) -> usize {
 }
 
 /// What is said of a task that is not run.
-fn not_due(due: Due) -> Ended {
+fn not_due(due: &Due) -> Ended {
     let (status, why) = match due {
+        Due::Hold(Hold::Refused(why)) => return Ended::because(Status::Failed, why.clone()),
+        Due::Hold(Hold::Asks(message)) => {
+            return Ended {
+                status: Status::Asks,
+                message: message.clone(),
+                ..Ended::done()
+            };
+        }
         Due::Wait => (Status::Waits, "done before, and changed by somebody since"),
         Due::Leave => (Status::Skipped, "not run again"),
         Due::Run | Due::Skip => (Status::Skipped, "done before"),

@@ -6,6 +6,7 @@ use std::time::Duration;
 use clap::{Args, Parser, Subcommand};
 
 use crate::config;
+use crate::config::settings::Sandbox;
 use crate::lang::duration;
 
 /// Carries out the file edits and commands in an LLM's chat reply when you save it in a notes file
@@ -78,9 +79,8 @@ pub struct Watch {
     /// Run what is in the file when clada sees it for the first time
     #[arg(long)]
     pub run_existing: bool,
-    /// How long an exec may take, unless it says otherwise
-    #[arg(long, value_name = "TIME", value_parser = time, default_value = "10m")]
-    pub exec_timeout: Duration,
+    #[command(flatten)]
+    pub exec: Exec,
     /// How long the log tells of batches that are in no notes any more
     #[arg(long, value_name = "DAYS", default_value = "90")]
     pub ledger_days: u32,
@@ -108,12 +108,25 @@ pub struct Run {
     /// The commits' subject, where a `<tasks>` has no `message` of its own [default: the time]
     #[arg(long, value_name = "TEXT")]
     pub message: Option<String>,
-    /// How long an exec may take, unless it says otherwise
-    #[arg(long, value_name = "TIME", value_parser = time, default_value = "10m")]
-    pub exec_timeout: Duration,
+    #[command(flatten)]
+    pub exec: Exec,
+    /// Run also commands that clada would ask about
+    #[arg(long)]
+    pub approve: bool,
     /// Do everything but change things: show what each task would change
     #[arg(long)]
     pub dry_run: bool,
+}
+
+/// What holds for commands instead of what the settings say.
+#[derive(Debug, Args)]
+pub struct Exec {
+    /// How long a command may take, unless its task says otherwise [default: exec.timeout]
+    #[arg(long, value_name = "TIME", value_parser = time)]
+    pub exec_timeout: Option<Duration>,
+    /// How far commands are fenced in: workspace, read-only or off [default: exec.sandbox]
+    #[arg(long, value_name = "LEVEL", value_parser = sandbox)]
+    pub sandbox: Option<Sandbox>,
 }
 
 #[derive(Debug, Args)]
@@ -144,4 +157,8 @@ pub struct Trust {
 
 fn time(text: &str) -> Result<Duration, String> {
     duration::parse(text).ok_or_else(|| format!("it must be {}", duration::FORM))
+}
+
+fn sandbox(text: &str) -> Result<Sandbox, String> {
+    Sandbox::parse(text).ok_or_else(|| "it must be workspace, read-only or off".to_owned())
 }

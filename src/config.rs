@@ -55,8 +55,15 @@ impl Folders {
         self.state.join("locks")
     }
 
-    /// What no task may touch, beside the watched file and its output.
+    /// What no file task may touch, beside the watched file and its output.
     pub fn protected(&self, root: &Path) -> Vec<PathBuf> {
+        let mut protected = self.own(root);
+        protected.extend([root.join(NOTES), root.join(OUTPUT)]);
+        protected
+    }
+
+    /// What decides how clada works, and what it remembers.
+    pub fn own(&self, root: &Path) -> Vec<PathBuf> {
         // Each is looked at for every task: only what this system starts.
         let services: &[&str] = if cfg!(target_os = "macos") {
             &["Library/LaunchAgents/clada.plist"]
@@ -66,14 +73,8 @@ impl Folders {
                 ".config/systemd/user/clada@.service",
             ]
         };
-        let mut protected = vec![
-            root.join(PROJECT),
-            root.join(NOTES),
-            root.join(OUTPUT),
-            self.state.clone(),
-            self.config.clone(),
-        ];
-        protected.extend(services.iter().map(|service| self.home.join(service)));
-        protected
+        let mut own = vec![root.join(PROJECT), self.state.clone(), self.config.clone()];
+        own.extend(services.iter().map(|service| self.home.join(service)));
+        own
     }
 }

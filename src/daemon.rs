@@ -16,6 +16,7 @@ use tokio::time::sleep_until;
 use crate::batch::{Progress, Runner};
 use crate::config;
 use crate::engine::{self, Effect, Event, Look, Why};
+use crate::exec_task::Rules;
 use crate::lang::record::Tick;
 use crate::lang::report::{Offered, ParseError, Report};
 use crate::lang::scan::scan;
@@ -60,6 +61,9 @@ pub struct Clock {
     pub word: fn() -> String,
 }
 
+/// See [`Daemon::refresh`].
+pub type Refresh = Box<dyn Fn() -> Result<(Rules, Option<String>), String>>;
+
 /// A listener on one file.
 pub struct Daemon {
     pub watcher: Watcher,
@@ -72,6 +76,8 @@ pub struct Daemon {
     pub memory: Memory,
     /// What is there at first sight is to run.
     pub run_existing: bool,
+    /// Has the rules for commands as they are now, and why not all settings hold; or what is wrong with these.
+    pub refresh: Refresh,
     pub pending: Pending,
 }
 
@@ -89,6 +95,19 @@ pub struct Pending {
     complaint: String,
     /// What was last said of a ledger that cannot be written.
     unkept: String,
+    /// What is to be said of the settings, and what was said of them last.
+    settings: Option<String>,
+    told_of_settings: Option<String>,
+}
+
+impl Pending {
+    /// Nothing was done yet; `settings` is what there is to say of them.
+    pub fn new(settings: Option<String>) -> Self {
+        Self {
+            settings,
+            ..Self::default()
+        }
+    }
 }
 
 /// Batches that could not be started.
@@ -124,6 +143,10 @@ impl Daemon {
     pub async fn listen(&mut self, stop: &watch::Receiver<bool>, show: &mut dyn FnMut(Shown<'_>)) {
         let first = self.first_text(show);
         self.recover(show);
+        let warnings = [&self.pending.settings, &self.runner.rules.unfenced];
+        for warning in warnings.into_iter().flatten() {
+            show(Shown::Trouble(warning));
+        }
         show(Shown::Watching(self.delivery.note.path()));
         if let Some((text, seen)) = first {
             self.take_in(&text, seen, stop, show).await;

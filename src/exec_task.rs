@@ -1,21 +1,94 @@
-//! What exec means: a script run to its end, or to one of its limits, and what is said of that. Knows no other command.
+//! What exec means: a script run to its end, or to one of its limits, inside its fence, and what is said of that. Knows no
+//! other command.
 
 mod live;
 
-use std::cell::Cell;
+use std::ffi::OsString;
 use std::future::pending;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use serde_json::{Value, json};
-use tokio::sync::{Notify, watch};
+use tokio::sync::watch;
 use tokio::time::Instant;
 
+use crate::lang::language::Language;
+use crate::lang::mask::Mask;
 use crate::lang::outcome::{Section, Status};
-use crate::lang::{duration, report};
+use crate::lang::policy::{Policy, Verdict};
+use crate::lang::{duration, report, size};
+use crate::world::sandbox::{self, Fence, Guard, Level};
 use crate::world::shell::{self, Captured, Ending, Script, Stream};
 use live::Live;
 
 /// What a stopped run says of its tasks.
 pub const STOPPED: &str = "clada was stopped";
+
+/// How much of the end of an output is looked through for what the fence has denied.
+const TAIL: usize = 16 * 1024;
+
+/// How commands are run, whoever asks for them.
+#[derive(Debug)]
+pub struct Rules {
+    /// Otherwise none is run.
+    pub enabled: bool,
+    pub policy: Policy,
+    /// For those that name no limit of their own.
+    pub timeout: Duration,
+    /// How many bytes of plain text one may write.
+    pub output_limit: u64,
+    pub fence: Fence,
+    /// What this system does not enforce of it, for the user.
+    pub unfenced: Option<String>,
+    /// What is looked at after each, as not every system can keep it from being changed.
+    pub watched: Vec<PathBuf>,
+    /// The whole environment that they get.
+    pub env: Vec<(OsString, OsString)>,
+    pub mask: Mask,
+}
+
+impl Rules {
+    /// Why a script may not run, or not yet; nothing where it may. `approved`: the user was asked.
+    pub fn hold(&self, script: &str, lang: Option<Language>, approved: bool) -> Option<Hold> {
+        if !self.enabled {
+            let why = "commands are switched off here (`exec.enabled`): leave it to the user";
+            return Some(Hold::Refused(why.to_owned()));
+        }
+        match self.policy.judge(script, lang.unwrap_or(Language::Bash)) {
+            Verdict::Denied { pattern, command } => Some(Hold::Refused(format!(
+                "`{command}` is denied here (`{pattern}` in `exec.deny`): do it another way, or leave it to the user"
+            ))),
+            Verdict::Ask { command, .. } if !approved => {
+                // A script of one line shows it already.
+                let is_shown = script.trim().lines().count() <= 1;
+                Some(Hold::Asks(
+                    (!is_shown).then(|| format!("asks for `{command}`")),
+                ))
+            }
+            Verdict::Ask { .. } | Verdict::Allowed => None,
+        }
+    }
+}
+
+/// Why a script does not run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Hold {
+    /// It never will.
+    Refused(String),
+    /// The user is to say whether it may; for what, where its first line does not tell.
+    Asks(Option<String>),
+}
+
+/// A script, as a task has it.
+#[derive(Debug, Clone, Copy)]
+pub struct Exec<'t> {
+    pub text: &'t str,
+    /// The folder it runs in.
+    pub dir: &'t Path,
+    pub timeout: Option<Duration>,
+    pub lang: Option<Language>,
+    pub version: Option<&'t str>,
+}
 
 /// What came of a script.
 #[derive(Debug)]
@@ -28,103 +101,105 @@ pub struct Executed {
     pub sections: Vec<Section>,
 }
 
-/// Runs a script until it ends, writes more than `limit` bytes, or `stop` becomes true. `on_output` gets what it writes,
-/// as it comes, but for floods.
+/// Runs a script until it ends, passes one of its limits, or `stop` becomes true. `on_output` gets what it writes, as it
+/// comes, but for floods.
 pub async fn perform(
-    script: &Script<'_>,
+    exec: &Exec<'_>,
+    rules: &Rules,
     mut stop: watch::Receiver<bool>,
-    limit: u64,
     on_output: &mut dyn FnMut(Stream, &[u8]),
 ) -> Executed {
-    let (written, too_much) = (Cell::new(0), Notify::new());
-    let stopped = async {
+    let cancelled = async {
         if stop.wait_for(|stop| *stop).await.is_err() {
             // Nobody is left who could stop it.
             pending::<()>().await;
         }
     };
-    let cancelled = async {
-        tokio::select! {
-            () = too_much.notified() => {}
-            () = stopped => {}
-        }
-    };
     let mut live = Live::new(Instant::now());
-    let mut counted = |stream, bytes: &[u8]| {
-        let size = bytes.len() as u64;
-        written.set(written.get() + size);
-        if written.get() > limit {
-            too_much.notify_one();
-        }
-        let (shown, gap) = live.take(size, Instant::now());
+    let mut shown = |stream, bytes: &[u8]| {
+        let (is_shown, gap) = live.take(bytes.len() as u64, Instant::now());
         if let Some(gap) = gap {
             on_output(stream, gap.as_bytes());
         }
-        if shown {
+        if is_shown {
             on_output(stream, bytes);
         }
     };
-    let ran = shell::run(script, cancelled, &mut counted).await;
+    let script = Script {
+        text: exec.text,
+        dir: exec.dir,
+        timeout: exec.timeout.unwrap_or(rules.timeout),
+        lang: exec.lang,
+        version: exec.version,
+        env: &rules.env,
+        fence: Some(&rules.fence),
+        mask: Some(&rules.mask),
+        output_limit: rules.output_limit,
+    };
+    let guard = (rules.fence.level != Level::Off).then(|| Guard::of(&rules.watched));
+    let ran = shell::run(&script, cancelled, &mut shown).await;
     if let Some(gap) = live.gap() {
         on_output(Stream::Stdout, gap.as_bytes());
     }
+    let changed = guard.map(|guard| guard.changed()).unwrap_or_default();
     match ran {
-        Ok(ran) => told(ran, (written.get() > limit).then_some(limit)),
-        Err(error) => {
-            let message = Some(error.to_string());
-            Executed {
-                status: Status::Failed,
-                message,
-                data: Value::Null,
-                sections: Vec::new(),
-            }
-        }
+        Ok(ran) => told(ran, rules, &changed),
+        Err(error) => Executed {
+            status: Status::Failed,
+            message: Some(error.to_string()),
+            data: Value::Null,
+            sections: Vec::new(),
+        },
     }
 }
 
-fn told(mut ran: shell::Ran, passed: Option<u64>) -> Executed {
+fn told(mut ran: shell::Ran, rules: &Rules, changed: &[PathBuf]) -> Executed {
     let took = duration::show(ran.elapsed);
-    let (status, ending) = match (&ran.ending, passed) {
-        (Ending::Cancelled, Some(limit)) => {
-            let what = format!(
-                "ended at {} MiB of output: send it to a file instead",
-                limit / (1024 * 1024)
-            );
-            (Status::Failed, Some(what))
+    let (status, ending) = match &ran.ending {
+        Ending::Exited(0) => (Status::Done, None),
+        Ending::Exited(code) => (Status::Failed, Some(format!("exit code {code} ({took})"))),
+        Ending::Signalled(signal) => {
+            let signal = shell::signal_name(*signal);
+            (Status::Failed, Some(format!("killed by {signal} ({took})")))
         }
-        (Ending::Cancelled, None) => (Status::Interrupted, Some(format!("{STOPPED} ({took})"))),
-        (Ending::Exited(0), _) => (Status::Done, None),
-        (Ending::Exited(code), _) => (Status::Failed, Some(format!("exit code {code} ({took})"))),
-        (Ending::Signalled(signal), _) => (
-            Status::Failed,
-            Some(format!(
-                "killed by {} ({took})",
-                shell::signal_name(*signal)
-            )),
-        ),
-        (Ending::TimedOut(limit), _) => {
+        Ending::TimedOut(limit) => {
             let limit = duration::show(*limit);
-            (
-                Status::Failed,
-                Some(format!(
-                    "ended at its time limit of {limit} (`<x timeout=\"…\">` sets another)"
-                )),
-            )
+            let said =
+                format!("ended at its time limit of {limit} (`<x timeout=\"…\">` sets another)");
+            (Status::Failed, Some(said))
         }
+        Ending::WroteTooMuch => {
+            let limit = size::show(rules.output_limit);
+            let said =
+                format!("ended at {limit} of output (`limits.output`): send it to a file instead");
+            (Status::Failed, Some(said))
+        }
+        Ending::Cancelled => (Status::Interrupted, Some(format!("{STOPPED} ({took})"))),
     };
     let left = match ran.left_running {
         0 => None,
         1 => Some("ended a process that it left running".to_owned()),
         n => Some(format!("ended {n} processes that it left running")),
     };
+    let denied = (status == Status::Failed)
+        .then(|| denied(&rules.fence, &ran))
+        .flatten();
+    let changed = changed.iter().map(|path| {
+        let path = path.strip_prefix(&rules.fence.root).unwrap_or(path);
+        format!(
+            "⚠ {} was changed while this ran: look at it before you use git",
+            path.display()
+        )
+    });
+    let said = ending.into_iter().chain(denied).chain(left).chain(changed);
+    let said: Vec<String> = said.collect();
     let text = |captured: &mut Captured| report::for_json(captured).unwrap_or_default();
     let mut data = json!({ "stdout": text(&mut ran.stdout), "stderr": text(&mut ran.stderr) });
     match ran.ending {
         Ending::Exited(code) => data["exit_code"] = code.into(),
         Ending::Signalled(signal) => data["signal"] = shell::signal_name(signal).into(),
-        Ending::TimedOut(_) | Ending::Cancelled => {}
+        Ending::TimedOut(_) | Ending::WroteTooMuch | Ending::Cancelled => {}
     }
-    let said: Vec<String> = ending.into_iter().chain(left).collect();
     Executed {
         status,
         message: (!said.is_empty()).then(|| said.join("; ")),
@@ -136,61 +211,101 @@ fn told(mut ran: shell::Ran, passed: Option<u64>) -> Executed {
     }
 }
 
+/// What the fence had to do with a failure, as far as the script's last words tell.
+fn denied(fence: &Fence, ran: &shell::Ran) -> Option<String> {
+    [&ran.stderr, &ran.stdout].into_iter().find_map(|captured| {
+        let cut = captured.cut(TAIL).ok()?;
+        let tail = if cut.left_out > 0 {
+            &cut.tail
+        } else {
+            &cut.head
+        };
+        sandbox::denied(fence, tail)
+    })
+}
+
 #[cfg(test)]
 mod tests {
-    use std::path::Path;
-    use std::time::Duration;
-
     use super::*;
 
-    async fn executed(text: &str, limit: u64) -> (Executed, u64) {
-        let script = Script {
+    fn rules() -> Rules {
+        Rules {
+            enabled: true,
+            policy: Policy::new(&[], &[]).expect("no pattern"),
+            timeout: Duration::from_secs(30),
+            output_limit: u64::MAX,
+            fence: Fence {
+                level: Level::Off,
+                network: true,
+                root: "/".into(),
+                temp: Vec::new(),
+                writable: Vec::new(),
+                guarded: Vec::new(),
+            },
+            unfenced: None,
+            watched: Vec::new(),
+            env: std::env::vars_os().collect(),
+            mask: Mask::default(),
+        }
+    }
+
+    fn exec(text: &str) -> Exec<'_> {
+        Exec {
             text,
             dir: Path::new("/"),
-            timeout: Duration::from_secs(30),
+            timeout: None,
             lang: None,
             version: None,
-            env: &[],
-        };
+        }
+    }
+
+    async fn executed(text: &str, rules: &Rules) -> (Executed, u64) {
         let (_keep, stop) = watch::channel(false);
         let mut written = 0;
-        let done = perform(&script, stop, limit, &mut |_, bytes| {
-            written += bytes.len() as u64
-        })
-        .await;
+        let mut count = |_: Stream, bytes: &[u8]| written += bytes.len() as u64;
+        let done = perform(&exec(text), rules, stop, &mut count).await;
         (done, written)
     }
 
     #[tokio::test]
-    async fn endless_output_ends_at_the_limit() {
-        let (done, written) = executed("yes", 3 * 1024 * 1024).await;
-        assert_eq!(done.status, Status::Failed);
-        assert_eq!(
-            done.message.as_deref(),
-            Some("ended at 3 MiB of output: send it to a file instead")
-        );
-        assert!(written > 3 * 1024 * 1024);
+    async fn output_ends_at_its_limit_and_what_is_beyond_is_let_go() {
+        let rules = Rules {
+            output_limit: 3 * 1024 * 1024,
+            ..rules()
+        };
+        // One goes on, one ignores the signal, one has ended when it is noticed.
+        for script in [
+            "yes",
+            "trap '' TERM; yes",
+            "yes é | head -c 3145729; sleep 0.2",
+        ] {
+            let (done, written) = executed(script, &rules).await;
+            assert_eq!(done.status, Status::Failed);
+            assert_eq!(
+                done.message.as_deref(),
+                Some("ended at 3 MiB of output (`limits.output`): send it to a file instead")
+            );
+            assert!(written <= rules.output_limit && written > rules.output_limit - 4);
+            let Section::Stream("stdout", spool) = &done.sections[0] else {
+                panic!("{:?}", done.sections);
+            };
+            assert_eq!(spool.size(), written);
+        }
     }
 
     #[tokio::test]
     async fn stopping_is_no_failure_of_the_script() {
-        let script = Script {
-            text: "sleep 30",
-            dir: Path::new("/"),
-            timeout: Duration::from_secs(30),
-            lang: None,
-            version: None,
-            env: &[],
-        };
         let (stop, stopped) = watch::channel(false);
         let on_time = async {
             tokio::task::yield_now().await;
             stop.send_replace(true);
             pending::<()>().await;
         };
+        let rules = rules();
         let mut nothing = |_: Stream, _: &[u8]| {};
+        let exec = exec("sleep 30");
         let done = tokio::select! {
-            done = perform(&script, stopped, 1024, &mut nothing) => done,
+            done = perform(&exec, &rules, stopped, &mut nothing) => done,
             () = on_time => unreachable!(),
         };
         assert_eq!(done.status, Status::Interrupted);
@@ -198,17 +313,32 @@ mod tests {
 
     #[tokio::test]
     async fn without_anybody_to_stop_it_a_script_runs_to_its_end() {
-        let script = Script {
-            text: "echo done",
-            dir: Path::new("/"),
-            timeout: Duration::from_secs(30),
-            lang: None,
-            version: None,
-            env: &[],
-        };
         let (stop, stopped) = watch::channel(false);
         drop(stop);
-        let done = perform(&script, stopped, 1024, &mut |_, _| {}).await;
+        let done = perform(&exec("echo done"), &rules(), stopped, &mut |_, _| {}).await;
         assert_eq!((done.status, done.message), (Status::Done, None));
+    }
+
+    #[tokio::test]
+    async fn what_is_watched_and_changes_is_told() {
+        let root = tempfile::tempdir().expect("temp dir");
+        let mut rules = rules();
+        rules.fence.level = Level::Workspace;
+        rules.fence.root = root.path().to_owned();
+        rules.watched = vec![root.path().join("hooks"), root.path().join("config")];
+        let (done, _) = executed("true", &rules).await;
+        assert_eq!(done.message, None);
+        let script = format!(
+            "cd {} && mkdir hooks && touch hooks/pre-push",
+            root.path().display()
+        );
+        let (done, _) = executed(&script, &rules).await;
+        let said = done.message.expect("a message");
+        assert!(
+            said.contains(
+                "⚠ hooks/pre-push was changed while this ran: look at it before you use git"
+            ),
+            "{said}"
+        );
     }
 }

@@ -2,14 +2,17 @@
 
 use std::path::{Path, PathBuf};
 
+use crate::exec_task::{Hold, Rules};
 use crate::lang::record::{FileState, Plan, Stand, Target};
 use crate::lang::task::{Action, Task};
 use crate::world::workspace::{Disk, Files};
 
 /// What is to be done about a task.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Due {
     Run,
+    /// It is an exec that may not run, or not yet.
+    Hold(Hold),
     /// It was not asked for.
     Leave,
     /// It was done, and is as it was left.
@@ -19,13 +22,22 @@ pub(super) enum Due {
 }
 
 /// What is to be done about each task, as things are before the first of them runs. No plan: all run.
-pub(super) fn due(tasks: &[Task<'_>], plan: &[Plan], disk: &Disk) -> Vec<Due> {
+pub(super) fn due(tasks: &[Task<'_>], plan: &[Plan], disk: &Disk, rules: &Rules) -> Vec<Due> {
     let mut runs = false;
+    let run = |task: &Task<'_>, plan: &Plan| {
+        let Ok(Action::Exec { script, lang, .. }) = &task.action else {
+            return Due::Run;
+        };
+        let approved = *plan == Plan::Approved;
+        let hold = rules.hold(&script.text(), *lang, approved);
+        hold.map_or(Due::Run, Due::Hold)
+    };
     let due = tasks.iter().enumerate().map(|(index, task)| {
-        let due = match plan.get(index).unwrap_or(&Plan::Run) {
-            Plan::Run | Plan::Approved => Due::Run,
+        let plan = plan.get(index).unwrap_or(&Plan::Run);
+        let due = match plan {
+            Plan::Run | Plan::Approved => run(task, plan),
             Plan::Leave => Due::Leave,
-            Plan::DoneExec if runs => Due::Run,
+            Plan::DoneExec if runs => run(task, plan),
             Plan::DoneExec => Due::Skip,
             Plan::Done(stands) => {
                 let now = |stand: &Stand| disk.state(Path::new(&stand.path));

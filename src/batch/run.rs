@@ -1,10 +1,13 @@
 //! A run in progress: numbers its tasks and gathers what there is to tell. Acts on nothing.
 
+use std::borrow::Cow;
+
 use serde_json::Value;
 
 use super::{JobEnd, Journal, Progress, Ran, Surroundings};
 use crate::exec_task::Executed;
 use crate::file_task::Failure;
+use crate::lang::mask::Mask;
 use crate::lang::outcome::{Outcome, Section, Status};
 use crate::lang::report::{ParseError, Report};
 use crate::lang::task::{Batch, Lines, Problem, Task};
@@ -88,6 +91,8 @@ pub(super) struct Run<'r, 't> {
     /// The first and the last state that git saved, in all and of the batch that runs.
     saved: Option<Saved>,
     saved_of_batch: Option<Saved>,
+    /// What is not to be seen of anything that is told.
+    mask: Mask,
     /// Whether outcomes carry what the reply asked for.
     with_params: bool,
 }
@@ -100,7 +105,7 @@ impl<'r, 't> Run<'r, 't> {
         total: usize,
         around: &'r Surroundings<'r>,
         progress: &'r mut dyn FnMut(Progress<'_>),
-        with_params: bool,
+        (mask, with_params): (&Mask, bool),
     ) -> Self {
         let report = Report {
             total,
@@ -117,6 +122,7 @@ impl<'r, 't> Run<'r, 't> {
             cut: false,
             saved: None,
             saved_of_batch: None,
+            mask: mask.clone(),
             with_params,
         }
     }
@@ -204,7 +210,8 @@ impl<'r, 't> Run<'r, 't> {
     pub(super) fn started(&mut self, task: &Task<'_>) {
         self.number += 1;
         let (number, total) = (self.number, self.report.total);
-        let (command, target) = (task.command_name(), task.target());
+        let target = task.target();
+        let (command, target) = (task.command_name(), self.mask.text(&target));
         (self.progress)(Progress::Started {
             number,
             total,
@@ -214,19 +221,29 @@ impl<'r, 't> Run<'r, 't> {
     }
 
     pub(super) fn outcome(&self, task: &Task<'_>, ended: Ended) -> Outcome {
+        let text = |text: String| match self.mask.text(&text) {
+            Cow::Owned(masked) => masked,
+            Cow::Borrowed(_) => text,
+        };
+        let section = |section| match section {
+            Section::Text(shown) => Section::Text(text(shown)),
+            // Masked as it came.
+            stream @ Section::Stream(..) => stream,
+        };
+        let params = match &task.action {
+            Ok(action) if self.with_params => action.params(),
+            _ => Value::Null,
+        };
         Outcome {
             number: self.number,
             command: task.command_name(),
-            target: task.target().into_owned(),
+            target: text(task.target().into_owned()),
             status: ended.status,
-            message: ended.message,
-            sections: ended.sections,
+            message: ended.message.map(text),
+            sections: ended.sections.into_iter().map(section).collect(),
             misread_at: ended.misread_at,
-            params: match &task.action {
-                Ok(action) if self.with_params => action.params(),
-                _ => Value::Null,
-            },
-            data: ended.data,
+            params: masked(params, &self.mask),
+            data: masked(ended.data, &self.mask),
             offer: None,
         }
     }
@@ -264,10 +281,15 @@ impl<'r, 't> Run<'r, 't> {
             }
         }
         for skipped in state.skipped {
-            let said = format!("⚠ git: {skipped}");
-            if !self.report.notices.contains(&said) {
-                self.report.notices.push(said);
-            }
+            self.notice_once(Some(&format!("⚠ git: {skipped}")));
+        }
+    }
+
+    /// Something to know, if there is; it is told once.
+    pub(super) fn notice_once(&mut self, said: Option<&str>) {
+        let notices = &mut self.report.notices;
+        if let Some(said) = said.filter(|said| !notices.iter().any(|known| known == said)) {
+            notices.push(said.to_owned());
         }
     }
 
@@ -287,6 +309,22 @@ impl<'r, 't> Run<'r, 't> {
             jobs: self.jobs,
         }
     }
+}
+
+/// A value with every text in it masked.
+fn masked(mut value: Value, mask: &Mask) -> Value {
+    match &mut value {
+        _ if mask.is_empty() => {}
+        Value::String(text) => *text = mask.text(text).into_owned(),
+        Value::Array(values) => values
+            .iter_mut()
+            .for_each(|it| *it = masked(it.take(), mask)),
+        Value::Object(values) => values
+            .values_mut()
+            .for_each(|it| *it = masked(it.take(), mask)),
+        Value::Null | Value::Bool(_) | Value::Number(_) => {}
+    }
+    value
 }
 
 /// What git did, in a line; an empty name is a repository without a commit.

@@ -5,6 +5,7 @@ pub mod check;
 pub mod instructions;
 pub mod log;
 pub mod retry;
+mod rules;
 pub mod run;
 pub mod trust;
 pub mod watch;
@@ -13,7 +14,6 @@ use std::hash::{BuildHasher, Hasher, RandomState};
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use std::time::Duration;
 
 use jiff::tz::TimeZone;
 use jiff::{Timestamp, Zoned};
@@ -24,6 +24,7 @@ use crate::batch::Runner;
 use crate::cli::{Cli, Command};
 use crate::config::{self, Folders};
 use crate::error::Error;
+use crate::exec_task::Rules;
 use crate::world::lock::Lock;
 use crate::world::workspace::Disk;
 
@@ -114,7 +115,7 @@ fn runner(
     folders: &Folders,
     own: &[PathBuf],
     git: bool,
-    exec_timeout: Duration,
+    rules: Rules,
 ) -> Result<Runner, Error> {
     // The files of another clada are no more a task's business than one's own.
     let others = Lock::held(&folders.locks(), config::WATCHED_LOCKS);
@@ -129,7 +130,7 @@ fn runner(
         disk,
         git: git.then_some(own),
         root: canonical.to_owned(),
-        exec_timeout,
+        rules,
         with_params: false,
     })
 }

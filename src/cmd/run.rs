@@ -5,10 +5,11 @@ use std::process::ExitCode;
 
 use crate::batch::{NoJournal, Part, Progress, Surroundings};
 use crate::cli::Run;
+use crate::cmd::rules::Source;
 use crate::cmd::{self, read_reply};
 use crate::config::{self, Folders};
 use crate::error::Error;
-use crate::lang::outcome::Section;
+use crate::lang::outcome::{Section, Status};
 use crate::lang::report::{ParseError, Report};
 use crate::lang::scan::scan;
 use crate::lang::task::Lines;
@@ -24,13 +25,8 @@ pub fn main(args: &Run) -> Result<ExitCode, Error> {
     let text = read_reply(args.file.as_deref())?;
     let folders = Folders::of_user().ok_or(Error::NoHome)?;
     let own = [root.join(config::NOTES), root.join(config::OUTPUT)];
-    let mut runner = cmd::runner(
-        (&given, &root),
-        &folders,
-        &own,
-        !args.no_git,
-        args.exec_timeout,
-    )?;
+    let (rules, notice) = Source::new(&folders, &root, &args.exec).rules()?;
+    let mut runner = cmd::runner((&given, &root), &folders, &own, !args.no_git, rules)?;
     runner.with_params = args.json;
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
@@ -45,7 +41,7 @@ pub fn main(args: &Run) -> Result<ExitCode, Error> {
         };
         // A reply may be a watched file: its results block is none of the reply, but its lines count.
         let found = scan(&text);
-        let part = Part::whole(&text, &found);
+        let part = Part::whole(&text, &found, args.approve);
         let mut terminal = Terminal::new(std::io::stderr());
         let mut report = if args.dry_run {
             runner.preview(&part, &around)
@@ -80,6 +76,15 @@ pub fn main(args: &Run) -> Result<ExitCode, Error> {
             .iter()
             .map(|problem| ParseError::of(problem, &mut lines));
         report.problems.extend(problems);
+        if !report.outcomes.is_empty() {
+            report.notices.extend(notice);
+        }
+        for outcome in &mut report.outcomes {
+            if outcome.status == Status::Asks {
+                let what = outcome.message.take().unwrap_or("asks first".to_owned());
+                outcome.message = Some(format!("{what}: `clada run --approve` runs it"));
+            }
+        }
         print(args, &mut report)?;
         Ok(ExitCode::from(u8::from(!report.success())))
     })

@@ -10,6 +10,7 @@ use tokio::sync::watch as channel;
 
 use crate::cli::Watch;
 use crate::cmd;
+use crate::cmd::rules::Source;
 use crate::config::{self, Folders};
 use crate::daemon::{Clock, Daemon, Delivery, Limits, Memory, Pending, Shown};
 use crate::error::Error;
@@ -94,7 +95,9 @@ impl Listener {
             .chain([output.path().to_owned()])
             .collect();
         let root = (place.root.0.as_path(), place.root.1.as_path());
-        let runner = cmd::runner(root, &place.folders, &own, !args.no_git, args.exec_timeout)?;
+        let source = Source::new(&place.folders, root.1, &args.exec);
+        let (rules, notice) = source.rules()?;
+        let runner = cmd::runner(root, &place.folders, &own, !args.no_git, rules)?;
         let limits = Limits {
             seconds: i64::from(args.ledger_days) * 24 * 60 * 60,
             bytes: u64::from(args.ledger_size) * 1024 * 1024,
@@ -120,7 +123,8 @@ impl Listener {
             },
             memory,
             run_existing: args.run_existing,
-            pending: Pending::default(),
+            refresh: Box::new(move || source.rules().map_err(|error| error.to_string())),
+            pending: Pending::new(notice),
         };
         Ok(Self {
             daemon,

@@ -73,6 +73,18 @@ pub enum Sandbox {
     Off,
 }
 
+impl Sandbox {
+    /// The level of that name.
+    pub fn parse(name: &str) -> Option<Self> {
+        match name {
+            "workspace" => Some(Self::Workspace),
+            "read-only" => Some(Self::ReadOnly),
+            "off" => Some(Self::Off),
+            _ => None,
+        }
+    }
+}
+
 /// Whether commands may reach others by TCP.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -135,6 +147,8 @@ pub enum SettingsError {
     Read { path: PathBuf, error: io::Error },
     #[error("`{}`, {why}", path.display())]
     Wrong { path: PathBuf, why: String },
+    #[error("`{setting}`: {why}")]
+    Setting { setting: &'static str, why: String },
     #[error("cannot keep what is trusted in `{}`: {error}", path.display())]
     Keep { path: PathBuf, error: io::Error },
 }

@@ -90,6 +90,7 @@ impl Daemon {
         show: &mut dyn FnMut(Shown<'_>),
     ) -> Option<Ran> {
         let _lock = self.lock(stop, show).await?;
+        self.take_settings();
         if let Some(never) = &mut self.runner.git {
             // Another clada may have begun to watch a file here.
             never.extend(Lock::held(&self.locks, config::WATCHED_LOCKS));
@@ -176,12 +177,29 @@ impl Daemon {
                 }
             }
         };
+        if self.pending.settings != self.pending.told_of_settings {
+            ran.report.notices.extend(self.pending.settings.clone());
+            self.pending
+                .told_of_settings
+                .clone_from(&self.pending.settings);
+        }
         if let Some(error) = books.trouble {
             let said = format!("⚠ not all of this is in the log: {error}");
             ran.report.notices.push(said);
         }
         close(&mut self.memory, &mut ran, &entries);
         Some(ran)
+    }
+
+    /// Has the run go by the settings as they are now; wrong ones leave those of before.
+    fn take_settings(&mut self) {
+        self.pending.settings = match (self.refresh)() {
+            Ok((rules, notice)) => {
+                self.runner.rules = rules;
+                notice
+            }
+            Err(error) => Some(format!("⚠ {error}: the settings of before hold")),
+        };
     }
 
     /// `None` if clada was stopped first.

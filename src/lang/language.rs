@@ -11,6 +11,7 @@ pub enum Language {
 }
 
 impl Language {
+    /// All of them.
     pub const ALL: [Self; 5] = [
         Self::Bash,
         Self::Sh,
@@ -34,8 +35,13 @@ impl Language {
         })
     }
 
+    /// Whether it is a shell's.
+    pub fn is_shell(self) -> bool {
+        matches!(self, Self::Bash | Self::Sh)
+    }
+
     /// Every name it answers to, the main one first.
-    fn names(self) -> &'static [&'static str] {
+    pub fn names(self) -> &'static [&'static str] {
         match self {
             Self::Bash => &["bash"],
             Self::Sh => &["sh"],

@@ -215,7 +215,7 @@ impl<'m> Masking<'m> {
 }
 
 /// Whether a name is one that a pattern with `*` and `?` stands for, in any letter case.
-fn matches(pattern: &str, name: &str) -> bool {
+pub fn matches(pattern: &str, name: &str) -> bool {
     let fold = |text: &str| text.to_lowercase().chars().collect::<Vec<char>>();
     let (pattern, name) = (fold(pattern), fold(name));
     let (mut p, mut n) = (0, 0);

@@ -13,6 +13,7 @@ pub mod outcome;
 pub mod path;
 mod payload;
 pub mod plain;
+pub mod policy;
 pub mod record;
 pub mod repair;
 pub mod report;

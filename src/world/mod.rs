@@ -1,7 +1,7 @@
 //! The outside world: one file for each outside thing. These files do not know each other, nor the engine.
 //!
-//! Three are small parts that others stand on: [`attributes`] and [`lease`], under [`note_file`] and whatever else replaces files,
-//! and [`hurry`], under what waits for other programs.
+//! Four are parts that others stand on: [`attributes`] and [`lease`], under [`note_file`] and whatever else replaces files,
+//! [`hurry`], under what waits for other programs, and [`sandbox`], under [`shell`].
 
 pub mod attributes;
 pub mod clipboard;
@@ -11,6 +11,7 @@ pub mod ledger;
 pub mod lock;
 pub mod note_file;
 pub mod output_file;
+pub mod sandbox;
 pub mod shell;
 pub mod snapshot;
 pub mod watch;

@@ -12,21 +12,25 @@ mod interpreter;
 use std::ffi::{OsStr, OsString};
 use std::future::{Future, pending};
 use std::io::{self, Write};
+use std::os::fd::AsFd;
 use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
 use std::pin::{Pin, pin};
 use std::process::{ExitStatus, Stdio};
+use std::rc::Rc;
 use std::time::Duration;
 
 use rustix::process::setsid;
 use tempfile::NamedTempFile;
 use tokio::io::{AsyncRead, AsyncReadExt};
 use tokio::process::{Child, ChildStderr, ChildStdout, Command};
-use tokio::sync::Mutex;
+use tokio::sync::{Mutex, Notify};
 use tokio::time::{Instant, sleep, timeout, timeout_at};
 
 use crate::lang::language::Language;
+use crate::lang::mask::{Mask, Masking};
 use crate::lang::plain::Plain;
+use crate::world::sandbox::{Fence, Ready, SandboxError};
 
 use captured::Spool;
 use family::{Family, GRACE, STUCK};
@@ -51,8 +55,9 @@ const LAST_READS: usize = 64;
 /// How long a program may take to tell its version, and how much of that is read.
 const ASKED: (Duration, usize) = (Duration::from_secs(5), 4096);
 
-/// How much is read at once: what a pipe holds by default.
-const CHUNK: usize = 64 * 1024;
+/// How much is read at once, and how much a pipe is to hold: more than by default (64 KiB), so that a script that writes
+/// much waits less often.
+const CHUNK: usize = 256 * 1024;
 
 /// What to run.
 #[derive(Debug, Clone, Copy)]
@@ -68,6 +73,12 @@ pub struct Script<'a> {
     /// The whole environment that it gets, but for a few variables that every script has. Programs are looked for in
     /// its PATH.
     pub env: &'a [(OsString, OsString)],
+    /// What it may do; nothing for all.
+    pub fence: Option<&'a Fence>,
+    /// What is not to be seen of its output.
+    pub mask: Option<&'a Mask>,
+    /// How many bytes of plain text it may write before it is ended.
+    pub output_limit: u64,
 }
 
 impl Script<'_> {
@@ -104,6 +115,8 @@ pub enum Ending {
     Signalled(i32),
     /// It was ended after this time, the script's own limit.
     TimedOut(Duration),
+    /// It was ended when it had written more than its limit; what is beyond that was let go.
+    WroteTooMuch,
     Cancelled,
 }
 
@@ -118,6 +131,8 @@ pub enum ShellError {
     NoDirectory,
     #[error("the script holds a NUL character, which no program can take")]
     Nul,
+    #[error(transparent)]
+    Fence(#[from] SandboxError),
     #[error("the shell or program for it could not be started: {0}")]
     Start(io::Error),
     #[error("its output could not be read: {0}")]
@@ -169,7 +184,7 @@ async fn run_by(
         return Ok(Ran::not_started());
     };
     let (command, _script_file) = command(&program, script)?;
-    see_through(command, script.dir, script.timeout, cancelled, on_output).await
+    see_through(command, script, script.timeout, cancelled, on_output).await
 }
 
 /// The program for a script; nothing if it was cancelled before that was known.
@@ -212,7 +227,7 @@ async fn ask(
     script: &Script<'_>,
     cancelled: Pin<&mut impl Future<Output = ()>>,
 ) -> Result<Option<String>, ShellError> {
-    let mut command = prepared(program, script);
+    let mut command = prepared(program, script)?;
     command.arg("--version");
     let (limit, most) = ASKED;
     let mut said = Vec::new();
@@ -221,7 +236,7 @@ async fn ask(
         let room = text.len().min(most.saturating_sub(said.len()));
         said.extend_from_slice(&text[..room]);
     };
-    let ran = see_through(command, script.dir, limit, cancelled, &mut on_output).await;
+    let ran = see_through(command, script, limit, cancelled, &mut on_output).await;
     match ran {
         Ok(ran) if ran.ending == Ending::Cancelled => Ok(None),
         Ok(ran) if ran.ending == Ending::Exited(0) => {
@@ -235,14 +250,14 @@ async fn ask(
 /// Runs a command to its end, with all that it starts.
 async fn see_through(
     mut command: Command,
-    dir: &Path,
+    script: &Script<'_>,
     limit: Duration,
     cancelled: impl Future<Output = ()>,
     on_output: &mut (dyn FnMut(Stream, &[u8]) + '_),
 ) -> Result<Ran, ShellError> {
     let earlier = family::adopt_orphans();
     let mut child = command.spawn().map_err(|error| {
-        if dir.is_dir() {
+        if script.dir.is_dir() {
             ShellError::Start(error)
         } else {
             ShellError::NoDirectory
@@ -251,7 +266,8 @@ async fn see_through(
     // Declared after `child`, so dropped before it, while nobody has reaped the shell and its number is still its own.
     let mut family = Family::of(&child, earlier);
 
-    let ran = conduct(limit, cancelled, &mut child, &mut family, on_output).await;
+    let output = Output::new(&mut child, script, on_output);
+    let ran = conduct(limit, cancelled, &mut child, &mut family, output).await;
     if ran.is_err() {
         family.kill();
         let _ = timeout(STUCK, child.wait()).await;
@@ -265,7 +281,7 @@ fn command(
     program: &Program,
     script: &Script<'_>,
 ) -> Result<(Command, Option<NamedTempFile>), ShellError> {
-    let mut command = prepared(program, script);
+    let mut command = prepared(program, script)?;
     let text = script.text;
     let is_long = text.len() > LONGEST_ARGUMENT;
     let file = is_long.then(|| script_file(text)).transpose();
@@ -302,12 +318,24 @@ fn command(
 }
 
 /// A command with what does not depend on its arguments.
-fn prepared(program: &Program, script: &Script<'_>) -> Command {
-    let mut command = Command::new(&program.file);
-    if script.lang.is_none_or(interpreter::is_shell) {
-        // Its messages begin with the name it was called by. Others look for their libraries by that name.
-        command.arg0(&program.name);
-    }
+fn prepared(program: &Program, script: &Script<'_>) -> Result<Command, ShellError> {
+    let ready = script.fence.map(|fence| fence.ready(script.dir));
+    let ready = ready.transpose()?.flatten();
+    let mut command = match ready.as_ref().map(Ready::prefix) {
+        Some([first, rest @ ..]) => {
+            let mut command = Command::new(first);
+            command.args(rest).arg(&program.file);
+            command
+        }
+        _ => {
+            let mut command = Command::new(&program.file);
+            if script.lang.is_none_or(interpreter::is_shell) {
+                // Its messages begin with the name it was called by. Others look for their libraries by that name.
+                command.arg0(&program.name);
+            }
+            command
+        }
+    };
     command
         .current_dir(script.dir)
         .env_clear()
@@ -321,8 +349,8 @@ fn prepared(program: &Program, script: &Script<'_>) -> Command {
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped());
-    in_own_session(&mut command);
-    command
+    in_own_session(&mut command, ready);
+    Ok(command)
 }
 
 fn script_file(text: &str) -> io::Result<NamedTempFile> {
@@ -331,16 +359,19 @@ fn script_file(text: &str) -> io::Result<NamedTempFile> {
     Ok(file)
 }
 
-/// Makes the child the leader of its own session, without a terminal to ask on, and lets it die with clada.
+/// Makes the child the leader of its own session, without a terminal to ask on, lets it die with clada, and fences it in.
 #[allow(
     unsafe_code,
     reason = "pre_exec is the only way to act between fork and exec"
 )]
-fn in_own_session(command: &mut Command) {
+fn in_own_session(command: &mut Command, ready: Option<Ready>) {
     #[cfg(target_os = "linux")]
     let parent = rustix::process::getpid();
     let prepare = move || {
         setsid()?;
+        if let Some(ready) = &ready {
+            ready.enter()?;
+        }
         #[cfg(target_os = "linux")]
         {
             rustix::process::set_parent_process_death_signal(Some(rustix::process::Signal::KILL))?;
@@ -361,26 +392,25 @@ async fn conduct(
     cancelled: impl Future<Output = ()>,
     child: &mut Child,
     family: &mut Family,
-    on_output: &mut (dyn FnMut(Stream, &[u8]) + '_),
+    mut output: Output<'_, '_>,
 ) -> Result<Ran, ShellError> {
     let started = Instant::now();
-    let mut output = Output {
-        stdout: Pipe::new(Stream::Stdout, child.stdout.take()),
-        stderr: Pipe::new(Stream::Stderr, child.stderr.take()),
-        on_output,
-    };
-
+    let full = Rc::clone(&output.full);
     let first = async {
         tokio::select! {
             status = child.wait() => status.map(ending),
             () = sleep(limit) => Ok(Ending::TimedOut(limit)),
+            () = full.notified() => Ok(Ending::WroteTooMuch),
             () = cancelled => Ok(Ending::Cancelled),
         }
     };
     let ending = output.until(first).await?.map_err(ShellError::Wait)?;
 
     let mut kill_at = None;
-    if matches!(ending, Ending::TimedOut(_) | Ending::Cancelled) {
+    if matches!(
+        ending,
+        Ending::TimedOut(_) | Ending::WroteTooMuch | Ending::Cancelled
+    ) {
         let deadline = Instant::now() + GRACE;
         kill_at = Some(deadline);
         family.terminate();
@@ -397,6 +427,11 @@ async fn conduct(
 
     let left_running = output.until(family.end(kill_at)).await?;
     output.rest().await?;
+    let ending = if output.is_full {
+        Ending::WroteTooMuch
+    } else {
+        ending
+    };
     Ok(Ran {
         ending,
         elapsed,
@@ -427,12 +462,32 @@ impl Ran {
 
 /// Both pipes, and who is told what comes from them.
 struct Output<'a, 'b> {
-    stdout: Pipe<ChildStdout>,
-    stderr: Pipe<ChildStderr>,
+    stdout: Pipe<'a, ChildStdout>,
+    stderr: Pipe<'a, ChildStderr>,
+    /// How many bytes it may still write.
+    room: u64,
+    /// Whether that was passed, and who is told then.
+    is_full: bool,
+    full: Rc<Notify>,
     on_output: &'a mut (dyn FnMut(Stream, &[u8]) + 'b),
 }
 
-impl Output<'_, '_> {
+impl<'a, 'b> Output<'a, 'b> {
+    fn new(
+        child: &mut Child,
+        script: &Script<'a>,
+        on_output: &'a mut (dyn FnMut(Stream, &[u8]) + 'b),
+    ) -> Self {
+        Self {
+            stdout: Pipe::new(child.stdout.take(), script.mask),
+            stderr: Pipe::new(child.stderr.take(), script.mask),
+            room: script.output_limit,
+            is_full: false,
+            full: Rc::default(),
+            on_output,
+        }
+    }
+
     /// Reads until something happens.
     async fn until<T>(&mut self, event: impl Future<Output = T>) -> Result<T, ShellError> {
         let mut event = pin!(event);
@@ -455,38 +510,76 @@ impl Output<'_, '_> {
                 Err(_) => break,
             }
         }
-        self.stdout.take(0, self.on_output)?;
-        self.stderr.take(0, self.on_output)
+        self.stdout.take(0);
+        self.pass_on(Stream::Stdout)?;
+        self.stderr.take(0);
+        self.pass_on(Stream::Stderr)
     }
 
     /// Reads once from the pipe that has something first, and never returns when both are at their end. Nothing is lost
     /// if it is dropped.
     async fn read(&mut self) -> Result<(), ShellError> {
         tokio::select! {
-            read = self.stdout.read() => self.stdout.take(read.map_err(ShellError::Read)?, self.on_output),
-            read = self.stderr.read() => self.stderr.take(read.map_err(ShellError::Read)?, self.on_output),
+            read = self.stdout.read() => {
+                self.stdout.take(read.map_err(ShellError::Read)?);
+                self.pass_on(Stream::Stdout)
+            }
+            read = self.stderr.read() => {
+                self.stderr.take(read.map_err(ShellError::Read)?);
+                self.pass_on(Stream::Stderr)
+            }
         }
+    }
+
+    /// Keeps and tells what a pipe has for it, as far as there is room.
+    fn pass_on(&mut self, stream: Stream) -> Result<(), ShellError> {
+        let (text, spool) = match stream {
+            Stream::Stdout => (&mut self.stdout.text, &mut self.stdout.spool),
+            Stream::Stderr => (&mut self.stderr.text, &mut self.stderr.spool),
+        };
+        let mut fits = text.len();
+        if text.len() as u64 > self.room {
+            fits = self.room as usize;
+            while fits > 0 && text[fits] & 0xc0 == 0x80 {
+                fits -= 1;
+            }
+            self.is_full = true;
+            self.full.notify_one();
+        }
+        self.room -= fits as u64;
+        if fits > 0 {
+            spool.write(&text[..fits]).map_err(ShellError::Spool)?;
+            (self.on_output)(stream, &text[..fits]);
+        }
+        text.clear();
+        Ok(())
     }
 }
 
 /// One of the two pipes, on its way to the spool.
-struct Pipe<R> {
-    stream: Stream,
+struct Pipe<'m, R> {
     /// Nothing once its end is reached.
     source: Option<R>,
     chunk: Vec<u8>,
     plain: Plain,
+    /// With what it takes out; nothing where there is nothing to take out.
+    masking: Option<(Masking<'m>, Vec<u8>)>,
+    /// What is to be passed on.
     text: Vec<u8>,
     spool: Spool,
 }
 
-impl<R: AsyncRead + Unpin> Pipe<R> {
-    fn new(stream: Stream, source: Option<R>) -> Self {
+impl<'m, R: AsyncRead + AsFd + Unpin> Pipe<'m, R> {
+    fn new(source: Option<R>, mask: Option<&'m Mask>) -> Self {
+        if let Some(source) = &source {
+            widen(source);
+        }
+        let mask = mask.filter(|mask| !mask.is_empty());
         Self {
-            stream,
             source,
             chunk: vec![0; CHUNK],
             plain: Plain::default(),
+            masking: mask.map(|mask| (Masking::new(mask), Vec::new())),
             text: Vec::new(),
             spool: Spool::new(),
         }
@@ -499,25 +592,34 @@ impl<R: AsyncRead + Unpin> Pipe<R> {
         }
     }
 
-    /// Passes on what has been read: 0 bytes are the end.
-    fn take(
-        &mut self,
-        read: usize,
-        on_output: &mut dyn FnMut(Stream, &[u8]),
-    ) -> Result<(), ShellError> {
+    /// Makes text of what has been read: 0 bytes are the end.
+    fn take(&mut self, read: usize) {
+        let seen = match &mut self.masking {
+            Some((_, seen)) => seen,
+            None => &mut self.text,
+        };
         if read > 0 {
-            self.plain.push(&self.chunk[..read], &mut self.text);
+            self.plain.push(&self.chunk[..read], seen);
         } else {
             self.source = None;
-            self.plain.finish(&mut self.text);
+            self.plain.finish(seen);
         }
-        if !self.text.is_empty() {
-            self.spool.write(&self.text).map_err(ShellError::Spool)?;
-            on_output(self.stream, &self.text);
-            self.text.clear();
+        if let Some((masking, seen)) = &mut self.masking {
+            masking.push(seen, &mut self.text);
+            seen.clear();
+            if read == 0 {
+                masking.finish(&mut self.text);
+            }
         }
-        Ok(())
     }
+}
+
+/// Gives a pipe more room, where the system lets us.
+fn widen(pipe: &impl AsFd) {
+    #[cfg(target_os = "linux")]
+    let _ = rustix::pipe::fcntl_setpipe_size(pipe, CHUNK);
+    #[cfg(not(target_os = "linux"))]
+    let _ = pipe;
 }
 
 /// The name of a signal, as `SIGSEGV`.

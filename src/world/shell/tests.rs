@@ -47,6 +47,9 @@ fn ran_with(
             lang: None,
             version: None,
             env: &OWN,
+            fence: None,
+            mask: None,
+            output_limit: u64::MAX,
         },
         cancelled,
         on_output,
@@ -62,6 +65,9 @@ fn error(text: &str, dir: &Path, shells: &[&str]) -> ShellError {
         lang: None,
         version: None,
         env: &OWN,
+        fence: None,
+        mask: None,
+        output_limit: u64::MAX,
     };
     wait_for(run_by(shells, &script, pending(), &mut |_, _| {})).unwrap_err()
 }
@@ -269,6 +275,9 @@ fn dropped_it_leaves_nothing() {
         lang: None,
         version: None,
         env: &OWN,
+        fence: None,
+        mask: None,
+        output_limit: u64::MAX,
     };
     wait_for(async {
         tokio::select! {
@@ -432,6 +441,9 @@ fn without_bash_sh_runs_it() {
         lang: None,
         version: None,
         env: &OWN,
+        fence: None,
+        mask: None,
+        output_limit: u64::MAX,
     };
     let shells = &["no-such-shell", "sh"];
     let ran = wait_for(run_by(shells, &script, pending(), &mut |_, _| {})).unwrap();
@@ -460,6 +472,9 @@ fn it_runs_in_its_directory() {
         lang: None,
         version: None,
         env: &OWN,
+        fence: None,
+        mask: None,
+        output_limit: u64::MAX,
     };
     let ran = wait_for(run(&script, pending(), &mut |_, _| {})).unwrap();
     assert_eq!(whole(&ran.stdout), format!("{}\n", dir.display()));

@@ -74,6 +74,9 @@ fn script<'a>(
         lang: Some(lang),
         version: None,
         env,
+        fence: None,
+        mask: None,
+        output_limit: u64::MAX,
     }
 }
 

@@ -1,0 +1,151 @@
+//! Makes of the settings how commands are run, anew for each run: settings are edited while clada listens.
+
+use std::env;
+use std::ffi::{OsStr, OsString};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use crate::cli::Exec;
+use crate::config::settings::{self, Loaded, Network, Sandbox, Settings, SettingsError, Variable};
+use crate::config::{Folders, PROJECT};
+use crate::exec_task::Rules;
+use crate::lang::mask::{self, Mask};
+use crate::lang::policy::Policy;
+use crate::world::sandbox::{self, Fence, Level};
+
+/// Where the rules of one root come from.
+pub(super) struct Source {
+    folders: Folders,
+    /// Canonical.
+    root: PathBuf,
+    flags: (Option<Duration>, Option<Sandbox>),
+}
+
+impl Source {
+    pub(super) fn new(folders: &Folders, root: &Path, flags: &Exec) -> Self {
+        Self {
+            folders: folders.clone(),
+            root: root.to_owned(),
+            flags: (flags.exec_timeout, flags.sandbox),
+        }
+    }
+
+    /// The rules as the settings are now, and why not all of these hold.
+    ///
+    /// # Errors
+    /// Where the settings are wrong.
+    pub(super) fn rules(&self) -> Result<(Rules, Option<String>), SettingsError> {
+        let Loaded { settings, notice } = Settings::load(&self.folders, &self.root)?;
+        Ok((self.made_of(&settings)?, notice))
+    }
+
+    fn made_of(&self, settings: &Settings) -> Result<Rules, SettingsError> {
+        let exec = &settings.exec;
+        let (timeout, sandbox) = self.flags;
+        let env = environment(exec);
+        let var = |name: &str| {
+            let set = env.iter().find(|(known, _)| known == name);
+            set.map(|(_, value)| value.as_os_str())
+        };
+        let wrong = |setting, why: String| SettingsError::Setting { setting, why };
+        let policy = Policy::new(&exec.deny, &exec.ask);
+        let mask = env
+            .iter()
+            .filter_map(|(name, value)| Some((name.to_str()?, value.to_str()?)));
+        let folders = exec.caches.iter().chain(&exec.write);
+        let folders = folders.filter_map(|path| expanded(path, &self.folders.home, var));
+        let guarded = sandbox::guarded(&self.root);
+        let watched = [self.root.join(PROJECT)].into_iter().chain(guarded.clone());
+        let fence = Fence {
+            level: match sandbox.unwrap_or(exec.sandbox) {
+                Sandbox::Workspace => Level::Workspace,
+                Sandbox::ReadOnly => Level::ReadOnly,
+                Sandbox::Off => Level::Off,
+            },
+            network: exec.network == Network::On,
+            root: self.root.clone(),
+            temp: sandbox::temp_dirs()
+                .into_iter()
+                .chain(var("TMPDIR").map(PathBuf::from))
+                .collect(),
+            writable: folders.chain(sandbox::git_dirs(&self.root)).collect(),
+            guarded: guarded
+                .into_iter()
+                .chain(self.folders.own(&self.root))
+                .collect(),
+        };
+        Ok(Rules {
+            enabled: exec.enabled,
+            policy: policy.map_err(|error| wrong("exec.deny and exec.ask", error.to_string()))?,
+            timeout: timeout.unwrap_or(exec.timeout),
+            output_limit: settings.limits.output,
+            unfenced: sandbox::shortfall(&fence),
+            fence,
+            watched: watched.collect(),
+            mask: Mask::new(mask, &exec.mask),
+            env,
+        })
+    }
+}
+
+/// The environment of commands: clada's own, as the settings change it.
+fn environment(exec: &settings::Exec) -> Vec<(OsString, OsString)> {
+    let is_scrubbed = |name: &OsStr| {
+        let name = name.to_string_lossy();
+        exec.scrub
+            .iter()
+            .any(|pattern| mask::matches(pattern, &name))
+    };
+    let kept = env::vars_os().filter(|(name, _)| {
+        let is_set = name
+            .to_str()
+            .is_some_and(|name| exec.env.contains_key(name));
+        !is_set && !is_scrubbed(name)
+    });
+    let set = exec
+        .env
+        .iter()
+        .filter_map(|(name, variable)| match variable {
+            Variable::Set(value) => Some((name.into(), value.into())),
+            Variable::Remove => None,
+        });
+    kept.chain(set).collect()
+}
+
+/// A path of the settings with its `~` and variables; `None` where it begins with a variable that is not set.
+fn expanded<'e>(
+    path: &str,
+    home: &Path,
+    var: impl Fn(&str) -> Option<&'e OsStr>,
+) -> Option<PathBuf> {
+    let (first, rest) = path.split_once('/').unwrap_or((path, ""));
+    let first = match first.strip_prefix('$') {
+        Some(name) => PathBuf::from(var(name).filter(|value| !value.is_empty())?),
+        None if first == "~" => home.to_owned(),
+        None => return Path::new(path).is_absolute().then(|| path.into()),
+    };
+    Some(first.join(rest)).filter(|path| path.is_absolute())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paths_of_the_settings_are_expanded() {
+        let var = |name: &str| match name {
+            "CARGO_HOME" => Some(OsStr::new("/c")),
+            "RELATIVE" => Some(OsStr::new("c")),
+            "EMPTY" => Some(OsStr::new("")),
+            _ => None,
+        };
+        let path = |path| expanded(path, Path::new("/home/me"), var);
+        assert_eq!(path("~/.npm"), Some("/home/me/.npm".into()));
+        assert_eq!(path("~"), Some("/home/me".into()));
+        assert_eq!(path("$CARGO_HOME/registry"), Some("/c/registry".into()));
+        assert_eq!(path("/opt/x"), Some("/opt/x".into()));
+        for passed_over in ["$UNSET/x", "$EMPTY/x", "$RELATIVE/x", "x/y", "", "~you/x"] {
+            assert_eq!(path(passed_over), None, "{passed_over}");
+        }
+    }
+}

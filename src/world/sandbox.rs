@@ -1,0 +1,250 @@
+//! The fence around a script: what it may write and reach. Never starts a script, and never decides which fence it gets.
+//!
+//! Linux has Landlock for it, and a mount namespace where the system gives one; macOS has `sandbox-exec`. Reading is not
+//! fenced in. What this system can hold is [`support`]; what it cannot hold is at least seen by a [`Guard`].
+
+mod denial;
+mod git;
+mod guard;
+#[cfg(target_os = "linux")]
+mod linux;
+#[cfg(any(test, target_os = "macos"))]
+mod macos;
+
+use std::env;
+use std::fmt;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
+
+pub use denial::denied;
+pub use git::{git_dirs, guarded};
+pub use guard::Guard;
+#[cfg(target_os = "linux")]
+use linux as system;
+#[cfg(target_os = "macos")]
+use macos as system;
+#[cfg(not(any(target_os = "linux", target_os = "macos")))]
+use none as system;
+
+/// How far a script is fenced in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Level {
+    /// It writes in the project, the temporary directories and what else was allowed.
+    Workspace,
+    /// It writes in the temporary directories.
+    ReadOnly,
+    Off,
+}
+
+/// What a script may do.
+#[derive(Debug, Clone)]
+pub struct Fence {
+    pub level: Level,
+    /// Whether it may use TCP.
+    pub network: bool,
+    pub root: PathBuf,
+    /// Writable at every level but [`Level::Off`], where it changes nothing ([`temp_dirs`]).
+    pub temp: Vec<PathBuf>,
+    /// Outside the root: caches, and a git directory that is elsewhere ([`git_dirs`]).
+    pub writable: Vec<PathBuf>,
+    /// Not to be changed, though in a tree that may be written ([`guarded`]).
+    pub guarded: Vec<PathBuf>,
+}
+
+/// A fence made ready for one spawn. Keep it until the spawn has returned.
+#[derive(Debug, Clone)]
+pub struct Ready(system::Prepared);
+
+/// What this system can enforce.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Support {
+    /// What does it, as `Landlock 7`. Nothing: scripts run without a fence.
+    pub by: Option<String>,
+    /// Whether TCP can be forbidden.
+    pub network: bool,
+    /// Whether signals to processes that the script did not start are stopped.
+    pub signals: bool,
+    /// Whether guarded paths are read-only. If not, they are only watched.
+    pub guards: bool,
+    /// What is missing, and why.
+    pub lacks: Vec<String>,
+}
+
+/// Why a fence could not be made.
+#[derive(Debug, thiserror::Error)]
+pub enum SandboxError {
+    #[error(
+        "the fence around exec could not be made: {0} (`exec.sandbox = \"off\"` runs it without)"
+    )]
+    Prepare(String),
+}
+
+/// What this system can enforce. The first call tries it out.
+pub fn support() -> &'static Support {
+    static SUPPORT: OnceLock<Support> = OnceLock::new();
+    SUPPORT.get_or_init(system::support)
+}
+
+/// Where programs put temporary files. Many name `/tmp` whatever `TMPDIR` says.
+pub fn temp_dirs() -> Vec<PathBuf> {
+    vec![env::temp_dir(), "/tmp".into(), "/var/tmp".into()]
+}
+
+/// What of a fence this system does not enforce, for a user; nothing where it is all there.
+pub fn shortfall(fence: &Fence) -> Option<String> {
+    let support = support();
+    let off = match fence.level {
+        Level::Off => return None,
+        Level::Workspace | Level::ReadOnly => "`exec.sandbox = \"off\"` says that you know",
+    };
+    if support.by.is_none() {
+        return Some(format!(
+            "⚠ {support}: commands can do all that you can ({off})"
+        ));
+    }
+    (!fence.network && !support.network)
+        .then(|| format!("⚠ {support}: `exec.network = \"off\"` is not enforced"))
+}
+
+impl Fence {
+    /// Makes everything that can be made before the fork, for a script that runs in this directory. Nothing if the
+    /// script is not to be fenced in, or cannot be on this system. Paths that do not exist are passed over.
+    ///
+    /// # Errors
+    ///
+    /// The system has a fence and does not give it now, as without descriptors left.
+    pub fn ready(&self, dir: &Path) -> Result<Option<Ready>, SandboxError> {
+        if self.level == Level::Off {
+            return Ok(None);
+        }
+        Ok(system::prepare(self, dir)?.map(Ready))
+    }
+
+    /// The trees that a script may write in; devices are apart. Links are resolved where the path exists.
+    fn trees(&self) -> Vec<PathBuf> {
+        let mut trees = self.temp.clone();
+        if self.level == Level::Workspace {
+            trees.push(self.root.clone());
+            trees.extend(self.writable.iter().cloned());
+        }
+        resolved(&trees)
+    }
+
+    /// The guarded paths that exist in these trees, a parent before what is in it.
+    fn guards(&self, trees: &[PathBuf]) -> Vec<PathBuf> {
+        let mut guards = self.guarded.clone();
+        if self.level == Level::ReadOnly {
+            // It may be in a temporary directory.
+            guards.push(self.root.clone());
+        }
+        let mut guards = resolved(&guards);
+        guards.retain(|path| path.exists() && is_in(path, trees));
+        guards
+    }
+}
+
+impl Ready {
+    /// What the command line of the shell is to begin with.
+    pub fn prefix(&self) -> &[String] {
+        self.0.prefix()
+    }
+
+    /// Fences the calling process in, for good. To be called between fork and exec: it makes system calls only.
+    ///
+    /// # Errors
+    ///
+    /// The system refused; the process must not go on.
+    pub fn enter(&self) -> io::Result<()> {
+        self.0.enter()
+    }
+}
+
+/// One line, for a user.
+impl fmt::Display for Support {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.by {
+            Some(by) => write!(f, "exec is fenced in by {by}")?,
+            None => f.write_str("exec is not fenced in")?,
+        }
+        for (number, lack) in self.lacks.iter().enumerate() {
+            write!(f, "{} {lack}", if number == 0 { ":" } else { ";" })?;
+        }
+        Ok(())
+    }
+}
+
+/// With the links in them resolved, in order and each once.
+fn resolved(paths: &[PathBuf]) -> Vec<PathBuf> {
+    let mut paths: Vec<PathBuf> = paths.iter().map(|path| real(path)).collect();
+    paths.sort();
+    paths.dedup();
+    paths
+}
+
+/// The path without links, as far as it exists.
+fn real(path: &Path) -> PathBuf {
+    path.canonicalize()
+        .unwrap_or_else(|_| match (path.parent(), path.file_name()) {
+            (Some(parent), Some(name)) => real(parent).join(name),
+            _ => path.to_owned(),
+        })
+}
+
+fn is_in(path: &Path, trees: &[PathBuf]) -> bool {
+    trees.iter().any(|tree| path.starts_with(tree))
+}
+
+/// The directories from `.git` down that a guarded path is in. Renamed, they would take the path with them; other
+/// parents are left alone, as nothing can be moved into or out of what is held in place.
+fn held(guard: &Path) -> impl Iterator<Item = &Path> {
+    let above: Vec<&Path> = guard.ancestors().skip(1).collect();
+    let in_git = above
+        .iter()
+        .rposition(|dir| dir.file_name().is_some_and(|name| name == ".git"));
+    above.into_iter().take(in_git.map_or(0, |last| last + 1))
+}
+
+#[cfg(not(any(target_os = "linux", target_os = "macos")))]
+mod none {
+    //! A system without a fence. Never refuses.
+
+    use super::*;
+
+    #[derive(Debug, Clone)]
+    pub(super) enum Prepared {}
+
+    impl Prepared {
+        pub(super) fn prefix(&self) -> &[String] {
+            match *self {}
+        }
+
+        pub(super) fn enter(&self) -> io::Result<()> {
+            match *self {}
+        }
+    }
+
+    pub(super) fn prepare(_: &Fence, _: &Path) -> Result<Option<Prepared>, SandboxError> {
+        Ok(None)
+    }
+
+    pub(super) fn support() -> Support {
+        Support::none("this system has nothing for it".to_owned())
+    }
+}
+
+impl Support {
+    #[cfg(not(target_os = "macos"))]
+    fn none(why: String) -> Self {
+        Self {
+            by: None,
+            network: false,
+            signals: false,
+            guards: false,
+            lacks: vec![why],
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,226 @@
+//! Tells from a failed script's output whether the fence stopped it, and which setting allows it. Never guesses: with
+//! another likely cause it is silent.
+
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{Access, access};
+
+use super::{Fence, Level, is_in, real, support};
+
+/// How programs and libraries call a refusal, in lower case.
+const REFUSALS: [&str; 7] = [
+    "permission denied",
+    "operation not permitted",
+    "read-only file system",
+    "device or resource busy",
+    "eacces",
+    "eperm",
+    "erofs",
+];
+
+/// How many lines above a refusal are searched for the path: cargo names it first, and its cause below.
+const ABOVE: usize = 3;
+
+/// What the fence had to do with the failure of a script whose output ends so. Silent if it ran without a fence.
+pub fn denied(fence: &Fence, output_tail: &str) -> Option<String> {
+    if fence.level == Level::Off || support().by.is_none() {
+        return None;
+    }
+    let lines: Vec<&str> = output_tail.lines().collect();
+    // What came last ended the script.
+    (0..lines.len()).rev().find_map(|number| {
+        let line = lines[number].to_lowercase();
+        if is_sudo(&line) {
+            return Some(
+                "no_new_privs: exec cannot become another user (`exec.sandbox = \"off\"` allows it)"
+                    .to_owned(),
+            );
+        }
+        let is_refusal = REFUSALS.iter().any(|refusal| line.contains(refusal));
+        let above = &lines[number.saturating_sub(ABOVE)..=number];
+        if !fence.network && support().network && is_connection(&line, is_refusal, above) {
+            return Some("exec has no network (`exec.network = true` allows it)".to_owned());
+        }
+        if !is_refusal {
+            return None;
+        }
+        above.iter().rev().find_map(|line| at_path(fence, line))
+    })
+}
+
+fn is_sudo(line: &str) -> bool {
+    line.contains("no new privileges")
+        || line.starts_with("sudo:")
+            && ["must be owned by uid 0", "effective uid is not 0"]
+                .iter()
+                .any(|part| line.contains(part))
+}
+
+/// Whether a line tells of a connection that the fence refused. curl and git do not give the reason.
+fn is_connection(line: &str, is_refusal: bool, above: &[&str]) -> bool {
+    const GIVEN_UP: [&str; 4] = [
+        "failed to connect to",
+        "could not connect to server",
+        "couldn't connect to server",
+        "network is unreachable",
+    ];
+    const CALLS: [&str; 4] = ["connect", "bind", "listen", "dial tcp"];
+    let names_call = |line: &&str| {
+        let line = line.to_lowercase();
+        CALLS.iter().any(|call| line.contains(call))
+    };
+    // A path on the line is the better explanation.
+    let is_call = is_refusal && !line.contains(" '/") && above.iter().any(names_call);
+    is_call || GIVEN_UP.iter().any(|part| line.contains(part))
+}
+
+/// What the fence says to the first path on a line that it is the cause for.
+fn at_path(fence: &Fence, line: &str) -> Option<String> {
+    let guards: Vec<PathBuf> = fence.guarded.iter().map(|path| real(path)).collect();
+    let trees = fence.trees();
+    names(line).into_iter().find_map(|name| {
+        let path = real(&fence.root.join(name));
+        if is_in(&path, &guards) {
+            return support().guards.then(|| {
+                format!("`{name}` is protected from exec (`exec.sandbox = \"off\"` lifts that; better change it yourself)")
+            });
+        }
+        if is_in(&path, &trees) || path.starts_with("/dev") || path.starts_with("/proc") {
+            return None;
+        }
+        if !name.contains('/') || !could_write(&path) {
+            return None;
+        }
+        let shown = path.display();
+        Some(match fence.level {
+            Level::ReadOnly => format!(
+                "`{shown}` is outside what exec may write (`exec.sandbox = \"workspace\"` allows the project)"
+            ),
+            _ => format!(
+                "`{shown}` is outside what exec may write (`exec.write` in clada.toml allows more)"
+            ),
+        })
+    })
+}
+
+/// What on a line could be a path: what is quoted, what stands between colons, and single words.
+fn names(line: &str) -> Vec<&str> {
+    let quoted = line.split(['\'', '"', '`', '‘', '’']).skip(1).step_by(2);
+    let between = line.split(": ").map(str::trim);
+    let words = line
+        .split_whitespace()
+        .map(|word| word.trim_matches(|c: char| ",;:()[]'\"`‘’".contains(c)));
+    let mut names: Vec<&str> = quoted.chain(between).chain(words).collect();
+    names.retain(|name| !name.is_empty() && !name.contains('\0'));
+    names
+}
+
+/// Whether the user could write there without a fence: the path, or where it would be made.
+fn could_write(path: &Path) -> bool {
+    let existing = path.ancestors().find(|path| path.exists());
+    existing.is_some_and(|path| access(path, Access::WRITE_OK).is_ok())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+
+    /// A project inside a directory of its own, and no other directory that may be written.
+    fn project() -> (tempfile::TempDir, Fence) {
+        let dir = tempfile::tempdir().unwrap();
+        let root = dir.path().canonicalize().unwrap().join("project");
+        fs::create_dir_all(root.join(".git/hooks")).unwrap();
+        let fence = Fence {
+            level: Level::Workspace,
+            network: true,
+            guarded: vec![root.join(".git/hooks"), root.join("clada.toml")],
+            root,
+            temp: Vec::new(),
+            writable: Vec::new(),
+        };
+        (dir, fence)
+    }
+
+    #[test]
+    fn a_path_outside_is_named_with_the_setting() {
+        let (dir, fence) = project();
+        let outside = dir.path().canonicalize().unwrap().join("x");
+        let path = outside.display();
+        let expect = support().by.as_ref().map(|_| {
+            format!(
+                "`{path}` is outside what exec may write (`exec.write` in clada.toml allows more)"
+            )
+        });
+        for tail in [
+            format!("bash: line 1: {path}: Permission denied"),
+            "bash: line 1: ../x: Permission denied".to_owned(),
+            format!("touch: cannot touch '{path}': Permission denied"),
+            format!("mkdir: cannot create directory ‘{path}’: Permission denied\n"),
+            format!("PermissionError: [Errno 13] Permission denied: '{path}'"),
+            format!("Error: EACCES: permission denied, open '{path}'\n    at open"),
+            format!(
+                "error: failed to create directory `{path}`\n\nCaused by:\n  Permission denied (os error 13)"
+            ),
+            format!(
+                "ok\nmv: cannot move 'a' to '{path}': Permission denied\nmake: *** [all] Error 1"
+            ),
+        ] {
+            assert_eq!(denied(&fence, &tail), expect, "{tail}");
+        }
+    }
+
+    #[test]
+    fn what_is_protected_is_called_so() {
+        let (_dir, fence) = project();
+        for tail in [
+            "bash: line 1: .git/hooks/pre-commit: Read-only file system",
+            "mv: cannot move 'x' to 'clada.toml': Device or resource busy",
+        ] {
+            let said = denied(&fence, tail);
+            let is_said = said.is_some_and(|said| said.contains("is protected from exec"));
+            assert_eq!(is_said, support().guards, "{tail}");
+        }
+    }
+
+    #[test]
+    fn sudo_and_connections() {
+        let (_dir, mut fence) = project();
+        let fenced = support().by.is_some();
+        let sudo = "sudo: The \"no new privileges\" flag is set, which prevents sudo from running as root.";
+        let said = denied(&fence, sudo).is_some_and(|said| said.starts_with("no_new_privs: "));
+        assert_eq!(said, fenced);
+        for tail in [
+            "curl: (7) Failed to connect to 127.0.0.1 port 80 after 0 ms: Could not connect to server",
+            "Error: connect EACCES 127.0.0.1:443",
+            "dial tcp 127.0.0.1:443: connect: permission denied",
+            "    s.connect(('127.0.0.1', 9))\nPermissionError: [Errno 13] Permission denied",
+        ] {
+            fence.network = false;
+            let said = denied(&fence, tail).is_some_and(|said| said.contains("`exec.network"));
+            assert_eq!(said, support().network, "{tail}");
+            fence.network = true;
+            assert_eq!(denied(&fence, tail), None, "{tail}");
+        }
+    }
+
+    #[test]
+    fn other_causes_are_passed_over() {
+        let (_dir, mut fence) = project();
+        fence.network = false;
+        for tail in [
+            "",
+            "error: test failed",
+            "git@host: Permission denied (publickey).",
+            "bash: line 1: ./run.sh: Permission denied",
+            "rm: cannot remove 'x/y': Device or resource busy",
+            "cat: /proc/1/mem: Permission denied",
+            "kill: (1) - Operation not permitted",
+        ] {
+            assert_eq!(denied(&fence, tail), None, "{tail}");
+        }
+        fence.level = Level::Off;
+        let tail = "sudo: The \"no new privileges\" flag is set";
+        assert_eq!(denied(&fence, tail), None);
+    }
+}

@@ -1,0 +1,126 @@
+//! The fence on macOS: `sandbox-exec` around the shell. Never run where this was written; its profile is tested as text.
+
+use std::path::{Path, PathBuf};
+
+use super::held;
+
+/// What programs write to below `/dev`.
+const DEVICES: &str = r##"(literal "/dev/null") (literal "/dev/zero") (literal "/dev/random") (literal "/dev/urandom") (literal "/dev/tty") (literal "/dev/ptmx") (literal "/dev/dtracehelper") (subpath "/dev/fd") (regex #"^/dev/ttys[0-9]+$")"##;
+
+/// The profile for these trees and guarded paths. What comes last wins.
+fn profile(trees: &[PathBuf], guards: &[PathBuf], network: bool) -> String {
+    let mut profile = format!(
+        "(version 1)\n(allow default)\n(deny signal)\n(allow signal (target same-sandbox))\n(deny file-write*)\n(allow file-write* {DEVICES})\n"
+    );
+    for tree in trees {
+        profile += &format!("(allow file-write* (subpath {}))\n", quoted(tree));
+    }
+    for guard in guards {
+        for dir in held(guard) {
+            profile += &format!("(deny file-write-unlink (literal {}))\n", quoted(dir));
+        }
+        profile += &format!("(deny file-write* (subpath {}))\n", quoted(guard));
+    }
+    if !network {
+        profile += "(deny network*)\n(allow network* (local unix-socket) (remote unix-socket))\n";
+    }
+    profile
+}
+
+fn quoted(path: &Path) -> String {
+    let text = path.to_string_lossy();
+    format!("\"{}\"", text.replace('\\', r"\\").replace('"', "\\\""))
+}
+
+#[cfg(target_os = "macos")]
+pub(super) use here::{Prepared, prepare, support};
+
+#[cfg(target_os = "macos")]
+mod here {
+    use std::io;
+    use std::path::Path;
+    use std::sync::Arc;
+
+    use super::super::{Fence, SandboxError, Support, resolved};
+    use super::profile;
+
+    const PROGRAM: &str = "/usr/bin/sandbox-exec";
+
+    #[derive(Debug, Clone)]
+    pub(in super::super) struct Prepared(Arc<[String]>);
+
+    impl Prepared {
+        pub(in super::super) fn prefix(&self) -> &[String] {
+            &self.0
+        }
+
+        pub(in super::super) fn enter(&self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    pub(in super::super) fn prepare(
+        fence: &Fence,
+        _: &Path,
+    ) -> Result<Option<Prepared>, SandboxError> {
+        if !Path::new(PROGRAM).exists() {
+            return Ok(None);
+        }
+        let trees = fence.trees();
+        // Here what does not exist yet can be guarded too.
+        let mut guards = fence.guards(&trees);
+        guards.extend(resolved(&fence.guarded));
+        let profile = profile(&trees, &guards, fence.network);
+        Ok(Some(Prepared(
+            [PROGRAM.to_owned(), "-p".to_owned(), profile].into(),
+        )))
+    }
+
+    pub(in super::super) fn support() -> Support {
+        let works = Path::new(PROGRAM).exists();
+        Support {
+            by: works.then(|| "sandbox-exec".to_owned()),
+            network: works,
+            signals: works,
+            guards: works,
+            lacks: if works {
+                Vec::new()
+            } else {
+                vec![format!("there is no {PROGRAM}")]
+            },
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_profile_allows_the_trees_and_then_denies_what_is_guarded() {
+        let trees = ["/private/tmp", "/p/a \"b\""].map(PathBuf::from);
+        let guards = ["/p/a/.git/hooks", "/p/a/clada.toml"].map(PathBuf::from);
+        let text = profile(&trees, &guards, true);
+        let place = |part: &str| text.find(part).unwrap_or_else(|| panic!("{part}: {text}"));
+        let order = [
+            "(allow default)",
+            "(deny file-write*)\n",
+            r#"(literal "/dev/null")"#,
+            r#"(allow file-write* (subpath "/private/tmp"))"#,
+            r#"(allow file-write* (subpath "/p/a \"b\""))"#,
+            r#"(deny file-write-unlink (literal "/p/a/.git"))"#,
+            r#"(deny file-write* (subpath "/p/a/.git/hooks"))"#,
+            r#"(deny file-write* (subpath "/p/a/clada.toml"))"#,
+        ];
+        assert!(order.map(place).is_sorted(), "{text}");
+        assert!(!text.contains("network"));
+    }
+
+    #[test]
+    fn without_network_sockets_on_disk_are_left() {
+        let text = profile(&[], &[], false);
+        assert!(text.ends_with(
+            "(deny network*)\n(allow network* (local unix-socket) (remote unix-socket))\n"
+        ));
+    }
+}
