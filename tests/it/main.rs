@@ -18,4 +18,5 @@ mod log;
 mod note;
 mod replay;
 mod run;
+mod sandbox;
 mod tidy;
