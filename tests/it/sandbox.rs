@@ -12,6 +12,8 @@ use std::time::{Duration, Instant};
 use clada::world::sandbox::{self, Fence, Guard, Level, support};
 use clada::world::shell::{self, Ending, Ran, Script};
 
+use crate::harness::LIMIT;
+
 /// What holds against an attempt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Holds {
@@ -35,7 +37,7 @@ pub(crate) enum By {
 
 impl By {
     /// What holds on this system.
-    fn holds(self) -> Holds {
+    pub(crate) fn holds(self) -> Holds {
         let held = match self {
             Self::Landlock => support().by.is_some(),
             Self::Guards => support().guards,
@@ -593,6 +595,44 @@ fn the_timeout_holds_in_the_fence() {
             assert!(!Path::new("/proc").join(pid).exists(), "{pid} still runs");
         }
     }
+}
+
+/// The mounts are the script's own: an editor, or clada, replaces what it may not.
+#[cfg(target_os = "linux")]
+#[test]
+fn what_is_protected_can_be_saved_meanwhile() {
+    use rustix::fs::{CWD, RenameFlags, renameat_with};
+
+    let ground = Ground::new();
+    let fence = ground.fence(Level::Workspace);
+    let saved = std::thread::scope(|scope| {
+        scope.spawn(|| {
+            let end = Instant::now() + LIMIT;
+            while !ground.at("temp/up").exists() && Instant::now() < end {
+                std::thread::sleep(Duration::from_millis(5));
+            }
+            for (name, flags) in [
+                ("clada.md", RenameFlags::EXCHANGE),
+                ("clada.toml", RenameFlags::empty()),
+            ] {
+                let new = ground.at("home/new");
+                fs::write(&new, "# new\n").unwrap();
+                let path = fence.root.join(name);
+                renameat_with(CWD, &new, CWD, &path, flags).unwrap();
+            }
+            fs::write(fence.root.join(".git/hooks/post-commit"), "").unwrap();
+            fs::write(ground.at("temp/go"), "").unwrap();
+        });
+        ground.run(
+            &fence,
+            "touch $TMPDIR/up; until [ -e $TMPDIR/go ]; do sleep 0.01; done
+            cat clada.md clada.toml; ls .git/hooks/post-commit",
+        )
+    });
+    assert_eq!(
+        saved.out, "# new\n# new\n.git/hooks/post-commit\n",
+        "{saved:?}"
+    );
 }
 
 /// Figures, for a look by hand: `cargo test --release --test it the_fence_costs -- --ignored --nocapture`.
