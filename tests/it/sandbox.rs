@@ -246,7 +246,6 @@ struct Ground {
     dir: tempfile::TempDir,
     tcp: TcpListener,
     _unix: UnixListener,
-    #[cfg(target_os = "linux")]
     _abstract: UnixListener,
 }
 
@@ -281,7 +280,6 @@ impl Ground {
         }
         let tcp = TcpListener::bind("127.0.0.1:0").unwrap();
         let _unix = UnixListener::bind(top.join("home/socket")).unwrap();
-        #[cfg(target_os = "linux")]
         let _abstract = {
             use std::os::linux::net::SocketAddrExt;
             let name = format!("clada-test-{}", tcp.local_addr().unwrap().port());
@@ -291,7 +289,6 @@ impl Ground {
         Self {
             tcp,
             _unix,
-            #[cfg(target_os = "linux")]
             _abstract,
             dir,
         }
@@ -598,7 +595,6 @@ fn the_timeout_holds_in_the_fence() {
 }
 
 /// The mounts are the script's own: an editor, or clada, replaces what it may not.
-#[cfg(target_os = "linux")]
 #[test]
 fn what_is_protected_can_be_saved_meanwhile() {
     use rustix::fs::{CWD, RenameFlags, renameat_with};
