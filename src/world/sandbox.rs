@@ -24,8 +24,6 @@ pub use guard::Guard;
 use linux as system;
 #[cfg(target_os = "macos")]
 use macos as system;
-#[cfg(not(any(target_os = "linux", target_os = "macos")))]
-use none as system;
 
 /// How far a script is fenced in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -203,47 +201,6 @@ fn held(guard: &Path) -> impl Iterator<Item = &Path> {
         .iter()
         .rposition(|dir| dir.file_name().is_some_and(|name| name == ".git"));
     above.into_iter().take(in_git.map_or(0, |last| last + 1))
-}
-
-#[cfg(not(any(target_os = "linux", target_os = "macos")))]
-mod none {
-    //! A system without a fence. Never refuses.
-
-    use super::*;
-
-    #[derive(Debug, Clone)]
-    pub(super) enum Prepared {}
-
-    impl Prepared {
-        pub(super) fn prefix(&self) -> &[String] {
-            match *self {}
-        }
-
-        pub(super) fn enter(&self) -> io::Result<()> {
-            match *self {}
-        }
-    }
-
-    pub(super) fn prepare(_: &Fence, _: &Path) -> Result<Option<Prepared>, SandboxError> {
-        Ok(None)
-    }
-
-    pub(super) fn support() -> Support {
-        Support::none("this system has nothing for it".to_owned())
-    }
-}
-
-impl Support {
-    #[cfg(not(target_os = "macos"))]
-    fn none(why: String) -> Self {
-        Self {
-            by: None,
-            network: false,
-            signals: false,
-            guards: false,
-            lacks: vec![why],
-        }
-    }
 }
 
 #[cfg(test)]

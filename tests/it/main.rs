@@ -18,4 +18,6 @@ mod log;
 mod note;
 mod replay;
 mod run;
+#[cfg(target_os = "linux")]
+mod sandbox;
 mod tidy;

@@ -143,10 +143,12 @@ fn ruleset(fence: &Fence, trees: &[PathBuf]) -> Result<Option<OwnedFd>, RulesetE
         }
         Ok(())
     };
+    // With a device of its own root could write to the disk.
+    let in_tree = write & !(AccessFs::MakeBlock | AccessFs::MakeChar);
     for tree in trees {
-        allow(tree, write)?;
+        allow(tree, in_tree)?;
     }
-    allow(Path::new("/dev/shm"), write)?;
+    allow(Path::new("/dev/shm"), in_tree)?;
     for device in DEVICES {
         allow(&Path::new("/dev").join(device), use_device)?;
     }
@@ -156,7 +158,8 @@ fn ruleset(fence: &Fence, trees: &[PathBuf]) -> Result<Option<OwnedFd>, RulesetE
 fn restrict(ruleset: &OwnedFd) -> io::Result<()> {
     #[expect(unsafe_code, reason = "no crate offers this call without allocating")]
     // SAFETY: it takes two numbers, and the descriptor is open.
-    let result = unsafe { libc::syscall(libc::SYS_landlock_restrict_self, ruleset.as_raw_fd(), 0) };
+    let result =
+        unsafe { libc::syscall(libc::SYS_landlock_restrict_self, ruleset.as_raw_fd(), 0_u32) };
     done(result)
 }
 
@@ -277,7 +280,13 @@ pub(super) fn support() -> Support {
     let abi = abi();
     if abi < 1 {
         let why = "this kernel has no Landlock, or it is not among the `lsm=` of its command line";
-        return Support::none(why.to_owned());
+        return Support {
+            by: None,
+            network: false,
+            signals: false,
+            guards: false,
+            lacks: vec![why.to_owned()],
+        };
     }
     let mut lacks = Vec::new();
     let mut lack = |since, what: &str| {
@@ -320,8 +329,8 @@ fn abi() -> i64 {
         libc::syscall(
             libc::SYS_landlock_create_ruleset,
             std::ptr::null::<libc::c_void>(),
-            0,
-            1,
+            0_usize,
+            1_u32,
         )
     };
     abi.max(0)
