@@ -6,6 +6,7 @@ pub mod edit;
 mod elements;
 pub mod hex;
 pub mod language;
+pub mod mask;
 pub mod nearest;
 pub mod note;
 pub mod outcome;

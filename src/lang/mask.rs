@@ -1,0 +1,491 @@
+//! Takes the values of secret variables out of text, whole or as it comes. Never looks for what only looks like a secret.
+
+use std::borrow::Cow;
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, HashMap};
+use std::mem;
+
+use super::plain::plain;
+
+/// The names of variables that are taken for secrets unless others are given.
+pub const PATTERNS: &[&str] = &["*_TOKEN", "*_SECRET", "*_KEY", "*PASSWORD*"];
+
+/// A shorter value is no secret: it would hit ordinary text.
+const SHORTEST: usize = 8;
+
+/// How far the window moves at most: to where its last byte has become its first.
+const LAST: u8 = SHORTEST as u8 - 1;
+
+/// The secrets, and what stands in the place of each.
+///
+/// - A value of several lines is masked line by line, white space at the ends of its lines aside. A value, or a line of
+///   it, of under 8 bytes is left as it is: `true` or `12345` would hit ordinary text.
+/// - Where several secrets match, the leftmost is masked, and of those that start there the longest.
+/// - Text is taken to be what [`plain`] gives. A secret that a program prints in another form, as base64 or in parts, is
+///   not seen.
+#[derive(Debug, Clone, Default)]
+pub struct Mask {
+    /// Nothing where there is no secret.
+    finder: Option<Finder>,
+}
+
+/// Finds secrets.
+///
+/// The text is looked at through a window as long as the shortest secret may be. The last two bytes in it tell how far
+/// it can move on without passing the start of a secret: nearly always by its whole length. The `aho-corasick` crate was
+/// tried here: it is faster still with some sets of secrets, and at a twentieth of that speed with most.
+#[derive(Debug, Clone)]
+struct Finder {
+    /// By two bytes.
+    shifts: Box<[u8]>,
+    /// By what they begin with; the longest first.
+    secrets: HashMap<[u8; SHORTEST], Vec<Secret>>,
+    /// The length of the longest secret.
+    longest: usize,
+}
+
+#[derive(Debug, Clone)]
+struct Secret {
+    value: Vec<u8>,
+    replacement: String,
+}
+
+impl Mask {
+    /// The mask for the values of the variables whose name matches one of the patterns, in which `*` stands for any
+    /// characters and `?` for one, without regard to case.
+    pub fn new<N: AsRef<str>, V: AsRef<str>>(
+        vars: impl Iterator<Item = (N, V)>,
+        patterns: &[impl AsRef<str>],
+    ) -> Self {
+        // By value, each with the first of its names: the order of an environment means nothing.
+        let mut names: BTreeMap<String, String> = BTreeMap::new();
+        for (name, value) in vars {
+            let name = name.as_ref();
+            if !patterns
+                .iter()
+                .any(|pattern| matches(pattern.as_ref(), name))
+            {
+                continue;
+            }
+            let value = plain(value.as_ref().as_bytes());
+            for line in value
+                .lines()
+                .map(str::trim)
+                .filter(|line| line.len() >= SHORTEST)
+            {
+                names
+                    .entry(line.to_owned())
+                    .and_modify(|known| {
+                        if name < known.as_str() {
+                            *known = name.to_owned();
+                        }
+                    })
+                    .or_insert_with(|| name.to_owned());
+            }
+        }
+        Self {
+            finder: (!names.is_empty()).then(|| Finder::new(names)),
+        }
+    }
+
+    /// Whether there is nothing to mask.
+    pub fn is_empty(&self) -> bool {
+        self.finder.is_none()
+    }
+
+    /// The text with every secret in it masked.
+    pub fn text<'t>(&self, text: &'t str) -> Cow<'t, str> {
+        let Some(finder) = &self.finder else {
+            return Cow::Borrowed(text);
+        };
+        if finder.find(text.as_bytes(), 0).is_none() {
+            return Cow::Borrowed(text);
+        }
+        let mut out = Vec::with_capacity(text.len());
+        finder.mask(text.as_bytes(), &mut out);
+        Cow::Owned(String::from_utf8(out).expect("secrets are whole characters"))
+    }
+}
+
+impl Finder {
+    /// From the names of the secrets by their values.
+    fn new(names: BTreeMap<String, String>) -> Self {
+        let mut shifts = vec![LAST; 1 << 16].into_boxed_slice();
+        let mut secrets: HashMap<[u8; SHORTEST], Vec<Secret>> = HashMap::new();
+        let mut longest = 0;
+        for (value, name) in names {
+            let value = value.into_bytes();
+            let Some(start) = value.first_chunk::<SHORTEST>() else {
+                continue;
+            };
+            for (pair, shift) in start.windows(2).zip((0..LAST).rev()) {
+                let least = &mut shifts[index(pair[0], pair[1])];
+                *least = shift.min(*least);
+            }
+            longest = longest.max(value.len());
+            secrets.entry(*start).or_default().push(Secret {
+                value,
+                replacement: format!("[masked: {name}]"),
+            });
+        }
+        for alike in secrets.values_mut() {
+            alike.sort_by_key(|secret| Reverse(secret.value.len()));
+        }
+        Self {
+            shifts,
+            secrets,
+            longest,
+        }
+    }
+
+    /// The leftmost secret at `from` or later, and where it starts; of several there the longest.
+    fn find(&self, text: &[u8], from: usize) -> Option<(usize, &Secret)> {
+        let mut at = from;
+        while let Some(window) = text.get(at..).and_then(<[u8]>::first_chunk::<SHORTEST>) {
+            let [.., before, last] = *window;
+            let shift = self.shifts[index(before, last)];
+            if shift == 0 {
+                let alike = self.secrets.get(window).into_iter().flatten();
+                let mut found = alike.filter(|secret| text[at..].starts_with(&secret.value));
+                if let Some(secret) = found.next() {
+                    return Some((at, secret));
+                }
+            }
+            at += usize::from(shift.max(1));
+        }
+        None
+    }
+
+    /// Appends the text with every secret masked.
+    fn mask(&self, text: &[u8], out: &mut Vec<u8>) {
+        let at = self.mask_before(text, text.len(), out);
+        out.extend_from_slice(&text[at..]);
+    }
+
+    /// Appends the text up to the last secret that starts before `limit`, masked; says where that ends.
+    fn mask_before(&self, text: &[u8], limit: usize, out: &mut Vec<u8>) -> usize {
+        let mut at = 0;
+        while let Some((start, secret)) = self.find(text, at).filter(|(start, _)| *start < limit) {
+            out.extend_from_slice(&text[at..start]);
+            out.extend_from_slice(secret.replacement.as_bytes());
+            at = start + secret.value.len();
+        }
+        at
+    }
+
+    /// Where the first secret that more text could complete starts, at `from` or later; the end where there is none.
+    fn unfinished(&self, text: &[u8], from: usize) -> usize {
+        let earliest = from.max((text.len() + 1).saturating_sub(self.longest));
+        // No secret goes over the end of a line.
+        let line =
+            memchr::memrchr(b'\n', &text[earliest..]).map_or(earliest, |at| earliest + at + 1);
+        (line..text.len())
+            .find(|at| {
+                let rest = &text[*at..];
+                self.secrets
+                    .values()
+                    .flatten()
+                    .any(|secret| rest.len() < secret.value.len() && secret.value.starts_with(rest))
+            })
+            .unwrap_or(text.len())
+    }
+}
+
+/// A pair of bytes as an index.
+fn index(before: u8, last: u8) -> usize {
+    usize::from(u16::from_be_bytes([before, last]))
+}
+
+/// Masks text that comes in chunks. What it gives out does not depend on where they are cut.
+///
+/// It holds back only what may still become a secret: the start of one at the very end of a chunk, so never a line that
+/// is complete. Where the chunks are valid UTF-8, so is each piece that is given out.
+#[derive(Debug)]
+pub struct Masking<'m> {
+    mask: &'m Mask,
+    /// The start of a secret, perhaps.
+    held: Vec<u8>,
+}
+
+impl<'m> Masking<'m> {
+    pub fn new(mask: &'m Mask) -> Self {
+        Self {
+            mask,
+            held: Vec::new(),
+        }
+    }
+
+    /// Reads a chunk and appends what can no longer become part of a secret to `out`.
+    pub fn push(&mut self, bytes: &[u8], out: &mut Vec<u8>) {
+        let Some(finder) = &self.mask.finder else {
+            out.extend_from_slice(bytes);
+            return;
+        };
+        if self.held.is_empty() {
+            let done = pass(finder, bytes, out);
+            self.held.extend_from_slice(&bytes[done..]);
+        } else {
+            self.held.extend_from_slice(bytes);
+            let done = pass(finder, &self.held, out);
+            self.held.drain(..done);
+        }
+    }
+
+    /// Appends what was held back, since nothing more comes. It is then as new.
+    pub fn finish(&mut self, out: &mut Vec<u8>) {
+        if let Some(finder) = &self.mask.finder {
+            finder.mask(&mem::take(&mut self.held), out);
+        }
+    }
+}
+
+/// Gives out what is decided, and says how much of the text that is.
+fn pass(finder: &Finder, text: &[u8], out: &mut Vec<u8>) -> usize {
+    let mut at = 0;
+    loop {
+        // A match behind the start of an unfinished one may still be overlapped by that, and one at the same place may
+        // still be outdone by a longer one.
+        let unfinished = finder.unfinished(text, at);
+        let end = at + finder.mask_before(&text[at..], unfinished - at, out);
+        if end <= unfinished {
+            out.extend_from_slice(&text[end..unfinished]);
+            return unfinished;
+        }
+        // What looked unfinished was part of a match.
+        at = end;
+    }
+}
+
+/// Whether a name is one that a pattern with `*` and `?` stands for, in any letter case.
+fn matches(pattern: &str, name: &str) -> bool {
+    let fold = |text: &str| text.to_lowercase().chars().collect::<Vec<char>>();
+    let (pattern, name) = (fold(pattern), fold(name));
+    let (mut p, mut n) = (0, 0);
+    // The last star, and where what stands for it ends so far.
+    let mut star = None;
+    while n < name.len() {
+        match pattern.get(p) {
+            Some('*') => {
+                star = Some((p, n));
+                p += 1;
+            }
+            Some(c) if *c == '?' || *c == name[n] => {
+                p += 1;
+                n += 1;
+            }
+            _ => {
+                let Some((at, end)) = star else { return false };
+                star = Some((at, end + 1));
+                p = at + 1;
+                n = end + 1;
+            }
+        }
+    }
+    pattern[p..].iter().all(|c| *c == '*')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn mask(vars: &[(&str, &str)]) -> Mask {
+        Mask::new(vars.iter().copied(), PATTERNS)
+    }
+
+    #[track_caller]
+    fn check(vars: &[(&str, &str)], text: &str, expect: &str) {
+        let mask = mask(vars);
+        assert_eq!(mask.text(text), expect);
+        let bytewise = text.as_bytes().chunks(1);
+        assert_eq!(
+            String::from_utf8(pushed(&mask, bytewise)).unwrap(),
+            expect,
+            "byte by byte"
+        );
+    }
+
+    fn pushed<'a>(mask: &Mask, chunks: impl Iterator<Item = &'a [u8]>) -> Vec<u8> {
+        let mut masking = Masking::new(mask);
+        let mut out = Vec::new();
+        for chunk in chunks {
+            masking.push(chunk, &mut out);
+        }
+        masking.finish(&mut out);
+        out
+    }
+
+    #[test]
+    fn a_secret_is_replaced_by_its_name() {
+        let vars = [("GH_TOKEN", "ghp_0123456789"), ("HOME", "ghp_0123456789")];
+        check(
+            &vars,
+            "a ghp_0123456789 b ghp_0123456789",
+            "a [masked: GH_TOKEN] b [masked: GH_TOKEN]",
+        );
+        check(&vars, "ghp_012345678", "ghp_012345678");
+        check(&vars, "ghp_ghp_0123456789", "ghp_[masked: GH_TOKEN]");
+        check(&vars, "", "");
+    }
+
+    #[test]
+    fn names_are_matched_in_any_case() {
+        let masked = |name: &str| !mask(&[(name, "0123456789")]).is_empty();
+        for name in [
+            "GH_TOKEN",
+            "gh_token",
+            "_KEY",
+            "AWS_SECRET_ACCESS_KEY",
+            "PASSWORD",
+            "MyPassword2",
+        ] {
+            assert!(masked(name), "{name}");
+        }
+        for name in [
+            "TOKEN", "TOKENS", "MONKEY", "KEY", "PATH", "", "A_KEY_ID", "PASSWOR",
+        ] {
+            assert!(!masked(name), "{name}");
+        }
+        assert!(matches("a?c*e*", "abcdefe") && matches("*", "") && matches("É*", "éa"));
+        assert!(!matches("a?c", "ac") && !matches("", "a") && !matches("*a*b", "ba"));
+    }
+
+    #[test]
+    fn what_is_short_is_left() {
+        check(&[("A_KEY", "1234567")], "1234567", "1234567");
+        check(&[("A_KEY", "12345678")], "12345678", "[masked: A_KEY]");
+        assert!(mask(&[("A_KEY", ""), ("B_KEY", " \n ")]).is_empty());
+    }
+
+    #[test]
+    fn several_lines_are_masked_one_by_one() {
+        let vars = [("A_KEY", "-----BEGIN-----\r\nabcdefghijkl\nxyz==\n")];
+        check(&vars, "abcdefghijkl\nxyz==\n", "[masked: A_KEY]\nxyz==\n");
+        check(&vars, "  abcdefghijkl  ", "  [masked: A_KEY]  ");
+    }
+
+    #[test]
+    fn the_longest_of_the_leftmost() {
+        let vars = [
+            ("A_KEY", "abcdefgh"),
+            ("B_KEY", "abcdefghij"),
+            ("C_KEY", "cdefghijklm"),
+        ];
+        check(&vars, "abcdefghi", "[masked: A_KEY]i");
+        check(&vars, "abcdefghij", "[masked: B_KEY]");
+        check(&vars, "abcdefghijklm", "[masked: B_KEY]klm");
+        check(&vars, "bcdefghijklm", "b[masked: C_KEY]");
+        check(
+            &vars,
+            "abcdefghiabcdefgh",
+            "[masked: A_KEY]i[masked: A_KEY]",
+        );
+    }
+
+    #[test]
+    fn one_value_has_the_first_of_its_names() {
+        let vars = [
+            ("B_TOKEN", "0123456789"),
+            ("A_TOKEN", "0123456789"),
+            ("C_TOKEN", "0123456789"),
+        ];
+        check(&vars, "0123456789", "[masked: A_TOKEN]");
+    }
+
+    #[test]
+    fn only_what_may_become_a_secret_is_held_back() {
+        let mask = mask(&[("A_KEY", "secret-é-value"), ("B_KEY", "value-of-b")]);
+        let mut masking = Masking::new(&mask);
+        let mut given = |text: &str| {
+            let mut out = Vec::new();
+            masking.push(text.as_bytes(), &mut out);
+            String::from_utf8(out).unwrap()
+        };
+        assert_eq!(
+            given("a line\nand the start: secret-"),
+            "a line\nand the start: "
+        );
+        assert_eq!(given("é"), "");
+        assert_eq!(given("-value-o"), "[masked: A_KEY]-o");
+        assert_eq!(given("\nsecre"), "\n");
+        assert_eq!(given("\n"), "secre\n");
+        assert_eq!(given("secret-é-val\n"), "secret-é-val\n");
+    }
+
+    #[test]
+    fn without_secrets_nothing_is_copied_or_held() {
+        let mask = mask(&[("HOME", "0123456789")]);
+        assert!(mask.is_empty());
+        assert!(matches!(mask.text("0123456789"), Cow::Borrowed(_)));
+        assert_eq!(
+            pushed(&mask, [&b"01234"[..], b"56789"].into_iter()),
+            b"0123456789"
+        );
+    }
+
+    /// Text of few letters, so that parts of secrets meet each other.
+    fn text() -> impl Strategy<Value = String> {
+        "[abé\n]{0,60}"
+    }
+
+    proptest! {
+        #[test]
+        fn where_chunks_are_cut_does_not_matter(
+            values in proptest::collection::vec("[abé]{4,12}", 0..6),
+            pieces in proptest::collection::vec(prop_oneof![text().boxed(), any::<prop::sample::Index>().prop_map(|i| format!("#{}", i.index(6))).boxed()], 0..12),
+            cuts in proptest::collection::vec(any::<prop::sample::Index>(), 0..20),
+        ) {
+            // `#2` stands for the third value.
+            let whole: String = pieces.iter().map(|piece| match piece.strip_prefix('#') {
+                Some(number) => values.get(number.parse::<usize>().unwrap()).cloned().unwrap_or_default(),
+                None => piece.clone(),
+            }).collect();
+            let vars = values.iter().enumerate().map(|(index, value)| (format!("V{index}_KEY"), value));
+            let mask = Mask::new(vars, PATTERNS);
+            let expect = mask.text(&whole);
+
+            let mut cuts: Vec<usize> = cuts.iter().map(|cut| whole.floor_char_boundary(cut.index(whole.len() + 1))).collect();
+            cuts.extend([0, whole.len()]);
+            cuts.sort_unstable();
+            let mut masking = Masking::new(&mask);
+            let mut out = Vec::new();
+            for pair in cuts.windows(2) {
+                let mut piece = Vec::new();
+                masking.push(&whole.as_bytes()[pair[0]..pair[1]], &mut piece);
+                prop_assert!(str::from_utf8(&piece).is_ok());
+                prop_assert!(!masking.held.contains(&b'\n'), "a complete line is held");
+                let longest = mask.finder.as_ref().map_or(1, |finder| finder.longest);
+                prop_assert!(masking.held.len() < longest);
+                out.append(&mut piece);
+            }
+            masking.finish(&mut out);
+            prop_assert_eq!(str::from_utf8(&out).unwrap(), &*expect);
+            prop_assert_eq!(&pushed(&mask, whole.as_bytes().chunks(1)), expect.as_bytes());
+        }
+
+        #[test]
+        fn the_leftmost_longest_is_what_a_plain_search_finds(
+            values in proptest::collection::vec("[ab]{8,10}", 1..5),
+            text in "[ab]{0,40}",
+        ) {
+            let vars = values.iter().enumerate().map(|(index, value)| (format!("V{index}_KEY"), value));
+            let mask = Mask::new(vars, PATTERNS);
+            let (mut expect, mut rest) = (String::new(), &*text);
+            while let Some(first) = rest.chars().next() {
+                let longest = values.iter().filter(|value| rest.starts_with(value.as_str())).max_by_key(|value| value.len());
+                match longest {
+                    Some(value) => {
+                        let name = values.iter().position(|other| other == value).unwrap();
+                        expect += &format!("[masked: V{name}_KEY]");
+                        rest = &rest[value.len()..];
+                    }
+                    None => {
+                        expect.push(first);
+                        rest = &rest[1..];
+                    }
+                }
+            }
+            prop_assert_eq!(mask.text(&text), expect);
+        }
+    }
+}
