@@ -9,6 +9,7 @@ pub mod hurry;
 pub mod lease;
 pub mod ledger;
 pub mod lock;
+pub mod login_env;
 pub mod note_file;
 pub mod output_file;
 pub mod sandbox;

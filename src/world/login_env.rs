@@ -1,0 +1,425 @@
+//! Owns the environment as the user's login shell has it. Never decides what a script gets of it, and changes no environment.
+//!
+//! What a service manager starts has a bare PATH. As editors do, clada then has the user's shell start once as a login
+//! shell, and takes what its start-up files have made. Those files can do anything: print, ask, loop, exit, start another
+//! shell. So the environment is read between two marks that nobody can guess, with nothing to answer from, and for a
+//! limited time.
+
+use std::env;
+use std::ffi::{OsStr, OsString};
+use std::fmt::Write as _;
+use std::io::IsTerminal;
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::path::{Path, PathBuf};
+use std::process::{ExitStatus, Stdio};
+use std::time::Duration;
+
+use rustix::process::{Pid, Signal, getppid, getuid, kill_process, kill_process_group, setsid};
+use tokio::io::AsyncReadExt;
+use tokio::process::{Child, ChildStdout, Command};
+use tokio::time::{Instant, timeout, timeout_at};
+
+/// Start-up files that print more than this are given up.
+const MOST: usize = 16 * 1024 * 1024;
+
+/// How long the shell may go on once it has printed its environment, before it is ended.
+const FAREWELL: Duration = Duration::from_millis(500);
+
+/// Start-up files may look for it to leave out what is for people; and a process that has it came from there.
+const SIGN: &str = "CLADA_LOGIN_ENV";
+
+/// What belongs to the shell that was asked.
+const OF_THE_SHELL: &[&str] = &["PWD", "OLDPWD", "SHLVL", "_", SIGN];
+
+/// What a service manager tells its own child.
+const OF_THE_MANAGER: &[&str] = &[
+    "NOTIFY_SOCKET",
+    "WATCHDOG_USEC",
+    "WATCHDOG_PID",
+    "INVOCATION_ID",
+    "JOURNAL_STREAM",
+    "MAINPID",
+];
+
+/// The same, by how they begin.
+const OF_THE_MANAGER_STARTS: &[&str] = &["LISTEN_", "XPC_"];
+
+/// What belongs to the session that clada runs in: where clada knows it, start-up files do not know better.
+const OF_THE_SESSION: &[&str] = &[
+    "DISPLAY",
+    "WAYLAND_DISPLAY",
+    "XAUTHORITY",
+    "SSH_AUTH_SOCK",
+    "XDG_RUNTIME_DIR",
+    "DBUS_SESSION_BUS_ADDRESS",
+];
+
+/// A whole environment.
+pub type Vars = Vec<(OsString, OsString)>;
+
+/// An environment for the user's commands.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LoginEnv {
+    vars: Vars,
+}
+
+/// Why the login shell told no environment: what was tried, and how each ended.
+#[derive(Debug, thiserror::Error)]
+#[error(
+    "the login shell told no environment ({tried}), so commands get that of clada itself: mend its start-up files, or \
+     start clada from a terminal"
+)]
+pub struct LoginEnvError {
+    tried: String,
+}
+
+impl LoginEnv {
+    /// Asks the user's login shell: `$SHELL`, else the one in the password file, else `/bin/sh`.
+    ///
+    /// It is asked as an interactive login shell, and if that gives nothing within `patience`, once more as a login shell
+    /// that is not interactive, so this may take twice that. At the limit, and when this is dropped, the shell and all
+    /// that it has started is ended. What start-up files have started in the background, as an `ssh-agent`, stays where
+    /// the environment was told.
+    ///
+    /// Poll it on a thread that lives as long as the process: with that the shell ends.
+    ///
+    /// # Errors
+    ///
+    /// Where neither way gave an environment; then use [`LoginEnv::own`].
+    pub async fn capture(patience: Duration) -> Result<Self, LoginEnvError> {
+        let of_user = [env::var_os("SHELL").map(PathBuf::from), passwd_shell()];
+        let mut shells = of_user.into_iter().flatten();
+        let shell = shells.find(|shell| shell.is_absolute() && shell.is_file());
+        let shell = shell.unwrap_or_else(|| "/bin/sh".into());
+        ask(&shell, env::vars_os().collect(), patience).await
+    }
+
+    /// That of this process, without what the service manager told it.
+    pub fn own() -> Self {
+        let vars = env::vars_os().filter(|(name, _)| !is_of_manager(name));
+        Self {
+            vars: vars.collect(),
+        }
+    }
+
+    /// The variables, by name.
+    pub fn vars(&self) -> &[(OsString, OsString)] {
+        &self.vars
+    }
+}
+
+/// Whether this process was started without the environment of a login: by systemd or launchd, and not from a terminal.
+pub fn is_needed() -> bool {
+    // A desktop is started by systemd too, and what it told that is inherited by all terminals.
+    let is_terminal = std::io::stdin().is_terminal()
+        || std::io::stdout().is_terminal()
+        || std::io::stderr().is_terminal()
+        || std::fs::File::open("/dev/tty").is_ok();
+    !is_terminal && is_from_manager(&|name| env::var_os(name), &Parent::get())
+}
+
+/// Who started this process.
+#[derive(Debug, Default)]
+struct Parent {
+    is_first: bool,
+    /// Nothing where the system does not say.
+    name: String,
+}
+
+impl Parent {
+    fn get() -> Self {
+        let Some(parent) = getppid() else {
+            return Self::default();
+        };
+        let name = std::fs::read_to_string(format!("/proc/{parent}/comm")).unwrap_or_default();
+        Self {
+            is_first: parent == Pid::INIT,
+            name: name.trim_end().to_owned(),
+        }
+    }
+}
+
+fn is_from_manager(var: &dyn Fn(&str) -> Option<OsString>, parent: &Parent) -> bool {
+    // In a terminal of macOS it is 0.
+    let xpc = var("XPC_SERVICE_NAME").is_some_and(|name| name != "0");
+    var("INVOCATION_ID").is_some()
+        || var("NOTIFY_SOCKET").is_some()
+        || parent.name == "systemd"
+        || (parent.is_first && xpc)
+}
+
+/// Asks a shell that is started in the environment `own`, in one way and then in another.
+async fn ask(shell: &Path, own: Vars, patience: Duration) -> Result<LoginEnv, LoginEnvError> {
+    let name = shell.file_name().unwrap_or(shell.as_os_str());
+    // These take `-l` alone only; a dash before their name means the same.
+    let is_csh = matches!(name.as_bytes(), b"csh" | b"tcsh");
+    let ways: [&[&str]; 2] = if is_csh {
+        [&["-i", "-c"], &["-c"]]
+    } else {
+        [&["-l", "-i", "-c"], &["-l", "-c"]]
+    };
+    let home = own.iter().find(|(name, _)| name == "HOME");
+    let home = home
+        .map(|(_, home)| Path::new(home))
+        .filter(|home| home.is_dir());
+    let mut tried = String::new();
+    for way in ways {
+        let mut command = Command::new(shell);
+        if is_csh {
+            let mut login = OsString::from("-");
+            login.push(name);
+            command.arg0(login);
+        }
+        command
+            .args(way)
+            // Where a login begins, and not in a project whose files have a say in some start-up files.
+            .current_dir(home.unwrap_or(Path::new("/")))
+            .env_clear()
+            .envs(own.iter().map(|(name, value)| (name, value)));
+        match told(command, patience).await {
+            Ok(theirs) => {
+                return Ok(LoginEnv {
+                    vars: merged(theirs, &own),
+                });
+            }
+            Err(how) => {
+                let separator = if tried.is_empty() { "" } else { "; " };
+                let _ = write!(
+                    tried,
+                    "{separator}`{} {}` {how}",
+                    shell.display(),
+                    way.join(" ")
+                );
+            }
+        }
+    }
+    Err(LoginEnvError { tried })
+}
+
+/// What a shell tells that is told to print its environment, or in words how it ended.
+async fn told(mut command: Command, patience: Duration) -> Result<Vars, String> {
+    let word = word().map_err(|error| format!("was not started: {error}"))?;
+    let (begin, end) = (format!("{word}-begin"), format!("{word}-end"));
+    // In words that all shells read alike. None of them is the shell's own, which may be an alias or a function.
+    let text = format!("/usr/bin/env echo {begin}; /usr/bin/env -0; /usr/bin/env echo {end}");
+    command
+        .arg(text)
+        .env(SIGN, &word)
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null());
+    if !command.as_std().get_envs().any(|(name, _)| name == "TERM") {
+        // fish and many a start-up file complain without.
+        command.env("TERM", "dumb");
+    }
+    in_own_session(&mut command);
+
+    let deadline = Instant::now() + patience;
+    let mut child = command
+        .spawn()
+        .map_err(|error| format!("was not started: {error}"))?;
+    let stdout = child.stdout.take();
+    // Declared after `child`, so dropped before it, while nobody has reaped the shell and its number is still its own.
+    let mut tree = Tree::of(&child, word);
+    let found = match timeout_at(deadline, between(stdout, &begin, &end)).await {
+        Ok(Some(bytes)) => records(&bytes),
+        Ok(None) => return Err(ended(&mut child, deadline, patience).await),
+        Err(_) => return Err(too_long(patience)),
+    };
+    // It has nothing left to do but its farewell, which nobody needs.
+    if timeout(FAREWELL, child.wait()).await.is_err() {
+        let _ = kill_process_group(tree.shell, Signal::KILL);
+    }
+    tree.is_kept = true;
+    Ok(found)
+}
+
+/// How a shell ended that has closed its output without telling anything.
+async fn ended(child: &mut Child, deadline: Instant, patience: Duration) -> String {
+    match timeout_at(deadline, child.wait()).await {
+        Ok(Ok(status)) => format!("{} without telling it", end_of(status)),
+        Ok(Err(error)) => format!("could not be waited for: {error}"),
+        Err(_) => too_long(patience),
+    }
+}
+
+fn end_of(status: ExitStatus) -> String {
+    match status.code() {
+        Some(code) => format!("ended with exit code {code}"),
+        None => "was ended by a signal".to_owned(),
+    }
+}
+
+fn too_long(patience: Duration) -> String {
+    format!("did not tell it within {} s", patience.as_secs_f64())
+}
+
+/// What a process writes between two lines. `None` where the output ends, or becomes too much, before that has come.
+async fn between(stdout: Option<ChildStdout>, begin: &str, end: &str) -> Option<Vec<u8>> {
+    let (begin, end) = (format!("{begin}\n"), format!("\0{end}"));
+    let mut stdout = stdout?;
+    let mut bytes = Vec::new();
+    let mut from = 0;
+    while bytes.len() < MOST {
+        bytes.reserve(64 * 1024);
+        if stdout.read_buf(&mut bytes).await.ok()? == 0 {
+            return None;
+        }
+        if let Some(at) = memchr::memmem::find(&bytes[from..], end.as_bytes()) {
+            let told = &bytes[..from + at];
+            let start = memchr::memmem::rfind(told, begin.as_bytes())? + begin.len();
+            return Some(told[start..].to_vec());
+        }
+        from = bytes.len().saturating_sub(end.len());
+    }
+    None
+}
+
+/// What `env -0` prints, without what is no variable.
+fn records(bytes: &[u8]) -> Vars {
+    let variable = |record: &[u8]| {
+        let at = memchr::memchr(b'=', record).filter(|at| *at > 0)?;
+        let part = |bytes: &[u8]| OsString::from_vec(bytes.to_vec());
+        Some((part(&record[..at]), part(&record[at + 1..])))
+    };
+    bytes
+        .split(|byte| *byte == 0)
+        .filter_map(variable)
+        .collect()
+}
+
+/// The login shell's environment with what clada knows better.
+fn merged(theirs: Vars, own: &Vars) -> Vars {
+    let of_session = |name: &OsStr| OF_THE_SESSION.iter().any(|known| name == *known);
+    let is_own = |name: &OsStr| own.iter().any(|(known, _)| known == name);
+    let mut vars: Vars = theirs
+        .into_iter()
+        .filter(|(name, _)| {
+            let is_shells = OF_THE_SHELL.iter().any(|known| name == known);
+            let is_known_better = of_session(name) && is_own(name);
+            !(is_shells || is_of_manager(name) || is_known_better)
+        })
+        .collect();
+    vars.extend(own.iter().filter(|(name, _)| of_session(name)).cloned());
+    vars.sort();
+    vars
+}
+
+fn is_of_manager(name: &OsStr) -> bool {
+    let starts = |start: &&str| name.as_bytes().starts_with(start.as_bytes());
+    OF_THE_MANAGER.iter().any(|known| name == *known) || OF_THE_MANAGER_STARTS.iter().any(starts)
+}
+
+/// A word that nobody can guess.
+fn word() -> std::io::Result<String> {
+    let mut bytes = [0; 16];
+    std::io::Read::read_exact(&mut std::fs::File::open("/dev/urandom")?, &mut bytes)?;
+    Ok(format!("clada{:032x}", u128::from_ne_bytes(bytes)))
+}
+
+/// The shell that the password file, or what stands for it, names for this user.
+#[expect(unsafe_code, reason = "nothing else asks directories of users as well")]
+fn passwd_shell() -> Option<PathBuf> {
+    let mut buffer = vec![0; 16 * 1024];
+    let mut found = std::ptr::null_mut();
+    // SAFETY: all zeros is a valid `passwd`, whose fields are numbers and pointers.
+    let mut entry: libc::passwd = unsafe { std::mem::zeroed() };
+    // SAFETY: the pointers are to values that outlive the call, and the length is that of the buffer.
+    let error = unsafe {
+        libc::getpwuid_r(
+            getuid().as_raw(),
+            &mut entry,
+            buffer.as_mut_ptr(),
+            buffer.len(),
+            &mut found,
+        )
+    };
+    if error != 0 || found.is_null() || entry.pw_shell.is_null() {
+        return None;
+    }
+    // SAFETY: an entry was found, so this is a string in the buffer, which is still there.
+    let shell = unsafe { std::ffi::CStr::from_ptr(entry.pw_shell) };
+    Some(PathBuf::from(OsStr::from_bytes(shell.to_bytes())))
+}
+
+/// Makes the child the leader of its own session, without a terminal to ask on, and lets it die with clada.
+#[expect(
+    unsafe_code,
+    reason = "pre_exec is the only way to act between fork and exec"
+)]
+fn in_own_session(command: &mut Command) {
+    let prepare = || {
+        setsid()?;
+        #[cfg(target_os = "linux")]
+        rustix::process::set_parent_process_death_signal(Some(Signal::KILL))?;
+        Ok(())
+    };
+    // SAFETY: the closure makes system calls only; it neither allocates nor takes a lock.
+    unsafe { command.pre_exec(prepare) };
+}
+
+/// A shell and what its start-up files have started. It is ended when this is dropped, unless it is to be kept.
+struct Tree {
+    shell: Pid,
+    /// In the environment of all of it.
+    #[cfg_attr(
+        not(target_os = "linux"),
+        expect(dead_code, reason = "only /proc tells")
+    )]
+    word: String,
+    is_kept: bool,
+}
+
+impl Tree {
+    fn of(child: &Child, word: String) -> Self {
+        let id = child.id().and_then(|id| Pid::from_raw(id as i32));
+        Self {
+            shell: id.expect("a child that has not been waited for has a number"),
+            word,
+            is_kept: false,
+        }
+    }
+
+    /// Those that can be found besides the shell's process group, which job control and daemons leave.
+    #[cfg(target_os = "linux")]
+    fn others(&self) -> Vec<Pid> {
+        let sign = format!("{SIGN}={}", self.word);
+        let entries = std::fs::read_dir("/proc").into_iter().flatten().flatten();
+        let pids =
+            entries.filter_map(|entry| Pid::from_raw(entry.file_name().to_str()?.parse().ok()?));
+        pids.filter(|pid| {
+            let environment = std::fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
+            let mut variables = environment.split(|byte| *byte == 0);
+            variables.any(|variable| variable == sign.as_bytes())
+        })
+        .collect()
+    }
+
+    #[cfg(not(target_os = "linux"))]
+    fn others(&self) -> Vec<Pid> {
+        Vec::new()
+    }
+}
+
+impl Drop for Tree {
+    fn drop(&mut self) {
+        if self.is_kept {
+            return;
+        }
+        let _ = kill_process_group(self.shell, Signal::KILL);
+        // One that was looked at may have started another meanwhile; the bound is for one that always does.
+        for _ in 0..16 {
+            let others = self.others();
+            let mut killed = 0;
+            for pid in others {
+                killed += usize::from(kill_process(pid, Signal::KILL).is_ok());
+            }
+            if killed == 0 {
+                return;
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;
