@@ -6,7 +6,7 @@ use std::path::Path;
 use crate::cases;
 
 /// A crate that stands for an outside thing, and the part of the source that may know it.
-const HOMES: [(&str, &str); 14] = [
+const HOMES: [(&str, &str); 15] = [
     ("arboard", "world/clipboard"),
     ("cap_fs_ext", "world/workspace/"),
     ("cap_std", "world/workspace/"),
@@ -14,6 +14,7 @@ const HOMES: [(&str, &str); 14] = [
     ("clap", "cli"),
     ("directories", "config"),
     ("git2", "world/snapshot"),
+    ("globset", "lang/policy/pattern"),
     ("jiff", "cmd/"),
     ("notify", "world/watch"),
     ("notify_debouncer_full", "world/watch"),

@@ -1,0 +1,277 @@
+//! What a command runs besides itself: the commands that it is given as arguments, and programs in its text. It never
+//! judges them.
+
+use std::ops::Range;
+
+use super::shell::{Node, Word};
+
+/// How many commands may stand before another in one (`sudo env timeout 5 …`).
+const CHAIN: usize = 8;
+
+/// Programs that run the command in their arguments: their short options that take a value, and how many arguments come
+/// before that command.
+const WRAPPERS: [(&str, &str, usize); 21] = [
+    ("builtin", "", 0),
+    ("busybox", "", 0),
+    ("caffeinate", "tw", 0),
+    ("chronic", "", 0),
+    ("command", "", 0),
+    ("doas", "uC", 0),
+    ("env", "uC", 0),
+    ("exec", "a", 0),
+    ("flock", "wE", 1),
+    ("ionice", "cnp", 0),
+    ("nice", "n", 0),
+    ("nohup", "", 0),
+    ("pkexec", "", 0),
+    ("setsid", "", 0),
+    ("stdbuf", "ioe", 0),
+    ("strace", "eopsu", 0),
+    ("sudo", "ugpChDrtTRU", 0),
+    ("time", "fo", 0),
+    ("timeout", "ks", 1),
+    ("watch", "nd", 0),
+    ("xargs", "IEnLPsda", 0),
+];
+
+/// Their long options whose value is the next word.
+const LONG_WITH_VALUE: [&str; 15] = [
+    "--adjustment",
+    "--arg-file",
+    "--chdir",
+    "--class",
+    "--classdata",
+    "--delimiter",
+    "--group",
+    "--interval",
+    "--kill-after",
+    "--max-args",
+    "--max-lines",
+    "--max-procs",
+    "--signal",
+    "--unset",
+    "--user",
+];
+
+/// The command of a node, and those that it is given to run, outermost first.
+pub(super) fn all(node: &Node) -> Vec<Vec<Word>> {
+    let mut found = Vec::new();
+    let mut open = vec![(node.words.clone(), 0)];
+    while let Some((words, chain)) = open.pop() {
+        if words.is_empty() {
+            continue;
+        }
+        if chain < CHAIN {
+            let inner = inner(&words).into_iter().rev();
+            open.extend(inner.map(|words| (words, chain + 1)));
+        }
+        found.push(words);
+    }
+    found
+}
+
+/// The base name of the program.
+pub(super) fn program(words: &[Word]) -> &str {
+    words.first().map_or("", |word| base(&word.text))
+}
+
+fn base(path: &str) -> &str {
+    path.rsplit('/').next().unwrap_or(path)
+}
+
+/// The commands that are this one's arguments.
+fn inner(words: &[Word]) -> Vec<Vec<Word>> {
+    let program = program(words);
+    if program == "find" {
+        return found_and_run(words);
+    }
+    let Some((_, with_value, before)) = WRAPPERS.iter().find(|(name, ..)| *name == program) else {
+        return Vec::new();
+    };
+    let mut at = 1;
+    let mut before = *before;
+    while let Some(word) = words.get(at) {
+        let text = word.text.as_str();
+        if text.starts_with("--") {
+            at += 1 + usize::from(LONG_WITH_VALUE.contains(&text));
+        } else if let Some(letters) = text.strip_prefix('-') {
+            // The value is the rest of the word if there is any.
+            let takes = letters.find(|letter| with_value.contains(letter));
+            at += 1 + usize::from(takes == Some(letters.len().wrapping_sub(1)));
+        } else if program != "exec" && is_assignment(text) {
+            at += 1;
+        } else if before > 0 {
+            before -= 1;
+            at += 1;
+        } else {
+            break;
+        }
+    }
+    let mut command = words.get(at..).unwrap_or_default().to_vec();
+    if program == "xargs" && !command.is_empty() {
+        command.push(unknown(words.len()));
+    }
+    vec![command]
+}
+
+/// An argument that nobody has written down.
+fn unknown(place: usize) -> Word {
+    Word {
+        text: "…".to_owned(),
+        fixed: false,
+        place,
+    }
+}
+
+fn is_assignment(text: &str) -> bool {
+    let name = text.split('=').next().unwrap_or_default();
+    name.len() < text.len() && name.chars().all(|c| c.is_alphanumeric() || c == '_')
+}
+
+/// The commands behind `-exec` and its kin. `{}` is what `-name` says, where nothing but that decides.
+fn found_and_run(words: &[Word]) -> Vec<Vec<Word>> {
+    let is = |word: &Word, names: &[&str]| names.contains(&word.text.as_str());
+    let undecided = words
+        .iter()
+        .any(|word| is(word, &["!", "-not", "-o", "-or", ","]));
+    let name = words.iter().position(|word| is(word, &["-name"]));
+    let name = name.filter(|_| !undecided).and_then(|at| words.get(at + 1));
+    let mut found = Vec::new();
+    let mut rest = words;
+    while let Some(at) = rest
+        .iter()
+        .position(|word| is(word, &["-exec", "-execdir", "-ok", "-okdir"]))
+    {
+        let behind = &rest[at + 1..];
+        let end = behind.iter().position(|word| is(word, &[";", "+"]));
+        let (command, behind) = behind.split_at(end.unwrap_or(behind.len()));
+        let file = |word: &Word| match name {
+            _ if !word.text.contains("{}") => word.clone(),
+            Some(name) if word.text == "{}" => Word {
+                place: word.place,
+                ..name.clone()
+            },
+            _ => Word {
+                fixed: false,
+                ..word.clone()
+            },
+        };
+        found.push(command.iter().map(file).collect());
+        rest = behind;
+    }
+    found
+}
+
+/// Where an interpreter has its program from.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Source {
+    Stdin,
+    /// These words are the program.
+    Text(Range<usize>),
+    /// A file, or something else that the word names.
+    Word(usize),
+}
+
+/// A command that runs a program which it reads.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Interpreter {
+    pub(super) is_shell: bool,
+    pub(super) source: Source,
+}
+
+impl Interpreter {
+    /// The interpreter that this command is, if it is one.
+    pub(super) fn of(words: &[Word]) -> Option<Self> {
+        let name = program(words);
+        let shell = |source| Interpreter {
+            is_shell: true,
+            source,
+        };
+        Some(match name {
+            "sh" | "bash" | "zsh" | "dash" | "ash" | "ksh" | "fish" => {
+                shell(source(words, "c", "oO", true))
+            }
+            "su" => match source(words, "c", "gGsw", true) {
+                Source::Text(text) => shell(Source::Text(text)),
+                _ => return None,
+            },
+            "eval" => shell(Source::Text(1..words.len())),
+            "trap" => shell(Source::Text(1..words.len().min(2))),
+            "source" | "." => shell(Source::Word(1)),
+            "node" | "deno" | "bun" | "ruby" => Self {
+                is_shell: false,
+                source: source(words, "ep", "rI", false),
+            },
+            // Their `-e` is mostly text that is replaced by other text.
+            "perl" | "php" => Self {
+                is_shell: false,
+                source: match source(words, "eEr", "I", false) {
+                    Source::Text(text) => Source::Word(text.start),
+                    other => other,
+                },
+            },
+            name if name.starts_with("python") => Self {
+                is_shell: false,
+                source: source(words, "c", "WX", false),
+            },
+            _ => return None,
+        })
+    }
+}
+
+/// Reads the options of an interpreter: the letters that announce a program, and those that take some other value.
+fn source(words: &[Word], program: &str, with_value: &str, first_operand: bool) -> Source {
+    let mut announced = false;
+    let mut from_stdin = false;
+    let mut at = 1;
+    while let Some(word) = words.get(at) {
+        let text = word.text.as_str();
+        let letters = text.strip_prefix(['-', '+']).unwrap_or_default();
+        if text == "--" {
+            at += 1;
+            break;
+        }
+        if matches!(text, "--eval" | "--print" | "--command") {
+            announced = true;
+        } else if matches!(text, "--rcfile" | "--init-file") {
+            at += 1;
+        } else if letters.starts_with('-') {
+            // Any other long option.
+        } else if letters.is_empty() {
+            break;
+        } else {
+            announced |= letters.contains(|letter| program.contains(letter));
+            from_stdin |= first_operand && letters.contains('s');
+            if !first_operand && letters.contains('m') {
+                return Source::Word(at);
+            }
+            at += usize::from(letters.ends_with(|letter| with_value.contains(letter)));
+        }
+        at += 1;
+        // A shell's program is its first operand, wherever the `-c`; others take the next word.
+        if announced && !first_operand {
+            break;
+        }
+    }
+    match words.get(at) {
+        Some(_) if announced => Source::Text(at..at + 1),
+        Some(word) if !from_stdin && word.text != "-" => Source::Word(at),
+        _ => Source::Stdin,
+    }
+}
+
+/// What a command prints, where it is its own arguments or its input.
+pub(super) fn printed(node: &Node) -> Option<String> {
+    let words = node.words.get(1..)?;
+    match program(&node.words) {
+        "echo" | "printf" => Some(joined(words).replace("\\n", "\n")),
+        "cat" | "tee" if !node.stdin.is_empty() => Some(node.stdin.clone()),
+        _ => None,
+    }
+}
+
+/// The words with a space between each.
+pub(super) fn joined(words: &[Word]) -> String {
+    let texts: Vec<&str> = words.iter().map(|word| word.text.as_str()).collect();
+    texts.join(" ")
+}
