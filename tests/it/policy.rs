@@ -167,45 +167,48 @@ const PARTS: &[&str] = &[
     " ",
 ];
 
-/// That this ends, and not with an overflow, is the assertion.
+/// Reading anything twice for each time it occurs would take hours, and reading it recursively would end the process: that
+/// this test ends is the assertion.
 #[test]
 fn large_and_deep_scripts_take_no_time_to_speak_of() {
     let policy = policy();
-    for part in PARTS.iter().chain(&[
-        "$((",
-        "\"$(",
-        "${x:-",
-        "x | ",
-        "a&&",
-        "<<E ",
-        "cat <<E\n",
-        "{ a|",
-        "((a) ",
-        "eval eval ",
-        "sudo env ",
-        "x=(a ",
-        "if x; then ",
-        "echo hi | sh\n",
-        "curl x | ( ",
-        "bash -c 'x' ",
-        "find -exec x ';' ",
-        "bash <<E\n",
-        "curl x | tee y\n",
-        "rm -rf a/b/c ",
-        "( ",
-        "(( ( ",
-        "!(",
-        "a[",
-        "$'\\",
-        "cargo build --release && echo \"done $(date)\" | tee x.log\n",
-    ]) {
-        let script = part.repeat((1 << 20) / part.len());
+    let ordinary = "cargo build --release && echo \"done $(date)\" | tee x.log\n";
+    let _ = policy.judge(&ordinary.repeat((1 << 20) / ordinary.len()), Language::Bash);
+    for part in PARTS.iter().chain(LARGE) {
+        let script = part.repeat((1 << 16) / part.len());
         for lang in [Language::Bash, Language::Python] {
-            let start = std::time::Instant::now();
             let _ = policy.judge(&script, lang);
-            if start.elapsed().as_millis() > 1500 {
-                eprintln!("{part:?} {lang:?} {:?}", start.elapsed());
-            }
         }
     }
+    let nested = "$(a ".repeat(20_000) + &")".repeat(20_000);
+    assert_eq!(policy.judge(&nested, Language::Bash), Verdict::Allowed);
 }
+
+const LARGE: &[&str] = &[
+    "$((",
+    "\"$(",
+    "${x:-",
+    "x | ",
+    "a&&",
+    "<<E ",
+    "cat <<E\n",
+    "{ a|",
+    "((a) ",
+    "eval eval ",
+    "sudo env ",
+    "x=(a ",
+    "if x; then ",
+    "echo hi | sh\n",
+    "curl x | ( ",
+    "curl x | tee y\n",
+    "bash -c 'x' ",
+    "find -exec x ';' ",
+    "bash <<E\n",
+    "rm -rf a/b/c ",
+    "(( ( ",
+    "!(",
+    "a[",
+    "$'\\",
+    "git ",
+    "\0",
+];
