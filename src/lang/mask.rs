@@ -8,9 +8,6 @@ use aho_corasick::{AhoCorasick, Input, MatchKind, Span};
 
 use super::plain::plain;
 
-/// The names of variables that are taken for secrets unless others are given.
-pub const PATTERNS: &[&str] = &["*_TOKEN", "*_SECRET", "*_KEY", "*PASSWORD*"];
-
 /// A shorter value is no secret: it would hit ordinary text.
 const SHORTEST: usize = 8;
 
@@ -247,8 +244,10 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
+    const PATTERNS: [&str; 4] = ["*_TOKEN", "*_SECRET", "*_KEY", "*PASSWORD*"];
+
     fn mask(vars: &[(&str, &str)]) -> Mask {
-        Mask::new(vars.iter().copied(), PATTERNS)
+        Mask::new(vars.iter().copied(), &PATTERNS)
     }
 
     #[track_caller]
@@ -399,7 +398,7 @@ mod tests {
                 None => piece.clone(),
             }).collect();
             let vars = values.iter().enumerate().map(|(index, value)| (format!("V{index}_KEY"), value));
-            let mask = Mask::new(vars, PATTERNS);
+            let mask = Mask::new(vars, &PATTERNS);
             let expect = mask.text(&whole);
 
             let mut cuts: Vec<usize> = cuts.iter().map(|cut| whole.floor_char_boundary(cut.index(whole.len() + 1))).collect();
@@ -426,7 +425,7 @@ mod tests {
             text in "[ab]{0,40}",
         ) {
             let vars = values.iter().enumerate().map(|(index, value)| (format!("V{index}_KEY"), value));
-            let mask = Mask::new(vars, PATTERNS);
+            let mask = Mask::new(vars, &PATTERNS);
             let (mut expect, mut rest) = (String::new(), &*text);
             while let Some(first) = rest.chars().next() {
                 let longest = values.iter().filter(|value| rest.starts_with(value.as_str())).max_by_key(|value| value.len());
@@ -473,7 +472,7 @@ mod tests {
                     ),
                 )
             });
-            let mask = Mask::new(vars, PATTERNS);
+            let mask = Mask::new(vars, &PATTERNS);
             let mut best = f64::MAX;
             for _ in 0..3 {
                 let clock = std::time::Instant::now();

@@ -29,21 +29,6 @@ use words::Statement;
 
 use super::language::Language;
 
-/// What is asked for unless the user says otherwise.
-pub const ASK: &[&str] = &[
-    "sudo",
-    "doas",
-    "su",
-    "pkexec",
-    "git push",
-    "git reset --hard",
-    "git clean -f",
-    "rm -rf !target !build !dist !out !node_modules !bower_components !__pycache__ !.pytest_cache !.mypy_cache \
-     !.ruff_cache !.tox !.cache !.venv !venv !*.egg-info !coverage !htmlcov !.nyc_output !.next !.nuxt !.turbo \
-     !.parcel-cache !.gradle !cmake-build-* !/tmp/*",
-    "{curl,wget} | {sh,bash,zsh,dash,ksh,fish,python*,node,ruby,perl,eval,source,.}",
-];
-
 /// How deep programs given as text (`bash -c "eval '…'"`) are read.
 const LEVELS: usize = 8;
 /// How much of a command is shown, in characters.

@@ -16,6 +16,7 @@ mod fenced;
 mod harness;
 mod log;
 mod note;
+mod policy;
 mod replay;
 mod run;
 #[cfg(target_os = "linux")]

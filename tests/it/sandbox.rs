@@ -331,7 +331,12 @@ impl Ground {
             text: &text,
             dir: &fence.root,
             timeout: Duration::from_secs(120),
+            lang: None,
+            version: None,
+            env: &std::env::vars_os().collect::<Vec<_>>(),
             fence: Some(fence),
+            mask: None,
+            output_limit: u64::MAX,
         };
         let ran = wait_for(shell::run(&script, pending(), &mut |_, _| {})).unwrap();
         Done::of(&ran)
@@ -581,7 +586,12 @@ fn the_timeout_holds_in_the_fence() {
         text: "setsid sh -c 'echo $$; exec sleep 300' & echo $$; sleep 300",
         dir: &fence.root,
         timeout: Duration::from_millis(500),
+        lang: None,
+        version: None,
+        env: &std::env::vars_os().collect::<Vec<_>>(),
         fence: Some(&fence),
+        mask: None,
+        output_limit: u64::MAX,
     };
     let ran = wait_for(shell::run(&script, pending(), &mut |_, _| {})).unwrap();
     assert!(matches!(ran.ending, Ending::TimedOut(_)));

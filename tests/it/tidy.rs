@@ -15,6 +15,7 @@ const HOMES: &[(&str, &str)] = &[
     ("clap", "cli"),
     ("directories", "config"),
     ("git2", "world/snapshot"),
+    ("globset", "lang/policy/pattern"),
     ("indicatif", "terminal"),
     ("jiff", "cmd/"),
     ("landlock", "world/sandbox/"),

@@ -95,6 +95,10 @@ fn inner(words: &[Word]) -> Vec<Vec<Word>> {
         if text.starts_with("--") {
             at += 1 + usize::from(LONG_WITH_VALUE.contains(&text));
         } else if let Some(letters) = text.strip_prefix('-') {
+            if program == "command" && letters.contains(['v', 'V']) {
+                // It only says what would run.
+                return Vec::new();
+            }
             // The value is the rest of the word if there is any.
             let takes = letters.find(|letter| with_value.contains(letter));
             at += 1 + usize::from(takes == Some(letters.len().wrapping_sub(1)));

@@ -55,7 +55,7 @@ impl Pattern {
         let stages: Result<Vec<Stage>, String> = text.split('|').map(Stage::parse).collect();
         match stages {
             Ok(stages) => Ok(Self {
-                text: text.to_owned(),
+                text: text.split_whitespace().collect::<Vec<_>>().join(" "),
                 stages,
             }),
             Err(_) if text.trim().is_empty() => Err("it is empty".to_owned()),
