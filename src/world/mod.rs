@@ -1,7 +1,7 @@
 //! The outside world: one file for each outside thing. These files do not know each other, nor the engine.
 //!
-//! Three are small parts that others stand on: [`attributes`] and [`lease`], under [`note_file`] and whatever else replaces files,
-//! and [`hurry`], under what waits for other programs.
+//! Four are small parts that others stand on: [`attributes`] and [`lease`], under [`note_file`] and whatever else replaces files,
+//! [`hurry`], under what waits for other programs, and [`turn`], under [`shell`] and [`login_env`].
 
 pub mod attributes;
 pub mod clipboard;
@@ -14,5 +14,6 @@ pub mod note_file;
 pub mod output_file;
 pub mod shell;
 pub mod snapshot;
+pub mod turn;
 pub mod watch;
 pub mod workspace;
