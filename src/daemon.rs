@@ -95,6 +95,8 @@ pub struct Pending {
     complaint: String,
     /// What was last said of a ledger that cannot be written.
     unkept: String,
+    /// What is to be said when listening begins.
+    warnings: Vec<String>,
     /// What is to be said of the settings, and what was said of them last.
     settings: Option<String>,
     told_of_settings: Option<String>,
@@ -102,8 +104,9 @@ pub struct Pending {
 
 impl Pending {
     /// Nothing was done yet; `settings` is what there is to say of them.
-    pub fn new(settings: Option<String>) -> Self {
+    pub fn new(warnings: Vec<String>, settings: Option<String>) -> Self {
         Self {
+            warnings,
             settings,
             ..Self::default()
         }
@@ -143,9 +146,11 @@ impl Daemon {
     pub async fn listen(&mut self, stop: &watch::Receiver<bool>, show: &mut dyn FnMut(Shown<'_>)) {
         let first = self.first_text(show);
         self.recover(show);
-        let warnings = [&self.pending.settings, &self.runner.rules.unfenced];
-        for warning in warnings.into_iter().flatten() {
-            show(Shown::Trouble(warning));
+        for warning in std::mem::take(&mut self.pending.warnings) {
+            show(Shown::Trouble(&warning));
+        }
+        if let Some(notice) = &self.pending.settings {
+            show(Shown::Trouble(notice));
         }
         show(Shown::Watching(self.delivery.note.path()));
         if let Some((text, seen)) = first {

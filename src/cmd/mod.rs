@@ -17,6 +17,7 @@ use std::process::ExitCode;
 
 use jiff::tz::TimeZone;
 use jiff::{Timestamp, Zoned};
+use tokio::runtime::Runtime;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::watch as channel;
 
@@ -133,6 +134,13 @@ fn runner(
         rules,
         with_params: false,
     })
+}
+
+/// What waits for events, on this thread.
+fn runtime() -> io::Result<Runtime> {
+    tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
 }
 
 /// Becomes true at Ctrl-C, SIGTERM or SIGHUP; at the second of them the process ends at once.

@@ -39,7 +39,7 @@ pub(super) fn again(args: &Watch, which: Which) -> Result<ExitCode, Error> {
         }) => return ask(&place, which, &held),
         Err(error) => return Err(error),
     };
-    let ran = listener.run(async |daemon, stop, show| daemon.retry(which, stop, show).await)?;
+    let ran = listener.run(async |daemon, stop, show| daemon.retry(which, stop, show).await);
     Ok(match ran {
         Some(success) => ExitCode::from(u8::from(!success)),
         None => nothing(which)?,

@@ -1,6 +1,5 @@
 //! Makes of the settings how commands are run, anew for each run: settings are edited while clada listens.
 
-use std::env;
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -11,7 +10,11 @@ use crate::config::{Folders, PROJECT};
 use crate::exec_task::Rules;
 use crate::lang::mask::{self, Mask};
 use crate::lang::policy::Policy;
+use crate::world::login_env::{self, LoginEnv};
 use crate::world::sandbox::{self, Fence, Level};
+
+/// How long the login shell may take, for each of the two ways in which it is asked.
+const PATIENCE: Duration = Duration::from_secs(10);
 
 /// Where the rules of one root come from.
 pub(super) struct Source {
@@ -19,6 +22,8 @@ pub(super) struct Source {
     /// Canonical.
     root: PathBuf,
     flags: (Option<Duration>, Option<Sandbox>),
+    /// Before the settings change it.
+    env: LoginEnv,
 }
 
 impl Source {
@@ -27,6 +32,34 @@ impl Source {
             folders: folders.clone(),
             root: root.to_owned(),
             flags: (flags.exec_timeout, flags.sandbox),
+            env: LoginEnv::own(),
+        }
+    }
+
+    /// Asks the login shell for its environment, where clada was started without one. It is clada's own where that fails;
+    /// why.
+    ///
+    /// # Errors
+    /// Where the settings are wrong.
+    pub(super) async fn log_in(&mut self) -> Result<Option<String>, SettingsError> {
+        let wanted = match Settings::load(&self.folders, &self.root)?
+            .settings
+            .exec
+            .login_env
+        {
+            settings::LoginEnv::Auto => login_env::is_needed(),
+            settings::LoginEnv::Always => true,
+            settings::LoginEnv::Never => false,
+        };
+        if !wanted {
+            return Ok(None);
+        }
+        match LoginEnv::capture(PATIENCE).await {
+            Ok(env) => {
+                self.env = env;
+                Ok(None)
+            }
+            Err(error) => Ok(Some(format!("⚠ {error}"))),
         }
     }
 
@@ -42,7 +75,7 @@ impl Source {
     fn made_of(&self, settings: &Settings) -> Result<Rules, SettingsError> {
         let exec = &settings.exec;
         let (timeout, sandbox) = self.flags;
-        let env = environment(exec);
+        let env = environment(self.env.vars(), exec);
         let var = |name: &str| {
             let set = env.iter().find(|(known, _)| known == name);
             set.map(|(_, value)| value.as_os_str())
@@ -88,15 +121,15 @@ impl Source {
     }
 }
 
-/// The environment of commands: clada's own, as the settings change it.
-fn environment(exec: &settings::Exec) -> Vec<(OsString, OsString)> {
+/// An environment as the settings change it.
+fn environment(base: &[(OsString, OsString)], exec: &settings::Exec) -> login_env::Vars {
     let is_scrubbed = |name: &OsStr| {
         let name = name.to_string_lossy();
         exec.scrub
             .iter()
             .any(|pattern| mask::matches(pattern, &name))
     };
-    let kept = env::vars_os().filter(|(name, _)| {
+    let kept = base.iter().filter(|(name, _)| {
         let is_set = name
             .to_str()
             .is_some_and(|name| exec.env.contains_key(name));
@@ -109,7 +142,7 @@ fn environment(exec: &settings::Exec) -> Vec<(OsString, OsString)> {
             Variable::Set(value) => Some((name.into(), value.into())),
             Variable::Remove => None,
         });
-    kept.chain(set).collect()
+    kept.cloned().chain(set).collect()
 }
 
 /// A path of the settings with its `~` and variables; `None` where it begins with a variable that is not set.
@@ -139,9 +172,9 @@ mod tests {
             "EMPTY" => Some(OsStr::new("")),
             _ => None,
         };
-        let path = |path| expanded(path, Path::new("/home/me"), var);
-        assert_eq!(path("~/.npm"), Some("/home/me/.npm".into()));
-        assert_eq!(path("~"), Some("/home/me".into()));
+        let path = |path| expanded(path, Path::new("/h/me"), var);
+        assert_eq!(path("~/.npm"), Some("/h/me/.npm".into()));
+        assert_eq!(path("~"), Some("/h/me".into()));
         assert_eq!(path("$CARGO_HOME/registry"), Some("/c/registry".into()));
         assert_eq!(path("/opt/x"), Some("/opt/x".into()));
         for passed_over in ["$UNSET/x", "$EMPTY/x", "$RELATIVE/x", "x/y", "", "~you/x"] {

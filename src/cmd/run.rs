@@ -25,12 +25,12 @@ pub fn main(args: &Run) -> Result<ExitCode, Error> {
     let text = read_reply(args.file.as_deref())?;
     let folders = Folders::of_user().ok_or(Error::NoHome)?;
     let own = [root.join(config::NOTES), root.join(config::OUTPUT)];
-    let (rules, notice) = Source::new(&folders, &root, &args.exec).rules()?;
+    let runtime = cmd::runtime()?;
+    let mut source = Source::new(&folders, &root, &args.exec);
+    let not_logged_in = runtime.block_on(source.log_in())?;
+    let (rules, notice) = source.rules()?;
     let mut runner = cmd::runner((&given, &root), &folders, &own, !args.no_git, rules)?;
     runner.with_params = args.json;
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()?;
     runtime.block_on(async {
         let around = Surroundings {
             now: &cmd::date_time,
@@ -77,7 +77,9 @@ pub fn main(args: &Run) -> Result<ExitCode, Error> {
             .map(|problem| ParseError::of(problem, &mut lines));
         report.problems.extend(problems);
         if !report.outcomes.is_empty() {
-            report.notices.extend(notice);
+            report
+                .notices
+                .extend(not_logged_in.into_iter().chain(notice));
         }
         for outcome in &mut report.outcomes {
             if outcome.status == Status::Asks {

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
 
+use tokio::runtime::Runtime;
 use tokio::sync::watch as channel;
 
 use crate::cli::Watch;
@@ -32,7 +33,7 @@ const GREETING: &str = include_str!("../../config/greeting.md");
 pub fn main(args: &Watch) -> Result<ExitCode, Error> {
     let place = Place::of(args)?;
     let mut listener = Listener::new(args, &place, true)?;
-    listener.run(async |daemon, stop, show| daemon.listen(stop, show).await)?;
+    listener.run(async |daemon, stop, show| daemon.listen(stop, show).await);
     Ok(ExitCode::SUCCESS)
 }
 
@@ -60,6 +61,7 @@ impl Place {
 /// A daemon with the locks that it needs.
 pub(super) struct Listener {
     daemon: Daemon,
+    runtime: Runtime,
     stop: channel::Receiver<bool>,
     _locks: (Lock, Option<Lock>),
 }
@@ -95,8 +97,15 @@ impl Listener {
             .chain([output.path().to_owned()])
             .collect();
         let root = (place.root.0.as_path(), place.root.1.as_path());
-        let source = Source::new(&place.folders, root.1, &args.exec);
+        let mut source = Source::new(&place.folders, root.1, &args.exec);
+        let runtime = cmd::runtime()?;
+        let not_logged_in = runtime.block_on(source.log_in())?;
         let (rules, notice) = source.rules()?;
+        // The user's services and shells are theirs to mend: it is told once, at the start.
+        let warnings = not_logged_in
+            .into_iter()
+            .chain(rules.unfenced.clone())
+            .collect();
         let runner = cmd::runner(root, &place.folders, &own, !args.no_git, rules)?;
         let limits = Limits {
             seconds: i64::from(args.ledger_days) * 24 * 60 * 60,
@@ -124,29 +133,25 @@ impl Listener {
             memory,
             run_existing: args.run_existing,
             refresh: Box::new(move || source.rules().map_err(|error| error.to_string())),
-            pending: Pending::new(notice),
+            pending: Pending::new(warnings, notice),
         };
         Ok(Self {
             daemon,
+            runtime,
             stop,
             _locks: (watched, output_lock),
         })
     }
 
     /// Has the daemon do something, and shows it in this terminal.
-    ///
-    /// # Errors
-    /// Where the system has no means to wait for events.
     pub(super) fn run<T>(
         &mut self,
         what: impl AsyncFnOnce(&mut Daemon, &channel::Receiver<bool>, &mut dyn FnMut(Shown<'_>)) -> T,
-    ) -> Result<T, Error> {
-        let runtime = tokio::runtime::Builder::new_current_thread()
-            .enable_all()
-            .build()?;
+    ) -> T {
         let mut terminal = Terminal::new(io::stdout());
         let mut show = |shown: Shown<'_>| show(&mut terminal, &shown);
-        Ok(runtime.block_on(what(&mut self.daemon, &self.stop, &mut show)))
+        let Self { daemon, stop, .. } = self;
+        self.runtime.block_on(what(daemon, stop, &mut show))
     }
 }
 

@@ -1,10 +1,11 @@
 //! Takes the values of secret variables out of text, whole or as it comes. Never looks for what only looks like a secret.
 
 use std::borrow::Cow;
+use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::mem;
 
-use aho_corasick::{AhoCorasick, Input, MatchKind, Span};
+use memchr::memmem::Finder;
 
 use super::plain::plain;
 
@@ -20,17 +21,14 @@ const SHORTEST: usize = 8;
 ///   not seen.
 #[derive(Debug, Clone, Default)]
 pub struct Mask {
-    /// Nothing where there is no secret.
-    finder: Option<AhoCorasick>,
-    /// By the finder's numbers.
     secrets: Vec<Secret>,
-    /// The length of the longest secret.
-    longest: usize,
 }
 
+/// One value, by a searcher of its own: as fast as the search for all at once in a crate's automaton where there are
+/// few, and much faster with most sets of several.
 #[derive(Debug, Clone)]
 struct Secret {
-    value: String,
+    finder: Finder<'static>,
     replacement: String,
 }
 
@@ -67,47 +65,32 @@ impl Mask {
                     .or_insert_with(|| name.to_owned());
             }
         }
-        let secrets: Vec<Secret> = names
-            .into_iter()
-            .map(|(value, name)| Secret {
-                value,
-                replacement: format!("[masked: {name}]"),
-            })
-            .collect();
-        if secrets.is_empty() {
-            return Self::default();
-        }
-        let finder = AhoCorasick::builder()
-            .match_kind(MatchKind::LeftmostLongest)
-            .build(secrets.iter().map(|secret| &secret.value))
-            .expect("an environment is small enough");
+        let secrets = names.into_iter().map(|(value, name)| Secret {
+            finder: Finder::new(&value).into_owned(),
+            replacement: format!("[masked: {name}]"),
+        });
         Self {
-            finder: Some(finder),
-            longest: secrets
-                .iter()
-                .map(|secret| secret.value.len())
-                .max()
-                .unwrap_or_default(),
-            secrets,
+            secrets: secrets.collect(),
         }
     }
 
     /// Whether there is nothing to mask.
     pub fn is_empty(&self) -> bool {
-        self.finder.is_none()
+        self.secrets.is_empty()
     }
 
     /// The text with every secret in it masked.
     pub fn text<'t>(&self, text: &'t str) -> Cow<'t, str> {
-        let Some(finder) = self.finder.as_ref().filter(|finder| finder.is_match(text)) else {
-            return Cow::Borrowed(text);
-        };
-        let mut out = String::with_capacity(text.len());
+        let mut search = Search::new(self, text.as_bytes());
+        let mut out = String::new();
         let mut at = 0;
-        for found in finder.find_iter(text) {
-            out.push_str(&text[at..found.start()]);
-            out.push_str(&self.secrets[found.pattern()].replacement);
-            at = found.end();
+        while let Some((start, secret)) = search.next(at) {
+            out.push_str(&text[at..start]);
+            out.push_str(&secret.replacement);
+            at = start + secret.value().len();
+        }
+        if at == 0 {
+            return Cow::Borrowed(text);
         }
         out.push_str(&text[at..]);
         Cow::Owned(out)
@@ -115,19 +98,54 @@ impl Mask {
 
     /// Where the first secret that more text could complete starts, at `from` or later; the end where there is none.
     fn unfinished(&self, text: &[u8], from: usize) -> usize {
-        let earliest = from.max((text.len() + 1).saturating_sub(self.longest));
+        let values = || self.secrets.iter().map(Secret::value);
+        let longest = values().map(<[u8]>::len).max().unwrap_or_default();
+        let earliest = from.max((text.len() + 1).saturating_sub(longest));
         // No secret goes over the end of a line.
         let line =
             memchr::memrchr(b'\n', &text[earliest..]).map_or(earliest, |at| earliest + at + 1);
         (line..text.len())
             .find(|at| {
                 let rest = &text[*at..];
-                self.secrets.iter().any(|secret| {
-                    let value = secret.value.as_bytes();
-                    rest.len() < value.len() && value.starts_with(rest)
-                })
+                values().any(|value| rest.len() < value.len() && value.starts_with(rest))
             })
             .unwrap_or(text.len())
+    }
+}
+
+impl Secret {
+    fn value(&self) -> &[u8] {
+        self.finder.needle()
+    }
+}
+
+/// Finds the secrets of one text, from its start to its end.
+struct Search<'m, 't> {
+    text: &'t [u8],
+    /// Each with the place where it is next; `None` if it comes no more.
+    next: Vec<(&'m Secret, Option<usize>)>,
+}
+
+impl<'m, 't> Search<'m, 't> {
+    fn new(mask: &'m Mask, text: &'t [u8]) -> Self {
+        let secrets = mask.secrets.iter();
+        let next = secrets.map(|secret| (secret, secret.finder.find(text)));
+        Self {
+            text,
+            next: next.collect(),
+        }
+    }
+
+    /// The first secret at this place or behind it, the longest of those that start there.
+    fn next(&mut self, from: usize) -> Option<(usize, &'m Secret)> {
+        for (secret, next) in &mut self.next {
+            if next.is_some_and(|next| next < from) {
+                *next = secret.finder.find(&self.text[from..]).map(|at| from + at);
+            }
+        }
+        let found = self.next.iter();
+        let found = found.filter_map(|(secret, next)| Some(((*next)?, *secret)));
+        found.min_by_key(|(at, secret)| (*at, Reverse(secret.value().len())))
     }
 }
 
@@ -152,17 +170,13 @@ impl<'m> Masking<'m> {
 
     /// Reads a chunk and appends what can no longer become part of a secret to `out`.
     pub fn push(&mut self, bytes: &[u8], out: &mut Vec<u8>) {
-        let Some(finder) = &self.mask.finder else {
-            out.extend_from_slice(bytes);
-            return;
-        };
         if self.held.is_empty() {
-            let done = self.pass(finder, bytes, out);
+            let done = self.pass(bytes, out);
             self.held.extend_from_slice(&bytes[done..]);
         } else {
             let mut text = mem::take(&mut self.held);
             text.extend_from_slice(bytes);
-            let done = self.pass(finder, &text, out);
+            let done = self.pass(&text, out);
             text.drain(..done);
             self.held = text;
         }
@@ -171,37 +185,24 @@ impl<'m> Masking<'m> {
     /// Appends what was held back, since nothing more comes. It is then as new.
     pub fn finish(&mut self, out: &mut Vec<u8>) {
         let held = mem::take(&mut self.held);
-        let Some(finder) = &self.mask.finder else {
-            return;
-        };
-        let mut at = 0;
-        for found in finder.find_iter(&held) {
-            out.extend_from_slice(&held[at..found.start()]);
-            out.extend_from_slice(self.mask.secrets[found.pattern()].replacement.as_bytes());
-            at = found.end();
-        }
-        out.extend_from_slice(&held[at..]);
+        self.give(&held, held.len(), out);
     }
 
     /// Gives out what is decided, and says how much of the text that is.
-    fn pass(&self, finder: &AhoCorasick, text: &[u8], out: &mut Vec<u8>) -> usize {
+    fn pass(&self, text: &[u8], out: &mut Vec<u8>) -> usize {
+        self.give(text, self.mask.unfinished(text, 0), out)
+    }
+
+    /// Gives out the text up to where a secret starts that may not be all there, and says where that is.
+    fn give(&self, text: &[u8], mut unfinished: usize, out: &mut Vec<u8>) -> usize {
+        let mut search = Search::new(self.mask, text);
         let mut at = 0;
-        let mut unfinished = self.mask.unfinished(text, at);
-        let from = |start| {
-            Input::new(text).span(Span {
-                start,
-                end: text.len(),
-            })
-        };
         // A match behind the start of an unfinished one may still be overlapped by that, and one at the same place may
         // still be outdone by a longer one.
-        while let Some(found) = finder
-            .find(from(at))
-            .filter(|found| found.start() < unfinished)
-        {
-            out.extend_from_slice(&text[at..found.start()]);
-            out.extend_from_slice(self.mask.secrets[found.pattern()].replacement.as_bytes());
-            at = found.end();
+        while let Some((start, secret)) = search.next(at).filter(|(at, _)| *at < unfinished) {
+            out.extend_from_slice(&text[at..start]);
+            out.extend_from_slice(secret.replacement.as_bytes());
+            at = start + secret.value().len();
             if unfinished < at {
                 unfinished = self.mask.unfinished(text, at);
             }
@@ -404,6 +405,7 @@ mod tests {
             let mut cuts: Vec<usize> = cuts.iter().map(|cut| whole.floor_char_boundary(cut.index(whole.len() + 1))).collect();
             cuts.extend([0, whole.len()]);
             cuts.sort_unstable();
+            let longest = values.iter().map(String::len).max().unwrap_or_default();
             let mut masking = Masking::new(&mask);
             let mut out = Vec::new();
             for pair in cuts.windows(2) {
@@ -411,7 +413,7 @@ mod tests {
                 masking.push(&whole.as_bytes()[pair[0]..pair[1]], &mut piece);
                 prop_assert!(str::from_utf8(&piece).is_ok());
                 prop_assert!(!masking.held.contains(&b'\n'), "a complete line is held");
-                prop_assert!(masking.held.len() < mask.longest.max(1));
+                prop_assert!(masking.held.len() < longest.max(1));
                 out.append(&mut piece);
             }
             masking.finish(&mut out);

@@ -19,6 +19,8 @@ use tokio::io::AsyncReadExt;
 use tokio::process::{Child, ChildStdout, Command};
 use tokio::time::{Instant, timeout, timeout_at};
 
+use crate::world::turn::TURN;
+
 /// Start-up files that print more than this are given up.
 const MOST: usize = 16 * 1024 * 1024;
 
@@ -80,6 +82,8 @@ impl LoginEnv {
     /// that is not interactive, so this may take twice that. At the limit, and when this is dropped, the shell and all
     /// that it has started is ended. What start-up files have started in the background, as an `ssh-agent`, stays where
     /// the environment was told.
+    ///
+    /// Scripts wait for it, and it for a script; its time does not run yet then.
     ///
     /// Poll it on a thread that lives as long as the process: with that the shell ends.
     ///
@@ -162,6 +166,7 @@ async fn ask(shell: &Path, own: Vars, patience: Duration) -> Result<LoginEnv, Lo
     let home = home
         .map(|(_, home)| Path::new(home))
         .filter(|home| home.is_dir());
+    let _turn = TURN.lock().await;
     let mut tried = String::new();
     for way in ways {
         let mut command = Command::new(shell);

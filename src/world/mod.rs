@@ -1,7 +1,8 @@
 //! The outside world: one file for each outside thing. These files do not know each other, nor the engine.
 //!
-//! Four are parts that others stand on: [`attributes`] and [`lease`], under [`note_file`] and whatever else replaces files,
-//! [`hurry`], under what waits for other programs, and [`sandbox`], under [`shell`].
+//! Five are parts that others stand on: [`attributes`] and [`lease`], under [`note_file`] and whatever else replaces files,
+//! [`hurry`], under what waits for other programs, [`sandbox`], under [`shell`], and [`turn`], under [`shell`] and
+//! [`login_env`].
 
 pub mod attributes;
 pub mod clipboard;
@@ -15,5 +16,6 @@ pub mod output_file;
 pub mod sandbox;
 pub mod shell;
 pub mod snapshot;
+pub mod turn;
 pub mod watch;
 pub mod workspace;

@@ -24,13 +24,14 @@ use rustix::process::setsid;
 use tempfile::NamedTempFile;
 use tokio::io::{AsyncRead, AsyncReadExt};
 use tokio::process::{Child, ChildStderr, ChildStdout, Command};
-use tokio::sync::{Mutex, Notify};
+use tokio::sync::Notify;
 use tokio::time::{Instant, sleep, timeout, timeout_at};
 
 use crate::lang::language::Language;
 use crate::lang::mask::{Mask, Masking};
 use crate::lang::plain::Plain;
 use crate::world::sandbox::{Fence, Ready, SandboxError};
+use crate::world::turn::TURN;
 
 use captured::Spool;
 use family::{Family, GRACE, STUCK};
@@ -148,8 +149,7 @@ pub enum ShellError {
 /// However it ends, no process that it started is left: also those that left its session, where the system can tell
 /// (Linux). When `cancelled` resolves, the script is ended as at its timeout: SIGTERM, and SIGKILL 2 s later.
 ///
-/// - One script runs at a time in this process; others wait their turn, and their time does not run yet. With two at
-///   once, nothing could tell whose an orphan is.
+/// - One script runs at a time in this process; others wait their [turn](TURN), and their time does not run yet.
 /// - Poll it on a thread that lives as long as the process. The shell is told to die when clada does
 ///   (`PR_SET_PDEATHSIG`), and for Linux that is the *thread* that started it.
 /// - Drop it and everything is sent SIGKILL at once, without waiting; cancel it to see the ending.
@@ -160,9 +160,6 @@ pub async fn run(
 ) -> Result<Ran, ShellError> {
     run_by(SHELLS, script, cancelled, on_output).await
 }
-
-/// Held by the script that runs.
-static TURN: Mutex<()> = Mutex::const_new(());
 
 async fn run_by(
     shells: &[&str],
