@@ -249,8 +249,10 @@ mod table {
         })
     }
 
+    /// Nothing for 0, and for the -1 that stands in the groups of a process which is being reaped.
     fn parse(number: &str) -> Option<Pid> {
-        number.parse().ok().and_then(Pid::from_raw)
+        let number = number.parse().ok().filter(|number| *number > 0)?;
+        Pid::from_raw(number)
     }
 }
 
