@@ -22,6 +22,7 @@ use crate::world::note_file::NoteFile;
 /// # Errors
 /// Where the file or the ledger cannot be used.
 pub fn main(args: &Watch) -> Result<ExitCode, Error> {
+    cmd::for_the_user("retry")?;
     again(args, Which::Undone)
 }
 

@@ -39,7 +39,7 @@ pub fn denied(fence: &Fence, output_tail: &str) -> Option<String> {
         let is_refusal = REFUSALS.iter().any(|refusal| line.contains(refusal));
         let above = &lines[number.saturating_sub(ABOVE)..=number];
         if !fence.network && support().network && is_connection(&line, is_refusal, above) {
-            return Some("exec has no network (`exec.network = true` allows it)".to_owned());
+            return Some("exec has no network (`exec.network = \"on\"` allows it)".to_owned());
         }
         if !is_refusal {
             return None;
