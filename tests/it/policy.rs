@@ -1,5 +1,7 @@
 //! The policy over scripts: the cases of `test-data/policy`, and what holds for any text at all.
 
+use std::sync::LazyLock;
+
 use clada::config::settings::DEFAULTS;
 use clada::lang::language::Language;
 use clada::lang::policy::{Policy, Verdict};
@@ -75,15 +77,14 @@ fn defaults() -> Vec<String> {
     ask.iter().map(pattern).collect()
 }
 
-fn policy() -> Policy {
-    Policy::new(&[], &defaults()).expect("the defaults are patterns")
-}
+static POLICY: LazyLock<Policy> =
+    LazyLock::new(|| Policy::new(&[], &defaults()).expect("the defaults are patterns"));
 
 proptest! {
     #[test]
     fn any_text_is_judged(script in any::<String>()) {
         for lang in Language::ALL {
-            let _ = policy().judge(&script, lang);
+            let _ = POLICY.judge(&script, lang);
         }
     }
 
@@ -92,7 +93,7 @@ proptest! {
         parts in proptest::collection::vec(proptest::sample::select(PARTS), 0..40),
     ) {
         for lang in [Language::Bash, Language::Python] {
-            let _ = policy().judge(&parts.concat(), lang);
+            let _ = POLICY.judge(&parts.concat(), lang);
         }
     }
 
@@ -108,8 +109,7 @@ proptest! {
     #[test]
     fn a_quoted_word_is_no_command(text in "[^']*") {
         let script = format!("echo '{text}'\ncat <<'-- end --'\n{text}\n-- end --\n");
-        let policy = policy();
-        prop_assert_eq!(policy.judge(&script, Language::Bash), Verdict::Allowed);
+        prop_assert_eq!(POLICY.judge(&script, Language::Bash), Verdict::Allowed);
     }
 }
 
@@ -175,17 +175,16 @@ const PARTS: &[&str] = &[
 /// this test ends is the assertion.
 #[test]
 fn large_and_deep_scripts_take_no_time_to_speak_of() {
-    let policy = policy();
     let ordinary = "cargo build --release && echo \"done $(date)\" | tee x.log\n";
-    let _ = policy.judge(&ordinary.repeat((1 << 20) / ordinary.len()), Language::Bash);
+    let _ = POLICY.judge(&ordinary.repeat((1 << 20) / ordinary.len()), Language::Bash);
     for part in PARTS.iter().chain(LARGE) {
         let script = part.repeat((1 << 16) / part.len());
         for lang in [Language::Bash, Language::Python] {
-            let _ = policy.judge(&script, lang);
+            let _ = POLICY.judge(&script, lang);
         }
     }
     let nested = "$(a ".repeat(20_000) + &")".repeat(20_000);
-    assert_eq!(policy.judge(&nested, Language::Bash), Verdict::Allowed);
+    assert_eq!(POLICY.judge(&nested, Language::Bash), Verdict::Allowed);
 }
 
 const LARGE: &[&str] = &[

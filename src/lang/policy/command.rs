@@ -199,6 +199,10 @@ impl Interpreter {
                 Source::Text(text) => shell(Source::Text(text)),
                 _ => return None,
             },
+            "env" => {
+                let split = words.iter().position(|word| word.text == "-S")?;
+                shell(Source::Text(split + 1..words.len()))
+            }
             "eval" => shell(Source::Text(1..words.len())),
             "trap" => shell(Source::Text(1..words.len().min(2))),
             "source" | "." => shell(Source::Word(1)),

@@ -1,9 +1,14 @@
 //! Reads a shell script into its commands, as far as a policy must know them. It runs and expands nothing, and what it
 //! cannot read it hands back as text.
 //!
-//! The published readers of shell scripts were tried first: one overflows its stack on deep nesting and allocates without
-//! end on seven bytes, another takes gigabytes for a long pipeline, and this text comes from a model. So: one pass,
-//! recursion only into substitutions and bounded there, and no tree, only what runs and where its output goes.
+//! The published readers of shell scripts were tried first: `brush-parser` overflows its stack on deep nesting and allocates
+//! without end on seven bytes, `tree-sitter-bash` is still busy with a megabyte of `)` or of a pipeline after eight seconds;
+//! and this text comes from a model. So: one pass, recursion only into substitutions and bounded there, and no tree, only
+//! what runs and where its output goes.
+
+mod word;
+
+use word::Text;
 
 /// How deep substitutions may nest.
 const DEPTH: usize = 32;
@@ -86,6 +91,7 @@ struct HereDoc {
 
 /// Where a list of commands is: what is open, and the element whose pipeline may go on.
 struct Place {
+    start: usize,
     owner: Option<(usize, Via)>,
     open: Vec<(Kind, usize)>,
     last: Option<usize>,
@@ -265,8 +271,8 @@ impl<'s, 'o> Reader<'s, 'o> {
 
     /// Commands, up to the end of the text or, inside parentheses, behind the `)` that closes them.
     fn list(&mut self, owner: Option<(usize, Via)>, in_parens: bool) {
-        let start = self.at;
         let mut place = Place {
+            start: self.at,
             owner,
             open: Vec::new(),
             last: None,
@@ -276,7 +282,7 @@ impl<'s, 'o> Reader<'s, 'o> {
             self.blanks();
             let Some(c) = self.peek() else {
                 if in_parens || !place.open.is_empty() {
-                    self.lose(start);
+                    self.lose(place.start);
                 }
                 return;
             };
@@ -313,7 +319,7 @@ impl<'s, 'o> Reader<'s, 'o> {
                     self.at += 1;
                     if !self.close(Kind::Paren, &mut place) {
                         if !in_parens {
-                            self.lose(at);
+                            self.lose(place.start);
                         }
                         return;
                     }
@@ -360,6 +366,16 @@ impl<'s, 'o> Reader<'s, 'o> {
         self.at += length;
         match word {
             b"then" | b"elif" | b"else" | b"do" | b"!" | b"coproc" => place.last = None,
+            b"time" => {
+                place.last = None;
+                self.blanks();
+                let _ = self.eat("-p");
+                if self.peek() == Some(b'-') {
+                    // The program of that name.
+                    self.at = at;
+                    return false;
+                }
+            }
             b"if" => self.open(Kind::If, place),
             b"fi" => closed = self.close(Kind::If, place),
             b"while" | b"until" => self.open(Kind::Loop, place),
@@ -402,7 +418,7 @@ impl<'s, 'o> Reader<'s, 'o> {
             }
         }
         if !closed {
-            self.lose(at);
+            self.lose(place.start);
         }
         true
     }
@@ -429,7 +445,7 @@ impl<'s, 'o> Reader<'s, 'o> {
     fn case_patterns(&mut self, place: &mut Place) {
         let start = self.at;
         let Some((Kind::Case, node)) = place.open.last().copied() else {
-            return self.lose(start);
+            return self.lose(place.start);
         };
         self.blank_lines();
         if self.starts("esac") {
@@ -566,330 +582,6 @@ impl<'s, 'o> Reader<'s, 'o> {
         self.blanks();
         self.word(node, via);
     }
-
-    /// One word. Its substitutions are inside `node`, as `via` says.
-    fn word(&mut self, node: usize, via: Via) -> Text {
-        let mut text = Text::default();
-        while let Some(c) = self.peek() {
-            let at = self.at;
-            match c {
-                b'\\' if self.starts("\\\n") => self.at += 2,
-                b'\\' => {
-                    text.quoted = true;
-                    text.bytes.extend(self.source.get(at + 1));
-                    self.at = (at + 2).min(self.source.len());
-                }
-                b'\'' => self.single(&mut text),
-                b'"' => {
-                    text.quoted = true;
-                    self.at += 1;
-                    self.quoted(&mut text, Some(b'"'), node, via);
-                }
-                b'$' => self.dollar(&mut text, false, node, via),
-                b'`' => self.backticks(&mut text, node, via),
-                b'<' | b'>' if self.source.get(at + 1) == Some(&b'(') => {
-                    self.at += 1;
-                    self.substitution(&mut text, node, via);
-                }
-                b'(' if text.bytes.last() == Some(&b'=') => self.array(node),
-                // Patterns of bash such as `!(a|b)`.
-                b'(' if text.bytes.last().is_some_and(|c| b"?*+@!".contains(c)) => {
-                    self.extended_glob(&mut text);
-                }
-                b' ' | b'\t' | b'\r' | b'\n' | b';' | b'&' | b'|' | b'<' | b'>' | b'(' | b')' => {
-                    break;
-                }
-                _ => {
-                    text.bytes.push(c);
-                    self.at += 1;
-                }
-            }
-        }
-        text
-    }
-
-    fn single(&mut self, text: &mut Text) {
-        let start = self.at;
-        let rest = &self.source[start + 1..];
-        text.quoted = true;
-        match memchr::memchr(b'\'', rest) {
-            Some(end) => {
-                text.bytes.extend(&rest[..end]);
-                self.at += end + 2;
-            }
-            None => self.lose(start),
-        }
-    }
-
-    /// Text in which only `\`, `$` and back-ticks are special, up to and with `end`.
-    fn quoted(&mut self, text: &mut Text, end: Option<u8>, node: usize, via: Via) {
-        let start = self.at;
-        loop {
-            match self.peek() {
-                None => {
-                    if end.is_some() {
-                        self.lose(start);
-                    }
-                    return;
-                }
-                c if c == end => {
-                    self.at += 1;
-                    return;
-                }
-                Some(b'\\') => {
-                    let next = self.source.get(self.at + 1).copied();
-                    self.at = (self.at + 2).min(self.source.len());
-                    match next {
-                        Some(b'\n') => {}
-                        Some(c @ (b'$' | b'`' | b'"' | b'\\')) => text.bytes.push(c),
-                        next => text.bytes.extend([b'\\'].into_iter().chain(next)),
-                    }
-                }
-                Some(b'$') => self.dollar(text, true, node, via),
-                Some(b'`') => self.backticks(text, node, via),
-                Some(c) => {
-                    text.bytes.push(c);
-                    self.at += 1;
-                }
-            }
-        }
-    }
-
-    fn dollar(&mut self, text: &mut Text, in_quotes: bool, node: usize, via: Via) {
-        let start = self.at;
-        match self.source.get(start + 1) {
-            Some(b'(') => {
-                self.at += 1;
-                match self.arithmetic_end(start + 1) {
-                    Some(end) => {
-                        self.arithmetic(end, node);
-                        text.expands = true;
-                        text.bytes.extend("$((…))".as_bytes());
-                    }
-                    None => self.substitution(text, node, via),
-                }
-            }
-            Some(b'{') => self.parameter(text, in_quotes, node),
-            Some(b'\'') if !in_quotes => self.escaped(text),
-            Some(b'"') if !in_quotes => self.at += 1,
-            Some(c) if c.is_ascii_alphanumeric() || b"_@*#?$!-".contains(c) => {
-                let rest = &self.source[start + 2..];
-                let is_name = |c: &&u8| c.is_ascii_alphanumeric() || **c == b'_';
-                let more = rest.iter().take_while(is_name).count();
-                let more = if c.is_ascii_alphabetic() || *c == b'_' {
-                    more
-                } else {
-                    0
-                };
-                self.at += 2 + more;
-                text.expands = true;
-                text.bytes.extend(&self.source[start..self.at]);
-            }
-            _ => {
-                self.at += 1;
-                text.bytes.push(b'$');
-            }
-        }
-    }
-
-    /// Goes one substitution deeper, or gives up.
-    fn deeper(&mut self, from: usize, read: impl FnOnce(&mut Self)) {
-        if self.depth == DEPTH {
-            return self.lose(from);
-        }
-        self.depth += 1;
-        read(self);
-        self.depth -= 1;
-    }
-
-    /// `( … )` of a substitution.
-    fn substitution(&mut self, text: &mut Text, node: usize, via: Via) {
-        let start = self.at;
-        if self.peek() != Some(b'(') {
-            // The end of arithmetic was looked for and there is none.
-            return self.lose(start.min(self.source.len()));
-        }
-        self.at += 1;
-        text.expands = true;
-        // What is inside stands as commands of its own: a program given as text must not read it again.
-        text.bytes.extend("$(…)".as_bytes());
-        self.deeper(start, |inner| inner.list(Some((node, via)), true));
-    }
-
-    fn backticks(&mut self, text: &mut Text, node: usize, via: Via) {
-        let start = self.at;
-        let mut script = Vec::new();
-        self.at += 1;
-        loop {
-            match self.peek() {
-                None => return self.lose(start),
-                Some(b'`') => break,
-                Some(b'\\') => {
-                    let next = self.source.get(self.at + 1).copied();
-                    if !matches!(next, Some(b'`' | b'\\' | b'$')) {
-                        script.push(b'\\');
-                    }
-                    script.extend(next);
-                    self.at = (self.at + 2).min(self.source.len());
-                }
-                Some(c) => {
-                    script.push(c);
-                    self.at += 1;
-                }
-            }
-        }
-        self.at += 1;
-        text.expands = true;
-        text.bytes.extend("$(…)".as_bytes());
-        self.deeper(start, |outer| {
-            let mut inner = Reader::new(&script, outer.out, outer.depth, outer.level);
-            inner.list(Some((node, via)), false);
-            inner.finish();
-        });
-    }
-
-    /// `${…}`.
-    fn parameter(&mut self, text: &mut Text, in_quotes: bool, node: usize) {
-        let start = self.at;
-        let mut skipped = Text::default();
-        self.at += 2;
-        self.deeper(start, |inner| {
-            loop {
-                match inner.peek() {
-                    None => return inner.lose(start),
-                    Some(b'}') => break,
-                    Some(b'\\') => inner.at = (inner.at + 2).min(inner.source.len()),
-                    Some(b'\'') if !in_quotes => inner.single(&mut skipped),
-                    Some(b'"') => {
-                        inner.at += 1;
-                        inner.quoted(&mut skipped, Some(b'"'), node, Via::Nowhere);
-                    }
-                    Some(b'$') => inner.dollar(&mut skipped, in_quotes, node, Via::Nowhere),
-                    Some(b'`') => inner.backticks(&mut skipped, node, Via::Nowhere),
-                    Some(_) => inner.at += 1,
-                }
-            }
-            inner.at += 1;
-        });
-        text.expands = true;
-        if skipped.expands {
-            text.bytes.extend("${…}".as_bytes());
-        } else {
-            text.bytes.extend(&self.source[start..self.at]);
-        }
-    }
-
-    /// `$'…'`.
-    fn escaped(&mut self, text: &mut Text) {
-        let start = self.at;
-        text.quoted = true;
-        self.at += 2;
-        loop {
-            let Some(c) = self.peek() else {
-                return self.lose(start);
-            };
-            self.at += 1;
-            match c {
-                b'\'' => return,
-                b'\\' => {
-                    let rest = &self.source[self.at..];
-                    let (byte, used) = escape(rest);
-                    text.bytes.extend(byte);
-                    self.at += used;
-                }
-                c => text.bytes.push(c),
-            }
-        }
-    }
-
-    fn array(&mut self, node: usize) {
-        let start = self.at;
-        self.at += 1;
-        self.deeper(start, |inner| {
-            loop {
-                inner.words_to(node, |c| b"\n)".contains(&c));
-                match inner.peek() {
-                    Some(b'\n') => inner.newline(),
-                    Some(_) => break inner.at += 1,
-                    None => break inner.lose(start),
-                }
-            }
-        });
-    }
-
-    fn extended_glob(&mut self, text: &mut Text) {
-        let start = self.at;
-        let mut open = 0;
-        while let Some(c) = self.peek() {
-            self.at += 1;
-            match c {
-                b'(' => open += 1,
-                b')' => open -= 1,
-                _ => {}
-            }
-            if open == 0 {
-                text.bytes.extend(&self.source[start..self.at]);
-                return;
-            }
-        }
-        self.lose(start);
-    }
-
-    /// Where the `((` here ends, behind its `))`; none where it is two parentheses of commands. Unfinished, all is lost.
-    fn arithmetic_end(&mut self, from: usize) -> Option<usize> {
-        if !self.source[from.min(self.source.len())..].starts_with(b"((") {
-            return None;
-        }
-        let mut open = 0_usize;
-        let mut at = from;
-        while let Some(c) = self.source.get(at) {
-            at += 1;
-            match c {
-                b'(' => open += 1,
-                b')' if open == 2 => {
-                    return (self.source.get(at) == Some(&b')')).then_some(at + 1);
-                }
-                b')' => open -= 1,
-                b'\\' => at += 1,
-                b'\'' | b'"' => {
-                    let rest = self.source.get(at..).unwrap_or_default();
-                    at += memchr::memchr(*c, rest).unwrap_or(rest.len()) + 1;
-                }
-                _ => {}
-            }
-        }
-        self.lose(from);
-        None
-    }
-
-    fn arithmetic(&mut self, end: usize, node: usize) {
-        let start = self.at;
-        let mut skipped = Text::default();
-        self.deeper(start, |inner| {
-            while inner.at < end {
-                match inner.peek() {
-                    None => return,
-                    Some(b'$') => inner.dollar(&mut skipped, true, node, Via::Nowhere),
-                    Some(b'`') => inner.backticks(&mut skipped, node, Via::Nowhere),
-                    Some(_) => inner.at += 1,
-                }
-            }
-        });
-    }
-}
-
-/// A word as it is being read.
-#[derive(Default)]
-struct Text {
-    bytes: Vec<u8>,
-    expands: bool,
-    quoted: bool,
-}
-
-impl Text {
-    fn text(&self) -> String {
-        String::from_utf8_lossy(&self.bytes).into_owned()
-    }
 }
 
 /// Whether `x=`, `x+=` or `x[…]=` is here.
@@ -906,31 +598,4 @@ fn is_assignment(rest: &[u8]) -> bool {
         rest = rest.get(end + 1..).unwrap_or_default();
     }
     rest.starts_with(b"=") || rest.starts_with(b"+=")
-}
-
-/// The byte that stands for what follows a `\` in `$'…'`, and how much of it that is.
-fn escape(rest: &[u8]) -> (Option<u8>, usize) {
-    let number = |digits: &[u8], radix| {
-        let digits = std::str::from_utf8(digits).ok()?;
-        u8::from_str_radix(digits, radix).ok()
-    };
-    let count = |from: usize, most: usize, radix: u32| {
-        let digits = rest.iter().skip(from).take(most);
-        let is_digit = |c: &&u8| char::from(**c).is_digit(radix);
-        digits.take_while(is_digit).count()
-    };
-    match rest.first() {
-        None => (None, 0),
-        Some(b'n') => (Some(b'\n'), 1),
-        Some(b't') => (Some(b'\t'), 1),
-        Some(b'x') => {
-            let digits = count(1, 2, 16);
-            (number(&rest[1..=digits], 16), 1 + digits)
-        }
-        Some(b'0'..=b'7') => {
-            let digits = count(0, 3, 8);
-            (number(&rest[..digits], 8), digits)
-        }
-        Some(c) => (Some(*c), 1),
-    }
 }

@@ -107,7 +107,10 @@ fn a_question_stays_until_it_is_answered_or_its_reply_is_gone() {
     );
     let notes = wait_for_results(&project, "1 ⏸ exec echo two");
     let [two, one] = notes.results.try_into().expect("two lines");
-    assert_eq!(two, "1 ⏸ exec echo two >> runs.txt; deploy two - [ ] run it");
+    assert_eq!(
+        two,
+        "1 ⏸ exec echo two >> runs.txt; deploy two - [ ] run it"
+    );
     assert!(
         one.starts_with("⏸ exec deploy one (asked ") && one.ends_with(") - [ ] run it"),
         "{one}"
