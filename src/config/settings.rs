@@ -295,7 +295,7 @@ mod tests {
         fn new() -> Self {
             let dir = tempfile::tempdir().expect("temp dir");
             let at = |name: &str| dir.path().join(name);
-            for name in ["root", "config"] {
+            for name in ["folder", "config"] {
                 fs::create_dir(at(name)).expect("folder");
             }
             let folders = Folders {
@@ -307,7 +307,7 @@ mod tests {
         }
 
         fn root(&self) -> PathBuf {
-            self.dir.path().join("root")
+            self.dir.path().join("folder")
         }
 
         fn project(&self, text: &str) -> &Self {
@@ -465,10 +465,10 @@ mod tests {
         let wrong = |text: &str| place.project(text).error();
         assert_eq!(
             wrong("[exec]\n  timeout = 'soon'"),
-            "`/root/clada.toml`, line 2, column 13: it must be one number above 0 with ms, s, m or h, such as `90s`"
+            "`/folder/clada.toml`, line 2, column 13: it must be one number above 0 with ms, s, m or h, such as `90s`"
         );
         assert!(wrong("[exec]\nsandbxo = 'off'").starts_with(
-            "`/root/clada.toml`, line 2, column 1: unknown field `sandbxo`, expected one of"
+            "`/folder/clada.toml`, line 2, column 1: unknown field `sandbxo`, expected one of"
         ));
         assert!(
             wrong("[exec]\nsandbox = 'strict'").contains(

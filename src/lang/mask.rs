@@ -98,6 +98,9 @@ impl Mask {
 
     /// Where the first secret that more text could complete starts, at `from` or later; the end where there is none.
     fn unfinished(&self, text: &[u8], from: usize) -> usize {
+        if self.is_empty() {
+            return text.len();
+        }
         let values = || self.secrets.iter().map(Secret::value);
         let longest = values().map(<[u8]>::len).max().unwrap_or_default();
         let earliest = from.max((text.len() + 1).saturating_sub(longest));

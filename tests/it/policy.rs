@@ -62,7 +62,12 @@ fn said(verdict: &Verdict<'_>) -> String {
 
 /// The long patterns among the defaults by their first words.
 fn brief(pattern: &str) -> String {
-    if pattern.contains(" !") || pattern.contains(",wget} |") {
+    let spaced = |default: &String| default.split_whitespace().collect::<Vec<_>>().join(" ");
+    if defaults()
+        .iter()
+        .map(spaced)
+        .any(|default| default == pattern)
+    {
         let end = pattern.find(" !").or(pattern.find(",wget} |"));
         pattern[..end.unwrap_or(pattern.len())].replace('{', "")
     } else {

@@ -4,6 +4,8 @@ use std::fs::{self, OpenOptions};
 use std::io::Write;
 use std::time::Duration;
 
+use rustix::process::Signal;
+
 use super::{NOTES, Notes, OUTPUT, exec, lines, modified, pause, wait_for_results};
 use crate::harness::{Project, save_by_rename, wait_until};
 
@@ -358,7 +360,7 @@ fn a_file_that_stays_empty_has_an_empty_body() {
 fn notes_that_were_there_are_waited_for_and_not_made_anew() {
     let project = Project::new();
     project.write(NOTES, "notes\n");
-    drop(project.watch([]));
+    project.watch([]).stop(Signal::TERM);
     fs::remove_file(project.path(NOTES)).expect("remove");
     let watching = project.watch([]);
     watching.wait_for("the file is not there");
