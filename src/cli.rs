@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use clap::{Args, Parser, Subcommand};
+use clap::{Args, CommandFactory, Parser, Subcommand};
 
 use crate::config;
 use crate::config::settings::Sandbox;
@@ -23,6 +23,19 @@ impl Cli {
     /// Reads this process's command line; wrong use ends it with status 2.
     pub fn read() -> Self {
         Self::parse()
+    }
+}
+
+impl Cli {
+    /// A command for which what stands in the place of the notes file may be meant; no such file is there.
+    pub fn misspelt(&self) -> Option<(String, String)> {
+        let given = self.watch.file.as_ref()?;
+        let name = given.to_str().filter(|_| !given.exists())?;
+        let known = Self::command();
+        let names = known.get_subcommands().map(clap::Command::get_name);
+        let near = names.filter(|known| strsim::osa_distance(known, name) <= 2);
+        let nearest = near.min_by_key(|known| strsim::osa_distance(known, name))?;
+        Some((name.to_owned(), nearest.to_owned()))
     }
 }
 
@@ -52,7 +65,9 @@ pub enum Command {
     /// Run the commands that wait for you to say that they may run
     Approve(Watch),
     /// Have what clada.toml says of commands hold from now on, and show it
-    Trust(Trust),
+    Trust(Root),
+    /// Tell what works here and what does not: settings, sandbox, environment
+    Doctor(Root),
     /// Print the text that teaches an LLM to write tasks: paste it into the chat once
     Instructions,
 }
@@ -149,7 +164,7 @@ pub struct Log {
 }
 
 #[derive(Debug, Args)]
-pub struct Trust {
+pub struct Root {
     /// The project folder [default: this folder]
     #[arg(long, value_name = "DIR")]
     pub root: Option<PathBuf>,

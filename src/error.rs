@@ -29,6 +29,10 @@ pub enum Error {
     Watched { path: PathBuf, error: LockError },
     #[error("the last batch still runs: try again when its results are there")]
     StillRuns,
+    #[error(
+        "there is neither a command nor a file `{given}`: did you mean `clada {nearest}`? (`clada watch {given}` makes the file)"
+    )]
+    NoCommand { given: String, nearest: String },
     #[error("`clada {0}` is for the user: a command that clada runs cannot do it")]
     ForTheUser(&'static str),
     #[error(transparent)]

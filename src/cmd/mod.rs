@@ -2,6 +2,7 @@
 
 pub mod approve;
 pub mod check;
+pub mod doctor;
 pub mod instructions;
 pub mod log;
 pub mod retry;
@@ -34,6 +35,9 @@ use crate::world::workspace::Disk;
 /// # Errors
 /// For wrong use, or where a tool that clada needs is broken.
 pub fn dispatch(cli: Cli) -> Result<ExitCode, Error> {
+    if let Some((given, nearest)) = cli.misspelt() {
+        return Err(Error::NoCommand { given, nearest });
+    }
     match cli.command {
         None => watch::main(&cli.watch),
         Some(Command::Watch(args)) => watch::main(&args),
@@ -43,6 +47,7 @@ pub fn dispatch(cli: Cli) -> Result<ExitCode, Error> {
         Some(Command::Retry(args)) => retry::main(&args),
         Some(Command::Approve(args)) => approve::main(&args),
         Some(Command::Trust(args)) => trust::main(&args),
+        Some(Command::Doctor(args)) => doctor::main(&args),
         Some(Command::Instructions) => instructions::main(),
     }
 }

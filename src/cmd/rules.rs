@@ -24,14 +24,16 @@ pub(super) struct Source {
     flags: (Option<Duration>, Option<Sandbox>),
     /// Before the settings change it.
     env: LoginEnv,
+    logged_in: bool,
 }
 
 impl Source {
-    pub(super) fn new(folders: &Folders, root: &Path, flags: &Exec) -> Self {
+    pub(super) fn new(folders: &Folders, root: &Path, flags: Option<&Exec>) -> Self {
         Self {
             folders: folders.clone(),
             root: root.to_owned(),
-            flags: (flags.exec_timeout, flags.sandbox),
+            flags: flags.map_or((None, None), |flags| (flags.exec_timeout, flags.sandbox)),
+            logged_in: false,
             env: LoginEnv::own(),
         }
     }
@@ -57,10 +59,16 @@ impl Source {
         match LoginEnv::capture(PATIENCE).await {
             Ok(env) => {
                 self.env = env;
+                self.logged_in = true;
                 Ok(None)
             }
             Err(error) => Ok(Some(format!("⚠ {error}"))),
         }
+    }
+
+    /// Whether the environment is that of the login shell, which was asked for it.
+    pub(super) fn has_logged_in(&self) -> bool {
+        self.logged_in
     }
 
     /// The rules as the settings are now, and why not all of these hold.

@@ -26,7 +26,7 @@ pub fn main(args: &Run) -> Result<ExitCode, Error> {
     let folders = Folders::of_user().ok_or(Error::NoHome)?;
     let own = [root.join(config::NOTES), root.join(config::OUTPUT)];
     let runtime = cmd::runtime()?;
-    let mut source = Source::new(&folders, &root, &args.exec);
+    let mut source = Source::new(&folders, &root, Some(&args.exec));
     let not_logged_in = runtime.block_on(source.log_in())?;
     let (rules, notice) = source.rules()?;
     let mut runner = cmd::runner((&given, &root), &folders, &own, !args.no_git, rules)?;

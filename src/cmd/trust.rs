@@ -3,7 +3,7 @@
 use std::io::Write;
 use std::process::ExitCode;
 
-use crate::cli::Trust;
+use crate::cli::Root;
 use crate::cmd;
 use crate::config::settings::Settings;
 use crate::config::{Folders, PROJECT};
@@ -13,7 +13,7 @@ use crate::error::Error;
 ///
 /// # Errors
 /// Where the settings are wrong, or a task calls this.
-pub fn main(args: &Trust) -> Result<ExitCode, Error> {
+pub fn main(args: &Root) -> Result<ExitCode, Error> {
     cmd::for_the_user("trust")?;
     let (_, root) = cmd::find_root(args.root.as_deref())?;
     let folders = Folders::of_user().ok_or(Error::NoHome)?;

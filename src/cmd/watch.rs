@@ -97,7 +97,7 @@ impl Listener {
             .chain([output.path().to_owned()])
             .collect();
         let root = (place.root.0.as_path(), place.root.1.as_path());
-        let mut source = Source::new(&place.folders, root.1, &args.exec);
+        let mut source = Source::new(&place.folders, root.1, Some(&args.exec));
         let runtime = cmd::runtime()?;
         let not_logged_in = runtime.block_on(source.log_in())?;
         let (rules, notice) = source.rules()?;

@@ -315,3 +315,54 @@ fn in_a_container_without_a_session_of_its_own() {
     let run = Ended::new(clada.args(["run", "reply.md"]).output().expect("unshare")).exits(0);
     assert!(run.out.contains("2 processes"), "{}", run.out);
 }
+
+#[test]
+fn a_misspelt_command_is_no_notes_file() {
+    let project = Project::new();
+    for (given, meant) in [("aprove", "approve"), ("docter", "doctor"), ("lgo", "log")] {
+        let said = project.clada([given]).exits(2).err;
+        assert!(
+            said.contains(&format!("did you mean `clada {meant}`?")),
+            "{said}"
+        );
+        assert!(!project.exists(given));
+    }
+}
+
+#[test]
+fn the_doctor_tells_what_works() {
+    let project = Project::new();
+    let said = project.clada(["doctor"]).exits(0).out;
+    let lines: Vec<&str> = said.lines().collect();
+    let [settings, sandbox, environment] = lines[..] else {
+        panic!("{said}");
+    };
+    assert!(
+        settings.starts_with("✅ settings: no mistake in them"),
+        "{said}"
+    );
+    let support = clada::world::sandbox::support();
+    let mark = if support.lacks.is_empty() {
+        "✅"
+    } else {
+        "⚠"
+    };
+    assert!(
+        sandbox.starts_with(&format!("{mark} sandbox: {support}")),
+        "{said}"
+    );
+    assert!(environment.starts_with("✅ environment: "), "{said}");
+
+    project.configure("[exec]\nsandbox = 'off'\n");
+    let said = project.clada(["doctor"]).exits(0).out;
+    assert!(
+        said.contains("⚠ sandbox: `exec.sandbox` is \"off\""),
+        "{said}"
+    );
+    project.configure("[exec]\nsandbox = 'of'\n");
+    let said = project.clada(["doctor"]).exits(1).out;
+    assert!(
+        said.contains("❌ settings: ") && said.contains("line 2, column 11"),
+        "{said}"
+    );
+}

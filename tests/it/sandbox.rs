@@ -197,7 +197,7 @@ pub(crate) const ATTEMPTS: &[Attempt] = {
             Guards,
             "nsenter -t $PPID -m sh -c \"echo x >$top/project/.git/hooks/pre-commit\" 2>/dev/null || echo x >.git/hooks/pre-commit",
         ),
-        row("write to the notes", Guards, "echo x >>clada.md"),
+        row("write to the notes", Nothing, "echo x >>clada.md"),
         row("write to `clada.toml`", Guards, "echo x >>clada.toml"),
         row(
             "put another file in the place of `clada.toml`",
@@ -305,7 +305,7 @@ impl Ground {
     fn fence(&self, level: Level) -> Fence {
         let root = self.at("project");
         let mut guarded = sandbox::guarded(&root);
-        guarded.extend([root.join("clada.md"), root.join("clada.toml")]);
+        guarded.push(root.join("clada.toml"));
         Fence {
             level,
             network: false,
@@ -618,7 +618,7 @@ fn what_is_protected_can_be_saved_meanwhile() {
                 std::thread::sleep(Duration::from_millis(5));
             }
             for (name, flags) in [
-                ("clada.md", RenameFlags::EXCHANGE),
+                (".git/config", RenameFlags::EXCHANGE),
                 ("clada.toml", RenameFlags::empty()),
             ] {
                 let new = ground.at("home/new");
@@ -632,7 +632,7 @@ fn what_is_protected_can_be_saved_meanwhile() {
         ground.run(
             &fence,
             "touch $TMPDIR/up; until [ -e $TMPDIR/go ]; do sleep 0.01; done
-            cat clada.md clada.toml; ls .git/hooks/post-commit",
+            cat .git/config clada.toml; ls .git/hooks/post-commit",
         )
     });
     assert_eq!(
