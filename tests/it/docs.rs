@@ -149,7 +149,9 @@ fn the_reference_names_every_command_and_flag() {
         }
     }
     let project = Project::new();
-    for name in ["watch", "run", "check", "log", "retry"] {
+    for name in [
+        "watch", "run", "check", "log", "retry", "approve", "trust", "doctor",
+    ] {
         let args = [name, "--help"];
         let help = project.clada(args).exits(0).out;
         let flags = help
@@ -226,4 +228,35 @@ fn the_launchd_agent_is_well_formed() {
         ),
         Err(error) => eprintln!("skipped: python3: {error}"),
     }
+}
+
+/// What the README says of an attempt to get out of the fence is what the tests find.
+#[test]
+fn the_table_of_attempts_is_that_of_the_tests() {
+    use crate::sandbox::{ATTEMPTS, By};
+
+    let readme = readme();
+    let table = readme
+        .split_once("| a command tries to | |\n| --- | --- |\n")
+        .expect("the table")
+        .1;
+    let rows: Vec<&str> = table
+        .lines()
+        .take_while(|line| line.starts_with('|'))
+        .collect();
+    let expected: Vec<String> = ATTEMPTS
+        .iter()
+        .map(|attempt| {
+            let holds = match attempt.by {
+                By::Landlock => "stopped",
+                By::Guards => "stopped *",
+                By::Watch => "told afterwards",
+                By::Network => "stopped, from Linux 6.7 on",
+                By::Signals => "stopped, from Linux 6.12 on",
+                By::Nothing => "**not stopped**",
+            };
+            format!("| {} | {holds} |", attempt.name)
+        })
+        .collect();
+    assert_eq!(rows, expected);
 }
