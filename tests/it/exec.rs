@@ -34,6 +34,15 @@ fn run(project: &Project, vars: &[(&str, &str)], scripts: &[&str]) -> Ended {
     Ended::of(clada(project, &["run", "--no-git"], vars), &reply(scripts))
 }
 
+/// The lines of the tasks. A system without a fence has one more, that says so.
+fn tasks(ended: &Ended) -> String {
+    let results = ended.results();
+    let lines = results.split_inclusive('\n');
+    lines
+        .filter(|line| line.starts_with(|c: char| c.is_ascii_digit()))
+        .collect()
+}
+
 /// What a single script prints. It must succeed.
 #[track_caller]
 fn printed(project: &Project, vars: &[(&str, &str)], script: &str) -> String {
