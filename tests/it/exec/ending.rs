@@ -90,13 +90,11 @@ fn a_process_in_the_background_holds_nothing_up() {
 #[test]
 fn there_is_nothing_to_read_from() {
     let project = Project::new();
-    // What follows on clada's own standard input is not the command's.
-    let reply = reply(&["cat; read line; echo \"read: $?\"; sh -c 'read line' || echo none"]);
-    let ended = Ended::of(
-        clada(&project, &["run", "--no-git"], &[]),
-        &format!("{reply}\nand more\n"),
-    );
-    let ended = ended.exits(0);
+    // What comes on clada's own standard input is not the command's.
+    let script = "cat; read line; echo \"read: $?\"; sh -c 'read line' || echo none";
+    project.write("reply.md", reply(&[script]));
+    let run = clada(&project, &["run", "--no-git", "reply.md"], &[]);
+    let ended = Ended::of(run, "for clada\n").exits(0);
     assert!(
         ended.out.contains("stdout:\nread: 1\nnone\n"),
         "{}",
