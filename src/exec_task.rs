@@ -137,13 +137,14 @@ pub async fn perform(
         output_limit: rules.output_limit,
     };
     let guard = (rules.fence.level != Level::Off).then(|| Guard::of(&rules.watched));
+    let missing = rules.fence.missing();
     let ran = shell::run(&script, cancelled, &mut shown).await;
     if let Some(gap) = live.gap() {
         on_output(Stream::Stdout, gap.as_bytes());
     }
     let changed = guard.map(|guard| guard.changed()).unwrap_or_default();
     match ran {
-        Ok(ran) => told(ran, rules, &changed),
+        Ok(ran) => told(ran, rules, (exec.dir, &missing), &changed),
         Err(error) => Executed {
             status: Status::Failed,
             message: Some(error.to_string()),
@@ -153,7 +154,12 @@ pub async fn perform(
     }
 }
 
-fn told(mut ran: shell::Ran, rules: &Rules, changed: &[PathBuf]) -> Executed {
+fn told(
+    mut ran: shell::Ran,
+    rules: &Rules,
+    began: (&Path, &[PathBuf]),
+    changed: &[PathBuf],
+) -> Executed {
     let took = duration::show(ran.elapsed);
     let (status, ending) = match &ran.ending {
         Ending::Exited(0) => (Status::Done, None),
@@ -182,7 +188,7 @@ fn told(mut ran: shell::Ran, rules: &Rules, changed: &[PathBuf]) -> Executed {
         n => Some(format!("ended {n} processes that it left running")),
     };
     let denied = (status == Status::Failed)
-        .then(|| denied(&rules.fence, &ran))
+        .then(|| denied(&rules.fence, began, &ran))
         .flatten();
     let changed = changed.iter().map(|path| {
         let path = path.strip_prefix(&rules.fence.root).unwrap_or(path);
@@ -211,8 +217,9 @@ fn told(mut ran: shell::Ran, rules: &Rules, changed: &[PathBuf]) -> Executed {
     }
 }
 
-/// What the fence had to do with a failure, as far as the script's last words tell.
-fn denied(fence: &Fence, ran: &shell::Ran) -> Option<String> {
+/// What the fence had to do with a failure, as far as the script's last words tell. It began in this folder, and without
+/// these.
+fn denied(fence: &Fence, (dir, missing): (&Path, &[PathBuf]), ran: &shell::Ran) -> Option<String> {
     [&ran.stderr, &ran.stdout].into_iter().find_map(|captured| {
         let cut = captured.cut(TAIL).ok()?;
         let tail = if cut.left_out > 0 {
@@ -220,7 +227,7 @@ fn denied(fence: &Fence, ran: &shell::Ran) -> Option<String> {
         } else {
             &cut.head
         };
-        sandbox::denied(fence, tail)
+        sandbox::denied(fence, dir, missing, tail)
     })
 }
 

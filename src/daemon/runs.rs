@@ -122,7 +122,11 @@ impl Daemon {
             scan: found,
             jobs: wanted.jobs,
         });
-        let entries: Vec<Entry> = again.into_iter().chain(wanted.entries).collect();
+        let mut entries: Vec<Entry> = again.into_iter().chain(wanted.entries).collect();
+        for (_, target) in entries.iter_mut().flat_map(|entry| &mut entry.tasks) {
+            // The log and later results show it.
+            *target = self.runner.rules.mask.text(target).into_owned();
+        }
 
         let began = Instant::now();
         let since = (self.delivery.time)();

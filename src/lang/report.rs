@@ -400,7 +400,8 @@ pub fn cut_text(text: &str, edge: usize) -> Cut {
 /// # Errors
 /// Where it cannot be read again.
 pub fn for_json(spool: &mut dyn Spooled) -> io::Result<String> {
-    Ok(cut_out(&spool.cut(EDGE)?, "the output file"))
+    let whole = "what `clada run` prints without `--json`";
+    Ok(cut_out(&spool.cut(EDGE)?, whole))
 }
 
 /// A text that ends its last line, between the marks that keep the scanner out where it would find something in it.

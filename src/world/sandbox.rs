@@ -129,6 +129,18 @@ impl Fence {
         resolved(&trees)
     }
 
+    /// The trees that a script which starts now may write in but for their not being there: nothing that does not exist
+    /// can be allowed. Only Linux cannot.
+    pub fn missing(&self) -> Vec<PathBuf> {
+        if self.level == Level::Off || !cfg!(target_os = "linux") {
+            return Vec::new();
+        }
+        let (there, mut missing): (Vec<_>, Vec<_>) =
+            self.trees().into_iter().partition(|tree| tree.exists());
+        missing.retain(|tree| !is_in(tree, &there));
+        missing
+    }
+
     /// The guarded paths that exist in these trees, a parent before what is in it.
     fn guards(&self, trees: &[PathBuf]) -> Vec<PathBuf> {
         let mut guards = self.guarded.clone();

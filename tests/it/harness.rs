@@ -30,6 +30,27 @@ impl Project {
         Self { top, display: None }
     }
 
+    /// An empty folder and a home that commands may not write to of themselves: not where temporary files are. Those of
+    /// its programs are in a folder beside. `None`, and a line that says so, where this user has no such place.
+    pub(crate) fn apart() -> Option<Self> {
+        let of_all = ["/tmp", "/var/tmp", "/dev/shm"];
+        let home = std::env::var_os("HOME").unwrap_or_default();
+        let places = [env!("CARGO_TARGET_TMPDIR").into(), "/run/lock".into(), home];
+        let place = places.iter().find_map(|place| {
+            let place = Path::new(place).canonicalize().ok()?;
+            let is_apart = of_all.iter().all(|temp| !place.starts_with(temp));
+            is_apart.then(|| tempfile::tempdir_in(place).ok())?
+        });
+        let Some(top) = place else {
+            eprintln!("skipped: every folder that can be written here is a temporary one");
+            return None;
+        };
+        for name in ["project", "home", "temp"] {
+            std::fs::create_dir(top.path().join(name)).expect("mkdir");
+        }
+        Some(Self { top, display: None })
+    }
+
     /// An empty git repository.
     pub(crate) fn with_git() -> Self {
         let project = Self::new();
@@ -102,6 +123,10 @@ impl Project {
                 command.env(keep, value);
             }
         }
+        let temp = self.top.path().join("temp");
+        if temp.is_dir() {
+            command.env("TMPDIR", temp);
+        }
         // A test may put programs of its own into the home's `bin`.
         let path = std::env::var_os("PATH").unwrap_or_default();
         let own = std::iter::once(self.home().join("bin")).chain(std::env::split_paths(&path));
@@ -158,19 +183,8 @@ impl Project {
     /// Runs clada to its end with this on standard input.
     pub(crate) fn clada_with<const N: usize>(&self, args: [&str; N], input: &str) -> Ended {
         let mut command = self.command(env!("CARGO_BIN_EXE_clada"));
-        command
-            .args(args)
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped());
-        let mut child = command.spawn().expect("clada");
-        // A program that fails early does not read its input.
-        let _ = child
-            .stdin
-            .take()
-            .expect("stdin")
-            .write_all(input.as_bytes());
-        Ended::new(child.wait_with_output().expect("clada"))
+        command.args(args);
+        Ended::of(command, input)
     }
 
     /// Starts `clada watch` with these arguments, armed when this returns.
@@ -191,6 +205,22 @@ pub(crate) struct Ended {
 }
 
 impl Ended {
+    /// Runs a program to its end with this on standard input.
+    pub(crate) fn of(mut command: Command, input: &str) -> Self {
+        command
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
+        let mut child = command.spawn().expect("start");
+        // A program that fails early does not read its input.
+        let _ = child
+            .stdin
+            .take()
+            .expect("stdin")
+            .write_all(input.as_bytes());
+        Self::new(child.wait_with_output().expect("end"))
+    }
+
     pub(crate) fn new(output: Output) -> Self {
         let text = |bytes| String::from_utf8(bytes).expect("UTF-8");
         Self {
@@ -328,6 +358,16 @@ pub(crate) fn wait_until(mut condition: impl FnMut() -> bool, what: impl Fn() ->
         assert!(start.elapsed() < LIMIT, "waited in vain for {}", what());
         std::thread::sleep(Duration::from_millis(2));
     }
+}
+
+/// Whether a process does anything any more: one that is dead may still wait for its parent to take note.
+#[cfg(target_os = "linux")]
+pub(crate) fn runs(pid: &str) -> bool {
+    let stat = std::fs::read_to_string(format!("/proc/{}/stat", pid.trim())).unwrap_or_default();
+    let state = stat
+        .rsplit_once(") ")
+        .and_then(|(_, rest)| rest.chars().next());
+    state.is_some_and(|state| !"ZX".contains(state))
 }
 
 /// Whether a program is installed. In CI it must be; elsewhere a line says that its test is skipped.

@@ -12,6 +12,8 @@ mod disk_full;
 mod docs;
 mod edit;
 mod engine;
+#[cfg(target_os = "linux")]
+mod exec;
 mod fenced;
 mod harness;
 mod log;

@@ -566,7 +566,7 @@ fn a_denial_is_explained() {
         ),
     ] {
         let done = ground.run(&fence, script);
-        let said = sandbox::denied(&fence, &done.err).unwrap_or_default();
+        let said = sandbox::denied(&fence, &fence.root, &[], &done.err).unwrap_or_default();
         assert_eq!(
             said.contains(expect),
             by.holds() == Holds::Stopped,
@@ -574,7 +574,7 @@ fn a_denial_is_explained() {
         );
     }
     let done = ground.run(&fence, "cat no-such-file; false");
-    assert_eq!(sandbox::denied(&fence, &done.err), None);
+    assert_eq!(sandbox::denied(&fence, &fence.root, &[], &done.err), None);
 }
 
 /// clada can still end what it fenced in.

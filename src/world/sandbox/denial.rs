@@ -21,8 +21,9 @@ const REFUSALS: [&str; 7] = [
 /// How many lines above a refusal are searched for the path: cargo names it first, and its cause below.
 const ABOVE: usize = 3;
 
-/// What the fence had to do with the failure of a script whose output ends so. Silent if it ran without a fence.
-pub fn denied(fence: &Fence, output_tail: &str) -> Option<String> {
+/// What the fence had to do with the failure of a script whose output ends so. Silent if it ran without a fence. `dir` is
+/// where it ran, `missing` what could not be allowed when it began ([`Fence::missing`]).
+pub fn denied(fence: &Fence, dir: &Path, missing: &[PathBuf], output_tail: &str) -> Option<String> {
     if fence.level == Level::Off || support().by.is_none() {
         return None;
     }
@@ -44,7 +45,10 @@ pub fn denied(fence: &Fence, output_tail: &str) -> Option<String> {
         if !is_refusal {
             return None;
         }
-        above.iter().rev().find_map(|line| at_path(fence, line))
+        above
+            .iter()
+            .rev()
+            .find_map(|line| at_path(fence, dir, missing, line))
     })
 }
 
@@ -75,20 +79,23 @@ fn is_connection(line: &str, is_refusal: bool, above: &[&str]) -> bool {
 }
 
 /// What the fence says to the first path on a line that it is the cause for.
-fn at_path(fence: &Fence, line: &str) -> Option<String> {
+fn at_path(fence: &Fence, dir: &Path, missing: &[PathBuf], line: &str) -> Option<String> {
     let guards: Vec<PathBuf> = fence.guarded.iter().map(|path| real(path)).collect();
     let trees = fence.trees();
     names(line).into_iter().find_map(|name| {
-        let path = real(&fence.root.join(name));
+        let path = real(&dir.join(name));
         if is_in(&path, &guards) {
             return support().guards.then(|| {
                 format!("`{name}` is protected from exec (`exec.sandbox = \"off\"` lifts that; better change it yourself)")
             });
         }
-        if is_in(&path, &trees) || path.starts_with("/dev") || path.starts_with("/proc") {
+        if path.starts_with("/dev") || path.starts_with("/proc") {
             return None;
         }
-        if !name.contains('/') || !could_write(&path) {
+        if let Some(tree) = missing.iter().find(|tree| path.starts_with(tree)) {
+            return could_write(&path).then(|| not_there(tree, &path, line));
+        }
+        if is_in(&path, &trees) || !name.contains('/') || !could_write(&path) {
             return None;
         }
         let shown = path.display();
@@ -101,6 +108,18 @@ fn at_path(fence: &Fence, line: &str) -> Option<String> {
             ),
         })
     })
+}
+
+/// What is said of a path in a tree that may be written, and was not there. Commands cannot make that either.
+fn not_there(tree: &Path, path: &Path, line: &str) -> String {
+    let line = line.to_lowercase();
+    // Some of them are files.
+    let is_dir = path != tree || ["mkdir", "director"].iter().any(|word| line.contains(word));
+    let make = if is_dir { "mkdir -p" } else { "touch" };
+    let tree = tree.display();
+    format!(
+        "`{tree}` may be written but was not there when this began: make it outside of exec (`{make} {tree}`)"
+    )
 }
 
 /// What on a line could be a path: what is quoted, what stands between colons, and single words.
@@ -166,8 +185,56 @@ mod tests {
                 "ok\nmv: cannot move 'a' to '{path}': Permission denied\nmake: *** [all] Error 1"
             ),
         ] {
-            assert_eq!(denied(&fence, &tail), expect, "{tail}");
+            assert_eq!(denied(&fence, &fence.root, &[], &tail), expect, "{tail}");
         }
+    }
+
+    #[test]
+    fn what_could_not_be_allowed_as_it_was_not_there_is_called_so() {
+        let (dir, mut fence) = project();
+        let top = dir.path().canonicalize().unwrap();
+        let at = |name: &str| top.join(name);
+        fs::create_dir(at("there")).unwrap();
+        fence.writable = ["cache", "lock", "there", "there/new"].map(at).into();
+        let missing = fence.missing();
+        if cfg!(target_os = "linux") {
+            assert_eq!(missing, [at("cache"), at("lock")]);
+        }
+        // Who makes it meanwhile changes nothing for what runs.
+        fs::create_dir(at("cache")).unwrap();
+        let shown = top.display();
+        for (tail, make) in [
+            (
+                format!("mkdir: cannot create directory ‘{shown}/cache’: Permission denied"),
+                "mkdir -p",
+            ),
+            (
+                format!("Error: EACCES: permission denied, open '{shown}/cache/a/b'"),
+                "mkdir -p",
+            ),
+            (
+                format!(
+                    "error: failed to open: {shown}/lock\n\nCaused by:\n  Permission denied (os error 13)"
+                ),
+                "touch",
+            ),
+        ] {
+            let name = if make == "touch" { "lock" } else { "cache" };
+            let expect = (support().by.is_some() && !missing.is_empty()).then(|| {
+                format!(
+                    "`{shown}/{name}` may be written but was not there when this began: make it outside of exec (`{make} {shown}/{name}`)"
+                )
+            });
+            assert_eq!(
+                denied(&fence, &fence.root, &missing, &tail),
+                expect,
+                "{tail}"
+            );
+        }
+        let tail = format!("bash: line 1: {shown}/there/new: Permission denied");
+        assert_eq!(denied(&fence, &fence.root, &missing, &tail), None);
+        fence.level = Level::Off;
+        assert_eq!(fence.missing(), [] as [PathBuf; 0]);
     }
 
     #[test]
@@ -177,7 +244,7 @@ mod tests {
             "bash: line 1: .git/hooks/pre-commit: Read-only file system",
             "mv: cannot move 'x' to 'clada.toml': Device or resource busy",
         ] {
-            let said = denied(&fence, tail);
+            let said = denied(&fence, &fence.root, &[], tail);
             let is_said = said.is_some_and(|said| said.contains("is protected from exec"));
             assert_eq!(is_said, support().guards, "{tail}");
         }
@@ -188,7 +255,8 @@ mod tests {
         let (_dir, mut fence) = project();
         let fenced = support().by.is_some();
         let sudo = "sudo: The \"no new privileges\" flag is set, which prevents sudo from running as root.";
-        let said = denied(&fence, sudo).is_some_and(|said| said.starts_with("no_new_privs: "));
+        let said = denied(&fence, &fence.root, &[], sudo)
+            .is_some_and(|said| said.starts_with("no_new_privs: "));
         assert_eq!(said, fenced);
         for tail in [
             "curl: (7) Failed to connect to 127.0.0.1 port 80 after 0 ms: Could not connect to server",
@@ -197,10 +265,11 @@ mod tests {
             "    s.connect(('127.0.0.1', 9))\nPermissionError: [Errno 13] Permission denied",
         ] {
             fence.network = false;
-            let said = denied(&fence, tail).is_some_and(|said| said.contains("`exec.network"));
+            let said = denied(&fence, &fence.root, &[], tail)
+                .is_some_and(|said| said.contains("`exec.network"));
             assert_eq!(said, support().network, "{tail}");
             fence.network = true;
-            assert_eq!(denied(&fence, tail), None, "{tail}");
+            assert_eq!(denied(&fence, &fence.root, &[], tail), None, "{tail}");
         }
     }
 
@@ -217,10 +286,10 @@ mod tests {
             "cat: /proc/1/mem: Permission denied",
             "kill: (1) - Operation not permitted",
         ] {
-            assert_eq!(denied(&fence, tail), None, "{tail}");
+            assert_eq!(denied(&fence, &fence.root, &[], tail), None, "{tail}");
         }
         fence.level = Level::Off;
         let tail = "sudo: The \"no new privileges\" flag is set";
-        assert_eq!(denied(&fence, tail), None);
+        assert_eq!(denied(&fence, &fence.root, &[], tail), None);
     }
 }

@@ -7,14 +7,14 @@ use super::{NOTES, OUTPUT, exec, wait_for_results};
 use crate::harness::{Project, installed, save_by_rename};
 
 /// An X server without a screen. Ended when dropped.
-pub(super) struct Xvfb {
+pub(crate) struct Xvfb {
     server: Child,
     name: String,
 }
 
 impl Xvfb {
     /// `None`, and a line that says so, where there is none; in CI there must be one.
-    pub(super) fn start() -> Option<Self> {
+    pub(crate) fn start() -> Option<Self> {
         if !installed("Xvfb") || !installed("xclip") {
             return None;
         }
@@ -33,11 +33,11 @@ impl Xvfb {
         Some(Self { server, name })
     }
 
-    pub(super) fn name(&self) -> &str {
+    pub(crate) fn name(&self) -> &str {
         &self.name
     }
 
-    fn clipboard(&self, project: &Project) -> String {
+    pub(crate) fn clipboard(&self, project: &Project) -> String {
         let mut xclip = project.command("xclip");
         xclip
             .env("DISPLAY", &self.name)

@@ -9,6 +9,8 @@ use std::time::{Duration, Instant};
 use rustix::process::Signal;
 
 use super::{NOTES, Notes, exec, lines, wait_for_results};
+#[cfg(target_os = "linux")]
+use crate::harness::runs;
 use crate::harness::{Project, Watching, save_by_rename, wait_until};
 
 /// The longest time from a save, or from a start, to the kill.
@@ -384,16 +386,6 @@ fn a_kill_makes_no_task_run_twice_and_loses_no_line() {
 #[ignore = "takes minutes"]
 fn many_kills_make_no_task_run_twice_and_lose_no_line() {
     eprintln!("{:#?}", killed_in(12, 25));
-}
-
-/// Whether a process does anything any more: one that is dead may still wait for its parent to take note.
-#[cfg(target_os = "linux")]
-fn runs(pid: &str) -> bool {
-    let stat = fs::read_to_string(format!("/proc/{}/stat", pid.trim())).unwrap_or_default();
-    let state = stat
-        .rsplit_once(") ")
-        .and_then(|(_, rest)| rest.chars().next());
-    state.is_some_and(|state| !"ZX".contains(state))
 }
 
 /// What the shell itself started outlives it, as the signal that comes with clada's death reaches the shell alone.

@@ -3,7 +3,7 @@
 mod asks;
 mod audited;
 mod bad_input;
-mod display;
+pub(crate) mod display;
 mod editors;
 mod idle;
 mod kill;
