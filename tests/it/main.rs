@@ -13,6 +13,7 @@ mod docs;
 mod edit;
 mod engine;
 mod fenced;
+mod guarded;
 mod harness;
 mod log;
 mod note;
