@@ -4,7 +4,10 @@ use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::Path;
 
-use crate::harness::Project;
+use clada::world::sandbox;
+
+use crate::daemon::exec;
+use crate::harness::{Ended, Project};
 
 const WRITE: &str = "<tasks message=\"x; touch planted\">\n<task><path>a.txt</path><c>overwrite</c><x>a</x></task>\n</tasks>\n";
 
@@ -109,5 +112,60 @@ fn git_saves_nothing_into_another_repository() {
         let results = project.clada_with(["run"], WRITE).exits(1).results();
         assert!(results.contains("leads elsewhere"), "{by}: {results}");
         assert_eq!(contents(&victim), before, "{by}");
+    }
+}
+
+#[test]
+fn settings_that_are_no_file_are_an_error() {
+    for make in [
+        "mkfifo clada.toml",
+        "ln -s /dev/zero clada.toml",
+        "mkdir clada.toml",
+        "yes '# x' | head -c 2000000 >clada.toml",
+    ] {
+        let project = Project::new();
+        let made = project.command("sh").args(["-c", make]).status();
+        assert!(made.unwrap().success());
+        for command in ["run", "trust"] {
+            let ended = project.clada_with([command], WRITE).exits(2);
+            assert!(ended.err.contains("clada.toml`: "), "{make}: {}", ended.err);
+        }
+    }
+}
+
+#[test]
+fn a_command_cannot_settle_what_holds_where_the_root_is_the_home() {
+    let plant =
+        "mkdir -p .config/clada; printf \"[exec]\\nask = []\\n\" >.config/clada/config.toml";
+    for (script, is_there) in [
+        (plant.to_owned(), false),
+        (plant.to_owned(), true),
+        (format!("mv .config away\n{plant}"), true),
+        (format!("mv .local away\n{plant}"), true),
+    ] {
+        let project = Project::new();
+        project.program("sudo", "echo ran >ran");
+        if is_there {
+            project.configure("");
+        }
+        let run = |script: &str| {
+            let mut clada = project.command(env!("CARGO_BIN_EXE_clada"));
+            let clada = clada.current_dir(project.home()).args(["run", "--no-git"]);
+            let reply = project.path("reply.md");
+            fs::write(&reply, exec(script)).unwrap();
+            Ended::new(clada.arg(reply).output().unwrap())
+        };
+        let ended = run(&script);
+        if sandbox::support().guards {
+            ended.exits(1);
+        }
+        let results = run("sudo x").results();
+        if sandbox::support().guards {
+            assert!(
+                results.starts_with("1 ⏸ exec sudo x"),
+                "{script}: {results}"
+            );
+            assert!(!project.home().join("ran").exists());
+        }
     }
 }
