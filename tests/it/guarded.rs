@@ -6,8 +6,8 @@ use std::path::Path;
 
 use clada::world::sandbox;
 
-use crate::daemon::exec;
-use crate::harness::{Ended, Project};
+use crate::daemon::{NOTES, exec, wait_for_results};
+use crate::harness::{Ended, Project, Watching, save_by_rename};
 
 const WRITE: &str = "<tasks message=\"x; touch planted\">\n<task><path>a.txt</path><c>overwrite</c><x>a</x></task>\n</tasks>\n";
 
@@ -168,4 +168,37 @@ fn a_command_cannot_settle_what_holds_where_the_root_is_the_home() {
             assert!(!project.home().join("ran").exists());
         }
     }
+}
+
+#[test]
+fn a_secret_is_neither_in_commits_nor_in_the_log() {
+    const SECRET: &str = "s3cr3t-value";
+    let project = project();
+    let mut clada = project.command(env!("CARGO_BIN_EXE_clada"));
+    clada
+        .args(["watch", "--no-clipboard"])
+        .env("MY_TOKEN", SECRET);
+    let watching = Watching::start(clada);
+    watching.wait_for("watching ");
+    let write = format!(
+        "<tasks message=\"use {SECRET}\">\n<task><i>why {SECRET}</i><path>{SECRET}.txt</path><c>overwrite</c><x>a</x></task>\n</tasks>\n"
+    );
+    save_by_rename(&project.path(NOTES), write);
+    wait_for_results(&project, "1 ✅");
+    let log = project.clada(["log"]).exits(0).out;
+    assert!(log.contains("[masked: MY_TOKEN].txt"), "{log}");
+    let commits = project.git(["log", "--format=%B"]);
+    assert!(commits.contains("use [masked: MY_TOKEN]"), "{commits}");
+    assert!(!(log + &commits + &watching.said()).contains(SECRET));
+}
+
+#[test]
+fn a_reply_cannot_speak_to_the_terminal() {
+    let project = Project::new();
+    let reply = "<tasks>\n<task>\n<c>\x1b[31mfoo</c>\n</task>\n</tasks>\n";
+    let checked = project.clada_with(["check"], reply).exits(1);
+    assert!(checked.out.contains("foo"), "{}", checked.out);
+    let missing = project.clada(["check", "\x1b[31mfoo"]).exits(2);
+    assert!(missing.err.contains("foo"), "{}", missing.err);
+    assert!(!(checked.out + &missing.err).contains('\x1b'));
 }

@@ -451,3 +451,25 @@ fn an_atomic_batch_holds_no_command_that_asks_either() {
     );
     assert!(!project.exists("a.txt"));
 }
+
+#[test]
+fn a_retry_asks_no_question_twice() {
+    let project = project();
+    let watching = listen(&project);
+    let body = format!("<tasks>\n{}{}</tasks>\n", task("deploy now"), task("false"));
+    save(&project, &body);
+    wait_for_results(&project, "1 ⏸ exec deploy now");
+    drop(watching);
+    for _ in 0..3 {
+        project
+            .clada(["retry", "--no-git", "--no-clipboard"])
+            .exits(1);
+        let results = Notes::of(&project).results;
+        let asked = results.iter().filter(|line| line.contains("- [ ] run it"));
+        assert_eq!(asked.count(), 1, "{results:?}");
+    }
+    project
+        .clada(["approve", "--no-git", "--no-clipboard"])
+        .exits(0);
+    assert_eq!(ran(&project), ["deploy now"]);
+}
