@@ -262,13 +262,12 @@ impl<'r, 't> Run<'r, 't> {
     }
 
     pub(super) fn message(&self, batch: &Batch<'_>, body: Vec<String>) -> Message {
+        let masked = |text: String| self.mask.text(&text).into_owned();
+        let subject = batch.message.clone();
         Message {
-            subject: batch
-                .message
-                .clone()
-                .or_else(|| self.around.message.clone()),
+            subject: subject.or_else(|| self.around.message.clone()).map(masked),
             time: (self.around.now)(),
-            body,
+            body: body.into_iter().map(masked).collect(),
             batch: self.around.id.clone(),
         }
     }

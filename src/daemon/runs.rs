@@ -122,7 +122,11 @@ impl Daemon {
             scan: found,
             jobs: wanted.jobs,
         });
-        let entries: Vec<Entry> = again.into_iter().chain(wanted.entries).collect();
+        let mut entries: Vec<Entry> = again.into_iter().chain(wanted.entries).collect();
+        // The log shows them.
+        for (_, target) in entries.iter_mut().flat_map(|entry| &mut entry.tasks) {
+            *target = self.runner.rules.mask.text(target).into_owned();
+        }
 
         let began = Instant::now();
         let since = (self.delivery.time)();
