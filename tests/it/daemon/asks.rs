@@ -473,3 +473,36 @@ fn a_retry_asks_no_question_twice() {
         .exits(0);
     assert_eq!(ran(&project), ["deploy now"]);
 }
+
+#[test]
+fn a_command_that_is_approved_twice_runs_once() {
+    let project = Project::with_git();
+    project.configure("[exec]\nask = ['deploy']\n");
+    project.program("deploy", "echo deploy $1 >> runs.txt");
+    project.write("first.txt", "1");
+    project.git(["add", "."]);
+    project.git(["commit", "-q", "-m", "first"]);
+    let _watching = project.watch(["--no-clipboard"]);
+    save(&project, &exec("deploy now"));
+    wait_for_results(&project, "1 ⏸ exec deploy now");
+    let question = project.read(NOTES);
+    let head = project.git(["rev-parse", "HEAD"]);
+    project.write(".git/MERGE_HEAD", head);
+    tick(&project, "1 ⏸ exec deploy now");
+    let notes = wait_for_results(&project, "1 ⏹ exec deploy now");
+    // What is answered is not asked any more.
+    assert!(
+        !notes.results.concat().contains("[ ]"),
+        "{:?}",
+        notes.results
+    );
+    project.clada(["approve"]).exits(0);
+    pause();
+    std::fs::remove_file(project.path(".git/MERGE_HEAD")).expect("remove");
+    wait_for_results(&project, "1 ✅ exec deploy now");
+    pause();
+    assert_eq!(ran(&project), ["deploy now"]);
+    save_by_rename(&project.path(NOTES), question.replace("[ ] run", "[x] run"));
+    pause();
+    assert_eq!(ran(&project), ["deploy now"]);
+}
