@@ -7,6 +7,7 @@ mod memory;
 mod recovery;
 mod runs;
 
+use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
@@ -358,12 +359,24 @@ impl Daemon {
             true if !is_same => Some(PASTED),
             true => self.may_be_forged(changed_ms)?.then_some(FORGED),
         };
-        let mut ticks = Vec::new();
-        for taken in taken {
-            match taken.tick.source {
-                Some(source) if why.is_some() && is_doubtful(&taken) => {
-                    self.memory.ledger.void(source)?;
+        let mut ticks: Vec<Tick> = Vec::new();
+        let mut answered = HashSet::new();
+        for mut taken in taken {
+            let mut counts = why.is_none() || !is_doubtful(&taken);
+            if counts && taken.tick.offer.approves {
+                // Who says twice that a command may run has it run once.
+                let engine = &self.memory.engine;
+                let batches = &mut taken.tick.offer.batches;
+                for (of, tasks) in &mut *batches {
+                    tasks.retain(|task| {
+                        !engine.is_approved(*of, *task) && answered.insert((*of, *task))
+                    });
                 }
+                batches.retain(|(_, tasks)| !tasks.is_empty());
+                counts = !batches.is_empty();
+            }
+            match taken.tick.source {
+                Some(source) if !counts => self.memory.ledger.void(source)?,
                 _ => ticks.push(taken.tick),
             }
         }

@@ -364,7 +364,8 @@ impl Memory {
                 approves: true,
                 ..Offer::of(asked.batch, vec![asked.task])
             };
-            if offers.iter().any(|(_, known)| *known == offer) {
+            let is_answered = self.engine.is_approved(asked.batch, asked.task);
+            if is_answered || offers.iter().any(|(_, known)| *known == offer) {
                 continue;
             }
             let when = when(asked.asked_ms.div_euclid(1000));
