@@ -249,8 +249,8 @@ impl Runner {
             return None;
         }
         let tasks = batch.tasks.iter().enumerate();
-        let mut tasks =
-            tasks.filter(|(index, _)| due.get(*index).is_none_or(|due| *due == Due::Run));
+        let mut tasks = tasks
+            .filter(|(index, _)| matches!(due.get(*index), None | Some(Due::Run | Due::Hold(_))));
         tasks.find_map(|(index, task)| {
             let ended = match &task.action {
                 Err(problem) => run.misread(problem),

@@ -7,6 +7,7 @@ mod memory;
 mod recovery;
 mod runs;
 
+use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
@@ -27,11 +28,11 @@ use crate::world::lock::Lock;
 use crate::world::note_file::Reading;
 use crate::world::watch::{Settle, Watcher};
 
-use memory::{Hash, hash};
+use memory::{Hash, Taken, hash};
 use runs::Wanted;
 
 pub use delivery::Delivery;
-pub use memory::{Limits, Memory};
+pub use memory::{BY_COMMAND, Limits, Memory};
 pub use recovery::Which;
 
 /// What the person at the terminal is shown.
@@ -281,13 +282,13 @@ impl Daemon {
             return;
         }
         let ticks = self.memory.ticks(&note);
-        let ticks = ticks.and_then(|ticks| self.counted(ticks, seen.changed_ms));
+        let ticks = ticks.and_then(|ticks| self.counted(ticks, is_same, seen.changed_ms));
         let (ticks, void) = ticks.unwrap_or_else(|error| {
             self.complain(&error.to_string(), show);
-            (Vec::new(), false)
+            (Vec::new(), None)
         });
         let is_untold = !self.pending.recovered.is_empty();
-        if is_same && !settled && ticks.is_empty() && !void && !is_untold {
+        if is_same && !settled && ticks.is_empty() && void.is_none() && !is_untold {
             self.delivery.write_unwritten(text, &mut self.memory, show);
             return;
         }
@@ -318,9 +319,7 @@ impl Daemon {
             mut report,
             mut copies,
         } = self.found(&look, effects, hash);
-        if void {
-            report.notices.push(VOID.to_owned());
-        }
+        report.notices.extend(void.map(str::to_owned));
         if wanted.is_empty() {
             self.pending.refused = None;
         } else {
@@ -346,28 +345,53 @@ impl Daemon {
         }
     }
 
-    /// The ticks that count. Whether there were others: one that says that a command may run must be the user's, and as
-    /// long as commands run, nobody can tell who wrote it.
+    /// The ticks that count, and why others do not: one that says that a command may run must be the user's. As long as
+    /// commands run nobody can tell who wrote it, and what comes with other text may be a reply's quotation of a block.
     fn counted(
         &mut self,
-        ticks: Vec<Tick>,
+        taken: Vec<Taken>,
+        is_same: bool,
         changed_ms: i64,
-    ) -> Result<(Vec<Tick>, bool), LedgerError> {
-        if !ticks.iter().any(|tick| tick.offer.approves) {
-            return Ok((ticks, false));
+    ) -> Result<(Vec<Tick>, Option<&'static str>), LedgerError> {
+        let is_doubtful = |taken: &Taken| taken.tick.offer.approves && !taken.is_sure;
+        let why = match taken.iter().any(is_doubtful) {
+            false => None,
+            true if !is_same => Some(PASTED),
+            true => self.may_be_forged(changed_ms)?.then_some(FORGED),
+        };
+        let mut ticks: Vec<Tick> = Vec::new();
+        let mut answered = HashSet::new();
+        for mut taken in taken {
+            let mut counts = why.is_none() || !is_doubtful(&taken);
+            if counts && taken.tick.offer.approves {
+                // Who says twice that a command may run has it run once.
+                let engine = &self.memory.engine;
+                let batches = &mut taken.tick.offer.batches;
+                for (of, tasks) in &mut *batches {
+                    tasks.retain(|task| {
+                        !engine.is_approved(*of, *task) && answered.insert((*of, *task))
+                    });
+                }
+                batches.retain(|(_, tasks)| !tasks.is_empty());
+                counts = !batches.is_empty();
+            }
+            match taken.tick.source {
+                Some(source) if !counts => self.memory.ledger.void(source)?,
+                _ => ticks.push(taken.tick),
+            }
         }
+        Ok((ticks, why))
+    }
+
+    /// Whether a command ran when the notes were changed, or later.
+    fn may_be_forged(&self, changed_ms: i64) -> Result<bool, LedgerError> {
         let (ended, open) = self.memory.ledger.execs_since(changed_ms)?;
         let listening = || Lock::held(&self.locks, config::WATCHED_LOCKS);
-        if ended.is_empty() && (open.is_empty() || !listening().iter().any(|it| open.contains(it)))
-        {
-            return Ok((ticks, false));
-        }
-        let (void, ticks): (Vec<_>, Vec<_>) =
-            ticks.into_iter().partition(|tick| tick.offer.approves);
-        for source in void.iter().filter_map(|tick| tick.source) {
-            self.memory.ledger.void(source)?;
-        }
-        Ok((ticks, true))
+        let runs = !open.is_empty() && listening().iter().any(|it| open.contains(it));
+        Ok(
+            runs || !ended.is_empty()
+                || Lock::held_since(&self.locks, config::RUN_LOCK, changed_ms),
+        )
     }
 
     /// What the engine made of a look, with what is still to be told from before.
@@ -543,8 +567,11 @@ fn say_once(said: &mut String, why: &str, show: &mut dyn FnMut(Shown<'_>)) {
 /// What is said where a remembered batch cannot be had.
 const UNREADABLE: &str = "❌ what was ticked cannot be read from the ledger: it is tried again";
 
-/// What is said where a tick that answers a question may not be the user's.
-const VOID: &str =
+/// What is said where a tick that answers a question may be a quotation.
+const PASTED: &str = "⚠ a tick does not count that came with other changes, as a reply may quote one: tick it again, and only that";
+
+/// What is said where such a tick may be a command's.
+const FORGED: &str =
     "⚠ a tick does not count that came while a command ran: tick it again, or run `clada approve`";
 
 /// What is said of a file that is gone.

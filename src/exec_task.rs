@@ -59,8 +59,9 @@ impl Rules {
                 "`{command}` is denied here (`{pattern}` in `exec.deny`): do it another way, or leave it to the user"
             ))),
             Verdict::Ask { command, .. } if !approved => {
-                // A script of one line shows it already.
-                let is_shown = script.trim().lines().count() <= 1;
+                // A script of one line shows it already, if that is shown whole.
+                let script = script.trim();
+                let is_shown = script.lines().count() <= 1 && report::brief(script) == script;
                 Some(Hold::Asks(
                     (!is_shown).then(|| format!("asks for `{command}`")),
                 ))

@@ -4,6 +4,7 @@ use std::process::ExitCode;
 
 use clada::cli::Cli;
 use clada::cmd;
+use clada::lang::plain::plain;
 use tracing_subscriber::EnvFilter;
 
 fn main() -> ExitCode {
@@ -18,7 +19,7 @@ fn main() -> ExitCode {
         Err(error) => {
             let _ = std::io::Write::write_all(
                 &mut std::io::stderr(),
-                format!("clada: {error}\n").as_bytes(),
+                plain(format!("clada: {error}\n").as_bytes()).as_bytes(),
             );
             ExitCode::from(error.status())
         }

@@ -8,7 +8,7 @@ use serde_json::json;
 use crate::cli::Check;
 use crate::cmd::read_reply;
 use crate::error::Error;
-use crate::lang::report::ParseError;
+use crate::lang::report::{self, ParseError};
 use crate::lang::scan::scan;
 use crate::lang::task::{Lines, Scan};
 
@@ -43,7 +43,8 @@ pub fn main(args: &Check) -> Result<ExitCode, Error> {
             writeln!(
                 out,
                 "line {}: {task}{warning}{}",
-                problem.block_start_line, problem.message
+                problem.block_start_line,
+                report::one_line(&problem.message)
             )?;
         }
         let (tasks, problems) = (count(tasks, "task"), count(problems.len(), "problem"));

@@ -7,7 +7,7 @@ use crate::cli::Watch;
 use crate::cmd;
 use crate::cmd::watch::{Listener, Place};
 use crate::config;
-use crate::daemon::Which;
+use crate::daemon::{BY_COMMAND, Which};
 use crate::error::Error;
 use crate::lang::note;
 use crate::lang::record::Offer;
@@ -91,7 +91,7 @@ fn report(which: Which, tasks: &str, offer: Offer) -> Report {
     };
     Report {
         offers: vec![Offered {
-            why: format!("⏳ `clada {command}` at {}: {tasks}", cmd::time()),
+            why: format!("{BY_COMMAND}{command}` at {}: {tasks}", cmd::time()),
             action,
             offer,
         }],

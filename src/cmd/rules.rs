@@ -96,7 +96,11 @@ impl Source {
         let folders = exec.caches.iter().chain(&exec.write);
         let folders = folders.filter_map(|path| expanded(path, &self.folders.home, var));
         let guarded = sandbox::guarded(&self.root);
-        let watched = [self.root.join(PROJECT)].into_iter().chain(guarded.clone());
+        // What is not there cannot be guarded, and the root may be the user's home. Where it cannot be made, neither can a
+        // command.
+        let _ = std::fs::create_dir_all(&self.folders.config);
+        let watched = [self.root.join(PROJECT), self.folders.config.clone()];
+        let watched = watched.into_iter().chain(guarded.clone());
         let fence = Fence {
             level: match sandbox.unwrap_or(exec.sandbox) {
                 Sandbox::Workspace => Level::Workspace,

@@ -60,15 +60,18 @@ pub fn main(args: &Run) -> Result<ExitCode, Error> {
                     return Ok(ExitCode::FAILURE);
                 }
             };
+            // A listener must be able to tell what a command may have done.
+            let runs = Lock::try_take(&locks, config::RUN_LOCK, &root)?;
             let mut show = |progress: Progress<'_>| {
                 if !args.json {
                     terminal.progress(&progress);
                 }
             };
-            runner
+            let ran = runner
                 .run(&[part], &around, &mut NoJournal, &mut show)
-                .await
-                .report
+                .await;
+            runs.end()?;
+            ran.report
         };
         let mut lines = Lines::new(&text);
         let problems = found

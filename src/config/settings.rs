@@ -5,8 +5,9 @@
 //! holding when the file says something else, or is gone.
 
 use std::collections::BTreeMap;
-use std::fs;
-use std::io;
+use std::fs::{self, OpenOptions};
+use std::io::{self, Read};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -14,7 +15,7 @@ use serde::{Deserialize, Deserializer};
 use sha2::{Digest, Sha256};
 use toml::Table;
 
-use super::{Folders, PROJECT};
+use super::{Folders, PROJECT, SETTINGS_LIMIT};
 use crate::lang::hex::hex;
 use crate::lang::{duration, size};
 
@@ -243,7 +244,7 @@ fn trusted_path(folders: &Folders, root: &Path) -> PathBuf {
 
 /// The tables in a file; `None` where there is none.
 fn read(path: &Path) -> Result<Option<Table>, SettingsError> {
-    let text = match fs::read_to_string(path) {
+    let text = match text_of(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
         text => text.map_err(|error| SettingsError::Read {
             path: path.to_owned(),
@@ -255,6 +256,25 @@ fn read(path: &Path) -> Result<Option<Table>, SettingsError> {
         why,
     };
     parse(&text).map(Some).map_err(wrong)
+}
+
+/// A file's text. A command may have put anything in its place: a pipe is not waited for, nor is all read of a device.
+fn text_of(path: &Path) -> io::Result<String> {
+    let mut options = OpenOptions::new();
+    let file = options
+        .read(true)
+        .custom_flags(libc::O_NONBLOCK | libc::O_NOCTTY);
+    let file = file.open(path)?;
+    let meta = file.metadata()?;
+    if !meta.is_file() {
+        return Err(io::Error::other("it is not a regular file"));
+    }
+    if meta.len() > SETTINGS_LIMIT {
+        return Err(io::Error::other("it is larger than 1 MiB"));
+    }
+    let mut text = String::new();
+    file.take(SETTINGS_LIMIT).read_to_string(&mut text)?;
+    Ok(text)
 }
 
 /// Reads a file's text. Every value in it must be one that its setting can have.

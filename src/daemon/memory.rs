@@ -11,7 +11,7 @@ use crate::engine::{self, Effect, Event, Look, State};
 use crate::lang::hex::hex;
 use crate::lang::note::{self, Block, Blocks, Note};
 use crate::lang::record::{Key, Number, Offer, Seed, Tick};
-use crate::lang::report::{Offered, Report};
+use crate::lang::report::{self, Offered, Report};
 use crate::lang::task::{Batch, Task};
 use crate::world::ledger::{
     BlockId, FileId, KnownBlock, Ledger, LedgerError, LogBatch, NewBlock, Noted, Sight,
@@ -28,6 +28,9 @@ pub struct Limits {
     /// The size of the ledger.
     pub bytes: u64,
 }
+
+/// How the first line of a block begins that a command of the user writes, with its ticks in it.
+pub const BY_COMMAND: &str = "⏳ `clada ";
 
 /// How often the ledger is held to its limits, in seconds.
 const PRUNE_EVERY: i64 = 24 * 60 * 60;
@@ -78,6 +81,21 @@ impl Ticked {
             lines,
         })
     }
+
+    /// Whether `clada approve` wrote the block: no task can have it do that.
+    fn is_by_command(&self) -> bool {
+        let mut lines = self.block.lines().skip(1);
+        lines
+            .next()
+            .is_some_and(|line| line.starts_with(BY_COMMAND))
+    }
+}
+
+/// A tick that was found.
+pub(super) struct Taken {
+    pub(super) tick: Tick,
+    /// It is the user's beyond doubt.
+    pub(super) is_sure: bool,
 }
 
 impl Memory {
@@ -167,13 +185,17 @@ impl Memory {
     ///
     /// # Errors
     /// Where the ledger cannot be read.
-    pub(super) fn ticks(&mut self, note: &Note<'_>) -> Result<Vec<Tick>, LedgerError> {
-        let mut ticks = Vec::new();
+    pub(super) fn ticks(&mut self, note: &Note<'_>) -> Result<Vec<Taken>, LedgerError> {
+        let mut all = Vec::new();
         for ticked in note.blocks.iter().filter_map(Ticked::of) {
-            ticks.extend(self.taken(&ticked)?);
+            let is_sure = ticked.is_by_command();
+            let ticks = self.taken(&ticked)?.into_iter();
+            all.extend(ticks.map(|tick| Taken { tick, is_sure }));
         }
-        ticks.splice(0..0, self.ticked.drain(..));
-        Ok(ticks)
+        let meanwhile = self.ticked.drain(..);
+        let is_sure = false;
+        all.splice(0..0, meanwhile.map(|tick| Taken { tick, is_sure }));
+        Ok(all)
     }
 
     /// The offers that these ticks take up.
@@ -342,12 +364,16 @@ impl Memory {
                 approves: true,
                 ..Offer::of(asked.batch, vec![asked.task])
             };
-            if offers.iter().any(|(_, known)| *known == offer) {
+            let is_answered = self.engine.is_approved(asked.batch, asked.task);
+            if is_answered || offers.iter().any(|(_, known)| *known == offer) {
                 continue;
             }
             let when = when(asked.asked_ms.div_euclid(1000));
+            let target = report::brief(&asked.target);
+            let why = asked.message.map(|why| format!(" - {why}"));
+            let why = why.unwrap_or_default();
             report.offers.push(Offered {
-                why: format!("⏸ {} {} (asked {when})", asked.command, asked.target),
+                why: format!("⏸ {} {target}{why} (asked {when})", asked.command),
                 action: "run it",
                 offer,
             });

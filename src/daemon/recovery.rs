@@ -52,9 +52,14 @@ impl Which {
 fn undone(batches: &[LogBatch]) -> Option<Offer> {
     let of = |batch: &LogBatch| {
         let tasks = batch.tasks.iter().enumerate();
-        // What is asked about has a line of its own.
+        // What is asked about has a line of its own, also where a later run has left it alone.
         let is_left = |task: &LogTask| {
-            !matches!(task.fate, Fate::Done(_)) && task.mark.as_deref() != Some(Status::Asks.name())
+            let mark = task.mark.as_deref().and_then(Status::parse);
+            match task.fate {
+                Fate::Done(_) => false,
+                Fate::NotRun => !matches!(mark, Some(Status::Asks | Status::Skipped)),
+                _ => mark != Some(Status::Asks),
+            }
         };
         let undone = tasks.filter(|(_, task)| is_left(task));
         (

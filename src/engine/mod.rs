@@ -137,6 +137,13 @@ impl State {
             .collect()
     }
 
+    /// Whether the user said that this task may run, and it could not begin yet.
+    pub fn is_approved(&self, batch: Number, task: usize) -> bool {
+        let ticks = self.ticks.iter().filter(|tick| tick.offer.approves);
+        let mut batches = ticks.flat_map(|tick| &tick.offer.batches);
+        batches.any(|(of, tasks)| *of == batch && tasks.contains(&task))
+    }
+
     /// A batch that was seen.
     pub fn record(&self, number: Number) -> Option<&Record> {
         self.records.get(&number)

@@ -1,5 +1,6 @@
 //! The form of results: the block on top of the notes, the full output, the clipboard's text, JSON. Decides nothing.
 
+use std::borrow::Cow;
 use std::io::{self, Write};
 
 use serde::Serialize;
@@ -20,6 +21,8 @@ const CLIPBOARD: usize = 8 * 1024 * 1024;
 const PROBLEMS: usize = 50;
 /// The longest message in a line of the block, in characters.
 const MESSAGE: usize = 400;
+/// The longest part of a target before a message, in characters.
+const BRIEF: usize = 200;
 
 /// What came of a run.
 #[derive(Debug, Default)]
@@ -257,7 +260,11 @@ impl Report {
 
 /// A task's line in the block.
 pub fn outcome_line(outcome: &Outcome) -> String {
-    let what = [outcome.command, &outcome.target];
+    let target = match &outcome.message {
+        Some(_) => brief(&outcome.target),
+        None => outcome.target.as_str().into(),
+    };
+    let what = [outcome.command, &target];
     let what: Vec<&str> = what.into_iter().filter(|word| !word.is_empty()).collect();
     let mut line = format!("{} {}", outcome.number, outcome.status.mark());
     for word in &what {
@@ -416,6 +423,14 @@ pub fn fenced(text: &str, word: &str) -> String {
         return format!("{text}{newline}");
     }
     format!("<!-- clada:off {word} -->\n{text}{newline}<!-- clada:on {word} -->\n")
+}
+
+/// The start of a text, short enough for something else to follow it in a line.
+pub fn brief(text: &str) -> Cow<'_, str> {
+    match text.char_indices().nth(BRIEF) {
+        Some((end, _)) => format!("{}…", &text[..end]).into(),
+        None => text.into(),
+    }
 }
 
 /// A text as one line that cannot break the block: no line ends, control characters or changes of direction.

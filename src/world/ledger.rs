@@ -520,7 +520,7 @@ impl Ledger {
                      UNION SELECT again FROM batch JOIN shown USING (number)
                      WHERE file = ?1 AND again IS NOT NULL
                  )
-                 SELECT number, position, command, target, batch.began_ms
+                 SELECT number, position, command, target, message, batch.began_ms
                  FROM shown JOIN batch USING (number) JOIN task ON task.batch = batch.id
                  WHERE file = ?1 AND mark = 'asks' AND batch.ended_ms IS NOT NULL AND NOT EXISTS (
                      SELECT 1 FROM batch AS later JOIN task AS answer ON answer.batch = later.id
@@ -534,6 +534,7 @@ impl Ledger {
                     task: row.get("position")?,
                     command: row.get("command")?,
                     target: row.get("target")?,
+                    message: row.get("message")?,
                     asked_ms: row.get("began_ms")?,
                 })
             })?;

@@ -4,6 +4,7 @@ use std::ffi::OsStr;
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{self, Read, Write};
 use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
@@ -116,6 +117,31 @@ impl Lock {
         Ok(Self { _file: file })
     }
 
+    /// Gives the lock back, and leaves in its file when that was.
+    ///
+    /// # Errors
+    /// Where its file cannot be written.
+    pub fn end(self) -> io::Result<()> {
+        self._file.set_len(0)
+    }
+
+    /// Whether somebody has a lock of this kind, or gave one back by [`Lock::end`] at this time, in Unix time in
+    /// milliseconds, or later.
+    pub fn held_since(folder: &Path, kind: &str, time_ms: i64) -> bool {
+        let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+        let is_of_kind = |name: &str| name.split_once('-').is_some_and(|(of, _)| of == kind);
+        entries
+            .filter(|entry| is_of_kind(&entry.file_name().to_string_lossy()))
+            .any(|entry| {
+                let changed = entry.metadata().map_or(0, |meta| {
+                    meta.ctime() * 1000 + meta.ctime_nsec() / 1_000_000
+                });
+                let holder = std::fs::read(entry.path()).ok();
+                let holder = holder.and_then(|content| Holder::parse(&content));
+                changed >= time_ms || holder.is_some_and(|holder| is_alive(holder.pid))
+            })
+    }
+
     /// The paths of which processes that still live have locks of these kinds.
     ///
     /// No lock is tried: that could be in the way of somebody who takes it in just that moment.
@@ -183,7 +209,11 @@ mod tests {
         assert_eq!(held_paths(), [Path::new("/a"), Path::new("/b")]);
         assert!(Lock::held(dir.path(), &["root"]).is_empty());
         drop((held, other));
-        take("/a").expect("free again");
+        take("/a").expect("free again").end().expect("end");
+        let since = |time| Lock::held_since(dir.path(), "file", time);
+        assert!(since(0) && !since(i64::MAX));
+        let _held = take("/a").expect("free");
+        assert!(since(i64::MAX) && !Lock::held_since(dir.path(), "root", 0));
     }
 
     #[test]

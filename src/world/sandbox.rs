@@ -205,14 +205,13 @@ fn is_in(path: &Path, trees: &[PathBuf]) -> bool {
     trees.iter().any(|tree| path.starts_with(tree))
 }
 
-/// The directories from `.git` down that a guarded path is in. Renamed, they would take the path with them; other
-/// parents are left alone, as nothing can be moved into or out of what is held in place.
-fn held(guard: &Path) -> impl Iterator<Item = &Path> {
-    let above: Vec<&Path> = guard.ancestors().skip(1).collect();
-    let in_git = above
-        .iter()
-        .rposition(|dir| dir.file_name().is_some_and(|name| name == ".git"));
-    above.into_iter().take(in_git.map_or(0, |last| last + 1))
+/// The directories below that of a tree that a guarded path is in. Renamed, they would take the path with them.
+fn held<'g>(guard: &'g Path, trees: &[PathBuf]) -> impl Iterator<Item = &'g Path> {
+    let is_below = |dir: &Path| {
+        let mut trees = trees.iter();
+        trees.any(|tree| dir != tree && dir.starts_with(tree))
+    };
+    guard.ancestors().skip(1).filter(move |dir| is_below(dir))
 }
 
 #[cfg(test)]

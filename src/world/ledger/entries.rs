@@ -111,6 +111,8 @@ pub struct Asked {
     pub task: usize,
     pub command: String,
     pub target: String,
+    /// What it asks for, where its target does not say it.
+    pub message: Option<String>,
     /// Unix time in milliseconds.
     pub asked_ms: i64,
 }

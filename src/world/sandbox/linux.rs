@@ -109,7 +109,7 @@ pub(super) fn prepare(fence: &Fence, dir: &Path) -> Result<Option<Prepared>, San
         return Ok(None);
     };
     let mounts = match way() {
-        Ok(way) => Mounts::of(&fence.guards(&trees), dir, *way).map_err(refused)?,
+        Ok(way) => Mounts::of(&fence.guards(&trees), &trees, dir, *way).map_err(refused)?,
         Err(_) => None,
     };
     Ok(Some(Prepared(Arc::new(Parts {
@@ -173,13 +173,13 @@ fn done(result: libc::c_long) -> io::Result<()> {
 
 impl Mounts {
     /// Nothing if there is nothing to guard.
-    fn of(guards: &[PathBuf], dir: &Path, way: Way) -> io::Result<Option<Self>> {
+    fn of(guards: &[PathBuf], trees: &[PathBuf], dir: &Path, way: Way) -> io::Result<Option<Self>> {
         if guards.is_empty() {
             return Ok(None);
         }
         let mut above: Vec<PathBuf> = guards
             .iter()
-            .flat_map(|guard| held(guard))
+            .flat_map(|guard| held(guard, trees))
             .map(Path::to_owned)
             .collect();
         above.sort();
@@ -370,7 +370,7 @@ fn tried(way: Way) -> Result<Way, String> {
     let dir = tempfile::tempdir().map_err(not)?;
     let path = dir.path().canonicalize().map_err(not)?.join("guarded");
     fs::write(&path, "").map_err(not)?;
-    let mounts = Mounts::of(std::slice::from_ref(&path), dir.path(), way).map_err(not)?;
+    let mounts = Mounts::of(std::slice::from_ref(&path), &[], dir.path(), way).map_err(not)?;
     let prepared = Prepared(Arc::new(Parts {
         mounts,
         ruleset: None,

@@ -16,7 +16,7 @@ fn profile(trees: &[PathBuf], guards: &[PathBuf], network: bool) -> String {
         profile += &format!("(allow file-write* (subpath {}))\n", quoted(tree));
     }
     for guard in guards {
-        for dir in held(guard) {
+        for dir in held(guard, trees) {
             profile += &format!("(deny file-write-unlink (literal {}))\n", quoted(dir));
         }
         profile += &format!("(deny file-write* (subpath {}))\n", quoted(guard));

@@ -4,15 +4,16 @@ use super::*;
 use std::fs;
 
 #[test]
-fn parents_are_held_from_git_down_only() {
-    let held = |path: &'static str| held(Path::new(path)).collect::<Vec<_>>();
+fn parents_are_held_below_what_may_be_written() {
+    let trees = ["/p", "/t"].map(PathBuf::from);
+    let held = |path: &'static str| held(Path::new(path), &trees).collect::<Vec<_>>();
     assert_eq!(held("/p/.git/config"), [Path::new("/p/.git")]);
     assert_eq!(
-        held("/p/.git/modules/m/hooks"),
-        ["/p/.git/modules/m", "/p/.git/modules", "/p/.git"].map(Path::new)
+        held("/p/.config/clada/config.toml"),
+        ["/p/.config/clada", "/p/.config"].map(Path::new)
     );
-    assert_eq!(held("/p/notes/clada.md"), [] as [&Path; 0]);
-    assert_eq!(held("/p/.git"), [] as [&Path; 0]);
+    assert_eq!(held("/p/clada.toml"), [] as [&Path; 0]);
+    assert_eq!(held("/h/.config/clada"), [] as [&Path; 0]);
 }
 
 #[test]

@@ -36,6 +36,11 @@ pub enum SnapshotError {
     NoFolder(PathBuf, std::io::Error),
     #[error("`{}` is no path under the root: name one that is, without `..`", .0.display())]
     OutsideRoot(PathBuf),
+    #[error(
+        "`{}` leads elsewhere or is no file, and what git saves would go there: see who made it, then put git's own \
+         back (`--no-git` works without)", .0.display()
+    )]
+    Diverted(PathBuf),
     #[error("the branch moved twice while it was being committed to: try again when it is quiet")]
     HeadMoved,
     #[error("git could not save the state: {}. `git status` may say more", .0.message())]

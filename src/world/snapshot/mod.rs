@@ -13,11 +13,13 @@
 //! | `stage.rs` | what one path is now, put into the index |
 //! | `tree.rs` | a tree with some paths changed |
 //! | `message.rs` | what a commit says |
+//! | `place.rs` | whether a save would write elsewhere |
 //! | `error.rs` | why a save was not possible, in words |
 
 mod error;
 mod look;
 mod message;
+mod place;
 mod stage;
 #[cfg(test)]
 mod tests;
@@ -197,6 +199,7 @@ impl Snapshots {
     }
 
     fn attempt(&self, look: Look<'_>, message: &Message) -> Result<State, SnapshotError> {
+        self.refuse_diverted()?;
         let prepared = self.prepare(look)?;
         self.conclude(prepared, message)
     }

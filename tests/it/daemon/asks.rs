@@ -355,3 +355,154 @@ fn what_a_project_says_of_commands_waits_for_trust() {
     );
     assert_eq!(ran(&project), ["deploy two", "deploy three"]);
 }
+
+#[test]
+fn a_tick_in_a_block_that_a_reply_quotes_does_not_count() {
+    for keeps in [true, false] {
+        for prose in ["", "As you see:\n\n"] {
+            let project = project();
+            let _watching = listen(&project);
+            save(&project, &exec("deploy now"));
+            wait_for_results(&project, "1 ⏸ exec deploy now");
+            let text = project.read(NOTES);
+            let block = text.split_once("=== END ===").expect("a block").0.trim();
+            let quoted = block.replace("[ ] run it", "[x] run it");
+            let below = if keeps { &text } else { "" };
+            let pasted = format!("{prose}{quoted}\n=== END ===\n\nAll is well.\n{below}");
+            save_by_rename(&project.path(NOTES), pasted);
+            let notes = wait_for_results(&project, "a tick does not count that came with other");
+            pause();
+            assert_eq!(ran(&project), [""; 0]);
+            if keeps {
+                tick(&project, line_of(&notes, "⏸ exec deploy now"));
+                wait_for_results(&project, "1 ✅ exec deploy now");
+                assert_eq!(ran(&project), ["deploy now"]);
+            }
+        }
+    }
+}
+
+/// The question that begins so, without its box.
+fn line_of<'n>(notes: &'n Notes, start: &str) -> &'n str {
+    let mut lines = notes.results.iter();
+    let line = lines.find(|line| line.starts_with(start)).expect("a line");
+    line.strip_suffix(" - [ ] run it").expect("a box")
+}
+
+#[test]
+fn a_tick_that_a_command_of_a_single_run_made_does_not_count() {
+    let project = project();
+    let _watching = listen(&project);
+    save(&project, &exec("deploy now"));
+    wait_for_results(&project, "1 ⏸ exec deploy now");
+    let forge = "sed -i 's/\\[ \\] run/[x] run/' clada.md";
+    project
+        .clada_with(["run", "--no-git"], &exec(forge))
+        .exits(0);
+    wait_for_results(&project, "a tick does not count that came while a command");
+    pause();
+    assert_eq!(ran(&project), [""; 0]);
+}
+
+#[test]
+fn an_approval_from_the_terminal_counts_while_another_command_runs() {
+    let project = project();
+    let one = listen(&project);
+    save(&project, &exec("deploy now"));
+    wait_for_results(&project, "1 ⏸ exec deploy now");
+    let _two = project.watch(["--no-git", "--no-clipboard", "two.md"]);
+    let long = "touch began; until test -e end; do sleep 0.01; done";
+    save_by_rename(&project.path("two.md"), exec(long));
+    wait_until(|| project.exists("began"), || project.read("two.md"));
+    project.clada(["approve"]).exits(0);
+    one.wait_for("waiting for the run of another clada");
+    project.write("end", "");
+    wait_for_results(&project, "1 ✅ exec deploy now");
+    assert_eq!(ran(&project), ["deploy now"]);
+}
+
+#[test]
+fn a_question_names_the_command_that_a_long_line_hides() {
+    let project = project();
+    let _watching = listen(&project);
+    let body = exec(&format!("echo {}; deploy now", "a".repeat(600)));
+    save(&project, &body);
+    let says = "a… - asks for `deploy now`";
+    wait_for_results(&project, says);
+    save(&project, &(body + "more\n" + &exec("echo one")));
+    let notes = wait_for_results(&project, "1 ✅ exec echo one");
+    let line = notes.results.last().expect("a line");
+    assert!(line.contains(says) && line.contains("(asked "), "{line}");
+}
+
+#[test]
+fn an_atomic_batch_holds_no_command_that_asks_either() {
+    let project = project();
+    let write = "<task><path>a.txt</path><c>overwrite</c><x>a</x></task>\n";
+    let reply = format!(
+        "<tasks atomic=\"yes\">\n{write}{}</tasks>\n",
+        task("deploy now")
+    );
+    let ended = project.clada_with(["run", "--no-git"], &reply).exits(1);
+    let results = ended.results();
+    assert!(
+        results.contains("2 ⏹ exec deploy now - an exec cannot be undone"),
+        "{results}"
+    );
+    assert!(!project.exists("a.txt"));
+}
+
+#[test]
+fn a_retry_asks_no_question_twice() {
+    let project = project();
+    let watching = listen(&project);
+    let body = format!("<tasks>\n{}{}</tasks>\n", task("deploy now"), task("false"));
+    save(&project, &body);
+    wait_for_results(&project, "1 ⏸ exec deploy now");
+    drop(watching);
+    for _ in 0..3 {
+        project
+            .clada(["retry", "--no-git", "--no-clipboard"])
+            .exits(1);
+        let results = Notes::of(&project).results;
+        let asked = results.iter().filter(|line| line.contains("- [ ] run it"));
+        assert_eq!(asked.count(), 1, "{results:?}");
+    }
+    project
+        .clada(["approve", "--no-git", "--no-clipboard"])
+        .exits(0);
+    assert_eq!(ran(&project), ["deploy now"]);
+}
+
+#[test]
+fn a_command_that_is_approved_twice_runs_once() {
+    let project = Project::with_git();
+    project.configure("[exec]\nask = ['deploy']\n");
+    project.program("deploy", "echo deploy $1 >> runs.txt");
+    project.write("first.txt", "1");
+    project.git(["add", "."]);
+    project.git(["commit", "-q", "-m", "first"]);
+    let _watching = project.watch(["--no-clipboard"]);
+    save(&project, &exec("deploy now"));
+    wait_for_results(&project, "1 ⏸ exec deploy now");
+    let question = project.read(NOTES);
+    let head = project.git(["rev-parse", "HEAD"]);
+    project.write(".git/MERGE_HEAD", head);
+    tick(&project, "1 ⏸ exec deploy now");
+    let notes = wait_for_results(&project, "1 ⏹ exec deploy now");
+    // What is answered is not asked any more.
+    assert!(
+        !notes.results.concat().contains("[ ]"),
+        "{:?}",
+        notes.results
+    );
+    project.clada(["approve"]).exits(0);
+    pause();
+    std::fs::remove_file(project.path(".git/MERGE_HEAD")).expect("remove");
+    wait_for_results(&project, "1 ✅ exec deploy now");
+    pause();
+    assert_eq!(ran(&project), ["deploy now"]);
+    save_by_rename(&project.path(NOTES), question.replace("[ ] run", "[x] run"));
+    pause();
+    assert_eq!(ran(&project), ["deploy now"]);
+}

@@ -1,0 +1,53 @@
+//! Whether what a save writes to is git's own. Looks at names only, and changes nothing.
+//!
+//! A command writes in the git directory, and clada saves outside every fence: through a link there it would write to
+//! whatever the link leads to, and for a pipe it would wait for ever.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use super::{SnapshotError, Snapshots};
+
+impl Snapshots {
+    /// # Errors
+    /// [`SnapshotError::Diverted`] where a save would write elsewhere.
+    pub(super) fn refuse_diverted(&self) -> Result<(), SnapshotError> {
+        let (own, common) = (self.repo.path(), self.repo.commondir());
+        let diverted = |path: PathBuf| Err(SnapshotError::Diverted(path));
+        if own != common && !own.starts_with(common.join("worktrees")) {
+            return diverted(own.join("commondir"));
+        }
+        let dot_git = self.top.join(".git");
+        // That of a linked work tree, of a submodule or of one set apart has another name.
+        if dot_git.is_file() && own.file_name() == Some(".git".as_ref()) {
+            return diverted(dot_git);
+        }
+        let in_own = ["HEAD", "index", "logs/HEAD"].map(|name| (own, PathBuf::from(name)));
+        let in_common = ["objects", "packed-refs"].map(|name| (common, PathBuf::from(name)));
+        let mut places: Vec<(&Path, PathBuf)> = in_own.into_iter().chain(in_common).collect();
+        // HEAD is read only once it is known to be a file.
+        if let Some(path) = places.iter().find_map(|(base, name)| not_plain(base, name)) {
+            return diverted(path);
+        }
+        let branch = self.branch_path();
+        let branch = branch.strip_prefix(common).unwrap_or(&branch);
+        places = vec![
+            (common, branch.to_owned()),
+            (common, Path::new("logs").join(branch)),
+        ];
+        match places.iter().find_map(|(base, name)| not_plain(base, name)) {
+            Some(path) => diverted(path),
+            None => Ok(()),
+        }
+    }
+}
+
+/// The first on the way to this name that is neither a directory nor a file, as far as there is anything.
+fn not_plain(base: &Path, name: &Path) -> Option<PathBuf> {
+    let mut path = base.to_owned();
+    name.components().find_map(|part| {
+        path.push(part);
+        let kind = fs::symlink_metadata(&path).ok()?.file_type();
+        (!kind.is_dir() && !kind.is_file()).then(|| path.clone())
+    })
+}
