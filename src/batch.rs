@@ -278,8 +278,29 @@ impl Runner {
             Err(problem) => return (run.misread(problem), Touched::Nothing, Vec::new()),
             Ok(action) => action,
         };
-        if let Action::Exec { .. } = action {
-            return (self.exec(action, run).await, Touched::Anything, Vec::new());
+        if let Action::Exec {
+            script,
+            timeout,
+            lang,
+            version,
+            cwd,
+        } = action
+        {
+            let text = script.text();
+            let ended = match self.folder(cwd.as_deref()) {
+                Err(why) => Ended::because(Status::Failed, why),
+                Ok(dir) => {
+                    let exec = Exec {
+                        text: &text,
+                        dir: &dir,
+                        timeout: *timeout,
+                        lang: *lang,
+                        version: version.as_deref(),
+                    };
+                    self.exec(&exec, run).await
+                }
+            };
+            return (ended, Touched::Anything, Vec::new());
         }
         let before = keeps.then(|| Before::of(action, &self.disk)).flatten();
         let (ended, touched) = self.file_task(action);
@@ -293,43 +314,23 @@ impl Runner {
         (ended, touched, targets)
     }
 
-    async fn exec(&self, action: &Action<'_>, run: &mut Run<'_, '_>) -> Ended {
-        let Action::Exec {
-            script,
-            timeout,
-            lang,
-            version,
-            cwd,
-        } = action
-        else {
-            unreachable!("only an exec is run here");
-        };
+    async fn exec(&self, exec: &Exec<'_>, run: &mut Run<'_, '_>) -> Ended {
         run.notice_once(self.rules.unfenced.as_deref());
-        let dir = match cwd.as_deref().map(|cwd| self.folder(cwd)).transpose() {
-            Ok(dir) => dir,
-            Err(why) => return Ended::because(Status::Failed, why),
-        };
-        let exec = Exec {
-            text: &script.text(),
-            dir: dir.as_deref().unwrap_or(&self.root),
-            timeout: *timeout,
-            lang: *lang,
-            version: version.as_deref(),
-        };
         let stop = run.around.stop.clone();
         let progress = &mut run.progress;
         let mut on_output = |stream, bytes: &[u8]| progress(Progress::Output(stream, bytes));
-        let executed = exec_task::perform(&exec, &self.rules, stop, &mut on_output).await;
+        let executed = exec_task::perform(exec, &self.rules, stop, &mut on_output).await;
         executed.into()
     }
 
-    /// The folder under the root that a reply names; why it is none.
-    fn folder(&self, name: &str) -> Result<PathBuf, String> {
+    /// The folder under the root that a reply names, or the root; why it is none.
+    fn folder(&self, name: Option<&str>) -> Result<PathBuf, String> {
+        let Some(name) = name else {
+            return Ok(self.root.clone());
+        };
         let path = self.disk.parse(name).map_err(|error| error.to_string())?;
-        let place = self
-            .disk
-            .place(&path, true)
-            .map_err(|error| error.to_string())?;
+        let place = self.disk.place(&path, true);
+        let place = place.map_err(|error| error.to_string())?;
         match self.disk.kind(&place) {
             Ok(Some(Kind::Dir)) => Ok(self.root.join(place.path())),
             Ok(_) => Err(format!(

@@ -1,7 +1,9 @@
 //! Makes of the settings how commands are run, anew for each run: settings are edited while clada listens.
 
+use std::cell::RefCell;
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
+use std::rc::Rc;
 use std::time::Duration;
 
 use crate::cli::Exec;
@@ -25,6 +27,8 @@ pub(super) struct Source {
     /// Before the settings change it.
     env: LoginEnv,
     logged_in: bool,
+    /// The last policy, with what it was made of: most of the work.
+    policy: RefCell<Option<(settings::Exec, Rc<Policy>)>>,
 }
 
 impl Source {
@@ -35,6 +39,7 @@ impl Source {
             flags: flags.map_or((None, None), |flags| (flags.exec_timeout, flags.sandbox)),
             logged_in: false,
             env: LoginEnv::own(),
+            policy: RefCell::default(),
         }
     }
 
@@ -80,6 +85,24 @@ impl Source {
         Ok((self.made_of(&settings)?, notice))
     }
 
+    fn policy(&self, exec: &settings::Exec) -> Result<Rc<Policy>, SettingsError> {
+        let mut last = self.policy.borrow_mut();
+        if let Some((of, policy)) = &*last
+            && of.deny == exec.deny
+            && of.ask == exec.ask
+        {
+            return Ok(Rc::clone(policy));
+        }
+        let policy =
+            Policy::new(&exec.deny, &exec.ask).map_err(|error| SettingsError::Setting {
+                setting: "exec.deny and exec.ask",
+                why: error.to_string(),
+            })?;
+        let policy = Rc::new(policy);
+        *last = Some((exec.clone(), Rc::clone(&policy)));
+        Ok(policy)
+    }
+
     fn made_of(&self, settings: &Settings) -> Result<Rules, SettingsError> {
         let exec = &settings.exec;
         let (timeout, sandbox) = self.flags;
@@ -88,8 +111,6 @@ impl Source {
             let set = env.iter().find(|(known, _)| known == name);
             set.map(|(_, value)| value.as_os_str())
         };
-        let wrong = |setting, why: String| SettingsError::Setting { setting, why };
-        let policy = Policy::new(&exec.deny, &exec.ask);
         let mask = env
             .iter()
             .filter_map(|(name, value)| Some((name.to_str()?, value.to_str()?)));
@@ -121,7 +142,7 @@ impl Source {
         };
         Ok(Rules {
             enabled: exec.enabled,
-            policy: policy.map_err(|error| wrong("exec.deny and exec.ask", error.to_string()))?,
+            policy: self.policy(exec)?,
             timeout: timeout.unwrap_or(exec.timeout),
             output_limit: settings.limits.output,
             unfenced: sandbox::shortfall(&fence),

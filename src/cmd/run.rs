@@ -12,9 +12,10 @@ use crate::error::Error;
 use crate::lang::outcome::{Section, Status};
 use crate::lang::report::{ParseError, Report};
 use crate::lang::scan::scan;
-use crate::lang::task::Lines;
+use crate::lang::task::{Batch, Lines};
 use crate::terminal::Terminal;
 use crate::world::lock::Lock;
+use crate::world::sandbox;
 
 /// Runs one reply. Fails if a task failed or the reply has an error.
 ///
@@ -41,6 +42,9 @@ pub fn main(args: &Run) -> Result<ExitCode, Error> {
         };
         // A reply may be a watched file: its results block is none of the reply, but its lines count.
         let found = scan(&text);
+        if found.batches.iter().any(Batch::has_exec) {
+            sandbox::warm_up();
+        }
         let part = Part::whole(&text, &found, args.approve);
         let mut terminal = Terminal::new(std::io::stderr());
         let mut report = if args.dry_run {

@@ -21,6 +21,7 @@ use crate::world::ledger::Ledger;
 use crate::world::lock::Lock;
 use crate::world::note_file::{NoteError, NoteFile, Reading};
 use crate::world::output_file::OutputFile;
+use crate::world::sandbox;
 use crate::world::watch::{Mode, Settle, Watcher};
 
 /// What a new notes file says.
@@ -97,6 +98,7 @@ impl Listener {
             .chain([output.path().to_owned()])
             .collect();
         let root = (place.root.0.as_path(), place.root.1.as_path());
+        sandbox::warm_up();
         let mut source = Source::new(&place.folders, root.1, Some(&args.exec));
         let runtime = cmd::runtime()?;
         let not_logged_in = runtime.block_on(source.log_in())?;

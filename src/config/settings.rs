@@ -168,7 +168,8 @@ impl Settings {
     /// # Errors
     /// Where a file cannot be read, or says what no setting can be.
     pub fn load(folders: &Folders, root: &Path) -> Result<Loaded, SettingsError> {
-        let mut all = parse(DEFAULTS).expect("the shipped defaults are well-formed");
+        let mut all: Table =
+            toml::from_str(DEFAULTS).expect("the shipped defaults are well-formed");
         if let Some(user) = read(&folders.config.join(USER))? {
             lay_over(&mut all, user);
         }

@@ -32,6 +32,14 @@ pub struct Batch<'t> {
     pub tasks: Vec<Task<'t>>,
 }
 
+impl Batch<'_> {
+    /// Whether a task of it runs a command.
+    pub fn has_exec(&self) -> bool {
+        let mut actions = self.tasks.iter().map(|task| &task.action);
+        actions.any(|action| matches!(action, Ok(Action::Exec { .. })))
+    }
+}
+
 /// Whether a batch may run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum BatchState {

@@ -78,10 +78,15 @@ pub enum SandboxError {
     Prepare(String),
 }
 
-/// What this system can enforce. The first call tries it out.
+/// What this system can enforce. The first call tries it out, which takes some milliseconds.
 pub fn support() -> &'static Support {
     static SUPPORT: OnceLock<Support> = OnceLock::new();
     SUPPORT.get_or_init(system::support)
+}
+
+/// Finds out what this system can enforce, beside what else there is to do.
+pub fn warm_up() {
+    std::thread::spawn(support);
 }
 
 /// Where programs put temporary files. Many name `/tmp` whatever `TMPDIR` says.
@@ -91,7 +96,7 @@ pub fn temp_dirs() -> Vec<PathBuf> {
 
 /// What of a fence this system does not enforce, for a user; nothing where it is all there.
 pub fn shortfall(fence: &Fence) -> Option<String> {
-    let support = support();
+    let support = system::kernel();
     let off = match fence.level {
         Level::Off => return None,
         Level::Workspace | Level::ReadOnly => "`exec.sandbox = \"off\"` says that you know",

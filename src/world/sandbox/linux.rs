@@ -277,6 +277,20 @@ fn make_read_only(path: &CString) -> io::Result<()> {
 }
 
 pub(super) fn support() -> Support {
+    let mut support = kernel();
+    if support.by.is_some() {
+        match way() {
+            Ok(_) => support.guards = true,
+            Err(why) => support
+                .lacks
+                .push(format!("protected files are only watched, as {why}")),
+        }
+    }
+    support
+}
+
+/// The same but for the mounts, which have to be tried out.
+pub(super) fn kernel() -> Support {
     let abi = abi();
     if abi < 1 {
         let why = "this kernel has no Landlock, or it is not among the `lsm=` of its command line";
@@ -305,18 +319,11 @@ pub(super) fn support() -> Support {
         6,
         "other processes of yours can be sent signals (Linux 6.12 stops it)",
     );
-    let guards = match way() {
-        Ok(_) => true,
-        Err(why) => {
-            lacks.push(format!("protected files are only watched, as {why}"));
-            false
-        }
-    };
     Support {
         by: Some(format!("Landlock {abi}")),
         network,
         signals,
-        guards,
+        guards: false,
         lacks,
     }
 }

@@ -33,7 +33,7 @@ fn quoted(path: &Path) -> String {
 }
 
 #[cfg(target_os = "macos")]
-pub(super) use here::{Prepared, prepare, support};
+pub(super) use here::{Prepared, prepare, support, support as kernel};
 
 #[cfg(target_os = "macos")]
 mod here {
