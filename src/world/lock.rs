@@ -209,11 +209,19 @@ mod tests {
         assert_eq!(held_paths(), [Path::new("/a"), Path::new("/b")]);
         assert!(Lock::held(dir.path(), &["root"]).is_empty());
         drop((held, other));
-        take("/a").expect("free again").end().expect("end");
-        let since = |time| Lock::held_since(dir.path(), "file", time);
-        assert!(since(0) && !since(i64::MAX));
-        let _held = take("/a").expect("free");
+        take("/a").expect("free again");
+    }
+
+    #[test]
+    fn when_a_lock_was_given_back_is_left() {
+        let dir = tempfile::tempdir().expect("temp dir");
+        let take = || Lock::try_take(dir.path(), "run", Path::new("/a")).expect("free");
+        let since = |time| Lock::held_since(dir.path(), "run", time);
+        assert!(!since(0));
+        let lock = take();
         assert!(since(i64::MAX) && !Lock::held_since(dir.path(), "root", 0));
+        lock.end().expect("end");
+        assert!(since(0) && !since(i64::MAX));
     }
 
     #[test]

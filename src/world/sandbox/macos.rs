@@ -98,7 +98,7 @@ mod tests {
 
     #[test]
     fn the_profile_allows_the_trees_and_then_denies_what_is_guarded() {
-        let trees = ["/private/tmp", "/p/a \"b\""].map(PathBuf::from);
+        let trees = ["/private/tmp", "/p/a \"b\"", "/p/a"].map(PathBuf::from);
         let guards = ["/p/a/.git/hooks", "/p/a/clada.toml"].map(PathBuf::from);
         let text = profile(&trees, &guards, true);
         let place = |part: &str| text.find(part).unwrap_or_else(|| panic!("{part}: {text}"));
