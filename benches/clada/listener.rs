@@ -199,7 +199,7 @@ fn resident(pid: u32) -> u64 {
     )
 }
 
-fn number_behind(status: &str, name: &str) -> u64 {
+pub(crate) fn number_behind(status: &str, name: &str) -> u64 {
     let line = status.lines().find_map(|line| line.strip_prefix(name));
     let number = line.and_then(|rest| rest.split_whitespace().next()?.parse().ok());
     number.expect("a number")

@@ -7,6 +7,7 @@
 #![allow(clippy::print_stdout, reason = "its output is what a benchmark is for")]
 
 mod listener;
+mod output;
 mod process;
 mod project;
 mod table;
@@ -26,6 +27,9 @@ const GROUPS: &[Group] = &[
     ("save path", text::save_path),
     ("start", process::start),
     ("exec", process::exec),
+    ("fence", process::fence),
+    ("output", output::flood),
+    ("line to file", output::line),
     ("edit of one file", process::edit_one),
     ("edit of 200 files", process::edit_many),
 ];

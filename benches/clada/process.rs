@@ -38,6 +38,25 @@ pub(crate) fn exec(print: &mut dyn FnMut(Row)) {
     print(row("of `true`, whole process", "bash -c true", &pair, None));
 }
 
+/// What the fence adds to a command, in a repository, where it also guards what git would run.
+pub(crate) fn fence(print: &mut dyn FnMut(Row)) {
+    let limit = Duration::from_millis(2);
+    let project = Project::with_git();
+    let reply = project.path("reply.md");
+    fs::write(&reply, "<task><c>exec</c><x>true</x></task>\n").expect("write");
+    let run = |level| {
+        let mut command = project.run(&reply);
+        command.args(["--sandbox", level]);
+        command
+    };
+    let pair = against(100, || run("workspace"), || run("off"));
+    let more = pair.ours.saturating_sub(pair.theirs);
+    print(Row {
+        goal: Some((format!("+ {} ms", limit.as_millis()), more < limit)),
+        ..row("around `true`, whole process", "--sandbox off", &pair, None)
+    });
+}
+
 /// One edit in the middle of a file of 10 MB.
 pub(crate) fn edit_one(print: &mut dyn FnMut(Row)) {
     let project = Project::new();

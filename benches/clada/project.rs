@@ -58,6 +58,17 @@ impl Project {
         self.path("root")
     }
 
+    /// Writes the user's settings.
+    pub(crate) fn configure(&self, settings: &str) {
+        let folder = match cfg!(target_os = "macos") {
+            true => "home/Library/Application Support/clada",
+            false => "home/.config/clada",
+        };
+        let folder = self.path(folder);
+        std::fs::create_dir_all(&folder).expect("mkdir");
+        std::fs::write(folder.join("config.toml"), settings).expect("write");
+    }
+
     /// Beside the root.
     pub(crate) fn path(&self, name: &str) -> PathBuf {
         self.top.path().join(name)

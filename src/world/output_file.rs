@@ -59,7 +59,7 @@ impl OutputFile {
     pub fn begin(&mut self, first: &str) -> io::Result<()> {
         self.file = None;
         let mut file = self.open()?;
-        file.set_len(0)?;
+        empty(&mut file)?;
         file.write_all(first.as_bytes())?;
         self.file = Some(file);
         Ok(())
@@ -87,8 +87,7 @@ impl OutputFile {
             Some(file) => file,
             None => self.open()?,
         };
-        file.set_len(0)?;
-        file.rewind()?;
+        empty(&mut file)?;
         let mut buffered = BufWriter::with_capacity(64 * 1024, file);
         write(&mut buffered)?;
         buffered.flush()
@@ -116,6 +115,13 @@ impl OutputFile {
         }
         if found.nlink() > 1 { fresh() } else { Ok(file) }
     }
+}
+
+/// Takes away all but a byte, to be written over: ext4 has a file that was emptied written to the disk when it is closed,
+/// which takes seconds for a large one.
+fn empty(file: &mut File) -> io::Result<()> {
+    file.set_len(1)?;
+    file.rewind()
 }
 
 #[cfg(test)]

@@ -1,0 +1,245 @@
+//! Figures of what a command writes: how fast it passes through clada, how much memory that takes, and how soon a line
+//! is there to read.
+
+use std::cell::RefCell;
+use std::fs::{self, File, OpenOptions};
+use std::io::{BufRead, BufReader, Write};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use crate::listener::number_behind;
+use crate::project::{CLADA, Project, whole};
+use crate::table::{Pair, Row, gbs, ms, paired};
+
+/// How long anything may take before the benchmark is given up.
+const PATIENCE: Duration = Duration::from_secs(300);
+
+const ROUNDS: usize = 3;
+
+const OUTPUT: &str = ".clada-output-latest.txt";
+
+/// Values to be masked in all of an output.
+const SECRETS: [(&str, &str); 5] = [
+    ("GH_TOKEN", "ghp_abcdefghijklmnopqrstuvwxyz0123456789"),
+    ("API_KEY", "sk-0123456789abcdef0123456789abcdef"),
+    (
+        "AWS_SECRET_ACCESS_KEY",
+        "wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY",
+    ),
+    ("DB_PASSWORD", "correct horse battery staple"),
+    ("SESSION_SECRET", "yes-this-begins-as-the-output-does"),
+];
+
+/// A command that writes more than anybody reads. `CLADA_BENCH_GIB` says how much; 2 if it does not.
+pub(crate) fn flood(print: &mut dyn FnMut(Row)) {
+    let gib = std::env::var("CLADA_BENCH_GIB").ok();
+    let gib: usize = gib.and_then(|gib| gib.parse().ok()).unwrap_or(2);
+    let script = format!("yes | head -c {gib}G");
+    let project = Project::new();
+    project.configure("[limits]\noutput = \"64 GiB\"\n");
+    // So that all of it is on one disk.
+    let on_disk = |mut command: Command| {
+        command.env("TMPDIR", project.path("home"));
+        command
+    };
+    let reply = project.path("reply.md");
+    fs::write(&reply, task(&script)).expect("write");
+    let copy = project.path("copy");
+    let cat = || {
+        let mut bash = on_disk(project.command("/bin/bash"));
+        bash.args(["-c", &format!("{script} | cat >'{}'", copy.display())]);
+        let took = whole(bash);
+        fs::remove_file(&copy).expect("remove");
+        took
+    };
+    let mut measure = |what: &str, ours: &mut dyn FnMut() -> (Duration, u64)| {
+        let mut peak = 0;
+        let pair = paired(
+            ROUNDS,
+            || {
+                let (took, most) = ours();
+                peak = peak.max(most);
+                took
+            },
+            cat,
+        );
+        let bytes = gib << 30;
+        print(Row {
+            what: format!("of {gib} GiB, {what}"),
+            ours: gbs(bytes, pair.ours),
+            baseline: ("| cat >file", gbs(bytes, pair.theirs)),
+            ratio: pair.ratio,
+            goal: Some(("ratio 2".to_owned(), pair.ratio <= 2.0)),
+        });
+        let mb = peak as f64 * 1024.0 / 1e6;
+        print(Row {
+            what: format!("of {gib} GiB, {what}, peak memory"),
+            ours: format!("{mb:.1} MB"),
+            baseline: ("none", "0.0 MB".to_owned()),
+            ratio: f64::NAN,
+            goal: Some(("< 50 MB".to_owned(), mb < 50.0)),
+        });
+    };
+
+    let run = |secrets: &[(&str, &str)]| {
+        let mut command = on_disk(project.run(&reply));
+        command.arg("--json").envs(secrets.iter().copied());
+        let clock = Instant::now();
+        let mut clada = command.spawn().expect("clada");
+        let peak = until(&mut clada, &mut |clada| {
+            clada.try_wait().expect("its end").is_some()
+        });
+        let took = clock.elapsed();
+        assert!(clada.wait().is_ok_and(|status| status.success()));
+        (took, peak)
+    };
+    measure("clada run", &mut || run(&[]));
+    measure("clada run, 5 secrets", &mut || run(&SECRETS));
+
+    let notes = project.path("root/clada.md");
+    let mut rounds = 0;
+    let mut watch = || {
+        rounds += 1;
+        let mut clada = Watch::start(on_disk(project.command(CLADA)), &notes);
+        let clock = Instant::now();
+        // Each has something that the others have not, so that it is new.
+        save(&notes, &task(&format!("{script} # {rounds}")));
+        let peak = until(&mut clada.0, &mut |_| {
+            fs::read_to_string(&notes).is_ok_and(|text| text.contains("\n1 ✅"))
+        });
+        let took = clock.elapsed();
+        drop(clada);
+        let output = project.path("root").join(OUTPUT);
+        assert!(fs::metadata(&output).expect("its output").len() > (gib as u64) << 30);
+        for file in [&output, &notes] {
+            fs::remove_file(file).expect("remove");
+        }
+        (took, peak)
+    };
+    measure("clada watch", &mut watch);
+}
+
+/// From when a command is told to print a line to when that is in the output file.
+pub(crate) fn line(print: &mut dyn FnMut(Row)) {
+    let limit = Duration::from_millis(100);
+    let project = Project::new();
+    let (notes, fifo) = (project.path("root/clada.md"), project.path("root/lines"));
+    whole({
+        let mut mkfifo = project.command("mkfifo");
+        mkfifo.arg(&fifo);
+        mkfifo
+    });
+    // Also open for reading, so that it opens before anybody reads and has no end.
+    let open = |path: &Path| {
+        let mut options = OpenOptions::new();
+        options.read(true).write(true).open(path).expect("a pipe")
+    };
+    let other = project.path("lines");
+    whole({
+        let mut mkfifo = project.command("mkfifo");
+        mkfifo.arg(&other);
+        mkfifo
+    });
+    let pipes = [&fifo, &other].map(|path| RefCell::new(open(path)));
+    let script = |fifo: &Path| {
+        let fifo = fifo.display();
+        format!("while read -r line; do echo \"$line\"; done <'{fifo}'")
+    };
+    let clada = Watch::start(project.command(CLADA), &notes);
+    save(&notes, &task(&script(&fifo)));
+    let direct = project.path("direct");
+    let mut bash = project.command("/bin/bash");
+    bash.args(["-c", &script(&other)])
+        .stdout(File::create(&direct).expect("create"));
+    let mut bash = bash.spawn().expect("bash");
+
+    let size = |path: &Path| fs::metadata(path).map_or(0, |file| file.len());
+    let time = |pipe: &RefCell<File>, path: &Path| {
+        let before = size(path);
+        let clock = Instant::now();
+        pipe.borrow_mut().write_all(b"a line\n").expect("write");
+        while size(path) == before {
+            assert!(clock.elapsed() < PATIENCE, "no line in {}", path.display());
+            thread::sleep(Duration::from_micros(20));
+        }
+        clock.elapsed()
+    };
+    let output = project.path("root").join(OUTPUT);
+    // The file is begun before the command.
+    let clock = Instant::now();
+    while !fs::read_to_string(&output).is_ok_and(|text| text.ends_with(":\n")) {
+        assert!(clock.elapsed() < PATIENCE, "nothing runs");
+        thread::sleep(Duration::from_millis(5));
+    }
+    let pair: Pair = paired(
+        100,
+        || time(&pipes[0], &output),
+        || time(&pipes[1], &direct),
+    );
+    print(Row {
+        what: "from a command's echo".to_owned(),
+        ours: ms(pair.ours),
+        baseline: ("bash writing to the file itself", ms(pair.theirs)),
+        ratio: pair.ratio,
+        goal: Some((format!("< {} ms", limit.as_millis()), pair.ours < limit)),
+    });
+    drop(clada);
+    let _ = bash.kill().and_then(|()| bash.wait());
+}
+
+fn task(script: &str) -> String {
+    format!("<task>\n<c>exec</c>\n<x>\n{script}\n</x>\n</task>\n")
+}
+
+/// By rename, as an editor does.
+fn save(notes: &Path, text: &str) {
+    let beside: PathBuf = notes.with_extension("swp");
+    fs::write(&beside, text).expect("write");
+    fs::rename(&beside, notes).expect("rename");
+}
+
+/// The most memory that a process had (in units of 1024 bytes) until something happens.
+fn until(process: &mut Child, happened: &mut dyn FnMut(&mut Child) -> bool) -> u64 {
+    let status = format!("/proc/{}/status", process.id());
+    let clock = Instant::now();
+    let mut peak = 0;
+    loop {
+        // One that has ended has a status without it.
+        let told = fs::read_to_string(&status).unwrap_or_default();
+        if told.contains("VmHWM:") {
+            peak = number_behind(&told, "VmHWM:");
+        }
+        if happened(process) {
+            return peak;
+        }
+        assert!(clock.elapsed() < PATIENCE, "it takes too long");
+        thread::sleep(Duration::from_millis(5));
+    }
+}
+
+/// A `clada watch` that listens.
+struct Watch(Child);
+
+impl Watch {
+    fn start(mut command: Command, notes: &Path) -> Self {
+        fs::write(notes, "notes\n").expect("write");
+        command
+            .args(["watch", "--no-git", "--no-clipboard"])
+            .stdout(Stdio::piped());
+        let mut clada = command.spawn().expect("clada");
+        let mut output = BufReader::new(clada.stdout.take().expect("its output"));
+        let mut line = String::new();
+        output.read_line(&mut line).expect("a line");
+        assert!(line.starts_with("watching "), "{line}");
+        thread::spawn(move || std::io::copy(&mut output, &mut std::io::sink()));
+        Self(clada)
+    }
+}
+
+impl Drop for Watch {
+    fn drop(&mut self) {
+        let _ = self.0.kill().and_then(|()| self.0.wait());
+    }
+}
