@@ -76,6 +76,13 @@ impl Source {
         self.logged_in
     }
 
+    /// What to say where the project folder holds all that a fence is to keep commands from.
+    pub(super) fn holds_home(&self) -> Option<&'static str> {
+        self.folders.home.starts_with(&self.root).then_some(
+            "⚠ your home is in this project folder, so commands can write all of it: run clada in a folder of its own",
+        )
+    }
+
     /// The rules as the settings are now, and why not all of these hold.
     ///
     /// # Errors
@@ -117,9 +124,11 @@ impl Source {
         let folders = exec.caches.iter().chain(&exec.write);
         let folders = folders.filter_map(|path| expanded(path, &self.folders.home, var));
         let guarded = sandbox::guarded(&self.root);
-        // What is not there cannot be guarded, and the root may be the user's home. Where it cannot be made, neither can a
-        // command.
-        let _ = std::fs::create_dir_all(&self.folders.config);
+        if self.folders.config.starts_with(&self.root) {
+            // The root is the user's home, and what is not there cannot be guarded. Where it cannot be made, neither can a
+            // command make it.
+            let _ = std::fs::create_dir_all(&self.folders.config);
+        }
         let watched = [self.root.join(PROJECT), self.folders.config.clone()];
         let watched = watched.into_iter().chain(guarded.clone());
         let fence = Fence {

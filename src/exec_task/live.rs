@@ -6,8 +6,8 @@ use tokio::time::Instant;
 use crate::lang::size;
 
 /// How many bytes a second are shown for as long as it takes, and how many at once.
-const RATE: u64 = 1024 * 1024;
-const BURST: u64 = 16 * 1024 * 1024;
+const RATE: u64 = 8 * 1024 * 1024;
+const BURST: u64 = 32 * 1024 * 1024;
 
 /// Lets through what can be shown.
 pub(super) struct Live {
@@ -82,7 +82,7 @@ mod tests {
         assert!(
             live.gap()
                 .expect("a gap")
-                .starts_with("… 1 MiB are not shown")
+                .starts_with("… 8 MiB are not shown")
         );
         assert_eq!(live.gap(), None);
         let (is_shown, _) = live.take(BURST + 1, start + 1000 * second);
