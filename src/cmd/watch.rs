@@ -107,6 +107,7 @@ impl Listener {
         let warnings = not_logged_in
             .into_iter()
             .chain(rules.unfenced.clone())
+            .chain(source.holds_home().map(str::to_owned))
             .collect();
         let runner = cmd::runner(root, &place.folders, &own, !args.no_git, rules)?;
         let limits = Limits {
