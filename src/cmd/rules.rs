@@ -49,17 +49,14 @@ impl Source {
     /// # Errors
     /// Where the settings are wrong.
     pub(super) async fn log_in(&mut self) -> Result<Option<String>, SettingsError> {
-        let wanted = match Settings::load(&self.folders, &self.root)?
+        match Settings::load(&self.folders, &self.root)?
             .settings
             .exec
             .login_env
         {
-            settings::LoginEnv::Auto => login_env::is_needed(),
-            settings::LoginEnv::Always => true,
-            settings::LoginEnv::Never => false,
-        };
-        if !wanted {
-            return Ok(None);
+            settings::LoginEnv::Auto if !login_env::is_needed() => return Ok(None),
+            settings::LoginEnv::Never => return Ok(None),
+            settings::LoginEnv::Auto | settings::LoginEnv::Always => {}
         }
         match LoginEnv::capture(PATIENCE).await {
             Ok(env) => {

@@ -124,26 +124,24 @@ impl Fence {
         Ok(system::prepare(self, dir)?.map(Ready))
     }
 
-    /// The trees that a script may write in; devices are apart. Links are resolved where the path exists.
-    fn trees(&self) -> Vec<PathBuf> {
-        let mut trees = self.temp.clone();
-        if self.level == Level::Workspace {
-            trees.push(self.root.clone());
-            trees.extend(self.writable.iter().cloned());
-        }
-        resolved(&trees)
+    /// The trees that a script may write in, as they were named; devices are apart.
+    fn named(&self) -> impl Iterator<Item = &PathBuf> {
+        let in_workspace = self.level == Level::Workspace;
+        let beside = [&self.root].into_iter().chain(&self.writable);
+        self.temp.iter().chain(beside.filter(move |_| in_workspace))
     }
 
-    /// The trees that a script which starts now may write in but for their not being there: nothing that does not exist
-    /// can be allowed. Only Linux cannot.
+    /// The same with links resolved. On Linux without those that are not there, which cannot be allowed.
+    fn trees(&self) -> Vec<PathBuf> {
+        let there = |tree: &&PathBuf| !cfg!(target_os = "linux") || tree.exists();
+        resolved(self.named().filter(there))
+    }
+
+    /// Those that a script which starts now could write in if they were there.
     pub fn missing(&self) -> Vec<PathBuf> {
-        if self.level == Level::Off || !cfg!(target_os = "linux") {
-            return Vec::new();
-        }
-        let (there, mut missing): (Vec<_>, Vec<_>) =
-            self.trees().into_iter().partition(|tree| tree.exists());
-        missing.retain(|tree| !is_in(tree, &there));
-        missing
+        let fenced = self.level != Level::Off && cfg!(target_os = "linux");
+        let missing = self.named().filter(|tree| fenced && !tree.exists());
+        missing.cloned().collect()
     }
 
     /// The guarded paths that exist in these trees, a parent before what is in it.
@@ -153,7 +151,7 @@ impl Fence {
             // It may be in a temporary directory.
             guards.push(self.root.clone());
         }
-        let mut guards = resolved(&guards);
+        let mut guards = resolved(guards.iter());
         guards.retain(|path| path.exists() && is_in(path, trees));
         guards
     }
@@ -190,8 +188,8 @@ impl fmt::Display for Support {
 }
 
 /// With the links in them resolved, in order and each once.
-fn resolved(paths: &[PathBuf]) -> Vec<PathBuf> {
-    let mut paths: Vec<PathBuf> = paths.iter().map(|path| real(path)).collect();
+fn resolved<'p>(paths: impl Iterator<Item = &'p PathBuf>) -> Vec<PathBuf> {
+    let mut paths: Vec<PathBuf> = paths.map(|path| real(path)).collect();
     paths.sort();
     paths.dedup();
     paths

@@ -1,5 +1,7 @@
 //! A pattern of the policy: what it may look like, and which command's words it matches. It never splits a script.
 
+use std::sync::OnceLock;
+
 use globset::{GlobBuilder, GlobMatcher};
 
 use super::command;
@@ -213,7 +215,8 @@ struct Glob {
 #[derive(Debug)]
 enum Form {
     Word(String),
-    Glob(Box<GlobMatcher>),
+    /// Compiled only when a word is compared with it, as that takes long.
+    Glob(Box<(globset::Glob, OnceLock<GlobMatcher>)>),
 }
 
 impl Glob {
@@ -222,7 +225,7 @@ impl Glob {
             let glob = GlobBuilder::new(word)
                 .build()
                 .map_err(|error| format!("`{word}` is no glob: {}", error.kind()))?;
-            Form::Glob(Box::new(glob.compile_matcher()))
+            Form::Glob(Box::new((glob, OnceLock::new())))
         } else {
             Form::Word(word.to_owned())
         };
@@ -235,7 +238,12 @@ impl Glob {
     fn matches(&self, text: &str) -> bool {
         match &self.form {
             Form::Word(word) => word == text,
-            Form::Glob(glob) => glob.is_match(text),
+            Form::Glob(glob) => {
+                let (glob, matcher) = &**glob;
+                matcher
+                    .get_or_init(|| glob.compile_matcher())
+                    .is_match(text)
+            }
         }
     }
 }

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use rustix::fs::{Access, access};
 
-use super::{Fence, Level, is_in, real, support};
+use super::{Fence, Level, is_in, real, resolved, support};
 
 /// How programs and libraries call a refusal, in lower case.
 const REFUSALS: [&str; 7] = [
@@ -80,8 +80,14 @@ fn is_connection(line: &str, is_refusal: bool, above: &[&str]) -> bool {
 
 /// What the fence says to the first path on a line that it is the cause for.
 fn at_path(fence: &Fence, dir: &Path, missing: &[PathBuf], line: &str) -> Option<String> {
-    let guards: Vec<PathBuf> = fence.guarded.iter().map(|path| real(path)).collect();
+    let guards = resolved(fence.guarded.iter());
     let trees = fence.trees();
+    let mut missing = resolved(missing.iter());
+    missing.retain(|path| {
+        !trees
+            .iter()
+            .any(|tree| tree != path && path.starts_with(tree))
+    });
     names(line).into_iter().find_map(|name| {
         let path = real(&dir.join(name));
         if is_in(&path, &guards) {
@@ -198,7 +204,7 @@ mod tests {
         fence.writable = ["cache", "lock", "there", "there/new"].map(at).into();
         let missing = fence.missing();
         if cfg!(target_os = "linux") {
-            assert_eq!(missing, [at("cache"), at("lock")]);
+            assert_eq!(missing, [at("cache"), at("lock"), at("there/new")]);
         }
         // Who makes it meanwhile changes nothing for what runs.
         fs::create_dir(at("cache")).unwrap();

@@ -69,7 +69,7 @@ mod here {
         let trees = fence.trees();
         // Here what does not exist yet can be guarded too.
         let mut guards = fence.guards(&trees);
-        guards.extend(resolved(&fence.guarded));
+        guards.extend(resolved(fence.guarded.iter()));
         let profile = profile(&trees, &guards, fence.network);
         Ok(Some(Prepared(
             [PROGRAM.to_owned(), "-p".to_owned(), profile].into(),
