@@ -17,6 +17,10 @@
 //! A task is in the ledger on the disk before it starts, and a results block before it is written; so whatever ends clada,
 //! the next one knows what may have happened, runs nothing twice and tells what was not told.
 //!
+//! What a command may do is settled anew for each run and does not change in it: `cmd/rules.rs` makes [`exec_task::Rules`]
+//! of the settings (what is asked about, the fence, the environment, the limits, what is masked), and
+//! `world/sandbox.rs` makes of the fence what the system enforces.
+//!
 //! # Floors
 //!
 //! Imports go down only; `tests/it/tidy.rs` checks it.

@@ -44,12 +44,7 @@ fn ran_with(
             text,
             dir: &dir,
             timeout,
-            lang: None,
-            version: None,
-            env: &OWN,
-            fence: None,
-            mask: None,
-            output_limit: u64::MAX,
+            ..plain()
         },
         cancelled,
         on_output,
@@ -57,10 +52,11 @@ fn ran_with(
     .unwrap()
 }
 
-fn error(text: &str, dir: &Path, shells: &[&str]) -> ShellError {
-    let script = Script {
-        text,
-        dir,
+/// Nothing, without a fence, a mask or a limit.
+fn plain() -> Script<'static> {
+    Script {
+        text: "",
+        dir: Path::new("/"),
         timeout: LONG,
         lang: None,
         version: None,
@@ -68,6 +64,14 @@ fn error(text: &str, dir: &Path, shells: &[&str]) -> ShellError {
         fence: None,
         mask: None,
         output_limit: u64::MAX,
+    }
+}
+
+fn error(text: &str, dir: &Path, shells: &[&str]) -> ShellError {
+    let script = Script {
+        text,
+        dir,
+        ..plain()
     };
     wait_for(run_by(shells, &script, pending(), &mut |_, _| {})).unwrap_err()
 }
@@ -270,14 +274,7 @@ fn dropped_it_leaves_nothing() {
     };
     let script = Script {
         text: "sleep 300 & echo $! $$; wait",
-        dir: Path::new("/"),
-        timeout: LONG,
-        lang: None,
-        version: None,
-        env: &OWN,
-        fence: None,
-        mask: None,
-        output_limit: u64::MAX,
+        ..plain()
     };
     wait_for(async {
         tokio::select! {
@@ -436,14 +433,7 @@ fn a_missing_directory_is_an_error() {
 fn without_bash_sh_runs_it() {
     let script = Script {
         text: "echo $0",
-        dir: Path::new("/"),
-        timeout: LONG,
-        lang: None,
-        version: None,
-        env: &OWN,
-        fence: None,
-        mask: None,
-        output_limit: u64::MAX,
+        ..plain()
     };
     let shells = &["no-such-shell", "sh"];
     let ran = wait_for(run_by(shells, &script, pending(), &mut |_, _| {})).unwrap();
@@ -468,13 +458,7 @@ fn it_runs_in_its_directory() {
     let script = Script {
         text: "pwd",
         dir: &dir,
-        timeout: LONG,
-        lang: None,
-        version: None,
-        env: &OWN,
-        fence: None,
-        mask: None,
-        output_limit: u64::MAX,
+        ..plain()
     };
     let ran = wait_for(run(&script, pending(), &mut |_, _| {})).unwrap();
     assert_eq!(whole(&ran.stdout), format!("{}\n", dir.display()));

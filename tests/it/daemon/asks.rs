@@ -39,6 +39,12 @@ fn task(script: &str) -> String {
     format!("<task>\n<c>exec</c>\n<x>\n{script}\n</x>\n</task>\n")
 }
 
+/// Has clada ask whether `deploy now` may run.
+fn ask(project: &Project) {
+    save(project, &exec("deploy now"));
+    wait_for_results(project, "1 ⏸ exec deploy now");
+}
+
 fn ran(project: &Project) -> Vec<String> {
     lines(project, RUNS)
 }
@@ -140,8 +146,7 @@ fn a_question_stays_until_it_is_answered_or_its_reply_is_gone() {
 fn a_tick_that_a_command_made_does_not_count() {
     let project = project();
     let _watching = listen(&project);
-    save(&project, &exec("deploy now"));
-    wait_for_results(&project, "1 ⏸ exec deploy now");
+    ask(&project);
     let body = Notes::of(&project).body;
     // It also waits until clada shows that it runs, and ticks what is there then.
     let forge = "sed -i 's/\\[ \\] run/[x] run/' clada.md; touch began\n\
@@ -175,8 +180,7 @@ fn a_tick_that_a_command_made_does_not_count() {
 fn a_tick_that_a_command_of_another_file_made_does_not_count() {
     let project = project();
     let _one = listen(&project);
-    save(&project, &exec("deploy now"));
-    wait_for_results(&project, "1 ⏸ exec deploy now");
+    ask(&project);
     let _two = project.watch(["--no-git", "--no-clipboard", "two.md"]);
     // The exec still runs when the other clada looks, or has just ended.
     for hold in ["sleep 1", "true"] {
@@ -393,8 +397,7 @@ fn line_of<'n>(notes: &'n Notes, start: &str) -> &'n str {
 fn a_tick_that_a_command_of_a_single_run_made_does_not_count() {
     let project = project();
     let _watching = listen(&project);
-    save(&project, &exec("deploy now"));
-    wait_for_results(&project, "1 ⏸ exec deploy now");
+    ask(&project);
     let forge = "sed -i 's/\\[ \\] run/[x] run/' clada.md";
     project
         .clada_with(["run", "--no-git"], &exec(forge))
@@ -408,8 +411,7 @@ fn a_tick_that_a_command_of_a_single_run_made_does_not_count() {
 fn an_approval_from_the_terminal_counts_while_another_command_runs() {
     let project = project();
     let one = listen(&project);
-    save(&project, &exec("deploy now"));
-    wait_for_results(&project, "1 ⏸ exec deploy now");
+    ask(&project);
     let _two = project.watch(["--no-git", "--no-clipboard", "two.md"]);
     let long = "touch began; until test -e end; do sleep 0.01; done";
     save_by_rename(&project.path("two.md"), exec(long));
@@ -483,8 +485,7 @@ fn a_command_that_is_approved_twice_runs_once() {
     project.git(["add", "."]);
     project.git(["commit", "-q", "-m", "first"]);
     let _watching = project.watch(["--no-clipboard"]);
-    save(&project, &exec("deploy now"));
-    wait_for_results(&project, "1 ⏸ exec deploy now");
+    ask(&project);
     let question = project.read(NOTES);
     let head = project.git(["rev-parse", "HEAD"]);
     project.write(".git/MERGE_HEAD", head);

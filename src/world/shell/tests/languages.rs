@@ -70,13 +70,9 @@ fn script<'a>(
     Script {
         text,
         dir,
-        timeout: LONG,
         lang: Some(lang),
-        version: None,
         env,
-        fence: None,
-        mask: None,
-        output_limit: u64::MAX,
+        ..plain()
     }
 }
 
