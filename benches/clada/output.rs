@@ -104,10 +104,13 @@ pub(crate) fn flood(print: &mut dyn FnMut(Row)) {
         rounds += 1;
         let mut clada = Watch::start(on_disk(project.command(CLADA)), &notes);
         let clock = Instant::now();
-        // Each has something that the others have not, so that it is new.
-        save(&notes, &task(&format!("{script} # {rounds}")));
+        // Each has something that the others have not, so that it is new; and the one before was killed perhaps before it
+        // knew that its results are in the notes, so that they may come once more.
+        let script = format!("{script} # {rounds}");
+        let told = format!("\n1 ✅ exec {script}\n");
+        save(&notes, &task(&script));
         let peak = until(&mut clada.0, &mut |_| {
-            fs::read_to_string(&notes).is_ok_and(|text| text.contains("\n1 ✅"))
+            fs::read_to_string(&notes).is_ok_and(|text| text.contains(&told))
         });
         let took = clock.elapsed();
         drop(clada);
