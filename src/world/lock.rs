@@ -18,7 +18,7 @@ use crate::lang::hex::hex;
 /// A lock that is held for as long as this value lives.
 #[derive(Debug)]
 pub struct Lock {
-    _file: File,
+    file: File,
 }
 
 /// Why a lock was not to be had.
@@ -114,7 +114,7 @@ impl Lock {
         let mut holder = format!("{:<10}\n", std::process::id()).into_bytes();
         holder.extend_from_slice(path.as_os_str().as_encoded_bytes());
         file.write_all(&holder).map_err(error)?;
-        Ok(Self { _file: file })
+        Ok(Self { file })
     }
 
     /// Gives the lock back, and leaves in its file when that was.
@@ -122,7 +122,7 @@ impl Lock {
     /// # Errors
     /// Where its file cannot be written.
     pub fn end(self) -> io::Result<()> {
-        self._file.set_len(0)
+        self.file.set_len(0)
     }
 
     /// Whether somebody has a lock of this kind, or gave one back by [`Lock::end`] at this time, in Unix time in
@@ -230,7 +230,7 @@ mod tests {
         let take = || Lock::try_take(dir.path(), "file", Path::new("/a"));
         let lock = take().expect("free");
         let child = |shared: &Lock, script: &str| {
-            let shared = shared._file.try_clone().expect("clone");
+            let shared = shared.file.try_clone().expect("clone");
             let mut shell = Command::new("sh");
             shell.args(["-c", script]).stdin(shared);
             shell.spawn().expect("sh")
