@@ -193,11 +193,13 @@ fn told(
         .then(|| denied(&rules.fence, began, &ran))
         .flatten();
     let changed = changed.iter().map(|path| {
+        let before_what = match path.components().any(|part| part.as_os_str() == ".git") {
+            true => " before you use git",
+            false => "",
+        };
         let path = path.strip_prefix(&rules.fence.root).unwrap_or(path);
-        format!(
-            "⚠ {} was changed while this ran: look at it before you use git",
-            path.display()
-        )
+        let path = path.display();
+        format!("⚠ {path} was changed while this ran: look at it{before_what}")
     });
     let said = ending.into_iter().chain(denied).chain(left).chain(changed);
     let said: Vec<String> = said.collect();
@@ -334,19 +336,25 @@ mod tests {
         let mut rules = rules();
         rules.fence.level = Level::Workspace;
         rules.fence.root = root.path().to_owned();
-        rules.watched = vec![root.path().join("hooks"), root.path().join("config")];
+        rules.watched = [".git/hooks", ".git/config", "clada.toml"]
+            .map(|name| root.path().join(name))
+            .into();
         let (done, _) = executed("true", &rules).await;
         assert_eq!(done.message, None);
         let script = format!(
-            "cd {} && mkdir hooks && touch hooks/pre-push",
+            "cd {} && mkdir -p .git/hooks && touch .git/hooks/pre-push clada.toml",
             root.path().display()
         );
         let (done, _) = executed(&script, &rules).await;
         let said = done.message.expect("a message");
         assert!(
             said.contains(
-                "⚠ hooks/pre-push was changed while this ran: look at it before you use git"
+                "⚠ .git/hooks/pre-push was changed while this ran: look at it before you use git"
             ),
+            "{said}"
+        );
+        assert!(
+            said.ends_with("⚠ clada.toml was changed while this ran: look at it"),
             "{said}"
         );
     }
