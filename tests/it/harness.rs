@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
 /// How long a condition may take to come true. Long, since machines are shared; nothing waits for it to pass.
-pub(crate) const LIMIT: Duration = Duration::from_secs(20);
+pub(crate) const LIMIT: Duration = Duration::from_secs(60);
 
 /// A folder with a home beside it.
 pub(crate) struct Project {
