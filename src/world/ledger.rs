@@ -235,6 +235,7 @@ impl Ledger {
                 if taken == 0 {
                     return Err(LedgerError::Twice("what was ticked".to_owned()).into());
                 }
+                ticked(db, block)?;
             }
             let noted = Noted {
                 record: begun.record,
@@ -574,7 +575,7 @@ impl Ledger {
                 "UPDATE offer SET used = 1 WHERE block = ? AND line = ?",
                 params![block, line],
             )?;
-            Ok(())
+            Ok(ticked(db, block)?)
         })
     }
 
@@ -649,6 +650,13 @@ impl Ledger {
         };
         write().map_err(|failure| place.explain(failure))
     }
+}
+
+/// A block in which something was ticked is in its file, also where clada ended before it had noted that. Else a newer one
+/// that reads the same, and is not there yet, would be taken for it, and the tick would count once more.
+fn ticked(db: &Connection, block: i64) -> rusqlite::Result<()> {
+    db.execute("UPDATE block SET delivered = 1 WHERE id = ?", [block])?;
+    Ok(())
 }
 
 /// The row of a batch that runs.

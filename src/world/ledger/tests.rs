@@ -1229,3 +1229,24 @@ fn a_ledger_of_the_first_format_goes_on() {
     let known = place.open().blocks_with(Key(7)).unwrap();
     assert_eq!(known[0].offers[0].offer, offers[0].1);
 }
+
+#[test]
+fn a_tick_does_not_count_for_a_newer_block_that_reads_the_same_and_is_not_there_yet() {
+    let place = Place::new();
+    let (mut ledger, file) = with_file(&place);
+    let offers = [(1, Offer::of(1, vec![0]))];
+    let new = NewBlock {
+        offers: &offers,
+        ..block(7, "block")
+    };
+    // It came into the file, and clada was killed before it had noted that.
+    let old = ledger.add_block(file, new, 1).unwrap().0;
+    let source = Source {
+        block: old,
+        line: 1,
+    };
+    begin_by(&mut ledger, file, &fresh(1, 1), Some(source), 1_000).unwrap();
+    ledger.add_block(file, new, 2).unwrap();
+    let known = ledger.blocks_with(Key(7)).unwrap().remove(0);
+    assert_eq!((known.id.0, known.offers[0].used), (old, true));
+}
