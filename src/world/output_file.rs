@@ -117,10 +117,9 @@ impl OutputFile {
     }
 }
 
-/// Takes away all but a byte, to be written over: ext4 has a file that was emptied written to the disk when it is closed,
-/// which takes seconds for a large one.
+/// Whoever follows the file sees at its size that it begins anew.
 fn empty(file: &mut File) -> io::Result<()> {
-    file.set_len(1)?;
+    file.set_len(0)?;
     file.rewind()
 }
 

@@ -30,7 +30,8 @@ fn who_follows_the_output_file_sees_each_line_as_it_is_written() {
     let (send, seen) = mpsc::channel();
     let out = tail.0.stdout.take().expect("stdout");
     std::thread::spawn(move || {
-        let mut lines = BufReader::new(out).lines().map_while(Result::ok);
+        let lines = BufReader::new(out).split(b'\n').map_while(Result::ok);
+        let mut lines = lines.map(|line| String::from_utf8_lossy(&line).into_owned());
         lines.try_for_each(|line| send.send(line))
     });
     // In any order: there are two pipes.
