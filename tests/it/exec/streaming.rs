@@ -97,8 +97,16 @@ impl<'p> Terminal<'p> {
             &format!("{command}; echo ended; cat"),
             clada,
         ];
-        let status = terminal.tmux().args(words).status().expect("tmux");
-        assert!(status.success(), "tmux");
+        // A server that has just been started now and then gives up at once.
+        let started = || {
+            terminal
+                .tmux()
+                .args(words)
+                .status()
+                .expect("tmux")
+                .success()
+        };
+        wait_until(started, || "tmux to start".to_owned());
         terminal
     }
 
