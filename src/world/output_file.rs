@@ -59,7 +59,7 @@ impl OutputFile {
     pub fn begin(&mut self, first: &str) -> io::Result<()> {
         self.file = None;
         let mut file = self.open()?;
-        empty(&mut file)?;
+        file.set_len(0)?;
         file.write_all(first.as_bytes())?;
         self.file = Some(file);
         Ok(())
@@ -87,7 +87,8 @@ impl OutputFile {
             Some(file) => file,
             None => self.open()?,
         };
-        empty(&mut file)?;
+        file.set_len(0)?;
+        file.rewind()?;
         let mut buffered = BufWriter::with_capacity(64 * 1024, file);
         write(&mut buffered)?;
         buffered.flush()
@@ -115,12 +116,6 @@ impl OutputFile {
         }
         if found.nlink() > 1 { fresh() } else { Ok(file) }
     }
-}
-
-/// Whoever follows the file sees at its size that it begins anew.
-fn empty(file: &mut File) -> io::Result<()> {
-    file.set_len(0)?;
-    file.rewind()
 }
 
 #[cfg(test)]
