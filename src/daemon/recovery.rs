@@ -85,7 +85,7 @@ impl Daemon {
     }
 
     fn try_recover(&mut self, show: &mut dyn FnMut(Shown<'_>)) -> Result<(), LedgerError> {
-        self.delivery.unwritten = self.memory.ledger.owed(self.memory.file)?;
+        self.recover_block()?;
         let batches = self.memory.recover((self.clock.now_ms)())?;
         for batch in &batches {
             self.tell(batch);
@@ -99,6 +99,22 @@ impl Daemon {
             let text = format!("what the run wrote until then:\n{written}");
             outcome.sections.push(Section::Text(text));
         }
+        Ok(())
+    }
+
+    /// Finds the results that the notes did not get. Those that are there are left alone, as the user may just be ticking
+    /// one of them.
+    fn recover_block(&mut self) -> Result<(), LedgerError> {
+        let owed = self.memory.ledger.owed(self.memory.file)?;
+        if let Some((id, block)) = &owed
+            && let Ok(Reading::Text { text, .. }) = self.delivery.note.read()
+            && let Some(top) = self.memory.split(&text).blocks.first()
+            && top.ticks().is_empty()
+            && top.canonical() == note::canonical(block)
+        {
+            return self.memory.ledger.delivered(*id);
+        }
+        self.delivery.unwritten = owed;
         Ok(())
     }
 
