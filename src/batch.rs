@@ -19,7 +19,7 @@ use crate::lang::record::{Fate, Plan, Target};
 use crate::lang::report::Report;
 use crate::lang::task::{Action, Batch, Scan, Task};
 use crate::world::shell::Stream;
-use crate::world::snapshot::{SnapshotError, Snapshots};
+use crate::world::snapshot::{self, SnapshotError, Snapshots, Step};
 use crate::world::workspace::{Disk, Files, Kind, Preview};
 
 use due::{Before, Due, due};
@@ -31,14 +31,24 @@ pub use run::git_line;
 /// What runs batches under one root.
 pub struct Runner {
     pub disk: Disk,
-    /// The state is saved in git, except these files; `None` where git is off.
-    pub git: Option<Vec<PathBuf>>,
+    /// How the state is saved in git; `None` where that is off.
+    pub git: Option<Git>,
     /// The root's canonical path.
     pub root: PathBuf,
     /// How commands are run.
     pub rules: Rules,
     /// Whether outcomes carry the tasks' parameters, for `--json`.
     pub with_params: bool,
+}
+
+/// How the state is saved.
+#[derive(Debug, Clone)]
+pub struct Git {
+    /// Files that are not.
+    pub never: Vec<PathBuf>,
+    pub options: snapshot::Options,
+    /// A batch makes one commit, not each of its tasks.
+    pub whole_batches: bool,
 }
 
 /// What a run needs from outside: time, chance, and the wish to stop.
@@ -139,8 +149,8 @@ impl Runner {
         let with = (&self.rules.mask, self.with_params);
         let mut run = Run::new(total(parts), around, progress, with);
         // Opened for each run: libgit2 keeps the settings of a repository for as long as it is open.
-        let mut snapshots = self.git.as_ref().map_or(Ok(None), |never| {
-            Snapshots::open(&self.root, never, &around.stop)
+        let mut snapshots = self.git.as_ref().map_or(Ok(None), |git| {
+            Snapshots::open(&self.root, &git.never, &git.options, &around.stop)
         });
         for part in parts {
             run.reads(part.text);
@@ -203,6 +213,10 @@ impl Runner {
             begun |= *due == Due::Run;
             let (ended, touched, targets) = match (due, started) {
                 (Due::Run, Ok(())) => {
+                    if matches!(task.action, Ok(Action::Exec { .. })) {
+                        // It may ask git what has changed.
+                        settle(snapshots.as_deref_mut(), run);
+                    }
                     let ended = self.run_task(task, journal.keeps(), run).await;
                     exec_since |= matches!(task.action, Ok(Action::Exec { .. }));
                     ended
@@ -228,6 +242,7 @@ impl Runner {
             journal.finish(job, index, &outcome, fate(outcome.status, targets));
             run.finished_with_warnings(task, outcome);
         }
+        settle(snapshots, run);
         // A formatter's work is not somebody else's.
         let left = changed.into_iter().filter(|_| exec_since).map(|path| {
             let state = self.disk.state(Path::new(&path));
@@ -477,7 +492,7 @@ fn before(
         .map(|task| format!("before: {}", task.summary()))
         .collect();
     let state = snapshots
-        .before(&run.message(batch, lines))
+        .before(&run.message(batch, lines, Step::Before))
         .map_err(|error| format!("git: {error}"))?;
     run.saved(state);
     Ok(())
@@ -493,7 +508,7 @@ fn after(
     let Some(snapshots) = snapshots else {
         return Ok(());
     };
-    let message = || run.message(batch, vec![task.summary()]);
+    let message = || run.message(batch, vec![task.summary()], Step::Task);
     let state = match touched {
         Touched::Nothing => return Ok(()),
         Touched::Paths(paths) => snapshots.after_paths(paths, &message())?,
@@ -501,6 +516,17 @@ fn after(
     };
     run.saved(state);
     Ok(())
+}
+
+/// Has git's index say what was saved after file tasks.
+fn settle(snapshots: Option<&mut Snapshots>, run: &mut Run<'_, '_>) {
+    if let Some(snapshots) = snapshots
+        && let Err(error) = snapshots.settle()
+    {
+        run.notice_once(Some(&format!(
+            "⚠ git: what was committed is not in the index yet: {error}"
+        )));
+    }
 }
 
 /// What a task may have changed.

@@ -12,7 +12,7 @@ use crate::lang::outcome::{Outcome, Section, Status};
 use crate::lang::report::{ParseError, Report};
 use crate::lang::task::{Batch, Lines, Problem, Task};
 use crate::lang::wording;
-use crate::world::snapshot::{self, Message, State};
+use crate::world::snapshot::{self, Message, State, Step};
 
 /// How a task ended.
 pub(super) struct Ended {
@@ -261,7 +261,7 @@ impl<'r, 't> Run<'r, 't> {
         }
     }
 
-    pub(super) fn message(&self, batch: &Batch<'_>, body: Vec<String>) -> Message {
+    pub(super) fn message(&self, batch: &Batch<'_>, body: Vec<String>, step: Step) -> Message {
         let masked = |text: &String| self.mask.text(text).into_owned();
         let subject = batch.message.as_ref().or(self.around.message.as_ref());
         Message {
@@ -269,6 +269,7 @@ impl<'r, 't> Run<'r, 't> {
             time: (self.around.now)(),
             body: body.iter().map(masked).collect(),
             batch: self.around.id.clone(),
+            step,
         }
     }
 

@@ -22,12 +22,14 @@ use tokio::runtime::Runtime;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::watch as channel;
 
-use crate::batch::Runner;
+use crate::batch::{Git, Runner};
 use crate::cli::{Cli, Command};
+use crate::config::settings::{self, Settings};
 use crate::config::{self, Folders};
 use crate::error::Error;
 use crate::exec_task::Rules;
 use crate::world::lock::Lock;
+use crate::world::snapshot;
 use crate::world::workspace::Disk;
 
 /// Carries out a command line.
@@ -132,13 +134,34 @@ fn runner(
         path: given.to_owned(),
         error,
     })?;
+    let settings = Settings::load(folders, canonical)?.settings.git;
     Ok(Runner {
         disk,
-        git: git.then_some(own),
+        git: (git && settings.enabled).then(|| git_of(&settings, own, folders)),
         root: canonical.to_owned(),
         rules,
         with_params: false,
     })
+}
+
+/// How states are saved by these settings, without these files.
+fn git_of(settings: &settings::Git, never: Vec<PathBuf>, folders: &Folders) -> Git {
+    Git {
+        never,
+        options: snapshot::Options {
+            target: match settings.target {
+                settings::Target::Branch => snapshot::Target::Branch,
+                settings::Target::Side => snapshot::Target::Side,
+            },
+            private: folders.state.join("snapshots"),
+            home: folders.home.clone(),
+            private_limit: settings.private_limit,
+            private_file: settings.private_file,
+            sign: settings.sign,
+            hooks: settings.hooks,
+        },
+        whole_batches: settings.commit == settings::Commit::Batch,
+    }
 }
 
 /// What waits for events, on this thread.

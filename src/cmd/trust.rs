@@ -22,7 +22,9 @@ pub fn main(args: &Root) -> Result<ExitCode, Error> {
     let said = match Settings::trust(&folders, &root)? {
         Some(text) => format!("this holds now, as {path} says it:\n\n{text}"),
         None => {
-            format!("{path} says nothing of [exec]: the defaults and your own settings hold\n")
+            format!(
+                "{path} says nothing of [exec] and [git]: the defaults and your own settings hold\n"
+            )
         }
     };
     write!(std::io::stdout(), "{said}")?;

@@ -1,7 +1,7 @@
 //! The settings: the shipped defaults, the user's over them, the project's over both. Reads the files; acts on nothing.
 //!
-//! What a project's file says of exec could open the fence for the reply that wrote it, or come with a cloned repository.
-//! So it holds only as the user has trusted it, word for word: what was trusted is kept in the state folder, and goes on
+//! What a project's file says of exec and git could open the fence for the reply that wrote it, or come with a cloned
+//! repository. So it holds only as the user has trusted it, word for word: what was trusted is kept in the state folder, and goes on
 //! holding when the file says something else, or is gone.
 
 use std::collections::BTreeMap;
@@ -26,13 +26,14 @@ pub const DEFAULTS: &str = include_str!("../../config/clada.toml");
 const USER: &str = "config.toml";
 
 /// What a project may only set once its user trusts it.
-const FENCED: &str = "exec";
+const FENCED: [&str; 2] = ["exec", "git"];
 
 /// Every setting. What a file leaves out is nothing, so what holds is read from all of them together.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Settings {
     pub exec: Exec,
+    pub git: Git,
     pub limits: Limits,
 }
 
@@ -53,6 +54,40 @@ pub struct Exec {
     pub scrub: Vec<String>,
     pub mask: Vec<String>,
     pub login_env: LoginEnv,
+}
+
+/// How the state is saved before and after.
+#[derive(Debug, Clone, Default, PartialEq, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Git {
+    pub enabled: bool,
+    pub target: Target,
+    pub commit: Commit,
+    pub sign: bool,
+    pub hooks: bool,
+    /// In files.
+    pub private_limit: usize,
+    /// In bytes.
+    #[serde(deserialize_with = "bytes")]
+    pub private_file: u64,
+}
+
+/// Where commits go.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Target {
+    #[default]
+    Branch,
+    Side,
+}
+
+/// What makes a commit of its own.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Commit {
+    #[default]
+    Task,
+    Batch,
 }
 
 /// How much is too much.
@@ -174,12 +209,10 @@ impl Settings {
             lay_over(&mut all, user);
         }
         let mut project = read(&root.join(PROJECT))?.unwrap_or_default();
-        let asked = project.remove(FENCED);
+        let asked = take_fenced(&mut project);
         let trusted = trusted(folders, root)?;
-        let notice = (asked != trusted).then(|| untrusted(asked.is_some(), trusted.is_some()));
-        if let Some(fenced) = trusted {
-            project.insert(FENCED.to_owned(), fenced);
-        }
+        let notice = untrusted(&asked, &trusted);
+        project.extend(trusted);
         lay_over(&mut all, project);
         let settings = all
             .try_into()
@@ -191,7 +224,8 @@ impl Settings {
         Ok(Loaded { settings, notice })
     }
 
-    /// Has what the project's file says of exec hold from now on; what that is, as text. Nothing where it says nothing.
+    /// Has what the project's file says of exec and git hold from now on; what that is, as text. Nothing where it says
+    /// nothing.
     ///
     /// # Errors
     /// Where the file is wrong, or it cannot be kept.
@@ -202,13 +236,14 @@ impl Settings {
             path: path.clone(),
             error,
         };
-        let Some(fenced) = project.remove(FENCED) else {
+        let fenced = take_fenced(&mut project);
+        if fenced.is_empty() {
             return match fs::remove_file(&path) {
                 Err(error) if error.kind() != io::ErrorKind::NotFound => Err(keep(error)),
                 _ => Ok(None),
             };
-        };
-        let text = Table::from_iter([(FENCED.to_owned(), fenced)]).to_string();
+        }
+        let text = fenced.to_string();
         let folder = path.parent().unwrap_or(&folders.state);
         fs::create_dir_all(folder).map_err(keep)?;
         // As a whole or not at all.
@@ -220,22 +255,37 @@ impl Settings {
     }
 }
 
-fn untrusted(asked: bool, trusted: bool) -> String {
-    let holds = match trusted {
+/// Takes out what needs trust.
+fn take_fenced(project: &mut Table) -> Table {
+    let fenced = FENCED.iter();
+    fenced
+        .filter_map(|name| Some(((*name).to_owned(), project.remove(*name)?)))
+        .collect()
+}
+
+/// What to say where the file asks for something else than was trusted.
+fn untrusted(asked: &Table, trusted: &Table) -> Option<String> {
+    let name = FENCED
+        .into_iter()
+        .find(|name| asked.get(*name) != trusted.get(*name))?;
+    let holds = match trusted.contains_key(name) {
         true => "the one that you trusted before holds",
         false => "the defaults and your own settings hold",
     };
-    match asked {
+    Some(match asked.contains_key(name) {
         true => format!(
-            "⚠ the [exec] in {PROJECT} is not the one that you trusted: {holds} (`clada trust` changes that)"
+            "⚠ the [{name}] in {PROJECT} is not the one that you trusted: {holds} (`clada trust` changes that)"
         ),
-        false => format!("⚠ the [exec] in {PROJECT} is gone: {holds} (`clada trust` changes that)"),
-    }
+        false => {
+            format!("⚠ the [{name}] in {PROJECT} is gone: {holds} (`clada trust` changes that)")
+        }
+    })
 }
 
-/// What the user trusts a root's settings to say of exec.
-fn trusted(folders: &Folders, root: &Path) -> Result<Option<toml::Value>, SettingsError> {
-    Ok(read(&trusted_path(folders, root))?.and_then(|mut table| table.remove(FENCED)))
+/// What the user trusts a root's settings to say of exec and git.
+fn trusted(folders: &Folders, root: &Path) -> Result<Table, SettingsError> {
+    let kept = read(&trusted_path(folders, root))?;
+    Ok(take_fenced(&mut kept.unwrap_or_default()))
 }
 
 fn trusted_path(folders: &Folders, root: &Path) -> PathBuf {
@@ -361,7 +411,7 @@ mod tests {
     fn the_defaults_name_every_setting() {
         let Loaded { settings, notice } = Place::new().load();
         assert_eq!(notice, None);
-        let Settings { exec, limits } = settings;
+        let Settings { exec, git, limits } = settings;
         let Limits { output } = limits;
         let Exec {
             enabled,
@@ -397,6 +447,32 @@ mod tests {
             names.collect::<std::collections::BTreeSet<_>>()
         };
         assert_eq!(names(&table["exec"]), exec.map(str::to_owned).into());
+        let Git {
+            enabled: saves,
+            target,
+            commit,
+            sign: false,
+            hooks: false,
+            private_limit: 20_000,
+            private_file,
+        } = git
+        else {
+            panic!("{git:?}");
+        };
+        let git = [
+            "enabled",
+            "target",
+            "commit",
+            "sign",
+            "hooks",
+            "private_limit",
+            "private_file",
+        ];
+        assert_eq!(names(&table["git"]), git.map(str::to_owned).into());
+        assert_eq!(
+            (saves, target, commit, private_file),
+            (true, Target::Branch, Commit::Task, 64 << 20)
+        );
         assert_eq!(names(&table["limits"]), ["output".to_owned()].into());
         assert_eq!((enabled, timeout.as_secs(), output), (true, 600, 1 << 30));
         assert_eq!((sandbox, network), (Sandbox::Workspace, Network::On));

@@ -91,8 +91,9 @@ impl Daemon {
     ) -> Option<Ran> {
         let _lock = self.lock(stop, show).await?;
         self.take_settings();
-        if let Some(never) = &mut self.runner.git {
+        if let Some(git) = &mut self.runner.git {
             // Another clada may have begun to watch a file here.
+            let never = &mut git.never;
             never.extend(Lock::held(&self.locks, config::WATCHED_LOCKS));
             never.sort();
             never.dedup();

@@ -34,6 +34,8 @@ pub enum SnapshotError {
     },
     #[error("`{}` cannot be opened: {}. Check that the folder is there", .0.display(), .1)]
     NoFolder(PathBuf, std::io::Error),
+    #[error("clada's own index `{}` cannot be made: {}. Check that the git directory can be written to", .0.display(), .1)]
+    OwnIndex(PathBuf, std::io::Error),
     #[error("`{}` is no path under the root: name one that is, without `..`", .0.display())]
     OutsideRoot(PathBuf),
     #[error(

@@ -12,12 +12,54 @@ pub struct Message {
     /// The local time: the subject where there is none.
     pub time: String,
     pub body: Vec<String>,
-    /// The batch's id, for the trailer by which clada finds its commits again.
+    /// The batch's id, for the trailers by which clada finds its commits again.
     pub batch: String,
+    pub step: Step,
+}
+
+/// What part a commit has in its batch.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub enum Step {
+    /// What the user had changed before it.
+    Before,
+    /// What it did.
+    #[default]
+    Task,
+    /// It takes back that batch.
+    Undo(String),
+    /// It does again what was taken back of that batch.
+    Redo(String),
+    /// Several commits in one.
+    Squash,
+}
+
+impl fmt::Display for Step {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Before => f.write_str("before"),
+            Self::Task => f.write_str("task"),
+            Self::Undo(batch) => write!(f, "undo {}", one_line(batch)),
+            Self::Redo(batch) => write!(f, "redo {}", one_line(batch)),
+            Self::Squash => f.write_str("squash"),
+        }
+    }
+}
+
+impl Step {
+    fn parse(text: &str) -> Option<Self> {
+        Some(match text.split_once(' ') {
+            None if text == "before" => Self::Before,
+            None if text == "task" => Self::Task,
+            None if text == "squash" => Self::Squash,
+            Some(("undo", batch)) => Self::Undo(batch.to_owned()),
+            Some(("redo", batch)) => Self::Redo(batch.to_owned()),
+            _ => return None,
+        })
+    }
 }
 
 /// The text of the commit. Nothing that a reply says can end the subject early or pose as the trailer:
-/// each part is one line, and the trailer stands alone in the last paragraph.
+/// each part is one line, and the trailers stand alone in the last paragraph.
 impl fmt::Display for Message {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let subject = one_line(self.subject.as_deref().unwrap_or_default());
@@ -34,8 +76,30 @@ impl fmt::Display for Message {
         if !self.body.is_empty() {
             writeln!(f)?;
         }
-        writeln!(f, "Clada-Batch: {}", one_line(&self.batch))
+        writeln!(f, "{BATCH}{}", one_line(&self.batch))?;
+        writeln!(f, "{STEP}{}", self.step)
     }
+}
+
+/// The trailers, which are the last two lines.
+const BATCH: &str = "Clada-Batch: ";
+const STEP: &str = "Clada-Step: ";
+
+/// Reads a commit's text; `None` for one that clada did not write.
+pub(super) fn read(text: &str) -> Option<Message> {
+    let (text, step) = text.trim_end().rsplit_once('\n')?;
+    let (text, batch) = text.rsplit_once('\n')?;
+    let step = Step::parse(step.strip_prefix(STEP)?)?;
+    let batch = batch.strip_prefix(BATCH)?.to_owned();
+    let (subject, body) = text.split_once('\n').unwrap_or((text, ""));
+    let subject = subject.strip_suffix(MARK)?.trim_end().to_owned();
+    Some(Message {
+        subject: Some(subject),
+        time: String::new(),
+        body: body.trim().lines().map(str::to_owned).collect(),
+        batch,
+        step,
+    })
 }
 
 fn one_line(text: &str) -> String {

@@ -7,25 +7,35 @@
 //! says, and the next save commits them. The other way round the index would hold the reverse of
 //! the change, staged, and the user's next `git commit` would take it back.
 //!
+//! Writing the index costs its size, so after a file task it waits: [`Snapshots::settle`] writes what
+//! all tasks changed in it, before a command runs that may ask git, and at the end. Where clada ends
+//! in between, the next save puts that right.
+//!
 //! | file | what |
 //! | --- | --- |
 //! | `look.rs` | which paths may differ from the index |
 //! | `stage.rs` | what one path is now, put into the index |
 //! | `tree.rs` | a tree with some paths changed |
 //! | `message.rs` | what a commit says |
+//! | `target.rs` | where commits go: the branch, or beside it |
+//! | `private.rs` | the repository of a folder that has none |
+//! | `history.rs` | the commits that clada made, read back |
 //! | `place.rs` | whether a save would write elsewhere |
 //! | `error.rs` | why a save was not possible, in words |
 
 mod error;
+mod history;
 mod look;
 mod message;
 mod place;
+mod private;
 mod stage;
+mod target;
 #[cfg(test)]
 mod tests;
 mod tree;
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::fmt;
@@ -39,8 +49,10 @@ use tokio::sync::watch;
 use crate::world::hurry::Hurry;
 
 pub use error::{Operation, SnapshotError};
-pub use message::Message;
+pub use history::Saved;
+pub use message::{Message, Step};
 use stage::{Staged, Staging};
+pub use target::Target;
 use tree::Edit;
 
 /// How long another program may hold one of git's locks before a save is given up.
@@ -61,6 +73,30 @@ pub struct Snapshots {
     hurry: Hurry,
     /// The index in memory holds changes that were given up, so it must be read again though the file is the same.
     given_up: Cell<bool>,
+    target: Target,
+    /// The repository is clada's, for a folder that has none.
+    private: bool,
+    options: Options,
+    /// What is committed and not in the index's file yet.
+    unsettled: RefCell<Vec<Staged>>,
+}
+
+/// How states are saved.
+#[derive(Debug, Clone)]
+pub struct Options {
+    pub target: Target,
+    /// Where the repositories of folders are that have none.
+    pub private: PathBuf,
+    /// The user's home: too much for a private repository, as `/` is.
+    pub home: PathBuf,
+    /// The most files that a folder may have to get a private repository; with 0 none gets one.
+    pub private_limit: usize,
+    /// The largest file that a private repository takes, in bytes.
+    pub private_file: u64,
+    /// Commits are signed as the user's git does it.
+    pub sign: bool,
+    /// The user's git hooks run.
+    pub hooks: bool,
 }
 
 /// Where a save left the repository.
@@ -122,51 +158,79 @@ struct Prepared {
     /// None: HEAD's tree is already the right one.
     tree: Option<Oid>,
     staged: Vec<Staged>,
+    /// The index's file waits for what is staged.
+    waits: bool,
     skipped: Vec<Skipped>,
 }
 
 impl Snapshots {
-    /// Opens the repository that `root` lies in; `None` where it is in no work tree (nor is a bare
-    /// repository, or the inside of `.git`, a work tree).
+    /// Opens the repository that `root` lies in, or the private one of a root that lies in no work tree (nor is a bare
+    /// repository, or the inside of `.git`, a work tree). `None` where it can have none of these.
     ///
     /// `never`: absolute paths of files that are not committed. They need not exist. Once `stop` is true, a lock of
     /// git's that somebody holds is hardly waited for.
+    ///
+    /// # Errors
+    /// Where there is a repository that cannot be used, or a private one cannot be made.
     pub fn open(
         root: &Path,
         never: &[PathBuf],
+        options: &Options,
         stop: &watch::Receiver<bool>,
     ) -> Result<Option<Self>, SnapshotError> {
         let root = canonical(root)?;
+        let found = match Self::found(&root)? {
+            Some((repo, top)) => Some((repo, top, false)),
+            None => private::open(&root, options)?.map(|repo| (repo, root.clone(), true)),
+        };
+        let Some((repo, top, private)) = found else {
+            return Ok(None);
+        };
+        let target = match private {
+            true => Target::Branch,
+            false => options.target,
+        };
+        let snapshots = Self {
+            never: never
+                .iter()
+                .flat_map(|path| places_of(path, &top))
+                .collect(),
+            root: root.strip_prefix(&top).unwrap_or(&top).to_path_buf(),
+            repo,
+            top,
+            lock_wait: LOCK_WAIT,
+            hurry: Hurry::new(stop.clone()),
+            given_up: Cell::new(false),
+            target,
+            private,
+            options: options.clone(),
+            unsettled: RefCell::default(),
+        };
+        snapshots.take_own_index()?;
+        Ok(Some(snapshots))
+    }
+
+    /// The user's repository around a root, and its top.
+    fn found(root: &Path) -> Result<Option<(Repository, PathBuf)>, SnapshotError> {
         let above = RepositoryOpenFlags::empty();
-        let repo = match Repository::open_ext(&root, above, [] as [&OsStr; 0]) {
+        let repo = match Repository::open_ext(root, above, [] as [&OsStr; 0]) {
             Ok(repo) => repo,
             Err(why) if why.code() == ErrorCode::NotFound => return Ok(None),
             Err(why) if why.code() == ErrorCode::Owner => {
-                return Err(SnapshotError::NotOwned(root));
+                return Err(SnapshotError::NotOwned(root.to_path_buf()));
             }
             Err(why) => return Err(why.into()),
         };
         let Some(top) = repo.workdir().map(canonical).transpose()? else {
             return Ok(None);
         };
-        let Ok(inside) = root.strip_prefix(&top).map(Path::to_path_buf) else {
-            return Ok(None);
-        };
-        if root.starts_with(canonical(repo.path())?) {
-            return Ok(None);
-        }
-        Ok(Some(Self {
-            never: never
-                .iter()
-                .flat_map(|path| places_of(path, &top))
-                .collect(),
-            repo,
-            top,
-            root: inside,
-            lock_wait: LOCK_WAIT,
-            hurry: Hurry::new(stop.clone()),
-            given_up: Cell::new(false),
-        }))
+        let is_inside = root.starts_with(&top) && !root.starts_with(canonical(repo.path())?);
+        Ok(is_inside.then_some((repo, top)))
+    }
+
+    /// Whether the repository is a private one, as the folder has none.
+    pub fn is_private(&self) -> bool {
+        self.private
     }
 
     /// Commits everything under the root that differs from HEAD: staged, changed, deleted and new files.
@@ -189,6 +253,19 @@ impl Snapshots {
         self.save(Look::Everything, message)
     }
 
+    /// Has the index's file say what was committed after file tasks: `git status` goes by it.
+    ///
+    /// # Errors
+    /// Where it cannot be written: the next save tries again.
+    pub fn settle(&mut self) -> Result<(), SnapshotError> {
+        let is_settled = self.unsettled.borrow().is_empty();
+        if is_settled {
+            Ok(())
+        } else {
+            self.write_index(&[])
+        }
+    }
+
     /// Once more from the start where the user committed or switched branches meanwhile; not again and
     /// again, since whoever moves HEAD twice in these milliseconds is a script that should be left alone.
     fn save(&self, look: Look<'_>, message: &Message) -> Result<State, SnapshotError> {
@@ -209,8 +286,12 @@ impl Snapshots {
         let mut index = self.repo.index()?;
         // A missing index file is an empty index, which libgit2 believes only when forced.
         index.read(self.given_up.get() || !self.index_path().exists())?;
+        // That may have been another one, which has none of this.
+        for one in &*self.unsettled.borrow() {
+            one.put(&mut index)?;
+        }
         self.refuse_in_the_middle(&index)?;
-        let head = self.head()?;
+        let head = self.tip()?;
         let base = head.as_ref().map(Commit::tree).transpose()?;
 
         self.given_up.set(true);
@@ -256,16 +337,23 @@ impl Snapshots {
             head: head.map(|commit| commit.id()),
             tree: tree.filter(|tree| Some(*tree) != old),
             staged,
+            waits: matches!(look, Look::Paths(_)),
             skipped,
         })
     }
 
     fn conclude(&self, prepared: Prepared, message: &Message) -> Result<State, SnapshotError> {
-        let head = self.head()?;
+        let head = self.tip()?;
         if head.as_ref().map(Commit::id) != prepared.head {
             return Err(SnapshotError::HeadMoved);
         }
-        self.write_index(&prepared.staged)?;
+        if prepared.waits {
+            self.refuse_in_the_middle(&self.repo.index()?)?;
+            self.unsettled.borrow_mut().extend(prepared.staged);
+            self.given_up.set(false);
+        } else {
+            self.write_index(&prepared.staged)?;
+        }
         let commit = match prepared.tree {
             Some(tree) => Some(self.commit(head.as_ref(), tree, message)?),
             None => prepared.head,
@@ -285,19 +373,22 @@ impl Snapshots {
     /// is not: it is on disk, and the next save sees it). Taking the lock ourselves would close that gap, but
     /// then libgit2 could not write the file.
     fn write_index(&self, staged: &[Staged]) -> Result<(), SnapshotError> {
+        let unsettled = self.unsettled.borrow();
         let mut index = self.repo.index()?;
         let path = self.index_path();
         self.patiently(&path, || {
             index.read(false)?;
-            for one in staged {
+            for one in unsettled.iter().chain(staged) {
                 one.put(&mut index)?;
             }
             self.refuse_in_the_middle(&index)?;
-            match staged.is_empty() {
+            match unsettled.is_empty() && staged.is_empty() {
                 true => Ok(()),
                 false => Ok(index.write()?),
             }
         })?;
+        drop(unsettled);
+        self.unsettled.borrow_mut().clear();
         self.given_up.set(false);
         Ok(())
     }
@@ -313,27 +404,19 @@ impl Snapshots {
             Ok(who) => who,
             Err(_) => Signature::now("clada", "clada@localhost")?,
         };
-        let parents: Vec<&Commit<'_>> = head.into_iter().collect();
+        let parents = self.parents(head)?;
+        let parents: Vec<&Commit<'_>> = parents.iter().collect();
         let text = message.to_string();
-        let branch = self.branch_path();
-        self.patiently(&branch, || {
+        let (name, path) = (self.ref_name(), self.ref_path());
+        self.patiently(&path, || {
             let made = self
                 .repo
-                .commit(Some("HEAD"), &who, &who, &text, &tree, &parents);
+                .commit(Some(&name), &who, &who, &text, &tree, &parents);
             made.map_err(|why| match why.code() {
                 ErrorCode::Modified | ErrorCode::Exists => SnapshotError::HeadMoved,
                 _ => why.into(),
             })
         })
-    }
-
-    /// HEAD's commit; none where the branch has none yet.
-    fn head(&self) -> Result<Option<Commit<'_>>, SnapshotError> {
-        match self.repo.head() {
-            Ok(head) => Ok(Some(head.peel_to_commit()?)),
-            Err(why) if why.code() == ErrorCode::UnbornBranch => Ok(None),
-            Err(why) => Err(why.into()),
-        }
     }
 
     fn refuse_in_the_middle(&self, index: &Index) -> Result<(), SnapshotError> {
@@ -378,20 +461,6 @@ impl Snapshots {
     fn is_left_out(&self, path: &Path) -> bool {
         let name = path.file_name().unwrap_or_default().as_encoded_bytes();
         name.starts_with(b".clada-") || self.never.contains(path)
-    }
-
-    fn index_path(&self) -> PathBuf {
-        // A linked work tree has an index of its own, beside its HEAD.
-        self.repo.path().join("index")
-    }
-
-    /// The file that a commit moves: the branch's, or HEAD itself where it is detached.
-    fn branch_path(&self) -> PathBuf {
-        let head = self.repo.find_reference("HEAD").ok();
-        match head.as_ref().and_then(|head| head.symbolic_target().ok()?) {
-            Some(branch) => self.repo.commondir().join(branch),
-            None => self.repo.path().join("HEAD"),
-        }
     }
 }
 

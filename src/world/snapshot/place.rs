@@ -22,14 +22,17 @@ impl Snapshots {
         if dot_git.is_file() && own.file_name() == Some(".git".as_ref()) {
             return diverted(dot_git);
         }
-        let in_own = ["HEAD", "index", "logs/HEAD"].map(|name| (own, PathBuf::from(name)));
+        let index = self.index_path();
+        let index = index.strip_prefix(own).unwrap_or(&index);
+        let in_own = [Path::new("HEAD"), index, Path::new("logs/HEAD")];
+        let in_own = in_own.map(|name| (own, name.to_owned()));
         let in_common = ["objects", "packed-refs"].map(|name| (common, PathBuf::from(name)));
         let mut places: Vec<(&Path, PathBuf)> = in_own.into_iter().chain(in_common).collect();
         // HEAD is read only once it is known to be a file.
         if let Some(path) = places.iter().find_map(|(base, name)| not_plain(base, name)) {
             return diverted(path);
         }
-        let branch = self.branch_path();
+        let branch = self.ref_path();
         let branch = branch.strip_prefix(common).unwrap_or(&branch);
         places = vec![
             (common, branch.to_owned()),

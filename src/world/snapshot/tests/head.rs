@@ -62,7 +62,7 @@ fn a_linked_work_tree_has_its_own_branch() {
     fs::write(path.join("new.txt"), "newer").unwrap();
     assert!(
         snapshots
-            .after_paths(&paths_of(&["new.txt"]), &message())
+            .after_task(&paths_of(&["new.txt"]), &message())
             .unwrap()
             .changed
     );

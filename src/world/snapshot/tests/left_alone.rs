@@ -29,13 +29,13 @@ fn never_files_keep_what_the_user_made_of_them() {
     assert_eq!(repo.status(), all);
     assert!(
         !snapshots
-            .after_paths(&paths_of(&names), &message())
+            .after_task(&paths_of(&names), &message())
             .unwrap()
             .changed
     );
     assert!(
         !snapshots
-            .after_paths(&paths_of(&["dir"]), &message())
+            .after_task(&paths_of(&["dir"]), &message())
             .unwrap()
             .changed
     );
@@ -77,7 +77,7 @@ fn what_is_staged_outside_the_root_stays_staged() {
     repo.write("sub/in.txt", "3\n");
     assert!(
         snapshots
-            .after_paths(&paths_of(&["in.txt"]), &message())
+            .after_task(&paths_of(&["in.txt"]), &message())
             .unwrap()
             .changed
     );
@@ -206,7 +206,7 @@ fn a_sparse_checkout_deletes_nothing() {
     assert!(snapshots.before(&message()).unwrap().changed);
     assert!(
         !snapshots
-            .after_paths(&paths_of(&["out", "out/y"]), &message())
+            .after_task(&paths_of(&["out", "out/y"]), &message())
             .unwrap()
             .changed
     );
@@ -217,7 +217,7 @@ fn a_sparse_checkout_deletes_nothing() {
     repo.write("out/x", "3");
     assert!(
         snapshots
-            .after_paths(&paths_of(&["out/x"]), &message())
+            .after_task(&paths_of(&["out/x"]), &message())
             .unwrap()
             .changed
     );

@@ -14,7 +14,7 @@ fn commits_and_staging_between_the_calls_are_seen() {
         repo.write("task.txt", format!("{n}"));
         assert!(
             snapshots
-                .after_paths(&paths_of(&["task.txt"]), &message())
+                .after_task(&paths_of(&["task.txt"]), &message())
                 .unwrap()
                 .changed
         );
@@ -152,7 +152,7 @@ fn a_save_that_failed_leaves_nothing_behind_for_the_next() {
     repo.write("c.txt", "c");
     assert!(
         snapshots
-            .after_paths(&paths_of(&["c.txt"]), &message())
+            .after_task(&paths_of(&["c.txt"]), &message())
             .unwrap()
             .changed
     );

@@ -24,13 +24,42 @@ use tempfile::TempDir;
 
 use super::*;
 
+impl Snapshots {
+    /// The end of a batch of one task.
+    fn after_task(&mut self, paths: &[PathBuf], message: &Message) -> Result<State, SnapshotError> {
+        let state = self.after_paths(paths, message)?;
+        self.settle()?;
+        Ok(state)
+    }
+}
+
 struct Repo {
     folder: TempDir,
 }
 
 /// Of a clada that is not to stop.
 fn open(root: &Path, never: &[PathBuf]) -> Result<Option<Snapshots>, SnapshotError> {
-    Snapshots::open(root, never, &watch::channel(false).1)
+    open_as(root, never, &options())
+}
+
+fn open_as(
+    root: &Path,
+    never: &[PathBuf],
+    options: &Options,
+) -> Result<Option<Snapshots>, SnapshotError> {
+    Snapshots::open(root, never, options, &watch::channel(false).1)
+}
+
+fn options() -> Options {
+    Options {
+        target: Target::Branch,
+        private: PathBuf::new(),
+        home: PathBuf::new(),
+        private_limit: 0,
+        private_file: 1000,
+        sign: false,
+        hooks: false,
+    }
 }
 
 impl Repo {
@@ -109,7 +138,7 @@ impl Repo {
 
     fn after(&self, paths: &[&str]) -> State {
         self.open()
-            .after_paths(&paths_of(paths), &message())
+            .after_task(&paths_of(paths), &message())
             .unwrap()
     }
 
@@ -209,6 +238,7 @@ fn message() -> Message {
         time: "2024-05-06 07:08".into(),
         body: vec!["edit a.txt".into()],
         batch: "b1".into(),
+        step: Step::Task,
     }
 }
 

@@ -15,7 +15,7 @@ fn after_a_task_only_its_paths_count() {
     let mut snapshots = repo.open();
     let mut after = |paths: &[&str]| {
         snapshots
-            .after_paths(&paths_of(paths), &message())
+            .after_task(&paths_of(paths), &message())
             .unwrap()
             .changed
     };
@@ -78,7 +78,7 @@ fn a_path_that_leads_out_of_the_root_is_refused() {
     for path in ["../x", "/etc/passwd", "x/../../y", "nul\0"] {
         let error = repo
             .open()
-            .after_paths(&paths_of(&[path]), &message())
+            .after_task(&paths_of(&[path]), &message())
             .unwrap_err();
         assert!(matches!(error, SnapshotError::OutsideRoot(_)), "{error}");
     }
@@ -92,7 +92,7 @@ fn the_root_itself_may_be_the_path() {
     let mut snapshots = repo.open_at("sub");
     assert!(
         snapshots
-            .after_paths(&paths_of(&["."]), &message())
+            .after_task(&paths_of(&["."]), &message())
             .unwrap()
             .changed
     );

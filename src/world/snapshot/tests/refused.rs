@@ -53,7 +53,7 @@ fn nothing_is_saved_in_the_middle_of_something() {
     );
     assert!(
         repo.open()
-            .after_paths(&paths_of(&["b.txt"]), &message())
+            .after_task(&paths_of(&["b.txt"]), &message())
             .is_err()
     );
 }
@@ -96,7 +96,7 @@ fn a_lock_is_hardly_waited_for_once_clada_is_to_stop() {
     repo.write("a.txt", "two\n");
     fs::write(repo.at(".git/index.lock"), "").unwrap();
     let (stop, stopped) = watch::channel(false);
-    let mut snapshots = Snapshots::open(&repo.top(), &[], &stopped)
+    let mut snapshots = Snapshots::open(&repo.top(), &[], &options(), &stopped)
         .unwrap()
         .unwrap();
     snapshots.lock_wait = Duration::from_secs(60);

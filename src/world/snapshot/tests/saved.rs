@@ -183,7 +183,7 @@ fn any_file_name_will_do() {
         repo.write(&latin, "latin");
         assert!(
             snapshots
-                .after_paths(&paths_of(&names), &message())
+                .after_task(&paths_of(&names), &message())
                 .unwrap()
                 .changed
         );
@@ -211,7 +211,7 @@ fn two_thousand_deletions_are_one_save() {
     let mut snapshots = repo.open();
     assert!(
         snapshots
-            .after_paths(&paths_of(&["many"]), &message())
+            .after_task(&paths_of(&["many"]), &message())
             .unwrap()
             .changed
     );
@@ -285,7 +285,7 @@ fn the_tree_is_the_one_that_git_would_write() {
         match round % 2 {
             0 => snapshots.before(&message()).unwrap(),
             _ => snapshots
-                .after_paths(&paths_of(&touched), &message())
+                .after_task(&paths_of(&touched), &message())
                 .unwrap(),
         };
         assert_eq!(repo.status(), "", "round {round}: {touched:?}");

@@ -1,0 +1,68 @@
+//! The commits that clada made, read back by their trailers. Changes nothing.
+
+use git2::{Commit, Oid};
+
+use super::{SnapshotError, Snapshots, Step};
+
+/// A commit of clada's.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Saved {
+    /// All hex digits.
+    pub commit: String,
+    /// What it was put on; none for the first commit of all.
+    pub parent: Option<String>,
+    /// The batch it belongs to.
+    pub batch: String,
+    pub step: Step,
+    /// The first line of its message, without clada's mark.
+    pub subject: String,
+    /// The lines between that and the trailers.
+    pub body: Vec<String>,
+    /// Unix time in seconds.
+    pub time: i64,
+}
+
+impl Saved {
+    /// Reads a commit's message; `None` for a commit that is not clada's.
+    pub(super) fn of(commit: &Commit<'_>) -> Option<Self> {
+        let text = String::from_utf8_lossy(commit.message_bytes());
+        let message = super::message::read(&text)?;
+        Some(Self {
+            commit: commit.id().to_string(),
+            parent: commit.parent_id(0).ok().map(|id| id.to_string()),
+            batch: message.batch,
+            step: message.step,
+            subject: message.subject.unwrap_or_default(),
+            body: message.body,
+            time: commit.time().seconds(),
+        })
+    }
+}
+
+impl Snapshots {
+    /// Goes back from the newest commit, by first parents, as long as `more` wants to see one; `None` is one of the user's.
+    ///
+    /// # Errors
+    /// Where the history cannot be read.
+    pub fn walk(
+        &self,
+        mut more: impl FnMut(&str, Option<Saved>) -> bool,
+    ) -> Result<(), SnapshotError> {
+        let mut next = self.tip()?;
+        while let Some(commit) = next {
+            if !more(&commit.id().to_string(), Saved::of(&commit)) {
+                break;
+            }
+            next = match commit.parent_count() {
+                0 => None,
+                _ => Some(commit.parent(0)?),
+            };
+        }
+        Ok(())
+    }
+
+    /// A commit by all its hex digits.
+    pub(super) fn commit_at(&self, hex: &str) -> Result<Commit<'_>, SnapshotError> {
+        Ok(self.repo.find_commit(Oid::from_str(hex)?)?)
+    }
+}
