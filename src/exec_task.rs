@@ -39,8 +39,6 @@ pub struct Rules {
     /// How many bytes of plain text one may write.
     pub output_limit: u64,
     pub fence: Fence,
-    /// What this system does not enforce of it, for the user.
-    pub unfenced: Option<String>,
     /// What is looked at after each, as not every system can keep it from being changed.
     pub watched: Vec<PathBuf>,
     /// The whole environment that they get.
@@ -49,6 +47,11 @@ pub struct Rules {
 }
 
 impl Rules {
+    /// What this system does not enforce of the fence, for the user.
+    pub fn unfenced(&self) -> Option<String> {
+        sandbox::shortfall(&self.fence)
+    }
+
     /// Why a script may not run, or not yet; nothing where it may. `approved`: the user was asked.
     pub fn hold(&self, script: &str, lang: Option<Language>, approved: bool) -> Option<Hold> {
         if !self.enabled {
@@ -253,7 +256,6 @@ mod tests {
                 writable: Vec::new(),
                 guarded: Vec::new(),
             },
-            unfenced: None,
             watched: Vec::new(),
             env: std::env::vars_os().collect(),
             mask: Mask::default(),

@@ -70,11 +70,11 @@ fn settings(folders: &Folders, notice: Option<String>) -> Found {
 
 fn sandbox(rules: &Rules) -> Found {
     let support = support();
-    match (&rules.unfenced, rules.fence.level) {
+    match (rules.unfenced(), rules.fence.level) {
         (_, Level::Off) => {
             Found::Less("`exec.sandbox` is \"off\": commands can do all that you can".to_owned())
         }
-        (Some(unfenced), _) => Found::Less(unfenced.clone()),
+        (Some(unfenced), _) => Found::Less(unfenced),
         (None, _) if support.lacks.is_empty() => Found::Fine(support.to_string()),
         (None, _) => Found::Less(support.to_string()),
     }

@@ -157,7 +157,6 @@ impl Source {
             policy: self.policy(exec)?,
             timeout: timeout.unwrap_or(exec.timeout),
             output_limit: settings.limits.output,
-            unfenced: sandbox::shortfall(&fence),
             fence,
             watched: watched.collect(),
             mask: Mask::new(mask, &exec.mask),

@@ -107,7 +107,7 @@ impl Listener {
         let not_logged_in = start.login.and_then(Result::err);
         let warnings = not_logged_in
             .into_iter()
-            .chain(rules.unfenced.clone())
+            .chain(rules.unfenced())
             .chain(source.holds_home().map(str::to_owned))
             .collect();
         let runner = cmd::runner(root, &place.folders, &own, !args.no_git, rules)?;
