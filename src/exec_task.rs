@@ -6,7 +6,6 @@ mod live;
 use std::ffi::OsString;
 use std::future::pending;
 use std::path::{Path, PathBuf};
-use std::rc::Rc;
 use std::time::Duration;
 
 use serde_json::{Value, json};
@@ -33,7 +32,7 @@ const TAIL: usize = 16 * 1024;
 pub struct Rules {
     /// Otherwise none is run.
     pub enabled: bool,
-    pub policy: Rc<Policy>,
+    pub policy: Policy,
     /// For those that name no limit of their own.
     pub timeout: Duration,
     /// How many bytes of plain text one may write.
@@ -245,7 +244,7 @@ mod tests {
     fn rules() -> Rules {
         Rules {
             enabled: true,
-            policy: Rc::new(Policy::new(&[], &[]).expect("no pattern")),
+            policy: Policy::new(&[], &[]).expect("no pattern"),
             timeout: Duration::from_secs(30),
             output_limit: u64::MAX,
             fence: Fence {

@@ -1,9 +1,7 @@
 //! Makes of the settings how commands are run, anew for each run: settings are edited while clada listens.
 
-use std::cell::RefCell;
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
-use std::rc::Rc;
 use std::time::Duration;
 
 use crate::cli::Exec;
@@ -26,8 +24,6 @@ pub(super) struct Source {
     flags: (Option<Duration>, Option<Sandbox>),
     /// Before the settings change it.
     env: LoginEnv,
-    /// The last policy, with what it was made of: most of the work.
-    policy: RefCell<Option<(settings::Exec, Rc<Policy>)>>,
 }
 
 /// What a start has found.
@@ -64,7 +60,6 @@ impl Source {
             root: root.to_owned(),
             flags: flags.map_or((None, None), |flags| (flags.exec_timeout, flags.sandbox)),
             env: LoginEnv::own(),
-            policy: RefCell::default(),
         };
         let mut login = None;
         if is_asked {
@@ -95,26 +90,13 @@ impl Source {
         self.made_of(Settings::load(&self.folders, &self.root)?)
     }
 
-    fn policy(&self, exec: &settings::Exec) -> Result<Rc<Policy>, SettingsError> {
-        let mut last = self.policy.borrow_mut();
-        if let Some((of, policy)) = &*last
-            && of.deny == exec.deny
-            && of.ask == exec.ask
-        {
-            return Ok(Rc::clone(policy));
-        }
-        let policy =
-            Policy::new(&exec.deny, &exec.ask).map_err(|error| SettingsError::Setting {
-                setting: "exec.deny and exec.ask",
-                why: error.to_string(),
-            })?;
-        let policy = Rc::new(policy);
-        *last = Some((exec.clone(), Rc::clone(&policy)));
-        Ok(policy)
-    }
-
     fn made_of(&self, Loaded { settings, notice }: Loaded) -> Made {
         let exec = &settings.exec;
+        let policy = Policy::new(&exec.deny, &exec.ask);
+        let policy = policy.map_err(|error| SettingsError::Setting {
+            setting: "exec.deny and exec.ask",
+            why: error.to_string(),
+        })?;
         let (timeout, sandbox) = self.flags;
         let env = environment(self.env.vars(), exec);
         let var = |name: &str| {
@@ -154,7 +136,7 @@ impl Source {
         };
         let rules = Rules {
             enabled: exec.enabled,
-            policy: self.policy(exec)?,
+            policy,
             timeout: timeout.unwrap_or(exec.timeout),
             output_limit: settings.limits.output,
             fence,
