@@ -631,7 +631,7 @@ fn stopped_in_a_batch_and_the_rest_run_on_request() {
     let start = std::time::Instant::now();
     assert_eq!(watching.stop(Signal::TERM), Some(0));
     assert!(
-        start.elapsed() < Duration::from_secs(3),
+        start.elapsed() < Duration::from_secs(30),
         "{:?}",
         start.elapsed()
     );
