@@ -59,6 +59,7 @@ fn options() -> Options {
         private_file: 1000,
         sign: false,
         hooks: false,
+        env: std::env::vars_os().collect(),
     }
 }
 
