@@ -1,0 +1,1 @@
+//! Commits beside the branch.

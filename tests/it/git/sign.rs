@@ -1,0 +1,1 @@
+//! Signatures and hooks, by the user's own git.
