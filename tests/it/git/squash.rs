@@ -383,3 +383,77 @@ fn beside_a_branch_only_that_history_is_rewritten() {
     assert_eq!(project.id("HEAD"), mine);
     project.is_sound();
 }
+
+/// Histories of all shapes: what the user made stays to the byte, no tree that is left is a new one, and nothing of clada's
+/// is left in a row.
+#[test]
+fn any_history_keeps_what_is_the_users() {
+    let mut seed = 7_u64;
+    let mut chance = |of: u64| {
+        seed = seed.wrapping_mul(6364136223846793005).wrapping_add(1);
+        (seed >> 33) % of
+    };
+    for round in 0..6 {
+        let project = Project::begun();
+        let mut script = String::from("set -e\n");
+        let ours = |n: u64, step: u64| {
+            let text = format!(
+                "step {step} 💚clada\n\nedit f{n}\n\nClada-Batch: b{n}\nClada-Step: task\n"
+            );
+            format!("echo {step} >> f{n}; git add -A; printf '%s' '{text}' | git commit -qF -\n")
+        };
+        for step in 0..30 {
+            script += &match chance(8) {
+                0..=3 => ours(chance(3), step),
+                4 | 5 => format!("echo {step} >> mine; git add -A; git commit -qm 'mine {step}'\n"),
+                6 => format!("git branch -q -f side; git tag t{step}\n"),
+                _ => format!(
+                    "git branch -q -f here; git checkout -q side 2> /dev/null || git checkout -qb side\n\
+                     echo {step} > s{step}; git add -A; git commit -qm 'side {step}'\n\
+                     git checkout -q main; git merge -q --no-ff -X ours -m 'merge {step}' side\n"
+                ),
+            };
+        }
+        let done = project
+            .command("sh")
+            .args(["-c", &script])
+            .output()
+            .unwrap();
+        assert!(done.status.success(), "round {round}: {done:?}");
+        let users = || {
+            let log = project.git([
+                "log",
+                "--topo-order",
+                "--format=%T %an %ad %cn %cd %B",
+                "--invert-grep",
+                "--grep=Clada-Batch",
+            ]);
+            let mut lines: Vec<String> = log.lines().map(str::to_owned).collect();
+            lines.sort();
+            lines
+        };
+        let trees = project.git(["log", "--format=%T"]);
+        let before = (users(), project.id("HEAD^{tree}"));
+        project.clada(["squash", "-n", "99"]).exits(0);
+        assert_eq!(
+            (users(), project.id("HEAD^{tree}")),
+            before,
+            "round {round}"
+        );
+        let now = project.git(["log", "--format=%T"]);
+        assert!(
+            now.lines().all(|tree| trees.contains(tree)),
+            "round {round}"
+        );
+        let again = project
+            .clada(["squash", "-n", "99", "--dry-run"])
+            .exits(0)
+            .out;
+        assert!(
+            again.starts_with("nothing to squash"),
+            "round {round}: {again}"
+        );
+        assert_eq!(project.git(["status", "--porcelain"]), "");
+        project.is_sound();
+    }
+}
