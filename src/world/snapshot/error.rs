@@ -43,7 +43,7 @@ pub enum SnapshotError {
          back (`--no-git` works without)", .0.display()
     )]
     Diverted(PathBuf),
-    #[error("the branch moved twice while it was being committed to: try again when it is quiet")]
+    #[error("somebody else moved the branch meanwhile: try again when it is quiet")]
     HeadMoved,
     #[error(
         "the commit could not be signed, so it was not made: {0}. See that `git commit -S` works in a terminal, or set \

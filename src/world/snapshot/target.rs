@@ -187,7 +187,9 @@ impl Snapshots {
         let path = self.index_path();
         let failed = |error| SnapshotError::OwnIndex(path.clone(), error);
         let git = self.repo.path();
-        match File::open(git.join("index")) {
+        let users = git.join("index");
+        plain(users.clone())?;
+        match File::open(users) {
             Ok(mut users) => {
                 let mut new = tempfile::NamedTempFile::new_in(git).map_err(failed)?;
                 io::copy(&mut users, &mut new).map_err(failed)?;

@@ -295,3 +295,30 @@ fn a_message_may_be_changed_as_long_as_clada_finds_its_commits() {
     assert_eq!(project.subjects("HEAD"), ["first"]);
     project.is_sound();
 }
+
+/// A linked work tree has its own index, and the hooks of its repository; so has a root that is a folder of it.
+#[test]
+fn a_linked_work_tree_has_hooks_too() {
+    let project = hooked(&[(
+        "pre-commit",
+        "git diff --cached --name-only >> $HOME/log; git rev-parse --show-prefix >> $HOME/log",
+    )]);
+    project.git(["worktree", "add", "-q", "-b", "linked", "../linked"]);
+    let linked = project.root().parent().unwrap().join("linked");
+    std::fs::create_dir(linked.join("sub")).unwrap();
+    let root = linked.join("sub").display().to_string();
+    let reply = overwrite("b.txt", "b");
+    project
+        .clada_with(["run", "--root", &root], &reply)
+        .exits(0);
+    assert_eq!(ran(&project), "pre-commit\nsub/b.txt\n\n");
+    assert_eq!(project.subjects("linked").len(), 2);
+    assert_eq!(project.subjects("main").len(), 1);
+    let status = project
+        .command("git")
+        .current_dir(&linked)
+        .args(["status", "--porcelain"])
+        .output();
+    assert_eq!(status.unwrap().stdout, b"");
+    project.is_sound();
+}

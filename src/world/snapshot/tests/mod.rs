@@ -11,6 +11,7 @@ mod head;
 mod left_alone;
 mod meanwhile;
 mod paths;
+mod program;
 mod refused;
 mod saved;
 
