@@ -8,6 +8,7 @@ pub mod log;
 pub mod retry;
 mod rules;
 pub mod run;
+pub mod squash;
 pub mod trust;
 pub mod watch;
 
@@ -49,6 +50,7 @@ pub fn dispatch(cli: Cli) -> Result<ExitCode, Error> {
         Some(Command::Retry(args)) => retry::main(&args),
         Some(Command::Approve(args)) => approve::main(&args),
         Some(Command::Trust(args)) => trust::main(&args),
+        Some(Command::Squash(args)) => squash::main(&args),
         Some(Command::Doctor(args)) => doctor::main(&args),
         Some(Command::Instructions) => instructions::main(),
     }
@@ -135,9 +137,13 @@ fn runner(
         error,
     })?;
     let settings = Settings::load(folders, canonical)?.settings.git;
+    let mut git = (git && settings.enabled).then(|| git_of(&settings, own, folders));
+    if let Some(git) = &mut git {
+        git.options.env.clone_from(&rules.env);
+    }
     Ok(Runner {
         disk,
-        git: (git && settings.enabled).then(|| git_of(&settings, own, folders)),
+        git,
         root: canonical.to_owned(),
         rules,
         with_params: false,
@@ -159,6 +165,7 @@ fn git_of(settings: &settings::Git, never: Vec<PathBuf>, folders: &Folders) -> G
             private_file: settings.private_file,
             sign: settings.sign,
             hooks: settings.hooks,
+            env: std::env::vars_os().collect(),
         },
         whole_batches: settings.commit == settings::Commit::Batch,
     }
