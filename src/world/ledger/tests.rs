@@ -597,10 +597,7 @@ fn nothing_begins_twice() {
 fn an_offer_is_used_once() {
     let place = Place::new();
     let (mut ledger, file) = with_file(&place);
-    let offer = |batch, approves| Offer {
-        approves,
-        ..Offer::of(batch, vec![0, 2])
-    };
+    let offer = |batch, approves| Offer::of(batch, vec![0, 2]).approving(approves);
     let offers = [(3, offer(1, false)), (5, offer(2, true))];
     let block = ledger
         .add_block(
