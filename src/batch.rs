@@ -33,6 +33,8 @@ pub struct Runner {
     pub disk: Disk,
     /// How the state is saved in git; `None` where that is off.
     pub git: Option<Git>,
+    /// Files that no commit takes in.
+    pub never: Vec<PathBuf>,
     /// The root's canonical path.
     pub root: PathBuf,
     /// How commands are run.
@@ -41,11 +43,16 @@ pub struct Runner {
     pub with_params: bool,
 }
 
+/// What the settings come to.
+pub struct Setup {
+    pub rules: Rules,
+    /// `None` where git is off.
+    pub git: Option<Git>,
+}
+
 /// How the state is saved.
 #[derive(Debug, Clone)]
 pub struct Git {
-    /// Files that are not.
-    pub never: Vec<PathBuf>,
     pub options: snapshot::Options,
     /// A batch makes one commit, not each of its tasks.
     pub whole_batches: bool,
@@ -150,7 +157,7 @@ impl Runner {
         let mut run = Run::new(total(parts), around, progress, with);
         // Opened for each run: libgit2 keeps the settings of a repository for as long as it is open.
         let mut snapshots = self.git.as_ref().map_or(Ok(None), |git| {
-            Snapshots::open(&self.root, &git.never, &git.options, &around.stop)
+            Snapshots::open(&self.root, &self.never, &git.options, &around.stop)
         });
         match &snapshots {
             Ok(Some(snapshots)) => run.private = snapshots.is_private(),
@@ -495,7 +502,7 @@ fn fate(status: Status, targets: Vec<Target>) -> Option<Fate> {
 }
 
 /// What there is to say where the user wants no private snapshots.
-const NO_REPOSITORY: &str =
+pub const NO_REPOSITORY: &str =
     "no git repository here, and `git.private_limit` is 0 (`git init` changes that)";
 
 /// Saves the state before a batch; why nothing of it may be started.

@@ -255,7 +255,8 @@ fn destination(
 /// The places that a file command would change, relative to the root; none where it cannot be done or is an exec.
 pub fn places(action: &Action<'_>, files: &dyn Files) -> Vec<PathBuf> {
     let place = |path: &str, follow| -> Option<Place> {
-        files.place(&files.parse(path).ok()?, follow).ok()
+        let rel = files.parse(path).ok().filter(|rel| !rel.is_root())?;
+        files.place(&rel, follow).ok()
     };
     let places = match action {
         Action::Edit { path, .. } | Action::Overwrite { path, .. } => vec![place(path, true)],

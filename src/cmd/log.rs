@@ -167,7 +167,7 @@ fn batch_json(batch: &LogBatch) -> Value {
         "ended": batch.ended_ms.map(iso),
         "commitBefore": batch.commits.as_ref().map(|commits| &commits.before),
         "commitAfter": batch.commits.as_ref().map(|commits| &commits.after),
-        "private": batch.commits.as_ref().map(|commits| commits.private),
+        "privateCommits": batch.commits.as_ref().map(|commits| commits.private),
         "tasks": tasks.collect::<Vec<Value>>(),
     })
 }

@@ -173,6 +173,7 @@ fn as_json() {
         "ended": "2026-03-04T10:32:47.5Z",
         "commitBefore": "3f2a1bc",
         "commitAfter": "9d0e221",
+        "privateCommits": false,
         "tasks": [
             {
                 "command": "edit",

@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 
 use super::stage::Staging;
 use super::{Look, Message, SnapshotError, Snapshots, State, look, private};
+use crate::lang::path::is_git;
 use crate::lang::size;
 
 /// Files that no save takes in, relative to the repository's top.
@@ -159,11 +160,14 @@ impl Snapshots {
         }
         let whole = whole || self.leaves_out_whole(&place, staging)?;
         let entries = fs::read_dir(&at).map_err(|why| SnapshotError::unreadable(&place, why))?;
-        for entry in entries.flatten() {
+        for name in entries.flatten().map(|entry| entry.file_name()) {
             if left.too_much {
                 break;
             }
-            self.look(place.join(entry.file_name()), whole, staging, left)?;
+            // No task touches one.
+            if !name.to_str().is_some_and(is_git) {
+                self.look(place.join(name), whole, staging, left)?;
+            }
         }
         Ok(())
     }
@@ -173,7 +177,8 @@ impl Snapshots {
         left.files.iter().filter_map(below).collect()
     }
 
-    fn root_path(&self) -> PathBuf {
+    /// The root, as private repositories are named by it.
+    pub(super) fn root_path(&self) -> PathBuf {
         match self.root.as_os_str().is_empty() {
             true => self.top.clone(),
             false => self.top.join(&self.root),

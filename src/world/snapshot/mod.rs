@@ -21,6 +21,7 @@
 //! | `private.rs` | the repository of a folder that has none |
 //! | `aside.rs` | what the user's repository leaves out, saved in a private one |
 //! | `history.rs` | the commits that clada made, read back |
+//! | `survey.rs` | what a save would meet |
 //! | `place.rs` | whether a save would write elsewhere |
 //! | `error.rs` | why a save was not possible, in words |
 
@@ -32,6 +33,7 @@ mod message;
 mod place;
 mod private;
 mod stage;
+mod survey;
 mod target;
 #[cfg(test)]
 mod tests;
@@ -56,6 +58,7 @@ pub use history::Saved;
 pub use message::{Message, Step};
 use private::Opened;
 use stage::{Staged, Staging};
+pub use survey::{Survey, survey};
 pub use target::Target;
 use tree::Edit;
 

@@ -45,7 +45,7 @@ const TOO_MANY: &str = "clada-too-many";
 
 /// Opens the private repository of a root, which is made if it is not there. `None` where the user wants none.
 ///
-/// `bare`: the repository that the root lies in without being its work tree.
+/// `bare`: the repository that the root lies in without being its work tree, or that lies in the root.
 ///
 /// # Errors
 /// [`SnapshotError::Without`] for a root that can have none.
@@ -54,26 +54,41 @@ pub(super) fn open(
     bare: Option<&Path>,
     options: &Options,
 ) -> Result<Option<Opened>, SnapshotError> {
-    let real = |path: &Path| canonical(path).unwrap_or_else(|_| path.to_path_buf());
-    let state = real(&options.private);
-    if options.private_limit == 0 {
+    if !is_wanted(root, bare, options)? {
         return Ok(None);
     }
-    if root.parent().is_none() || real(&options.home).starts_with(root) {
-        return Err(Without::Home(root.to_path_buf()).into());
-    }
-    if state.starts_with(root) || root.starts_with(&state) {
-        return Err(Without::OwnState(root.to_path_buf()).into());
-    }
-    if bare.is_some_and(|bare| root.starts_with(bare)) {
-        return Err(Without::GitDirectory(root.to_path_buf()).into());
-    }
     let opened = with_excludes(root, bare, options);
-    let opened = opened.map_err(|why| match why {
+    opened.map(Some).map_err(|why| match why {
         without @ SnapshotError::Without(_) => without,
         why => Without::Failed(path_of(root, options), Box::new(why)).into(),
-    })?;
-    Ok(Some(opened))
+    })
+}
+
+/// Whether the user wants one.
+///
+/// # Errors
+/// [`SnapshotError::Without`] for a root that can have none.
+pub(super) fn is_wanted(
+    root: &Path,
+    bare: Option<&Path>,
+    options: &Options,
+) -> Result<bool, SnapshotError> {
+    if options.private_limit == 0 {
+        return Ok(false);
+    }
+    let real = |path: &Path| canonical(path).unwrap_or_else(|_| path.to_path_buf());
+    let state = real(&options.private);
+    let why: fn(PathBuf) -> Without =
+        if root.parent().is_none() || real(&options.home).starts_with(root) {
+            Without::Home
+        } else if state.starts_with(root) || root.starts_with(&state) {
+            Without::OwnState
+        } else if bare.is_some_and(|bare| root.starts_with(bare)) {
+            Without::GitDirectory
+        } else {
+            return Ok(true);
+        };
+    Err(why(root.to_path_buf()).into())
 }
 
 fn with_excludes(
@@ -122,7 +137,7 @@ pub(super) fn exists(root: &Path, options: &Options) -> bool {
     path_of(root, options).symlink_metadata().is_ok()
 }
 
-fn path_of(root: &Path, options: &Options) -> PathBuf {
+pub(super) fn path_of(root: &Path, options: &Options) -> PathBuf {
     let name = hex(&Sha256::digest(root.as_os_str().as_encoded_bytes())[..16]);
     options.private.join(name + ".git")
 }
@@ -228,7 +243,7 @@ impl Snapshots {
     }
 
     fn replace(&mut self, cause: &str) -> Result<(), SnapshotError> {
-        let root = self.top.join(&self.root);
+        let root = self.root_path();
         let opened = begin_anew(&root, &self.options, cause)?;
         self.repo = opened.repo;
         self.notices.borrow_mut().extend(opened.notice);

@@ -115,7 +115,11 @@ impl<'s> Staging<'s> {
     fn stage(&mut self, path: &Path) -> Result<(), SnapshotError> {
         match self.try_stage(path) {
             Err(SnapshotError::Unreadable { cause, .. }) if self.snapshots.private => {
-                self.skip(path, SkipReason::Unreadable(cause.to_string()));
+                let why = match cause.downcast::<git2::Error>() {
+                    Ok(why) => why.message().to_owned(),
+                    Err(why) => why.to_string(),
+                };
+                self.skip(path, SkipReason::Unreadable(why));
                 Ok(())
             }
             staged => staged,
