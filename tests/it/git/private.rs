@@ -286,7 +286,11 @@ fn a_link_to_the_folder_is_the_folder() {
 fn an_unreadable_file_is_named_and_the_rest_saved() {
     let project = Project::new();
     project.write("closed.txt", "x");
-    fs::set_permissions(project.path("closed.txt"), fs::Permissions::from_mode(0)).unwrap();
+    fs::set_permissions(
+        project.path("closed.txt"),
+        fs::Permissions::from_mode(0o000),
+    )
+    .unwrap();
     if fs::read(project.path("closed.txt")).is_ok() {
         return; // Root reads everything.
     }
@@ -340,4 +344,59 @@ fn what_the_rules_leave_out_is_saved_when_a_task_changes_it() {
     );
     assert_eq!(in_store(&project, ["status", "--porcelain"]), "");
     is_sound(&project);
+}
+
+/// The folder itself is on another disk, which has room.
+#[test]
+fn a_full_disk_is_no_reason_to_run_nothing() {
+    let project = Project::new();
+    run(&project, &[overwrite("a.txt", "one")]).exits(0);
+    let folder = stores(&project)[0].parent().unwrap().display().to_string();
+    let head = in_store(&project, ["rev-parse", "HEAD"]);
+    let random = "x = 1\nfor n in range(300000):\n    x = x * 48271 % 2147483647\n    print(x)\n";
+    project.write("make.py", random);
+    let reply = super::reply(&[exec("python3 make.py > large.txt"), overwrite("b.txt", "b")]);
+    project.write("reply.md", reply);
+    let script = "cp -a \"$1\" copy && mount -t tmpfs -o size=500k none \"$1\" && cp -a copy/. \"$1\" && rm -r copy
+                  \"$2\" run reply.md; \"$2\" run reply.md; cp -a \"$1\" \"$3\"";
+    let mut command = project.command("unshare");
+    command.args([
+        "-r",
+        "-m",
+        "bash",
+        "-ec",
+        script,
+        "bash",
+        &folder,
+        env!("CARGO_BIN_EXE_clada"),
+    ]);
+    let copy = project.home().join("copy");
+    let output = command.arg(&copy).output().unwrap();
+    let said = String::from_utf8(output.stdout).unwrap();
+    if !said.contains("RESULTS") {
+        eprintln!("skipped: no small disk can be mounted here");
+        return;
+    }
+    assert!(project.exists("large.txt") && project.exists("b.txt"));
+    assert!(said.contains("⚠ git: task 1 was not saved: "), "{said}");
+    assert!(
+        said.contains("⚠ the state was not saved: ") && said.contains("make room"),
+        "{said}"
+    );
+    assert!(!said.contains("damaged"), "{said}");
+    let store = stores(&project).remove(0);
+    let store = copy.join(store.file_name().unwrap());
+    let git = |args: &[&str]| {
+        let mut command = project.command("git");
+        let output = command
+            .arg("--git-dir")
+            .arg(&store)
+            .args(args)
+            .output()
+            .unwrap();
+        assert!(output.status.success());
+        String::from_utf8(output.stdout).unwrap()
+    };
+    git(&["fsck", "--strict"]);
+    assert!(git(&["rev-list", "HEAD"]).contains(&head));
 }

@@ -384,3 +384,239 @@ fn settings_hold_from_the_next_run_on() {
             .contains(NOTES)
     );
 }
+
+#[test]
+fn a_linked_work_tree_has_its_own_branch() {
+    let project = repository();
+    project.git(["worktree", "add", "-q", "side", "-b", "beside"]);
+    project.write(".gitignore", "side/\n");
+    project.git(["add", "-A"]);
+    project.git(["commit", "-qm", "ignore"]);
+    let main = project.git(["rev-parse", "main"]);
+    let root = project.path("side").display().to_string();
+    let reply = super::reply(&[overwrite("a.txt", "two"), delete("a.txt")]);
+    project
+        .clada_with(["run", "--root", &root], &reply)
+        .exits(0);
+    assert_eq!(project.git(["rev-parse", "main"]), main);
+    assert_eq!(project.git(["rev-list", "--count", "beside"]), "3\n");
+    assert_eq!(project.git(["-C", &root, "status", "--porcelain"]), "");
+    assert_eq!(status(&project), "");
+    is_sound(&project);
+}
+
+#[test]
+fn a_submodule_keeps_its_commit_and_a_task_in_it_is_kept_aside() {
+    let project = repository();
+    let other = repository();
+    let url = other.root().display().to_string();
+    project.git([
+        "-c",
+        "protocol.file.allow=always",
+        "submodule",
+        "--quiet",
+        "add",
+        &url,
+        "sub",
+    ]);
+    project.git(["commit", "-qm", "sub"]);
+    run(
+        &project,
+        &[overwrite("sub/a.txt", "two"), overwrite("b.txt", "b")],
+    )
+    .exits(0);
+    assert_eq!(status(&project), " M sub\n");
+    assert_eq!(versions(&project, "sub/a.txt"), ["two\n", "one\n"]);
+    assert_eq!(project.git(["show", "--name-only", "--format="]), "b.txt\n");
+    is_sound(&project);
+}
+
+#[test]
+fn a_sparse_checkout_stays_sparse() {
+    let project = repository();
+    project.write("in/1", "1\n").write("out/1", "1\n");
+    project.git(["add", "-A"]);
+    project.git(["commit", "-qm", "folders"]);
+    project.git(["sparse-checkout", "set", "--cone", "in"]);
+    run(&project, &[overwrite("in/1", "2"), exec("echo 3 > in/3")]).exits(0);
+    assert_eq!(
+        project.git(["ls-tree", "-r", "--name-only", "HEAD"]),
+        "a.txt\nin/1\nin/3\nout/1\n"
+    );
+    assert_eq!(status(&project), "");
+    // A task may reach outside, as may the user.
+    run(&project, &[overwrite("out/2", "2")]).exits(0);
+    assert_eq!(
+        project.git(["ls-tree", "-r", "--name-only", "HEAD", "out"]),
+        "out/1\nout/2\n"
+    );
+    assert_eq!(status(&project), "");
+    is_sound(&project);
+}
+
+#[test]
+fn line_ends_modes_and_links_are_as_git_has_them() {
+    let project = repository();
+    project.git(["config", "core.autocrlf", "true"]);
+    let script =
+        "printf 'a\\r\\nb\\r\\n' > crlf.txt; echo x > run.sh; chmod +x run.sh; ln -s a.txt link";
+    run(&project, &[exec(script)]).exits(0);
+    assert_eq!(project.git(["show", "HEAD:crlf.txt"]), "a\nb\n");
+    let modes = project.git(["ls-tree", "--format=%(objectmode) %(path)", "HEAD"]);
+    assert_eq!(
+        modes,
+        "100644 a.txt\n100644 crlf.txt\n120000 link\n100755 run.sh\n"
+    );
+    assert_eq!(status(&project), "");
+    run(
+        &project,
+        &[
+            overwrite("run.sh", "y"),
+            exec("chmod -x run.sh"),
+            delete("link"),
+        ],
+    )
+    .exits(0);
+    let modes = project.git(["log", "--format=", "--summary", "-2"]);
+    assert!(
+        modes.contains("mode change 100755 => 100644 run.sh"),
+        "{modes}"
+    );
+    assert!(modes.contains("delete mode 120000 link"), "{modes}");
+    assert_eq!(status(&project), "");
+    is_sound(&project);
+}
+
+#[test]
+fn a_head_without_a_commit_and_one_without_a_branch() {
+    let project = Project::with_git();
+    let ended = run(&project, &[exec("true")]).exits(0);
+    assert_eq!(saved(&ended), "💚 git (empty) (nothing changed)");
+    run(&project, &[overwrite("a.txt", "one")]).exits(0);
+    assert_eq!(project.git(["rev-list", "--count", "main"]), "1\n");
+
+    project.git(["checkout", "-q", "--detach"]);
+    run(&project, &[overwrite("a.txt", "two")]).exits(0);
+    assert_eq!(project.git(["rev-list", "--count", "main"]), "1\n");
+    assert_eq!(project.git(["rev-list", "--count", "HEAD"]), "2\n");
+    assert_eq!(status(&project), "");
+    let ended = run(&project, &[overwrite("a.txt", "two")]).exits(0);
+    assert!(
+        saved(&ended).ends_with(" (nothing changed)"),
+        "{}",
+        saved(&ended)
+    );
+    is_sound(&project);
+}
+
+#[test]
+fn what_is_staged_is_in_the_commit_before() {
+    let project = repository();
+    project
+        .write("staged.txt", "s\n")
+        .write("untracked.txt", "u\n");
+    project.git(["add", "staged.txt"]);
+    project.git(["rm", "-q", "--cached", "a.txt"]);
+    run(&project, &[overwrite("b.txt", "b")]).exits(0);
+    let before = project.git(["show", "--name-status", "--format=", "HEAD~1"]);
+    assert_eq!(
+        before, "A\tstaged.txt\nA\tuntracked.txt\n",
+        "`a.txt` is there, so it stays"
+    );
+    assert_eq!(status(&project), "");
+    is_sound(&project);
+}
+
+/// An editor's git looks at the index now and then.
+#[test]
+fn a_lock_is_waited_for_and_one_that_stays_is_named() {
+    use std::time::Duration;
+    let project = repository();
+    let lock = project.path(".git/index.lock");
+    fs::write(&lock, "").unwrap();
+    let said = run(&project, &[overwrite("b.txt", "x")]).exits(1).results();
+    assert!(
+        said.starts_with("1 ⏹ overwrite b.txt - git: another git program holds "),
+        "{said}"
+    );
+    assert!(lock.exists(), "it is not clada's to take off");
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            // Whether clada comes before or after that, it must succeed.
+            std::thread::sleep(Duration::from_millis(100));
+            fs::remove_file(&lock).unwrap();
+        });
+        run(&project, &[overwrite("b.txt", "x")]).exits(0);
+    });
+    assert_eq!(status(&project), "");
+    is_sound(&project);
+}
+
+#[test]
+fn a_bisect_and_unresolved_conflicts_are_left_alone() {
+    let project = repository();
+    project.write("a.txt", "two\n");
+    project.git(["commit", "-qam", "second"]);
+    project.git(["bisect", "start", "HEAD", "HEAD~1"]);
+    let said = run(&project, &[overwrite("b.txt", "x")]).exits(1).results();
+    assert!(said.contains("a bisect is in progress"), "{said}");
+    project.git(["bisect", "reset"]);
+    project.git(["checkout", "-qb", "other", "HEAD~1"]);
+    project.write("a.txt", "other\n");
+    project.git(["stash", "-q"]);
+    project.git(["checkout", "-q", "main"]);
+    let pop = project
+        .command("git")
+        .args(["stash", "pop"])
+        .output()
+        .unwrap();
+    assert!(!pop.status.success());
+    let before = status(&project);
+    let said = run(&project, &[overwrite("b.txt", "x")]).exits(1).results();
+    assert!(said.contains("unresolved conflicts in `a.txt`"), "{said}");
+    assert_eq!(status(&project), before);
+    is_sound(&project);
+}
+
+#[test]
+fn a_repository_of_somebody_else_needs_the_users_word() {
+    let project = repository();
+    let chown = |id| {
+        let give = |path| std::os::unix::fs::chown(path, Some(id), None);
+        give(project.root()).and(give(project.path(".git")))
+    };
+    if chown(4242).is_err() {
+        return; // Only root can give files away.
+    }
+    let said = run(&project, &[exec("true")]).exits(1).results();
+    assert!(
+        said.contains("git config --global --add safe.directory"),
+        "{said}"
+    );
+    let top = project.root().display().to_string();
+    project.git(["config", "--global", "--add", "safe.directory", &top]);
+    run(&project, &[exec("true")]).exits(0);
+    chown(0).unwrap();
+    is_sound(&project);
+}
+
+#[test]
+fn an_unreadable_file_stops_the_batch_and_is_named() {
+    use std::os::unix::fs::PermissionsExt;
+    let project = repository();
+    project.write("closed.txt", "x");
+    fs::set_permissions(
+        project.path("closed.txt"),
+        fs::Permissions::from_mode(0o000),
+    )
+    .unwrap();
+    if fs::read(project.path("closed.txt")).is_ok() {
+        return; // Root reads everything.
+    }
+    let said = run(&project, &[overwrite("b.txt", "x")]).exits(1).results();
+    assert!(said.contains("`closed.txt` could not be read"), "{said}");
+    project.write(".gitignore", "closed.txt\n");
+    run(&project, &[overwrite("b.txt", "x")]).exits(0);
+    assert_eq!(status(&project), "");
+    is_sound(&project);
+}
