@@ -214,7 +214,8 @@ impl Runner {
         let mut snapshots = snapshots.as_mut().ok().and_then(Option::as_mut);
         let mut begun = false;
         let mut changed: BTreeSet<String> = BTreeSet::new();
-        let mut exec_since = false;
+        // A hook may format what was changed, as a command may.
+        let mut exec_since = self.git.as_ref().is_some_and(|git| git.options.hooks);
         for (index, (task, due)) in batch.tasks.iter().zip(&due).enumerate() {
             let started = match due {
                 Due::Run if *run.around.stop.borrow() => Err(exec_task::STOPPED.to_owned()),

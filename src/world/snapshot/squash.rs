@@ -146,9 +146,10 @@ impl Snapshots {
         }
         for (at, group) in plan.groups.iter().enumerate() {
             let commits: Vec<Saved> = group.iter().filter_map(|id| saved.remove(id)).collect();
-            let batch = match plan.groups.len() {
-                1 => ask.id.clone(),
-                _ => format!("{}-{}", ask.id, at + 1),
+            // As the ids of several batches of one run are told apart.
+            let batch = match at {
+                0 => ask.id.clone(),
+                _ => format!("{}.{}", ask.id, at + 1),
             };
             done.groups.push(Group {
                 message: message(&commits, ask, batch).to_string(),

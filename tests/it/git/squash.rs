@@ -163,6 +163,14 @@ fn a_choice_is_made_by_batch_text_revision_number_or_time() {
         assert!(said.contains(why), "{said}");
     };
     refused(["squash", "--batch", "2026"], "several batches");
+    // One that begins another's is meant itself.
+    project.saved("20260102-1000.2", "Two", "c.txt");
+    project.git(["tag", "several"]);
+    project
+        .clada(["squash", "--batch", "20260102-1000"])
+        .exits(0);
+    assert_eq!(project.subjects("HEAD").len(), 5);
+    assert_eq!(project.subjects("several").len(), 6);
     refused(["squash", "--batch", "x"], "no commit of the batch");
     refused(["squash", "--since", "nothing"], "no revision");
     project

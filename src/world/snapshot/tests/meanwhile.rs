@@ -161,3 +161,21 @@ fn a_save_that_failed_leaves_nothing_behind_for_the_next() {
         (vec!["a.txt".into(), "c.txt".into()], String::new())
     );
 }
+
+/// What is squashed was read before; the branch is moved only if it is still there.
+#[test]
+fn a_branch_that_somebody_else_moved_is_left_there() {
+    for detached in [false, true] {
+        let repo = Repo::new();
+        if detached {
+            repo.git(&["checkout", "-q", "--detach"]);
+        }
+        let snapshots = repo.open();
+        let read = Oid::from_str(&repo.head()).unwrap();
+        repo.git(&["commit", "-qm", "meanwhile", "--allow-empty"]);
+        let now = repo.head();
+        let moved = snapshots.advance(Some(read), read, "too late");
+        assert!(matches!(moved, Err(SnapshotError::HeadMoved)));
+        assert_eq!(repo.head(), now);
+    }
+}
