@@ -20,6 +20,7 @@
 //! | `target.rs` | where commits go: the branch, or beside it |
 //! | `private.rs` | the repository of a folder that has none |
 //! | `history.rs` | the commits that clada made, read back |
+//! | `restore.rs` | what commits hold, as it is to be in the work tree |
 //! | `place.rs` | whether a save would write elsewhere |
 //! | `error.rs` | why a save was not possible, in words |
 
@@ -29,6 +30,7 @@ mod look;
 mod message;
 mod place;
 mod private;
+mod restore;
 mod stage;
 mod target;
 #[cfg(test)]
@@ -51,6 +53,7 @@ use crate::world::hurry::Hurry;
 pub use error::{Operation, SnapshotError};
 pub use history::Saved;
 pub use message::{Message, Step};
+pub use restore::{Change, ChangeKind};
 use stage::{Staged, Staging};
 pub use target::Target;
 use tree::Edit;
