@@ -21,12 +21,14 @@
 //! | `private.rs` | the repository of a folder that has none |
 //! | `history.rs` | the commits that clada made, read back |
 //! | `restore.rs` | what commits hold, as it is to be in the work tree |
+//! | `merge.rs` | three contents of one path merged |
 //! | `place.rs` | whether a save would write elsewhere |
 //! | `error.rs` | why a save was not possible, in words |
 
 mod error;
 mod history;
 mod look;
+mod merge;
 mod message;
 mod place;
 mod private;
@@ -52,8 +54,9 @@ use crate::world::hurry::Hurry;
 
 pub use error::{Operation, SnapshotError};
 pub use history::Saved;
+pub use merge::merge;
 pub use message::{Message, Step};
-pub use restore::{Change, ChangeKind};
+pub use restore::{Change, ChangeKind, Held};
 use stage::{Staged, Staging};
 pub use target::Target;
 use tree::Edit;

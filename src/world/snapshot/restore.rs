@@ -30,6 +30,10 @@ pub enum ChangeKind {
     Deleted,
 }
 
+/// A file or a link, as git saves it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Held(Oid, FileMode);
+
 impl Snapshots {
     /// The files and links below the root that differ between two commits, in order; without what clada never saves, and
     /// without submodules. `None` is the state before the first commit.
@@ -90,23 +94,23 @@ impl Snapshots {
         paths: &[PathBuf],
     ) -> Result<Vec<Option<Entry>>, SnapshotError> {
         let tree = self.tree_of(commit)?;
-        let blobs: Vec<Option<(Oid, FileMode)>> = paths
+        let blobs: Vec<Option<Held>> = paths
             .iter()
-            .map(|path| self.blob_at(tree.as_ref(), path))
+            .map(|path| self.held_in(tree.as_ref(), path))
             .collect::<Result<_, _>>()?;
         let is_file = |mode| matches!(mode, FileMode::Blob | FileMode::BlobExecutable);
         let files = paths
             .iter()
             .zip(&blobs)
-            .filter(|(_, blob)| blob.is_some_and(|(_, mode)| is_file(mode)))
+            .filter(|(_, blob)| blob.is_some_and(|held| is_file(held.1)))
             .map(|(path, _)| self.root.join(path))
             .collect::<Vec<_>>();
         let converted = match &tree {
             Some(tree) if !self.private && !files.is_empty() => Some(self.check_out(tree, &files)?),
             _ => None,
         };
-        let entry = |(path, blob): (&PathBuf, &Option<(Oid, FileMode)>)| {
-            let Some((id, mode)) = *blob else {
+        let entry = |(path, blob): (&PathBuf, &Option<Held>)| {
+            let Some(Held(id, mode)) = *blob else {
                 return Ok(None);
             };
             let bytes = match (&converted, is_file(mode)) {
@@ -141,26 +145,59 @@ impl Snapshots {
     /// # Errors
     /// Where the commit or the file cannot be read.
     pub fn is_now(&self, commit: Option<&str>, path: &Path) -> Result<bool, SnapshotError> {
-        let blob = self.blob_at(self.tree_of(commit)?.as_ref(), path)?;
+        Ok(self.held_now(path)? == self.held(commit, path)?)
+    }
+
+    /// What a commit has at a path, to compare; `None` is nothing.
+    ///
+    /// # Errors
+    /// Where the commit cannot be read.
+    pub fn held(&self, commit: Option<&str>, path: &Path) -> Result<Option<Held>, SnapshotError> {
+        self.held_in(self.tree_of(commit)?.as_ref(), path)
+    }
+
+    /// What the newest commit has at a path.
+    ///
+    /// # Errors
+    /// Where it cannot be read.
+    pub fn held_at_tip(&self, path: &Path) -> Result<Option<Held>, SnapshotError> {
+        let tree = self.tip()?.map(|commit| commit.tree()).transpose()?;
+        self.held_in(tree.as_ref(), path)
+    }
+
+    /// What the work tree has at a path, as git would save it.
+    ///
+    /// # Errors
+    /// Where the file cannot be read.
+    pub fn held_now(&self, path: &Path) -> Result<Option<Held>, SnapshotError> {
         let below = self.root.join(path);
         let place = self.top.join(&below);
         let failed = |why| SnapshotError::unreadable(path, why);
-        Ok(match (find(&self.top, &below)?, blob) {
-            (Found::Nothing, None) => true,
-            (Found::Link, Some((id, FileMode::Link))) => {
+        Ok(match find(&self.top, &below)? {
+            Found::Nothing => None,
+            Found::Link => {
                 let target = fs::read_link(&place).map_err(failed)?;
                 let bytes = target.as_os_str().as_bytes();
-                Oid::hash_object(ObjectType::Blob, bytes)? == id
+                let id = Oid::hash_object(ObjectType::Blob, bytes)?;
+                Some(Held(id, FileMode::Link))
             }
-            (Found::File, Some((id, mode @ (FileMode::Blob | FileMode::BlobExecutable)))) => {
+            Found::File => {
                 let data = fs::symlink_metadata(&place).map_err(failed)?;
-                let runs = data.permissions().mode() & 0o100 != 0;
                 let config = self.repo.config()?;
-                let has_modes = config.get_bool("core.fileMode").unwrap_or(true);
-                (!has_modes || runs == (mode == FileMode::BlobExecutable))
-                    && self.repo.blob_path(&place)? == id
+                let runs = match config.get_bool("core.fileMode").unwrap_or(true) {
+                    true => data.permissions().mode() & 0o100 != 0,
+                    // Git goes by what the index says.
+                    false => {
+                        let entry = self.repo.index()?.get_path(&below, 0);
+                        entry.is_some_and(|entry| entry.mode & 0o111 != 0)
+                    }
+                };
+                let mode = match runs {
+                    true => FileMode::BlobExecutable,
+                    false => FileMode::Blob,
+                };
+                Some(Held(self.repo.blob_path(&place)?, mode))
             }
-            _ => false,
         })
     }
 
@@ -172,11 +209,7 @@ impl Snapshots {
     }
 
     /// The file or link that a tree has at a path below the root.
-    fn blob_at(
-        &self,
-        tree: Option<&Tree<'_>>,
-        path: &Path,
-    ) -> Result<Option<(Oid, FileMode)>, SnapshotError> {
+    fn held_in(&self, tree: Option<&Tree<'_>>, path: &Path) -> Result<Option<Held>, SnapshotError> {
         let found = tree.map(|tree| tree.get_path(&self.root.join(path)));
         let entry = match found.transpose() {
             Ok(entry) => entry,
@@ -190,7 +223,7 @@ impl Snapshots {
                 mode if mode & 0o111 != 0 => FileMode::BlobExecutable,
                 _ => FileMode::Blob,
             };
-            Some((entry.id(), mode))
+            Some(Held(entry.id(), mode))
         }))
     }
 
