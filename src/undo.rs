@@ -2,6 +2,7 @@
 //! history alone. Nothing here asks the user, and nothing is lost: what is in the way is saved first, or refuses all of it.
 
 mod known;
+mod looking;
 mod plan;
 
 use std::collections::BTreeSet;
@@ -11,7 +12,8 @@ use crate::lang::entry::Entry;
 use crate::world::snapshot::{Change, ChangeKind, Message, SnapshotError, Snapshots, Step};
 use crate::world::workspace::{Disk, FsError};
 
-pub use known::{Group, Known};
+pub use known::{Group, newest};
+pub use looking::{Shown, Step as Look, step};
 use plan::{Plan, Write};
 
 /// What is to be taken back.
@@ -99,6 +101,15 @@ pub enum UndoError {
          the last commit has what it was", list(.left)
     )]
     Halfway { why: Box<Self>, left: Vec<PathBuf> },
+    #[error("there is no older state to show")]
+    NoOlder,
+    #[error("no older state is being looked at: `clada step-back` begins")]
+    NotLooking,
+    #[error(
+        "{} changed while this state was looked at, so nothing was done: `clada step-forward --stay` keeps all that \
+         is there now and ends looking; or put back what you changed, then try again", list(.0)
+    )]
+    Edited(Vec<PathBuf>),
     #[error("git: {0}")]
     Snapshot(#[from] SnapshotError),
     #[error(transparent)]
@@ -131,6 +142,9 @@ pub fn perform(
     which: Which<'_>,
     how: &How<'_>,
 ) -> Result<Done, UndoError> {
+    if snapshots.looking()?.is_some() {
+        return Err(SnapshotError::Looking.into());
+    }
     let (plan, chosen) = {
         let stores = stores(snapshots);
         let chosen = known::choose(&stores, which, how.way)?;
@@ -151,13 +165,18 @@ pub fn perform(
     let message = |step| message(&chosen, how, step);
     snapshots.before(&message(Step::Before))?;
     refuse_unsaved(snapshots, &plan.writes)?;
-    done.commit = Some(write(snapshots, disk, &plan.writes, || {
-        let ids: Vec<&str> = chosen.iter().flat_map(|group| group.ids()).collect();
-        message(match how.way {
-            Way::Undo => Step::Undo(ids.join(" ")),
-            Way::Redo => Step::Redo(ids.join(" ")),
-        })
-    })?);
+    let ids: Vec<&str> = chosen.iter().flat_map(Group::ids).collect();
+    let message = message(match how.way {
+        Way::Undo => Step::Undo(ids.join(" ")),
+        Way::Redo => Step::Redo(ids.join(" ")),
+    });
+    let paths: Vec<PathBuf> = plan.writes.iter().map(|write| write.path.clone()).collect();
+    let state = write(disk, &plan.writes, || {
+        snapshots.after_paths(&paths, &message)
+    })?;
+    // Else the next save does it.
+    let _ = snapshots.settle();
+    done.commit = state.commit;
     Ok(done)
 }
 
@@ -224,13 +243,12 @@ fn refuse_unsaved(snapshots: &Snapshots, writes: &[Write]) -> Result<(), UndoErr
     }
 }
 
-/// Writes the files and commits them; where that fails, all is put back.
-fn write(
-    snapshots: &mut Snapshots,
+/// Writes the files and then does `save`; where either fails, all is put back.
+fn write<T>(
     disk: &mut Disk,
     writes: &[Write],
-    message: impl FnOnce() -> Message,
-) -> Result<String, UndoError> {
+    save: impl FnOnce() -> Result<T, SnapshotError>,
+) -> Result<T, UndoError> {
     let order = in_order(writes);
     let mut written = 0;
     let mut put_all = || -> Result<(), FsError> {
@@ -241,26 +259,16 @@ fn write(
         Ok(())
     };
     let put = put_all().map_err(UndoError::from);
-    let saved = put.and_then(|()| {
-        let paths: Vec<PathBuf> = writes.iter().map(|write| write.path.clone()).collect();
-        Ok(snapshots.after_paths(&paths, &message())?)
-    });
+    let saved = put.and_then(|()| Ok(save()?));
     disk.settle();
-    match saved {
-        Ok(state) => {
-            // Else the next save does it.
-            let _ = snapshots.settle();
-            Ok(state.commit.unwrap_or_default())
+    saved.map_err(|why| {
+        let why = Box::new(why);
+        let left = put_back(disk, &order[..written]);
+        match left.is_empty() {
+            true => UndoError::Failed(why),
+            false => UndoError::Halfway { why, left },
         }
-        Err(why) => {
-            let why = Box::new(why);
-            let left = put_back(disk, &order[..written]);
-            match left.is_empty() {
-                true => Err(UndoError::Failed(why)),
-                false => Err(UndoError::Halfway { why, left }),
-            }
-        }
-    }
+    })
 }
 
 /// What goes, goes first, the deepest before what it is in: a file may take a folder's place, and the other way round.

@@ -31,7 +31,7 @@ impl Group {
 
 /// What the histories tell, newest first.
 #[derive(Debug, Default)]
-pub struct Known {
+pub(super) struct Known {
     /// What batches did, undone or not.
     pub batches: Vec<Group>,
     /// Batches that were undone and not done again.
@@ -47,7 +47,7 @@ impl Known {
     ///
     /// # Errors
     /// Where one cannot be read.
-    pub fn of(
+    pub(super) fn of(
         stores: &[&Snapshots],
         enough: impl Fn(&Self) -> bool,
     ) -> Result<Self, SnapshotError> {
@@ -157,6 +157,21 @@ fn enough(found: Vec<Group>, asked: usize, none: UndoError) -> Result<Vec<Group>
         0 => Err(none),
         there if there < asked => Err(UndoError::TooMany { asked, there }),
         _ => Ok(found),
+    }
+}
+
+/// The batches of that name, or the newest one.
+///
+/// # Errors
+/// Where there is none, or the name is that of several.
+pub fn newest(stores: &[&Snapshots], name: Option<&str>) -> Result<Vec<Group>, UndoError> {
+    match name {
+        Some(name) => named(&Known::of(stores, |_| false)?, name),
+        None => {
+            let known = Known::of(stores, |known| known.batches.len() > 1)?;
+            let found = known.batches.into_iter().take(1).collect();
+            enough(found, 1, UndoError::NothingToUndo)
+        }
     }
 }
 

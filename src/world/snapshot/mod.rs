@@ -22,12 +22,14 @@
 //! | `history.rs` | the commits that clada made, read back |
 //! | `restore.rs` | what commits hold, as it is to be in the work tree |
 //! | `merge.rs` | three contents of one path merged |
+//! | `looking.rs` | what is kept while older states are looked at |
 //! | `place.rs` | whether a save would write elsewhere |
 //! | `error.rs` | why a save was not possible, in words |
 
 mod error;
 mod history;
 mod look;
+mod looking;
 mod merge;
 mod message;
 mod place;
@@ -54,6 +56,7 @@ use crate::world::hurry::Hurry;
 
 pub use error::{Operation, SnapshotError};
 pub use history::Saved;
+pub use looking::{Looking, Stop};
 pub use merge::merge;
 pub use message::{Message, Step};
 pub use restore::{Change, ChangeKind, Held};
@@ -432,6 +435,9 @@ impl Snapshots {
         if index.has_conflicts() {
             return Err(SnapshotError::conflicts(index));
         }
+        if self.looking()?.is_some() {
+            return Err(SnapshotError::Looking);
+        }
         Ok(())
     }
 
@@ -460,6 +466,11 @@ impl Snapshots {
                 done => return done,
             }
         }
+    }
+
+    /// The git directory, the top of the work tree, and the root below that, for git itself.
+    pub fn places(&self) -> (&Path, &Path, &Path) {
+        (self.repo.path(), &self.top, &self.root)
     }
 
     /// Whether a path is one that was named, or by its name one of clada's own files: left by a crash, or that of

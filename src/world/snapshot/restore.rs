@@ -10,7 +10,9 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use git2::build::CheckoutBuilder;
-use git2::{Delta, DiffOptions, ErrorCode, FileMode, ObjectType, Oid, Repository, Tree};
+use git2::{
+    Delta, DiffFormat, DiffOptions, ErrorCode, FileMode, Index, ObjectType, Oid, Repository, Tree,
+};
 
 use super::stage::{Found, find};
 use super::{SnapshotError, Snapshots};
@@ -81,6 +83,31 @@ impl Snapshots {
         }
         changes.sort();
         Ok(changes)
+    }
+
+    /// What differs between two commits below the root, as text.
+    ///
+    /// # Errors
+    /// Where a commit cannot be read.
+    pub fn patch(&self, from: Option<&str>, to: &str) -> Result<String, SnapshotError> {
+        let (from, to) = (self.tree_of(from)?, self.tree_of(Some(to))?);
+        let mut options = DiffOptions::new();
+        options.disable_pathspec_match(true);
+        if !self.root.as_os_str().is_empty() {
+            options.pathspec(&self.root);
+        }
+        let diff = self
+            .repo
+            .diff_tree_to_tree(from.as_ref(), to.as_ref(), Some(&mut options))?;
+        let mut text = Vec::new();
+        diff.print(DiffFormat::Patch, |_, _, line| {
+            if matches!(line.origin(), '+' | '-' | ' ') {
+                text.extend_from_slice(line.origin().to_string().as_bytes());
+            }
+            text.extend_from_slice(line.content());
+            true
+        })?;
+        Ok(String::from_utf8_lossy(&text).into_owned())
     }
 
     /// What a commit has at these paths, in their order, with what git converts for the work tree (line ends). `None` is
@@ -227,8 +254,9 @@ impl Snapshots {
         }))
     }
 
-    /// These files of a tree as they are to be in the work tree, in a folder of their own. By a repository opened anew: a
-    /// checkout forgets some of what the index in memory holds.
+    /// These files of a tree as they are to be in the work tree, in a folder of their own. By a repository opened anew and
+    /// with an index that is nowhere: else a checkout goes by what HEAD has, and forgets some of what the index in memory
+    /// holds.
     fn check_out(
         &self,
         tree: &Tree<'_>,
@@ -246,6 +274,8 @@ impl Snapshots {
             how.path(path);
         }
         let repo = Repository::open(self.repo.path())?;
+        let nowhere = folder.path().join(".git/index");
+        repo.set_index(&mut Index::open(&nowhere)?)?;
         let tree = repo.find_object(tree.id(), Some(ObjectType::Tree))?;
         repo.checkout_tree(&tree, Some(&mut how))?;
         Ok(folder)
