@@ -1,6 +1,6 @@
 //! What the commands on saved states share: the root's lock, its files and its history. Decides nothing.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use crate::cmd;
 use crate::config::{self, Folders};
@@ -43,7 +43,7 @@ impl History {
 
 fn lock(
     folders: &Folders,
-    root: &PathBuf,
+    root: &Path,
     stop: &tokio::sync::watch::Receiver<bool>,
 ) -> Result<Lock, Error> {
     let mut terminal = Terminal::new(std::io::stderr());

@@ -1,5 +1,8 @@
 //! Walks through the saved states for looking. What was there is kept first and comes back at the end.
 
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+
 use super::{UndoError, Write, present, write};
 use crate::world::snapshot::{Looking, Message, Snapshots, Stop};
 use crate::world::workspace::Disk;
@@ -81,13 +84,17 @@ fn go(
         }
     };
     let target = stop.as_ref().map_or(&looking.present, |stop| &stop.commit);
-    let changes = snapshots.changes(Some(&looking.at), Some(target))?;
-    let paths: Vec<_> = changes.into_iter().map(|change| change.path).collect();
+    let mut paths = BTreeSet::new();
+    for from in [&looking.at, &looking.to] {
+        let changes = snapshots.changes(Some(from), Some(target))?;
+        paths.extend(changes.into_iter().map(|change| change.path));
+    }
+    let paths: Vec<PathBuf> = paths.into_iter().collect();
     let mut writes = Vec::new();
     let mut in_the_way = Vec::new();
     let entries = snapshots.entries(Some(target), &paths)?;
     for (path, new) in paths.into_iter().zip(entries) {
-        if !snapshots.is_now(Some(&looking.at), &path)? {
+        if !snapshots.shows(looking, &path)? {
             in_the_way.push(path);
             continue;
         }
@@ -97,6 +104,7 @@ fn go(
     if !in_the_way.is_empty() {
         return Err(UndoError::Edited(in_the_way));
     }
+    snapshots.will_look_at(target)?;
     write(disk, &writes, || snapshots.looks_at(target))?;
     Ok(stop.map_or(Shown::Present, |stop| Shown::Older(stop, distance)))
 }

@@ -2,7 +2,7 @@
 //! the refs for that; HEAD, index and branch stay as they are, and files are changed by others.
 
 use std::collections::BTreeSet;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use git2::{Commit, ErrorCode, Oid, Reference};
 use sha2::{Digest, Sha256};
@@ -17,6 +17,8 @@ pub struct Looking {
     pub present: String,
     /// The commit whose files are shown.
     pub at: String,
+    /// The one that was last on its way there: where that was cut short, some files are of it.
+    pub to: String,
 }
 
 /// A state that can be looked at.
@@ -38,9 +40,16 @@ impl Snapshots {
             let found = self.looking_ref(name)?;
             Ok(found.and_then(|found| Some(found.target()?.to_string())))
         };
-        Ok(id("present")?
-            .zip(id("at")?)
-            .map(|(present, at)| Looking { present, at }))
+        let (Some(present), Some(at)) = (id("present")?, id("at")?) else {
+            return Ok(None);
+        };
+        let to = id("to")?.unwrap_or_else(|| at.clone());
+        Ok(Some(Looking { present, at, to }))
+    }
+
+    /// Whether anything is looked at.
+    pub(super) fn is_looking(&self) -> Result<bool, SnapshotError> {
+        Ok(self.looking_ref("present")?.is_some())
     }
 
     /// Keeps all that is there in a commit on no branch, from which looking begins.
@@ -68,12 +77,21 @@ impl Snapshots {
             .repo
             .commit(None, &who, &who, &text, &tree, &parents)?
             .to_string();
-        self.look_at("present", &present)?;
         self.look_at("at", &present)?;
+        self.look_at("present", &present)?;
         Ok(Looking {
             at: present.clone(),
+            to: present.clone(),
             present,
         })
+    }
+
+    /// Notes which commit will be shown next.
+    ///
+    /// # Errors
+    /// Where that cannot be written.
+    pub fn will_look_at(&self, commit: &str) -> Result<(), SnapshotError> {
+        self.look_at("to", commit)
     }
 
     /// Notes which commit is shown from now on.
@@ -96,7 +114,7 @@ impl Snapshots {
             }
             _ => None,
         };
-        for name in ["at", "present"] {
+        for name in ["present", "at", "to"] {
             if let Some(mut found) = self.looking_ref(name)? {
                 found.delete()?;
             }
@@ -159,13 +177,19 @@ impl Snapshots {
                 continue;
             };
             let has = |commit: &str| self.held(Some(commit), below).map(|held| held.is_some());
-            if (has(&looking.at)? || has(&looking.present)?)
-                && !self.is_now(Some(&looking.at), below)?
-            {
+            if (has(&looking.at)? || has(&looking.present)?) && !self.shows(looking, below)? {
                 edited.push(below.to_path_buf());
             }
         }
         Ok(edited)
+    }
+
+    /// Whether a path holds what is shown.
+    ///
+    /// # Errors
+    /// Where the file or a commit cannot be read.
+    pub fn shows(&self, looking: &Looking, path: &Path) -> Result<bool, SnapshotError> {
+        Ok(self.is_now(Some(&looking.at), path)? || self.is_now(Some(&looking.to), path)?)
     }
 
     fn looking_ref(&self, name: &str) -> Result<Option<Reference<'_>>, SnapshotError> {

@@ -435,7 +435,7 @@ impl Snapshots {
         if index.has_conflicts() {
             return Err(SnapshotError::conflicts(index));
         }
-        if self.looking()?.is_some() {
+        if self.is_looking()? {
             return Err(SnapshotError::Looking);
         }
         Ok(())

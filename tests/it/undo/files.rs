@@ -138,3 +138,27 @@ fn where_one_file_cannot_be_written_all_are_put_back() {
     assert_eq!(project.read("d/b"), "new\n");
     clean(&project);
 }
+
+#[test]
+fn an_undo_that_was_cut_short_is_ended_by_another() {
+    let project = Project::with_git();
+    project.write("a", "a\n").write("b", "b\n");
+    run(
+        &project,
+        &script("all", "echo new > a; echo new > b; echo new > c"),
+    );
+    // As if the power had failed when one file was back.
+    project.write("a", "a\n");
+    undo(&project);
+    assert_eq!(
+        (project.read("a"), project.read("b")),
+        ("a\n".into(), "b\n".into())
+    );
+    assert!(!project.exists("c"));
+}
+
+#[test]
+fn two_thousand_files() {
+    let project = Project::with_git();
+    there_and_back(&project, "for i in $(seq 2000); do echo $i > f$i; done");
+}

@@ -1,6 +1,7 @@
 //! Older states are looked at, and what was there comes back.
 
 use super::*;
+use crate::harness::wait_until;
 
 fn three() -> Project {
     let project = Project::with_git();
@@ -89,4 +90,47 @@ fn new_and_ignored_files_stay() {
     project.clada(["step-forward", "--end"]).exits(0);
     assert_eq!(project.read("a.txt"), "four\n");
     clean(&project);
+}
+
+#[test]
+fn a_step_that_was_cut_short_can_be_gone_on_from() {
+    let project = three();
+    run(
+        &project,
+        &writes("four", &[("a.txt", "four\n"), ("b.txt", "four\n")]),
+    );
+    project
+        .write("a.txt", "not saved\n")
+        .write("b.txt", "nor this\n");
+    project.clada(["step-back", "2"]).exits(0);
+    assert!(!project.exists("b.txt"));
+    // As if clada had been killed in the middle of the way back.
+    let refs = project.git(["for-each-ref", "--format=%(refname)", "refs/clada/looking"]);
+    let name = |last: &str| {
+        refs.lines()
+            .find(|name| name.ends_with(last))
+            .unwrap()
+            .to_owned()
+    };
+    project.git(["update-ref", &name("/to"), &name("/present")]);
+    project.write("b.txt", "nor this\n");
+    project.clada(["step-forward", "--end"]).exits(0);
+    assert_eq!(project.read("a.txt"), "not saved\n");
+    assert_eq!(project.read("b.txt"), "nor this\n");
+    assert_eq!(project.git(["for-each-ref", "refs/clada"]), "");
+}
+
+#[test]
+fn a_reply_waits_until_looking_is_over() {
+    let project = three();
+    project.write("clada.md", "notes\n");
+    let watching = project.watch(["--no-clipboard"]);
+    project.clada(["step-back"]).exits(0);
+    let reply = writes("late", &[("late.txt", "late\n")]);
+    project.write("clada.md", format!("notes\n{reply}"));
+    let told = || project.read("clada.md").contains("step-forward --end");
+    wait_until(told, || watching.said());
+    assert!(!project.exists("late.txt"));
+    project.clada(["step-forward", "--end"]).exits(0);
+    wait_until(|| project.exists("late.txt"), || watching.said());
 }
