@@ -330,7 +330,7 @@ impl Runner {
     }
 
     async fn exec(&self, exec: &Exec<'_>, run: &mut Run<'_, '_>) -> Ended {
-        run.notice_once(self.rules.unfenced.as_deref());
+        run.notice_once(self.rules.unfenced().as_deref());
         let stop = run.around.stop.clone();
         let progress = &mut run.progress;
         let mut on_output = |stream, bytes: &[u8]| progress(Progress::Output(stream, bytes));

@@ -76,6 +76,8 @@ pub enum Command {
     StepForward(StepForward),
     /// Show what a batch changed, as git does
     Diff(Diff),
+    /// Make one commit of several that clada made in a row; those of yours stay as they are
+    Squash(Squash),
     /// Tell what works here and what does not: settings, sandbox, environment
     Doctor(Root),
     /// Print the text that teaches an LLM to write tasks: paste it into the chat once
@@ -171,6 +173,35 @@ pub struct Log {
     /// Print one JSON array
     #[arg(long)]
     pub json: bool,
+}
+
+/// Without a choice: those on top of your newest commit.
+#[derive(Debug, Args)]
+pub struct Squash {
+    /// Those of this batch, by the beginning of its id (`clada log` shows it)
+    #[arg(long, value_name = "ID", group = "choice")]
+    pub batch: Option<String>,
+    /// Those after a revision or a time: `HEAD~5`, `main`, `2h`, `3d`, `10:30`, `2026-11-20`
+    #[arg(long, value_name = "REF|TIME", group = "choice")]
+    pub since: Option<String>,
+    /// Those whose message has this text
+    #[arg(long, value_name = "TEXT", group = "choice")]
+    pub containing: Option<String>,
+    /// The newest N of them
+    #[arg(short, value_name = "N", group = "choice")]
+    pub number: Option<usize>,
+    /// What the new commit says first [default: what all of them say, or how many they are]
+    #[arg(long, value_name = "TEXT")]
+    pub message: Option<String>,
+    /// Show which commits would become one, and change nothing
+    #[arg(long)]
+    pub dry_run: bool,
+    /// Also commits that are pushed, and though signatures are lost
+    #[arg(long)]
+    pub force: bool,
+    /// The project folder [default: this folder]
+    #[arg(long, value_name = "DIR")]
+    pub root: Option<PathBuf>,
 }
 
 #[derive(Debug, Args)]

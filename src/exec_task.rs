@@ -6,7 +6,6 @@ mod live;
 use std::ffi::OsString;
 use std::future::pending;
 use std::path::{Path, PathBuf};
-use std::rc::Rc;
 use std::time::Duration;
 
 use serde_json::{Value, json};
@@ -33,14 +32,12 @@ const TAIL: usize = 16 * 1024;
 pub struct Rules {
     /// Otherwise none is run.
     pub enabled: bool,
-    pub policy: Rc<Policy>,
+    pub policy: Policy,
     /// For those that name no limit of their own.
     pub timeout: Duration,
     /// How many bytes of plain text one may write.
     pub output_limit: u64,
     pub fence: Fence,
-    /// What this system does not enforce of it, for the user.
-    pub unfenced: Option<String>,
     /// What is looked at after each, as not every system can keep it from being changed.
     pub watched: Vec<PathBuf>,
     /// The whole environment that they get.
@@ -49,6 +46,11 @@ pub struct Rules {
 }
 
 impl Rules {
+    /// What this system does not enforce of the fence, for the user.
+    pub fn unfenced(&self) -> Option<String> {
+        sandbox::shortfall(&self.fence)
+    }
+
     /// Why a script may not run, or not yet; nothing where it may. `approved`: the user was asked.
     pub fn hold(&self, script: &str, lang: Option<Language>, approved: bool) -> Option<Hold> {
         if !self.enabled {
@@ -242,7 +244,7 @@ mod tests {
     fn rules() -> Rules {
         Rules {
             enabled: true,
-            policy: Rc::new(Policy::new(&[], &[]).expect("no pattern")),
+            policy: Policy::new(&[], &[]).expect("no pattern"),
             timeout: Duration::from_secs(30),
             output_limit: u64::MAX,
             fence: Fence {
@@ -253,7 +255,6 @@ mod tests {
                 writable: Vec::new(),
                 guarded: Vec::new(),
             },
-            unfenced: None,
             watched: Vec::new(),
             env: std::env::vars_os().collect(),
             mask: Mask::default(),

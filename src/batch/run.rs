@@ -280,6 +280,9 @@ impl<'r, 't> Run<'r, 't> {
                 Some((_, last)) => last.clone_from(&state.commit),
             }
         }
+        if let Some(why) = &state.hook {
+            self.notice_once(Some(&format!("⚠ git: committed, but {why}")));
+        }
         for skipped in state.skipped {
             self.notice_once(Some(&format!("⚠ git: {skipped}")));
         }

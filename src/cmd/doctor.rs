@@ -7,6 +7,7 @@ use crate::cli::Root;
 use crate::cmd;
 use crate::cmd::rules::Source;
 use crate::config::Folders;
+use crate::config::settings::SettingsError;
 use crate::error::Error;
 use crate::exec_task::Rules;
 use crate::world::sandbox::{Level, support};
@@ -26,25 +27,21 @@ enum Found {
 pub fn main(args: &Root) -> Result<ExitCode, Error> {
     let (_, root) = cmd::find_root(args.root.as_deref())?;
     let folders = Folders::of_user().ok_or(Error::NoHome)?;
-    let mut source = Source::new(&folders, &root, None);
-    let login = cmd::runtime()?.block_on(source.log_in());
-    let mut checks = Vec::new();
-    match source.rules() {
-        Err(error) => checks.push(("settings", Found::Wrong(error.to_string()))),
-        Ok((rules, notice)) => {
-            checks.push(("settings", settings(&folders, notice)));
-            checks.push(("sandbox", sandbox(&rules)));
+    let wrong = |error: SettingsError| vec![("settings", Found::Wrong(error.to_string()))];
+    let checks = match cmd::runtime()?.block_on(Source::start(&folders, &root, None)) {
+        Err(error) => wrong(error),
+        Ok(start) => {
+            let mut checks = match start.rules {
+                Err(error) => wrong(error),
+                Ok((rules, notice)) => vec![
+                    ("settings", settings(&folders, notice)),
+                    ("sandbox", sandbox(&rules)),
+                ],
+            };
+            checks.push(("environment", environment(start.login)));
+            checks
         }
-    }
-    if let Ok(login) = login {
-        let own = "commands get the environment that clada was started with".to_owned();
-        let found = match (login, source.has_logged_in()) {
-            (Some(why), _) => Found::Less(why),
-            (None, true) => Found::Fine("commands get that of your login shell".to_owned()),
-            (None, false) => Found::Fine(own),
-        };
-        checks.push(("environment", found));
-    }
+    };
     let mut out = std::io::stdout().lock();
     let mut success = true;
     for (name, found) in checks {
@@ -73,12 +70,20 @@ fn settings(folders: &Folders, notice: Option<String>) -> Found {
 
 fn sandbox(rules: &Rules) -> Found {
     let support = support();
-    match (&rules.unfenced, rules.fence.level) {
+    match (rules.unfenced(), rules.fence.level) {
         (_, Level::Off) => {
             Found::Less("`exec.sandbox` is \"off\": commands can do all that you can".to_owned())
         }
-        (Some(unfenced), _) => Found::Less(unfenced.clone()),
+        (Some(unfenced), _) => Found::Less(unfenced),
         (None, _) if support.lacks.is_empty() => Found::Fine(support.to_string()),
         (None, _) => Found::Less(support.to_string()),
+    }
+}
+
+fn environment(login: Option<Result<(), String>>) -> Found {
+    match login {
+        Some(Err(why)) => Found::Less(why),
+        Some(Ok(())) => Found::Fine("commands get that of your login shell".to_owned()),
+        None => Found::Fine("commands get the environment that clada was started with".to_owned()),
     }
 }

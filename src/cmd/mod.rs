@@ -10,6 +10,7 @@ pub mod log;
 pub mod retry;
 mod rules;
 pub mod run;
+pub mod squash;
 pub mod step;
 pub mod trust;
 pub mod undo;
@@ -58,6 +59,7 @@ pub fn dispatch(cli: Cli) -> Result<ExitCode, Error> {
         Some(Command::StepBack(args)) => step::back(&args),
         Some(Command::StepForward(args)) => step::forward(&args),
         Some(Command::Diff(args)) => diff::main(&args),
+        Some(Command::Squash(args)) => squash::main(&args),
         Some(Command::Doctor(args)) => doctor::main(&args),
         Some(Command::Instructions) => instructions::main(),
     }
@@ -135,9 +137,13 @@ fn runner(
     rules: Rules,
 ) -> Result<Runner, Error> {
     let (disk, git) = workspace((given, canonical), folders, own)?;
+    let mut git = git.filter(|_| git_on);
+    if let Some(git) = &mut git {
+        git.options.env.clone_from(&rules.env);
+    }
     Ok(Runner {
         disk,
-        git: git.filter(|_| git_on),
+        git,
         root: canonical.to_owned(),
         rules,
         with_params: false,
@@ -179,6 +185,7 @@ fn git_of(settings: &settings::Git, never: Vec<PathBuf>, folders: &Folders) -> G
             private_file: settings.private_file,
             sign: settings.sign,
             hooks: settings.hooks,
+            env: std::env::vars_os().collect(),
         },
         whole_batches: settings.commit == settings::Commit::Batch,
     }

@@ -1,9 +1,7 @@
 //! Makes of the settings how commands are run, anew for each run: settings are edited while clada listens.
 
-use std::cell::RefCell;
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
-use std::rc::Rc;
 use std::time::Duration;
 
 use crate::cli::Exec;
@@ -26,51 +24,55 @@ pub(super) struct Source {
     flags: (Option<Duration>, Option<Sandbox>),
     /// Before the settings change it.
     env: LoginEnv,
-    logged_in: bool,
-    /// The last policy, with what it was made of: most of the work.
-    policy: RefCell<Option<(settings::Exec, Rc<Policy>)>>,
 }
 
+/// What a start has found.
+pub(super) struct Start {
+    pub(super) source: Source,
+    /// How asking the login shell for its environment went; nothing where it was not asked. Where that failed, the
+    /// environment is clada's own.
+    pub(super) login: Option<Result<(), String>>,
+    /// As of [`Source::rules`].
+    pub(super) rules: Made,
+}
+
+/// The rules, and why not all of the settings hold; or where these are wrong.
+type Made = Result<(Rules, Option<String>), SettingsError>;
+
 impl Source {
-    pub(super) fn new(folders: &Folders, root: &Path, flags: Option<&Exec>) -> Self {
-        Self {
+    /// Reads the settings, and asks the login shell for its environment where clada was started without one.
+    ///
+    /// # Errors
+    /// Where the settings cannot be loaded.
+    pub(super) async fn start(
+        folders: &Folders,
+        root: &Path,
+        flags: Option<&Exec>,
+    ) -> Result<Start, SettingsError> {
+        let loaded = Settings::load(folders, root)?;
+        let is_asked = match loaded.settings.exec.login_env {
+            settings::LoginEnv::Auto => login_env::is_needed(),
+            settings::LoginEnv::Always => true,
+            settings::LoginEnv::Never => false,
+        };
+        let mut source = Self {
             folders: folders.clone(),
             root: root.to_owned(),
             flags: flags.map_or((None, None), |flags| (flags.exec_timeout, flags.sandbox)),
-            logged_in: false,
             env: LoginEnv::own(),
-            policy: RefCell::default(),
+        };
+        let mut login = None;
+        if is_asked {
+            let asked = LoginEnv::capture(PATIENCE).await;
+            let asked = asked.map(|env| source.env = env);
+            login = Some(asked.map_err(|error| format!("⚠ {error}")));
         }
-    }
-
-    /// Asks the login shell for its environment, where clada was started without one. It is clada's own where that fails;
-    /// why.
-    ///
-    /// # Errors
-    /// Where the settings are wrong.
-    pub(super) async fn log_in(&mut self) -> Result<Option<String>, SettingsError> {
-        match Settings::load(&self.folders, &self.root)?
-            .settings
-            .exec
-            .login_env
-        {
-            settings::LoginEnv::Auto if !login_env::is_needed() => return Ok(None),
-            settings::LoginEnv::Never => return Ok(None),
-            settings::LoginEnv::Auto | settings::LoginEnv::Always => {}
-        }
-        match LoginEnv::capture(PATIENCE).await {
-            Ok(env) => {
-                self.env = env;
-                self.logged_in = true;
-                Ok(None)
-            }
-            Err(error) => Ok(Some(format!("⚠ {error}"))),
-        }
-    }
-
-    /// Whether the environment is that of the login shell, which was asked for it.
-    pub(super) fn has_logged_in(&self) -> bool {
-        self.logged_in
+        let rules = source.made_of(loaded);
+        Ok(Start {
+            source,
+            login,
+            rules,
+        })
     }
 
     /// What to say where the project folder holds all that a fence is to keep commands from.
@@ -84,31 +86,17 @@ impl Source {
     ///
     /// # Errors
     /// Where the settings are wrong.
-    pub(super) fn rules(&self) -> Result<(Rules, Option<String>), SettingsError> {
-        let Loaded { settings, notice } = Settings::load(&self.folders, &self.root)?;
-        Ok((self.made_of(&settings)?, notice))
+    pub(super) fn rules(&self) -> Made {
+        self.made_of(Settings::load(&self.folders, &self.root)?)
     }
 
-    fn policy(&self, exec: &settings::Exec) -> Result<Rc<Policy>, SettingsError> {
-        let mut last = self.policy.borrow_mut();
-        if let Some((of, policy)) = &*last
-            && of.deny == exec.deny
-            && of.ask == exec.ask
-        {
-            return Ok(Rc::clone(policy));
-        }
-        let policy =
-            Policy::new(&exec.deny, &exec.ask).map_err(|error| SettingsError::Setting {
-                setting: "exec.deny and exec.ask",
-                why: error.to_string(),
-            })?;
-        let policy = Rc::new(policy);
-        *last = Some((exec.clone(), Rc::clone(&policy)));
-        Ok(policy)
-    }
-
-    fn made_of(&self, settings: &Settings) -> Result<Rules, SettingsError> {
+    fn made_of(&self, Loaded { settings, notice }: Loaded) -> Made {
         let exec = &settings.exec;
+        let policy = Policy::new(&exec.deny, &exec.ask);
+        let policy = policy.map_err(|error| SettingsError::Setting {
+            setting: "exec.deny and exec.ask",
+            why: error.to_string(),
+        })?;
         let (timeout, sandbox) = self.flags;
         let env = environment(self.env.vars(), exec);
         let var = |name: &str| {
@@ -146,17 +134,17 @@ impl Source {
                 .chain(self.folders.own(&self.root))
                 .collect(),
         };
-        Ok(Rules {
+        let rules = Rules {
             enabled: exec.enabled,
-            policy: self.policy(exec)?,
+            policy,
             timeout: timeout.unwrap_or(exec.timeout),
             output_limit: settings.limits.output,
-            unfenced: sandbox::shortfall(&fence),
             fence,
             watched: watched.collect(),
             mask: Mask::new(mask, &exec.mask),
             env,
-        })
+        };
+        Ok((rules, notice))
     }
 }
 

@@ -27,9 +27,9 @@ pub fn main(args: &Run) -> Result<ExitCode, Error> {
     let folders = Folders::of_user().ok_or(Error::NoHome)?;
     let own = [root.join(config::NOTES), root.join(config::OUTPUT)];
     let runtime = cmd::runtime()?;
-    let mut source = Source::new(&folders, &root, Some(&args.exec));
-    let not_logged_in = runtime.block_on(source.log_in())?;
-    let (rules, notice) = source.rules()?;
+    let start = runtime.block_on(Source::start(&folders, &root, Some(&args.exec)))?;
+    let not_logged_in = start.login.and_then(Result::err);
+    let (rules, notice) = start.rules?;
     let mut runner = cmd::runner((&given, &root), &folders, &own, !args.no_git, rules)?;
     runner.with_params = args.json;
     runtime.block_on(async {

@@ -99,14 +99,15 @@ impl Listener {
             .collect();
         let root = (place.root.0.as_path(), place.root.1.as_path());
         sandbox::warm_up();
-        let mut source = Source::new(&place.folders, root.1, Some(&args.exec));
         let runtime = cmd::runtime()?;
-        let not_logged_in = runtime.block_on(source.log_in())?;
-        let (rules, notice) = source.rules()?;
+        let start = Source::start(&place.folders, root.1, Some(&args.exec));
+        let start = runtime.block_on(start)?;
+        let (source, (rules, notice)) = (start.source, start.rules?);
         // The user's services and shells are theirs to mend: it is told once, at the start.
+        let not_logged_in = start.login.and_then(Result::err);
         let warnings = not_logged_in
             .into_iter()
-            .chain(rules.unfenced.clone())
+            .chain(rules.unfenced())
             .chain(source.holds_home().map(str::to_owned))
             .collect();
         let runner = cmd::runner(root, &place.folders, &own, !args.no_git, rules)?;

@@ -11,6 +11,7 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use serde::de::value::{self, StrDeserializer};
 use serde::{Deserialize, Deserializer};
 use sha2::{Digest, Sha256};
 use toml::Table;
@@ -112,12 +113,7 @@ pub enum Sandbox {
 impl Sandbox {
     /// The level of that name.
     pub fn parse(name: &str) -> Option<Self> {
-        match name {
-            "workspace" => Some(Self::Workspace),
-            "read-only" => Some(Self::ReadOnly),
-            "off" => Some(Self::Off),
-            _ => None,
-        }
+        Self::deserialize(StrDeserializer::<value::Error>::new(name)).ok()
     }
 }
 

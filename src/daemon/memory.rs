@@ -360,10 +360,7 @@ impl Memory {
         });
         let offers = report.offer_lines();
         for asked in asked {
-            let offer = Offer {
-                approves: true,
-                ..Offer::of(asked.batch, vec![asked.task])
-            };
+            let offer = Offer::of(asked.batch, vec![asked.task]).approving(true);
             let is_answered = self.engine.is_approved(asked.batch, asked.task);
             if is_answered || offers.iter().any(|(_, known)| *known == offer) {
                 continue;

@@ -41,8 +41,7 @@ impl Which {
                         None => batches.push((asked.batch, vec![asked.task])),
                     }
                 }
-                let approves = true;
-                Ok((!batches.is_empty()).then_some(Offer { batches, approves }))
+                Ok((!batches.is_empty()).then(|| Offer::of_all(batches).approving(true)))
             }
         }
     }
@@ -72,8 +71,7 @@ fn undone(batches: &[LogBatch]) -> Option<Offer> {
         .map(of)
         .filter(|(_, tasks)| !tasks.is_empty());
     let batches: Vec<_> = batches.collect();
-    let approves = false;
-    (!batches.is_empty()).then_some(Offer { batches, approves })
+    (!batches.is_empty()).then(|| Offer::of_all(batches))
 }
 
 impl Daemon {

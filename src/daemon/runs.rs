@@ -266,10 +266,8 @@ fn close(memory: &mut Memory, ran: &mut Ran, entries: &[Entry]) {
         for (task, outcome) in outcomes.iter_mut().enumerate() {
             match outcome.status {
                 Status::Waits | Status::Asks => {
-                    outcome.offer = Some(Offer {
-                        approves: outcome.status == Status::Asks,
-                        ..Offer::of(entry.number, vec![task])
-                    });
+                    let asks = outcome.status == Status::Asks;
+                    outcome.offer = Some(Offer::of(entry.number, vec![task]).approving(asks));
                 }
                 Status::Done | Status::Skipped => {}
                 Status::Failed | Status::NotRun | Status::Interrupted => undone.push(task),
@@ -287,9 +285,6 @@ fn close(memory: &mut Memory, ran: &mut Ran, entries: &[Entry]) {
     ran.report.offers.push(Offered {
         why: why.to_owned(),
         action: "run again",
-        offer: Offer {
-            batches,
-            approves: false,
-        },
+        offer: Offer::of_all(batches),
     });
 }

@@ -301,10 +301,7 @@ impl State {
                 self.insert(again);
                 let tick = Tick {
                     source: tick.source,
-                    offer: Offer {
-                        approves: tick.offer.approves,
-                        ..Offer::of(*of, chosen.clone())
-                    },
+                    offer: Offer::of(*of, chosen.clone()).approving(tick.offer.approves),
                 };
                 effects.push(Effect::Again {
                     of: *of,
@@ -508,10 +505,7 @@ impl Offers {
         .filter(|(_, batches)| !batches.is_empty())
         .map(|(why, batches)| Effect::Offer {
             why,
-            offer: Offer {
-                batches,
-                approves: false,
-            },
+            offer: Offer::of_all(batches),
         })
         .collect()
     }

@@ -114,10 +114,20 @@ pub struct Offer {
 impl Offer {
     /// Runs these tasks of one batch.
     pub fn of(batch: Number, tasks: Vec<usize>) -> Self {
+        Self::of_all(vec![(batch, tasks)])
+    }
+
+    /// Runs these tasks of these batches.
+    pub fn of_all(batches: Vec<(Number, Vec<usize>)>) -> Self {
         Self {
-            batches: vec![(batch, tasks)],
+            batches,
             approves: false,
         }
+    }
+
+    /// The same, as the answer to whether they may run, or not as one.
+    pub fn approving(self, approves: bool) -> Self {
+        Self { approves, ..self }
     }
 
     /// How many tasks it would run.

@@ -1,7 +1,7 @@
 //! Locks between processes: one batch at a time per root, one listener per file. A lock ends with its process.
 
 use std::ffi::OsStr;
-use std::fs::{File, OpenOptions, TryLockError};
+use std::fs::{DirEntry, File, OpenOptions, TryLockError};
 use std::io::{self, Read, Write};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
@@ -128,36 +128,33 @@ impl Lock {
     /// Whether somebody has a lock of this kind, or gave one back by [`Lock::end`] at this time, in Unix time in
     /// milliseconds, or later.
     pub fn held_since(folder: &Path, kind: &str, time_ms: i64) -> bool {
-        let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
-        let is_of_kind = |name: &str| name.split_once('-').is_some_and(|(of, _)| of == kind);
-        entries
-            .filter(|entry| is_of_kind(&entry.file_name().to_string_lossy()))
-            .any(|entry| {
-                let changed = entry.metadata().map_or(0, |meta| {
-                    meta.ctime() * 1000 + meta.ctime_nsec() / 1_000_000
-                });
-                let holder = std::fs::read(entry.path()).ok();
-                let holder = holder.and_then(|content| Holder::parse(&content));
-                changed >= time_ms || holder.is_some_and(|holder| is_alive(holder.pid))
-            })
+        files(folder, &[kind]).any(|file| {
+            let changed = file.metadata().map_or(0, |meta| {
+                meta.ctime() * 1000 + meta.ctime_nsec() / 1_000_000
+            });
+            changed >= time_ms || Holder::read(&file).is_some()
+        })
     }
 
     /// The paths of which processes that still live have locks of these kinds.
     ///
     /// No lock is tried: that could be in the way of somebody who takes it in just that moment.
     pub fn held(folder: &Path, kinds: &[&str]) -> Vec<PathBuf> {
-        let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
-        let of_kind = |name: &str| {
-            let kind = name.split_once('-').map(|(kind, _)| kind);
-            kind.is_some_and(|kind| kinds.contains(&kind))
-        };
-        entries
-            .filter(|entry| of_kind(&entry.file_name().to_string_lossy()))
-            .filter_map(|entry| Holder::parse(&std::fs::read(entry.path()).ok()?))
-            .filter(|holder| is_alive(holder.pid))
+        files(folder, kinds)
+            .filter_map(|file| Holder::read(&file))
             .map(|holder| holder.path)
             .collect()
     }
+}
+
+/// The files of the locks of these kinds.
+fn files(folder: &Path, kinds: &[&str]) -> impl Iterator<Item = DirEntry> {
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    entries.filter(|entry| {
+        let name = entry.file_name();
+        let kind = name.to_str().and_then(|name| name.split_once('-'));
+        kind.is_some_and(|(kind, _)| kinds.contains(&kind))
+    })
 }
 
 fn name(holder: Option<Pid>) -> String {
@@ -176,6 +173,12 @@ struct Holder {
 }
 
 impl Holder {
+    /// The one that a lock's file names, if it still lives.
+    fn read(file: &DirEntry) -> Option<Self> {
+        let holder = Self::parse(&std::fs::read(file.path()).ok()?);
+        holder.filter(|holder| is_alive(holder.pid))
+    }
+
     fn parse(content: &[u8]) -> Option<Self> {
         let line_end = content.iter().position(|byte| *byte == b'\n')?;
         let pid = str::from_utf8(&content[..line_end]).ok()?.trim();

@@ -15,6 +15,7 @@ mod engine;
 #[cfg(target_os = "linux")]
 mod exec;
 mod fenced;
+mod git;
 mod guarded;
 mod harness;
 mod log;

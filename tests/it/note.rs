@@ -47,10 +47,7 @@ fn report() -> impl Strategy<Value = Report> {
         Status::Waits,
         Status::Asks,
     ]);
-    let offer = |approves| Offer {
-        approves,
-        ..Offer::of(1, vec![0])
-    };
+    let offer = |approves| Offer::of(1, vec![0]).approving(approves);
     let outcome =
         (text(), prop::option::of(text()), status).prop_map(move |(target, message, status)| {
             Outcome {

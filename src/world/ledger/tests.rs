@@ -316,10 +316,15 @@ fn run_until(ledger: &mut Ledger, file: FileId, last: &str) {
 
 /// A block of results.
 fn block(key: u64, text: &str) -> NewBlock<'_> {
+    offering(key, text, &[])
+}
+
+/// A block of results with offers in these lines.
+fn offering<'b>(key: u64, text: &'b str, offers: &'b [(usize, Offer)]) -> NewBlock<'b> {
     NewBlock {
         key: Key(key),
         text,
-        offers: &[],
+        offers,
         is_result: true,
     }
 }
@@ -597,21 +602,10 @@ fn nothing_begins_twice() {
 fn an_offer_is_used_once() {
     let place = Place::new();
     let (mut ledger, file) = with_file(&place);
-    let offer = |batch, approves| Offer {
-        approves,
-        ..Offer::of(batch, vec![0, 2])
-    };
+    let offer = |batch, approves| Offer::of(batch, vec![0, 2]).approving(approves);
     let offers = [(3, offer(1, false)), (5, offer(2, true))];
-    let block = ledger
-        .add_block(
-            file,
-            NewBlock {
-                offers: &offers,
-                ..block(u64::MAX, "block")
-            },
-            1,
-        )
-        .unwrap();
+    let new = offering(u64::MAX, "block", &offers);
+    let block = ledger.add_block(file, new, 1).unwrap();
     let source = |line| Source {
         block: block.0,
         line,
@@ -670,21 +664,13 @@ fn the_newest_blocks_of_each_file_are_kept() {
     let place = Place::new();
     let (mut ledger, file) = with_file(&place);
     let other = ledger.add_file(Path::new("/n/other.md")).unwrap();
-    let offer = |batch| [(0, Offer::of(batch, Vec::new()))];
     ledger
         .add_block(other, block(0, "of another file"), 0)
         .unwrap();
     for n in 1..=BLOCKS as u64 + 1 {
-        ledger
-            .add_block(
-                file,
-                NewBlock {
-                    offers: &offer(n),
-                    ..block(n, "ours")
-                },
-                0,
-            )
-            .unwrap();
+        let offers = [(0, Offer::of(n, Vec::new()))];
+        let new = offering(n, "ours", &offers);
+        ledger.add_block(file, new, 0).unwrap();
         ledger.keep_foreign(file, "foreign", 0).unwrap();
     }
     let known = |n| !ledger.blocks_with(Key(n)).unwrap().is_empty();
@@ -1200,10 +1186,7 @@ fn an_offer_that_is_void_is_used() {
     let place = Place::new();
     let (mut ledger, file) = with_file(&place);
     let offers = [(1, Offer::of(1, vec![0]))];
-    let new = NewBlock {
-        offers: &offers,
-        ..block(7, "block")
-    };
+    let new = offering(7, "block", &offers);
     let block = ledger.add_block(file, new, 1).unwrap().0;
     ledger.void(Source { block, line: 1 }).unwrap();
     assert!(ledger.blocks_with(Key(7)).unwrap()[0].offers[0].used);
@@ -1214,10 +1197,7 @@ fn a_ledger_of_the_first_format_goes_on() {
     let place = Place::new();
     let (mut ledger, file) = with_file(&place);
     let offers = [(1, Offer::of(1, vec![0]))];
-    let new = NewBlock {
-        offers: &offers,
-        ..block(7, "block")
-    };
+    let new = offering(7, "block", &offers);
     ledger.add_block(file, new, 1).unwrap();
     let db = &ledger.db;
     db.execute_batch("ALTER TABLE offer DROP COLUMN approves; PRAGMA user_version = 1")
@@ -1235,10 +1215,7 @@ fn a_tick_does_not_count_for_a_newer_block_that_reads_the_same_and_is_not_there_
     let place = Place::new();
     let (mut ledger, file) = with_file(&place);
     let offers = [(1, Offer::of(1, vec![0]))];
-    let new = NewBlock {
-        offers: &offers,
-        ..block(7, "block")
-    };
+    let new = offering(7, "block", &offers);
     // It came into the file, and clada was killed before it had noted that.
     let old = ledger.add_block(file, new, 1).unwrap().0;
     let source = Source {

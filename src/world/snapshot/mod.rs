@@ -1,5 +1,5 @@
 //! The state of the root, saved as commits. Owns everything that is git; never changes a file of the
-//! work tree, runs a hook, signs or pushes.
+//! work tree, or pushes. Runs no program, unless the user wants signatures or hooks.
 //!
 //! A save has two halves. [`Snapshots::prepare`] looks and writes objects, which nobody sees;
 //! [`Snapshots::conclude`] makes them count: first the index, then the branch. That order is for the
@@ -23,6 +23,8 @@
 //! | `restore.rs` | what commits hold, as it is to be in the work tree |
 //! | `merge.rs` | three contents of one path merged |
 //! | `looking.rs` | what is kept while older states are looked at |
+//! | `squash.rs` | several of them made one |
+//! | `program.rs` | git itself, for signatures and hooks |
 //! | `place.rs` | whether a save would write elsewhere |
 //! | `error.rs` | why a save was not possible, in words |
 
@@ -34,7 +36,9 @@ mod merge;
 mod message;
 mod place;
 mod private;
+mod program;
 mod restore;
+mod squash;
 mod stage;
 mod target;
 #[cfg(test)]
@@ -43,7 +47,7 @@ mod tree;
 
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeSet;
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::fmt;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
@@ -59,7 +63,9 @@ pub use history::Saved;
 pub use looking::{Looking, Stop};
 pub use merge::merge;
 pub use message::{Message, Step};
+use program::New;
 pub use restore::{Change, ChangeKind, Held};
+pub use squash::{Ask, Group, Moved, Pushed, Squashed, Which};
 use stage::{Staged, Staging};
 pub use target::Target;
 use tree::Edit;
@@ -106,6 +112,8 @@ pub struct Options {
     pub sign: bool,
     /// The user's git hooks run.
     pub hooks: bool,
+    /// The whole environment of git itself, which signs and runs hooks.
+    pub env: Vec<(OsString, OsString)>,
 }
 
 /// Where a save left the repository.
@@ -117,6 +125,8 @@ pub struct State {
     pub changed: bool,
     /// What differs and was deliberately left as the index has it.
     pub skipped: Vec<Skipped>,
+    /// Why the `post-commit` hook failed; the commit is made.
+    pub hook: Option<String>,
 }
 
 /// A path that was looked at and not saved, relative to the repository's top.
@@ -280,13 +290,23 @@ impl Snapshots {
     fn save(&self, look: Look<'_>, message: &Message) -> Result<State, SnapshotError> {
         match self.attempt(look, message) {
             Err(SnapshotError::HeadMoved) => self.attempt(look, message),
+            // What clada's own index knows may be damaged, or gone from git since.
+            Err(SnapshotError::Git(_)) if self.target == Target::Side => {
+                self.make_own_index()?;
+                self.attempt(look, message)
+            }
             done => done,
         }
     }
 
     fn attempt(&self, look: Look<'_>, message: &Message) -> Result<State, SnapshotError> {
         self.refuse_diverted()?;
-        let prepared = self.prepare(look)?;
+        let mut prepared = self.prepare(look)?;
+        if let Some(tree) = prepared.tree.filter(|_| self.hooks()) {
+            self.pre_commit(tree, &prepared.staged)?;
+            // It may have formatted what is to be committed. That is looked at once more, and the hook not asked again.
+            prepared = self.prepare(look)?;
+        }
         self.conclude(prepared, message)
     }
 
@@ -346,7 +366,8 @@ impl Snapshots {
             head: head.map(|commit| commit.id()),
             tree: tree.filter(|tree| Some(*tree) != old),
             staged,
-            waits: matches!(look, Look::Paths(_)),
+            // A hook asks git what has changed, as a command does.
+            waits: matches!(look, Look::Paths(_)) && !self.hooks(),
             skipped,
         })
     }
@@ -371,6 +392,7 @@ impl Snapshots {
             commit: commit.map(|id| id.to_string()),
             changed: prepared.tree.is_some(),
             skipped: prepared.skipped,
+            hook: prepared.tree.and_then(|_| self.post_commit()),
         })
     }
 
@@ -408,24 +430,26 @@ impl Snapshots {
         tree: Oid,
         message: &Message,
     ) -> Result<Oid, SnapshotError> {
-        let tree = self.repo.find_tree(tree)?;
         let who = match self.repo.signature() {
             Ok(who) => who,
             Err(_) => Signature::now("clada", "clada@localhost")?,
         };
         let parents = self.parents(head)?;
-        let parents: Vec<&Commit<'_>> = parents.iter().collect();
-        let text = message.to_string();
-        let (name, path) = (self.ref_name(), self.ref_path());
-        self.patiently(&path, || {
-            let made = self
-                .repo
-                .commit(Some(&name), &who, &who, &text, &tree, &parents);
-            made.map_err(|why| match why.code() {
-                ErrorCode::Modified | ErrorCode::Exists => SnapshotError::HeadMoved,
-                _ => why.into(),
-            })
-        })
+        let text = self.commit_msg(tree, message)?;
+        let made = self.make(&New {
+            author: &who,
+            committer: &who,
+            text: &text,
+            tree: &self.repo.find_tree(tree)?,
+            parents: &parents.iter().collect::<Vec<_>>(),
+        })?;
+        let first = text.lines().next().unwrap_or_default();
+        let kind = match parents.is_empty() {
+            true => "commit (initial)",
+            false => "commit",
+        };
+        self.advance(head.map(Commit::id), made, &format!("{kind}: {first}"))?;
+        Ok(made)
     }
 
     fn refuse_in_the_middle(&self, index: &Index) -> Result<(), SnapshotError> {
@@ -444,11 +468,14 @@ impl Snapshots {
     /// Whoever holds the index's lock is about to change index and files (a checkout, an open `git commit`):
     /// what would be saved now is half of something, even if writing could wait.
     fn wait_until_unlocked(&self) -> Result<(), SnapshotError> {
-        let path = self.index_path();
-        self.patiently(&path, || match lock_of(&path).exists() {
-            true => Err(SnapshotError::Locked(lock_of(&path))),
-            false => Ok(()),
-        })
+        // Beside a branch, the index that others lock is not that of clada.
+        for path in [self.index_path(), self.repo.path().join("index")] {
+            self.patiently(&path, || match lock_of(&path).exists() {
+                true => Err(SnapshotError::Locked(lock_of(&path))),
+                false => Ok(()),
+            })?;
+        }
+        Ok(())
     }
 
     /// Tries again and again while `path` is locked, until the wait is over.
