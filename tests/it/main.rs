@@ -26,3 +26,4 @@ mod run;
 #[cfg(target_os = "linux")]
 mod sandbox;
 mod tidy;
+mod undo;

@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use super::stage::Staging;
+use super::stage::{Staging, find};
 use super::{Look, Message, SnapshotError, Snapshots, State, look, private};
 use crate::lang::path::is_git;
 use crate::lang::size;
@@ -204,7 +204,7 @@ impl Snapshots {
     /// Whether no save takes in the file or link at a place.
     fn leaves_out(&self, place: &Path, staging: &mut Staging<'_>) -> Result<bool, SnapshotError> {
         let recorded = staging.index.get_path(place, 0);
-        let found = staging.find(place)?;
+        let found = find(&self.top, place)?;
         Ok(staging.in_another_repository(place, recorded.is_some())
             || staging
                 .withheld(place, recorded.as_ref(), &found)?

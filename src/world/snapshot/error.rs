@@ -43,6 +43,13 @@ pub enum SnapshotError {
          back (`--no-git` works without)", .0.display()
     )]
     Diverted(PathBuf),
+    #[error(
+        "an older state is being looked at: `clada step-forward --end` brings back what was there, \
+         `clada step-forward --stay` goes on from what is there now"
+    )]
+    Looking,
+    #[error("nothing was saved yet")]
+    NothingSaved,
     #[error("somebody else moved the branch meanwhile: try again when it is quiet")]
     HeadMoved,
     #[error(

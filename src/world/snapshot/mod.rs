@@ -21,6 +21,9 @@
 //! | `private.rs` | the repository of a folder that has none |
 //! | `aside.rs` | what the user's repository leaves out, saved in a private one |
 //! | `history.rs` | the commits that clada made, read back |
+//! | `restore.rs` | what commits hold, as it is to be in the work tree |
+//! | `merge.rs` | three contents of one path merged |
+//! | `looking.rs` | what is kept while older states are looked at |
 //! | `squash.rs` | several of them made one |
 //! | `program.rs` | git itself, for signatures and hooks |
 //! | `survey.rs` | what a save would meet |
@@ -31,10 +34,13 @@ mod aside;
 mod error;
 mod history;
 mod look;
+mod looking;
+mod merge;
 mod message;
 mod place;
 mod private;
 mod program;
+mod restore;
 mod squash;
 mod stage;
 mod survey;
@@ -59,9 +65,12 @@ use crate::world::hurry::Hurry;
 
 pub use error::{Operation, SnapshotError, Without};
 pub use history::Saved;
+pub use looking::{Looking, Stop};
+pub use merge::merge;
 pub use message::{Message, Step};
 use private::Opened;
 use program::New;
+pub use restore::{Change, ChangeKind, Held};
 pub use squash::{Ask, Group, Moved, Pushed, Squashed, Which};
 use stage::{Staged, Staging};
 pub use survey::{Survey, survey};
@@ -527,6 +536,9 @@ impl Snapshots {
         if index.has_conflicts() {
             return Err(SnapshotError::conflicts(index));
         }
+        if self.is_looking()? {
+            return Err(SnapshotError::Looking);
+        }
         Ok(())
     }
 
@@ -560,6 +572,11 @@ impl Snapshots {
                 done => return done,
             }
         }
+    }
+
+    /// The git directory, the top of the work tree, and the root below that, for git itself.
+    pub fn places(&self) -> (&Path, &Path, &Path) {
+        (self.repo.path(), &self.top, &self.root)
     }
 
     /// Whether a path is one that was named, or by its name one of clada's own files: left by a crash, or that of

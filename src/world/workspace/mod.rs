@@ -8,6 +8,7 @@ mod entry;
 mod flush;
 mod own;
 mod preview;
+mod put;
 mod removal;
 mod replace;
 mod state;

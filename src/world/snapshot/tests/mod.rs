@@ -13,6 +13,7 @@ mod meanwhile;
 mod paths;
 mod program;
 mod refused;
+mod restored;
 mod saved;
 
 use std::fs::{self, Permissions};
