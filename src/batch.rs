@@ -4,6 +4,7 @@
 mod due;
 mod journal;
 mod run;
+mod stale;
 
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -55,6 +56,8 @@ pub struct Git {
 pub struct Surroundings<'s> {
     /// The local time, for commit messages.
     pub now: &'s dyn Fn() -> String,
+    /// The local time of a second since 1970.
+    pub when: &'s dyn Fn(i64) -> String,
     /// A word that nobody can guess: it fences outputs.
     pub fence: String,
     /// The subject of commits, where a batch has none of its own.
@@ -195,7 +198,9 @@ impl Runner {
         }
         let job = run.jobs.len();
         let due = due(&batch.tasks, plan, &self.disk, &self.rules);
-        if let Some((index, why)) = Self::hindrance(batch, &due, Preview::new(&self.disk), run) {
+        let known = snapshots.as_ref().ok().and_then(Option::as_ref);
+        let preview = Preview::new(&self.disk);
+        if let Some((index, why)) = Self::hindrance(batch, &due, (preview, known), run) {
             return run.without_a_task(journal, |run| run.hindered(batch, index, why));
         }
         before(snapshots, batch, run)?;
@@ -217,7 +222,9 @@ impl Runner {
                         // It may ask git what has changed.
                         settle(snapshots.as_deref_mut(), run);
                     }
-                    let ended = self.run_task(task, journal.keeps(), run).await;
+                    let ended = self
+                        .run_task(task, journal.keeps(), snapshots.as_deref(), run)
+                        .await;
                     exec_since |= matches!(task.action, Ok(Action::Exec { .. }));
                     ended
                 }
@@ -257,7 +264,7 @@ impl Runner {
     fn hindrance(
         batch: &Batch<'_>,
         due: &[Due],
-        mut preview: Preview<'_>,
+        (mut preview, snapshots): (Preview<'_>, Option<&Snapshots>),
         run: &mut Run<'_, '_>,
     ) -> Option<(usize, Ended)> {
         if !batch.atomic {
@@ -275,7 +282,11 @@ impl Runner {
                         .to_owned(),
                 ),
                 Ok(Action::Exec { .. }) => return None,
-                Ok(action) => file_task::perform(action, &mut preview, false).err()?.into(),
+                Ok(action) => {
+                    let mut failure = file_task::perform(action, &mut preview, false).err()?;
+                    stale::explain(&mut failure, action, snapshots, run.around.when);
+                    failure.into()
+                }
             };
             Some((index, ended))
         })
@@ -286,6 +297,7 @@ impl Runner {
         &mut self,
         task: &Task<'_>,
         keeps: bool,
+        snapshots: Option<&Snapshots>,
         run: &mut Run<'_, '_>,
     ) -> (Ended, Touched, Vec<Target>) {
         run.started(task);
@@ -318,7 +330,7 @@ impl Runner {
             return (ended, Touched::Anything, Vec::new());
         }
         let before = keeps.then(|| Before::of(action, &self.disk)).flatten();
-        let (ended, touched) = self.file_task(action);
+        let (ended, touched) = self.file_task(action, snapshots, run);
         let targets = match (&touched, &before) {
             (Touched::Paths(paths), Some(before)) => {
                 let onto_nothing = ended.data["overwrote"] == false;
@@ -355,7 +367,12 @@ impl Runner {
         }
     }
 
-    fn file_task(&mut self, action: &Action<'_>) -> (Ended, Touched) {
+    fn file_task(
+        &mut self,
+        action: &Action<'_>,
+        snapshots: Option<&Snapshots>,
+        run: &Run<'_, '_>,
+    ) -> (Ended, Touched) {
         let performed = catch_unwind(AssertUnwindSafe(|| {
             file_task::perform(action, &mut self.disk, false)
         }));
@@ -368,7 +385,10 @@ impl Runner {
                 };
                 (ended, Touched::Paths(done.touched))
             }
-            Ok(Err(failure)) => (failure.into(), Touched::Nothing),
+            Ok(Err(mut failure)) => {
+                stale::explain(&mut failure, action, snapshots, run.around.when);
+                (failure.into(), Touched::Nothing)
+            }
             Err(_) => {
                 let message =
                     "clada failed inside this task, which is a mistake in clada: please report it"
@@ -401,7 +421,8 @@ impl Runner {
         for (batch, plan) in part.batches() {
             if let Some(problem) = batch.state.problem() {
                 run.problem(problem);
-            } else if let Some((index, why)) = Self::hindrance(batch, &[], files.clone(), &mut run)
+            } else if let Some((index, why)) =
+                Self::hindrance(batch, &[], (files.clone(), None), &mut run)
             {
                 run.hindered(batch, index, why);
                 continue;

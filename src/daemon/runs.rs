@@ -100,6 +100,7 @@ impl Daemon {
         }
         let around = Surroundings {
             now: &self.clock.date_time,
+            when: &self.clock.when,
             fence: (self.clock.word)(),
             message: None,
             id: (self.clock.id)(),

@@ -24,4 +24,5 @@ mod replay;
 mod run;
 #[cfg(target_os = "linux")]
 mod sandbox;
+mod stale;
 mod tidy;

@@ -20,6 +20,7 @@
 //! | `target.rs` | where commits go: the branch, or beside it |
 //! | `private.rs` | the repository of a folder that has none |
 //! | `history.rs` | the commits that clada made, read back |
+//! | `versions.rs` | what a file was in earlier commits |
 //! | `place.rs` | whether a save would write elsewhere |
 //! | `error.rs` | why a save was not possible, in words |
 
@@ -34,6 +35,7 @@ mod target;
 #[cfg(test)]
 mod tests;
 mod tree;
+mod versions;
 
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeSet;
@@ -54,6 +56,7 @@ pub use message::{Message, Step};
 use stage::{Staged, Staging};
 pub use target::Target;
 use tree::Edit;
+pub use versions::Successor;
 
 /// How long another program may hold one of git's locks before a save is given up.
 const LOCK_WAIT: Duration = Duration::from_secs(5);
