@@ -2,8 +2,10 @@
 //! the watched file nor the clipboard; `clada run` is this floor alone.
 
 mod due;
+mod guarded;
 mod journal;
 mod run;
+mod saving;
 mod stale;
 
 use std::collections::BTreeSet;
@@ -20,11 +22,13 @@ use crate::lang::record::{Fate, Plan, Target};
 use crate::lang::report::Report;
 use crate::lang::task::{Action, Batch, Scan, Task};
 use crate::world::shell::Stream;
-use crate::world::snapshot::{self, SnapshotError, Snapshots, Step};
+use crate::world::snapshot::{self, SnapshotError, Snapshots};
 use crate::world::workspace::{Disk, Files, Kind, Preview};
 
 use due::{Before, Due, due};
+use guarded::Guarded;
 use run::{Ended, Run};
+use saving::{Saving, Touched};
 
 pub use journal::{Journal, NoJournal};
 pub use run::git_line;
@@ -203,9 +207,9 @@ impl Runner {
         if let Some((index, why)) = Self::hindrance(batch, &due, (preview, known), run) {
             return run.without_a_task(journal, |run| run.hindered(batch, index, why));
         }
-        before(snapshots, batch, run)?;
+        let whole = self.git.as_ref().is_some_and(|git| git.whole_batches);
+        let mut saving = Saving::before(snapshots, whole, batch, run)?;
         journal.begin(job, due.iter().position(|due| *due == Due::Run))?;
-        let mut snapshots = snapshots.as_mut().ok().and_then(Option::as_mut);
         let mut begun = false;
         let mut changed: BTreeSet<String> = BTreeSet::new();
         let mut exec_since = false;
@@ -219,12 +223,9 @@ impl Runner {
             let (ended, touched, targets) = match (due, started) {
                 (Due::Run, Ok(())) => {
                     if matches!(task.action, Ok(Action::Exec { .. })) {
-                        // It may ask git what has changed.
-                        settle(snapshots.as_deref_mut(), run);
+                        saving.settle(run);
                     }
-                    let ended = self
-                        .run_task(task, journal.keeps(), snapshots.as_deref(), run)
-                        .await;
+                    let ended = self.run_task(task, journal.keeps(), &saving, run).await;
                     exec_since |= matches!(task.action, Ok(Action::Exec { .. }));
                     ended
                 }
@@ -236,12 +237,7 @@ impl Runner {
             };
             let outcome = run.outcome(task, ended);
             run.cut |= matches!(outcome.status, Status::Interrupted | Status::NotRun);
-            if let Err(error) = after(snapshots.as_deref_mut(), &touched, (batch, task), run) {
-                run.report.notices.push(format!(
-                    "⚠ git: task {} was not saved: {error}",
-                    outcome.number
-                ));
-            }
+            saving.after(touched, (batch, task), run);
             changed.extend(targets.iter().map(|target| target.path.clone()));
             if let (Due::Skip, Some(Plan::Done(stands))) = (due, plan.get(index)) {
                 changed.extend(stands.iter().map(|stand| stand.path.clone()));
@@ -249,7 +245,7 @@ impl Runner {
             journal.finish(job, index, &outcome, fate(outcome.status, targets));
             run.finished_with_warnings(task, outcome);
         }
-        settle(snapshots, run);
+        saving.end(batch, run);
         // A formatter's work is not somebody else's.
         let left = changed.into_iter().filter(|_| exec_since).map(|path| {
             let state = self.disk.state(Path::new(&path));
@@ -297,7 +293,7 @@ impl Runner {
         &mut self,
         task: &Task<'_>,
         keeps: bool,
-        snapshots: Option<&Snapshots>,
+        saving: &Saving<'_>,
         run: &mut Run<'_, '_>,
     ) -> (Ended, Touched, Vec<Target>) {
         run.started(task);
@@ -330,7 +326,7 @@ impl Runner {
             return (ended, Touched::Anything, Vec::new());
         }
         let before = keeps.then(|| Before::of(action, &self.disk)).flatten();
-        let (ended, touched) = self.file_task(action, snapshots, run);
+        let (ended, touched) = self.file_task(action, saving, run);
         let targets = match (&touched, &before) {
             (Touched::Paths(paths), Some(before)) => {
                 let onto_nothing = ended.data["overwrote"] == false;
@@ -370,11 +366,15 @@ impl Runner {
     fn file_task(
         &mut self,
         action: &Action<'_>,
-        snapshots: Option<&Snapshots>,
+        saving: &Saving<'_>,
         run: &Run<'_, '_>,
     ) -> (Ended, Touched) {
         let performed = catch_unwind(AssertUnwindSafe(|| {
-            file_task::perform(action, &mut self.disk, false)
+            let mut files = Guarded {
+                disk: &mut self.disk,
+                seen: saving.seen(),
+            };
+            file_task::perform(action, &mut files, false)
         }));
         match performed {
             Ok(Ok(done)) => {
@@ -386,7 +386,7 @@ impl Runner {
                 (ended, Touched::Paths(done.touched))
             }
             Ok(Err(mut failure)) => {
-                stale::explain(&mut failure, action, snapshots, run.around.when);
+                stale::explain(&mut failure, action, saving.snapshots(), run.around.when);
                 (failure.into(), Touched::Nothing)
             }
             Err(_) => {
@@ -493,66 +493,4 @@ fn fate(status: Status, targets: Vec<Target>) -> Option<Fate> {
         Status::NotRun => Some(Fate::NotRun),
         Status::Skipped | Status::Waits | Status::Asks => None,
     }
-}
-
-/// Saves the state before a batch; why nothing of it may be started.
-fn before(
-    snapshots: &mut Result<Option<Snapshots>, SnapshotError>,
-    batch: &Batch<'_>,
-    run: &mut Run<'_, '_>,
-) -> Result<(), String> {
-    let snapshots = match snapshots {
-        _ if batch.tasks.iter().all(|task| task.action.is_err()) => return Ok(()),
-        Ok(None) => return Ok(()),
-        Ok(Some(snapshots)) => snapshots,
-        Err(error) => return Err(format!("git: {error}")),
-    };
-    let lines = batch
-        .tasks
-        .iter()
-        .map(|task| format!("before: {}", task.summary()))
-        .collect();
-    let state = snapshots
-        .before(&run.message(batch, lines, Step::Before))
-        .map_err(|error| format!("git: {error}"))?;
-    run.saved(state);
-    Ok(())
-}
-
-/// Saves the state after a task.
-fn after(
-    snapshots: Option<&mut Snapshots>,
-    touched: &Touched,
-    (batch, task): (&Batch<'_>, &Task<'_>),
-    run: &mut Run<'_, '_>,
-) -> Result<(), SnapshotError> {
-    let Some(snapshots) = snapshots else {
-        return Ok(());
-    };
-    let message = || run.message(batch, vec![task.summary()], Step::Task);
-    let state = match touched {
-        Touched::Nothing => return Ok(()),
-        Touched::Paths(paths) => snapshots.after_paths(paths, &message())?,
-        Touched::Anything => snapshots.after_all(&message())?,
-    };
-    run.saved(state);
-    Ok(())
-}
-
-/// Has git's index say what was saved after file tasks.
-fn settle(snapshots: Option<&mut Snapshots>, run: &mut Run<'_, '_>) {
-    if let Some(snapshots) = snapshots
-        && let Err(error) = snapshots.settle()
-    {
-        run.notice_once(Some(&format!(
-            "⚠ git: what was committed is not in the index yet: {error}"
-        )));
-    }
-}
-
-/// What a task may have changed.
-enum Touched {
-    Nothing,
-    Paths(Vec<PathBuf>),
-    Anything,
 }

@@ -18,6 +18,7 @@ mod fenced;
 mod guarded;
 mod harness;
 mod log;
+mod meanwhile;
 mod note;
 mod policy;
 mod replay;

@@ -21,6 +21,8 @@
 //! | `private.rs` | the repository of a folder that has none |
 //! | `history.rs` | the commits that clada made, read back |
 //! | `versions.rs` | what a file was in earlier commits |
+//! | `restore.rs` | what commits hold, as it is to be in the work tree |
+//! | `seen.rs` | whether a place is still as a save saw it |
 //! | `place.rs` | whether a save would write elsewhere |
 //! | `error.rs` | why a save was not possible, in words |
 
@@ -30,6 +32,8 @@ mod look;
 mod message;
 mod place;
 mod private;
+mod restore;
+mod seen;
 mod stage;
 mod target;
 #[cfg(test)]
@@ -53,6 +57,7 @@ use crate::world::hurry::Hurry;
 pub use error::{Operation, SnapshotError};
 pub use history::Saved;
 pub use message::{Message, Step};
+pub use restore::{Change, ChangeKind};
 use stage::{Staged, Staging};
 pub use target::Target;
 use tree::Edit;
@@ -82,6 +87,8 @@ pub struct Snapshots {
     options: Options,
     /// What is committed and not in the index's file yet.
     unsettled: RefCell<Vec<Staged>>,
+    /// What saves left as the index has it.
+    passed_over: RefCell<BTreeSet<PathBuf>>,
 }
 
 /// How states are saved.
@@ -208,6 +215,7 @@ impl Snapshots {
             private,
             options: options.clone(),
             unsettled: RefCell::default(),
+            passed_over: RefCell::default(),
         };
         snapshots.take_own_index()?;
         Ok(Some(snapshots))
@@ -281,6 +289,10 @@ impl Snapshots {
     fn attempt(&self, look: Look<'_>, message: &Message) -> Result<State, SnapshotError> {
         self.refuse_diverted()?;
         let prepared = self.prepare(look)?;
+        let skipped = prepared.skipped.iter();
+        self.passed_over
+            .borrow_mut()
+            .extend(skipped.map(|skipped| skipped.path.clone()));
         self.conclude(prepared, message)
     }
 
