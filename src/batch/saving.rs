@@ -140,6 +140,12 @@ impl<'s> Saving<'s> {
         }
     }
 
+    /// The file tasks of this batch were taken back: what is left to save is what else there is.
+    pub(super) fn taken_back(&mut self, (number, how): (usize, &str)) {
+        self.body = vec![format!("taken back, as task {number} {how}")];
+        self.touched = Touched::Anything;
+    }
+
     /// Saves a batch that is one commit.
     pub(super) fn end(&mut self, batch: &Batch<'_>, run: &mut Run<'_, '_>) {
         let touched = std::mem::replace(&mut self.touched, Touched::Nothing);

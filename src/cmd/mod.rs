@@ -160,6 +160,7 @@ fn git_of(settings: &settings::Git, never: Vec<PathBuf>, folders: &Folders) -> G
             sign: settings.sign,
             hooks: settings.hooks,
         },
+        intents: folders.state.join("atomic"),
         whole_batches: settings.commit == settings::Commit::Batch,
     }
 }

@@ -3,6 +3,7 @@
 #![allow(clippy::print_stderr, reason = "a test that is skipped says so")]
 #![allow(clippy::unwrap_used, reason = "a test that panics has failed")]
 
+mod atomic;
 mod cases;
 mod cli;
 mod cml;
