@@ -168,6 +168,7 @@ impl Source {
                 sign: settings.sign,
                 hooks: settings.hooks,
             },
+            intents: self.folders.state.join("atomic"),
             whole_batches: settings.commit == settings::Commit::Batch,
         }
     }

@@ -4,6 +4,7 @@ mod cml;
 pub mod duration;
 pub mod edit;
 mod elements;
+pub mod entry;
 pub mod hex;
 pub mod language;
 pub mod mask;

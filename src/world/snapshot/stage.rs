@@ -12,10 +12,10 @@ use git2::{AttrCheckFlags, AttrValue, Config, ErrorClass, ErrorCode, Index, Inde
 
 use super::{SkipReason, Skipped, SnapshotError, Snapshots, look};
 
-const GITLINK: u32 = 0o160_000;
+pub(super) const GITLINK: u32 = 0o160_000;
 /// Bits of an index entry, as git's index format defines them.
-const ASSUME_UNCHANGED: u16 = 1 << 15;
-const SKIP_WORKTREE: u16 = 1 << 14;
+pub(super) const ASSUME_UNCHANGED: u16 = 1 << 15;
+pub(super) const SKIP_WORKTREE: u16 = 1 << 14;
 const INTENT_TO_ADD: u16 = 1 << 13;
 
 /// One save's work on the index in memory.
@@ -131,7 +131,7 @@ impl<'s> Staging<'s> {
         if self.snapshots.is_left_out(path) || recorded.as_ref().is_some_and(is_gitlink) {
             return Ok(());
         }
-        let found = self.find(path)?;
+        let found = find(&self.snapshots.top, path)?;
         if let Some(why) = self.withheld(path, recorded.as_ref(), &found)? {
             if found != Found::Nothing {
                 self.skip(path, why);
@@ -192,28 +192,6 @@ impl<'s> Staging<'s> {
             self.staged.push(Staged::Gone(path.to_path_buf()));
         }
         Ok(())
-    }
-
-    /// A file or link, reached through real folders: what is behind a link is not at this path for git. Anything
-    /// else (a folder, a pipe) is nothing; but what could not be looked at is an error, not a deletion.
-    pub(super) fn find(&self, path: &Path) -> Result<Found, SnapshotError> {
-        let mut at = self.snapshots.top.clone();
-        let mut parts = path.components().peekable();
-        while let Some(part) = parts.next() {
-            at.push(part);
-            let kind = match fs::symlink_metadata(&at) {
-                Ok(data) => data.file_type(),
-                Err(why) if is_missing(&why) => return Ok(Found::Nothing),
-                Err(why) => return Err(SnapshotError::unreadable(path, why)),
-            };
-            match parts.peek() {
-                Some(_) if kind.is_dir() => {}
-                None if kind.is_file() => return Ok(Found::File),
-                None if kind.is_symlink() => return Ok(Found::Link),
-                _ => break,
-            }
-        }
-        Ok(Found::Nothing)
     }
 
     fn is_kept_by_user(&self, entry: &IndexEntry, found: &Found) -> bool {
@@ -358,6 +336,28 @@ impl Staged {
             },
         }
     }
+}
+
+/// A file or link, reached through real folders: what is behind a link is not at this path for git. Anything
+/// else (a folder, a pipe) is nothing; but what could not be looked at is an error, not a deletion.
+pub(super) fn find(top: &Path, path: &Path) -> Result<Found, SnapshotError> {
+    let mut at = top.to_path_buf();
+    let mut parts = path.components().peekable();
+    while let Some(part) = parts.next() {
+        at.push(part);
+        let kind = match fs::symlink_metadata(&at) {
+            Ok(data) => data.file_type(),
+            Err(why) if is_missing(&why) => return Ok(Found::Nothing),
+            Err(why) => return Err(SnapshotError::unreadable(path, why)),
+        };
+        match parts.peek() {
+            Some(_) if kind.is_dir() => {}
+            None if kind.is_file() => return Ok(Found::File),
+            None if kind.is_symlink() => return Ok(Found::Link),
+            _ => break,
+        }
+    }
+    Ok(Found::Nothing)
 }
 
 fn is_gitlink(entry: &IndexEntry) -> bool {

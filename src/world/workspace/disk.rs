@@ -96,7 +96,7 @@ impl Disk {
     }
 
     /// Goes to a place as far as it exists, without following any link. Refused where it belongs to clada.
-    fn way(&self, place: &Place) -> Result<Way<'_>, FsError> {
+    pub(super) fn way(&self, place: &Place) -> Result<Way<'_>, FsError> {
         let way = self.unguarded_way(place)?;
         let concern = self.own.concerns(&Found {
             above: &way.above,
@@ -151,7 +151,7 @@ impl Disk {
     }
 
     /// Goes to a place in a folder that exists.
-    fn way_to_existing(&self, place: &Place) -> Result<(Folder<'_>, Metadata), FsError> {
+    pub(super) fn way_to_existing(&self, place: &Place) -> Result<(Folder<'_>, Metadata), FsError> {
         let way = self.way(place)?;
         match way.itself {
             Some(found) => Ok((way.dir, found)),
@@ -179,6 +179,71 @@ impl Disk {
         let (dir, found) = self.way_to_existing(place)?;
         check_tree(&dir, &found, place, removal)
     }
+
+    /// Writes a file as [`Files::write`] does; `runs` says whether it may be executed, where that is known.
+    pub(super) fn write_file(
+        &mut self,
+        place: &Place,
+        parts: &[&[u8]],
+        expected: Option<&Content>,
+        runs: Option<bool>,
+    ) -> Result<(), FsError> {
+        let fail = |action| move |e| io_error(action, place, e);
+        // What is expected passed the guard when it was read, and is found below to be that very file.
+        let way = match expected {
+            Some(_) => self.unguarded_way(place)?,
+            None => self.way(place)?,
+        };
+        let (dir, made) = way.made(place)?;
+        let old = replaceable(&dir, place)?;
+        // Nameless until it is whole, so that clada leaves nothing behind when it is killed here. (A file with a name
+        // from the start made 200 edits 8 % faster.)
+        let mut new = TempFile::new(&dir).map_err(fail("write in the folder of"))?;
+        if let Some((_, found)) = &old {
+            let mode = new.as_file().metadata().map_err(fail("write"))?.mode();
+            // Until it has the old one's mode: who may not read that one shall not read this one.
+            if mode & 0o077 & !found.mode() != 0 {
+                let private = Permissions::from_mode(0o600);
+                new.as_file()
+                    .set_permissions(private)
+                    .map_err(fail("write"))?;
+            }
+        }
+        write_parts(parts, new.as_file_mut()).map_err(fail("write"))?;
+        let old = old.map(|(file, _)| file);
+        if let Some(old) = &old {
+            attributes::copy(old, new.as_file()).map_err(|error| FsError::Attributes {
+                path: show(place),
+                error,
+            })?;
+        }
+        if let Some(runs) = runs {
+            let data = new.as_file().metadata().map_err(fail("write"))?;
+            let mode = match runs {
+                // Whoever may read it, as git does.
+                true => data.mode() | (data.mode() & 0o444) >> 2,
+                false => data.mode() & !0o111,
+            };
+            if mode != data.mode() {
+                let mode = Permissions::from_mode(mode & 0o7777);
+                new.as_file().set_permissions(mode).map_err(fail("write"))?;
+            }
+        }
+        match expected {
+            None => new.replace(last(place)?).map_err(fail("write"))?,
+            Some(expected) => {
+                let written = new.as_file().try_clone().map_err(fail("write"))?;
+                replace_expected(&dir, new, old, expected, place)?;
+                drop(dir);
+                made.keep();
+                let size = parts.iter().map(|part| part.len() as u64).sum();
+                self.flush.begin(written.into_std(), size);
+                return Ok(());
+            }
+        }
+        made.keep();
+        Ok(())
+    }
 }
 
 /// A folder that a walk has come to: the root's handle is not duplicated for each walk.
@@ -199,7 +264,7 @@ impl Deref for Folder<'_> {
 }
 
 /// How far there is a way to a place.
-struct Way<'d> {
+pub(super) struct Way<'d> {
     /// The last folder on it that exists.
     dir: Folder<'d>,
     /// The folders from the root to that one.
@@ -211,7 +276,7 @@ struct Way<'d> {
 
 impl<'d> Way<'d> {
     /// The folder that the place is in, created if need be.
-    fn made(self, place: &Place) -> Result<(Folder<'d>, MadeDirs), FsError> {
+    pub(super) fn made(self, place: &Place) -> Result<(Folder<'d>, MadeDirs), FsError> {
         let fail = |e| io_error("create a folder for", place, e);
         let mut dir = self.dir;
         let mut made = MadeDirs(Vec::new());
@@ -297,49 +362,7 @@ impl Files for Disk {
         parts: &[&[u8]],
         expected: Option<&Content>,
     ) -> Result<(), FsError> {
-        let fail = |action| move |e| io_error(action, place, e);
-        // What is expected passed the guard when it was read, and is found below to be that very file.
-        let way = match expected {
-            Some(_) => self.unguarded_way(place)?,
-            None => self.way(place)?,
-        };
-        let (dir, made) = way.made(place)?;
-        let old = replaceable(&dir, place)?;
-        // Nameless until it is whole, so that clada leaves nothing behind when it is killed here. (A file with a name
-        // from the start made 200 edits 8 % faster.)
-        let mut new = TempFile::new(&dir).map_err(fail("write in the folder of"))?;
-        if let Some((_, found)) = &old {
-            let mode = new.as_file().metadata().map_err(fail("write"))?.mode();
-            // Until it has the old one's mode: who may not read that one shall not read this one.
-            if mode & 0o077 & !found.mode() != 0 {
-                let private = Permissions::from_mode(0o600);
-                new.as_file()
-                    .set_permissions(private)
-                    .map_err(fail("write"))?;
-            }
-        }
-        write_parts(parts, new.as_file_mut()).map_err(fail("write"))?;
-        let old = old.map(|(file, _)| file);
-        if let Some(old) = &old {
-            attributes::copy(old, new.as_file()).map_err(|error| FsError::Attributes {
-                path: show(place),
-                error,
-            })?;
-        }
-        match expected {
-            None => new.replace(last(place)?).map_err(fail("write"))?,
-            Some(expected) => {
-                let written = new.as_file().try_clone().map_err(fail("write"))?;
-                replace_expected(&dir, new, old, expected, place)?;
-                drop(dir);
-                made.keep();
-                let size = parts.iter().map(|part| part.len() as u64).sum();
-                self.flush.begin(written.into_std(), size);
-                return Ok(());
-            }
-        }
-        made.keep();
-        Ok(())
+        self.write_file(place, parts, expected, None)
     }
 
     fn remove(&mut self, place: &Place) -> Result<(), FsError> {
@@ -400,10 +423,10 @@ impl Files for Disk {
 }
 
 /// Folders made for a file that is not there yet. Removed again unless kept.
-struct MadeDirs(Vec<(Dir, OsString)>);
+pub(super) struct MadeDirs(Vec<(Dir, OsString)>);
 
 impl MadeDirs {
-    fn keep(mut self) {
+    pub(super) fn keep(mut self) {
         self.0.clear();
     }
 }
@@ -457,7 +480,7 @@ fn check_regular(found: &Metadata, place: &Place) -> Result<(), FsError> {
     }
 }
 
-fn kind(found: &Metadata) -> Kind {
+pub(super) fn kind(found: &Metadata) -> Kind {
     match found.file_type() {
         kind if kind.is_file() => Kind::File,
         kind if kind.is_dir() => Kind::Dir,

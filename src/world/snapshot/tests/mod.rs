@@ -12,6 +12,7 @@ mod left_alone;
 mod meanwhile;
 mod paths;
 mod refused;
+mod restored;
 mod saved;
 
 use std::fs::{self, Permissions};

@@ -1,0 +1,224 @@
+//! What commits hold, as it is to be in the work tree, and whether it is there. Changes no file of the work tree: who puts
+//! back what is read here does that through the workspace.
+//!
+//! Paths are relative to the root.
+
+use std::ffi::OsStr;
+use std::fs;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+
+use git2::build::CheckoutBuilder;
+use git2::{Delta, DiffOptions, ErrorCode, FileMode, ObjectType, Oid, Repository, Tree};
+
+use super::stage::{Found, find};
+use super::{SnapshotError, Snapshots};
+use crate::lang::entry::Entry;
+
+/// A path that two commits do not have alike.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Change {
+    pub path: PathBuf,
+    pub kind: ChangeKind,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum ChangeKind {
+    Added,
+    Changed,
+    Deleted,
+}
+
+impl Snapshots {
+    /// The files and links below the root that differ between two commits, in order; without what clada never saves, and
+    /// without submodules. `None` is the state before the first commit.
+    ///
+    /// # Errors
+    /// Where a commit cannot be read.
+    pub fn changes(
+        &self,
+        from: Option<&str>,
+        to: Option<&str>,
+    ) -> Result<Vec<Change>, SnapshotError> {
+        let (from, to) = (self.tree_of(from)?, self.tree_of(to)?);
+        let mut options = DiffOptions::new();
+        options
+            .disable_pathspec_match(true)
+            .skip_binary_check(true)
+            .include_typechange(true);
+        if !self.root.as_os_str().is_empty() {
+            options.pathspec(&self.root);
+        }
+        let diff = self
+            .repo
+            .diff_tree_to_tree(from.as_ref(), to.as_ref(), Some(&mut options))?;
+        let mut changes = Vec::new();
+        for delta in diff.deltas() {
+            let (old, new) = (delta.old_file(), delta.new_file());
+            let Some(path) = new.path().or(old.path()) else {
+                continue;
+            };
+            let submodule = [old.mode(), new.mode()].contains(&FileMode::Commit);
+            let Ok(below) = path.strip_prefix(&self.root) else {
+                continue;
+            };
+            if submodule || self.is_left_out(path) {
+                continue;
+            }
+            changes.push(Change {
+                path: below.to_path_buf(),
+                kind: match delta.status() {
+                    Delta::Added => ChangeKind::Added,
+                    Delta::Deleted => ChangeKind::Deleted,
+                    _ => ChangeKind::Changed,
+                },
+            });
+        }
+        changes.sort();
+        Ok(changes)
+    }
+
+    /// What a commit has at these paths, in their order, with what git converts for the work tree (line ends). `None` is
+    /// nothing, as is a folder or a submodule.
+    ///
+    /// # Errors
+    /// Where the commit cannot be read, or there is no room for temporary files.
+    pub fn entries(
+        &self,
+        commit: Option<&str>,
+        paths: &[PathBuf],
+    ) -> Result<Vec<Option<Entry>>, SnapshotError> {
+        let tree = self.tree_of(commit)?;
+        let blobs: Vec<Option<(Oid, FileMode)>> = paths
+            .iter()
+            .map(|path| self.blob_at(tree.as_ref(), path))
+            .collect::<Result<_, _>>()?;
+        let is_file = |mode| matches!(mode, FileMode::Blob | FileMode::BlobExecutable);
+        let files = paths
+            .iter()
+            .zip(&blobs)
+            .filter(|(_, blob)| blob.is_some_and(|(_, mode)| is_file(mode)))
+            .map(|(path, _)| self.root.join(path))
+            .collect::<Vec<_>>();
+        let converted = match &tree {
+            Some(tree) if !self.private && !files.is_empty() => Some(self.check_out(tree, &files)?),
+            _ => None,
+        };
+        let entry = |(path, blob): (&PathBuf, &Option<(Oid, FileMode)>)| {
+            let Some((id, mode)) = *blob else {
+                return Ok(None);
+            };
+            let bytes = match (&converted, is_file(mode)) {
+                (Some(folder), true) => {
+                    let place = folder.path().join(self.root.join(path));
+                    fs::read(place).map_err(|why| SnapshotError::unreadable(path, why))?
+                }
+                _ => self.repo.find_blob(id)?.content().to_vec(),
+            };
+            Ok(Some(match is_file(mode) {
+                true => Entry::File {
+                    bytes,
+                    runs: mode == FileMode::BlobExecutable,
+                },
+                false => Entry::Link(OsStr::from_bytes(&bytes).into()),
+            }))
+        };
+        paths.iter().zip(&blobs).map(entry).collect()
+    }
+
+    /// The same of one path.
+    ///
+    /// # Errors
+    /// See [`Self::entries`].
+    pub fn entry(&self, commit: Option<&str>, path: &Path) -> Result<Option<Entry>, SnapshotError> {
+        let mut one = self.entries(commit, &[path.to_path_buf()])?;
+        Ok(one.pop().flatten())
+    }
+
+    /// Whether the work tree has at a path what the commit has there, as git compares them; a folder is nothing.
+    ///
+    /// # Errors
+    /// Where the commit or the file cannot be read.
+    pub fn is_now(&self, commit: Option<&str>, path: &Path) -> Result<bool, SnapshotError> {
+        let blob = self.blob_at(self.tree_of(commit)?.as_ref(), path)?;
+        let below = self.root.join(path);
+        let place = self.top.join(&below);
+        let failed = |why| SnapshotError::unreadable(path, why);
+        Ok(match (find(&self.top, &below)?, blob) {
+            (Found::Nothing, None) => true,
+            (Found::Link, Some((id, FileMode::Link))) => {
+                let target = fs::read_link(&place).map_err(failed)?;
+                let bytes = target.as_os_str().as_bytes();
+                Oid::hash_object(ObjectType::Blob, bytes)? == id
+            }
+            (Found::File, Some((id, mode @ (FileMode::Blob | FileMode::BlobExecutable)))) => {
+                let data = fs::symlink_metadata(&place).map_err(failed)?;
+                let runs = data.permissions().mode() & 0o100 != 0;
+                let config = self.repo.config()?;
+                let has_modes = config.get_bool("core.fileMode").unwrap_or(true);
+                (!has_modes || runs == (mode == FileMode::BlobExecutable))
+                    && self.repo.blob_path(&place)? == id
+            }
+            _ => false,
+        })
+    }
+
+    /// The tree of a commit, or the tree itself, given by all its hex digits; none of none.
+    pub(super) fn tree_of(&self, commit: Option<&str>) -> Result<Option<Tree<'_>>, SnapshotError> {
+        let tree = |hex| {
+            Ok(self
+                .repo
+                .find_object(Oid::from_str(hex)?, None)?
+                .peel_to_tree()?)
+        };
+        commit.map(tree).transpose()
+    }
+
+    /// The file or link that a tree has at a path below the root.
+    pub(super) fn blob_at(
+        &self,
+        tree: Option<&Tree<'_>>,
+        path: &Path,
+    ) -> Result<Option<(Oid, FileMode)>, SnapshotError> {
+        let found = tree.map(|tree| tree.get_path(&self.root.join(path)));
+        let entry = match found.transpose() {
+            Ok(entry) => entry,
+            Err(why) if why.code() == ErrorCode::NotFound => None,
+            Err(why) => return Err(why.into()),
+        };
+        Ok(entry.and_then(|entry| {
+            let mode = match entry.filemode() {
+                0o120_000 => FileMode::Link,
+                mode if mode & 0o170_000 != 0o100_000 => return None,
+                mode if mode & 0o111 != 0 => FileMode::BlobExecutable,
+                _ => FileMode::Blob,
+            };
+            Some((entry.id(), mode))
+        }))
+    }
+
+    /// These files of a tree as they are to be in the work tree, in a folder of their own. By a repository opened anew: a
+    /// checkout forgets some of what the index in memory holds.
+    fn check_out(
+        &self,
+        tree: &Tree<'_>,
+        files: &[PathBuf],
+    ) -> Result<tempfile::TempDir, SnapshotError> {
+        let folder = tempfile::tempdir()
+            .map_err(|why| SnapshotError::NoFolder(std::env::temp_dir(), why))?;
+        let mut how = CheckoutBuilder::new();
+        how.force()
+            .update_index(false)
+            .refresh(false)
+            .disable_pathspec_match(true)
+            .target_dir(folder.path());
+        for path in files {
+            how.path(path);
+        }
+        let repo = Repository::open(self.repo.path())?;
+        let tree = repo.find_object(tree.id(), Some(ObjectType::Tree))?;
+        repo.checkout_tree(&tree, Some(&mut how))?;
+        Ok(folder)
+    }
+}

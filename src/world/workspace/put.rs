@@ -1,0 +1,153 @@
+//! What was at a path put back there: a file with its bytes, a link, or nothing. Takes paths from git, not from a reply;
+//! follows no link, and touches nothing that a task must not.
+
+use std::ffi::OsString;
+use std::path::{Component, Path, PathBuf};
+
+use cap_std::fs::{Dir, MetadataExt};
+use rustix::fs::RenameFlags;
+
+use super::disk::{Disk, kind};
+use super::entry::{aside_name, io_error, last, rename_at, show};
+use super::{Files, FsError, Kind, Place};
+use crate::lang::entry::Entry;
+use crate::lang::path::is_git;
+
+impl Disk {
+    /// What is at a path relative to the root, its links not followed. A folder is nothing.
+    ///
+    /// # Errors
+    /// For what no task may replace, and what cannot be read.
+    pub fn entry(&self, path: &Path) -> Result<Option<Entry>, FsError> {
+        let place = literal(path)?;
+        let Ok(dir) = self.folder(place.0.parent().unwrap_or(Path::new(""))) else {
+            return Ok(None);
+        };
+        let name = last(&place)?;
+        let found = match dir.symlink_metadata(name) {
+            Ok(found) => found,
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+            Err(error) => return Err(io_error("look at", &place, error)),
+        };
+        Ok(match kind(&found) {
+            Kind::Dir => None,
+            Kind::Other => return Err(FsError::NotAFile(show(&place))),
+            Kind::Link => {
+                let target = dir.read_link_contents(name);
+                let target = target.map_err(|error| io_error("read", &place, error))?;
+                Some(Entry::Link(target))
+            }
+            Kind::File => Some(Entry::File {
+                bytes: self.read(&place)?.bytes,
+                runs: found.mode() & 0o100 != 0,
+            }),
+        })
+    }
+
+    /// Has a path relative to the root hold this, if it still holds what is `expected`; `None` is nothing. Each either
+    /// happens as a whole or not at all. Folders are made for it, and those that it leaves empty are removed, as git does.
+    ///
+    /// # Errors
+    /// [`FsError::Changed`] where something else is there by now; for what no task may touch.
+    pub fn put(
+        &mut self,
+        path: &Path,
+        entry: Option<&Entry>,
+        expected: Option<&Entry>,
+    ) -> Result<(), FsError> {
+        let place = literal(path)?;
+        if self.entry(path)?.as_ref() != expected {
+            return Err(FsError::Changed(show(&place)));
+        }
+        if entry == expected {
+            return Ok(());
+        }
+        match (entry, expected) {
+            (None, _) => {
+                self.remove_file(&place)?;
+                self.remove_empty_above(&place);
+                Ok(())
+            }
+            (Some(Entry::File { bytes, runs }), Some(Entry::File { .. })) => {
+                let content = self.read(&place)?;
+                self.write_file(&place, &[bytes], Some(&content), Some(*runs))
+            }
+            (Some(Entry::File { bytes, runs }), expected) => {
+                if expected.is_some() {
+                    self.remove_file(&place)?;
+                }
+                self.write_file(&place, &[bytes], None, Some(*runs))
+            }
+            (Some(Entry::Link(target)), expected) => {
+                self.put_link(&place, target, expected.is_some())
+            }
+        }
+    }
+
+    fn remove_file(&self, place: &Place) -> Result<(), FsError> {
+        let (dir, _) = self.way_to_existing(place)?;
+        let removed = dir.remove_file(last(place)?);
+        removed.map_err(|error| io_error("delete", place, error))
+    }
+
+    fn put_link(&self, place: &Place, target: &Path, overwrite: bool) -> Result<(), FsError> {
+        let fail = |error| io_error("write", place, error);
+        let name = last(place)?;
+        let (dir, made) = self.way(place)?.made(place)?;
+        let aside = link_aside(&dir, target).map_err(fail)?;
+        let flags = match overwrite {
+            true => RenameFlags::empty(),
+            false => RenameFlags::NOREPLACE,
+        };
+        rename_at(&dir, &aside, &dir, name, flags).map_err(|error| {
+            let _ = dir.remove_file(&aside);
+            fail(error)
+        })?;
+        made.keep();
+        Ok(())
+    }
+
+    /// The folders above a place go, from below, as far as there is nothing in them.
+    fn remove_empty_above(&self, place: &Place) {
+        for folder in place.0.ancestors().skip(1) {
+            let (Some(name), Some(above)) = (folder.file_name(), folder.parent()) else {
+                return;
+            };
+            let removed = self.folder(above).and_then(|dir| dir.remove_dir(name));
+            if removed.is_err() {
+                return;
+            }
+        }
+    }
+}
+
+/// A link under a name that nothing has.
+fn link_aside(dir: &Dir, target: &Path) -> std::io::Result<OsString> {
+    for number in 0.. {
+        let aside = aside_name("link", number);
+        match rustix::fs::symlinkat(target, dir, &aside) {
+            Err(rustix::io::Errno::EXIST) => {}
+            made => return made.map(|()| aside).map_err(Into::into),
+        }
+    }
+    unreachable!("there are more numbers than files")
+}
+
+/// The place that a path names, if it is one.
+fn literal(path: &Path) -> Result<Place, FsError> {
+    let mut names = path.components().peekable();
+    let outside = || FsError::Escapes(path.display().to_string());
+    if names.peek().is_none() {
+        return Err(FsError::IsAFolder(".".to_owned()));
+    }
+    for name in names {
+        match name {
+            Component::Normal(name) if name.to_str().is_some_and(is_git) => {
+                return Err(FsError::Git(path.display().to_string()));
+            }
+            Component::Normal(_) => {}
+            _ => return Err(outside()),
+        }
+    }
+    Ok(Place(PathBuf::from(path)))
+}
