@@ -2,17 +2,17 @@
 
 use std::cell::RefCell;
 use std::fmt::Write as _;
-use std::fs::{self, File, OpenOptions};
-use std::io::{BufRead, BufReader, Read, Write};
+use std::fs::{self, File};
+use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::Command;
 use std::sync::mpsc::{self, Receiver};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use notify::{RecursiveMode, Watcher as _};
 
-use crate::project::{CLADA, Project};
+use crate::project::{CLADA, Project, Watch, number_behind, task};
 use crate::table::{Pair, Row, ms, paired};
 
 /// How long anything may take before the benchmark is given up.
@@ -76,7 +76,7 @@ fn measure_idle(what: &str, clipboard: bool, print: &mut dyn FnMut(Row)) {
     listener.wait_for_results();
     let mut sleep = Command::new("sleep").arg("1000").spawn().expect("sleep");
     thread::sleep(Duration::from_millis(500));
-    let pids = [listener.clada.id(), sleep.id()];
+    let pids = [listener.clada.0.id(), sleep.id()];
     let before = pids.map(wake_ups);
     thread::sleep(LONG);
     let after = pids.map(wake_ups);
@@ -116,16 +116,16 @@ pub(crate) fn storm(print: &mut dyn FnMut(Row)) {
         .into_iter()
         .filter(|thread| !before.contains(thread))
         .collect();
-    let ours = || threads(&listener.clada.id().to_string());
+    let ours = || threads(&listener.clada.0.id().to_string());
     change_others(&root, Duration::from_secs(1));
 
-    let (cpu, memory) = ([busy(&ours()), busy(&raw)], resident(listener.clada.id()));
+    let (cpu, memory) = ([busy(&ours()), busy(&raw)], resident(listener.clada.0.id()));
     let clock = Instant::now();
     let changes = change_others(&root, LONG);
     let took = clock.elapsed().as_secs_f64();
     thread::sleep(Duration::from_millis(100));
     let used = [busy(&ours()) - cpu[0], busy(&raw) - cpu[1]];
-    let more = resident(listener.clada.id()).saturating_sub(memory);
+    let more = resident(listener.clada.0.id()).saturating_sub(memory);
 
     let [clada, notify] = used.map(|used| used.as_secs_f64() / took * 100.0);
     let a_second = changes as f64 / took;
@@ -199,16 +199,11 @@ fn resident(pid: u32) -> u64 {
     )
 }
 
-pub(crate) fn number_behind(status: &str, name: &str) -> u64 {
-    let line = status.lines().find_map(|line| line.strip_prefix(name));
-    let number = line.and_then(|rest| rest.split_whitespace().next()?.parse().ok());
-    number.expect("a number")
-}
-
 /// A `clada watch` in a small git repository, and a pipe into which its commands write.
 struct Listener {
+    // Ends before its project does.
+    clada: Watch,
     project: Project,
-    clada: Child,
     notes: PathBuf,
     text: String,
     replies: usize,
@@ -222,21 +217,8 @@ impl Listener {
         let project = Project::with_git();
         let notes = project.path("root/clada.md");
         fs::write(&notes, "notes\n").expect("write");
-        let fifo = project.path("started");
-        assert!(
-            Command::new("mkfifo")
-                .arg(&fifo)
-                .status()
-                .is_ok_and(|done| done.success()),
-            "mkfifo"
-        );
+        let mut pipe = project.pipe("started");
         let (sender, started) = mpsc::channel();
-        // Also open for writing, so that it has no end.
-        let mut pipe = OpenOptions::new()
-            .read(true)
-            .write(true)
-            .open(&fifo)
-            .expect("a pipe");
         thread::spawn(move || {
             let mut buffer = [0; 64];
             while pipe.read(&mut buffer).is_ok_and(|read| read > 0)
@@ -244,20 +226,14 @@ impl Listener {
             {}
         });
         let mut command = project.command(CLADA);
-        command.arg("watch").stdout(Stdio::piped());
+        command.arg("watch");
         match std::env::var_os("DISPLAY").filter(|_| clipboard) {
             Some(display) => command.env("DISPLAY", display),
             None => command.arg("--no-clipboard"),
         };
-        let mut clada = command.spawn().expect("clada");
-        let mut output = BufReader::new(clada.stdout.take().expect("its output"));
-        let mut line = String::new();
-        output.read_line(&mut line).expect("a line");
-        assert!(line.starts_with("watching "), "{line}");
-        thread::spawn(move || std::io::copy(&mut output, &mut std::io::sink()));
         Self {
+            clada: Watch::start(&mut command),
             project,
-            clada,
             notes,
             text: "notes\n".to_owned(),
             replies: 0,
@@ -307,9 +283,9 @@ impl Listener {
         let command = self.command();
         let _ = write!(
             self.text,
-            "\nReply {0}, as it came from the chat:\n\n<tasks>\n<task>\n<c>exec</c>\n<x>\n{command}\n</x>\n</task>\n</tasks>\n\n\
-             That was reply {0}.\n",
-            self.replies
+            "\nReply {0}, as it came from the chat:\n\n<tasks>\n{1}</tasks>\n\nThat was reply {0}.\n",
+            self.replies,
+            task(&command)
         );
         &self.text
     }
@@ -360,11 +336,5 @@ impl Listener {
         }
         // What follows the results (the listener sees its own save) is no part of the next round.
         thread::sleep(Duration::from_millis(20));
-    }
-}
-
-impl Drop for Listener {
-    fn drop(&mut self) {
-        let _ = self.clada.kill().and_then(|()| self.clada.wait());
     }
 }

@@ -2,15 +2,14 @@
 //! is there to read.
 
 use std::cell::RefCell;
-use std::fs::{self, File, OpenOptions};
-use std::io::{BufRead, BufReader, Write};
+use std::fs::{self, File};
+use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Command};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use crate::listener::number_behind;
-use crate::project::{CLADA, Project, whole};
+use crate::project::{CLADA, Project, Watch, number_behind, task, whole};
 use crate::table::{Pair, Row, gbs, ms, paired};
 
 /// How long anything may take before the benchmark is given up.
@@ -100,9 +99,9 @@ pub(crate) fn flood(print: &mut dyn FnMut(Row)) {
 
     let notes = project.path("root/clada.md");
     let mut rounds = 0;
-    let mut watch = || {
+    let mut watching = || {
         rounds += 1;
-        let mut clada = Watch::start(on_disk(project.command(CLADA)), &notes);
+        let mut clada = watch(on_disk(project.command(CLADA)), &notes);
         let clock = Instant::now();
         // Each has something that the others have not, so that it is new; and the one before was killed perhaps before it
         // knew that its results are in the notes, so that they may come once more.
@@ -121,36 +120,21 @@ pub(crate) fn flood(print: &mut dyn FnMut(Row)) {
         }
         (took, peak)
     };
-    measure("clada watch", &mut watch);
+    measure("clada watch", &mut watching);
 }
 
 /// From when a command is told to print a line to when that is in the output file.
 pub(crate) fn line(print: &mut dyn FnMut(Row)) {
     let limit = Duration::from_millis(100);
     let project = Project::new();
-    let (notes, fifo) = (project.path("root/clada.md"), project.path("root/lines"));
-    whole({
-        let mut mkfifo = project.command("mkfifo");
-        mkfifo.arg(&fifo);
-        mkfifo
-    });
-    // Also open for reading, so that it opens before anybody reads and has no end.
-    let open = |path: &Path| {
-        let mut options = OpenOptions::new();
-        options.read(true).write(true).open(path).expect("a pipe")
-    };
-    let other = project.path("lines");
-    whole({
-        let mut mkfifo = project.command("mkfifo");
-        mkfifo.arg(&other);
-        mkfifo
-    });
-    let pipes = [&fifo, &other].map(|path| RefCell::new(open(path)));
+    let notes = project.path("root/clada.md");
+    let pipes = ["root/lines", "lines"].map(|name| RefCell::new(project.pipe(name)));
+    let [fifo, other] = ["root/lines", "lines"].map(|name| project.path(name));
     let script = |fifo: &Path| {
         let fifo = fifo.display();
         format!("while read -r line; do echo \"$line\"; done <'{fifo}'")
     };
-    let clada = Watch::start(project.command(CLADA), &notes);
+    let clada = watch(project.command(CLADA), &notes);
     save(&notes, &task(&script(&fifo)));
     let direct = project.path("direct");
     let mut bash = project.command("/bin/bash");
@@ -192,10 +176,6 @@ pub(crate) fn line(print: &mut dyn FnMut(Row)) {
     let _ = bash.kill().and_then(|()| bash.wait());
 }
 
-fn task(script: &str) -> String {
-    format!("<task>\n<c>exec</c>\n<x>\n{script}\n</x>\n</task>\n")
-}
-
 /// By rename, as an editor does.
 fn save(notes: &Path, text: &str) {
     let beside: PathBuf = notes.with_extension("swp");
@@ -222,27 +202,8 @@ fn until(process: &mut Child, happened: &mut dyn FnMut(&mut Child) -> bool) -> u
     }
 }
 
-/// A `clada watch` that listens.
-struct Watch(Child);
-
-impl Watch {
-    fn start(mut command: Command, notes: &Path) -> Self {
-        fs::write(notes, "notes\n").expect("write");
-        command
-            .args(["watch", "--no-git", "--no-clipboard"])
-            .stdout(Stdio::piped());
-        let mut clada = command.spawn().expect("clada");
-        let mut output = BufReader::new(clada.stdout.take().expect("its output"));
-        let mut line = String::new();
-        output.read_line(&mut line).expect("a line");
-        assert!(line.starts_with("watching "), "{line}");
-        thread::spawn(move || std::io::copy(&mut output, &mut std::io::sink()));
-        Self(clada)
-    }
-}
-
-impl Drop for Watch {
-    fn drop(&mut self) {
-        let _ = self.0.kill().and_then(|()| self.0.wait());
-    }
+/// A listener on notes that hold no reply yet.
+fn watch(mut command: Command, notes: &Path) -> Watch {
+    fs::write(notes, "notes\n").expect("write");
+    Watch::start(command.args(["watch", "--no-git", "--no-clipboard"]))
 }

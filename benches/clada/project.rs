@@ -1,8 +1,11 @@
 //! A project of its own for each figure, with a home beside it, and programs that see nothing else of their user.
 
 use std::ffi::OsStr;
+use std::fs::{File, OpenOptions};
+use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Stdio};
+use std::thread;
 use std::time::Duration;
 
 use tempfile::TempDir;
@@ -74,6 +77,16 @@ impl Project {
         self.top.path().join(name)
     }
 
+    /// Makes a named pipe beside the root. It is open for reading and for writing, so it opens at once and has no end.
+    pub(crate) fn pipe(&self, name: &str) -> File {
+        let path = self.path(name);
+        let mut mkfifo = self.command("mkfifo");
+        mkfifo.arg(&path);
+        whole(mkfifo);
+        let mut options = OpenOptions::new();
+        options.read(true).write(true).open(path).expect("a pipe")
+    }
+
     /// A program in the root, its output thrown away.
     pub(crate) fn command(&self, program: impl AsRef<OsStr>) -> Command {
         let mut command = Command::new(program);
@@ -95,6 +108,40 @@ impl Project {
         command.args(["run", "--no-git"]).arg(reply);
         command
     }
+}
+
+/// A `clada watch` that listens, until this is dropped.
+pub(crate) struct Watch(pub(crate) Child);
+
+impl Watch {
+    /// Starts this command, and waits until it listens.
+    pub(crate) fn start(command: &mut Command) -> Self {
+        let mut clada = command.stdout(Stdio::piped()).spawn().expect("clada");
+        let mut output = BufReader::new(clada.stdout.take().expect("its output"));
+        let mut line = String::new();
+        output.read_line(&mut line).expect("a line");
+        assert!(line.starts_with("watching "), "{line}");
+        thread::spawn(move || std::io::copy(&mut output, &mut std::io::sink()));
+        Self(clada)
+    }
+}
+
+impl Drop for Watch {
+    fn drop(&mut self) {
+        let _ = self.0.kill().and_then(|()| self.0.wait());
+    }
+}
+
+/// A task that runs a script.
+pub(crate) fn task(script: &str) -> String {
+    format!("<task>\n<c>exec</c>\n<x>\n{script}\n</x>\n</task>\n")
+}
+
+/// A number that the system tells of a process, by the name before it.
+pub(crate) fn number_behind(status: &str, name: &str) -> u64 {
+    let line = status.lines().find_map(|line| line.strip_prefix(name));
+    let number = line.and_then(|rest| rest.split_whitespace().next()?.parse().ok());
+    number.expect("a number")
 }
 
 /// How long a program takes from its start to its end, which must be a good one.

@@ -2,13 +2,18 @@
 
 pub mod approve;
 pub mod check;
+pub mod diff;
 pub mod doctor;
+mod history;
 pub mod instructions;
 pub mod log;
 pub mod retry;
 mod rules;
 pub mod run;
+pub mod squash;
+pub mod step;
 pub mod trust;
+pub mod undo;
 pub mod watch;
 
 use std::hash::{BuildHasher, Hasher, RandomState};
@@ -46,6 +51,12 @@ pub fn dispatch(cli: Cli) -> Result<ExitCode, Error> {
         Some(Command::Retry(args)) => retry::main(&args),
         Some(Command::Approve(args)) => approve::main(&args),
         Some(Command::Trust(args)) => trust::main(&args),
+        Some(Command::Undo(args)) => undo::main(&args),
+        Some(Command::Redo(args)) => undo::redo(&args),
+        Some(Command::StepBack(args)) => step::back(&args),
+        Some(Command::StepForward(args)) => step::forward(&args),
+        Some(Command::Diff(args)) => diff::main(&args),
+        Some(Command::Squash(args)) => squash::main(&args),
         Some(Command::Doctor(args)) => doctor::main(&args),
         Some(Command::Instructions) => instructions::main(),
     }
@@ -121,6 +132,23 @@ fn runner(
     own: &[PathBuf],
     setup: Setup,
 ) -> Result<Runner, Error> {
+    let (disk, never) = workspace((given, canonical), folders, own)?;
+    Ok(Runner {
+        disk,
+        git: setup.git,
+        never,
+        root: canonical.to_owned(),
+        rules: setup.rules,
+        with_params: false,
+    })
+}
+
+/// The files under a root, and those that no commit takes in.
+fn workspace(
+    (given, canonical): (&Path, &Path),
+    folders: &Folders,
+    own: &[PathBuf],
+) -> Result<(Disk, Vec<PathBuf>), Error> {
     // The files of another clada are no more a task's business than one's own.
     let others = Lock::held(&folders.locks(), config::WATCHED_LOCKS);
     let own = [own, &others].concat();
@@ -130,14 +158,7 @@ fn runner(
         path: given.to_owned(),
         error,
     })?;
-    Ok(Runner {
-        disk,
-        git: setup.git,
-        never: own,
-        root: canonical.to_owned(),
-        rules: setup.rules,
-        with_params: false,
-    })
+    Ok((disk, own))
 }
 
 /// What waits for events, on this thread.

@@ -150,27 +150,32 @@ impl Source {
             mask: Mask::new(mask, &exec.mask),
             env,
         };
-        let git = (self.git && settings.git.enabled).then(|| self.git_of(&settings.git));
+        let git = (self.git && settings.git.enabled).then(|| {
+            let env = rules.env.clone();
+            git_of(&settings.git, &self.folders, env)
+        });
         Ok((Setup { rules, git }, notice))
     }
+}
 
-    fn git_of(&self, settings: &settings::Git) -> Git {
-        Git {
-            options: snapshot::Options {
-                target: match settings.target {
-                    settings::Target::Branch => snapshot::Target::Branch,
-                    settings::Target::Side => snapshot::Target::Side,
-                },
-                private: self.folders.state.join("snapshots"),
-                home: self.folders.home.clone(),
-                private_limit: settings.private_limit,
-                private_file: settings.private_file,
-                sign: settings.sign,
-                hooks: settings.hooks,
+/// How states are saved by these settings, where git itself gets this environment.
+pub(super) fn git_of(settings: &settings::Git, folders: &Folders, env: login_env::Vars) -> Git {
+    Git {
+        options: snapshot::Options {
+            target: match settings.target {
+                settings::Target::Branch => snapshot::Target::Branch,
+                settings::Target::Side => snapshot::Target::Side,
             },
-            intents: self.folders.state.join("atomic"),
-            whole_batches: settings.commit == settings::Commit::Batch,
-        }
+            private: folders.state.join("snapshots"),
+            home: folders.home.clone(),
+            private_limit: settings.private_limit,
+            private_file: settings.private_file,
+            sign: settings.sign,
+            hooks: settings.hooks,
+            env,
+        },
+        intents: folders.state.join("atomic"),
+        whole_batches: settings.commit == settings::Commit::Batch,
     }
 }
 

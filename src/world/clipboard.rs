@@ -226,7 +226,7 @@ mod tests {
         }
         let start = Instant::now();
         drop(clipboard);
-        writeln!(out, "answer {}", start.elapsed() < Duration::from_secs(3)).unwrap();
+        writeln!(out, "answer {}", start.elapsed() < Duration::from_secs(30)).unwrap();
     }
 
     struct Copier {

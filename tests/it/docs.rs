@@ -150,7 +150,7 @@ fn the_reference_names_every_command_and_flag() {
     }
     let project = Project::new();
     for name in [
-        "watch", "run", "check", "log", "retry", "approve", "trust", "doctor",
+        "watch", "run", "check", "log", "retry", "approve", "trust", "doctor", "squash",
     ] {
         let args = [name, "--help"];
         let help = project.clada(args).exits(0).out;

@@ -29,3 +29,4 @@ mod run;
 mod sandbox;
 mod stale;
 mod tidy;
+mod undo;

@@ -10,7 +10,7 @@ use std::process::Command;
 use std::time::{Duration, Instant};
 
 use clada::world::sandbox::{self, Fence, Guard, Level, support};
-use clada::world::shell::{self, Ending, Ran, Script};
+use clada::world::shell::{self, Ending, Script};
 
 use crate::harness::LIMIT;
 
@@ -265,19 +265,6 @@ impl Ground {
         ] {
             fs::write(top.join(name), "# old\n").unwrap();
         }
-        for words in [
-            &["init", "-q", "-b", "main"][..],
-            &["config", "user.name", "Ada"],
-            &["config", "user.email", "ada@example.org"],
-            &["add", "file"],
-            &["commit", "-q", "-m", "first"],
-        ] {
-            let git = Command::new("git")
-                .args(words)
-                .current_dir(top.join("project"))
-                .status();
-            assert!(git.unwrap().success(), "git {words:?}");
-        }
         let tcp = TcpListener::bind("127.0.0.1:0").unwrap();
         let _unix = UnixListener::bind(top.join("home/socket")).unwrap();
         let _abstract = {
@@ -286,12 +273,26 @@ impl Ground {
             let address = std::os::unix::net::SocketAddr::from_abstract_name(name).unwrap();
             UnixListener::bind_addr(&address).unwrap()
         };
-        Self {
+        let ground = Self {
             tcp,
             _unix,
             _abstract,
             dir,
-        }
+        };
+        ground.git(&["init", "-q", "-b", "main"]);
+        ground.git(&["config", "user.name", "Ada"]);
+        ground.git(&["config", "user.email", "ada@example.org"]);
+        ground.git(&["add", "file"]);
+        ground.git(&["commit", "-q", "-m", "first"]);
+        ground
+    }
+
+    fn git(&self, words: &[&str]) {
+        let git = Command::new("git")
+            .args(words)
+            .current_dir(self.at("project"))
+            .status();
+        assert!(git.unwrap().success(), "git {words:?}");
     }
 
     fn top(&self) -> PathBuf {
@@ -327,19 +328,7 @@ impl Ground {
         let top = top.display();
         let text =
             format!("export top={top} TMPDIR={top}/temp port={port} victim={victim}\n{text}");
-        let script = Script {
-            text: &text,
-            dir: &fence.root,
-            timeout: Duration::from_secs(120),
-            lang: None,
-            version: None,
-            env: &std::env::vars_os().collect::<Vec<_>>(),
-            fence: Some(fence),
-            mask: None,
-            output_limit: u64::MAX,
-        };
-        let ran = wait_for(shell::run(&script, pending(), &mut |_, _| {})).unwrap();
-        Done::of(&ran)
+        Done::within(Duration::from_secs(120), fence, &text)
     }
 }
 
@@ -351,7 +340,20 @@ struct Done {
 }
 
 impl Done {
-    fn of(ran: &Ran) -> Self {
+    /// Runs a script in the fence's root.
+    fn within(timeout: Duration, fence: &Fence, text: &str) -> Self {
+        let script = Script {
+            text,
+            dir: &fence.root,
+            timeout,
+            lang: None,
+            version: None,
+            env: &std::env::vars_os().collect::<Vec<_>>(),
+            fence: Some(fence),
+            mask: None,
+            output_limit: u64::MAX,
+        };
+        let ran = wait_for(shell::run(&script, pending(), &mut |_, _| {})).unwrap();
         let text = |captured: &shell::Captured| {
             let mut text = String::new();
             captured.reader().read_to_string(&mut text).unwrap();
@@ -510,14 +512,7 @@ fn cargo_builds_in_the_fence() {
 #[test]
 fn git_works_where_its_directory_is_elsewhere() {
     let ground = Ground::new();
-    let git = |words: &[&str]| {
-        let status = Command::new("git")
-            .args(words)
-            .current_dir(ground.at("project"))
-            .status();
-        assert!(status.unwrap().success());
-    };
-    git(&["worktree", "add", "-q", "../linked"]);
+    ground.git(&["worktree", "add", "-q", "../linked"]);
     fs::create_dir(ground.at("project/sub")).unwrap();
     for root in ["linked", "project/sub"] {
         let root = ground.at(root);
@@ -582,20 +577,9 @@ fn a_denial_is_explained() {
 fn the_timeout_holds_in_the_fence() {
     let ground = Ground::new();
     let fence = ground.fence(Level::Workspace);
-    let script = Script {
-        text: "setsid sh -c 'echo $$; exec sleep 300' & echo $$; sleep 300",
-        dir: &fence.root,
-        timeout: Duration::from_millis(500),
-        lang: None,
-        version: None,
-        env: &std::env::vars_os().collect::<Vec<_>>(),
-        fence: Some(&fence),
-        mask: None,
-        output_limit: u64::MAX,
-    };
-    let ran = wait_for(shell::run(&script, pending(), &mut |_, _| {})).unwrap();
-    assert!(matches!(ran.ending, Ending::TimedOut(_)));
-    let done = Done::of(&ran);
+    let script = "setsid sh -c 'echo $$; exec sleep 300' & echo $$; sleep 300";
+    let done = Done::within(Duration::from_millis(500), &fence, script);
+    assert!(matches!(done.ending, Ending::TimedOut(_)));
     assert!(!done.out.is_empty());
     if cfg!(target_os = "linux") {
         for pid in done.out.split_whitespace() {

@@ -125,7 +125,7 @@ fn begin_by(
     let begun = Begun {
         record,
         text: "the text",
-        run: "run-1",
+        id: "run-1",
         tasks: &words(record),
         again: None,
         first: Some(0),
@@ -207,7 +207,7 @@ fn a_run_from_beginning_to_end() {
     let begun = Begun {
         record: &record,
         text: "text",
-        run: "run-7",
+        id: "run-7",
         tasks: &words(&record),
         again: Some(9),
         first: Some(1),
@@ -253,7 +253,7 @@ fn a_run_from_beginning_to_end() {
     };
     assert_eq!(batch.path, Path::new("/n/clada.md"));
     assert_eq!(
-        (batch.number, batch.run.as_str(), batch.again),
+        (batch.number, batch.id.as_str(), batch.again),
         (1, "run-7", Some(9))
     );
     assert_eq!((batch.began_ms, batch.ended_ms), (10_500, Some(13_000)));
@@ -320,10 +320,15 @@ fn run_until(ledger: &mut Ledger, file: FileId, last: &str) {
 
 /// A block of results.
 fn block(key: u64, text: &str) -> NewBlock<'_> {
+    offering(key, text, &[])
+}
+
+/// A block of results with offers in these lines.
+fn offering<'b>(key: u64, text: &'b str, offers: &'b [(usize, Offer)]) -> NewBlock<'b> {
     NewBlock {
         key: Key(key),
         text,
-        offers: &[],
+        offers,
         is_result: true,
     }
 }
@@ -529,7 +534,7 @@ fn fill_the_disk(folder: &Path) {
         let begun = Begun {
             record: &record,
             text: &text,
-            run: "",
+            id: "",
             tasks: &words(&record),
             again: None,
             first: Some(0),
@@ -603,16 +608,8 @@ fn an_offer_is_used_once() {
     let (mut ledger, file) = with_file(&place);
     let offer = |batch, approves| Offer::of(batch, vec![0, 2]).approving(approves);
     let offers = [(3, offer(1, false)), (5, offer(2, true))];
-    let block = ledger
-        .add_block(
-            file,
-            NewBlock {
-                offers: &offers,
-                ..block(u64::MAX, "block")
-            },
-            1,
-        )
-        .unwrap();
+    let new = offering(u64::MAX, "block", &offers);
+    let block = ledger.add_block(file, new, 1).unwrap();
     let source = |line| Source {
         block: block.0,
         line,
@@ -671,21 +668,13 @@ fn the_newest_blocks_of_each_file_are_kept() {
     let place = Place::new();
     let (mut ledger, file) = with_file(&place);
     let other = ledger.add_file(Path::new("/n/other.md")).unwrap();
-    let offer = |batch| [(0, Offer::of(batch, Vec::new()))];
     ledger
         .add_block(other, block(0, "of another file"), 0)
         .unwrap();
     for n in 1..=BLOCKS as u64 + 1 {
-        ledger
-            .add_block(
-                file,
-                NewBlock {
-                    offers: &offer(n),
-                    ..block(n, "ours")
-                },
-                0,
-            )
-            .unwrap();
+        let offers = [(0, Offer::of(n, Vec::new()))];
+        let new = offering(n, "ours", &offers);
+        ledger.add_block(file, new, 0).unwrap();
         ledger.keep_foreign(file, "foreign", 0).unwrap();
     }
     let known = |n| !ledger.blocks_with(Key(n)).unwrap().is_empty();
@@ -1118,7 +1107,7 @@ fn what_is_asked_waits_for_an_answer_while_it_is_in_the_file() {
         let begun = Begun {
             record: &record,
             text: "the text",
-            run: "run-1",
+            id: "run-1",
             tasks: &words(&record),
             again,
             first,
@@ -1201,10 +1190,7 @@ fn an_offer_that_is_void_is_used() {
     let place = Place::new();
     let (mut ledger, file) = with_file(&place);
     let offers = [(1, Offer::of(1, vec![0]))];
-    let new = NewBlock {
-        offers: &offers,
-        ..block(7, "block")
-    };
+    let new = offering(7, "block", &offers);
     let block = ledger.add_block(file, new, 1).unwrap().0;
     ledger.void(Source { block, line: 1 }).unwrap();
     assert!(ledger.blocks_with(Key(7)).unwrap()[0].offers[0].used);
@@ -1215,10 +1201,7 @@ fn a_ledger_of_the_first_format_goes_on() {
     let place = Place::new();
     let (mut ledger, file) = with_file(&place);
     let offers = [(1, Offer::of(1, vec![0]))];
-    let new = NewBlock {
-        offers: &offers,
-        ..block(7, "block")
-    };
+    let new = offering(7, "block", &offers);
     ledger.add_block(file, new, 1).unwrap();
     let db = &ledger.db;
     db.execute_batch(
@@ -1238,10 +1221,7 @@ fn a_tick_does_not_count_for_a_newer_block_that_reads_the_same_and_is_not_there_
     let place = Place::new();
     let (mut ledger, file) = with_file(&place);
     let offers = [(1, Offer::of(1, vec![0]))];
-    let new = NewBlock {
-        offers: &offers,
-        ..block(7, "block")
-    };
+    let new = offering(7, "block", &offers);
     // It came into the file, and clada was killed before it had noted that.
     let old = ledger.add_block(file, new, 1).unwrap().0;
     let source = Source {

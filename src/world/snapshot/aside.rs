@@ -36,11 +36,19 @@ impl Snapshots {
     /// [`Self::after_paths`] saves what the task made of it. What undo will not bring back is among the notices.
     pub fn guard(&mut self, paths: &[PathBuf], message: &Message) {
         let mut files = Vec::new();
-        for path in paths {
-            match self.left_out(std::slice::from_ref(path)) {
-                Ok(left) if left.too_much => self.will_not_come_back(path, &self.too_much()),
-                Ok(left) => files.extend(self.below_root(&left)),
-                Err(why) => self.will_not_come_back(path, &why.to_string()),
+        match self.left_out(paths) {
+            Ok(left) if !left.too_much => files = self.below_root(&left),
+            // Each by itself may do.
+            _ => {
+                for path in paths {
+                    match self.left_out(std::slice::from_ref(path)) {
+                        Ok(left) if left.too_much => {
+                            self.will_not_come_back(path, &self.too_much());
+                        }
+                        Ok(left) => files.extend(self.below_root(&left)),
+                        Err(why) => self.will_not_come_back(path, &why.to_string()),
+                    }
+                }
             }
         }
         let mut guarded = self.guarded.take();

@@ -43,8 +43,41 @@ pub enum SnapshotError {
          back (`--no-git` works without)", .0.display()
     )]
     Diverted(PathBuf),
-    #[error("the branch moved twice while it was being committed to: try again when it is quiet")]
+    #[error(
+        "an older state is being looked at: `clada step-forward --end` brings back what was there, \
+         `clada step-forward --stay` goes on from what is there now"
+    )]
+    Looking,
+    #[error("nothing was saved yet")]
+    NothingSaved,
+    #[error("somebody else moved the branch meanwhile: try again when it is quiet")]
     HeadMoved,
+    #[error(
+        "the commit could not be signed, so it was not made: {0}. See that `git commit -S` works in a terminal, or set \
+         `git.sign = false`"
+    )]
+    NotSigned(String),
+    #[error("{0}. Mend what it says, or set `git.hooks = false`")]
+    Hook(String),
+    #[error(
+        "git itself, which signs and runs hooks, cannot be started: {0}. Install it, or set `git.sign` and `git.hooks` to false"
+    )]
+    NoGit(std::io::Error),
+    #[error(
+        "`{0}` is no revision that git knows, and no time: name one, as in `--since HEAD~5`, `--since 2h` or `--since 2026-11-20`"
+    )]
+    NoRevision(String),
+    #[error(
+        "no commit of the batch `{0}` is in this history: `git log --grep Clada-Batch` shows their ids"
+    )]
+    NoBatch(String),
+    #[error("`{given}` begins the ids of several batches ({}): give more of it", found.join(", "))]
+    SeveralBatches { given: String, found: Vec<String> },
+    #[error(
+        "{0} signed commit(s) would have to be made again and would lose the signature: `--force` does it, and a narrower \
+         choice (`-n`, `--since`) may not have to"
+    )]
+    LosesSignatures(usize),
     #[error("git could not save the state: {}. `git status` may say more", .0.message())]
     Git(#[source] git2::Error),
     /// The only one that is no reason to run nothing.

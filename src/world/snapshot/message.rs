@@ -81,16 +81,18 @@ impl fmt::Display for Message {
     }
 }
 
-/// The trailers, which are the last two lines.
+/// The trailers, in the last paragraph: a `commit-msg` hook may have put others there.
 const BATCH: &str = "Clada-Batch: ";
 const STEP: &str = "Clada-Step: ";
 
 /// Reads a commit's text; `None` for one that clada did not write.
 pub(super) fn read(text: &str) -> Option<Message> {
-    let (text, step) = text.trim_end().rsplit_once('\n')?;
-    let (text, batch) = text.rsplit_once('\n')?;
-    let step = Step::parse(step.strip_prefix(STEP)?)?;
-    let batch = batch.strip_prefix(BATCH)?.to_owned();
+    let (text, trailers) = text.trim_end().rsplit_once("\n\n")?;
+    let mut trailers = trailers.lines();
+    let batch = trailers
+        .find_map(|line| line.strip_prefix(BATCH))?
+        .to_owned();
+    let step = Step::parse(trailers.next()?.strip_prefix(STEP)?)?;
     let (subject, body) = text.split_once('\n').unwrap_or((text, ""));
     let subject = subject.strip_suffix(MARK)?.trim_end().to_owned();
     Some(Message {

@@ -1,5 +1,5 @@
 //! The state of the root, saved as commits. Owns everything that is git; never changes a file of the
-//! work tree, runs a hook, signs or pushes.
+//! work tree, or pushes. Runs no program, unless the user wants signatures or hooks.
 //!
 //! A save has two halves. [`Snapshots::prepare`] looks and writes objects, which nobody sees;
 //! [`Snapshots::conclude`] makes them count: first the index, then the branch. That order is for the
@@ -25,6 +25,10 @@
 //! | `versions.rs` | what a file was in earlier commits |
 //! | `restore.rs` | what commits hold, as it is to be in the work tree |
 //! | `seen.rs` | whether a place is still as a save saw it |
+//! | `merge.rs` | three contents of one path merged |
+//! | `looking.rs` | what is kept while older states are looked at |
+//! | `squash.rs` | several of them made one |
+//! | `program.rs` | git itself, for signatures and hooks |
 //! | `place.rs` | whether a save would write elsewhere |
 //! | `error.rs` | why a save was not possible, in words |
 
@@ -32,11 +36,15 @@ mod aside;
 mod error;
 mod history;
 mod look;
+mod looking;
+mod merge;
 mod message;
 mod place;
 mod private;
+mod program;
 mod restore;
 mod seen;
+mod squash;
 mod stage;
 mod survey;
 mod target;
@@ -47,7 +55,7 @@ mod versions;
 
 use std::cell::{Cell, OnceCell, RefCell};
 use std::collections::BTreeSet;
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::fmt;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
@@ -62,9 +70,13 @@ use crate::world::hurry::Hurry;
 use aside::Guarded;
 pub use error::{Operation, SnapshotError, Without};
 pub use history::Saved;
+pub use looking::{Looking, Stop};
+pub use merge::merge;
 pub use message::{Message, Step};
 use private::Opened;
-pub use restore::{Change, ChangeKind};
+use program::New;
+pub use restore::{Change, ChangeKind, Held};
+pub use squash::{Ask, Group, Moved, Pushed, Squashed, Which};
 use stage::{Staged, Staging};
 pub use survey::{Survey, survey};
 pub use target::Target;
@@ -120,6 +132,8 @@ pub struct Options {
     pub sign: bool,
     /// The user's git hooks run.
     pub hooks: bool,
+    /// The whole environment of git itself, which signs and runs hooks.
+    pub env: Vec<(OsString, OsString)>,
 }
 
 /// Where a save left the repository.
@@ -131,6 +145,8 @@ pub struct State {
     pub changed: bool,
     /// What differs and was deliberately left as the index has it.
     pub skipped: Vec<Skipped>,
+    /// Why the `post-commit` hook failed; the commit is made.
+    pub hook: Option<String>,
 }
 
 /// A path that was looked at and not saved, relative to the repository's top.
@@ -357,13 +373,23 @@ impl Snapshots {
     fn save(&self, look: Look<'_>, message: &Message) -> Result<State, SnapshotError> {
         match self.attempt(look, message) {
             Err(SnapshotError::HeadMoved) => self.attempt(look, message),
+            // What clada's own index knows may be damaged, or gone from git since.
+            Err(SnapshotError::Git(_)) if self.target == Target::Side => {
+                self.make_own_index()?;
+                self.attempt(look, message)
+            }
             done => done,
         }
     }
 
     fn attempt(&self, look: Look<'_>, message: &Message) -> Result<State, SnapshotError> {
         self.refuse_diverted()?;
-        let prepared = self.prepare(look)?;
+        let mut prepared = self.prepare(look)?;
+        if let Some(tree) = prepared.tree.filter(|_| self.hooks()) {
+            self.pre_commit(tree, &prepared.staged)?;
+            // It may have formatted what is to be committed. That is looked at once more, and the hook not asked again.
+            prepared = self.prepare(look)?;
+        }
         let skipped = prepared.skipped.iter();
         self.passed_over
             .borrow_mut()
@@ -427,7 +453,8 @@ impl Snapshots {
             head: head.map(|commit| commit.id()),
             tree: tree.filter(|tree| Some(*tree) != old),
             staged,
-            waits: matches!(look, Look::Paths(_)),
+            // A hook asks git what has changed, as a command does.
+            waits: matches!(look, Look::Paths(_)) && !self.hooks(),
             skipped,
         })
     }
@@ -452,6 +479,7 @@ impl Snapshots {
             commit: commit.map(|id| id.to_string()),
             changed: prepared.tree.is_some(),
             skipped: prepared.skipped,
+            hook: prepared.tree.and_then(|_| self.post_commit()),
         })
     }
 
@@ -489,24 +517,26 @@ impl Snapshots {
         tree: Oid,
         message: &Message,
     ) -> Result<Oid, SnapshotError> {
-        let tree = self.repo.find_tree(tree)?;
         let who = match self.repo.signature() {
             Ok(who) => who,
             Err(_) => Signature::now("clada", "clada@localhost")?,
         };
         let parents = self.parents(head)?;
-        let parents: Vec<&Commit<'_>> = parents.iter().collect();
-        let text = message.to_string();
-        let (name, path) = (self.ref_name(), self.ref_path());
-        self.patiently(&path, || {
-            let made = self
-                .repo
-                .commit(Some(&name), &who, &who, &text, &tree, &parents);
-            made.map_err(|why| match why.code() {
-                ErrorCode::Modified | ErrorCode::Exists => SnapshotError::HeadMoved,
-                _ => why.into(),
-            })
-        })
+        let text = self.commit_msg(tree, message)?;
+        let made = self.make(&New {
+            author: &who,
+            committer: &who,
+            text: &text,
+            tree: &self.repo.find_tree(tree)?,
+            parents: &parents.iter().collect::<Vec<_>>(),
+        })?;
+        let first = text.lines().next().unwrap_or_default();
+        let kind = match parents.is_empty() {
+            true => "commit (initial)",
+            false => "commit",
+        };
+        self.advance(head.map(Commit::id), made, &format!("{kind}: {first}"))?;
+        Ok(made)
     }
 
     fn refuse_in_the_middle(&self, index: &Index) -> Result<(), SnapshotError> {
@@ -516,17 +546,23 @@ impl Snapshots {
         if index.has_conflicts() {
             return Err(SnapshotError::conflicts(index));
         }
+        if self.is_looking()? {
+            return Err(SnapshotError::Looking);
+        }
         Ok(())
     }
 
     /// Whoever holds the index's lock is about to change index and files (a checkout, an open `git commit`):
     /// what would be saved now is half of something, even if writing could wait.
     fn wait_until_unlocked(&self) -> Result<(), SnapshotError> {
-        let path = self.index_path();
-        self.patiently(&path, || match lock_of(&path).exists() {
-            true => Err(SnapshotError::Locked(lock_of(&path))),
-            false => Ok(()),
-        })
+        // Beside a branch, the index that others lock is not that of clada.
+        for path in [self.index_path(), self.repo.path().join("index")] {
+            self.patiently(&path, || match lock_of(&path).exists() {
+                true => Err(SnapshotError::Locked(lock_of(&path))),
+                false => Ok(()),
+            })?;
+        }
+        Ok(())
     }
 
     /// Tries again and again while `path` is locked, until the wait is over.
@@ -546,6 +582,11 @@ impl Snapshots {
                 done => return done,
             }
         }
+    }
+
+    /// The git directory, the top of the work tree, and the root below that, for git itself.
+    pub fn places(&self) -> (&Path, &Path, &Path) {
+        (self.repo.path(), &self.top, &self.root)
     }
 
     /// Whether a path is one that was named, or by its name one of clada's own files: left by a crash, or that of

@@ -1,11 +1,12 @@
 //! Where commits go: onto the branch that is checked out, or beside it. Owns the names of refs and of the index's file;
 //! never decides what is committed.
 
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File};
 use std::io;
 use std::path::PathBuf;
+use std::time::SystemTime;
 
-use git2::{Commit, ErrorCode, Index};
+use git2::{Commit, ErrorCode, Index, Oid, ReferenceType};
 
 use super::{SnapshotError, Snapshots};
 
@@ -25,6 +26,10 @@ impl Snapshots {
     pub(super) fn tip(&self) -> Result<Option<Commit<'_>>, SnapshotError> {
         if self.target == Target::Side {
             match self.repo.find_reference(&self.ref_name()) {
+                // Through it the user's own branch would be moved.
+                Ok(side) if side.kind() == Some(ReferenceType::Symbolic) => {
+                    return Err(SnapshotError::Diverted(self.ref_path()));
+                }
                 Ok(side) => return Ok(Some(side.peel_to_commit()?)),
                 Err(why) if why.code() == ErrorCode::NotFound => {}
                 Err(why) => return Err(why.into()),
@@ -57,18 +62,78 @@ impl Snapshots {
         Ok(parents)
     }
 
+    /// Moves the ref from a commit to another, if it is still at the first.
+    ///
+    /// # Errors
+    /// [`SnapshotError::HeadMoved`] where somebody else moved it.
+    pub(super) fn advance(
+        &self,
+        old: Option<Oid>,
+        new: Oid,
+        log: &str,
+    ) -> Result<(), SnapshotError> {
+        let name = self.full_ref_name();
+        // Beside a branch, the first commit is put on the branch's.
+        let begins = self.target == Target::Side && self.repo.refname_to_id(&name).is_err();
+        if begins {
+            self.make_room(&name)?;
+        }
+        self.patiently(&self.ref_path(), || {
+            let moved = match old.filter(|_| !begins) {
+                Some(old) => self.repo.reference_matching(&name, new, true, old, log),
+                None => self.repo.reference(&name, new, false, log),
+            };
+            moved.map(drop).map_err(|why| match why.code() {
+                ErrorCode::Modified | ErrorCode::Exists | ErrorCode::NotFound => {
+                    SnapshotError::HeadMoved
+                }
+                _ => why.into(),
+            })
+        })
+    }
+
+    /// Puts away the histories of branches that are gone where they are in the way: with a `refs/clada/a` there can be no
+    /// `refs/clada/a/b`, nor the other way round.
+    fn make_room(&self, name: &str) -> Result<(), SnapshotError> {
+        let below = format!("{name}/");
+        for found in self.repo.references_glob("refs/clada/*")? {
+            let mut found = found?;
+            let Ok(old) = found.name().map(str::to_owned) else {
+                continue;
+            };
+            if old.starts_with(&below) || name.starts_with(&format!("{old}/")) {
+                let branch = old.strip_prefix("refs/clada/").unwrap_or(&old);
+                let id = found.peel_to_commit()?.id().to_string();
+                let away = format!("refs/clada-gone/{branch}-{}", super::short(&id));
+                found.rename(&away, true, "its branch is gone")?;
+            }
+        }
+        Ok(())
+    }
+
     /// The ref that a commit moves.
     pub(super) fn ref_name(&self) -> String {
-        match self.target {
-            Target::Branch => "HEAD".to_owned(),
-            Target::Side => {
-                let branch = self.branch();
-                let name = branch.as_deref().unwrap_or("HEAD");
-                format!(
-                    "refs/clada/{}",
-                    name.strip_prefix("refs/heads/").unwrap_or(name)
-                )
+        if self.target == Target::Branch {
+            return "HEAD".to_owned();
+        }
+        let branch = self.branch();
+        let branch = branch.as_deref();
+        match branch.map(|name| name.strip_prefix("refs/heads/").unwrap_or(name)) {
+            Some(name) => format!("refs/clada/{name}"),
+            // A linked work tree has a HEAD of its own.
+            None if self.repo.is_worktree() => {
+                let tree = self.repo.path().file_name().unwrap_or_default();
+                format!("refs/clada/HEAD@{}", tree.to_string_lossy())
             }
+            None => "refs/clada/HEAD".to_owned(),
+        }
+    }
+
+    /// The same with the branch's own name, where HEAD is on one.
+    pub(super) fn full_ref_name(&self) -> String {
+        match self.target {
+            Target::Branch => self.branch().unwrap_or("HEAD".to_owned()),
+            Target::Side => self.ref_name(),
         }
     }
 
@@ -98,26 +163,54 @@ impl Snapshots {
         })
     }
 
-    /// Beside a branch the index is clada's own. It begins as a copy of the user's, which knows the files already.
+    /// Beside a branch the index is clada's own. It is a copy of the user's, made anew when that has changed: marks such as
+    /// skip-worktree are in it.
     pub(super) fn take_own_index(&self) -> Result<(), SnapshotError> {
         if self.target == Target::Branch {
             return Ok(());
         }
+        let own = plain(self.index_path())?;
+        let users = plain(self.repo.path().join("index"))?;
+        let is_stale = match (own, users) {
+            (Some(own), Some(users)) => users >= own,
+            (None, _) => true,
+            (Some(_), None) => false,
+        };
+        match Index::open(&self.index_path()) {
+            Ok(mut index) if !is_stale => Ok(self.repo.set_index(&mut index)?),
+            _ => self.make_own_index(),
+        }
+    }
+
+    /// Puts a copy of the user's index in its place.
+    pub(super) fn make_own_index(&self) -> Result<(), SnapshotError> {
         let path = self.index_path();
         let failed = |error| SnapshotError::OwnIndex(path.clone(), error);
-        if fs::symlink_metadata(&path).is_err()
-            && let Ok(mut users) = File::open(self.repo.path().join("index"))
-        {
-            let mut own = OpenOptions::new();
-            let mut own = own
-                .write(true)
-                .create_new(true)
-                .open(&path)
-                .map_err(failed)?;
-            io::copy(&mut users, &mut own).map_err(failed)?;
+        let git = self.repo.path();
+        let users = git.join("index");
+        plain(users.clone())?;
+        match File::open(users) {
+            Ok(mut users) => {
+                let mut new = tempfile::NamedTempFile::new_in(git).map_err(failed)?;
+                io::copy(&mut users, &mut new).map_err(failed)?;
+                new.persist(&path).map_err(|why| failed(why.error))?;
+            }
+            Err(_) => match fs::remove_file(&path) {
+                Err(why) if why.kind() != io::ErrorKind::NotFound => return Err(failed(why)),
+                _ => {}
+            },
         }
         let mut index = Index::open(&path)?;
         Ok(self.repo.set_index(&mut index)?)
+    }
+}
+
+/// When a file was changed, if it is there; what is no file would be waited for, or lead elsewhere.
+fn plain(path: PathBuf) -> Result<Option<SystemTime>, SnapshotError> {
+    match fs::symlink_metadata(&path) {
+        Ok(data) if data.is_file() => Ok(data.modified().ok()),
+        Ok(_) => Err(SnapshotError::Diverted(path)),
+        Err(_) => Ok(None),
     }
 }
 

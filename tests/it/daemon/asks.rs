@@ -1,29 +1,17 @@
 //! Commands that wait until the user says that they may run: the question in the results, the answers that count, and
 //! those that do not.
 
-use super::{NOTES, Notes, exec, lines, pause, wait_for_results};
-use crate::harness::{Project, Watching, save_by_rename, wait_until};
-
-const RUNS: &str = "runs.txt";
+use super::{NOTES, Notes, exec, exec_task, listen, pause, ran, save, wait_for_results};
+use crate::harness::{Project, save_by_rename, wait_until};
 
 /// A project whose user wants to be asked about `deploy`.
 fn project() -> Project {
     let project = Project::new();
     project.configure("[exec]\nask = ['deploy']\ndeny = ['destroy']\n");
     for name in ["deploy", "destroy"] {
-        project.program(name, &format!("echo {name} $1 >> {RUNS}"));
+        project.program(name, &format!("echo {name} $1 >> runs.txt"));
     }
     project
-}
-
-fn listen(project: &Project) -> Watching {
-    project.watch(["--no-git", "--no-clipboard"])
-}
-
-fn save(project: &Project, body: &str) {
-    let text = std::fs::read_to_string(project.path(NOTES)).unwrap_or_default();
-    let block = Notes::parse(&text).map_or(0, |notes| text.len() - notes.body.len());
-    save_by_rename(&project.path(NOTES), format!("{}{body}", &text[..block]));
 }
 
 /// Ticks the box of this line.
@@ -35,8 +23,13 @@ fn tick(project: &Project, line: &str) {
     save_by_rename(&project.path(NOTES), ticked);
 }
 
-fn task(script: &str) -> String {
-    format!("<task>\n<c>exec</c>\n<x>\n{script}\n</x>\n</task>\n")
+/// The question that begins so, without its box.
+#[track_caller]
+fn question<'n>(notes: &'n Notes, start: &str) -> &'n str {
+    let mut lines = notes.results.iter();
+    let line = lines.find(|line| line.starts_with(start));
+    line.and_then(|line| line.strip_suffix(" - [ ] run it"))
+        .unwrap_or_else(|| panic!("{start} in {:?}", notes.results))
 }
 
 /// Has clada ask whether `deploy now` may run.
@@ -45,16 +38,12 @@ fn ask(project: &Project) {
     wait_for_results(project, "1 ⏸ exec deploy now");
 }
 
-fn ran(project: &Project) -> Vec<String> {
-    lines(project, RUNS)
-}
-
 #[test]
 fn a_command_waits_for_a_tick() {
     let project = project();
     let _watching = listen(&project);
     let scripts = ["echo one >> runs.txt", "deploy now", "echo two >> runs.txt"];
-    let body = format!("<tasks>\n{}</tasks>\n", scripts.map(task).concat());
+    let body = format!("<tasks>\n{}</tasks>\n", scripts.map(exec_task).concat());
     save(&project, &body);
     let notes = wait_for_results(&project, "2 ⏸");
     assert_eq!(
@@ -129,14 +118,7 @@ fn a_question_stays_until_it_is_answered_or_its_reply_is_gone() {
     assert_eq!(ran(&project), ["deploy one"]);
     // The other question is still there; it goes with its text.
     let notes = Notes::of(&project);
-    assert!(
-        notes
-            .results
-            .iter()
-            .any(|line| line.starts_with("⏸ exec echo two")),
-        "{:?}",
-        notes.results
-    );
+    question(&notes, "⏸ exec echo two");
     save(&project, &exec("echo three >> runs.txt"));
     let notes = wait_for_results(&project, "1 ✅ exec echo three");
     assert_eq!(notes.results.len(), 1, "{:?}", notes.results);
@@ -155,23 +137,11 @@ fn a_tick_that_a_command_made_does_not_count() {
     save(&project, &(body + "more\n" + &exec(forge)));
     wait_until(|| ran(&project) == ["forged"], || project.read(NOTES));
     let notes = wait_for_results(&project, "1 ✅ exec sed");
-    assert!(
-        notes
-            .results
-            .iter()
-            .any(|line| line.starts_with("⏸ exec deploy now (asked")),
-        "{:?}",
-        notes.results
-    );
+    let question = question(&notes, "⏸ exec deploy now (asked");
     pause();
     assert_eq!(ran(&project), ["forged"]);
     // The user's own does.
-    let line = notes
-        .results
-        .iter()
-        .find(|line| line.contains("(asked"))
-        .expect("the question");
-    tick(&project, line.strip_suffix(" - [ ] run it").expect("a box"));
+    tick(&project, question);
     wait_for_results(&project, "1 ✅ exec deploy now");
     assert_eq!(ran(&project), ["forged", "deploy now"]);
 }
@@ -191,14 +161,7 @@ fn a_tick_that_a_command_of_another_file_made_does_not_count() {
             &project,
             "a tick does not count that came while a command ran",
         );
-        assert!(
-            notes
-                .results
-                .iter()
-                .any(|line| line.starts_with("⏸ exec deploy now (asked")),
-            "{:?}",
-            notes.results
-        );
+        question(&notes, "⏸ exec deploy now (asked");
         wait_until(
             || project.read("two.md").contains("1 ✅"),
             || project.read("two.md"),
@@ -265,8 +228,8 @@ fn what_is_denied_does_not_run() {
     let _watching = listen(&project);
     let body = format!(
         "<tasks>\n{}{}</tasks>\n",
-        task("true && destroy all"),
-        task("deploy x")
+        exec_task("true && destroy all"),
+        exec_task("deploy x")
     );
     save(&project, &body);
     let notes = wait_for_results(&project, "1 ❌");
@@ -286,7 +249,7 @@ fn exec_can_be_switched_off() {
     project.configure("[exec]\nenabled = false\n");
     let reply = format!(
         "<tasks>\n{}<task><path>a.txt</path><c>overwrite</c><x>a</x></task>\n</tasks>\n",
-        task("touch b.txt")
+        exec_task("touch b.txt")
     );
     let ended = project.clada_with(["run", "--no-git"], &reply).exits(1);
     assert_eq!(
@@ -378,19 +341,12 @@ fn a_tick_in_a_block_that_a_reply_quotes_does_not_count() {
             pause();
             assert_eq!(ran(&project), [""; 0]);
             if keeps {
-                tick(&project, line_of(&notes, "⏸ exec deploy now"));
+                tick(&project, question(&notes, "⏸ exec deploy now"));
                 wait_for_results(&project, "1 ✅ exec deploy now");
                 assert_eq!(ran(&project), ["deploy now"]);
             }
         }
     }
-}
-
-/// The question that begins so, without its box.
-fn line_of<'n>(notes: &'n Notes, start: &str) -> &'n str {
-    let mut lines = notes.results.iter();
-    let line = lines.find(|line| line.starts_with(start)).expect("a line");
-    line.strip_suffix(" - [ ] run it").expect("a box")
 }
 
 #[test]
@@ -443,7 +399,7 @@ fn an_atomic_batch_holds_no_command_that_asks_either() {
     let write = "<task><path>a.txt</path><c>overwrite</c><x>a</x></task>\n";
     let reply = format!(
         "<tasks atomic=\"yes\">\n{write}{}</tasks>\n",
-        task("deploy now")
+        exec_task("deploy now")
     );
     let ended = project.clada_with(["run", "--no-git"], &reply).exits(1);
     let results = ended.results();
@@ -458,7 +414,11 @@ fn an_atomic_batch_holds_no_command_that_asks_either() {
 fn a_retry_asks_no_question_twice() {
     let project = project();
     let watching = listen(&project);
-    let body = format!("<tasks>\n{}{}</tasks>\n", task("deploy now"), task("false"));
+    let body = format!(
+        "<tasks>\n{}{}</tasks>\n",
+        exec_task("deploy now"),
+        exec_task("false")
+    );
     save(&project, &body);
     wait_for_results(&project, "1 ⏸ exec deploy now");
     drop(watching);

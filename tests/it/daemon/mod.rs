@@ -18,14 +18,22 @@ mod watching;
 
 use std::time::{Duration, SystemTime};
 
-use crate::harness::{Project, wait_until};
+use crate::harness::{Project, Watching, save_by_rename, wait_until};
 
 pub(crate) const NOTES: &str = "clada.md";
 pub(crate) const OUTPUT: &str = ".clada-output-latest.txt";
 
+/// The line that ends a block, and its blank line.
+const END: &str = "=== END ===\n\n";
+
+/// A task that runs a script.
+fn exec_task(script: &str) -> String {
+    format!("<task>\n<c>exec</c>\n<x>\n{script}\n</x>\n</task>\n")
+}
+
 /// A reply whose one task runs a script.
 pub(crate) fn exec(script: &str) -> String {
-    format!("<tasks>\n<task>\n<c>exec</c>\n<x>\n{script}\n</x>\n</task>\n</tasks>\n")
+    format!("<tasks>\n{}</tasks>\n", exec_task(script))
 }
 
 /// A command that writes this word into `runs.txt`.
@@ -50,7 +58,7 @@ impl Notes {
     pub(crate) fn parse(text: &str) -> Option<Self> {
         let (status, rest) = text.split_once('\n')?;
         let rest = rest.strip_prefix("=== CLADA RESULTS ===\n")?;
-        let (results, body) = rest.split_once("=== END ===\n\n")?;
+        let (results, body) = rest.split_once(END)?;
         Some(Self {
             status: status.to_owned(),
             results: results.lines().map(str::to_owned).collect(),
@@ -69,6 +77,17 @@ impl Notes {
         let tasks = self.results.iter().filter(|line| !line.contains("git"));
         tasks.map(String::as_str).collect()
     }
+}
+
+fn listen(project: &Project) -> Watching {
+    project.watch(["--no-git", "--no-clipboard"])
+}
+
+/// Saves another text below the results, where there are any.
+fn save(project: &Project, body: &str) {
+    let text = std::fs::read_to_string(project.path(NOTES)).unwrap_or_default();
+    let block = text.find(END).map_or("", |end| &text[..end + END.len()]);
+    save_by_rename(&project.path(NOTES), format!("{block}{body}"));
 }
 
 /// Waits for a block with this in it.
@@ -92,6 +111,11 @@ pub(crate) fn wait_for_results(project: &Project, text: &str) -> Notes {
 pub(crate) fn lines(project: &Project, name: &str) -> Vec<String> {
     let text = std::fs::read_to_string(project.path(name)).unwrap_or_default();
     text.lines().map(str::to_owned).collect()
+}
+
+/// What ran, by the words that [`record`] leaves.
+fn ran(project: &Project) -> Vec<String> {
+    lines(project, "runs.txt")
 }
 
 pub(crate) fn modified(project: &Project, name: &str) -> SystemTime {

@@ -1,17 +1,16 @@
 //! `clada retry`: what is left of the last batch runs again, here or in the clada that watches.
 
-use super::{NOTES, exec, lines, wait_for_results};
+use super::{NOTES, exec, exec_task, lines, wait_for_results};
 use crate::harness::{Project, save_by_rename, wait_until};
 
 /// Three execs that say that they ran; the second fails until there is a file `ok`.
 fn three() -> String {
-    let task = |script: &str| format!("<task>\n<c>exec</c>\n<x>\n{script}\n</x>\n</task>\n");
     let scripts = [
         "echo one >> runs.txt",
         "echo two >> runs.txt; test -e ok",
         "echo three >> runs.txt",
     ];
-    format!("<tasks>\n{}</tasks>\n", scripts.map(task).concat())
+    format!("<tasks>\n{}</tasks>\n", scripts.map(exec_task).concat())
 }
 
 const AGAIN: [&str; 3] = [

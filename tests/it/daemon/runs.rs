@@ -117,7 +117,7 @@ fn stopped_while_idle() {
         let start = Instant::now();
         assert_eq!(watching.stop(signal), Some(0), "{signal:?}");
         assert!(
-            start.elapsed() < Duration::from_secs(3),
+            start.elapsed() < Duration::from_secs(30),
             "{:?}",
             start.elapsed()
         );
@@ -137,7 +137,7 @@ fn stopped_in_a_run() {
         let start = Instant::now();
         assert_eq!(watching.stop(signal), Some(0), "{signal:?}");
         assert!(
-            start.elapsed() < Duration::from_secs(3),
+            start.elapsed() < Duration::from_secs(30),
             "{:?}",
             start.elapsed()
         );

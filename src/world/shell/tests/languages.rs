@@ -36,6 +36,13 @@ const SAMPLES: [Sample; 3] = [
     },
 ];
 
+impl Sample {
+    /// A script below a comment with which it is too long for an argument.
+    fn long(&self, text: &str) -> String {
+        format!("{} {}\n{text}", self.comment, "x".repeat(200 * 1024))
+    }
+}
+
 /// The samples whose programs are there.
 #[expect(
     clippy::print_stderr,
@@ -92,12 +99,7 @@ fn printed(script: &Script<'_>) -> String {
 fn imports_are_looked_for_where_the_script_runs() {
     let dir = beside();
     for sample in samples() {
-        let long = format!(
-            "{} {}\n{}",
-            sample.comment,
-            "x".repeat(200 * 1024),
-            sample.imports
-        );
+        let long = sample.long(sample.imports);
         for text in [sample.imports, &long] {
             let script = script(sample.lang, text, dir.path(), &OWN);
             assert_eq!(printed(&script), "41 é\n", "{} bytes", text.len());
@@ -138,22 +140,14 @@ fn a_script_in_any_language_may_begin_with_a_dash() {
 fn the_exit_code_and_a_long_scripts_input_are_the_scripts_own() {
     let dir = beside();
     for sample in samples() {
-        let long = format!(
-            "{} {}\n{}",
-            sample.comment,
-            "x".repeat(200 * 1024),
-            sample.exits
-        );
+        let long = sample.long(sample.exits);
         for text in [sample.exits, &long] {
             let ran = done(&script(sample.lang, text, dir.path(), &OWN)).unwrap();
             assert_eq!(ran.ending, Ending::Exited(7), "{}", sample.lang.name());
         }
     }
     if let Some(sample) = samples().find(|sample| sample.lang == Language::Python) {
-        let text = format!(
-            "# {}\nimport sys\nprint(repr(sys.stdin.read()))",
-            "x".repeat(200 * 1024)
-        );
+        let text = sample.long("import sys\nprint(repr(sys.stdin.read()))");
         assert_eq!(
             printed(&script(sample.lang, &text, dir.path(), &OWN)),
             "''\n"

@@ -9,6 +9,7 @@ fn the_first_commit_may_be_ours() {
         commit: None,
         changed: false,
         skipped: vec![],
+        hook: None,
     };
     assert_eq!(repo.before(), nothing);
     fs::create_dir(repo.at("empty")).unwrap();

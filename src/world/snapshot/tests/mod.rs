@@ -11,6 +11,7 @@ mod head;
 mod left_alone;
 mod meanwhile;
 mod paths;
+mod program;
 mod refused;
 mod restored;
 mod saved;
@@ -60,6 +61,7 @@ fn options() -> Options {
         private_file: 1000,
         sign: false,
         hooks: false,
+        env: std::env::vars_os().collect(),
     }
 }
 

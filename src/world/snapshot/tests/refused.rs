@@ -193,3 +193,19 @@ fn a_file_that_cannot_be_saved_is_named() {
         "not a deletion: {error}"
     );
 }
+
+/// A checkout is going on, whoever's index is written.
+#[test]
+fn the_users_lock_counts_beside_the_branch_too() {
+    let repo = Repo::new();
+    let lock = repo.at(".git/index.lock");
+    fs::write(&lock, "").unwrap();
+    let options = Options {
+        target: Target::Side,
+        ..options()
+    };
+    let mut snapshots = open_as(&repo.top(), &[], &options).unwrap().unwrap();
+    snapshots.lock_wait = Duration::ZERO;
+    let error = snapshots.before(&message()).unwrap_err();
+    assert!(matches!(error, SnapshotError::Locked(path) if path == lock));
+}

@@ -1,0 +1,252 @@
+//! `clada squash`: makes one commit of several that clada made in a row. Reads no file of the project, and changes none.
+
+use std::fmt::Write as _;
+use std::io::Write as _;
+use std::path::Path;
+use std::process::ExitCode;
+
+use jiff::civil::{DateTime, Time};
+use jiff::{Span, Timestamp};
+
+use crate::cli::Squash;
+use crate::cmd;
+use crate::cmd::rules;
+use crate::config::Folders;
+use crate::config::settings::Settings;
+use crate::error::Error;
+use crate::terminal::Terminal;
+use crate::world::lock::Lock;
+use crate::world::snapshot::{Ask, Group, Moved, Snapshots, Squashed, Which, short};
+
+/// Squashes what was chosen, and says how to go back. Fails where all of that is pushed.
+///
+/// # Errors
+/// Where there is no repository or it cannot be written now, for a choice that names nothing, and where a task calls this.
+pub fn main(args: &Squash) -> Result<ExitCode, Error> {
+    cmd::for_the_user("squash")?;
+    let (_, root) = cmd::find_root(args.root.as_deref())?;
+    let folders = Folders::of_user().ok_or(Error::NoHome)?;
+    let git = Settings::load(&folders, &root)?.settings.git;
+    let git = rules::git_of(&git, &folders, std::env::vars_os().collect());
+    let ask = Ask {
+        which: which(args),
+        message: args.message.clone(),
+        force: args.force,
+        dry_run: args.dry_run,
+        id: cmd::run_id(),
+        time: cmd::date_time(),
+    };
+    let runtime = cmd::runtime()?;
+    let mut terminal = Terminal::new(std::io::stderr());
+    runtime.block_on(async {
+        let mut stop = cmd::stop_signal()?;
+        let mut held = |pid: &str| {
+            terminal.line(&format!(
+                "waiting for the run of another clada here (process {pid})"
+            ))
+        };
+        let locks = folders.locks();
+        let stopped = stop.clone();
+        let _lock = tokio::select! {
+            lock = Lock::take(&locks, "root", &root, &mut held) => lock?,
+            _ = stop.wait_for(|stop| *stop) => return Ok(ExitCode::FAILURE),
+        };
+        let Some(snapshots) = Snapshots::open(&root, &[], &git.options, &stopped)? else {
+            writeln!(
+                std::io::stdout(),
+                "nothing to squash: there is no git repository here"
+            )?;
+            return Ok(ExitCode::SUCCESS);
+        };
+        let done = snapshots.squash(&ask)?;
+        write!(std::io::stdout(), "{}", told(&done, args))?;
+        let is_kept = done.groups.is_empty() && done.pushed.is_some();
+        Ok(ExitCode::from(u8::from(is_kept)))
+    })
+}
+
+fn which(args: &Squash) -> Which {
+    match args {
+        Squash {
+            batch: Some(id), ..
+        } => Which::Batch(id.clone()),
+        Squash {
+            containing: Some(text),
+            ..
+        } => Which::Containing(text.clone()),
+        Squash {
+            number: Some(most), ..
+        } => Which::Newest(*most),
+        Squash {
+            since: Some(since), ..
+        } => match moment(since) {
+            Some(moment) => Which::Since(moment.as_second()),
+            None => Which::After(since.clone()),
+        },
+        _ => Which::Top,
+    }
+}
+
+/// A time as people write it: with its zone, local, of today (or yesterday, if that is still to come), or so long ago.
+fn moment(text: &str) -> Option<Timestamp> {
+    let now = cmd::now();
+    let zone = now.time_zone().clone();
+    if let Ok(moment) = text.parse::<Timestamp>() {
+        return Some(moment);
+    }
+    let is_time = text.contains(':') && !text.contains('-');
+    if let Some(time) = text.parse::<Time>().ok().filter(|_| is_time) {
+        let today = now.date().to_datetime(time).to_zoned(zone).ok()?;
+        let moment = match today > now {
+            true => today.yesterday().ok()?.date().to_datetime(time),
+            false => today.datetime(),
+        };
+        return Some(moment.to_zoned(now.time_zone().clone()).ok()?.timestamp());
+    }
+    if let Some(at) = text.parse::<DateTime>().ok().filter(|_| text.contains('-')) {
+        return Some(at.to_zoned(zone).ok()?.timestamp());
+    }
+    // A short commit id such as `1234567d` is no number of days.
+    if text.len() > 4 && text.bytes().all(|byte| byte.is_ascii_hexdigit()) {
+        return None;
+    }
+    let ago: Span = text.parse().ok()?;
+    Some(now.checked_sub(ago.abs()).ok()?.timestamp())
+}
+
+fn told(done: &Squashed, args: &Squash) -> String {
+    let mut text = String::new();
+    if done.groups.is_empty() {
+        text += match done.pushed {
+            None => "nothing to squash: no two of clada's commits here follow each other\n",
+            Some(_) => "nothing was squashed\n",
+        };
+    }
+    for group in &done.groups {
+        text += &group_text(group, args.dry_run);
+    }
+    let plural = |count: usize| if count == 1 { "" } else { "s" };
+    if done.again > 0 && !done.groups.is_empty() {
+        let count = done.again;
+        let what = match args.dry_run {
+            true => "would be made again",
+            false => "made again",
+        };
+        let _ = writeln!(
+            text,
+            "{count} other commit{} {what} on top: same content, author and times, new id",
+            plural(count)
+        );
+    }
+    if done.unsigned > 0 {
+        let _ = writeln!(text, "{} lost their signature", done.unsigned);
+    }
+    if let Some(pushed) = &done.pushed {
+        let (count, refs) = (pushed.count, pushed.refs.join(", "));
+        let what = match (args.force, count) {
+            (true, _) => "which needs `git push --force-with-lease` now",
+            (false, 1) => "and stays as it is: `--force` squashes it too",
+            (false, _) => "and stay as they are: `--force` squashes them too",
+        };
+        let _ = writeln!(
+            text,
+            "{count} of clada's commits {} on {refs}, {what}",
+            if count == 1 { "is" } else { "are" }
+        );
+    }
+    if !done.left.is_empty() && !done.groups.is_empty() {
+        let _ = writeln!(text, "still at the old commits: {}", done.left.join(", "));
+    }
+    match &done.moved {
+        Some(moved) => {
+            let _ = writeln!(text, "{} → {}", short(&moved.old), short(&moved.new));
+            let _ = writeln!(
+                text,
+                "to go back, as long as nothing else is committed: `{}`",
+                back(moved, args.root.as_deref())
+            );
+        }
+        None if args.dry_run && !done.groups.is_empty() => {
+            text += "this was a dry run: nothing was changed\n";
+        }
+        None => {}
+    }
+    text
+}
+
+fn group_text(group: &Group, dry_run: bool) -> String {
+    let count = group.commits.len();
+    let mut text = match &group.commit {
+        Some(commit) => format!("{count} commits became {}:\n", short(commit)),
+        None => format!("{count} commits would become one:\n"),
+    };
+    for saved in group.commits.iter().filter(|_| dry_run) {
+        let _ = writeln!(text, "  {} {}", short(&saved.commit), saved.subject);
+    }
+    if dry_run {
+        text += "which says:\n";
+    }
+    for line in group.message.lines() {
+        text += format!("  {line}").trim_end();
+        text.push('\n');
+    }
+    text
+}
+
+/// What undoes it.
+fn back(moved: &Moved, root: Option<&Path>) -> String {
+    let quoted = |path: &Path| {
+        let path = path.display().to_string();
+        match path.contains(|c: char| !c.is_alphanumeric() && !"/._-+@".contains(c)) {
+            true => format!("'{}'", path.replace('\'', r"'\''")),
+            false => path,
+        }
+    };
+    let old = &moved.old;
+    let within = match (&moved.git_dir, root) {
+        (Some(path), _) => format!(" --git-dir={}", quoted(path)),
+        (None, Some(root)) => format!(" -C {}", quoted(root)),
+        (None, None) => String::new(),
+    };
+    match &moved.by_name {
+        Some(name) => format!("git{within} update-ref {name} {old}"),
+        None => format!("git{within} reset --soft {old}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_time_is_told_from_a_revision() {
+        let now = cmd::now();
+        let ago = |text: &str| {
+            let moment = moment(text).unwrap_or_else(|| panic!("{text}"));
+            now.timestamp().as_second() - moment.as_second()
+        };
+        for (text, seconds) in [("2h", 7200), ("90m", 5400), ("30s", 30)] {
+            assert!((ago(text) - seconds).abs() <= 2, "{text}: {}", ago(text));
+        }
+        // A day may have 23 hours.
+        assert!((ago("3d") - 3 * 86_400).abs() <= 3602);
+        for text in ["00:00", "10:30", "23:59:59"] {
+            assert!((0..=90_000).contains(&ago(text)), "{text}: {}", ago(text));
+        }
+        let at = |text: &str| moment(text).map(|moment| moment.to_string());
+        let given = "2026-11-20T10:30:00Z";
+        assert_eq!(at(given).as_deref(), Some(given));
+        assert_eq!(at("2026-11-20T12:30:00+02:00").as_deref(), Some(given));
+        for text in ["2026-11-20", "2026-11-20 10:30", "2026-11-20T10:30:15"] {
+            assert!(
+                at(text).is_some_and(|moment| moment.starts_with("2026-11-")),
+                "{text}"
+            );
+        }
+        for text in [
+            "main", "HEAD~5", "abc1234", "123456d", "20261120", "v1.0", "",
+        ] {
+            assert_eq!(at(text), None, "{text}");
+        }
+    }
+}

@@ -1,0 +1,335 @@
+//! Git itself, where libgit2 cannot do it: signatures and the user's hooks. Owns how git is started and ended; never
+//! decides what is committed.
+//!
+//! It gets the user's environment and no terminal, so that whatever would ask there fails at once. At the limit, or when
+//! clada is to stop, it is ended with its process group.
+
+use std::ffi::OsStr;
+use std::fs::{self, File};
+use std::io::{self, ErrorKind, Read, Seek, SeekFrom, Write};
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use git2::{Commit, Index, Oid, Signature, Tree};
+use rustix::process::{Pid, Signal, kill_process_group, setsid};
+use tempfile::TempDir;
+
+use super::message::{self, Message};
+use super::stage::Staged;
+use super::{SnapshotError, Snapshots};
+
+/// How long git may take to sign, and a hook to end.
+const PATIENCE: Duration = Duration::from_secs(60);
+const PAUSE: Duration = Duration::from_millis(2);
+
+/// What is shown of what it said, and what it may say at all, in bytes.
+const SHOWN: usize = 600;
+const MOST: u64 = 16 * 1024 * 1024;
+
+/// A commit's content, once its tree is written.
+pub(super) struct New<'n> {
+    pub(super) author: &'n Signature<'n>,
+    pub(super) committer: &'n Signature<'n>,
+    pub(super) text: &'n str,
+    pub(super) tree: &'n Tree<'n>,
+    pub(super) parents: &'n [&'n Commit<'n>],
+}
+
+/// The tree that a hook refused last, when, and why. A listener tries a refused batch again every few seconds, and a hook
+/// may be a whole test suite: it is asked about the same tree once a minute.
+static REFUSED: Mutex<Option<(PathBuf, Oid, Instant, String)>> = Mutex::new(None);
+const ASK_AGAIN: Duration = Duration::from_secs(60);
+
+impl Snapshots {
+    /// Writes a commit that nothing points to, signed where that is wished.
+    pub(super) fn make(&self, new: &New<'_>) -> Result<Oid, SnapshotError> {
+        if !self.signs() {
+            let New {
+                author,
+                committer,
+                text,
+                tree,
+                parents,
+            } = new;
+            return Ok(self
+                .repo
+                .commit(None, author, committer, text, tree, parents)?);
+        }
+        let mut git = self.git(&self.index_path());
+        // Else git would name another encoding in the commit, where the user has set one.
+        git.args(["-c", "i18n.commitEncoding=UTF-8", "commit-tree", "-S"]);
+        for parent in new.parents {
+            git.arg("-p").arg(parent.id().to_string());
+        }
+        git.args(["-F", "-"]).arg(new.tree.id().to_string());
+        for (role, who) in [("AUTHOR", new.author), ("COMMITTER", new.committer)] {
+            let bytes = |bytes| <OsStr as std::os::unix::ffi::OsStrExt>::from_bytes(bytes);
+            git.env(format!("GIT_{role}_NAME"), bytes(who.name_bytes()))
+                .env(format!("GIT_{role}_EMAIL"), bytes(who.email_bytes()))
+                .env(format!("GIT_{role}_DATE"), date(who));
+        }
+        let ran = self.see_through(git, new.text)?;
+        let id = String::from_utf8_lossy(&ran.out).trim().to_owned();
+        match (ran.trouble, Oid::from_str(&id)) {
+            (None, Ok(id)) => Ok(id),
+            (trouble, _) => {
+                let trouble = trouble.unwrap_or("it named no commit".to_owned());
+                Err(SnapshotError::NotSigned(told(trouble, &ran.said)))
+            }
+        }
+    }
+
+    /// Nobody sees the commits of a private repository.
+    pub(super) fn signs(&self) -> bool {
+        self.options.sign && !self.private
+    }
+
+    pub(super) fn hooks(&self) -> bool {
+        self.options.hooks && !self.private
+    }
+
+    /// Runs `pre-commit` with the index as it will be, in a copy: where the hook refuses, the index is as it was.
+    pub(super) fn pre_commit(&self, tree: Oid, staged: &[Staged]) -> Result<(), SnapshotError> {
+        let git = self.repo.path();
+        let refused = REFUSED.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((at, of, when, why)) = &*refused
+            && (at.as_path(), *of) == (git, tree)
+            && when.elapsed() < ASK_AGAIN
+        {
+            return Err(SnapshotError::Hook(why.clone()));
+        }
+        drop(refused);
+        let folder = self.temporary()?;
+        let path = folder.path().join("index");
+        match fs::copy(self.index_path(), &path) {
+            Err(why) if why.kind() != ErrorKind::NotFound => {
+                return Err(SnapshotError::OwnIndex(path, why));
+            }
+            _ => {}
+        }
+        let mut index = Index::open(&path)?;
+        for one in self.unsettled.borrow().iter().chain(staged) {
+            one.put(&mut index)?;
+        }
+        index.write()?;
+        self.hook("pre-commit", &path, None)
+            .inspect_err(|why| self.remember(tree, why))
+    }
+
+    /// The message as `commit-msg` leaves it.
+    pub(super) fn commit_msg(&self, tree: Oid, message: &Message) -> Result<String, SnapshotError> {
+        let text = message.to_string();
+        if !self.hooks() {
+            return Ok(text);
+        }
+        let folder = self.temporary()?;
+        let path = folder.path().join("COMMIT_EDITMSG");
+        let failed = |why| SnapshotError::OwnIndex(path.clone(), why);
+        fs::write(&path, &text).map_err(failed)?;
+        self.hook("commit-msg", &self.index_path(), Some(&path))
+            .inspect_err(|why| self.remember(tree, why))?;
+        let changed = fs::read_to_string(&path).map_err(failed)?;
+        let ours = |read: Option<Message>| read.map(|read| (read.batch, read.step));
+        if changed != text && ours(message::read(&changed)) != ours(message::read(&text)) {
+            let why = "the `commit-msg` hook changed what clada finds its commits by (the mark at the end of the first \
+                       line, or the trailers), so nothing was committed";
+            let why = SnapshotError::Hook(why.to_owned());
+            self.remember(tree, &why);
+            return Err(why);
+        }
+        Ok(changed.trim_end().to_owned() + "\n")
+    }
+
+    /// Runs `post-commit`, which can no longer change anything.
+    pub(super) fn post_commit(&self) -> Option<String> {
+        if !self.hooks() {
+            return None;
+        }
+        let ran = self.hook("post-commit", &self.index_path(), None);
+        ran.err().map(|why| why.to_string())
+    }
+
+    fn hook(&self, name: &str, index: &Path, file: Option<&Path>) -> Result<(), SnapshotError> {
+        let mut git = self.git(index);
+        git.args(["hook", "run", "--ignore-missing", name])
+            .env("GIT_EDITOR", ":");
+        if let Some(file) = file {
+            git.arg("--").arg(file);
+        }
+        let ran = self.see_through(git, "")?;
+        match ran.trouble {
+            None => Ok(()),
+            Some(trouble) => {
+                let why = told(format!("the `{name}` hook: {trouble}"), &ran.said);
+                Err(SnapshotError::Hook(why))
+            }
+        }
+    }
+
+    fn remember(&self, tree: Oid, why: &SnapshotError) {
+        let SnapshotError::Hook(why) = why else {
+            return;
+        };
+        let mut refused = REFUSED.lock().unwrap_or_else(PoisonError::into_inner);
+        *refused = Some((
+            self.repo.path().to_owned(),
+            tree,
+            Instant::now(),
+            why.clone(),
+        ));
+    }
+
+    /// A folder in the git directory, which goes when it is dropped.
+    fn temporary(&self) -> Result<TempDir, SnapshotError> {
+        let git = self.repo.path();
+        let made = tempfile::Builder::new().prefix("clada-").tempdir_in(git);
+        made.map_err(|why| SnapshotError::OwnIndex(git.to_owned(), why))
+    }
+
+    /// Git for this repository, in its work tree.
+    fn git(&self, index: &Path) -> Command {
+        let mut git = Command::new("git");
+        git.env_clear()
+            .envs(self.options.env.iter().map(|(name, value)| (name, value)));
+        // They would lead git to another repository, or have it ask on the terminal.
+        for name in [
+            "GIT_COMMON_DIR",
+            "GIT_OBJECT_DIRECTORY",
+            "GIT_ALTERNATE_OBJECT_DIRECTORIES",
+            "GIT_NAMESPACE",
+            "GIT_PREFIX",
+            "GIT_CEILING_DIRECTORIES",
+            "GIT_ASKPASS",
+            "SSH_ASKPASS_REQUIRE",
+            "GPG_TTY",
+        ] {
+            git.env_remove(name);
+        }
+        git.env("GIT_DIR", self.repo.path())
+            .env("GIT_WORK_TREE", &self.top)
+            .env("GIT_INDEX_FILE", index)
+            .env("GIT_TERMINAL_PROMPT", "0")
+            .env("CLADA", "1")
+            .current_dir(&self.top);
+        git
+    }
+
+    /// Runs it to its end, or to the limit.
+    ///
+    /// What it says goes into files: whatever a hook leaves running may keep a pipe open for ever.
+    fn see_through(&self, mut git: Command, input: &str) -> Result<Ran, SnapshotError> {
+        let mut run = || {
+            let (mut stdin, mut out, mut said) = (
+                tempfile::tempfile()?,
+                tempfile::tempfile()?,
+                tempfile::tempfile()?,
+            );
+            stdin.write_all(input.as_bytes())?;
+            stdin.rewind()?;
+            git.stdin(Stdio::from(stdin))
+                .stdout(out.try_clone()?)
+                .stderr(said.try_clone()?);
+            in_own_session(&mut git);
+            let mut child = git.spawn()?;
+            let trouble = match self.wait(&mut child, [&out, &said])? {
+                Err(why) => Some(why.to_owned()),
+                Ok(status) if status.success() => None,
+                Ok(status) => Some(match status.code() {
+                    Some(code) => format!("exit status {code}"),
+                    None => status.to_string(),
+                }),
+            };
+            Ok(Ran {
+                trouble,
+                out: tail(&mut out)?,
+                said: tail(&mut said)?,
+            })
+        };
+        run().map_err(SnapshotError::NoGit)
+    }
+
+    fn wait(
+        &self,
+        child: &mut Child,
+        files: [&File; 2],
+    ) -> io::Result<Result<ExitStatus, &'static str>> {
+        let until = Instant::now() + PATIENCE;
+        loop {
+            if let Some(status) = child.try_wait()? {
+                return Ok(Ok(status));
+            }
+            let floods = files
+                .iter()
+                .any(|file| file.metadata().is_ok_and(|data| data.len() > MOST));
+            let why = match () {
+                () if floods => "it was ended, as it wrote without end",
+                () if Instant::now() >= until => "it was ended after 60 seconds",
+                () if self.hurry.is_over(until) => "it was ended, as clada is to stop",
+                () => {
+                    std::thread::sleep(PAUSE);
+                    continue;
+                }
+            };
+            let _ = kill_process_group(Pid::from_child(child), Signal::KILL);
+            child.wait()?;
+            return Ok(Err(why));
+        }
+    }
+}
+
+/// What came of git.
+struct Ran {
+    /// None where it ended well.
+    trouble: Option<String>,
+    out: Vec<u8>,
+    said: Vec<u8>,
+}
+
+/// What went wrong, with the last lines of what was said, as one line.
+fn told(trouble: String, said: &[u8]) -> String {
+    let said = String::from_utf8_lossy(said);
+    let lines: Vec<&str> = said
+        .lines()
+        .map(str::trim)
+        .filter(|line| !line.is_empty())
+        .collect();
+    match lines.is_empty() {
+        true => trouble,
+        false => format!("{trouble}: {}", lines.join(" / ")),
+    }
+}
+
+/// The end of a file.
+fn tail(file: &mut File) -> io::Result<Vec<u8>> {
+    let length = file.metadata()?.len();
+    file.seek(SeekFrom::Start(length.saturating_sub(SHOWN as u64)))?;
+    let mut bytes = Vec::new();
+    file.take(SHOWN as u64).read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
+
+/// A time as git reads it from the environment.
+fn date(who: &Signature<'_>) -> String {
+    let minutes = who.when().offset_minutes();
+    let sign = if minutes < 0 { '-' } else { '+' };
+    let minutes = minutes.abs();
+    format!(
+        "@{} {sign}{:02}{:02}",
+        who.when().seconds(),
+        minutes / 60,
+        minutes % 60
+    )
+}
+
+/// Makes the child the leader of its own session, and so of a process group, without a terminal to ask on.
+#[expect(
+    unsafe_code,
+    reason = "pre_exec is the only way to act between fork and exec"
+)]
+fn in_own_session(command: &mut Command) {
+    // SAFETY: the closure makes one system call; it neither allocates nor takes a lock.
+    unsafe { command.pre_exec(|| Ok(setsid().map(drop)?)) };
+}
