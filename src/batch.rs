@@ -1,9 +1,13 @@
 //! Runs batches: saves the state in git, carries out each task, saves again, and tells what came of it. Knows neither
 //! the watched file nor the clipboard; `clada run` is this floor alone.
 
+mod atomic;
 mod due;
+mod guarded;
 mod journal;
 mod run;
+mod saving;
+mod stale;
 
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -18,12 +22,16 @@ use crate::lang::outcome::{Outcome, Section, Status};
 use crate::lang::record::{Fate, Plan, Target};
 use crate::lang::report::Report;
 use crate::lang::task::{Action, Batch, Scan, Task};
+use crate::world::intent::Intent;
 use crate::world::shell::Stream;
-use crate::world::snapshot::{self, SnapshotError, Snapshots, Step};
+use crate::world::snapshot::{self, SnapshotError, Snapshots};
 use crate::world::workspace::{Disk, Files, Kind, Preview};
 
+use atomic::{Atomic, Unfit};
 use due::{Before, Due, due};
+use guarded::Guarded;
 use run::{Ended, Run};
+use saving::{Saving, Touched};
 
 pub use journal::{Journal, NoJournal};
 pub use run::{batch_id, git_line};
@@ -54,6 +62,8 @@ pub struct Setup {
 #[derive(Debug, Clone)]
 pub struct Git {
     pub options: snapshot::Options,
+    /// Where it is kept what atomic batches are about to do.
+    pub intents: PathBuf,
     /// A batch makes one commit, not each of its tasks.
     pub whole_batches: bool,
 }
@@ -62,6 +72,8 @@ pub struct Git {
 pub struct Surroundings<'s> {
     /// The local time, for commit messages.
     pub now: &'s dyn Fn() -> String,
+    /// The local time of a second since 1970.
+    pub when: &'s dyn Fn(i64) -> String,
     /// A word that nobody can guess: it fences outputs.
     pub fence: String,
     /// The subject of commits, where a batch has none of its own.
@@ -164,6 +176,9 @@ impl Runner {
             Ok(None) if self.git.is_some() => run.unsaved = Some(NO_REPOSITORY.to_owned()),
             _ => {}
         }
+        if let Ok(Some(snapshots)) = &snapshots {
+            run.notice_once(self.recover_with(snapshots).as_deref());
+        }
         for part in parts {
             run.reads(part.text);
             for (batch, plan) in part.batches() {
@@ -179,6 +194,26 @@ impl Runner {
         }
         self.disk.settle();
         run.finish()
+    }
+
+    /// Takes back an atomic batch that clada was in the middle of when it ended; what there is to say of it. Asked for under
+    /// the root's lock; each run does it too.
+    pub fn recover(&mut self, stop: &watch::Receiver<bool>) -> Option<String> {
+        let git = self.git.as_ref()?;
+        let intent = Intent::of(&git.intents, &self.root);
+        if matches!(intent.read(), Ok(None)) {
+            return None;
+        }
+        match Snapshots::open(&self.root, &self.never, &git.options, stop) {
+            Ok(snapshots) => self.recover_with(&snapshots?),
+            // The next run says so.
+            Err(_) => None,
+        }
+    }
+
+    fn recover_with(&mut self, snapshots: &Snapshots) -> Option<String> {
+        let intent = Intent::of(&self.git.as_ref()?.intents, &self.root);
+        atomic::recover(&intent, &mut self.disk, snapshots)
     }
 
     /// Runs a batch; why nothing of it could be started.
@@ -206,56 +241,100 @@ impl Runner {
         }
         let job = run.jobs.len();
         let due = due(&batch.tasks, plan, &self.disk, &self.rules);
-        if let Some((index, why)) = Self::hindrance(batch, &due, Preview::new(&self.disk), run) {
+        let known = snapshots.as_ref().ok().and_then(Option::as_ref);
+        let can_undo = !matches!(snapshots, Ok(None));
+        let scene = (Preview::new(&self.disk), known, can_undo);
+        if let Some((index, why)) = Self::hindrance(batch, &due, scene, run) {
             return run.without_a_task(journal, |run| run.hindered(batch, index, why));
         }
-        before(snapshots, batch, run)?;
-        journal.begin(job, due.iter().position(|due| *due == Due::Run))?;
-        let mut snapshots = snapshots.as_mut().ok().and_then(Option::as_mut);
+        let whole = batch.atomic || self.git.as_ref().is_some_and(|git| git.whole_batches);
+        let mut saving = Saving::before(snapshots, whole, batch, run)?;
+        let mut atomic = match self.atomic(batch, &due, &saving) {
+            Ok(atomic) => atomic,
+            Err(Unfit::Refused(why)) => return Err(why),
+            Err(Unfit::Task(index, why)) => {
+                return run.without_a_task(journal, |run| run.hindered(batch, index, why));
+            }
+        };
+        let first = run.report.outcomes.len();
+        let mut fates = Vec::new();
+        if let Err(why) = journal.begin(job, due.iter().position(|due| *due == Due::Run)) {
+            end(atomic.as_ref(), run);
+            return Err(why);
+        }
         let mut begun = false;
         let mut changed: BTreeSet<String> = BTreeSet::new();
-        // A hook may format what was changed, as a command may.
-        let mut exec_since = self.git.as_ref().is_some_and(|git| git.options.hooks);
-        for (index, (task, due)) in batch.tasks.iter().zip(&due).enumerate() {
-            let started = match due {
-                Due::Run if *run.around.stop.borrow() => Err(exec_task::STOPPED.to_owned()),
-                Due::Run if begun => journal.start(job, index),
+        let mut exec_since = false;
+        let due_of = due;
+        let mut is_planned = true;
+        for (index, (task, due)) in batch.tasks.iter().zip(&due_of).enumerate() {
+            let failed = atomic.as_ref().and_then(|atomic| atomic.failed);
+            let started = match (due, failed) {
+                (Due::Run, Some((number, how))) => Err(Ended::not_run(format!(
+                    "task {number} of this atomic batch {how}"
+                ))),
+                (Due::Run, None) if *run.around.stop.borrow() => {
+                    Err(Ended::not_run(exec_task::STOPPED.to_owned()))
+                }
+                (Due::Run, None) if begun => journal.start(job, index).map_err(Ended::not_run),
                 _ => Ok(()),
             };
+            let is_exec = matches!(task.action, Ok(Action::Exec { .. }));
+            let started = started.and_then(|()| match &mut atomic {
+                Some(atomic) if !is_planned && *due == Due::Run && !is_exec => {
+                    is_planned = true;
+                    atomic.go_on(batch, &due_of, index, (&self.disk, &saving))
+                }
+                _ => Ok(()),
+            });
             begun |= *due == Due::Run;
             let (ended, touched, targets) = match (due, started) {
                 (Due::Run, Ok(())) => {
-                    if matches!(task.action, Ok(Action::Exec { .. })) {
-                        // It may ask git what has changed.
-                        settle(snapshots.as_deref_mut(), run);
+                    if is_exec {
+                        saving.settle(run);
+                        is_planned = false;
                     }
-                    self.guard(snapshots.as_deref_mut(), (batch, task), run);
-                    let ended = self.run_task(task, journal.keeps(), run).await;
-                    exec_since |= matches!(task.action, Ok(Action::Exec { .. }));
+                    self.guard(&mut saving, (batch, task), run);
+                    let ended = self.run_task(task, journal.keeps(), &saving, run).await;
+                    exec_since |= is_exec;
                     ended
                 }
                 (due, started) => {
                     run.number += 1;
-                    let ended = started.map_or_else(Ended::not_run, |()| not_due(due));
+                    let ended = started.map_or_else(|ended| ended, |()| not_due(due));
                     (ended, Touched::Nothing, Vec::new())
                 }
             };
             let outcome = run.outcome(task, ended);
-            run.cut |= matches!(outcome.status, Status::Interrupted | Status::NotRun);
-            if let Err(error) = after(snapshots.as_deref_mut(), &touched, (batch, task), run) {
-                run.report.notices.push(format!(
-                    "⚠ git: task {} was not saved: {error}",
-                    outcome.number
-                ));
+            if failed.is_none() {
+                run.cut |= matches!(outcome.status, Status::Interrupted | Status::NotRun);
             }
+            if let Some(atomic) = &mut atomic
+                && *due == Due::Run
+                && !outcome.status.is_good()
+            {
+                atomic.fails(outcome.number, outcome.status);
+            }
+            saving.after(touched, (batch, task), run);
             changed.extend(targets.iter().map(|target| target.path.clone()));
             if let (Due::Skip, Some(Plan::Done(stands))) = (due, plan.get(index)) {
                 changed.extend(stands.iter().map(|stand| stand.path.clone()));
             }
-            journal.finish(job, index, &outcome, fate(outcome.status, targets));
+            let fate = fate(outcome.status, targets);
+            match atomic {
+                // Its last word is said at the end.
+                Some(_) => fates.push(fate),
+                None => journal.finish(job, index, &outcome, fate),
+            }
             run.finished_with_warnings(task, outcome);
         }
-        settle(snapshots, run);
+        if let Some(atomic) = &atomic {
+            self.close(atomic, &mut saving, (first, &mut fates), run);
+            for (index, fate) in fates.into_iter().enumerate() {
+                journal.finish(job, index, &run.report.outcomes[first + index], fate);
+            }
+        }
+        saving.end(batch, run);
         // A formatter's work is not somebody else's.
         let left = changed.into_iter().filter(|_| exec_since).map(|path| {
             let state = self.disk.state(Path::new(&path));
@@ -265,12 +344,48 @@ impl Runner {
         Ok(())
     }
 
+    /// What makes an atomic batch one that can be taken back; `None` for another, and where there is no git.
+    fn atomic(
+        &self,
+        batch: &Batch<'_>,
+        due: &[Due],
+        saving: &Saving<'_>,
+    ) -> Result<Option<Atomic>, Unfit> {
+        match &self.git {
+            Some(git) if batch.atomic && saving.snapshots().is_some() => {
+                let intent = Intent::of(&git.intents, &self.root);
+                Atomic::begin(intent, batch, due, (&self.disk, saving)).map(Some)
+            }
+            _ => Ok(None),
+        }
+    }
+
+    /// Ends an atomic batch, whose outcomes begin with `first`: takes it back if a task of it failed.
+    fn close(
+        &mut self,
+        atomic: &Atomic,
+        saving: &mut Saving<'_>,
+        (first, fates): (usize, &mut [Option<Fate>]),
+        run: &mut Run<'_, '_>,
+    ) {
+        if let Some(failed) = atomic.failed {
+            let taken = atomic.take_back(&mut self.disk, saving);
+            let said = run.taken_back(first, failed, |task| atomic.paths(task), &taken);
+            for (fate, _) in fates.iter_mut().zip(said).filter(|(_, back)| *back) {
+                *fate = Some(Fate::Failed);
+            }
+            saving.taken_back(failed);
+        }
+        // From here on it is not taken back any more, also where clada ends right now.
+        end(Some(atomic), run);
+    }
+
     /// The task of an atomic batch that cannot be done, and why. All of them must be possible, one after the other, before
     /// the first is done.
     fn hindrance(
         batch: &Batch<'_>,
         due: &[Due],
-        mut preview: Preview<'_>,
+        (mut preview, snapshots, can_undo): (Preview<'_>, Option<&Snapshots>, bool),
         run: &mut Run<'_, '_>,
     ) -> Option<(usize, Ended)> {
         if !batch.atomic {
@@ -282,13 +397,21 @@ impl Runner {
         tasks.find_map(|(index, task)| {
             let ended = match &task.action {
                 Err(problem) => run.misread(problem),
-                Ok(Action::Exec { .. }) if batch.tasks.len() > 1 => Ended::not_run(
-                    "an exec cannot be undone together with file tasks: put it into a `<tasks>` of its own, behind \
-                     this atomic one"
+                Ok(Action::Exec { .. }) if batch.tasks.len() == 1 => return None,
+                Ok(Action::Exec { .. }) if !can_undo => Ended::not_run(
+                    "an atomic batch with an exec needs git, to take back what its file tasks did: put the exec into a \
+                     `<tasks>` of its own, behind this one"
                         .to_owned(),
                 ),
-                Ok(Action::Exec { .. }) => return None,
-                Ok(action) => file_task::perform(action, &mut preview, false).err()?.into(),
+                Ok(Action::Exec { .. }) => match due.get(index) {
+                    Some(Due::Hold(hold)) => held(hold),
+                    _ => return None,
+                },
+                Ok(action) => {
+                    let mut failure = file_task::perform(action, &mut preview, false).err()?;
+                    stale::explain(&mut failure, action, snapshots, run.around.when);
+                    failure.into()
+                }
             };
             Some((index, ended))
         })
@@ -297,15 +420,13 @@ impl Runner {
     /// Saves what a file task may change and the repository leaves out.
     fn guard(
         &self,
-        snapshots: Option<&mut Snapshots>,
+        saving: &mut Saving<'_>,
         (batch, task): (&Batch<'_>, &Task<'_>),
         run: &mut Run<'_, '_>,
     ) {
-        if let (Some(snapshots), Ok(action)) = (snapshots, &task.action) {
+        if let Ok(action) = &task.action {
             let places = file_task::places(action, &self.disk);
-            let lines = vec![format!("before: {}", task.summary())];
-            snapshots.guard(&places, &run.message(batch, lines, Step::Before));
-            run.notices(snapshots);
+            saving.guard(&places, (batch, task), run);
         }
     }
 
@@ -314,6 +435,7 @@ impl Runner {
         &mut self,
         task: &Task<'_>,
         keeps: bool,
+        saving: &Saving<'_>,
         run: &mut Run<'_, '_>,
     ) -> (Ended, Touched, Vec<Target>) {
         run.started(task);
@@ -346,7 +468,7 @@ impl Runner {
             return (ended, Touched::Anything, Vec::new());
         }
         let before = keeps.then(|| Before::of(action, &self.disk)).flatten();
-        let (ended, touched) = self.file_task(action);
+        let (ended, touched) = self.file_task(action, saving, run);
         let targets = match (&touched, &before) {
             (Touched::Paths(paths), Some(before)) => {
                 let onto_nothing = ended.data["overwrote"] == false;
@@ -383,9 +505,18 @@ impl Runner {
         }
     }
 
-    fn file_task(&mut self, action: &Action<'_>) -> (Ended, Touched) {
+    fn file_task(
+        &mut self,
+        action: &Action<'_>,
+        saving: &Saving<'_>,
+        run: &Run<'_, '_>,
+    ) -> (Ended, Touched) {
         let performed = catch_unwind(AssertUnwindSafe(|| {
-            file_task::perform(action, &mut self.disk, false)
+            let mut files = Guarded {
+                disk: &mut self.disk,
+                seen: saving.seen(),
+            };
+            file_task::perform(action, &mut files, false)
         }));
         match performed {
             Ok(Ok(done)) => {
@@ -396,7 +527,10 @@ impl Runner {
                 };
                 (ended, Touched::Paths(done.touched))
             }
-            Ok(Err(failure)) => (failure.into(), Touched::Nothing),
+            Ok(Err(mut failure)) => {
+                stale::explain(&mut failure, action, saving.snapshots(), run.around.when);
+                (failure.into(), Touched::Nothing)
+            }
             Err(_) => {
                 let message =
                     "clada failed inside this task, which is a mistake in clada: please report it"
@@ -427,10 +561,10 @@ impl Runner {
         run.reads(part.text);
         let mut files = Preview::new(&self.disk);
         for (batch, plan) in part.batches() {
+            let scene = (files.clone(), None, self.git.is_some());
             if let Some(problem) = batch.state.problem() {
                 run.problem(problem);
-            } else if let Some((index, why)) = Self::hindrance(batch, &[], files.clone(), &mut run)
-            {
+            } else if let Some((index, why)) = Self::hindrance(batch, &[], scene, &mut run) {
                 run.hindered(batch, index, why);
                 continue;
             }
@@ -491,6 +625,25 @@ fn not_due(due: &Due) -> Ended {
     Ended::because(status, why.to_owned())
 }
 
+/// Why an atomic batch with a command that may not run, or not yet, does not run at all.
+fn held(hold: &Hold) -> Ended {
+    let why = match hold {
+        Hold::Refused(why) => why.clone(),
+        Hold::Asks(message) => format!(
+            "{}, and an atomic batch cannot wait for that: put it into a `<tasks>` of its own, behind this one",
+            message.as_deref().unwrap_or("asks first")
+        ),
+    };
+    Ended::not_run(why)
+}
+
+/// An atomic batch is over.
+fn end(atomic: Option<&Atomic>, run: &mut Run<'_, '_>) {
+    if let Some(Err(said)) = atomic.map(Atomic::end) {
+        run.notice_once(Some(&said));
+    }
+}
+
 /// What is remembered of a task that ended so; nothing new where it did not run.
 fn fate(status: Status, targets: Vec<Target>) -> Option<Fate> {
     match status {
@@ -505,75 +658,3 @@ fn fate(status: Status, targets: Vec<Target>) -> Option<Fate> {
 /// What there is to say where the user wants no private snapshots.
 pub const NO_REPOSITORY: &str =
     "no git repository here, and `git.private_limit` is 0 (`git init` changes that)";
-
-/// Saves the state before a batch; why nothing of it may be started.
-fn before(
-    snapshots: &mut Result<Option<Snapshots>, SnapshotError>,
-    batch: &Batch<'_>,
-    run: &mut Run<'_, '_>,
-) -> Result<(), String> {
-    if batch.tasks.iter().all(|task| task.action.is_err()) {
-        return Ok(());
-    }
-    let lines = batch.tasks.iter();
-    let lines = lines.map(|task| format!("before: {}", task.summary()));
-    let message = run.message(batch, lines.collect(), Step::Before);
-    let saved = match snapshots {
-        Ok(None) => return Ok(()),
-        Ok(Some(open)) => {
-            let saved = open.before(&message);
-            run.notices(open);
-            saved
-        }
-        Err(error) => Err(std::mem::replace(error, SnapshotError::HeadMoved)),
-    };
-    match saved {
-        Ok(state) => run.saved(state),
-        // A plain folder is no reason to run nothing.
-        Err(error @ SnapshotError::Without(_)) => {
-            run.unsaved = Some(error.to_string());
-            *snapshots = Ok(None);
-        }
-        Err(error) => return Err(format!("git: {error}")),
-    }
-    Ok(())
-}
-
-/// Saves the state after a task.
-fn after(
-    snapshots: Option<&mut Snapshots>,
-    touched: &Touched,
-    (batch, task): (&Batch<'_>, &Task<'_>),
-    run: &mut Run<'_, '_>,
-) -> Result<(), SnapshotError> {
-    let Some(snapshots) = snapshots else {
-        return Ok(());
-    };
-    let message = || run.message(batch, vec![task.summary()], Step::Task);
-    let state = match touched {
-        Touched::Nothing => return Ok(()),
-        Touched::Paths(paths) => snapshots.after_paths(paths, &message()),
-        Touched::Anything => snapshots.after_all(&message()),
-    };
-    run.notices(snapshots);
-    run.saved(state?);
-    Ok(())
-}
-
-/// Has git's index say what was saved after file tasks.
-fn settle(snapshots: Option<&mut Snapshots>, run: &mut Run<'_, '_>) {
-    if let Some(snapshots) = snapshots
-        && let Err(error) = snapshots.settle()
-    {
-        run.notice_once(Some(&format!(
-            "⚠ git: what was committed is not in the index yet: {error}"
-        )));
-    }
-}
-
-/// What a task may have changed.
-enum Touched {
-    Nothing,
-    Paths(Vec<PathBuf>),
-    Anything,
-}

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use serde_json::{Value, json};
 
-use crate::lang::edit::{self, Edit, EditError, Tier};
+use crate::lang::edit::{self, Cause, Edit, EditError, Tier};
 use crate::lang::outcome::Section;
 use crate::lang::path::{PathError, RelPath};
 use crate::lang::task::{Action, Change, Payload};
@@ -34,6 +34,47 @@ pub struct Failure {
     pub data: Value,
     /// What helps to repair it.
     pub sections: Vec<Section>,
+    /// The file that has not the text that an edit looked for.
+    pub searched: Option<Searched>,
+}
+
+/// A file that was searched in vain.
+#[derive(Debug)]
+pub struct Searched {
+    /// Relative to the root, no link in it; and as the reply names it.
+    pub place: PathBuf,
+    name: String,
+    content: Vec<u8>,
+    error: EditError,
+    pairs: usize,
+}
+
+impl Failure {
+    /// What has changed of it since, where an earlier state of the searched file has what the edit looks for.
+    pub fn diff_since(&self, action: &Action<'_>, old: &[u8]) -> Option<String> {
+        let (Some(searched), Action::Edit { change, .. }) = (&self.searched, action) else {
+            return None;
+        };
+        with_edit(change, |edit| {
+            let lines = repair::lines_in(old, &searched.error, edit)?;
+            let file_name = searched.place.to_string_lossy();
+            let names = (searched.name.as_str(), &*file_name);
+            Some(repair::since(names, (old, &searched.content), &lines))
+        })
+    }
+
+    /// Says that the text was there until something happened, and what has changed since.
+    pub fn is_stale(&mut self, until: &str, diff: String) {
+        let Some(searched) = &self.searched else {
+            return;
+        };
+        self.message = wording::stale_edit(&searched.error, searched.pairs, until);
+        if !diff.is_empty() {
+            let shown = format!("{} since then:\n{diff}\n", searched.name);
+            self.sections.insert(0, Section::Text(shown));
+        }
+        self.data["stale"] = json!({ "until": until, "diff": diff });
+    }
 }
 
 /// Carries out a file command. With `preview` what it changes is described too.
@@ -69,6 +110,11 @@ fn edit_file(
 ) -> Result<Done, Failure> {
     let rel = files.parse(path)?;
     let place = files.place(&rel, true)?;
+    with_edit(change, |edit| apply(edit, &rel, &place, files, preview))
+}
+
+/// Lends what a change asks for as an edit.
+fn with_edit<T>(change: &Change<'_>, act: impl FnOnce(&Edit<'_>) -> T) -> T {
     match change {
         Change::Pairs(pairs) => {
             let texts: Vec<_> = pairs
@@ -79,7 +125,7 @@ fn edit_file(
             let pairs = texts
                 .map(|((s, r), (search, replace))| (Text::of(s, search), Text::of(r, replace)))
                 .collect();
-            apply(&Edit::Pairs(pairs), &rel, &place, files, preview)
+            act(&Edit::Pairs(pairs))
         }
         Change::Stretch {
             head,
@@ -87,18 +133,11 @@ fn edit_file(
             replace,
         } => {
             let (h, t, r) = (head.text(), tail.text(), replace.text());
-            let (head, tail) = (Text::of(head, &h), Text::of(tail, &t));
-            apply(
-                &Edit::Stretch {
-                    head,
-                    tail,
-                    replace: Text::of(replace, &r),
-                },
-                &rel,
-                &place,
-                files,
-                preview,
-            )
+            act(&Edit::Stretch {
+                head: Text::of(head, &h),
+                tail: Text::of(tail, &t),
+                replace: Text::of(replace, &r),
+            })
         }
     }
 }
@@ -321,10 +360,25 @@ fn edit_failure(
     };
     let names = (rel.as_str(), &*place.path().to_string_lossy());
     let details = repair::explain(error, edit, names, file);
+    let is_missing = matches!(
+        error.cause,
+        Cause::NotFound {
+            applied_at: None,
+            ..
+        }
+    );
+    let searched = is_missing.then(|| Searched {
+        place: place.path().to_owned(),
+        name: rel.to_string(),
+        content: file.to_vec(),
+        error: error.clone(),
+        pairs,
+    });
     Failure {
         message: wording::edit_error(error, pairs),
         data: json!({ "path": rel.to_string(), "details": details }),
         sections: vec![Section::Text(details)],
+        searched,
     }
 }
 
@@ -423,6 +477,7 @@ fn refused(message: impl Into<String>) -> Failure {
         message: message.into(),
         data: Value::Null,
         sections: Vec::new(),
+        searched: None,
     }
 }
 

@@ -129,7 +129,10 @@ fn list(paths: &[PathBuf]) -> String {
 
 /// The histories here: what git saves, and what is kept beside it.
 pub fn stores(snapshots: &Snapshots) -> Vec<&Snapshots> {
-    vec![snapshots]
+    [Some(snapshots), snapshots.aside()]
+        .into_iter()
+        .flatten()
+        .collect()
 }
 
 /// Takes back what is asked for, all of it or nothing.
@@ -163,14 +166,15 @@ pub fn perform(
         return Ok(done);
     }
     let message = |step| message(&chosen, how, step);
+    let paths: Vec<PathBuf> = plan.writes.iter().map(|write| write.path.clone()).collect();
     snapshots.before(&message(Step::Before))?;
+    snapshots.guard(&paths, &message(Step::Before));
     refuse_unsaved(snapshots, &plan.writes)?;
     let ids: Vec<&str> = chosen.iter().flat_map(Group::ids).collect();
     let message = message(match how.way {
         Way::Undo => Step::Undo(ids.join(" ")),
         Way::Redo => Step::Redo(ids.join(" ")),
     });
-    let paths: Vec<PathBuf> = plan.writes.iter().map(|write| write.path.clone()).collect();
     let state = write(disk, &plan.writes, || {
         snapshots.after_paths(&paths, &message)
     })?;
@@ -228,10 +232,9 @@ fn refuse_unsaved(snapshots: &Snapshots, writes: &[Write]) -> Result<(), UndoErr
     let stores = stores(snapshots);
     let mut unsaved = Vec::new();
     for write in writes.iter().filter(|write| write.old.is_some()) {
-        let now = snapshots.held_now(&write.path)?;
         let mut is_saved = false;
         for store in &stores {
-            is_saved |= store.held_at_tip(&write.path)? == now;
+            is_saved |= store.held_at_tip(&write.path)? == store.held_now(&write.path)?;
         }
         if !is_saved {
             unsaved.push(write.path.clone());

@@ -1,9 +1,12 @@
 //! A run in progress: numbers its tasks and gathers what there is to tell. Acts on nothing.
 
 use std::borrow::Cow;
+use std::collections::BTreeSet;
+use std::path::PathBuf;
 
 use serde_json::Value;
 
+use super::atomic::TakenBack;
 use super::{JobEnd, Journal, Progress, Ran, Surroundings};
 use crate::exec_task::Executed;
 use crate::file_task::Failure;
@@ -208,6 +211,50 @@ impl<'r, 't> Run<'r, 't> {
             let outcome = self.outcome(task, ended);
             self.finished(outcome);
         }
+    }
+
+    /// Tells of the tasks of an atomic batch, whose outcomes begin with `first`, that their changes went back; which of them
+    /// that is so of.
+    pub(super) fn taken_back<'p>(
+        &mut self,
+        first: usize,
+        (number, how): (usize, &str),
+        paths: impl Fn(usize) -> &'p BTreeSet<PathBuf>,
+        taken: &TakenBack,
+    ) -> Vec<bool> {
+        let outcomes = self.report.outcomes[first..].iter_mut().enumerate();
+        let mut any = false;
+        let mut tell = |(task, outcome): (usize, &mut Outcome)| {
+            if outcome.status != Status::Done {
+                return false;
+            }
+            let is_back = |path: &PathBuf| taken.back.contains(path);
+            let message = match outcome.command {
+                "exec" => "what it changed was not taken back".to_owned(),
+                _ if !paths(task).is_empty() && paths(task).iter().all(is_back) => {
+                    outcome.status = Status::Failed;
+                    any = true;
+                    format!("taken back, as task {number} of this atomic batch {how}")
+                }
+                _ => format!("not taken back, though task {number} of this atomic batch {how}"),
+            };
+            outcome.message = Some(match outcome.message.take() {
+                Some(said) if outcome.status == Status::Done => format!("{said}; {message}"),
+                _ => message,
+            });
+            outcome.status == Status::Failed
+        };
+        let told: Vec<bool> = outcomes.map(&mut tell).collect();
+        if any {
+            let said = format!(
+                "⚠ task {number} {how}: what this atomic batch had changed in files was taken back"
+            );
+            self.notice_once(Some(&said));
+        }
+        if let Some(left) = taken.left() {
+            self.notice_once(Some(&format!("⚠ left as it is: {left}")));
+        }
+        told
     }
 
     pub(super) fn misread(&mut self, problem: &Problem) -> Ended {

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use crate::cmd;
-use crate::cmd::rules::git_of;
+use crate::cmd::rules;
 use crate::config::settings::Settings;
 use crate::config::{self, Folders};
 use crate::error::Error;
@@ -34,9 +34,9 @@ impl History {
         let own = [root.join(config::NOTES), root.join(config::OUTPUT)];
         let (disk, never) = cmd::workspace((&given, &root), &folders, &own)?;
         let settings = Settings::load(&folders, &root)?.settings.git;
-        let options = git_of(&settings, &folders, std::env::vars_os().collect()).options;
+        let git = rules::git_of(&settings, &folders, std::env::vars_os().collect());
         let snapshots = match settings.enabled {
-            true => Snapshots::open(&root, &never, &options, &stop)?,
+            true => Snapshots::open(&root, &never, &git.options, &stop)?,
             false => None,
         };
         Ok(Self {

@@ -143,7 +143,7 @@ fn runner(
     })
 }
 
-/// The files under a root, and those that are clada's: protected, and never committed.
+/// The files under a root, and those that no commit takes in.
 fn workspace(
     (given, canonical): (&Path, &Path),
     folders: &Folders,

@@ -150,13 +150,15 @@ impl Source {
             mask: Mask::new(mask, &exec.mask),
             env,
         };
-        let git = (self.git && settings.git.enabled)
-            .then(|| git_of(&settings.git, &self.folders, rules.env.clone()));
+        let git = (self.git && settings.git.enabled).then(|| {
+            let env = rules.env.clone();
+            git_of(&settings.git, &self.folders, env)
+        });
         Ok((Setup { rules, git }, notice))
     }
 }
 
-/// How states are saved by these settings; git itself runs in this environment.
+/// How states are saved by these settings, where git itself gets this environment.
 pub(super) fn git_of(settings: &settings::Git, folders: &Folders, env: login_env::Vars) -> Git {
     Git {
         options: snapshot::Options {
@@ -172,6 +174,7 @@ pub(super) fn git_of(settings: &settings::Git, folders: &Folders, env: login_env
             hooks: settings.hooks,
             env,
         },
+        intents: folders.state.join("atomic"),
         whole_batches: settings.commit == settings::Commit::Batch,
     }
 }

@@ -40,6 +40,7 @@ pub fn main(args: &Run) -> Result<ExitCode, Error> {
     runtime.block_on(async {
         let around = Surroundings {
             now: &cmd::date_time,
+            when: &cmd::when,
             fence: cmd::word(),
             message: args.message.clone(),
             id: cmd::run_id(),

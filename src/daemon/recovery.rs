@@ -2,6 +2,7 @@
 //! not written.
 
 use serde_json::Value;
+use tokio::sync::watch;
 
 use crate::batch::git_line;
 use crate::daemon::{Daemon, Shown};
@@ -11,6 +12,7 @@ use crate::lang::record::{Fate, Number, Offer};
 use crate::lang::report::Offered;
 use crate::lang::task::Command;
 use crate::world::ledger::{FileId, Ledger, LedgerError, LogBatch, LogTask};
+use crate::world::lock::Lock;
 use crate::world::note_file::Reading;
 
 /// Tasks that the user can ask for by a command.
@@ -84,6 +86,7 @@ impl Daemon {
 
     fn try_recover(&mut self, show: &mut dyn FnMut(Shown<'_>)) -> Result<(), LedgerError> {
         self.recover_block()?;
+        self.take_back();
         let batches = self.memory.recover((self.clock.now_ms)())?;
         for batch in &batches {
             self.tell(batch);
@@ -98,6 +101,14 @@ impl Daemon {
             outcome.sections.push(Section::Text(text));
         }
         Ok(())
+    }
+
+    /// Takes back an atomic batch that was cut short here. Where another clada runs, that one has.
+    fn take_back(&mut self) {
+        if let Ok(_lock) = Lock::try_take(&self.locks, "root", &self.runner.root) {
+            let said = self.runner.recover(&watch::channel(false).1);
+            self.pending.recovered.notices.extend(said);
+        }
     }
 
     /// Finds the results that the notes did not get. Those that are there are left alone, as the user may just be ticking

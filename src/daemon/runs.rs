@@ -98,6 +98,7 @@ impl Daemon {
         never.dedup();
         let around = Surroundings {
             now: &self.clock.date_time,
+            when: &self.clock.when,
             fence: (self.clock.word)(),
             message: None,
             id: (self.clock.id)(),

@@ -1,8 +1,10 @@
 //! What helps an LLM to repair a failed edit: where the text nearly is, how it differs, and what the file says there.
 
-use similar::TextDiff;
+use std::ops::Range;
 
-use super::edit::{Cause, Edit, EditError, Part};
+use similar::{DiffOp, DiffTag, TextDiff};
+
+use super::edit::{self, Cause, Edit, EditError, Part};
 use super::nearest::nearest;
 use super::text::Text;
 
@@ -12,6 +14,9 @@ const WHOLE: usize = 200;
 const AROUND: usize = 20;
 /// No more than this of a line is shown.
 const LINE: usize = 400;
+/// The largest file whose earlier state is compared with it, and when there is enough to see of that, in bytes.
+const COMPARED: usize = 512 * 1024;
+const SHOWN: usize = 16 * 1024;
 
 /// A unified diff of one file, which is not there before or after where it is `None`; for binary files only that they
 /// differ.
@@ -60,6 +65,62 @@ pub fn explain(
             applied_at: None, ..
         } => not_found(searched(error, edit).text, path, text),
     }
+}
+
+/// Which lines of an earlier state of a file, from 0, hold what the edit looks for; `None` where it cannot be done there
+/// either.
+pub fn lines_in(old: &[u8], error: &EditError, edit: &Edit<'_>) -> Option<Range<usize>> {
+    let edited = edit::apply(old, edit).ok()?;
+    let length = |text: &Text<'_>| text.text.lines().count();
+    // Where an earlier pair has moved the lines, only the pair itself says where it is in the file.
+    let alone = match edit {
+        Edit::Pairs(pairs) => Some(Edit::Pairs(vec![pairs[error.pair - 1]])),
+        Edit::Stretch { .. } => None,
+    };
+    let alone = alone.and_then(|alone| Some(edit::apply(old, &alone).ok()?.places[0].line));
+    let line = alone.or_else(|| Some(edited.places.get(error.pair - 1)?.line))? - 1;
+    let end = match edit {
+        Edit::Pairs(_) => line + length(searched(error, edit)),
+        Edit::Stretch { .. } => {
+            let new = edited.bytes();
+            let ends = old.iter().rev().zip(new.iter().rev());
+            let same = ends.take_while(|(old, new)| old == new).count();
+            memchr::memchr_iter(b'\n', &old[..old.len() - same]).count() + 1
+        }
+    };
+    Some(line..end)
+}
+
+/// What became of lines of a file since an earlier state of it, as a unified diff; empty where that is not to be shown.
+pub fn since(
+    (path, file_name): (&str, &str),
+    (old, now): (&[u8], &[u8]),
+    lines: &Range<usize>,
+) -> String {
+    let (Ok(old), Ok(now)) = (std::str::from_utf8(old), std::str::from_utf8(now)) else {
+        return String::new();
+    };
+    if old.len().max(now.len()) > COMPARED
+        || is_secret(path)
+        || is_secret(file_name)
+        || holds_key(old)
+        || holds_key(now)
+    {
+        return String::new();
+    }
+    let diff = TextDiff::from_lines(old, now);
+    let mut diff = diff.unified_diff();
+    let is_there = |op: &DiffOp| {
+        let changed = op.old_range();
+        op.tag() != DiffTag::Equal && changed.start <= lines.end && changed.end >= lines.start
+    };
+    let mut shown = String::new();
+    for hunk in diff.header("then", "now").iter_hunks() {
+        if hunk.ops().iter().any(is_there) && shown.len() < SHOWN {
+            shown += &hunk.to_string();
+        }
+    }
+    shown
 }
 
 fn not_found(search: &str, path: &str, text: &str) -> String {
@@ -135,7 +196,7 @@ fn whole_if_short(path: &str, text: &str) -> String {
 }
 
 /// The file's text around some lines, or all of it where it is short.
-fn around(path: &str, text: &str, lines: std::ops::Range<usize>) -> String {
+fn around(path: &str, text: &str, lines: Range<usize>) -> String {
     let all: Vec<&str> = text.lines().collect();
     let (from, to, title) = if all.len() <= WHOLE {
         (0, all.len(), path.to_owned())

@@ -23,7 +23,7 @@ pub struct Scan<'t> {
 pub struct Batch<'t> {
     /// Its bytes in the scanned text, from its first tag to its last, or to where it was given up.
     pub span: Range<usize>,
-    /// `<tasks atomic="yes">`: all of its file tasks or none.
+    /// `<tasks atomic="yes">`: all of it, or nothing of its file tasks.
     pub atomic: bool,
     /// `<tasks message="…">`: the subject of its commits.
     pub message: Option<String>,

@@ -140,17 +140,32 @@ fn needs(command: Command) -> &'static str {
     }
 }
 
-/// Why an edit failed, in one line. `pairs` is how many the task has.
-pub fn edit_error(error: &EditError, pairs: usize) -> String {
-    let mut what = match error.part {
+/// Why an edit failed whose text is in an earlier state of the file; `until` says which commit took it away. `pairs` is
+/// how many the task has.
+pub fn stale_edit(error: &EditError, pairs: usize, until: &str) -> String {
+    let what = part(error, pairs);
+    format!(
+        "{what} not found: it was there until {until}. The file has changed since: edit what is there now"
+    )
+}
+
+/// What was looked for.
+fn part(error: &EditError, pairs: usize) -> String {
+    let what = match error.part {
         Part::Search => "search text",
         Part::Head => "search-head",
         Part::Tail => "search-tail",
-    }
-    .to_owned();
+    };
     if pairs > 1 {
-        what = format!("{what} {} of {pairs}", error.pair);
+        format!("{what} {} of {pairs}", error.pair)
+    } else {
+        what.to_owned()
     }
+}
+
+/// Why an edit failed, in one line. `pairs` is how many the task has.
+pub fn edit_error(error: &EditError, pairs: usize) -> String {
+    let what = part(error, pairs);
     let after_head = if error.part == Part::Tail {
         " after the head"
     } else {

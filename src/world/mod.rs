@@ -7,6 +7,7 @@
 pub mod attributes;
 pub mod clipboard;
 pub mod hurry;
+pub mod intent;
 pub mod lease;
 pub mod ledger;
 pub mod lock;

@@ -3,6 +3,7 @@
 #![allow(clippy::print_stderr, reason = "a test that is skipped says so")]
 #![allow(clippy::unwrap_used, reason = "a test that panics has failed")]
 
+mod atomic;
 mod cases;
 mod cli;
 mod cml;
@@ -19,11 +20,13 @@ mod git;
 mod guarded;
 mod harness;
 mod log;
+mod meanwhile;
 mod note;
 mod policy;
 mod replay;
 mod run;
 #[cfg(target_os = "linux")]
 mod sandbox;
+mod stale;
 mod tidy;
 mod undo;

@@ -7,10 +7,20 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use git2::Index;
+
 use super::stage::{Staging, find};
 use super::{Look, Message, SnapshotError, Snapshots, State, look, private};
 use crate::lang::path::is_git;
 use crate::lang::size;
+
+/// What was guarded since the last save after a task, relative to the root: the paths as they were named, and what was
+/// saved of them.
+#[derive(Default)]
+pub(super) struct Guarded {
+    paths: Vec<PathBuf>,
+    files: BTreeSet<PathBuf>,
+}
 
 /// Files that no save takes in, relative to the repository's top.
 #[derive(Default)]
@@ -25,28 +35,37 @@ impl Snapshots {
     /// Saves what a file task is about to change at these paths (relative to the root) and [`Self::before`] has left out.
     /// [`Self::after_paths`] saves what the task made of it. What undo will not bring back is among the notices.
     pub fn guard(&mut self, paths: &[PathBuf], message: &Message) {
-        self.kept_aside.take();
         let mut files = Vec::new();
-        for path in paths {
-            match self.left_out(std::slice::from_ref(path)) {
-                Ok(left) if left.too_much => self.will_not_come_back(path, &self.too_much()),
-                Ok(left) => files.extend(self.below_root(&left)),
-                Err(why) => self.will_not_come_back(path, &why.to_string()),
+        match self.left_out(paths) {
+            Ok(left) if !left.too_much => files = self.below_root(&left),
+            // Each by itself may do.
+            _ => {
+                for path in paths {
+                    match self.left_out(std::slice::from_ref(path)) {
+                        Ok(left) if left.too_much => {
+                            self.will_not_come_back(path, &self.too_much());
+                        }
+                        Ok(left) => files.extend(self.below_root(&left)),
+                        Err(why) => self.will_not_come_back(path, &why.to_string()),
+                    }
+                }
             }
         }
+        let mut guarded = self.guarded.take();
+        guarded.paths.extend(paths.iter().cloned());
+        guarded.files.extend(files.iter().cloned());
+        self.guarded.replace(guarded);
         if files.is_empty() {
             return;
         }
         match self.save_left_out(&files, message) {
             Ok(state) => {
                 for skipped in state.skipped {
-                    let why = skipped.why.to_string();
-                    self.will_not_come_back(&skipped.path, &why);
+                    self.will_not_come_back(&skipped.path, &skipped.why.to_string());
                 }
             }
             Err(why) => self.will_not_come_back(&files[0], &why.to_string()),
         }
-        self.kept_aside.borrow_mut().extend(files);
     }
 
     /// The private repository that holds what this one leaves out, if there is one. None where this is a private one, which
@@ -59,34 +78,58 @@ impl Snapshots {
         self.aside.get_or_init(open).as_deref()
     }
 
-    /// What is left out at these paths (relative to the root) now, or was before the task.
+    /// What is left out at these paths (relative to the root) and those that were guarded, or was when it was saved.
     pub(super) fn left_out_now(&self, paths: &[PathBuf]) -> Vec<PathBuf> {
-        let mut files = self.kept_aside.take();
-        if let Ok(left) = self.left_out(paths)
+        let Guarded {
+            paths: mut all,
+            mut files,
+        } = self.guarded.take();
+        all.extend_from_slice(paths);
+        if let Ok(left) = self.left_out(&all)
             && !left.too_much
         {
             files.extend(self.below_root(&left));
         }
+        if let Some(aside) = self.aside()
+            && let (Ok(theirs), Ok(ours)) = (aside.index_now(), self.index_now())
+        {
+            // What is gone can be known from there only.
+            let is_ours = |path: &PathBuf| ours.get_path(&self.root.join(path), 0).is_some();
+            for path in &all {
+                let itself = theirs.get_path(path, 0).map(|_| path.clone());
+                let known = look::tracked_below(&theirs, path).into_iter().chain(itself);
+                files.extend(known.filter(|path| !is_ours(path)));
+            }
+        }
         files.into_iter().collect()
     }
 
-    /// Saves these files (relative to the root) beside the user's repository; which of them it has then, relative to the
-    /// top.
-    pub(super) fn save_aside(&mut self, files: &[PathBuf], message: &Message) -> BTreeSet<PathBuf> {
+    /// Saves these files (relative to the root), and puts what came of it to what else was saved.
+    pub(super) fn with_left_out(
+        &mut self,
+        mut state: State,
+        files: &[PathBuf],
+        message: &Message,
+    ) -> State {
         if files.is_empty() {
-            return BTreeSet::new();
+            return state;
         }
         match self.save_left_out(files, message) {
-            Ok(state) => {
-                let is_saved = |file: &&PathBuf| !state.skipped.iter().any(|it| it.path == **file);
-                let saved = files.iter().filter(is_saved);
-                saved.map(|file| self.root.join(file)).collect()
+            Ok(own) if self.private => {
+                state.commit = own.commit;
+                state.changed |= own.changed;
             }
-            Err(why) => {
-                self.will_not_come_back(&files[0], &why.to_string());
-                BTreeSet::new()
+            Ok(aside) => {
+                let is_saved = |path: &Path| {
+                    let below = path.strip_prefix(&self.root).unwrap_or(path);
+                    files.iter().any(|file| file == below)
+                        && !aside.skipped.iter().any(|skipped| skipped.path == below)
+                };
+                state.skipped.retain(|skipped| !is_saved(&skipped.path));
             }
+            Err(why) => self.will_not_come_back(&files[0], &why.to_string()),
         }
+        state
     }
 
     fn save_left_out(
@@ -118,13 +161,18 @@ impl Snapshots {
         Ok(Box::new(aside))
     }
 
-    fn left_out(&self, paths: &[PathBuf]) -> Result<LeftOut, SnapshotError> {
-        let mut left = LeftOut::default();
+    fn index_now(&self) -> Result<Index, SnapshotError> {
         let mut index = self.repo.index()?;
         index.read(false)?;
         for one in &*self.unsettled.borrow() {
             one.put(&mut index)?;
         }
+        Ok(index)
+    }
+
+    fn left_out(&self, paths: &[PathBuf]) -> Result<LeftOut, SnapshotError> {
+        let mut left = LeftOut::default();
+        let mut index = self.index_now()?;
         let mut staging = Staging::new(self, &mut index)?;
         for path in paths {
             for place in staging.places_of(path)? {

@@ -21,12 +21,14 @@
 //! | `private.rs` | the repository of a folder that has none |
 //! | `aside.rs` | what the user's repository leaves out, saved in a private one |
 //! | `history.rs` | the commits that clada made, read back |
+//! | `survey.rs` | what a save would meet |
+//! | `versions.rs` | what a file was in earlier commits |
 //! | `restore.rs` | what commits hold, as it is to be in the work tree |
+//! | `seen.rs` | whether a place is still as a save saw it |
 //! | `merge.rs` | three contents of one path merged |
 //! | `looking.rs` | what is kept while older states are looked at |
 //! | `squash.rs` | several of them made one |
 //! | `program.rs` | git itself, for signatures and hooks |
-//! | `survey.rs` | what a save would meet |
 //! | `place.rs` | whether a save would write elsewhere |
 //! | `error.rs` | why a save was not possible, in words |
 
@@ -41,6 +43,7 @@ mod place;
 mod private;
 mod program;
 mod restore;
+mod seen;
 mod squash;
 mod stage;
 mod survey;
@@ -48,6 +51,7 @@ mod target;
 #[cfg(test)]
 mod tests;
 mod tree;
+mod versions;
 
 use std::cell::{Cell, OnceCell, RefCell};
 use std::collections::BTreeSet;
@@ -63,6 +67,7 @@ use tokio::sync::watch;
 use crate::lang::size;
 use crate::world::hurry::Hurry;
 
+use aside::Guarded;
 pub use error::{Operation, SnapshotError, Without};
 pub use history::Saved;
 pub use looking::{Looking, Stop};
@@ -76,6 +81,7 @@ use stage::{Staged, Staging};
 pub use survey::{Survey, survey};
 pub use target::Target;
 use tree::Edit;
+pub use versions::Successor;
 
 /// How long another program may hold one of git's locks before a save is given up.
 const LOCK_WAIT: Duration = Duration::from_secs(5);
@@ -105,8 +111,9 @@ pub struct Snapshots {
     notices: RefCell<Vec<String>>,
     /// The private repository for what this one leaves out, once it was asked for.
     aside: OnceCell<Option<Box<Self>>>,
-    /// What was saved before the task that runs, as this repository leaves it out; relative to the root.
-    kept_aside: RefCell<BTreeSet<PathBuf>>,
+    guarded: RefCell<Guarded>,
+    /// What saves left as the index has it.
+    passed_over: RefCell<BTreeSet<PathBuf>>,
 }
 
 /// How states are saved.
@@ -275,7 +282,8 @@ impl Snapshots {
             unsettled: RefCell::default(),
             notices: RefCell::new(opened.notice.into_iter().collect()),
             aside: OnceCell::new(),
-            kept_aside: RefCell::default(),
+            guarded: RefCell::default(),
+            passed_over: RefCell::default(),
         }
     }
 
@@ -333,17 +341,15 @@ impl Snapshots {
         if self.private {
             return self.save(Look::Paths(&[paths, &left_out].concat()), message);
         }
-        let mut state = self.save(Look::Paths(paths), message)?;
-        let saved = self.save_aside(&left_out, message);
-        state
-            .skipped
-            .retain(|skipped| !saved.contains(&skipped.path));
-        Ok(state)
+        let state = self.save(Look::Paths(paths), message)?;
+        Ok(self.with_left_out(state, &left_out, message))
     }
 
     /// Commits whatever a command changed. A command can change anything, so this looks as [`Self::before`] does.
     pub fn after_all(&mut self, message: &Message) -> Result<State, SnapshotError> {
-        self.before(message)
+        let state = self.before(message)?;
+        let left_out = self.left_out_now(&[]);
+        Ok(self.with_left_out(state, &left_out, message))
     }
 
     /// Has the index's file say what was committed after file tasks: `git status` goes by it.
@@ -384,6 +390,10 @@ impl Snapshots {
             // It may have formatted what is to be committed. That is looked at once more, and the hook not asked again.
             prepared = self.prepare(look)?;
         }
+        let skipped = prepared.skipped.iter();
+        self.passed_over
+            .borrow_mut()
+            .extend(skipped.map(|skipped| skipped.path.clone()));
         self.conclude(prepared, message)
     }
 

@@ -228,15 +228,23 @@ impl Snapshots {
         })
     }
 
-    /// The tree of a commit given by all its hex digits; none of none.
-    fn tree_of(&self, commit: Option<&str>) -> Result<Option<Tree<'_>>, SnapshotError> {
-        commit
-            .map(|hex| Ok(self.commit_at(hex)?.tree()?))
-            .transpose()
+    /// The tree of a commit, or the tree itself, given by all its hex digits; none of none.
+    pub(super) fn tree_of(&self, commit: Option<&str>) -> Result<Option<Tree<'_>>, SnapshotError> {
+        let tree = |hex| {
+            Ok(self
+                .repo
+                .find_object(Oid::from_str(hex)?, None)?
+                .peel_to_tree()?)
+        };
+        commit.map(tree).transpose()
     }
 
     /// The file or link that a tree has at a path below the root.
-    fn held_in(&self, tree: Option<&Tree<'_>>, path: &Path) -> Result<Option<Held>, SnapshotError> {
+    pub(super) fn held_in(
+        &self,
+        tree: Option<&Tree<'_>>,
+        path: &Path,
+    ) -> Result<Option<Held>, SnapshotError> {
         let found = tree.map(|tree| tree.get_path(&self.root.join(path)));
         let entry = match found.transpose() {
             Ok(entry) => entry,

@@ -12,10 +12,10 @@ use git2::{AttrCheckFlags, AttrValue, Config, ErrorClass, ErrorCode, Index, Inde
 
 use super::{SkipReason, Skipped, SnapshotError, Snapshots, look};
 
-const GITLINK: u32 = 0o160_000;
+pub(super) const GITLINK: u32 = 0o160_000;
 /// Bits of an index entry, as git's index format defines them.
-const ASSUME_UNCHANGED: u16 = 1 << 15;
-const SKIP_WORKTREE: u16 = 1 << 14;
+pub(super) const ASSUME_UNCHANGED: u16 = 1 << 15;
+pub(super) const SKIP_WORKTREE: u16 = 1 << 14;
 const INTENT_TO_ADD: u16 = 1 << 13;
 
 /// One save's work on the index in memory.

@@ -172,6 +172,11 @@ pub enum FsError {
         "`{0}` was changed by somebody else at the same moment, three times: run this task again"
     )]
     Changed(String),
+    #[error(
+        "`{0}` was changed by another program since this batch began: nothing was overwritten; read it again and write a \
+         new task"
+    )]
+    Outdated(String),
     #[error("`{path}` cannot be kept with its owner and attributes: {error}")]
     Attributes { path: String, error: io::Error },
     #[error("`{path}` and its destination are on different file systems: use an exec task with mv")]

@@ -4,9 +4,11 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use super::removal::Removal;
+use super::state::state_of;
 use super::walk::{Seen, walk};
 use super::{Content, Disk, Files, FsError, Kind, Place, Stamp};
 use crate::lang::path::{PathError, RelPath};
+use crate::lang::record::FileState;
 
 /// The files under a root with changes that are only thought.
 #[derive(Clone)]
@@ -191,5 +193,36 @@ impl Preview<'_> {
         }
         self.changes.insert(place.0.clone(), Node::Absent);
         Ok(())
+    }
+}
+
+impl Preview<'_> {
+    /// The files and links at and below a path relative to the root; the path itself where there is nothing.
+    pub fn files_at(&self, path: &Path) -> Vec<PathBuf> {
+        let mut files = Vec::new();
+        let mut folders = vec![Place(path.to_owned())];
+        while let Some(place) = folders.pop() {
+            match self.kind(&place) {
+                Ok(Some(Kind::Dir)) => {
+                    let names = self.names(&place).into_iter();
+                    folders.extend(names.map(|name| place.child(name)));
+                }
+                _ => files.push(place.0),
+            }
+        }
+        files
+    }
+
+    pub fn is_folder(&self, path: &Path) -> bool {
+        matches!(self.kind(&Place(path.to_owned())), Ok(Some(Kind::Dir)))
+    }
+
+    /// What will be at the path of a file or link: whether it may be executed is not known of one that is written.
+    pub fn states(&self, path: &Path) -> Vec<FileState> {
+        match self.node(path) {
+            Node::File(bytes) => vec![state_of(&bytes, false), state_of(&bytes, true)],
+            Node::Absent => vec![FileState::missing()],
+            Node::Disk(on_disk) => vec![self.disk.state(on_disk.path())],
+        }
     }
 }

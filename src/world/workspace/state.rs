@@ -37,6 +37,14 @@ impl Disk {
     }
 }
 
+/// What a file with this content is.
+pub(super) fn state_of(bytes: &[u8], runs: bool) -> FileState {
+    let mut sum = Sum::new();
+    sum.file(bytes.len() as u64, runs);
+    sum.hash.update(bytes);
+    FileState(Some(sum.text()))
+}
+
 /// A sum over what was found.
 struct Sum {
     hash: Sha256,
@@ -46,13 +54,26 @@ struct Sum {
 
 impl Sum {
     fn of(dir: &Dir, name: &OsStr) -> io::Result<String> {
-        let mut sum = Self {
+        let mut sum = Self::new();
+        sum.add(dir, name)?;
+        Ok(sum.text())
+    }
+
+    fn new() -> Self {
+        Self {
             hash: Sha256::new(),
             bytes: 0,
             entries: 0,
-        };
-        sum.add(dir, name)?;
-        Ok(hex(&sum.hash.finalize()[..16]))
+        }
+    }
+
+    fn text(self) -> String {
+        hex(&self.hash.finalize()[..16])
+    }
+
+    fn file(&mut self, size: u64, runs: bool) {
+        let kind = if runs { "program" } else { "file" };
+        self.word(kind, OsStr::new(&size.to_string()));
     }
 
     fn add(&mut self, dir: &Dir, name: &OsStr) -> io::Result<()> {
@@ -79,11 +100,7 @@ impl Sum {
             if self.bytes > MOST_BYTES {
                 return Err(io::ErrorKind::FileTooLarge.into());
             }
-            let runs = found.mode() & 0o111 != 0;
-            self.word(
-                if runs { "program" } else { "file" },
-                OsStr::new(&found.size().to_string()),
-            );
+            self.file(found.size(), found.mode() & 0o111 != 0);
             let mut options = OpenOptions::new();
             // Should it be a pipe by now, this does not wait for its writer.
             options

@@ -404,7 +404,7 @@ fn an_atomic_batch_holds_no_command_that_asks_either() {
     let ended = project.clada_with(["run", "--no-git"], &reply).exits(1);
     let results = ended.results();
     assert!(
-        results.contains("2 ⏹ exec deploy now - an exec cannot be undone"),
+        results.contains("2 ⏹ exec deploy now - an atomic batch with an exec needs git"),
         "{results}"
     );
     assert!(!project.exists("a.txt"));

@@ -3,7 +3,9 @@
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
 
-use super::{delete, exec, in_store, is_sound, move_to, overwrite, run, saved, stored, stores};
+use super::store::{
+    delete, exec, in_store, is_sound, move_to, overwrite, run, saved, stored, stores,
+};
 use crate::harness::Project;
 
 #[test]
@@ -178,7 +180,7 @@ fn the_home_and_what_is_above_it_have_none() {
     let above = home.parent().unwrap();
     let state = home.join(".local/state");
     fs::create_dir_all(&state).unwrap();
-    let reply = super::reply(&[overwrite("a.txt", "one")]);
+    let reply = super::store::reply(&[overwrite("a.txt", "one")]);
     for (root, why) in [
         (home.as_path(), "holds your whole home"),
         (above, "holds your whole home"),
@@ -277,7 +279,7 @@ fn a_link_to_the_folder_is_the_folder() {
     run(&project, &[overwrite("a.txt", "one")]).exits(0);
     let args = ["run", "--root", link.to_str().unwrap()];
     project
-        .clada_with(args, &super::reply(&[overwrite("a.txt", "two")]))
+        .clada_with(args, &super::store::reply(&[overwrite("a.txt", "two")]))
         .exits(0);
     assert_eq!(in_store(&project, ["show", "HEAD~1:a.txt"]), "one\n");
 }
@@ -355,7 +357,8 @@ fn a_full_disk_is_no_reason_to_run_nothing() {
     let head = in_store(&project, ["rev-parse", "HEAD"]);
     let random = "x = 1\nfor n in range(300000):\n    x = x * 48271 % 2147483647\n    print(x)\n";
     project.write("make.py", random);
-    let reply = super::reply(&[exec("python3 make.py > large.txt"), overwrite("b.txt", "b")]);
+    let reply =
+        super::store::reply(&[exec("python3 make.py > large.txt"), overwrite("b.txt", "b")]);
     project.write("reply.md", reply);
     let script = "cp -a \"$1\" copy && mount -t tmpfs -o size=500k none \"$1\" && cp -a copy/. \"$1\" && rm -r copy
                   \"$2\" run reply.md; \"$2\" run reply.md; cp -a \"$1\" \"$3\"";

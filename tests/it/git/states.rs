@@ -2,7 +2,9 @@
 
 use std::fs;
 
-use super::{delete, exec, in_store, is_sound, move_to, overwrite, run, saved, stored, stores};
+use super::store::{
+    delete, exec, in_store, is_sound, move_to, overwrite, run, saved, stored, stores,
+};
 use crate::harness::Project;
 
 fn status(project: &Project) -> String {
@@ -201,7 +203,7 @@ fn a_subfolder_keeps_to_itself_also_aside() {
         .write("sub/a.txt", "a\n");
     project.write("beside.txt", "beside\n");
     let root = project.path("sub").display().to_string();
-    let reply = super::reply(&[overwrite("x.env", "new"), overwrite("a.txt", "b")]);
+    let reply = super::store::reply(&[overwrite("x.env", "new"), overwrite("a.txt", "b")]);
     project
         .clada_with(["run", "--root", &root], &reply)
         .exits(0);
@@ -218,7 +220,7 @@ fn work_trees_beside_their_repository() {
     project.write(".git", "gitdir: ./.bare\n");
     project.git(["worktree", "add", "-q", "--orphan", "-b", "main", "main"]);
     let root = project.path("main").display().to_string();
-    let reply = super::reply(&[overwrite("a.txt", "one")]);
+    let reply = super::store::reply(&[overwrite("a.txt", "one")]);
     let ended = project
         .clada_with(["run", "--root", &root], &reply)
         .exits(0);
@@ -394,7 +396,7 @@ fn a_linked_work_tree_has_its_own_branch() {
     project.git(["commit", "-qm", "ignore"]);
     let main = project.git(["rev-parse", "main"]);
     let root = project.path("side").display().to_string();
-    let reply = super::reply(&[overwrite("a.txt", "two"), delete("a.txt")]);
+    let reply = super::store::reply(&[overwrite("a.txt", "two"), delete("a.txt")]);
     project
         .clada_with(["run", "--root", &root], &reply)
         .exits(0);
@@ -618,5 +620,36 @@ fn an_unreadable_file_stops_the_batch_and_is_named() {
     project.write(".gitignore", "closed.txt\n");
     run(&project, &[overwrite("b.txt", "x")]).exits(0);
     assert_eq!(status(&project), "");
+    is_sound(&project);
+}
+
+#[test]
+fn what_git_leaves_out_is_undone_and_done_again() {
+    let project = repository();
+    project
+        .write(".gitignore", "*.env\nbuild/\n")
+        .write("x.env", "old\r\n")
+        .write("build/a", "a\n");
+    project.write(".gitattributes", "* text=auto\n");
+    let tasks = [
+        overwrite("x.env", "new"),
+        overwrite("y.env", "y"),
+        delete("build"),
+        overwrite("a.txt", "two"),
+    ];
+    run(&project, &tasks).exits(0);
+    let said = project.clada(["undo"]).exits(0).out;
+    let files = ["a.txt", "x.env", "build/a"].map(|name| project.read(name));
+    assert_eq!(files, ["one\n", "old\r\n", "a\n"], "{said}");
+    assert!(!project.exists("y.env"), "{said}");
+    assert_eq!(status(&project), "");
+    let said = project.clada(["redo"]).exits(0).out;
+    let files = ["a.txt", "x.env", "y.env"].map(|name| project.read(name));
+    assert_eq!(files, ["two\n", "new\n", "y\n"], "{said}");
+    assert!(!project.exists("build/a"), "{said}");
+    // The user's own change is not lost.
+    project.write("x.env", "mine\n");
+    project.clada(["undo"]).exits(1);
+    assert_eq!(project.read("x.env"), "mine\n");
     is_sound(&project);
 }

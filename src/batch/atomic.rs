@@ -1,0 +1,331 @@
+//! Atomic batches: what their file tasks are going to change, kept on the disk until they are over, and how that is taken
+//! back, right away or at the next start. Never puts anything over what neither the batch nor the state before it left.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use super::due::Due;
+use super::run::Ended;
+use super::saving::{Saving, Seen};
+use crate::file_task;
+use crate::lang::outcome::Status;
+use crate::lang::record::FileState;
+use crate::lang::task::{Action, Batch};
+use crate::world::intent::Intent;
+use crate::world::snapshot::{SnapshotError, Snapshots};
+use crate::world::workspace::{Disk, FsError, Preview};
+
+/// An atomic batch in progress, which git can take back.
+pub(super) struct Atomic {
+    intent: Intent,
+    plan: Plan,
+    /// For each task, which paths it changes.
+    tasks: Vec<BTreeSet<PathBuf>>,
+    /// What git does not have as it is cannot be brought back: no task may change it.
+    strict: bool,
+    /// The number of the task that was not done, and what became of it.
+    pub(super) failed: Option<(usize, &'static str)>,
+}
+
+/// What is to be changed, by path. Each is a file or link; folders come and go with what is in them.
+#[derive(Debug, Default, Serialize, Deserialize)]
+struct Plan {
+    changes: BTreeMap<String, Change>,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+struct Change {
+    /// The commit or tree that has what was there; none where there was nothing.
+    from: Option<String>,
+    before: FileState,
+    /// As each task leaves it.
+    left: Vec<FileState>,
+}
+
+/// What came of taking back.
+#[derive(Debug, Default)]
+pub(super) struct TakenBack {
+    /// Paths that were put back, or were back already.
+    pub(super) back: BTreeSet<PathBuf>,
+    /// Those that changed for it.
+    put: usize,
+    /// Those that are not as the batch left them, or could not be put back, and why.
+    pub(super) left: BTreeMap<PathBuf, String>,
+}
+
+/// Why an atomic batch cannot be begun.
+pub(super) enum Unfit {
+    /// This task of it cannot be done, or not be taken back.
+    Task(usize, Ended),
+    /// It may be tried again.
+    Refused(String),
+}
+
+impl Atomic {
+    /// Plans a batch, and keeps the plan on the disk. `due`: only what runs counts.
+    pub(super) fn begin(
+        intent: Intent,
+        batch: &Batch<'_>,
+        due: &[Due],
+        (disk, saving): (&Disk, &Saving<'_>),
+    ) -> Result<Self, Unfit> {
+        let left_over = intent.read().map_err(|error| refused(&intent, &error))?;
+        if left_over.is_some() {
+            let why = "an earlier atomic batch is not taken back yet";
+            return Err(Unfit::Refused(format!("git: {why}")));
+        }
+        let mut atomic = Self {
+            intent,
+            plan: Plan::default(),
+            tasks: vec![BTreeSet::new(); batch.tasks.len()],
+            strict: batch.has_exec(),
+            failed: None,
+        };
+        atomic.foresee(batch, due, 0, (disk, saving))?;
+        atomic.keep().map_err(Unfit::Refused)?;
+        Ok(atomic)
+    }
+
+    /// Plans once more what is behind a command, which may have changed what the tasks find.
+    pub(super) fn go_on(
+        &mut self,
+        batch: &Batch<'_>,
+        due: &[Due],
+        next: usize,
+        (disk, saving): (&Disk, &Saving<'_>),
+    ) -> Result<(), Ended> {
+        let failed = |why| Ended::because(Status::Failed, why);
+        // What the command itself changed is not taken back.
+        let ran: BTreeSet<&Path> = self.tasks[..next]
+            .iter()
+            .flatten()
+            .map(PathBuf::as_path)
+            .collect();
+        let changes = &mut self.plan.changes;
+        changes.retain(|path, _| ran.contains(Path::new(path)));
+        match self.foresee(batch, due, next, (disk, saving)) {
+            Ok(()) => self.keep().map_err(failed),
+            Err(Unfit::Task(_, why)) => Err(why),
+            Err(Unfit::Refused(why)) => Err(failed(why)),
+        }
+    }
+
+    /// What the tasks from `first` on will change, as far as they can be done.
+    fn foresee(
+        &mut self,
+        batch: &Batch<'_>,
+        due: &[Due],
+        first: usize,
+        (disk, saving): (&Disk, &Saving<'_>),
+    ) -> Result<(), Unfit> {
+        let Some((snapshots, Seen(seen))) = saving.seen() else {
+            return Err(Unfit::Refused("git: the last save is not known".to_owned()));
+        };
+        let mut preview = Preview::new(disk);
+        for (index, task) in batch.tasks.iter().enumerate().skip(first) {
+            let action = match &task.action {
+                Ok(action) if due[index] == Due::Run => action,
+                _ => continue,
+            };
+            if matches!(action, Action::Exec { .. }) {
+                continue;
+            }
+            let before = preview.clone();
+            let Ok(done) = file_task::perform(action, &mut preview, false) else {
+                // It will say so itself.
+                return Ok(());
+            };
+            let touched = done.touched.iter();
+            let paths = touched.flat_map(|path| {
+                let files = before.files_at(path).into_iter();
+                files.chain(preview.files_at(path))
+            });
+            // A folder is what is in it.
+            let is_file = |path: &PathBuf| !before.is_folder(path) && !preview.is_folder(path);
+            let paths: BTreeSet<PathBuf> = paths.filter(is_file).collect();
+            for path in &paths {
+                let unkept = |why: &str| {
+                    let said = format!("`{}` {why}", path.display());
+                    Unfit::Task(index, Ended::because(Status::Failed, said))
+                };
+                let Some(name) = path.to_str() else {
+                    return Err(unkept("is no text, so it could not be taken back"));
+                };
+                let states = preview.states(path);
+                if let Some(change) = self.plan.changes.get_mut(name) {
+                    change.left.extend(states);
+                    continue;
+                }
+                let state = state(disk, path);
+                let missing = state.is(&FileState::missing());
+                if !missing && !snapshots.is_now(seen.as_deref(), path).unwrap_or(false) {
+                    match self.strict {
+                        true => return Err(unkept(UNKEPT)),
+                        false => continue,
+                    }
+                }
+                let change = Change {
+                    from: seen.clone().filter(|_| !missing),
+                    before: state,
+                    left: states,
+                };
+                self.plan.changes.insert(name.to_owned(), change);
+            }
+            self.tasks[index] = paths;
+        }
+        Ok(())
+    }
+
+    fn keep(&self) -> Result<(), String> {
+        let text = serde_json::to_string(&self.plan);
+        let text = text.map_err(|error| error.to_string())?;
+        let written = self.intent.write(&text);
+        written.map_err(|error| format!("`{}`: {error}", self.intent.path().display()))
+    }
+
+    /// A task of it was not done, so none is to be.
+    pub(super) fn fails(&mut self, number: usize, status: Status) {
+        let how = match status {
+            Status::Interrupted => "was interrupted",
+            Status::NotRun => "was not run",
+            _ => "failed",
+        };
+        self.failed.get_or_insert((number, how));
+    }
+
+    /// Puts back what the tasks until now have changed.
+    pub(super) fn take_back(&self, disk: &mut Disk, saving: &Saving<'_>) -> TakenBack {
+        match saving.snapshots() {
+            Some(snapshots) => self.plan.take_back(disk, snapshots),
+            None => TakenBack::default(),
+        }
+    }
+
+    /// Which paths a task changes.
+    pub(super) fn paths(&self, task: usize) -> &BTreeSet<PathBuf> {
+        &self.tasks[task]
+    }
+
+    /// It is over: nothing of it is taken back any more.
+    ///
+    /// # Errors
+    /// Where it would be, at the next start; in words.
+    pub(super) fn end(&self) -> Result<(), String> {
+        self.intent.remove().map_err(|error| {
+            let path = self.intent.path().display();
+            format!("⚠ delete `{path}`, or the next run takes this batch back: {error}")
+        })
+    }
+}
+
+const UNKEPT: &str = "is not in git as it is (ignored, say), so an atomic batch with an exec could not bring it back: \
+                      change it in a `<tasks>` of its own";
+
+fn refused(intent: &Intent, error: &std::io::Error) -> Unfit {
+    Unfit::Refused(format!("`{}`: {error}", intent.path().display()))
+}
+
+/// What is at the path of a file or link.
+fn state(disk: &Disk, path: &Path) -> FileState {
+    match disk.state(path) {
+        // Where a file is in the place of its folder, there is nothing.
+        FileState::UNKNOWN if matches!(disk.entry(path), Ok(None)) => FileState::missing(),
+        state => state,
+    }
+}
+
+impl Plan {
+    fn take_back(&self, disk: &mut Disk, snapshots: &Snapshots) -> TakenBack {
+        let mut taken = TakenBack::default();
+        let is_new = |change: &Change| change.before.is(&FileState::missing());
+        // What is new goes first: it may be where there was a file, or a folder.
+        let (new, old): (Vec<_>, Vec<_>) = self.changes.iter().partition(|(_, it)| is_new(it));
+        for (name, change) in new.into_iter().chain(old) {
+            let path = PathBuf::from(name);
+            let now = state(disk, &path);
+            if now.is(&change.before) {
+                taken.back.insert(path);
+            } else if !change.left.iter().any(|left| left.is(&now)) {
+                taken.left.insert(path, "was changed since".to_owned());
+            } else {
+                match change.put_back(&path, disk, snapshots) {
+                    Ok(()) => {
+                        taken.back.insert(path);
+                        taken.put += 1;
+                    }
+                    Err(error) => drop(taken.left.insert(path, error.to_string())),
+                }
+            }
+        }
+        taken
+    }
+}
+
+impl Change {
+    fn put_back(
+        &self,
+        path: &Path,
+        disk: &mut Disk,
+        snapshots: &Snapshots,
+    ) -> Result<(), PutBackError> {
+        let there = disk.entry(path)?;
+        let before = match &self.from {
+            Some(from) => snapshots.entry(Some(from), path)?,
+            None => None,
+        };
+        Ok(disk.put(path, before.as_ref(), there.as_ref())?)
+    }
+}
+
+#[derive(Debug, thiserror::Error)]
+enum PutBackError {
+    #[error(transparent)]
+    Files(#[from] FsError),
+    #[error(transparent)]
+    Git(#[from] SnapshotError),
+}
+
+impl TakenBack {
+    /// What is left of the batch, in words.
+    pub(super) fn left(&self) -> Option<String> {
+        let left = self.left.iter();
+        let said: Vec<String> = left
+            .map(|(path, why)| format!("`{}` {why}", path.display()))
+            .collect();
+        (!said.is_empty()).then(|| said.join(", "))
+    }
+}
+
+/// Takes back an atomic batch that a crash or a power cut left in the middle; what there is to say of it. Asked for under
+/// the root's lock.
+pub(super) fn recover(intent: &Intent, disk: &mut Disk, snapshots: &Snapshots) -> Option<String> {
+    let told = |why: &dyn std::fmt::Display| {
+        let path = intent.path().display();
+        format!("⚠ an atomic batch was cut short and could not be taken back (`{path}`): {why}")
+    };
+    let text = match intent.read() {
+        Ok(text) => text?,
+        Err(error) => return Some(told(&error)),
+    };
+    let plan: Plan = match serde_json::from_str(&text) {
+        Ok(plan) => plan,
+        Err(error) => return Some(told(&error)),
+    };
+    let taken = plan.take_back(disk, snapshots);
+    if let Err(error) = intent.remove() {
+        return Some(told(&error));
+    }
+    let files = match taken.put {
+        1 => "1 file is as it was".to_owned(),
+        files => format!("{files} files are as they were"),
+    };
+    let left = taken.left();
+    (taken.put > 0 || left.is_some()).then(|| {
+        let left = left.map_or(String::new(), |left| format!("; left as they are: {left}"));
+        format!(
+            "⚠ clada ended in the middle of an atomic batch, which was taken back: {files}{left}"
+        )
+    })
+}

@@ -1,0 +1,207 @@
+//! How a batch is saved in git: what there was before it, and what each task left, or all of them as one. Says in the
+//! report what could not be saved; never stops a batch that has begun.
+
+use std::path::PathBuf;
+
+use super::run::Run;
+use crate::lang::task::{Batch, Task};
+use crate::world::snapshot::{Message, SnapshotError, Snapshots, State, Step};
+
+/// What a task may have changed.
+#[derive(Clone)]
+pub(super) enum Touched {
+    Nothing,
+    Paths(Vec<PathBuf>),
+    Anything,
+}
+
+impl Touched {
+    fn add(&mut self, more: Self) {
+        match (&mut *self, more) {
+            (_, Self::Nothing) => {}
+            (Self::Paths(paths), Self::Paths(more)) => paths.extend(more),
+            (Self::Anything, _) => {}
+            (_, more) => *self = more,
+        }
+    }
+
+    /// `None`: they may be any.
+    fn paths(&self) -> Option<&[PathBuf]> {
+        match self {
+            Self::Nothing => Some(&[]),
+            Self::Paths(paths) => Some(paths),
+            Self::Anything => None,
+        }
+    }
+
+    fn save(&self, snapshots: &mut Snapshots, message: &Message) -> Result<State, SnapshotError> {
+        match self.paths() {
+            Some(paths) => snapshots.after_paths(paths, message),
+            None => snapshots.after_all(message),
+        }
+    }
+}
+
+/// What the last save of a batch saw: a commit or a tree, or nothing at all.
+pub(super) struct Seen(pub(super) Option<String>);
+
+/// A batch that is saved, if it is.
+pub(super) struct Saving<'s> {
+    snapshots: Option<&'s mut Snapshots>,
+    /// One commit at its end.
+    whole: bool,
+    /// `None` where that is not known.
+    seen: Option<Seen>,
+    /// What is to be in that one commit, and what its message says.
+    touched: Touched,
+    body: Vec<String>,
+}
+
+impl<'s> Saving<'s> {
+    /// Saves the state before a batch; why nothing of it may be started.
+    pub(super) fn before(
+        snapshots: &'s mut Result<Option<Snapshots>, SnapshotError>,
+        whole: bool,
+        batch: &Batch<'_>,
+        run: &mut Run<'_, '_>,
+    ) -> Result<Self, String> {
+        let mut saving = Self {
+            snapshots: None,
+            whole,
+            seen: None,
+            touched: Touched::Nothing,
+            body: Vec::new(),
+        };
+        if batch.tasks.iter().all(|task| task.action.is_err()) {
+            return Ok(saving);
+        }
+        let tasks = batch.tasks.iter();
+        let lines = tasks.map(|task| format!("before: {}", task.summary()));
+        let message = run.message(batch, lines.collect(), Step::Before);
+        let state = match snapshots {
+            Ok(None) => return Ok(saving),
+            Ok(Some(open)) => {
+                let state = open.before(&message);
+                run.notices(open);
+                state
+            }
+            Err(error) => Err(std::mem::replace(error, SnapshotError::HeadMoved)),
+        };
+        match state {
+            Ok(state) => saving.saved(state, run),
+            // A plain folder is no reason to run nothing.
+            Err(error @ SnapshotError::Without(_)) => {
+                run.unsaved = Some(error.to_string());
+                *snapshots = Ok(None);
+            }
+            Err(error) => {
+                let why = format!("git: {error}");
+                if snapshots.is_err() {
+                    *snapshots = Err(error);
+                }
+                return Err(why);
+            }
+        }
+        saving.snapshots = snapshots.as_mut().ok().and_then(Option::as_mut);
+        Ok(saving)
+    }
+
+    /// Saves what a file task may change at these places and the repository leaves out.
+    pub(super) fn guard(
+        &mut self,
+        places: &[PathBuf],
+        (batch, task): (&Batch<'_>, &Task<'_>),
+        run: &mut Run<'_, '_>,
+    ) {
+        if let Some(snapshots) = self.snapshots.as_deref_mut()
+            && !places.is_empty()
+        {
+            let lines = vec![format!("before: {}", task.summary())];
+            snapshots.guard(places, &run.message(batch, lines, Step::Before));
+            run.notices(snapshots);
+        }
+    }
+
+    /// The repository, and what the last save of this batch saw, where that is known.
+    pub(super) fn seen(&self) -> Option<(&Snapshots, &Seen)> {
+        Some((self.snapshots.as_deref()?, self.seen.as_ref()?))
+    }
+
+    pub(super) fn snapshots(&self) -> Option<&Snapshots> {
+        self.snapshots.as_deref()
+    }
+
+    /// Saves what a task left, or has it saved with the batch.
+    pub(super) fn after(
+        &mut self,
+        touched: Touched,
+        (batch, task): (&Batch<'_>, &Task<'_>),
+        run: &mut Run<'_, '_>,
+    ) {
+        let Some(snapshots) = self.snapshots.as_deref_mut() else {
+            return;
+        };
+        if matches!(touched, Touched::Nothing) {
+            return;
+        }
+        self.seen = None;
+        if self.whole {
+            self.body.push(task.summary());
+            self.touched.add(touched);
+            // What cannot be saved is told at the end.
+            self.seen = snapshots.see(self.touched.paths()).ok().map(Seen);
+            return;
+        }
+        let message = run.message(batch, vec![task.summary()], Step::Task);
+        match touched.save(snapshots, &message) {
+            Ok(state) => self.saved(state, run),
+            Err(error) => {
+                let said = format!("⚠ git: task {} was not saved: {error}", run.number);
+                run.report.notices.push(said);
+            }
+        }
+    }
+
+    /// Has git's index say what was saved after file tasks: a command may ask git what has changed.
+    pub(super) fn settle(&mut self, run: &mut Run<'_, '_>) {
+        if let Some(snapshots) = self.snapshots.as_deref_mut()
+            && let Err(error) = snapshots.settle()
+        {
+            run.notice_once(Some(&format!(
+                "⚠ git: what was committed is not in the index yet: {error}"
+            )));
+        }
+    }
+
+    /// The file tasks of this batch were taken back: what is left to save is what else there is.
+    pub(super) fn taken_back(&mut self, (number, how): (usize, &str)) {
+        self.body = vec![format!("taken back, as task {number} {how}")];
+        self.touched = Touched::Anything;
+    }
+
+    /// Saves a batch that is one commit.
+    pub(super) fn end(&mut self, batch: &Batch<'_>, run: &mut Run<'_, '_>) {
+        let touched = std::mem::replace(&mut self.touched, Touched::Nothing);
+        if let Some(snapshots) = self.snapshots.as_deref_mut()
+            && !matches!(touched, Touched::Nothing)
+        {
+            let message = run.message(batch, std::mem::take(&mut self.body), Step::Task);
+            match touched.save(snapshots, &message) {
+                Ok(state) => self.saved(state, run),
+                Err(error) => {
+                    let said = format!("⚠ git: this batch was not saved: {error}");
+                    run.report.notices.push(said);
+                }
+            }
+        }
+        self.settle(run);
+    }
+
+    fn saved(&mut self, state: State, run: &mut Run<'_, '_>) {
+        if let Some(snapshots) = self.snapshots.as_deref_mut() {
+            run.notices(snapshots);
+        }
+        self.seen = Some(Seen(state.commit.clone()));
+        run.saved(state);
+    }
+}

@@ -1,0 +1,96 @@
+//! Whether a place is still as a save saw it, and what a save would see now. Commits nothing.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use git2::{AttrCheckFlags, AttrValue, Index, IndexEntry};
+
+use super::stage::{ASSUME_UNCHANGED, Found, GITLINK, SKIP_WORKTREE, find};
+use super::{Look, SnapshotError, Snapshots, look};
+
+impl Snapshots {
+    /// The tree (all hex digits) that a save of these paths, or of everything, would commit now; its objects are written,
+    /// and nothing points to them. `None` for one without a file.
+    ///
+    /// # Errors
+    /// As for a save.
+    pub fn see(&mut self, paths: Option<&[PathBuf]>) -> Result<Option<String>, SnapshotError> {
+        let prepared = self.prepare(paths.map_or(Look::Everything, Look::Paths))?;
+        let tree = match prepared.tree {
+            Some(tree) => Some(tree),
+            None => self.tip()?.map(|tip| tip.tree_id()),
+        };
+        Ok(tree.map(|tree| tree.to_string()))
+    }
+
+    /// A file or link at or below a path (relative to the root) that is there and is not what a commit or tree has there.
+    /// What is never saved is none of it.
+    ///
+    /// # Errors
+    /// Where it cannot be read.
+    pub fn news(&self, seen: Option<&str>, path: &Path) -> Result<Option<PathBuf>, SnapshotError> {
+        let place = self.root.join(path);
+        let index = self.repo.index()?;
+        let is_folder = fs::symlink_metadata(self.top.join(&place)).is_ok_and(|it| it.is_dir());
+        let candidates = match is_folder {
+            // By stat data first: that is only to be asked of what the index knows.
+            true => {
+                let tree = self.tree_of(seen)?;
+                let mut files = look::changed_below(&self.repo, &index, &place)?.files;
+                let tree = tree.as_ref();
+                files.append(&mut look::committed_otherwise(
+                    &self.repo, tree, &index, &place,
+                )?);
+                files
+            }
+            false => BTreeSet::from([place]),
+        };
+        for file in candidates {
+            if find(&self.top, &file)? == Found::Nothing {
+                continue;
+            }
+            let Ok(below) = file.strip_prefix(&self.root) else {
+                continue;
+            };
+            if !self.is_now(seen, below)? && self.is_saved(seen, below, &index)? {
+                return Ok(Some(below.to_path_buf()));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Whether a save takes what is at a path (relative to the root), as far as that is known without one.
+    fn is_saved(
+        &self,
+        seen: Option<&str>,
+        path: &Path,
+        index: &Index,
+    ) -> Result<bool, SnapshotError> {
+        let file = self.root.join(path);
+        let in_another = |folder: &Path| {
+            !folder.as_os_str().is_empty() && self.top.join(folder).join(".git").exists()
+        };
+        let is_kept = |entry: IndexEntry| {
+            entry.flags & ASSUME_UNCHANGED != 0
+                || entry.flags_extended & SKIP_WORKTREE != 0
+                || entry.mode == GITLINK
+        };
+        Ok(!(self.is_left_out(&file)
+            || self.passed_over.borrow().contains(&file)
+            || index.get_path(&file, 0).is_some_and(is_kept)
+            || self.has_attribute(&file, "filter")?
+            || self.has_attribute(&file, "working-tree-encoding")?
+            || file.ancestors().skip(1).any(in_another)
+            || self.held_in(self.tree_of(seen)?.as_ref(), path)?.is_none()
+                && self.repo.is_path_ignored(&file)?))
+    }
+
+    /// Whether git may see the file through something else.
+    fn has_attribute(&self, file: &Path, name: &str) -> Result<bool, SnapshotError> {
+        let how = AttrCheckFlags::FILE_THEN_INDEX;
+        let value = self.repo.get_attr_bytes(file, name, how)?;
+        let value = AttrValue::from_bytes(value);
+        Ok(matches!(value, AttrValue::String(_) | AttrValue::Bytes(_)))
+    }
+}

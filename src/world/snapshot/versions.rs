@@ -1,0 +1,80 @@
+//! What a file was in earlier commits. Reads only, and never more than some of them.
+
+use std::path::Path;
+
+use git2::{Commit, ObjectType, Oid};
+
+use super::message;
+use super::{SnapshotError, Snapshots};
+
+/// How far it is looked back: commits, different contents of the file, and bytes of them.
+const COMMITS: usize = 200;
+const VERSIONS: usize = 20;
+const BYTES: usize = 8 * 1024 * 1024;
+
+/// The commit that took a content's place.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Successor {
+    /// All hex digits.
+    pub commit: String,
+    /// The first line of its message, without clada's mark.
+    pub subject: String,
+    /// Unix time in seconds.
+    pub time: i64,
+}
+
+impl Snapshots {
+    /// Shows the contents that a file (relative to the root) had, newest first, until `look` has an answer; that, and the
+    /// commit after which the content was another: `None` where the newest commit still has it.
+    ///
+    /// # Errors
+    /// Where the history cannot be read.
+    pub fn earlier<T>(
+        &self,
+        path: &Path,
+        mut look: impl FnMut(&[u8]) -> Option<T>,
+    ) -> Result<Option<(T, Option<Successor>)>, SnapshotError> {
+        let path = self.root.join(path);
+        let mut next = self.tip()?;
+        let mut successor: Option<Commit<'_>> = None;
+        let mut last: Option<Oid> = None;
+        let (mut versions, mut bytes) = (0, 0);
+        for _ in 0..COMMITS {
+            let Some(commit) = next else { break };
+            let entry = commit.tree()?.get_path(&path).ok();
+            let blob = entry.filter(|entry| entry.kind() == Some(ObjectType::Blob));
+            let blob = blob.map(|entry| entry.id());
+            if let Some(id) = blob.filter(|id| last != Some(*id)) {
+                let (size, _) = self.repo.odb()?.read_header(id)?;
+                versions += 1;
+                bytes += size;
+                if versions > VERSIONS || bytes > BYTES {
+                    break;
+                }
+                if let Some(found) = look(self.repo.find_blob(id)?.content()) {
+                    return Ok(Some((found, successor.as_ref().map(Successor::of))));
+                }
+            }
+            last = blob;
+            next = match commit.parent_count() {
+                0 => None,
+                _ => Some(commit.parent(0)?),
+            };
+            successor = Some(commit);
+        }
+        Ok(None)
+    }
+}
+
+impl Successor {
+    fn of(commit: &Commit<'_>) -> Self {
+        let text = String::from_utf8_lossy(commit.message_bytes());
+        let own = message::read(&text).and_then(|message| message.subject);
+        let subject = own.unwrap_or_else(|| text.lines().next().unwrap_or_default().to_owned());
+        Self {
+            commit: commit.id().to_string(),
+            subject,
+            time: commit.time().seconds(),
+        }
+    }
+}

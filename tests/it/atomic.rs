@@ -1,0 +1,332 @@
+//! Atomic batches: all of a batch is done, or nothing of its file tasks, whatever comes in between.
+
+use std::thread;
+
+use rustix::process::Signal;
+
+use crate::harness::{Ended, Project, Watching, wait_until};
+
+fn task(command: &str, path: &str, x: &str) -> String {
+    let x = match x {
+        "" => String::new(),
+        x => format!("<x>\n{x}\n</x>\n"),
+    };
+    format!("<task>\n<path>{path}</path>\n<c>{command}</c>\n{x}</task>\n")
+}
+
+fn exec(script: &str) -> String {
+    format!("<task>\n<c>exec</c>\n<x>\n{script}\n</x>\n</task>\n")
+}
+
+fn edit(path: &str, search: &str, replace: &str) -> String {
+    format!(
+        "<task>\n<path>{path}</path>\n<c>edit</c>\n<search>{search}</search>\n\
+         <replace>{replace}</replace>\n</task>\n"
+    )
+}
+
+fn atomic(tasks: &[String]) -> String {
+    format!("<tasks atomic=\"yes\">\n{}</tasks>\n", tasks.concat())
+}
+
+/// Files of all kinds, saved and not.
+fn project() -> Project {
+    let project = Project::with_git();
+    project.write("a.txt", "a\n").write("b.sh", "b\n");
+    project.write("d/in.txt", "in\n").write("d/deep/x", "x\n");
+    project.write("e/in.txt", "in\n");
+    project.write(".gitignore", "ignored\n");
+    std::os::unix::fs::symlink("a.txt", project.path("link")).expect("link");
+    let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+    std::fs::set_permissions(project.path("b.sh"), mode).expect("chmod");
+    project.git(["add", "."]);
+    project.git(["commit", "-qm", "first"]);
+    // The user has begun something: that is what comes back.
+    project
+        .write("a.txt", "a of the user\n")
+        .write("new.txt", "new\n");
+    project
+}
+
+/// Changes of all kinds.
+fn changes() -> Vec<String> {
+    vec![
+        task("overwrite", "a.txt", "ours"),
+        edit("a.txt", "ours", "still ours"),
+        task("delete", "b.sh", ""),
+        task("delete", "d", ""),
+        task("move", "e", "f/g"),
+        edit("f/g/in.txt", "in", "inside"),
+        task("overwrite", "d/in.txt/was/a/file", "now a folder"),
+        task("delete", "link", ""),
+        task("move", "new.txt", "made/new.txt"),
+        task("overwrite", "made/too.txt", "made"),
+    ]
+}
+
+/// What is in the project: names, modes and contents.
+fn all(project: &Project) -> String {
+    let script = "find . -path ./.git -prune -o ! -type d -printf '%p %M %l\\n' | sort; \
+                  find . -path ./.git -prune -o -type f -print | sort | xargs -d '\\n' cat";
+    let output = project.command("sh").args(["-c", script]).output();
+    String::from_utf8(output.expect("sh").stdout).expect("UTF-8")
+}
+
+fn run(project: &Project, reply: &str) -> Ended {
+    let ended = project.clada_with(["run"], reply);
+    project.git(["fsck", "--strict"]);
+    assert_eq!(intents(project), 0);
+    ended
+}
+
+/// How many atomic batches are not over.
+fn intents(project: &Project) -> usize {
+    let folder = project.home().join(".local/state/clada/atomic");
+    let names = std::fs::read_dir(folder).into_iter().flatten();
+    let names = names.map(|entry| entry.expect("entry").file_name());
+    names
+        .filter(|name| name.to_string_lossy().ends_with(".json"))
+        .count()
+}
+
+#[test]
+fn all_is_one_commit() {
+    let project = project();
+    let tasks = [changes(), vec![exec("echo made > by-exec")]].concat();
+    run(&project, &atomic(&tasks)).exits(0);
+    assert_eq!(project.git(["rev-list", "--count", "HEAD"]), "3\n");
+    assert_eq!(project.git(["status", "--porcelain"]), "");
+    assert_eq!(project.read("f/g/in.txt"), "inside\n");
+    assert_eq!(project.read("by-exec"), "made\n");
+}
+
+#[test]
+fn an_exec_that_fails_takes_all_back() {
+    let project = project();
+    let before = all(&project);
+    let tasks = [changes(), vec![exec("exit 3"), task("delete", "a.txt", "")]].concat();
+    let ended = run(&project, &atomic(&tasks)).exits(1);
+    assert_eq!(all(&project), before, "{}", ended.out);
+    let results = ended.results();
+    for number in 1..=10 {
+        let said = format!("\n{number} ❌ ");
+        let line = format!("\n{results}");
+        let line = line.split_once(&said).expect("failed").1;
+        let line = line.lines().next().expect("a line");
+        assert!(
+            line.ends_with("taken back, as task 11 of this atomic batch failed"),
+            "{results}"
+        );
+    }
+    assert!(
+        results.contains("11 ❌ exec exit 3 - exit code 3"),
+        "{results}"
+    );
+    assert!(
+        results.contains("12 ⏹ delete a.txt - task 11 of this atomic batch failed"),
+        "{results}"
+    );
+    // What the user had begun is saved, and nothing else.
+    assert_eq!(project.git(["rev-list", "--count", "HEAD"]), "2\n");
+    assert_eq!(project.git(["status", "--porcelain"]), "");
+    // As it was, it can be done once more.
+    let tasks = [changes(), vec![exec("true")]].concat();
+    run(&project, &atomic(&tasks)).exits(0);
+}
+
+#[test]
+fn what_an_exec_changed_is_left_and_said() {
+    let project = project();
+    let tasks = [
+        task("overwrite", "a.txt", "ours"),
+        exec("echo made > by-exec; echo formatted > e/in.txt; echo more >> d/in.txt"),
+        edit("d/in.txt", "more", "much more"),
+        task("move", "by-exec", "moved"),
+        exec("exit 1"),
+        task("overwrite", "e/in.txt", "ours"),
+    ];
+    // It is there once the first exec has run.
+    project.write("by-exec", "before\n");
+    project.write("d/in.txt", "in\nmore\n");
+    let tasks: Vec<String> = tasks
+        .into_iter()
+        .map(|task| task.replace("echo more >> d/in.txt", "echo most >> d/in.txt"))
+        .collect();
+    let ended = run(&project, &atomic(&tasks)).exits(1);
+    let results = ended.results();
+    assert!(
+        results.contains("2 ✅ exec echo made > by-exec; echo formatted > e/in.txt; echo most >> d/in.txt - what it changed was not taken back"),
+        "{results}"
+    );
+    assert_eq!(project.read("a.txt"), "a of the user\n", "{results}");
+    assert_eq!(project.read("by-exec"), "made\n", "{results}");
+    assert_eq!(project.read("e/in.txt"), "formatted\n", "{results}");
+    assert_eq!(project.read("d/in.txt"), "in\nmore\nmost\n", "{results}");
+    assert!(!project.exists("moved"), "{results}");
+    assert_eq!(project.git(["status", "--porcelain"]), "");
+    let body = project.git(["log", "-1", "--format=%b"]);
+    assert!(body.starts_with("taken back, as task 5 failed\n"), "{body}");
+}
+
+#[test]
+fn what_somebody_changed_since_is_left_and_named() {
+    let project = project();
+    let tasks = [
+        task("overwrite", "a.txt", "ours"),
+        task("delete", "d/deep/x", ""),
+        exec("echo theirs > a.txt; exit 1"),
+    ];
+    let results = run(&project, &atomic(&tasks)).exits(1).results();
+    assert!(
+        results.contains(
+            "1 ✅ overwrite a.txt - not taken back, though task 3 of this atomic batch failed"
+        ),
+        "{results}"
+    );
+    assert!(
+        results.contains("⚠ left as it is: `a.txt` was changed since"),
+        "{results}"
+    );
+    assert_eq!(project.read("a.txt"), "theirs\n");
+    assert_eq!(project.read("d/deep/x"), "x\n");
+}
+
+#[test]
+fn nothing_is_done_that_could_not_be_taken_back() {
+    let project = project();
+    project.write("ignored", "precious\n");
+    let before = all(&project);
+    for change in [
+        task("overwrite", "ignored", "ours"),
+        task("delete", "ignored", ""),
+        task("move", "ignored", "elsewhere"),
+    ] {
+        let tasks = [task("overwrite", "a.txt", "ours"), change, exec("true")];
+        let results = run(&project, &atomic(&tasks)).exits(1).results();
+        assert!(
+            results.contains("`ignored` is not in git as it is"),
+            "{results}"
+        );
+        assert!(results.contains("1 ⏹ overwrite a.txt"), "{results}");
+        assert_eq!(all(&project), before);
+    }
+    // Without git, there is no way back at all.
+    let tasks = [task("overwrite", "a.txt", "ours"), exec("touch ran")];
+    let ended = project
+        .clada_with(["run", "--no-git"], &atomic(&tasks))
+        .exits(1);
+    assert!(ended.results().contains("needs git"), "{}", ended.out);
+    // A command that asks cannot be waited for.
+    let tasks = [task("overwrite", "a.txt", "ours"), exec("git push")];
+    let results = run(&project, &atomic(&tasks)).exits(1).results();
+    assert!(
+        results.contains("an atomic batch cannot wait for that"),
+        "{results}"
+    );
+    assert_eq!(all(&project), before);
+    let tasks = [
+        task("overwrite", "a.txt", "ours"),
+        task("delete", "b.sh", ""),
+    ];
+    project
+        .clada_with(["run", "--no-git"], &atomic(&tasks))
+        .exits(0);
+}
+
+/// A batch that waits in its exec, started, once that is there.
+fn waiting(project: &Project) -> Watching {
+    let tasks = [changes(), vec![exec("touch go; sleep 300")]].concat();
+    let reply = project.home().join("reply.md");
+    std::fs::write(&reply, atomic(&tasks)).expect("write");
+    let mut command = project.command(env!("CARGO_BIN_EXE_clada"));
+    command.arg("run").arg(reply);
+    let running = Watching::start(command);
+    wait_until(|| project.exists("go"), || running.said());
+    running
+}
+
+#[test]
+fn a_stop_takes_all_back() {
+    let project = project();
+    let before = all(&project);
+    let running = waiting(&project);
+    running.stop(Signal::INT);
+    std::fs::remove_file(project.path("go")).expect("go");
+    assert_eq!(all(&project), before);
+    assert_eq!(intents(&project), 0);
+}
+
+#[test]
+fn a_kill_is_taken_back_by_the_next_run() {
+    let project = project();
+    let before = all(&project);
+    waiting(&project).stop(Signal::KILL);
+    std::fs::remove_file(project.path("go")).expect("go");
+    assert_ne!(all(&project), before);
+    assert_eq!(intents(&project), 1);
+    let ended = run(&project, &format!("<tasks>\n{}</tasks>\n", exec("true"))).exits(0);
+    let results = ended.results();
+    assert!(
+        results.contains("⚠ clada ended in the middle of an atomic batch, which was taken back"),
+        "{results}"
+    );
+    assert_eq!(all(&project), before);
+}
+
+#[test]
+fn a_kill_is_taken_back_by_a_listener_but_for_what_was_changed_since() {
+    let project = project();
+    waiting(&project).stop(Signal::KILL);
+    project.write("a.txt", "changed since\n");
+    let notes = project.path("clada.md");
+    let listening = project.watch(["--no-clipboard"]);
+    let told = || std::fs::read_to_string(&notes).unwrap_or_default();
+    wait_until(
+        || told().contains("left as they are: `a.txt` was changed since"),
+        || format!("{}{}", told(), listening.said()),
+    );
+    assert_eq!(project.read("a.txt"), "changed since\n");
+    assert_eq!(project.read("d/in.txt"), "in\n");
+    assert_eq!(project.read("e/in.txt"), "in\n");
+    assert!(!project.exists("f"));
+    assert_eq!(intents(&project), 0);
+}
+
+/// Killed at any moment, it is all there after the next start, or nothing.
+#[test]
+fn a_kill_at_any_moment_leaves_all_or_nothing() {
+    let project = project();
+    run(&project, &format!("<tasks>\n{}</tasks>\n", exec("true"))).exits(0);
+    project.git(["tag", "start"]);
+    let before = all(&project);
+    let reply = project.home().join("reply.md");
+    std::fs::write(&reply, atomic(&changes())).expect("write");
+    let nothing = format!("<tasks>\n{}</tasks>\n", exec("true"));
+    let mut done = None;
+    let (mut none, mut whole) = (0, 0);
+    for round in 0..40_u64 {
+        let mut command = project.command(env!("CARGO_BIN_EXE_clada"));
+        command.arg("run").arg(&reply);
+        let running = Watching::start(command);
+        thread::sleep(std::time::Duration::from_micros(round * 1500));
+        running.stop(Signal::KILL);
+        for lock in ["index.lock", "HEAD.lock", "refs/heads/main.lock"] {
+            let _ = std::fs::remove_file(project.path(".git").join(lock));
+        }
+        project.clada_with(["run"], &nothing).exits(0);
+        assert_eq!(intents(&project), 0);
+        let now = all(&project);
+        if now == before {
+            none += 1;
+        } else {
+            assert_eq!(done.get_or_insert_with(|| now.clone()), &now);
+            assert_eq!(project.read("f/g/in.txt"), "inside\n");
+            whole += 1;
+        }
+        assert_eq!(project.git(["status", "--porcelain"]), "");
+        project.git(["reset", "-q", "--hard", "start"]);
+        assert_eq!(all(&project), before);
+    }
+    eprintln!("nothing {none} times, all {whole} times");
+    project.git(["fsck", "--strict"]);
+}
