@@ -10,9 +10,7 @@ use jiff::{Span, Timestamp};
 
 use crate::cli::Squash;
 use crate::cmd;
-use crate::cmd::rules;
-use crate::config::Folders;
-use crate::config::settings::Settings;
+use crate::cmd::history::History;
 use crate::error::Error;
 use crate::world::snapshot::{Ask, Group, Moved, Squashed, Which, short};
 
@@ -22,10 +20,6 @@ use crate::world::snapshot::{Ask, Group, Moved, Squashed, Which, short};
 /// Where there is no repository or it cannot be written now, for a choice that names nothing, and where a task calls this.
 pub fn main(args: &Squash) -> Result<ExitCode, Error> {
     cmd::for_the_user("squash")?;
-    let (_, root) = cmd::find_root(args.root.as_deref())?;
-    let folders = Folders::of_user().ok_or(Error::NoHome)?;
-    let git = Settings::load(&folders, &root)?.settings.git;
-    let git = rules::git_of(&git, &folders, std::env::vars_os().collect());
     let ask = Ask {
         which: which(args),
         message: args.message.clone(),
@@ -34,33 +28,11 @@ pub fn main(args: &Squash) -> Result<ExitCode, Error> {
         id: cmd::run_id(),
         time: cmd::date_time(),
     };
-    let runtime = cmd::runtime()?;
-    let mut terminal = Terminal::new(std::io::stderr());
-    runtime.block_on(async {
-        let mut stop = cmd::stop_signal()?;
-        let mut held = |pid: &str| {
-            terminal.line(&format!(
-                "waiting for the run of another clada here (process {pid})"
-            ))
-        };
-        let locks = folders.locks();
-        let stopped = stop.clone();
-        let _lock = tokio::select! {
-            lock = Lock::take(&locks, "root", &root, &mut held) => lock?,
-            _ = stop.wait_for(|stop| *stop) => return Ok(ExitCode::FAILURE),
-        };
-        let Some(snapshots) = Snapshots::open(&root, &[], &git.options, &stopped)? else {
-            writeln!(
-                std::io::stdout(),
-                "nothing to squash: there is no git repository here"
-            )?;
-            return Ok(ExitCode::SUCCESS);
-        };
-        let done = snapshots.squash(&ask)?;
-        write!(std::io::stdout(), "{}", told(&done, args))?;
-        let is_kept = done.groups.is_empty() && done.pushed.is_some();
-        Ok(ExitCode::from(u8::from(is_kept)))
-    })
+    let history = History::open(args.root.as_deref(), true)?;
+    let done = history.snapshots.squash(&ask)?;
+    write!(std::io::stdout(), "{}", told(&done, args))?;
+    let is_kept = done.groups.is_empty() && done.pushed.is_some();
+    Ok(ExitCode::from(u8::from(is_kept)))
 }
 
 fn which(args: &Squash) -> Which {

@@ -1,6 +1,6 @@
 //! Commits beside the branch: `git.target = "side"` leaves HEAD, index and branch as they are, whatever the user does.
 
-use super::{overwriting, running};
+use super::{exec, overwrite};
 use crate::harness::Project;
 
 /// A repository with a commit, whose batches are saved beside the branch.
@@ -30,9 +30,8 @@ fn nothing_of_the_users_is_touched() {
     project.git(["add", "staged.txt"]);
     project.write("new.txt", "new\n");
     let before = users(&project);
-    let reply = overwriting("b.txt", "b")
-        + &running("echo c > c.txt; rm a.txt")
-        + &overwriting("d.txt", "d");
+    let reply =
+        overwrite("b.txt", "b") + &exec("echo c > c.txt; rm a.txt") + &overwrite("d.txt", "d");
     project.runs(&reply);
     assert_eq!(users(&project), before);
     let status = project.git(["status", "--porcelain"]);
@@ -46,21 +45,21 @@ fn nothing_of_the_users_is_touched() {
     let files = project.git(["ls-tree", "-r", "--name-only", "refs/clada/main"]);
     assert_eq!(files, "b.txt\nc.txt\nd.txt\nnew.txt\nstaged.txt\n");
     project.git(["gc", "-q", "--prune=now"]);
-    project.runs(&overwriting("b.txt", "again"));
+    project.runs(&overwrite("b.txt", "again"));
     project.is_sound();
 }
 
 #[test]
 fn the_user_goes_on_as_usual() {
     let project = beside();
-    project.runs(&overwriting("b.txt", "b"));
+    project.runs(&overwrite("b.txt", "b"));
     let check = |does: &str, number: u32| {
         let head = project.id("HEAD");
         let name = project.git(["rev-parse", "--abbrev-ref", "HEAD"]);
         let side = format!("refs/clada/{}", name.trim());
         let text = number.to_string();
         let before = users(&project);
-        project.runs(&overwriting("b.txt", &text));
+        project.runs(&overwrite("b.txt", &text));
         assert_eq!(users(&project), before, "{does}");
         assert_eq!(at(&project, &side, "b.txt"), text + "\n", "{does}");
         // What the user committed is part of that history.
@@ -93,7 +92,7 @@ fn the_user_goes_on_as_usual() {
     project.git(["checkout", "-q", "-f", "--detach"]);
     check("is on no branch", 7);
     project.git(["checkout", "-q", "-f", "--orphan", "fresh"]);
-    project.runs(&overwriting("b.txt", "8"));
+    project.runs(&overwrite("b.txt", "8"));
     assert_eq!(at(&project, "refs/clada/fresh", "b.txt"), "8\n");
     project.is_sound();
 }
@@ -103,7 +102,7 @@ fn names_of_branches_may_be_in_each_others_way() {
     let project = beside();
     for (at, name) in ["a/b", "a", "a/b/c"].into_iter().enumerate() {
         project.git(["checkout", "-q", "-f", "-b", name]);
-        project.runs(&overwriting("b.txt", name));
+        project.runs(&overwrite("b.txt", name));
         project.git(["checkout", "-q", "-f", "main"]);
         project.git(["branch", "-qD", name]);
         let side = format!("refs/clada/{name}");
@@ -126,9 +125,9 @@ fn linked_work_trees_have_histories_of_their_own() {
     let linked = project.root().parent().unwrap().join("linked");
     let root = linked.display().to_string();
     project
-        .clada_with(["run", "--root", &root], &overwriting("b.txt", "linked"))
+        .clada_with(["run", "--root", &root], &overwrite("b.txt", "linked"))
         .exits(0);
-    project.runs(&overwriting("b.txt", "main"));
+    project.runs(&overwrite("b.txt", "main"));
     assert_eq!(at(&project, "refs/clada/HEAD@linked", "b.txt"), "linked\n");
     assert_eq!(at(&project, "refs/clada/HEAD", "b.txt"), "main\n");
     project.is_sound();
@@ -139,7 +138,7 @@ fn its_own_index_may_be_missing_damaged_or_old() {
     let project = beside();
     let own = project.path(".git/clada-index");
     let users = project.path(".git/index");
-    project.runs(&overwriting("b.txt", "0"));
+    project.runs(&overwrite("b.txt", "0"));
     let damage: [(&str, &dyn Fn()); 5] = [
         ("missing", &|| std::fs::remove_file(&own).unwrap()),
         ("empty", &|| std::fs::write(&own, "").unwrap()),
@@ -165,7 +164,7 @@ fn its_own_index_may_be_missing_damaged_or_old() {
     for (number, (what, does)) in damage.into_iter().enumerate() {
         does();
         let text = (number + 1).to_string();
-        let said = project.runs(&overwriting("c.txt", &text)).out;
+        let said = project.runs(&overwrite("c.txt", &text)).out;
         assert!(!said.contains('⚠'), "{what}: {said}");
         assert_eq!(
             at(&project, "refs/clada/main", "c.txt"),
@@ -183,12 +182,12 @@ fn marks_of_the_users_index_hold() {
     let project = beside();
     project.write("dir/deep.txt", "deep\n");
     project.commit("more");
-    project.runs(&overwriting("b.txt", "b"));
+    project.runs(&overwrite("b.txt", "b"));
     project.git(["sparse-checkout", "set", "--no-cone", "/*.txt"]);
     assert!(!project.exists("dir/deep.txt"));
     project.git(["update-index", "--assume-unchanged", "a.txt"]);
     project.write("a.txt", "kept to myself\n");
-    project.runs(&overwriting("b.txt", "c"));
+    project.runs(&overwrite("b.txt", "c"));
     assert_eq!(at(&project, "refs/clada/main", "dir/deep.txt"), "deep\n");
     assert_eq!(at(&project, "refs/clada/main", "a.txt"), "one\n");
     project.is_sound();
@@ -215,12 +214,12 @@ fn what_would_lead_elsewhere_is_refused() {
     ];
     for (what, plant) in plants {
         let project = beside();
-        project.runs(&overwriting("b.txt", "b"));
+        project.runs(&overwrite("b.txt", "b"));
         std::fs::write(victim(&project), "victim").unwrap();
         plant(&project);
         let before = project.id("refs/heads/main");
         let said = project
-            .clada_with(["run"], &overwriting("b.txt", "c"))
+            .clada_with(["run"], &overwrite("b.txt", "c"))
             .exits(1)
             .out;
         assert!(said.contains("leads elsewhere"), "{what}: {said}");
@@ -235,7 +234,7 @@ fn a_push_leaves_it_here() {
     let project = beside();
     project.git(["init", "-q", "--bare", "../remote.git"]);
     project.git(["remote", "add", "origin", "../remote.git"]);
-    project.runs(&overwriting("b.txt", "b"));
+    project.runs(&overwrite("b.txt", "b"));
     project.git(["push", "-q", "-u", "origin", "main"]);
     project.git(["push", "-q", "--all", "origin"]);
     let there = project.git(["ls-remote", "origin", "refs/*"]);

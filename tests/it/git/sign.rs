@@ -2,7 +2,7 @@
 
 use std::process::Stdio;
 
-use super::{overwriting, running};
+use super::{exec, overwrite};
 use crate::harness::{Project, Watching, installed, runs, wait_until};
 
 /// A repository whose user signs by ssh.
@@ -38,7 +38,7 @@ fn commits_are_signed_by_ssh() {
         return;
     };
     project.write("a.txt", "mine\n");
-    project.runs(&(overwriting("b.txt", "b") + &running("echo c > c.txt")));
+    project.runs(&(overwrite("b.txt", "b") + &exec("echo c > c.txt")));
     let all = project.git(["log", "--format=%G? %an %s", "HEAD~3..HEAD"]);
     assert_eq!(all.lines().count(), 3, "{all}");
     assert!(all.lines().all(|line| line.starts_with("G Test ")), "{all}");
@@ -108,7 +108,7 @@ fn commits_are_signed_by_openpgp() {
     project.git(["config", "--global", "user.name", "Ada"]);
     project.git(["config", "--global", "user.email", "ada@example.org"]);
     project.configure("[git]\nsign = true\n");
-    project.runs(&overwriting("b.txt", "b"));
+    project.runs(&overwrite("b.txt", "b"));
     project.git(["verify-commit", "HEAD"]);
     project.is_sound();
     let mut kill = project.command("gpgconf");
@@ -123,7 +123,7 @@ fn what_cannot_be_signed_is_not_committed() {
     project.configure("[git]\nsign = true\n");
     project.write("a.txt", "mine\n");
     let said = project
-        .clada_with(["run"], &overwriting("a.txt", "b"))
+        .clada_with(["run"], &overwrite("a.txt", "b"))
         .exits(1)
         .out;
     assert!(
@@ -153,7 +153,7 @@ fn what_waits_for_a_passphrase_ends_with_clada() {
     project.configure("[git]\nsign = true\n");
     project.write("a.txt", "mine\n");
     let reply = project.home().join("reply.md");
-    std::fs::write(&reply, overwriting("a.txt", "b")).unwrap();
+    std::fs::write(&reply, overwrite("a.txt", "b")).unwrap();
     let mut command = project.command(env!("CARGO_BIN_EXE_clada"));
     command.arg("run").arg(&reply);
     let running = Watching::start(command);
@@ -196,7 +196,7 @@ fn hooks_see_the_index_as_it_will_be() {
         ("post-commit", "git status --porcelain >> $HOME/log"),
     ]);
     project.write("mine.txt", "mine\n");
-    project.runs(&overwriting("b.txt", "b"));
+    project.runs(&overwrite("b.txt", "b"));
     let one = |file: &str| format!("pre-commit\n{file} commit-msg\npost-commit\n");
     assert_eq!(ran(&project), one("mine.txt") + &one("b.txt"));
     assert_eq!(project.git(["status", "--porcelain"]), "");
@@ -204,12 +204,12 @@ fn hooks_see_the_index_as_it_will_be() {
     // A folder of its own for them; nothing to commit runs none.
     project.git(["config", "core.hooksPath", "none"]);
     let before = ran(&project);
-    project.runs(&overwriting("b.txt", "c"));
+    project.runs(&overwrite("b.txt", "c"));
     project.git(["config", "--unset", "core.hooksPath"]);
-    project.runs(&overwriting("b.txt", "c"));
+    project.runs(&overwrite("b.txt", "c"));
     assert_eq!(ran(&project), before);
     project.configure("");
-    project.runs(&overwriting("b.txt", "d"));
+    project.runs(&overwrite("b.txt", "d"));
     assert_eq!(ran(&project), before);
     project.is_sound();
 }
@@ -221,7 +221,7 @@ fn a_hook_that_refuses_stops_a_batch_before_it_begins() {
     let index = || std::fs::read(project.path(".git/index")).unwrap();
     let (head, before) = (project.id("HEAD"), index());
     let said = project
-        .clada_with(["run"], &overwriting("a.txt", "b"))
+        .clada_with(["run"], &overwrite("a.txt", "b"))
         .exits(1)
         .out;
     for part in ["⏹", "`pre-commit` hook", "exit status 1", "mend it"] {
@@ -238,7 +238,7 @@ fn a_hook_that_refuses_stops_a_batch_before_it_begins() {
 #[test]
 fn a_hook_that_refuses_after_a_task_is_told_of() {
     let project = hooked(&[("pre-commit", "! git diff --cached | grep -q bad")]);
-    let reply = overwriting("b.txt", "bad") + &overwriting("c.txt", "good");
+    let reply = overwrite("b.txt", "bad") + &overwrite("c.txt", "good");
     let said = project.clada_with(["run"], &reply).out;
     assert!(
         said.contains("task 1 was not saved") && said.contains("`pre-commit`"),
@@ -255,7 +255,7 @@ fn what_a_hook_formats_is_committed_once() {
         "for f in *.txt; do echo formatted >> $f; done; git add -u",
     )]);
     project.write("a.txt", "mine\n");
-    project.runs(&overwriting("b.txt", "b"));
+    project.runs(&overwrite("b.txt", "b"));
     assert_eq!(ran(&project), "pre-commit\npre-commit\n");
     assert_eq!(project.git(["status", "--porcelain"]), " M a.txt\n");
     assert_eq!(project.git(["show", "HEAD:b.txt"]), "b\nformatted\n");
@@ -272,12 +272,12 @@ fn a_message_may_be_changed_as_long_as_clada_finds_its_commits() {
         ),
         ("post-commit", "echo too late; exit 4"),
     ]);
-    let said = project.runs(&overwriting("b.txt", "b")).out;
+    let said = project.runs(&overwrite("b.txt", "b")).out;
     assert!(
         said.contains("⚠ git: committed, but the `post-commit` hook: exit status 4"),
         "{said}"
     );
-    project.runs(&overwriting("b.txt", "c"));
+    project.runs(&overwrite("b.txt", "c"));
     let text = project.git(["log", "-1", "--format=%B"]);
     assert!(
         text.starts_with("JIRA-1 ") && text.ends_with("Change-Id: I1\n\n"),
@@ -287,7 +287,7 @@ fn a_message_may_be_changed_as_long_as_clada_finds_its_commits() {
     assert_eq!(project.subjects("HEAD").len(), 2);
 
     let project = hooked(&[("commit-msg", "echo gone > $1")]);
-    let said = project.clada_with(["run"], &overwriting("b.txt", "b")).out;
+    let said = project.clada_with(["run"], &overwrite("b.txt", "b")).out;
     assert!(
         said.contains("was not saved") && said.contains("the mark"),
         "{said}"
@@ -307,7 +307,7 @@ fn a_linked_work_tree_has_hooks_too() {
     let linked = project.root().parent().unwrap().join("linked");
     std::fs::create_dir(linked.join("sub")).unwrap();
     let root = linked.join("sub").display().to_string();
-    let reply = overwriting("b.txt", "b");
+    let reply = overwrite("b.txt", "b");
     project
         .clada_with(["run", "--root", &root], &reply)
         .exits(0);

@@ -1,6 +1,6 @@
 //! `clada squash`: what becomes one commit, what stays to the byte, and what is never touched.
 
-use super::{overwriting, running};
+use super::{exec, overwrite};
 use crate::harness::Project;
 
 /// A commit's content without its parents.
@@ -26,9 +26,9 @@ fn go_back(project: &Project, said: &str) {
 fn what_batches_left_on_top_becomes_one_commit() {
     let project = Project::begun();
     project.write("mine.txt", "mine\n");
-    let reply = overwriting("b.txt", "b") + &running("echo more >> b.txt; echo new > c.txt");
+    let reply = overwrite("b.txt", "b") + &exec("echo more >> b.txt; echo new > c.txt");
     project.runs(&reply);
-    project.runs(&overwriting("a.txt", "two"));
+    project.runs(&overwrite("a.txt", "two"));
     let old = project.id("HEAD");
     assert_eq!(project.subjects("HEAD").len(), 5);
     project.write("staged.txt", "staged\n");
@@ -323,8 +323,8 @@ fn there_may_be_no_branch_no_commit_or_no_repository() {
     let plain = Project::new();
     plain.write("sub dir/mine.txt", "mine\n");
     assert!(plain.clada(["squash"]).exits(0).out.contains("nothing"));
-    plain.runs(&overwriting("a.txt", "one"));
-    plain.runs(&overwriting("a.txt", "two"));
+    plain.runs(&overwrite("a.txt", "one"));
+    plain.runs(&overwrite("a.txt", "two"));
     let said = plain.clada(["squash"]).exits(0).out;
     assert!(said.contains("3 commits became"), "{said}");
     go_back(&plain, &said);
@@ -370,8 +370,8 @@ fn beside_a_branch_only_that_history_is_rewritten() {
     project.saved("b0", "On the branch", "c.txt");
     project.configure("[git]\ntarget = \"side\"\n");
     assert!(project.clada(["squash"]).exits(0).out.contains("nothing"));
-    project.runs(&overwriting("a.txt", "two"));
-    project.runs(&overwriting("a.txt", "three"));
+    project.runs(&overwrite("a.txt", "two"));
+    project.runs(&overwrite("a.txt", "three"));
     let (head, side) = (project.id("HEAD"), project.id("refs/clada/main"));
     let users = index(&project);
     let said = project.clada(["squash"]).exits(0).out;
@@ -382,8 +382,8 @@ fn beside_a_branch_only_that_history_is_rewritten() {
 
     // What the user commits comes in as a second parent, and stays one.
     let mine = project.commit("mine");
-    project.runs(&overwriting("a.txt", "four"));
-    project.runs(&overwriting("a.txt", "five"));
+    project.runs(&overwrite("a.txt", "four"));
+    project.runs(&overwrite("a.txt", "five"));
     project.clada(["squash"]).exits(0);
     assert_eq!(project.id("refs/clada/main^2"), mine);
     project.clada(["squash", "-n", "9"]).exits(0);
