@@ -33,6 +33,8 @@ pub struct Runner {
     pub disk: Disk,
     /// How the state is saved in git; `None` where that is off.
     pub git: Option<Git>,
+    /// Files that no commit takes in.
+    pub never: Vec<PathBuf>,
     /// The root's canonical path.
     pub root: PathBuf,
     /// How commands are run.
@@ -41,11 +43,16 @@ pub struct Runner {
     pub with_params: bool,
 }
 
+/// What the settings come to.
+pub struct Setup {
+    pub rules: Rules,
+    /// `None` where git is off.
+    pub git: Option<Git>,
+}
+
 /// How the state is saved.
 #[derive(Debug, Clone)]
 pub struct Git {
-    /// Files that are not.
-    pub never: Vec<PathBuf>,
     pub options: snapshot::Options,
     /// A batch makes one commit, not each of its tasks.
     pub whole_batches: bool,
@@ -150,8 +157,13 @@ impl Runner {
         let mut run = Run::new(total(parts), around, progress, with);
         // Opened for each run: libgit2 keeps the settings of a repository for as long as it is open.
         let mut snapshots = self.git.as_ref().map_or(Ok(None), |git| {
-            Snapshots::open(&self.root, &git.never, &git.options, &around.stop)
+            Snapshots::open(&self.root, &self.never, &git.options, &around.stop)
         });
+        match &snapshots {
+            Ok(Some(snapshots)) => run.private = snapshots.is_private(),
+            Ok(None) if self.git.is_some() => run.unsaved = Some(NO_REPOSITORY.to_owned()),
+            _ => {}
+        }
         for part in parts {
             run.reads(part.text);
             for (batch, plan) in part.batches() {
@@ -166,8 +178,7 @@ impl Runner {
             }
         }
         self.disk.settle();
-        let saving = matches!(snapshots, Ok(Some(_))) || self.git.is_none();
-        run.finish(saving)
+        run.finish()
     }
 
     /// Runs a batch; why nothing of it could be started.
@@ -217,6 +228,7 @@ impl Runner {
                         // It may ask git what has changed.
                         settle(snapshots.as_deref_mut(), run);
                     }
+                    self.guard(snapshots.as_deref_mut(), (batch, task), run);
                     let ended = self.run_task(task, journal.keeps(), run).await;
                     exec_since |= matches!(task.action, Ok(Action::Exec { .. }));
                     ended
@@ -279,6 +291,21 @@ impl Runner {
             };
             Some((index, ended))
         })
+    }
+
+    /// Saves what a file task may change and the repository leaves out.
+    fn guard(
+        &self,
+        snapshots: Option<&mut Snapshots>,
+        (batch, task): (&Batch<'_>, &Task<'_>),
+        run: &mut Run<'_, '_>,
+    ) {
+        if let (Some(snapshots), Ok(action)) = (snapshots, &task.action) {
+            let places = file_task::places(action, &self.disk);
+            let lines = vec![format!("before: {}", task.summary())];
+            snapshots.guard(&places, &run.message(batch, lines, Step::Before));
+            run.notices(snapshots);
+        }
     }
 
     /// Carries out a task, and says what it may have changed; with `keeps` also into what.
@@ -434,7 +461,7 @@ impl Runner {
                 run.finished_with_warnings(task, outcome);
             }
         }
-        let mut report = run.finish(true).report;
+        let mut report = run.finish().report;
         report.git = Some("this was a dry run: nothing was changed".to_owned());
         report
     }
@@ -474,27 +501,40 @@ fn fate(status: Status, targets: Vec<Target>) -> Option<Fate> {
     }
 }
 
+/// What there is to say where the user wants no private snapshots.
+pub const NO_REPOSITORY: &str =
+    "no git repository here, and `git.private_limit` is 0 (`git init` changes that)";
+
 /// Saves the state before a batch; why nothing of it may be started.
 fn before(
     snapshots: &mut Result<Option<Snapshots>, SnapshotError>,
     batch: &Batch<'_>,
     run: &mut Run<'_, '_>,
 ) -> Result<(), String> {
-    let snapshots = match snapshots {
-        _ if batch.tasks.iter().all(|task| task.action.is_err()) => return Ok(()),
+    if batch.tasks.iter().all(|task| task.action.is_err()) {
+        return Ok(());
+    }
+    let lines = batch.tasks.iter();
+    let lines = lines.map(|task| format!("before: {}", task.summary()));
+    let message = run.message(batch, lines.collect(), Step::Before);
+    let saved = match snapshots {
         Ok(None) => return Ok(()),
-        Ok(Some(snapshots)) => snapshots,
-        Err(error) => return Err(format!("git: {error}")),
+        Ok(Some(open)) => {
+            let saved = open.before(&message);
+            run.notices(open);
+            saved
+        }
+        Err(error) => Err(std::mem::replace(error, SnapshotError::HeadMoved)),
     };
-    let lines = batch
-        .tasks
-        .iter()
-        .map(|task| format!("before: {}", task.summary()))
-        .collect();
-    let state = snapshots
-        .before(&run.message(batch, lines, Step::Before))
-        .map_err(|error| format!("git: {error}"))?;
-    run.saved(state);
+    match saved {
+        Ok(state) => run.saved(state),
+        // A plain folder is no reason to run nothing.
+        Err(error @ SnapshotError::Without(_)) => {
+            run.unsaved = Some(error.to_string());
+            *snapshots = Ok(None);
+        }
+        Err(error) => return Err(format!("git: {error}")),
+    }
     Ok(())
 }
 
@@ -511,10 +551,11 @@ fn after(
     let message = || run.message(batch, vec![task.summary()], Step::Task);
     let state = match touched {
         Touched::Nothing => return Ok(()),
-        Touched::Paths(paths) => snapshots.after_paths(paths, &message())?,
-        Touched::Anything => snapshots.after_all(&message())?,
+        Touched::Paths(paths) => snapshots.after_paths(paths, &message()),
+        Touched::Anything => snapshots.after_all(&message()),
     };
-    run.saved(state);
+    run.notices(snapshots);
+    run.saved(state?);
     Ok(())
 }
 

@@ -14,10 +14,9 @@ use std::time::Instant;
 use tokio::sync::watch;
 use tokio::time::sleep_until;
 
-use crate::batch::{Progress, Runner};
+use crate::batch::{Progress, Runner, Setup};
 use crate::config;
 use crate::engine::{self, Effect, Event, Look, Why};
-use crate::exec_task::Rules;
 use crate::lang::record::Tick;
 use crate::lang::report::{Offered, ParseError, Report};
 use crate::lang::scan::scan;
@@ -63,7 +62,7 @@ pub struct Clock {
 }
 
 /// See [`Daemon::refresh`].
-pub type Refresh = Box<dyn Fn() -> Result<(Rules, Option<String>), String>>;
+pub type Refresh = Box<dyn Fn() -> Result<(Setup, Option<String>), String>>;
 
 /// A listener on one file.
 pub struct Daemon {
@@ -77,7 +76,7 @@ pub struct Daemon {
     pub memory: Memory,
     /// What is there at first sight is to run.
     pub run_existing: bool,
-    /// Has the rules for commands as they are now, and why not all settings hold; or what is wrong with these.
+    /// Has what the settings come to now, and why not all of them hold; or what is wrong with these.
     pub refresh: Refresh,
     pub pending: Pending,
 }

@@ -194,15 +194,7 @@ fn move_to(path: &str, to: &str, overwrite: bool, files: &mut dyn Files) -> Resu
             not_found(&rel, files)
         });
     };
-    let into = to.trim_end().ends_with('/');
-    let to_rel = files.parse(to)?;
-    let followed = files.place(&to_rel, true)?;
-    let (target_rel, target) = match files.kind(&followed)? {
-        Some(Kind::Dir) => (to_rel.child(name), followed.child(name)),
-        None if into => (to_rel.child(name), followed.child(name)),
-        Some(_) if into => return Err(FsError::NotAFolder(to_rel.to_string()).into()),
-        _ => (to_rel.clone(), files.place(&to_rel, false)?),
-    };
+    let (to_rel, target_rel, target) = destination(to, name, files)?;
     if target == source {
         return Err(refused("source and destination are the same"));
     }
@@ -240,6 +232,45 @@ fn move_to(path: &str, to: &str, overwrite: bool, files: &mut dyn Files) -> Resu
         touched: vec![source.path().to_owned(), target.path().to_owned()],
         diff,
     })
+}
+
+/// Where a thing of this name is moved to: the path as it was given, as it is meant, and its place.
+fn destination(
+    to: &str,
+    name: &str,
+    files: &dyn Files,
+) -> Result<(RelPath, RelPath, Place), Failure> {
+    let into = to.trim_end().ends_with('/');
+    let to_rel = files.parse(to)?;
+    let followed = files.place(&to_rel, true)?;
+    let (target_rel, target) = match files.kind(&followed)? {
+        Some(Kind::Dir) => (to_rel.child(name), followed.child(name)),
+        None if into => (to_rel.child(name), followed.child(name)),
+        Some(_) if into => return Err(FsError::NotAFolder(to_rel.to_string()).into()),
+        _ => (to_rel.clone(), files.place(&to_rel, false)?),
+    };
+    Ok((to_rel, target_rel, target))
+}
+
+/// The places that a file command would change, relative to the root; none where it cannot be done or is an exec.
+pub fn places(action: &Action<'_>, files: &dyn Files) -> Vec<PathBuf> {
+    let place = |path: &str, follow| -> Option<Place> {
+        let rel = files.parse(path).ok().filter(|rel| !rel.is_root())?;
+        files.place(&rel, follow).ok()
+    };
+    let places = match action {
+        Action::Edit { path, .. } | Action::Overwrite { path, .. } => vec![place(path, true)],
+        Action::Delete { path } => vec![place(path, false)],
+        Action::Move { path, to, .. } => {
+            let rel = files.parse(path).ok();
+            let name = rel.as_ref().and_then(RelPath::last);
+            let target = name.and_then(|name| destination(to, name, files).ok());
+            vec![place(path, false), target.map(|(_, _, target)| target)]
+        }
+        Action::Exec { .. } => Vec::new(),
+    };
+    let places = places.into_iter().flatten();
+    places.map(|place| place.path().to_owned()).collect()
 }
 
 fn delete(path: &str, files: &mut dyn Files, preview: bool) -> Result<Done, Failure> {

@@ -129,7 +129,10 @@ fn list(paths: &[PathBuf]) -> String {
 
 /// The histories here: what git saves, and what is kept beside it.
 pub fn stores(snapshots: &Snapshots) -> Vec<&Snapshots> {
-    vec![snapshots]
+    [Some(snapshots), snapshots.aside()]
+        .into_iter()
+        .flatten()
+        .collect()
 }
 
 /// Takes back what is asked for, all of it or nothing.
@@ -164,6 +167,8 @@ pub fn perform(
     }
     let message = |step| message(&chosen, how, step);
     snapshots.before(&message(Step::Before))?;
+    let paths: Vec<PathBuf> = plan.writes.iter().map(|write| write.path.clone()).collect();
+    snapshots.guard(&paths, &message(Step::Before));
     refuse_unsaved(snapshots, &plan.writes)?;
     let ids: Vec<&str> = chosen.iter().flat_map(Group::ids).collect();
     let message = message(match how.way {

@@ -1,7 +1,7 @@
 //! What a run tells to whoever keeps account of it, so that nothing runs twice. Keeps nothing itself.
 
 use crate::lang::outcome::Outcome;
-use crate::lang::record::{Fate, FileState};
+use crate::lang::record::{Commits, Fate, FileState};
 
 /// Keeps account of the batches of a run; `job` counts them from 0, `task` the tasks of one.
 pub trait Journal {
@@ -25,12 +25,7 @@ pub trait Journal {
 
     /// A batch has ended, between these commits. `left` are places that its tasks changed, now or in an earlier form of it,
     /// as they are after its execs.
-    fn end(
-        &mut self,
-        job: usize,
-        left: Vec<(String, FileState)>,
-        commits: Option<(String, String)>,
-    );
+    fn end(&mut self, job: usize, left: Vec<(String, FileState)>, commits: Option<Commits>);
 }
 
 /// Keeps nothing: a run of its own, which nobody repeats by saving a file.
@@ -51,5 +46,5 @@ impl Journal for NoJournal {
 
     fn finish(&mut self, _: usize, _: usize, _: &Outcome, _: Option<Fate>) {}
 
-    fn end(&mut self, _: usize, _: Vec<(String, FileState)>, _: Option<(String, String)>) {}
+    fn end(&mut self, _: usize, _: Vec<(String, FileState)>, _: Option<Commits>) {}
 }

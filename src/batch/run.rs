@@ -9,10 +9,11 @@ use crate::exec_task::Executed;
 use crate::file_task::Failure;
 use crate::lang::mask::Mask;
 use crate::lang::outcome::{Outcome, Section, Status};
+use crate::lang::record::Commits;
 use crate::lang::report::{ParseError, Report};
 use crate::lang::task::{Batch, Lines, Problem, Task};
 use crate::lang::wording;
-use crate::world::snapshot::{self, Message, State, Step};
+use crate::world::snapshot::{self, Message, Skipped, Snapshots, State, Step};
 
 /// How a task ended.
 pub(super) struct Ended {
@@ -91,11 +92,20 @@ pub(super) struct Run<'r, 't> {
     /// The first and the last state that git saved, in all and of the batch that runs.
     saved: Option<Saved>,
     saved_of_batch: Option<Saved>,
+    /// It saved them in a private repository.
+    pub(super) private: bool,
+    /// Why the state is not saved, though it should be.
+    pub(super) unsaved: Option<String>,
+    /// What was not saved.
+    skipped: Vec<Skipped>,
     /// What is not to be seen of anything that is told.
     mask: Mask,
     /// Whether outcomes carry what the reply asked for.
     with_params: bool,
 }
+
+/// How many of the files that were not saved are named.
+const SKIPPED_SHOWN: usize = 5;
 
 /// Two commits; `None` is a repository without one.
 type Saved = (Option<String>, Option<String>);
@@ -122,6 +132,9 @@ impl<'r, 't> Run<'r, 't> {
             cut: false,
             saved: None,
             saved_of_batch: None,
+            private: false,
+            unsaved: None,
+            skipped: Vec::new(),
             mask: mask.clone(),
             with_params,
         }
@@ -142,9 +155,13 @@ impl<'r, 't> Run<'r, 't> {
     }
 
     /// The commits before and after the batch that runs.
-    pub(super) fn take_commits(&mut self) -> Option<(String, String)> {
+    pub(super) fn take_commits(&mut self) -> Option<Commits> {
         let (first, last) = self.saved_of_batch.take()?;
-        Some((first.unwrap_or_default(), last.unwrap_or_default()))
+        Some(Commits {
+            before: first.unwrap_or_default(),
+            after: last.unwrap_or_default(),
+            private: self.private,
+        })
     }
 
     pub(super) fn problem(&mut self, problem: &Problem) {
@@ -284,7 +301,16 @@ impl<'r, 't> Run<'r, 't> {
             self.notice_once(Some(&format!("⚠ git: committed, but {why}")));
         }
         for skipped in state.skipped {
-            self.notice_once(Some(&format!("⚠ git: {skipped}")));
+            if !self.skipped.contains(&skipped) {
+                self.skipped.push(skipped);
+            }
+        }
+    }
+
+    /// What there is to say of saving.
+    pub(super) fn notices(&mut self, snapshots: &mut Snapshots) {
+        for said in snapshots.take_notices() {
+            self.notice_once(Some(&said));
         }
     }
 
@@ -296,17 +322,32 @@ impl<'r, 't> Run<'r, 't> {
         }
     }
 
-    /// `saving`: git saves the state, or the user does not want it to.
-    pub(super) fn finish(mut self, saving: bool) -> Ran {
-        let id = |commit: &Option<String>| commit.clone().unwrap_or_default();
-        self.report.git = match &self.saved {
-            Some((first, last)) => Some(git_line(&id(first), &id(last))),
-            None if saving || self.report.outcomes.is_empty() => None,
-            None => Some(
-                "⚠ no git repository here: the state was not saved (`git init` changes that)"
-                    .to_owned(),
-            ),
-        };
+    pub(super) fn finish(mut self) -> Ran {
+        for skipped in self.skipped.iter().take(SKIPPED_SHOWN) {
+            let said = format!("⚠ git: {skipped}");
+            self.report.notices.push(said);
+        }
+        if let Some(more) = self.skipped.len().checked_sub(SKIPPED_SHOWN + 1) {
+            let said = format!("⚠ git: nor were {} more", more + 1);
+            self.report.notices.push(said);
+        }
+        let unsaved = self.unsaved.take();
+        let unsaved = unsaved.map(|why| format!("⚠ the state was not saved: {why}"));
+        self.report.git = self.saved.take().map(|(first, last)| {
+            let id = |commit: Option<String>| commit.unwrap_or_default();
+            git_line(&Commits {
+                before: id(first),
+                after: id(last),
+                private: self.private,
+            })
+        });
+        match unsaved {
+            Some(said) if self.report.git.is_some() => self.report.notices.push(said),
+            said if !self.report.outcomes.is_empty() => {
+                self.report.git = self.report.git.take().or(said);
+            }
+            _ => {}
+        }
         Ran {
             report: self.report,
             jobs: self.jobs,
@@ -338,15 +379,17 @@ pub fn batch_id(run: &str, job: usize) -> String {
     }
 }
 
-/// What git did, in a line; an empty name is a repository without a commit.
-pub fn git_line(first: &str, last: &str) -> String {
+/// What was saved, in a line; an empty name is a repository without a commit.
+pub fn git_line(commits: &Commits) -> String {
     let short = |commit| match commit {
         "" => "(empty)",
         commit => snapshot::short(commit),
     };
+    let (first, last) = (commits.before.as_str(), commits.after.as_str());
+    let what = if commits.private { "snapshot" } else { "git" };
     if first == last {
-        format!("💚 git {} (nothing changed)", short(first))
+        format!("💚 {what} {} (nothing changed)", short(first))
     } else {
-        format!("💚 git {} → {}", short(first), short(last))
+        format!("💚 {what} {} → {}", short(first), short(last))
     }
 }

@@ -1,8 +1,10 @@
 //! `clada doctor`: tells what works here and what does not, with the next step. Changes nothing.
 
 use std::io::Write;
+use std::path::Path;
 use std::process::ExitCode;
 
+use crate::batch::{Git, NO_REPOSITORY};
 use crate::cli::Root;
 use crate::cmd;
 use crate::cmd::rules::Source;
@@ -11,6 +13,7 @@ use crate::config::settings::SettingsError;
 use crate::error::Error;
 use crate::exec_task::Rules;
 use crate::world::sandbox::{Level, support};
+use crate::world::snapshot::{SnapshotError, Survey, survey};
 
 /// How a check went.
 enum Found {
@@ -28,14 +31,15 @@ pub fn main(args: &Root) -> Result<ExitCode, Error> {
     let (_, root) = cmd::find_root(args.root.as_deref())?;
     let folders = Folders::of_user().ok_or(Error::NoHome)?;
     let wrong = |error: SettingsError| vec![("settings", Found::Wrong(error.to_string()))];
-    let checks = match cmd::runtime()?.block_on(Source::start(&folders, &root, None)) {
+    let checks = match cmd::runtime()?.block_on(Source::start(&folders, &root, None, true)) {
         Err(error) => wrong(error),
         Ok(start) => {
-            let mut checks = match start.rules {
+            let mut checks = match start.setup {
                 Err(error) => wrong(error),
-                Ok((rules, notice)) => vec![
+                Ok((setup, notice)) => vec![
                     ("settings", settings(&folders, notice)),
-                    ("sandbox", sandbox(&rules)),
+                    ("sandbox", sandbox(&setup.rules)),
+                    ("git", git(&root, setup.git.as_ref())),
                 ],
             };
             checks.push(("environment", environment(start.login)));
@@ -77,6 +81,39 @@ fn sandbox(rules: &Rules) -> Found {
         (Some(unfenced), _) => Found::Less(unfenced),
         (None, _) if support.lacks.is_empty() => Found::Fine(support.to_string()),
         (None, _) => Found::Less(support.to_string()),
+    }
+}
+
+fn git(root: &Path, git: Option<&Git>) -> Found {
+    let Some(git) = git else {
+        return Found::Less(
+            "`git.enabled` is false: the state is not saved, and nothing can be undone".to_owned(),
+        );
+    };
+    match survey(root, &git.options) {
+        Ok(Survey::Repository {
+            top,
+            branch,
+            beside,
+        }) => {
+            let branch = branch.map_or("no branch (HEAD is detached)".to_owned(), |branch| {
+                format!("branch `{branch}`")
+            });
+            let beside = beside.map_or(String::new(), |to| {
+                format!("; commits go beside it, to {to}")
+            });
+            Found::Fine(format!(
+                "the repository {}, {branch}{beside}",
+                top.display()
+            ))
+        }
+        Ok(Survey::Private(path)) => Found::Fine(format!(
+            "no repository here: snapshots go to a private one, {}",
+            path.display()
+        )),
+        Ok(Survey::Nothing) => Found::Less(format!("the state is not saved: {NO_REPOSITORY}")),
+        Err(error @ SnapshotError::Without(_)) => Found::Less(error.to_string()),
+        Err(error) => Found::Wrong(format!("nothing runs as long as this is so: {error}")),
     }
 }
 

@@ -3,6 +3,8 @@
 use std::path::Path;
 
 use crate::cmd;
+use crate::cmd::rules::git_of;
+use crate::config::settings::Settings;
 use crate::config::{self, Folders};
 use crate::error::Error;
 use crate::terminal::Terminal;
@@ -30,8 +32,12 @@ impl History {
             false => None,
         };
         let own = [root.join(config::NOTES), root.join(config::OUTPUT)];
-        let (disk, git) = cmd::workspace((&given, &root), &folders, &own)?;
-        let opened = git.map(|git| Snapshots::open(&root, &git.never, &git.options, &stop));
+        let (disk, never) = cmd::workspace((&given, &root), &folders, &own)?;
+        let settings = Settings::load(&folders, &root)?.settings.git;
+        let git = settings
+            .enabled
+            .then(|| git_of(&settings, &folders, std::env::vars_os().collect()));
+        let opened = git.map(|git| Snapshots::open(&root, &never, &git.options, &stop));
         let snapshots = opened.transpose()?.flatten();
         Ok(Self {
             snapshots: snapshots.ok_or(Error::NoHistory(root))?,

@@ -120,8 +120,8 @@ fn batch_text(batch: &LogBatch, home: &Path, watched: &[PathBuf]) -> String {
     if batch.tasks.is_empty() {
         text += "  (its tasks are forgotten)\n";
     }
-    if let Some((before, after)) = &batch.commits {
-        text += &format!("  {}\n", git_line(before, after));
+    if let Some(commits) = &batch.commits {
+        text += &format!("  {}\n", git_line(commits));
     }
     text
 }
@@ -168,8 +168,9 @@ fn batch_json(batch: &LogBatch) -> Value {
         "again": batch.again,
         "began": iso(batch.began_ms),
         "ended": batch.ended_ms.map(iso),
-        "commitBefore": batch.commits.as_ref().map(|(before, _)| before),
-        "commitAfter": batch.commits.as_ref().map(|(_, after)| after),
+        "commitBefore": batch.commits.as_ref().map(|commits| &commits.before),
+        "commitAfter": batch.commits.as_ref().map(|commits| &commits.after),
+        "privateCommits": batch.commits.as_ref().map(|commits| commits.private),
         "tasks": tasks.collect::<Vec<Value>>(),
     })
 }

@@ -27,14 +27,11 @@ use tokio::runtime::Runtime;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::watch as channel;
 
-use crate::batch::{Git, Runner};
+use crate::batch::{Runner, Setup};
 use crate::cli::{Cli, Command};
-use crate::config::settings::{self, Settings};
 use crate::config::{self, Folders};
 use crate::error::Error;
-use crate::exec_task::Rules;
 use crate::world::lock::Lock;
-use crate::world::snapshot;
 use crate::world::workspace::Disk;
 
 /// Carries out a command line.
@@ -133,29 +130,25 @@ fn runner(
     (given, canonical): (&Path, &Path),
     folders: &Folders,
     own: &[PathBuf],
-    git_on: bool,
-    rules: Rules,
+    setup: Setup,
 ) -> Result<Runner, Error> {
-    let (disk, git) = workspace((given, canonical), folders, own)?;
-    let mut git = git.filter(|_| git_on);
-    if let Some(git) = &mut git {
-        git.options.env.clone_from(&rules.env);
-    }
+    let (disk, never) = workspace((given, canonical), folders, own)?;
     Ok(Runner {
         disk,
-        git,
+        git: setup.git,
+        never,
         root: canonical.to_owned(),
-        rules,
+        rules: setup.rules,
         with_params: false,
     })
 }
 
-/// The files under a root, and how their states are saved; `None` where the settings do not want that.
+/// The files under a root, and those of them that are never committed.
 fn workspace(
     (given, canonical): (&Path, &Path),
     folders: &Folders,
     own: &[PathBuf],
-) -> Result<(Disk, Option<Git>), Error> {
+) -> Result<(Disk, Vec<PathBuf>), Error> {
     // The files of another clada are no more a task's business than one's own.
     let others = Lock::held(&folders.locks(), config::WATCHED_LOCKS);
     let own = [own, &others].concat();
@@ -165,30 +158,7 @@ fn workspace(
         path: given.to_owned(),
         error,
     })?;
-    let settings = Settings::load(folders, canonical)?.settings.git;
-    let git = settings.enabled.then(|| git_of(&settings, own, folders));
-    Ok((disk, git))
-}
-
-/// How states are saved by these settings, without these files.
-fn git_of(settings: &settings::Git, never: Vec<PathBuf>, folders: &Folders) -> Git {
-    Git {
-        never,
-        options: snapshot::Options {
-            target: match settings.target {
-                settings::Target::Branch => snapshot::Target::Branch,
-                settings::Target::Side => snapshot::Target::Side,
-            },
-            private: folders.state.join("snapshots"),
-            home: folders.home.clone(),
-            private_limit: settings.private_limit,
-            private_file: settings.private_file,
-            sign: settings.sign,
-            hooks: settings.hooks,
-            env: std::env::vars_os().collect(),
-        },
-        whole_batches: settings.commit == settings::Commit::Batch,
-    }
+    Ok((disk, own))
 }
 
 /// What waits for events, on this thread.

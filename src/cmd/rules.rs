@@ -1,9 +1,10 @@
-//! Makes of the settings how commands are run, anew for each run: settings are edited while clada listens.
+//! Makes of the settings how commands are run and states saved, anew for each run: settings are edited while clada listens.
 
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use crate::batch::{Git, Setup};
 use crate::cli::Exec;
 use crate::config::settings::{self, Loaded, Network, Sandbox, Settings, SettingsError, Variable};
 use crate::config::{Folders, PROJECT};
@@ -12,6 +13,7 @@ use crate::lang::mask::{self, Mask};
 use crate::lang::policy::Policy;
 use crate::world::login_env::{self, LoginEnv};
 use crate::world::sandbox::{self, Fence, Level};
+use crate::world::snapshot;
 
 /// How long the login shell may take, for each of the two ways in which it is asked.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -22,6 +24,8 @@ pub(super) struct Source {
     /// Canonical.
     root: PathBuf,
     flags: (Option<Duration>, Option<Sandbox>),
+    /// Whether git may be used at all.
+    git: bool,
     /// Before the settings change it.
     env: LoginEnv,
 }
@@ -32,12 +36,12 @@ pub(super) struct Start {
     /// How asking the login shell for its environment went; nothing where it was not asked. Where that failed, the
     /// environment is clada's own.
     pub(super) login: Option<Result<(), String>>,
-    /// As of [`Source::rules`].
-    pub(super) rules: Made,
+    /// As of [`Source::setup`].
+    pub(super) setup: Made,
 }
 
-/// The rules, and why not all of the settings hold; or where these are wrong.
-type Made = Result<(Rules, Option<String>), SettingsError>;
+/// What the settings come to, and why not all of them hold; or where they are wrong.
+type Made = Result<(Setup, Option<String>), SettingsError>;
 
 impl Source {
     /// Reads the settings, and asks the login shell for its environment where clada was started without one.
@@ -48,6 +52,7 @@ impl Source {
         folders: &Folders,
         root: &Path,
         flags: Option<&Exec>,
+        git: bool,
     ) -> Result<Start, SettingsError> {
         let loaded = Settings::load(folders, root)?;
         let is_asked = match loaded.settings.exec.login_env {
@@ -59,6 +64,7 @@ impl Source {
             folders: folders.clone(),
             root: root.to_owned(),
             flags: flags.map_or((None, None), |flags| (flags.exec_timeout, flags.sandbox)),
+            git,
             env: LoginEnv::own(),
         };
         let mut login = None;
@@ -67,11 +73,11 @@ impl Source {
             let asked = asked.map(|env| source.env = env);
             login = Some(asked.map_err(|error| format!("⚠ {error}")));
         }
-        let rules = source.made_of(loaded);
+        let setup = source.made_of(loaded);
         Ok(Start {
             source,
             login,
-            rules,
+            setup,
         })
     }
 
@@ -82,11 +88,11 @@ impl Source {
         )
     }
 
-    /// The rules as the settings are now, and why not all of these hold.
+    /// What the settings come to now, and why not all of these hold.
     ///
     /// # Errors
     /// Where the settings are wrong.
-    pub(super) fn rules(&self) -> Made {
+    pub(super) fn setup(&self) -> Made {
         self.made_of(Settings::load(&self.folders, &self.root)?)
     }
 
@@ -144,7 +150,29 @@ impl Source {
             mask: Mask::new(mask, &exec.mask),
             env,
         };
-        Ok((rules, notice))
+        let git = (self.git && settings.git.enabled)
+            .then(|| git_of(&settings.git, &self.folders, rules.env.clone()));
+        Ok((Setup { rules, git }, notice))
+    }
+}
+
+/// How states are saved by these settings; `env` is that of hooks.
+pub(super) fn git_of(settings: &settings::Git, folders: &Folders, env: login_env::Vars) -> Git {
+    Git {
+        options: snapshot::Options {
+            target: match settings.target {
+                settings::Target::Branch => snapshot::Target::Branch,
+                settings::Target::Side => snapshot::Target::Side,
+            },
+            private: folders.state.join("snapshots"),
+            home: folders.home.clone(),
+            private_limit: settings.private_limit,
+            private_file: settings.private_file,
+            sign: settings.sign,
+            hooks: settings.hooks,
+            env,
+        },
+        whole_batches: settings.commit == settings::Commit::Batch,
     }
 }
 

@@ -27,10 +27,15 @@ pub fn main(args: &Run) -> Result<ExitCode, Error> {
     let folders = Folders::of_user().ok_or(Error::NoHome)?;
     let own = [root.join(config::NOTES), root.join(config::OUTPUT)];
     let runtime = cmd::runtime()?;
-    let start = runtime.block_on(Source::start(&folders, &root, Some(&args.exec)))?;
+    let start = runtime.block_on(Source::start(
+        &folders,
+        &root,
+        Some(&args.exec),
+        !args.no_git,
+    ))?;
     let not_logged_in = start.login.and_then(Result::err);
-    let (rules, notice) = start.rules?;
-    let mut runner = cmd::runner((&given, &root), &folders, &own, !args.no_git, rules)?;
+    let (setup, notice) = start.setup?;
+    let mut runner = cmd::runner((&given, &root), &folders, &own, setup)?;
     runner.with_params = args.json;
     runtime.block_on(async {
         let around = Surroundings {

@@ -10,6 +10,7 @@ use jiff::{Span, Timestamp};
 
 use crate::cli::Squash;
 use crate::cmd;
+use crate::cmd::rules::git_of;
 use crate::config::Folders;
 use crate::config::settings::Settings;
 use crate::error::Error;
@@ -26,7 +27,7 @@ pub fn main(args: &Squash) -> Result<ExitCode, Error> {
     let (_, root) = cmd::find_root(args.root.as_deref())?;
     let folders = Folders::of_user().ok_or(Error::NoHome)?;
     let git = Settings::load(&folders, &root)?.settings.git;
-    let git = cmd::git_of(&git, Vec::new(), &folders);
+    let git = git_of(&git, &folders, std::env::vars_os().collect());
     let ask = Ask {
         which: which(args),
         message: args.message.clone(),
@@ -50,7 +51,7 @@ pub fn main(args: &Squash) -> Result<ExitCode, Error> {
             lock = Lock::take(&locks, "root", &root, &mut held) => lock?,
             _ = stop.wait_for(|stop| *stop) => return Ok(ExitCode::FAILURE),
         };
-        let Some(snapshots) = Snapshots::open(&root, &git.never, &git.options, &stopped)? else {
+        let Some(snapshots) = Snapshots::open(&root, &[], &git.options, &stopped)? else {
             writeln!(
                 std::io::stdout(),
                 "nothing to squash: there is no git repository here"

@@ -100,17 +100,17 @@ impl Listener {
         let root = (place.root.0.as_path(), place.root.1.as_path());
         sandbox::warm_up();
         let runtime = cmd::runtime()?;
-        let start = Source::start(&place.folders, root.1, Some(&args.exec));
+        let start = Source::start(&place.folders, root.1, Some(&args.exec), !args.no_git);
         let start = runtime.block_on(start)?;
-        let (source, (rules, notice)) = (start.source, start.rules?);
+        let (source, (setup, notice)) = (start.source, start.setup?);
         // The user's services and shells are theirs to mend: it is told once, at the start.
         let not_logged_in = start.login.and_then(Result::err);
         let warnings = not_logged_in
             .into_iter()
-            .chain(rules.unfenced())
+            .chain(setup.rules.unfenced())
             .chain(source.holds_home().map(str::to_owned))
             .collect();
-        let runner = cmd::runner(root, &place.folders, &own, !args.no_git, rules)?;
+        let runner = cmd::runner(root, &place.folders, &own, setup)?;
         let limits = Limits {
             seconds: i64::from(args.ledger_days) * 24 * 60 * 60,
             bytes: u64::from(args.ledger_size) * 1024 * 1024,
@@ -136,7 +136,7 @@ impl Listener {
             },
             memory,
             run_existing: args.run_existing,
-            refresh: Box::new(move || source.rules().map_err(|error| error.to_string())),
+            refresh: Box::new(move || source.setup().map_err(|error| error.to_string())),
             pending: Pending::new(warnings, notice),
         };
         Ok(Self {

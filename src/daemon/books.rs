@@ -6,7 +6,7 @@ use crate::batch::{Journal, batch_id};
 use crate::daemon::memory::Memory;
 use crate::engine::{self, Event};
 use crate::lang::outcome::Outcome;
-use crate::lang::record::{Fate, FileState, Number, Source};
+use crate::lang::record::{Commits, Fate, FileState, Number, Source};
 use crate::world::ledger::{Begun, LedgerError, Sight, TaskEnded};
 
 /// A batch of a run.
@@ -125,12 +125,7 @@ impl Journal for Books<'_> {
         self.note(written);
     }
 
-    fn end(
-        &mut self,
-        job: usize,
-        left: Vec<(String, FileState)>,
-        commits: Option<(String, String)>,
-    ) {
+    fn end(&mut self, job: usize, left: Vec<(String, FileState)>, commits: Option<Commits>) {
         for (path, state) in left {
             let last = self.fates.iter_mut().rev().find_map(|fate| match fate {
                 Fate::Done(targets) => targets.iter_mut().rfind(|target| target.path == path),
@@ -150,13 +145,15 @@ impl Journal for Books<'_> {
                 state: &state,
                 present: &present,
             };
-            let commits = commits
-                .as_ref()
-                .map(|(before, after)| (before.as_str(), after.as_str()));
             let now = (self.now)();
-            let written = memory
-                .ledger
-                .end(memory.file, number, &self.fates, commits, sight, now);
+            let written = memory.ledger.end(
+                memory.file,
+                number,
+                &self.fates,
+                commits.as_ref(),
+                sight,
+                now,
+            );
             if written.is_ok() {
                 memory.kept(state);
             }

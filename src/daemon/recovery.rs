@@ -163,8 +163,8 @@ impl Daemon {
             .outcomes
             .extend(numbered.map(|(number, task)| outcome(number, task)));
         report.total = report.outcomes.len();
-        if let Some((before, after)) = &batch.commits {
-            report.git = Some(git_line(before, after));
+        if let Some(commits) = &batch.commits {
+            report.git = Some(git_line(commits));
         }
     }
 }

@@ -91,13 +91,11 @@ impl Daemon {
     ) -> Option<Ran> {
         let _lock = self.lock(stop, show).await?;
         self.take_settings();
-        if let Some(git) = &mut self.runner.git {
-            // Another clada may have begun to watch a file here.
-            let never = &mut git.never;
-            never.extend(Lock::held(&self.locks, config::WATCHED_LOCKS));
-            never.sort();
-            never.dedup();
-        }
+        // Another clada may have begun to watch a file here.
+        let never = &mut self.runner.never;
+        never.extend(Lock::held(&self.locks, config::WATCHED_LOCKS));
+        never.sort();
+        never.dedup();
         let around = Surroundings {
             now: &self.clock.date_time,
             fence: (self.clock.word)(),
@@ -199,8 +197,8 @@ impl Daemon {
     /// Has the run go by the settings as they are now; wrong ones leave those of before.
     fn take_settings(&mut self) {
         self.pending.settings = match (self.refresh)() {
-            Ok((rules, notice)) => {
-                self.runner.rules = rules;
+            Ok((setup, notice)) => {
+                (self.runner.rules, self.runner.git) = (setup.rules, setup.git);
                 notice
             }
             Err(error) => Some(format!("⚠ {error}: the settings of before hold")),

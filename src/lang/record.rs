@@ -151,6 +151,15 @@ pub struct Source {
     pub line: usize,
 }
 
+/// What was saved before a batch and after it: commits by all their digits, empty for a repository without one.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Commits {
+    pub before: String,
+    pub after: String,
+    /// They are in a private repository, as the folder has none.
+    pub private: bool,
+}
+
 /// What is to be done about a task of a batch that runs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Plan {

@@ -18,7 +18,7 @@ use std::path::{Path, PathBuf};
 
 use rusqlite::{Connection, OptionalExtension, Transaction, TransactionBehavior, params};
 
-use crate::lang::record::{Fate, Key, Number, Offer, Record, Seed, Source};
+use crate::lang::record::{Commits, Fate, Key, Number, Offer, Record, Seed, Source};
 pub use entries::{
     Asked, Begun, BlockId, FileId, ForeignBlock, KnownBlock, KnownFile, KnownOffer, LogBatch,
     LogTask, NewBlock, Noted, Sight, TaskEnded,
@@ -297,7 +297,7 @@ impl Ledger {
         file: FileId,
         number: Number,
         fates: &[Fate],
-        commits: Option<(&str, &str)>,
+        commits: Option<&Commits>,
         sight: Sight<'_>,
         now_ms: i64,
     ) -> Result<()> {
@@ -307,11 +307,12 @@ impl Ledger {
             for (task, fate) in fates.iter().enumerate() {
                 set_fate(db, batch, task, fate)?;
             }
-            let (before, after) = commits.unzip();
-            db.execute(
-                "UPDATE batch SET commit_before = ?, commit_after = ? WHERE id = ?",
-                params![before, after, batch],
-            )?;
+            if let Some(commits) = commits {
+                db.execute(
+                    "UPDATE batch SET commit_before = ?, commit_after = ?, is_private = ? WHERE id = ?",
+                    params![commits.before, commits.after, commits.private, batch],
+                )?;
+            }
             Ok(keep_sight(db, file, sight)?)
         })
     }

@@ -329,7 +329,7 @@ fn the_doctor_tells_what_works() {
     let project = Project::new();
     let said = project.clada(["doctor"]).exits(0).out;
     let lines: Vec<&str> = said.lines().collect();
-    let [settings, sandbox, environment] = lines[..] else {
+    let [settings, sandbox, git, environment] = lines[..] else {
         panic!("{said}");
     };
     assert!(
@@ -346,6 +346,7 @@ fn the_doctor_tells_what_works() {
         sandbox.starts_with(&format!("{mark} sandbox: {support}")),
         "{said}"
     );
+    assert!(git.starts_with("✅ git: no repository here"), "{said}");
     assert!(environment.starts_with("✅ environment: "), "{said}");
 
     project.configure("[exec]\nsandbox = 'off'\n");

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use clada::lang::record::{Fate, Key, Number, Prose, Record, TaskRecord};
+use clada::lang::record::{Commits, Fate, Key, Number, Prose, Record, TaskRecord};
 use clada::world::ledger::{Begun, FileId, Ledger, Sight, TaskEnded};
 use clada::world::lock::Lock;
 
@@ -74,9 +74,13 @@ fn run(ledger: &mut Ledger, file: FileId, number: Number, now_ms: i64) {
         ledger.finish(file, number, task, &ended).expect("finish");
     }
     let fates = ends.map(|(fate, ..)| fate);
-    let commits = Some(("3f2a1bc", "9d0e221"));
+    let commits = Commits {
+        before: "3f2a1bc".to_owned(),
+        after: "9d0e221".to_owned(),
+        private: number > 1,
+    };
     ledger
-        .end(file, number, &fates, commits, SIGHT, now_ms + 2_500)
+        .end(file, number, &fates, Some(&commits), SIGHT, now_ms + 2_500)
         .expect("end");
 }
 
@@ -112,7 +116,7 @@ fn batches_are_told_newest_first() {
         "2026-03-04 10:32:45  ~/notes/clada.md  batch 1  2.5 s  20260304-103245-ab12\n{tasks}  💚 git 3f2a1bc → 9d0e221\n"
     );
     let second = format!(
-        "2026-03-04 10:33:45  /elsewhere.md  batch 2 (again from batch 1)  2.5 s  20260304-103245-ab12\n{tasks}  💚 git 3f2a1bc → 9d0e221\n"
+        "2026-03-04 10:33:45  /elsewhere.md  batch 2 (again from batch 1)  2.5 s  20260304-103245-ab12\n{tasks}  💚 snapshot 3f2a1bc → 9d0e221\n"
     );
     assert_eq!(log(&project, []).out, format!("{second}\n{first}"));
     assert_eq!(log(&project, ["-n", "1"]).out, second);
@@ -128,7 +132,7 @@ fn batches_are_told_newest_first() {
     let told = log(&project, ["-n", "1"]).out;
     assert!(
         told.ends_with(
-            "2.5 s  20260304-103245-ab12\n  (its tasks are forgotten)\n  💚 git 3f2a1bc → 9d0e221\n"
+            "2.5 s  20260304-103245-ab12\n  (its tasks are forgotten)\n  💚 snapshot 3f2a1bc → 9d0e221\n"
         ),
         "{told}"
     );
@@ -171,6 +175,7 @@ fn as_json() {
         "ended": "2026-03-04T10:32:47.5Z",
         "commitBefore": "3f2a1bc",
         "commitAfter": "9d0e221",
+        "privateCommits": false,
         "tasks": [
             {
                 "command": "edit",

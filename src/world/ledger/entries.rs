@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use crate::lang::record::{Fate, Key, Number, Offer, Record, Source};
+use crate::lang::record::{Commits, Fate, Key, Number, Offer, Record, Source};
 
 /// A watched file, wherever it is moved.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -131,8 +131,7 @@ pub struct LogBatch {
     pub began_ms: i64,
     /// `None` while it runs, or after a crash.
     pub ended_ms: Option<i64>,
-    /// Before and after.
-    pub commits: Option<(String, String)>,
+    pub commits: Option<Commits>,
     /// Empty where the details are forgotten.
     pub tasks: Vec<LogTask>,
 }

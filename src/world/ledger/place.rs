@@ -92,7 +92,7 @@ pub(super) fn read(folder: &Path) -> Result<Option<(Connection, Place)>> {
     let (db, found) = open().map_err(|error| LedgerError::of(error, &path))?;
     match found {
         0 => Err(LedgerError::DamagedInPlace(path)),
-        // What is read has been there from the first format on.
+        // What is read has been there from the first format on, or can be done without.
         1..=FORMAT => Ok(Some((db, Place { path, file: None }))),
         _ => Err(newer(&path, found)),
     }

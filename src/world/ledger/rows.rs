@@ -10,7 +10,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use super::{BlockId, FileId, LogBatch, LogTask};
-use crate::lang::record::{Fate, Key, Prose, Record, Target, TaskRecord};
+use crate::lang::record::{Commits, Fate, Key, Prose, Record, Target, TaskRecord};
 
 impl ToSql for Key {
     fn to_sql(&self) -> rusqlite::Result<ToSqlOutput<'_>> {
@@ -145,7 +145,7 @@ pub(super) fn log_batches(
     params: impl Params,
 ) -> rusqlite::Result<Vec<LogBatch>> {
     let mut batches = db.prepare(&format!(
-        "SELECT batch.id, path, number, run, again, began_ms, ended_ms, commit_before, commit_after
+        "SELECT batch.*, path
          FROM batch JOIN file ON file.id = batch.file {conditions}"
     ))?;
     let mut rows = batches.query(params)?;
@@ -153,6 +153,13 @@ pub(super) fn log_batches(
     while let Some(row) = rows.next()? {
         let commits: (Option<String>, Option<String>) =
             (row.get("commit_before")?, row.get("commit_after")?);
+        // An older ledger that is only read has none of those.
+        let private = row.get("is_private").unwrap_or_default();
+        let commits = commits.0.zip(commits.1).map(|(before, after)| Commits {
+            before,
+            after,
+            private,
+        });
         found.push(LogBatch {
             path: path(row)?,
             number: row.get("number")?,
@@ -160,7 +167,7 @@ pub(super) fn log_batches(
             again: row.get("again")?,
             began_ms: row.get("began_ms")?,
             ended_ms: row.get("ended_ms")?,
-            commits: commits.0.zip(commits.1),
+            commits,
             tasks: log_tasks(db, row.get("id")?)?,
         });
     }

@@ -4,7 +4,7 @@ use rusqlite::{Connection, Transaction};
 
 /// What makes each format out of the one before; the first makes it out of an empty database. `PRAGMA user_version` says
 /// how many of these were done. A format that was released is never edited here: changes are a new one.
-const MIGRATIONS: [&str; 2] = [FIRST, APPROVALS];
+const MIGRATIONS: [&str; 3] = [FIRST, APPROVALS, PRIVATE];
 
 /// The format that this program reads and writes.
 pub(super) const FORMAT: usize = MIGRATIONS.len();
@@ -95,6 +95,9 @@ CREATE TABLE offer (
 
 /// Offers that answer a question before a task runs.
 const APPROVALS: &str = "ALTER TABLE offer ADD COLUMN approves INTEGER NOT NULL DEFAULT 0;";
+
+/// Commits in a private repository.
+const PRIVATE: &str = "ALTER TABLE batch ADD COLUMN is_private INTEGER NOT NULL DEFAULT 0;";
 
 /// The format of a database; 0 for an empty one.
 pub(super) fn format(db: &Connection) -> rusqlite::Result<usize> {

@@ -238,9 +238,13 @@ fn a_run_from_beginning_to_end() {
         Fate::Done(vec![target("last word")]),
         Fate::Failed,
     ];
-    let commits = Some(("aaa", "bbb"));
+    let commits = Commits {
+        before: "aaa".to_owned(),
+        after: "bbb".to_owned(),
+        private: true,
+    };
     ledger
-        .end(file, 1, &fates, commits, sight("two"), 13_000)
+        .end(file, 1, &fates, Some(&commits), sight("two"), 13_000)
         .unwrap();
 
     let log = ledger.log(10).unwrap();
@@ -253,7 +257,7 @@ fn a_run_from_beginning_to_end() {
         (1, "run-7", Some(9))
     );
     assert_eq!((batch.began_ms, batch.ended_ms), (10_500, Some(13_000)));
-    assert_eq!(batch.commits, Some(("aaa".to_owned(), "bbb".to_owned())));
+    assert_eq!(batch.commits, Some(commits));
     assert_eq!(marks(batch), ["not-run", "done", "failed"]);
     let done = &batch.tasks[1];
     assert_eq!(
@@ -984,7 +988,7 @@ fn a_newer_ledger_is_left_alone() {
     drop(db);
     let before = fs::read(place.path("ledger.db")).unwrap();
     let expected = format!(
-        "the ledger `{}` has format 99 and this clada knows format 2: use the newer clada, which wrote it",
+        "the ledger `{}` has format 99 and this clada knows format 3: use the newer clada, which wrote it",
         place.path("ledger.db").display()
     );
     assert_eq!(place.refused().to_string(), expected);
@@ -1200,7 +1204,9 @@ fn a_ledger_of_the_first_format_goes_on() {
     let new = offering(7, "block", &offers);
     ledger.add_block(file, new, 1).unwrap();
     let db = &ledger.db;
-    db.execute_batch("ALTER TABLE offer DROP COLUMN approves; PRAGMA user_version = 1")
+    db.execute_batch(
+        "ALTER TABLE offer DROP COLUMN approves; ALTER TABLE batch DROP COLUMN is_private; PRAGMA user_version = 1",
+    )
         .unwrap();
     drop(ledger);
     let read = Ledger::read(&place.folder()).unwrap().expect("a ledger");

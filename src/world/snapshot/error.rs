@@ -80,6 +80,39 @@ pub enum SnapshotError {
     LosesSignatures(usize),
     #[error("git could not save the state: {}. `git status` may say more", .0.message())]
     Git(#[source] git2::Error),
+    /// The only one that is no reason to run nothing.
+    #[error("there are no snapshots of this folder: {0}")]
+    Without(#[from] Without),
+}
+
+/// Why a folder in no repository has no private snapshots, though the user wants them.
+#[derive(Debug, Error)]
+pub enum Without {
+    #[error("`{}` holds your whole home: run clada in a folder of its own, or `git init` there", .0.display())]
+    Home(PathBuf),
+    #[error("`{}` holds clada's own state, or is part of it: run clada in another folder", .0.display())]
+    OwnState(PathBuf),
+    #[error("`{}` is the inside of a git repository: run clada in a work tree of it", .0.display())]
+    GitDirectory(PathBuf),
+    #[error(
+        "it has more than {0} files: name what need not be saved in a .gitignore, raise `git.private_limit` in the \
+         settings, or `git init` there"
+    )]
+    TooMany(usize),
+    #[error(
+        "the private repository `{}` cannot be written ({}): make room or set that right, or `git init` in the folder",
+        .0.display(), cause(.1)
+    )]
+    Failed(PathBuf, Box<SnapshotError>),
+}
+
+/// What is wrong, without the next step of a repository of the user's.
+fn cause(error: &SnapshotError) -> String {
+    match error {
+        SnapshotError::Git(why) => why.message().to_owned(),
+        SnapshotError::NoFolder(_, why) => why.to_string(),
+        other => other.to_string(),
+    }
 }
 
 /// What git has begun and not ended.

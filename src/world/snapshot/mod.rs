@@ -19,15 +19,18 @@
 //! | `message.rs` | what a commit says |
 //! | `target.rs` | where commits go: the branch, or beside it |
 //! | `private.rs` | the repository of a folder that has none |
+//! | `aside.rs` | what the user's repository leaves out, saved in a private one |
 //! | `history.rs` | the commits that clada made, read back |
 //! | `restore.rs` | what commits hold, as it is to be in the work tree |
 //! | `merge.rs` | three contents of one path merged |
 //! | `looking.rs` | what is kept while older states are looked at |
 //! | `squash.rs` | several of them made one |
 //! | `program.rs` | git itself, for signatures and hooks |
+//! | `survey.rs` | what a save would meet |
 //! | `place.rs` | whether a save would write elsewhere |
 //! | `error.rs` | why a save was not possible, in words |
 
+mod aside;
 mod error;
 mod history;
 mod look;
@@ -40,12 +43,13 @@ mod program;
 mod restore;
 mod squash;
 mod stage;
+mod survey;
 mod target;
 #[cfg(test)]
 mod tests;
 mod tree;
 
-use std::cell::{Cell, RefCell};
+use std::cell::{Cell, OnceCell, RefCell};
 use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};
 use std::fmt;
@@ -56,17 +60,20 @@ use std::time::{Duration, Instant};
 use git2::{Commit, ErrorCode, Index, Oid, Repository, RepositoryOpenFlags, Signature};
 use tokio::sync::watch;
 
+use crate::lang::size;
 use crate::world::hurry::Hurry;
 
-pub use error::{Operation, SnapshotError};
+pub use error::{Operation, SnapshotError, Without};
 pub use history::Saved;
 pub use looking::{Looking, Stop};
 pub use merge::merge;
 pub use message::{Message, Step};
+use private::Opened;
 use program::New;
 pub use restore::{Change, ChangeKind, Held};
 pub use squash::{Ask, Group, Moved, Pushed, Squashed, Which};
 use stage::{Staged, Staging};
+pub use survey::{Survey, survey};
 pub use target::Target;
 use tree::Edit;
 
@@ -94,6 +101,12 @@ pub struct Snapshots {
     options: Options,
     /// What is committed and not in the index's file yet.
     unsettled: RefCell<Vec<Staged>>,
+    /// What there is to say and was not asked for yet.
+    notices: RefCell<Vec<String>>,
+    /// The private repository for what this one leaves out, once it was asked for.
+    aside: OnceCell<Option<Box<Self>>>,
+    /// What was saved before the task that runs, as this repository leaves it out; relative to the root.
+    kept_aside: RefCell<BTreeSet<PathBuf>>,
 }
 
 /// How states are saved.
@@ -147,20 +160,42 @@ pub enum SkipReason {
     NestedRepository,
     /// `git update-index --assume-unchanged` or `--skip-worktree`: the user keeps this change to himself.
     KeptByUser,
+    /// Larger than a private repository takes, in bytes.
+    TooLarge(u64),
+    /// A private repository is not in the way of a batch for it; that of the user refuses.
+    Unreadable(String),
 }
 
 impl fmt::Display for Skipped {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "`{}` was not saved: ", self.path.display())?;
-        match &self.why {
-            SkipReason::Filter(name) => write!(f, "its git filter `{name}` would have to run"),
-            SkipReason::Encoding(name) => write!(f, "git would recode it from `{name}`"),
-            SkipReason::NestedRepository => {
-                f.write_str("it belongs to a git repository of its own")
-            }
-            SkipReason::KeptByUser => f.write_str("it is marked assume-unchanged or skip-worktree"),
+        write!(f, "`{}` was not saved: {}", self.path.display(), self.why)
+    }
+}
+
+impl fmt::Display for SkipReason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Filter(name) => write!(f, "its git filter `{name}` would have to run"),
+            Self::Encoding(name) => write!(f, "git would recode it from `{name}`"),
+            Self::NestedRepository => f.write_str("it belongs to a git repository of its own"),
+            Self::KeptByUser => f.write_str("it is marked assume-unchanged or skip-worktree"),
+            Self::TooLarge(limit) => write!(
+                f,
+                "it is larger than {} (`git.private_file` in the settings, or a .gitignore that names it)",
+                size::show(*limit)
+            ),
+            Self::Unreadable(why) => write!(f, "it could not be read ({why})"),
         }
     }
+}
+
+/// What git knows of a root.
+enum Found {
+    /// A repository, and the top of the work tree that the root lies in.
+    WorkTree(Repository, PathBuf),
+    /// It lies in this repository, or holds it, and in no work tree of it.
+    GitDirectory(PathBuf),
+    Nothing,
 }
 
 /// What a save looks at.
@@ -184,13 +219,14 @@ struct Prepared {
 
 impl Snapshots {
     /// Opens the repository that `root` lies in, or the private one of a root that lies in no work tree (nor is a bare
-    /// repository, or the inside of `.git`, a work tree). `None` where it can have none of these.
+    /// repository, or the inside of `.git`, a work tree). `None` where the user wants no private ones.
     ///
     /// `never`: absolute paths of files that are not committed. They need not exist. Once `stop` is true, a lock of
     /// git's that somebody holds is hardly waited for.
     ///
     /// # Errors
-    /// Where there is a repository that cannot be used, or a private one cannot be made.
+    /// Where there is a repository that cannot be used; [`SnapshotError::Without`] where the folder is in none and can have
+    /// no private one.
     pub fn open(
         root: &Path,
         never: &[PathBuf],
@@ -198,53 +234,69 @@ impl Snapshots {
         stop: &watch::Receiver<bool>,
     ) -> Result<Option<Self>, SnapshotError> {
         let root = canonical(root)?;
-        let found = match Self::found(&root)? {
-            Some((repo, top)) => Some((repo, top, false)),
-            None => private::open(&root, options)?.map(|repo| (repo, root.clone(), true)),
+        let opened = match Self::found(&root)? {
+            Found::WorkTree(repo, top) => Some((Opened { repo, notice: None }, top, false)),
+            Found::Nothing => {
+                private::open(&root, None, options)?.map(|it| (it, root.clone(), true))
+            }
+            Found::GitDirectory(path) => {
+                private::open(&root, Some(&path), options)?.map(|it| (it, root.clone(), true))
+            }
         };
-        let Some((repo, top, private)) = found else {
+        let Some((opened, top, private)) = opened else {
             return Ok(None);
         };
-        let target = match private {
-            true => Target::Branch,
-            false => options.target,
-        };
-        let snapshots = Self {
-            never: never
-                .iter()
-                .flat_map(|path| places_of(path, &top))
-                .collect(),
-            root: root.strip_prefix(&top).unwrap_or(&top).to_path_buf(),
-            repo,
-            top,
-            lock_wait: LOCK_WAIT,
-            hurry: Hurry::new(stop.clone()),
-            given_up: Cell::new(false),
-            target,
-            private,
-            options: options.clone(),
-            unsettled: RefCell::default(),
-        };
+        let mut snapshots = Self::of(opened, top, &root, (options, Hurry::new(stop.clone())));
+        snapshots.never = never
+            .iter()
+            .flat_map(|path| places_of(path, &snapshots.top))
+            .collect();
+        if private {
+            snapshots.private = true;
+        } else {
+            snapshots.target = options.target;
+        }
         snapshots.take_own_index()?;
         Ok(Some(snapshots))
     }
 
-    /// The user's repository around a root, and its top.
-    fn found(root: &Path) -> Result<Option<(Repository, PathBuf)>, SnapshotError> {
+    fn of(opened: Opened, top: PathBuf, root: &Path, (options, hurry): (&Options, Hurry)) -> Self {
+        Self {
+            never: BTreeSet::new(),
+            root: root.strip_prefix(&top).unwrap_or(&top).to_path_buf(),
+            repo: opened.repo,
+            top,
+            lock_wait: LOCK_WAIT,
+            hurry,
+            given_up: Cell::new(false),
+            target: Target::Branch,
+            private: false,
+            options: options.clone(),
+            unsettled: RefCell::default(),
+            notices: RefCell::new(opened.notice.into_iter().collect()),
+            aside: OnceCell::new(),
+            kept_aside: RefCell::default(),
+        }
+    }
+
+    /// The user's repository around a root.
+    fn found(root: &Path) -> Result<Found, SnapshotError> {
         let above = RepositoryOpenFlags::empty();
         let repo = match Repository::open_ext(root, above, [] as [&OsStr; 0]) {
             Ok(repo) => repo,
-            Err(why) if why.code() == ErrorCode::NotFound => return Ok(None),
+            Err(why) if why.code() == ErrorCode::NotFound => return Ok(Found::Nothing),
             Err(why) if why.code() == ErrorCode::Owner => {
                 return Err(SnapshotError::NotOwned(root.to_path_buf()));
             }
             Err(why) => return Err(why.into()),
         };
-        let Some(top) = repo.workdir().map(canonical).transpose()? else {
-            return Ok(None);
-        };
-        let is_inside = root.starts_with(&top) && !root.starts_with(canonical(repo.path())?);
-        Ok(is_inside.then_some((repo, top)))
+        let inside = canonical(repo.path())?;
+        match repo.workdir().map(canonical).transpose()? {
+            Some(top) if root.starts_with(&top) && !root.starts_with(&inside) => {
+                Ok(Found::WorkTree(repo, top))
+            }
+            _ => Ok(Found::GitDirectory(inside)),
+        }
     }
 
     /// Whether the repository is a private one, as the folder has none.
@@ -252,9 +304,22 @@ impl Snapshots {
         self.private
     }
 
+    /// What there is to say, once.
+    pub fn take_notices(&mut self) -> Vec<String> {
+        let aside = self.aside.get_mut().and_then(Option::as_mut);
+        let of_aside = aside.map(|aside| aside.take_notices()).unwrap_or_default();
+        [of_aside, self.notices.take()].concat()
+    }
+
     /// Commits everything under the root that differs from HEAD: staged, changed, deleted and new files.
+    ///
+    /// # Errors
+    /// Where that cannot be done. A private repository is never in the way: [`SnapshotError::Without`].
     pub fn before(&mut self, message: &Message) -> Result<State, SnapshotError> {
-        self.save(Look::Everything, message)
+        match self.private {
+            true => self.save_private(message),
+            false => self.save(Look::Everything, message),
+        }
     }
 
     /// Commits what these paths (relative to the root) now are, and looks at nothing else: a file, or a
@@ -264,12 +329,21 @@ impl Snapshots {
         paths: &[PathBuf],
         message: &Message,
     ) -> Result<State, SnapshotError> {
-        self.save(Look::Paths(paths), message)
+        let left_out = self.left_out_now(paths);
+        if self.private {
+            return self.save(Look::Paths(&[paths, &left_out].concat()), message);
+        }
+        let mut state = self.save(Look::Paths(paths), message)?;
+        let saved = self.save_aside(&left_out, message);
+        state
+            .skipped
+            .retain(|skipped| !saved.contains(&skipped.path));
+        Ok(state)
     }
 
     /// Commits whatever a command changed. A command can change anything, so this looks as [`Self::before`] does.
     pub fn after_all(&mut self, message: &Message) -> Result<State, SnapshotError> {
-        self.save(Look::Everything, message)
+        self.before(message)
     }
 
     /// Has the index's file say what was committed after file tasks: `git status` goes by it.
@@ -277,6 +351,9 @@ impl Snapshots {
     /// # Errors
     /// Where it cannot be written: the next save tries again.
     pub fn settle(&mut self) -> Result<(), SnapshotError> {
+        if let Some(Some(aside)) = self.aside.get_mut() {
+            aside.settle()?;
+        }
         let is_settled = self.unsettled.borrow().is_empty();
         if is_settled {
             Ok(())
@@ -489,6 +566,8 @@ impl Snapshots {
             match act() {
                 Err(why) if !why.is_lock() => return Err(why),
                 Err(_) if !self.hurry.is_over(until) => std::thread::sleep(LOCK_PAUSE),
+                // Who saves here has the root's lock: this one is of a clada that was killed.
+                Err(_) if self.private && Instant::now() >= until && unlock(path) => {}
                 Err(_) => return Err(SnapshotError::Locked(lock_of(path))),
                 done => return done,
             }
@@ -517,6 +596,11 @@ fn lock_of(path: &Path) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push(".lock");
     name.into()
+}
+
+/// Whether a lock was there and is taken off.
+fn unlock(path: &Path) -> bool {
+    std::fs::remove_file(lock_of(path)).is_ok()
 }
 
 fn canonical(path: &Path) -> Result<PathBuf, SnapshotError> {

@@ -102,7 +102,7 @@ impl Snapshots {
             return Err(SnapshotError::Hook(why.clone()));
         }
         drop(refused);
-        let folder = self.aside()?;
+        let folder = self.temporary()?;
         let path = folder.path().join("index");
         match fs::copy(self.index_path(), &path) {
             Err(why) if why.kind() != ErrorKind::NotFound => {
@@ -125,7 +125,7 @@ impl Snapshots {
         if !self.hooks() {
             return Ok(text);
         }
-        let folder = self.aside()?;
+        let folder = self.temporary()?;
         let path = folder.path().join("COMMIT_EDITMSG");
         let failed = |why| SnapshotError::OwnIndex(path.clone(), why);
         fs::write(&path, &text).map_err(failed)?;
@@ -183,7 +183,7 @@ impl Snapshots {
     }
 
     /// A folder in the git directory, which goes when it is dropped.
-    fn aside(&self) -> Result<TempDir, SnapshotError> {
+    fn temporary(&self) -> Result<TempDir, SnapshotError> {
         let git = self.repo.path();
         let made = tempfile::Builder::new().prefix("clada-").tempdir_in(git);
         made.map_err(|why| SnapshotError::OwnIndex(git.to_owned(), why))

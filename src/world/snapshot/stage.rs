@@ -8,7 +8,7 @@ use std::io::ErrorKind;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Component, Path, PathBuf};
 
-use git2::{AttrCheckFlags, AttrValue, Config, ErrorCode, Index, IndexEntry};
+use git2::{AttrCheckFlags, AttrValue, Config, ErrorClass, ErrorCode, Index, IndexEntry};
 
 use super::{SkipReason, Skipped, SnapshotError, Snapshots, look};
 
@@ -76,6 +76,13 @@ impl<'s> Staging<'s> {
                 .map(|entry| look::path_of(&entry));
             files.extend(paths.filter(|path| path.starts_with(root)));
         }
+        let limit = self.snapshots.options.private_limit;
+        if self.snapshots.private {
+            let is_new = |path: &&PathBuf| self.index.get_path(path, 0).is_none();
+            if self.index.len() + files.iter().filter(is_new).count() > limit {
+                return Err(self.snapshots.too_many());
+            }
+        }
         files.iter().try_for_each(|path| self.stage(path))
     }
 
@@ -106,24 +113,29 @@ impl<'s> Staging<'s> {
 
     /// Puts into the index what `path` is now.
     fn stage(&mut self, path: &Path) -> Result<(), SnapshotError> {
+        match self.try_stage(path) {
+            Err(SnapshotError::Unreadable { cause, .. }) if self.snapshots.private => {
+                let why = match cause.downcast::<git2::Error>() {
+                    Ok(why) => why.message().to_owned(),
+                    Err(why) => why.to_string(),
+                };
+                self.skip(path, SkipReason::Unreadable(why));
+                Ok(())
+            }
+            staged => staged,
+        }
+    }
+
+    fn try_stage(&mut self, path: &Path) -> Result<(), SnapshotError> {
         let recorded = self.index.get_path(path, 0);
         if self.snapshots.is_left_out(path) || recorded.as_ref().is_some_and(is_gitlink) {
             return Ok(());
         }
         let found = find(&self.snapshots.top, path)?;
-        if let Some(entry) = &recorded
-            && self.is_kept_by_user(entry, &found)
-        {
+        if let Some(why) = self.withheld(path, recorded.as_ref(), &found)? {
             if found != Found::Nothing {
-                self.skip(path, SkipReason::KeptByUser);
+                self.skip(path, why);
             }
-            return Ok(());
-        }
-        // No filter sees what a link says.
-        if found == Found::File
-            && let Some(why) = self.needs_git_itself(path)?
-        {
-            self.skip(path, why);
             return Ok(());
         }
         if found == Found::Nothing {
@@ -138,7 +150,35 @@ impl<'s> Staging<'s> {
                 Ok(())
             }
             Err(why) if why.code() == ErrorCode::NotFound => self.take_away(path, recorded),
+            // The disk may be full.
+            Err(why)
+                if why.class() == ErrorClass::Os
+                    && found == Found::File
+                    && fs::File::open(self.snapshots.top.join(path)).is_ok() =>
+            {
+                Err(why.into())
+            }
             Err(why) => Err(SnapshotError::unreadable(path, why)),
+        }
+    }
+
+    /// Why the index keeps what it has of a path.
+    pub(super) fn withheld(
+        &mut self,
+        path: &Path,
+        recorded: Option<&IndexEntry>,
+        found: &Found,
+    ) -> Result<Option<SkipReason>, SnapshotError> {
+        if recorded.is_some_and(|entry| self.is_kept_by_user(entry, found)) {
+            return Ok(Some(SkipReason::KeptByUser));
+        }
+        if let Some(why) = self.snapshots.too_large(path, found) {
+            return Ok(Some(why));
+        }
+        // No filter sees what a link says.
+        match found {
+            Found::File => self.needs_git_itself(path),
+            Found::Link | Found::Nothing => Ok(None),
         }
     }
 
@@ -192,7 +232,7 @@ impl<'s> Staging<'s> {
     /// Where a path (relative to the root) really is: links among its folders are followed, since the file
     /// that a task changed through them is elsewhere for git. If the path itself is a link, so may be the file
     /// behind it. Places outside the root are none.
-    fn places_of(&self, path: &Path) -> Result<Vec<PathBuf>, SnapshotError> {
+    pub(super) fn places_of(&self, path: &Path) -> Result<Vec<PathBuf>, SnapshotError> {
         let plain = |part: Component<'_>| match part {
             // git2 panics at a NUL.
             Component::Normal(name) => !name.as_bytes().contains(&0),
@@ -242,26 +282,30 @@ impl<'s> Staging<'s> {
         }
         let mut files = BTreeSet::new();
         let tracked = self.index.get_path(&place, 0).is_some();
-        for folder in place
-            .ancestors()
-            .skip(1)
-            .filter(|folder| *folder != Path::new(""))
-        {
-            let entry = self.index.get_path(folder, 0);
-            let repository = self.snapshots.top.join(folder).join(".git");
-            if entry.as_ref().is_some_and(is_gitlink) || (!tracked && repository.exists()) {
-                self.skip(&place, SkipReason::NestedRepository);
-                return Ok(BTreeSet::new());
-            }
+        if self.in_another_repository(&place, tracked) && !self.snapshots.private {
+            self.skip(&place, SkipReason::NestedRepository);
+            return Ok(files);
         }
         match fs::symlink_metadata(self.snapshots.top.join(&place)) {
             Ok(data) if data.is_dir() => files.append(&mut self.changed_below(&place)?),
             _ => files.extend(look::tracked_below(self.index, &place)),
         }
-        if tracked || !self.snapshots.repo.is_path_ignored(&place)? {
+        // A private repository takes all that a task changes.
+        if tracked || self.snapshots.private || !self.snapshots.repo.is_path_ignored(&place)? {
             files.insert(place);
         }
         Ok(files)
+    }
+
+    /// Whether a place lies in a submodule or in a repository that this one knows nothing of.
+    pub(super) fn in_another_repository(&self, place: &Path, tracked: bool) -> bool {
+        let folders = place.ancestors().skip(1);
+        let mut folders = folders.filter(|folder| *folder != Path::new(""));
+        folders.any(|folder| {
+            let entry = self.index.get_path(folder, 0);
+            let repository = self.snapshots.top.join(folder).join(".git");
+            entry.as_ref().is_some_and(is_gitlink) || (!tracked && repository.exists())
+        })
     }
 
     fn changed_below(&mut self, from: &Path) -> Result<BTreeSet<PathBuf>, SnapshotError> {

@@ -150,7 +150,7 @@ impl Snapshots {
     }
 
     /// The full name of the branch that is checked out.
-    fn branch(&self) -> Option<String> {
+    pub(super) fn branch(&self) -> Option<String> {
         let head = self.repo.find_reference("HEAD").ok()?;
         Some(head.symbolic_target().ok()??.to_owned())
     }

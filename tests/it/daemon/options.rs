@@ -24,10 +24,11 @@ fn without_a_repository() {
     save_by_rename(&project.path(NOTES), exec("echo one >> runs.txt"));
     let notes = wait_for_results(&project, "1 ✅");
     assert!(
-        notes.results[1].starts_with("⚠ no git repository here"),
+        notes.results[1].starts_with("💚 snapshot "),
         "{:?}",
         notes.results
     );
+    assert!(!project.exists(".git"));
 }
 
 #[test]

@@ -1,65 +1,84 @@
-//! What clada does in git, through the real program and with the real git as the judge.
+//! What is saved in git, through the real program, with the real `git` as the judge.
 
-mod side;
-mod sign;
-mod squash;
+mod commits;
+mod private;
+mod states;
+
+use std::path::PathBuf;
 
 use crate::harness::{Ended, Project};
 
-/// A reply that overwrites one file.
+/// A reply of these tasks.
+fn reply(tasks: &[String]) -> String {
+    format!("<tasks>\n{}</tasks>\n", tasks.concat())
+}
+
 fn overwrite(path: &str, text: &str) -> String {
-    format!("<tasks><task><path>{path}</path><c>overwrite</c><x>\n{text}\n</x></task></tasks>\n")
+    format!("<task>\n<path>{path}</path>\n<c>overwrite</c>\n<x>\n{text}\n</x>\n</task>\n")
+}
+
+fn delete(path: &str) -> String {
+    format!("<task>\n<path>{path}</path>\n<c>delete</c>\n</task>\n")
+}
+
+fn move_to(path: &str, to: &str) -> String {
+    format!("<task>\n<path>{path}</path>\n<c>move</c>\n<x>{to}</x>\n</task>\n")
 }
 
 fn exec(script: &str) -> String {
-    format!("<tasks><task><c>exec</c><x>\n{script}\n</x></task></tasks>\n")
+    format!("<task>\n<c>exec</c>\n<x>\n{script}\n</x>\n</task>\n")
 }
 
-impl Project {
-    /// A repository with a commit of the user's, `a.txt`.
-    fn begun() -> Self {
-        let project = Self::with_git();
-        project.write("a.txt", "one\n");
-        project.commit("first");
-        project
-    }
+/// Runs a reply of these tasks.
+fn run(project: &Project, tasks: &[String]) -> Ended {
+    project.clada_with(["run"], &reply(tasks))
+}
 
-    /// A commit of the user's with all that there is.
-    fn commit(&self, message: &str) -> String {
-        self.git(["add", "-A"]);
-        self.git(["commit", "-q", "--allow-empty", "-m", message]);
-        self.id("HEAD")
-    }
+/// The line that tells what was saved.
+fn saved(ended: &Ended) -> String {
+    let results = ended.results();
+    let line = results.lines().find(|line| line.starts_with("💚"));
+    line.unwrap_or_else(|| panic!("{results}")).to_owned()
+}
 
-    /// A commit as clada makes it, which changes this file.
-    fn saved(&self, batch: &str, subject: &str, path: &str) -> String {
-        self.write(path, format!("{batch} {subject}\n"));
-        self.commit(&format!(
-            "{subject} 💚clada\n\nedit {path}\n\nClada-Batch: {batch}\nClada-Step: task"
-        ))
-    }
+/// The private repositories of a project's user.
+fn stores(project: &Project) -> Vec<PathBuf> {
+    let folder = project.home().join(".local/state/clada/snapshots");
+    let entries = std::fs::read_dir(folder).into_iter().flatten();
+    let mut stores: Vec<PathBuf> = entries.map(|entry| entry.unwrap().path()).collect();
+    stores.sort();
+    stores
+}
 
-    fn id(&self, revision: &str) -> String {
-        self.git(["rev-parse", "--verify", "-q", revision])
-            .trim()
-            .to_owned()
-    }
+/// Runs git on the only private repository.
+#[track_caller]
+fn in_store<const N: usize>(project: &Project, args: [&str; N]) -> String {
+    let stores = stores(project);
+    let [store] = &stores[..] else {
+        panic!("{stores:?}")
+    };
+    let mut command = project.command("git");
+    command.arg("--git-dir").arg(store);
+    command.arg("--work-tree").arg(project.root()).args(args);
+    let output = command.output().unwrap();
+    let said = String::from_utf8_lossy(&[output.stdout, output.stderr].concat()).into_owned();
+    assert!(output.status.success(), "git {args:?}: {said}");
+    said
+}
 
-    /// The first lines of a history, newest first.
-    fn subjects(&self, revision: &str) -> Vec<String> {
-        let log = self.git(["log", "--format=%s", revision]);
-        log.lines().map(str::to_owned).collect()
-    }
+/// The files in the newest private snapshot.
+fn stored(project: &Project) -> Vec<String> {
+    let files = in_store(project, ["ls-tree", "-r", "--name-only", "HEAD"]);
+    files.lines().map(str::to_owned).collect()
+}
 
-    #[track_caller]
-    fn runs(&self, reply: &str) -> Ended {
-        self.clada_with(["run"], reply).exits(0)
+/// What git finds wrong with a repository.
+#[track_caller]
+fn is_sound(project: &Project) {
+    if project.exists(".git") {
+        project.git(["fsck", "--strict", "--no-dangling"]);
     }
-
-    /// What `git` says must be in order at the end of a test.
-    #[track_caller]
-    fn is_sound(&self) {
-        let said = self.git(["fsck", "--strict", "--no-dangling"]);
-        assert!(!said.contains("error"), "{said}");
+    if stores(project).len() == 1 {
+        in_store(project, ["fsck", "--strict", "--no-dangling"]);
     }
 }
