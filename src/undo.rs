@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use crate::lang::entry::Entry;
-use crate::world::snapshot::{Change, ChangeKind, Message, SnapshotError, Snapshots, Step};
+use crate::world::snapshot::{ChangeKind, Message, SnapshotError, Snapshots, Step};
 use crate::world::workspace::{Disk, FsError};
 
 pub use known::{Group, newest};
@@ -53,7 +53,7 @@ pub struct How<'h> {
 pub struct Done {
     /// The subjects of what was taken back, newest first, with the ids by which they can be named.
     pub taken: Vec<(String, String)>,
-    pub changes: Vec<Change>,
+    pub changes: Vec<(PathBuf, ChangeKind)>,
     /// All hex digits; none where nothing was saved.
     pub commit: Option<String>,
 }
@@ -184,15 +184,13 @@ pub fn perform(
     Ok(done)
 }
 
-fn change(write: &Write) -> Change {
-    Change {
-        path: write.path.clone(),
-        kind: match (&write.old, &write.new) {
-            (None, _) => ChangeKind::Added,
-            (_, None) => ChangeKind::Deleted,
-            _ => ChangeKind::Changed,
-        },
-    }
+fn change(write: &Write) -> (PathBuf, ChangeKind) {
+    let kind = match (&write.old, &write.new) {
+        (None, _) => ChangeKind::Added,
+        (_, None) => ChangeKind::Deleted,
+        _ => ChangeKind::Changed,
+    };
+    (write.path.clone(), kind)
 }
 
 /// What the commits say.
@@ -229,15 +227,17 @@ fn message(chosen: &[Group], how: &How<'_>, step: Step) -> Message {
 
 /// What is replaced must be in the last commit.
 fn refuse_unsaved(snapshots: &Snapshots, writes: &[Write]) -> Result<(), UndoError> {
-    let stores = stores(snapshots);
+    let replaced = writes.iter().filter(|write| write.old.is_some());
+    let paths: Vec<PathBuf> = replaced.map(|write| write.path.clone()).collect();
+    let mut saved = Vec::new();
+    for store in stores(snapshots) {
+        saved.push(store.held_at_tip(&paths)?);
+    }
     let mut unsaved = Vec::new();
-    for write in writes.iter().filter(|write| write.old.is_some()) {
-        let mut is_saved = false;
-        for store in &stores {
-            is_saved |= store.held_at_tip(&write.path)? == store.held_now(&write.path)?;
-        }
-        if !is_saved {
-            unsaved.push(write.path.clone());
+    for (at, path) in paths.into_iter().enumerate() {
+        let now = snapshots.held_now(&path)?;
+        if !saved.iter().any(|held| held[at] == now) {
+            unsaved.push(path);
         }
     }
     match unsaved.is_empty() {

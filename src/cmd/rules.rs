@@ -150,10 +150,8 @@ impl Source {
             mask: Mask::new(mask, &exec.mask),
             env,
         };
-        let git = (self.git && settings.git.enabled).then(|| {
-            let env = rules.env.clone();
-            git_of(&settings.git, &self.folders, env)
-        });
+        let git = (self.git && settings.git.enabled)
+            .then(|| git_of(&settings.git, &self.folders, rules.env.clone()));
         Ok((Setup { rules, git }, notice))
     }
 }

@@ -58,13 +58,13 @@ fn said(done: &Done, how: &How<'_>) -> String {
     for (id, subject) in &done.taken {
         text += &format!("{word} {} ({id})\n", one_line(subject));
     }
-    for change in &done.changes {
-        let what = match change.kind {
+    for (path, kind) in &done.changes {
+        let what = match kind {
             ChangeKind::Added => "added  ",
             ChangeKind::Changed => "changed",
             ChangeKind::Deleted => "deleted",
         };
-        text += &format!("  {what} {}\n", one_line(&change.path.to_string_lossy()));
+        text += &format!("  {what} {}\n", one_line(&path.to_string_lossy()));
     }
     text += &match &done.commit {
         _ if done.changes.is_empty() => {

@@ -1,6 +1,6 @@
 //! Which batches there are in the histories, and which of them were undone. Reads commits only.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use super::{UndoError, Way, Which};
 use crate::world::snapshot::{Saved, SnapshotError, Snapshots, Step};
@@ -83,23 +83,11 @@ impl Known {
         }
     }
 
-    /// What another store tells, by time among what this one does. What is in both is one.
+    /// What another store tells, among what this one does. What is in both is one.
     fn join(&mut self, other: Self) {
-        for (ours, theirs) in [
-            (&mut self.batches, other.batches),
-            (&mut self.undos, other.undos),
-            (&mut self.squashed, other.squashed),
-        ] {
-            for group in theirs {
-                match ours.iter_mut().find(|one| one.id == group.id) {
-                    Some(one) => one.commits.extend(group.commits),
-                    None => {
-                        let older = ours.iter().position(|one| one.time < group.time);
-                        ours.insert(older.unwrap_or(ours.len()), group);
-                    }
-                }
-            }
-        }
+        merge(&mut self.batches, other.batches);
+        merge(&mut self.undos, other.undos);
+        merge(&mut self.squashed, other.squashed);
         self.undone.extend(other.undone);
     }
 
@@ -110,8 +98,42 @@ impl Known {
     }
 }
 
+/// Each of theirs goes where it is in its own history: before the next one that is in both, behind the last; between
+/// these by time, which is in seconds only.
+fn merge(ours: &mut Vec<Group>, theirs: Vec<Group>) {
+    let known = ours.iter().enumerate();
+    let known: HashMap<String, usize> = known.map(|(at, group)| (group.id.clone(), at)).collect();
+    let mut next = None;
+    let mut bounds: Vec<Option<usize>> = Vec::with_capacity(theirs.len());
+    for group in theirs.iter().rev() {
+        next = known.get(&group.id).copied().or(next);
+        bounds.push(next);
+    }
+    bounds.reverse();
+    let (mut least, mut added) = (0, 0);
+    for (group, bound) in theirs.into_iter().zip(bounds) {
+        let bound = bound.map_or(ours.len(), |at| at + added);
+        if known.contains_key(&group.id) {
+            ours[bound].commits.extend(group.commits);
+            least = bound + 1;
+            continue;
+        }
+        let older = ours[least..bound.max(least)]
+            .iter()
+            .position(|one| one.time < group.time);
+        let at = older.map_or(bound.max(least), |older| least + older);
+        ours.insert(at, group);
+        added += 1;
+        least = at + 1;
+    }
+}
+
 fn push(groups: &mut Vec<Group>, at: usize, saved: Saved) {
-    match groups.iter_mut().find(|group| group.id == saved.batch) {
+    match groups
+        .iter_mut()
+        .rev()
+        .find(|group| group.id == saved.batch)
+    {
         Some(group) => group.commits.push((at, saved)),
         None => groups.push(Group {
             id: saved.batch.clone(),
@@ -136,7 +158,7 @@ pub(super) fn choose(
             enough(found, asked, UndoError::NothingToUndo)
         }
         (Way::Redo, Which::Last(asked)) => {
-            let known = Known::of(stores, |known| known.undos.len() >= asked)?;
+            let known = Known::of(stores, |known| known.undos.len() > asked)?;
             let found = known.undos.into_iter().take(asked).collect();
             enough(found, asked, UndoError::NothingToRedo)
         }

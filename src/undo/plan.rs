@@ -101,7 +101,7 @@ impl Store<'_> {
                     Some(Some(value)) => value.clone(),
                     None => Value::Present(self.store.held_now(&change.path)?),
                 };
-                let next = self.step(&change.path, value, before, after)?;
+                let next = self.step(&change.path, value, (before, after), change.held)?;
                 values.insert(change.path, next);
             }
         }
@@ -115,7 +115,8 @@ impl Store<'_> {
                     if held == self.store.held_now(&path)? {
                         continue;
                     }
-                    let oldest = self.store.held(self.oldest.as_deref(), &path)? == held;
+                    let oldest = commit == self.oldest
+                        || self.store.held(self.oldest.as_deref(), &path)? == held;
                     let commit = if oldest { self.oldest.clone() } else { commit };
                     of.entry(commit).or_default().push(path);
                 }
@@ -143,13 +144,9 @@ impl Store<'_> {
         &self,
         path: &Path,
         value: Value,
-        before: Option<&str>,
-        after: Option<&str>,
+        (before, after): (Option<&str>, Option<&str>),
+        [was, left]: [Option<Held>; 2],
     ) -> Result<Option<Value>, UndoError> {
-        let (left, was) = (
-            self.store.held(after, path)?,
-            self.store.held(before, path)?,
-        );
         let held = value.held();
         if held == Some(left) {
             return Ok(Some(Value::Of(was, before.map(str::to_owned))));

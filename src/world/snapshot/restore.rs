@@ -23,6 +23,8 @@ use crate::lang::entry::Entry;
 pub struct Change {
     pub path: PathBuf,
     pub kind: ChangeKind,
+    /// What the one and the other commit have there.
+    pub held: [Option<Held>; 2],
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -33,8 +35,15 @@ pub enum ChangeKind {
 }
 
 /// A file or a link, as git saves it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Held(Oid, FileMode);
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Held(Oid, Mode);
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Mode {
+    File,
+    Program,
+    Link,
+}
 
 impl Snapshots {
     /// The files and links below the root that differ between two commits, in order; without what clada never saves, and
@@ -79,6 +88,7 @@ impl Snapshots {
                     Delta::Deleted => ChangeKind::Deleted,
                     _ => ChangeKind::Changed,
                 },
+                held: [&old, &new].map(|file| held(file.id(), file.mode().into())),
             });
         }
         changes.sort();
@@ -121,11 +131,8 @@ impl Snapshots {
         paths: &[PathBuf],
     ) -> Result<Vec<Option<Entry>>, SnapshotError> {
         let tree = self.tree_of(commit)?;
-        let blobs: Vec<Option<Held>> = paths
-            .iter()
-            .map(|path| self.held_in(tree.as_ref(), path))
-            .collect::<Result<_, _>>()?;
-        let is_file = |mode| matches!(mode, FileMode::Blob | FileMode::BlobExecutable);
+        let blobs = self.held_in(tree.as_ref(), paths)?;
+        let is_file = |mode| mode != Mode::Link;
         let files = paths
             .iter()
             .zip(&blobs)
@@ -150,7 +157,7 @@ impl Snapshots {
             Ok(Some(match is_file(mode) {
                 true => Entry::File {
                     bytes,
-                    runs: mode == FileMode::BlobExecutable,
+                    runs: mode == Mode::Program,
                 },
                 false => Entry::Link(OsStr::from_bytes(&bytes).into()),
             }))
@@ -180,16 +187,18 @@ impl Snapshots {
     /// # Errors
     /// Where the commit cannot be read.
     pub fn held(&self, commit: Option<&str>, path: &Path) -> Result<Option<Held>, SnapshotError> {
-        self.held_in(self.tree_of(commit)?.as_ref(), path)
+        let one = [path.to_path_buf()];
+        let held = self.held_in(self.tree_of(commit)?.as_ref(), &one)?;
+        Ok(held.into_iter().next().flatten())
     }
 
-    /// What the newest commit has at a path.
+    /// What the newest commit has at these paths.
     ///
     /// # Errors
     /// Where it cannot be read.
-    pub fn held_at_tip(&self, path: &Path) -> Result<Option<Held>, SnapshotError> {
+    pub fn held_at_tip(&self, paths: &[PathBuf]) -> Result<Vec<Option<Held>>, SnapshotError> {
         let tree = self.tip()?.map(|commit| commit.tree()).transpose()?;
-        self.held_in(tree.as_ref(), path)
+        self.held_in(tree.as_ref(), paths)
     }
 
     /// What the work tree has at a path, as git would save it.
@@ -206,7 +215,7 @@ impl Snapshots {
                 let target = fs::read_link(&place).map_err(failed)?;
                 let bytes = target.as_os_str().as_bytes();
                 let id = Oid::hash_object(ObjectType::Blob, bytes)?;
-                Some(Held(id, FileMode::Link))
+                Some(Held(id, Mode::Link))
             }
             Found::File => {
                 let data = fs::symlink_metadata(&place).map_err(failed)?;
@@ -220,8 +229,8 @@ impl Snapshots {
                     }
                 };
                 let mode = match runs {
-                    true => FileMode::BlobExecutable,
-                    false => FileMode::Blob,
+                    true => Mode::Program,
+                    false => Mode::File,
                 };
                 Some(Held(self.repo.blob_path(&place)?, mode))
             }
@@ -239,27 +248,49 @@ impl Snapshots {
         commit.map(tree).transpose()
     }
 
-    /// The file or link that a tree has at a path below the root.
+    /// The files and links that a tree has at paths below the root. The folder that was looked into last is not read again.
     pub(super) fn held_in(
         &self,
         tree: Option<&Tree<'_>>,
-        path: &Path,
-    ) -> Result<Option<Held>, SnapshotError> {
-        let found = tree.map(|tree| tree.get_path(&self.root.join(path)));
-        let entry = match found.transpose() {
-            Ok(entry) => entry,
-            Err(why) if why.code() == ErrorCode::NotFound => None,
-            Err(why) => return Err(why.into()),
+        paths: &[PathBuf],
+    ) -> Result<Vec<Option<Held>>, SnapshotError> {
+        let Some(tree) = tree else {
+            return Ok(vec![None; paths.len()]);
         };
-        Ok(entry.and_then(|entry| {
-            let mode = match entry.filemode() {
-                0o120_000 => FileMode::Link,
-                mode if mode & 0o170_000 != 0o100_000 => return None,
-                mode if mode & 0o111 != 0 => FileMode::BlobExecutable,
-                _ => FileMode::Blob,
+        let mut last: Option<(PathBuf, Option<Tree<'_>>)> = None;
+        let mut all = Vec::with_capacity(paths.len());
+        for path in paths {
+            let path = self.root.join(path);
+            let above = path.parent().unwrap_or(Path::new(""));
+            let (_, folder) = match last.take() {
+                Some((known, folder)) if known == above => last.insert((known, folder)),
+                _ => last.insert((above.to_path_buf(), self.folder_in(tree, above)?)),
             };
-            Some(Held(entry.id(), mode))
-        }))
+            let name = path.file_name().unwrap_or_default().as_bytes();
+            let entry = folder
+                .as_ref()
+                .and_then(|folder| folder.get_name_bytes(name));
+            all.push(entry.and_then(|entry| held(entry.id(), entry.filemode().cast_unsigned())));
+        }
+        Ok(all)
+    }
+
+    fn folder_in<'r>(
+        &'r self,
+        tree: &Tree<'r>,
+        path: &Path,
+    ) -> Result<Option<Tree<'r>>, SnapshotError> {
+        if path.as_os_str().is_empty() {
+            return Ok(Some(tree.clone()));
+        }
+        match tree.get_path(path) {
+            Ok(entry) if entry.kind() == Some(ObjectType::Tree) => {
+                Ok(Some(self.repo.find_tree(entry.id())?))
+            }
+            Ok(_) => Ok(None),
+            Err(why) if why.code() == ErrorCode::NotFound => Ok(None),
+            Err(why) => Err(why.into()),
+        }
     }
 
     /// These files of a tree as they are to be in the work tree, in a folder of their own. By a repository opened anew and
@@ -288,4 +319,15 @@ impl Snapshots {
         repo.checkout_tree(&tree, Some(&mut how))?;
         Ok(folder)
     }
+}
+
+/// None for what is no file and no link.
+fn held(id: Oid, mode: u32) -> Option<Held> {
+    let mode = match mode {
+        0o120_000 => Mode::Link,
+        mode if mode & 0o170_000 != 0o100_000 => return None,
+        mode if mode & 0o111 != 0 => Mode::Program,
+        _ => Mode::File,
+    };
+    Some(Held(id, mode))
 }

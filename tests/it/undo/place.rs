@@ -152,3 +152,54 @@ fn the_notes_are_not_touched_and_nothing_runs_again() {
     project.clada(["redo"]).exits(0);
     assert_eq!(project.read("a.txt"), "one\n");
 }
+
+#[test]
+fn files_that_git_leaves_out() {
+    let project = Project::with_git();
+    project
+        .write(".gitignore", "*.env\n")
+        .write("a.env", "mine\n")
+        .write("b.env", "b\n");
+    let delete = "<task><path>b.env</path><c>delete</c></task>\n</tasks>";
+    let reply = writes(
+        "both",
+        &[
+            ("a.env", "theirs\n"),
+            ("new.env", "new\n"),
+            ("seen.txt", "seen\n"),
+        ],
+    );
+    run(&project, &reply.replace("</tasks>", delete));
+    let after = || {
+        assert_eq!(project.read("a.env"), "theirs\n");
+        assert_eq!(project.read("new.env"), "new\n");
+        assert!(!project.exists("b.env") && project.exists("seen.txt"));
+    };
+    let before = || {
+        assert_eq!(project.read("a.env"), "mine\n");
+        assert_eq!(project.read("b.env"), "b\n");
+        assert!(!project.exists("new.env") && !project.exists("seen.txt"));
+    };
+    after();
+    undo(&project);
+    before();
+    done(&project, ["redo"]);
+    after();
+    project.write("a.env", "edited\n");
+    refused(&project, ["undo"], "`a.env` changed since");
+    project.write("a.env", "theirs\n");
+    undo(&project);
+    before();
+
+    // What only such files are in has no commit on the branch.
+    run(&project, &writes("only", &[("a.env", "once more\n")]));
+    let head = project.git(["rev-parse", "HEAD"]);
+    undo(&project);
+    before();
+    refused(&project, ["undo"], "no batch to undo");
+    done(&project, ["redo"]);
+    assert_eq!(project.read("a.env"), "once more\n");
+    assert_eq!(project.git(["rev-parse", "HEAD"]), head);
+    let shown = project.clada(["diff"]).exits(0).out;
+    assert!(shown.contains("+once more\n"), "{shown}");
+}
