@@ -34,7 +34,7 @@ use run::{Ended, Run};
 use saving::{Saving, Touched};
 
 pub use journal::{Journal, NoJournal};
-pub use run::git_line;
+pub use run::{batch_id, git_line};
 
 /// What runs batches under one root.
 pub struct Runner {
@@ -71,7 +71,7 @@ pub struct Surroundings<'s> {
     pub fence: String,
     /// The subject of commits, where a batch has none of its own.
     pub message: Option<String>,
-    /// Marks the commits of this run.
+    /// Marks the commits of this run; see [`batch_id`].
     pub id: String,
     /// Becomes true when the run is to stop.
     pub stop: watch::Receiver<bool>,

@@ -66,6 +66,16 @@ pub enum Command {
     Approve(Watch),
     /// Have what clada.toml says of commands hold from now on, and show it
     Trust(Root),
+    /// Take back what batches did, as a new commit
+    Undo(Undo),
+    /// Do again what was undone, as a new commit
+    Redo(Redo),
+    /// Show an older state, for looking: step-forward brings back what was there
+    StepBack(StepBack),
+    /// Show a newer state again; past the newest, what was there before step-back
+    StepForward(StepForward),
+    /// Show what a batch changed, as git does
+    Diff(Diff),
     /// Tell what works here and what does not: settings, sandbox, environment
     Doctor(Root),
     /// Print the text that teaches an LLM to write tasks: paste it into the chat once
@@ -168,6 +178,93 @@ pub struct Root {
     /// The project folder [default: this folder]
     #[arg(long, value_name = "DIR")]
     pub root: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub struct Undo {
+    /// How many batches, or the id of one or its beginning (see clada log) [default: 1]
+    #[arg(value_name = "N|BATCH", value_parser = which)]
+    pub which: Option<Which>,
+    #[command(flatten)]
+    pub back: Back,
+}
+
+#[derive(Debug, Args)]
+pub struct Redo {
+    /// How many
+    #[arg(value_name = "N", default_value = "1", value_parser = clap::value_parser!(u16).range(1..))]
+    pub number: u16,
+    #[command(flatten)]
+    pub back: Back,
+}
+
+/// How something is taken back.
+#[derive(Debug, Args)]
+pub struct Back {
+    /// The project folder [default: this folder]
+    #[arg(long, value_name = "DIR")]
+    pub root: Option<PathBuf>,
+    /// Keep what has changed since, and merge it with what is taken back
+    #[arg(long)]
+    pub keep: bool,
+    /// Tell what would be done; change nothing
+    #[arg(long)]
+    pub dry_run: bool,
+}
+
+/// So many, or one by its id.
+#[derive(Debug, Clone)]
+pub enum Which {
+    Last(usize),
+    Named(String),
+}
+
+#[derive(Debug, Args)]
+pub struct StepBack {
+    /// How many states
+    #[arg(value_name = "N", default_value = "1", value_parser = clap::value_parser!(u16).range(1..))]
+    pub number: u16,
+    /// The project folder [default: this folder]
+    #[arg(long, value_name = "DIR")]
+    pub root: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub struct StepForward {
+    /// How many states
+    #[arg(value_name = "N", default_value = "1", value_parser = clap::value_parser!(u16).range(1..))]
+    pub number: u16,
+    /// At once to what was there before
+    #[arg(long)]
+    pub end: bool,
+    /// End looking and keep what is there now
+    #[arg(long, conflicts_with = "end")]
+    pub stay: bool,
+    /// The project folder [default: this folder]
+    #[arg(long, value_name = "DIR")]
+    pub root: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub struct Diff {
+    /// The id of a batch or its beginning (see clada log) [default: the newest]
+    #[arg(value_name = "BATCH")]
+    pub batch: Option<String>,
+    /// Only how much changed in which file
+    #[arg(long)]
+    pub stat: bool,
+    /// The project folder [default: this folder]
+    #[arg(long, value_name = "DIR")]
+    pub root: Option<PathBuf>,
+}
+
+/// A short number is how many; ids begin with a date.
+fn which(text: &str) -> Result<Which, String> {
+    match text.parse() {
+        Ok(0) => Err("it must be at least 1".to_owned()),
+        Ok(number) if text.len() <= 4 => Ok(Which::Last(number)),
+        _ => Ok(Which::Named(text.to_owned())),
+    }
 }
 
 fn time(text: &str) -> Result<Duration, String> {

@@ -4,6 +4,7 @@ use std::io;
 use std::path::PathBuf;
 
 use crate::config::settings::SettingsError;
+use crate::undo::UndoError;
 use crate::world::ledger::LedgerError;
 use crate::world::lock::LockError;
 use crate::world::note_file::NoteError;
@@ -45,6 +46,13 @@ pub enum Error {
     Note(#[from] NoteError),
     #[error(transparent)]
     Watch(#[from] WatchError),
+    #[error(transparent)]
+    Undo(#[from] UndoError),
+    #[error(
+        "nothing is saved in git for `{}`, so there is no history: it is turned off in the settings, or there is no \
+         repository", .0.display()
+    )]
+    NoHistory(PathBuf),
     #[error("git: {0}")]
     Snapshot(#[from] SnapshotError),
     #[error("cannot create `{}`: {error}", path.display())]
@@ -60,6 +68,8 @@ impl Error {
         match self {
             Self::Watch(TooManyWatches { .. } | TooManyWatchers { .. } | Other { .. })
             | Self::Ledger(_)
+            | Self::Undo(_)
+            | Self::NoHistory(_)
             | Self::StillRuns => 1,
             _ => 2,
         }

@@ -29,7 +29,7 @@
 //! | --- | --- | --- |
 //! | 4 entry | `main.rs`, [`cli`], [`cmd`] | everything below |
 //! | 3 shell | [`daemon`]: waits for an event, asks the engine, performs its effects | engine, batch, world |
-//! | 2 act | [`batch`]: before-snapshot, each task, after-snapshot; [`file_task`], [`exec_task`]: what the commands mean | world, lang |
+//! | 2 act | [`batch`]: before-snapshot, each task, after-snapshot; [`file_task`], [`exec_task`]: what the commands mean; [`undo`]: takes batches back | world, lang |
 //! | 1 decide | [`engine`]: `step(state, event) -> effects`; no I/O, no clock | lang |
 //! | 1 do | [`world`]: one file for each outside thing | lang, its one crate |
 //! | 0 language | [`lang`]: pure text and values; parsing cannot fail, it returns tasks and problems | - |
@@ -50,4 +50,5 @@ pub mod exec_task;
 pub mod file_task;
 pub mod lang;
 pub mod terminal;
+pub mod undo;
 pub mod world;

@@ -251,9 +251,14 @@ impl Plan {
                 taken.left.insert(path, "was changed since".to_owned());
             } else {
                 match change.put_back(&path, disk, snapshots) {
-                    Ok(()) => {
+                    Ok(()) if state(disk, &path).is(&change.before) => {
                         taken.back.insert(path);
                         taken.put += 1;
+                    }
+                    Ok(()) => {
+                        let why =
+                            "came back as git has it: its line ends or mode differ from before";
+                        taken.left.insert(path, why.to_owned());
                     }
                     Err(error) => drop(taken.left.insert(path, error.to_string())),
                 }

@@ -315,7 +315,7 @@ impl<'r, 't> Run<'r, 't> {
             subject: subject.map(masked),
             time: (self.around.now)(),
             body: body.iter().map(masked).collect(),
-            batch: self.around.id.clone(),
+            batch: batch_id(&self.around.id, self.jobs.len()),
             step,
         }
     }
@@ -372,6 +372,14 @@ fn masked(mut value: Value, mask: &Mask) -> Value {
         Value::Null | Value::Bool(_) | Value::Number(_) => {}
     }
     value
+}
+
+/// The id of a batch of a run, by its place in it: that of the run for the first, and `RUN.2`, `RUN.3` and so on.
+pub fn batch_id(run: &str, job: usize) -> String {
+    match job {
+        0 => run.to_owned(),
+        _ => format!("{run}.{}", job + 1),
+    }
 }
 
 /// What git did, in a line; an empty name is a repository without a commit.

@@ -110,7 +110,10 @@ fn batch_text(batch: &LogBatch, home: &Path, watched: &[PathBuf]) -> String {
         format!(" (again from batch {number})")
     });
     let file = one_line(&short(&batch.path, home));
-    let mut text = format!("{began}  {file}  batch {}{again}  {took}\n", batch.number);
+    let mut text = format!(
+        "{began}  {file}  batch {}{again}  {took}  {}\n",
+        batch.number, batch.id
+    );
     for task in &batch.tasks {
         text += &format!("  {}\n", one_line(&task_text(task)));
     }
@@ -161,7 +164,7 @@ fn batch_json(batch: &LogBatch) -> Value {
     json!({
         "file": batch.path.to_string_lossy(),
         "batch": batch.number,
-        "run": batch.run,
+        "id": batch.id,
         "again": batch.again,
         "began": iso(batch.began_ms),
         "ended": batch.ended_ms.map(iso),

@@ -2,13 +2,17 @@
 
 pub mod approve;
 pub mod check;
+pub mod diff;
 pub mod doctor;
+mod history;
 pub mod instructions;
 pub mod log;
 pub mod retry;
 mod rules;
 pub mod run;
+pub mod step;
 pub mod trust;
+pub mod undo;
 pub mod watch;
 
 use std::hash::{BuildHasher, Hasher, RandomState};
@@ -49,6 +53,11 @@ pub fn dispatch(cli: Cli) -> Result<ExitCode, Error> {
         Some(Command::Retry(args)) => retry::main(&args),
         Some(Command::Approve(args)) => approve::main(&args),
         Some(Command::Trust(args)) => trust::main(&args),
+        Some(Command::Undo(args)) => undo::main(&args),
+        Some(Command::Redo(args)) => undo::redo(&args),
+        Some(Command::StepBack(args)) => step::back(&args),
+        Some(Command::StepForward(args)) => step::forward(&args),
+        Some(Command::Diff(args)) => diff::main(&args),
         Some(Command::Doctor(args)) => doctor::main(&args),
         Some(Command::Instructions) => instructions::main(),
     }
@@ -122,9 +131,25 @@ fn runner(
     (given, canonical): (&Path, &Path),
     folders: &Folders,
     own: &[PathBuf],
-    git: bool,
+    git_on: bool,
     rules: Rules,
 ) -> Result<Runner, Error> {
+    let (disk, git) = workspace((given, canonical), folders, own)?;
+    Ok(Runner {
+        disk,
+        git: git.filter(|_| git_on),
+        root: canonical.to_owned(),
+        rules,
+        with_params: false,
+    })
+}
+
+/// The files under a root, and how their states are saved; `None` where the settings do not want that.
+fn workspace(
+    (given, canonical): (&Path, &Path),
+    folders: &Folders,
+    own: &[PathBuf],
+) -> Result<(Disk, Option<Git>), Error> {
     // The files of another clada are no more a task's business than one's own.
     let others = Lock::held(&folders.locks(), config::WATCHED_LOCKS);
     let own = [own, &others].concat();
@@ -135,13 +160,8 @@ fn runner(
         error,
     })?;
     let settings = Settings::load(folders, canonical)?.settings.git;
-    Ok(Runner {
-        disk,
-        git: (git && settings.enabled).then(|| git_of(&settings, own, folders)),
-        root: canonical.to_owned(),
-        rules,
-        with_params: false,
-    })
+    let git = settings.enabled.then(|| git_of(&settings, own, folders));
+    Ok((disk, git))
 }
 
 /// How states are saved by these settings, without these files.

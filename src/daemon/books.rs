@@ -2,7 +2,7 @@
 
 use std::cell::RefCell;
 
-use crate::batch::Journal;
+use crate::batch::{Journal, batch_id};
 use crate::daemon::memory::Memory;
 use crate::engine::{self, Event};
 use crate::lang::outcome::Outcome;
@@ -77,7 +77,7 @@ impl Journal for Books<'_> {
         let begun = Begun {
             record,
             text: &entry.text,
-            run: self.run,
+            id: &batch_id(self.run, job),
             tasks: &entry.tasks,
             again: entry.again,
             first,

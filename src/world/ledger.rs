@@ -246,7 +246,7 @@ impl Ledger {
             let batch = insert_batch(db, file, &noted, Some(seconds), seconds)?;
             db.execute(
                 "UPDATE batch SET run = ?, again = ?, began_ms = ? WHERE id = ?",
-                params![begun.run, begun.again, now_ms, batch],
+                params![begun.id, begun.again, now_ms, batch],
             )?;
             if let Some(first) = begun.first {
                 start_task(db, batch, number, first, now_ms)?;
@@ -584,10 +584,14 @@ impl Ledger {
     /// # Errors
     /// Where the ledger cannot be read.
     pub fn last_run(&self, file: FileId) -> Result<Vec<LogBatch>> {
-        let those = "WHERE file = ?1 AND began_ms IS NOT NULL AND run =
-             (SELECT run FROM batch WHERE file = ?1 AND began_ms IS NOT NULL ORDER BY batch.id DESC LIMIT 1)
-             ORDER BY batch.id";
-        self.look(|db| rows::log_batches(db, those, [file]))
+        // The name of the run is what is before the dot.
+        let run = "iif(instr(run, '.'), substr(run, 1, instr(run, '.') - 1), run)";
+        let those = format!(
+            "WHERE file = ?1 AND began_ms IS NOT NULL AND {run} =
+             (SELECT {run} FROM batch WHERE file = ?1 AND began_ms IS NOT NULL ORDER BY batch.id DESC LIMIT 1)
+             ORDER BY batch.id"
+        );
+        self.look(|db| rows::log_batches(db, &those, [file]))
     }
 
     /// Forgets the details (text, tasks and their messages) of batches from before `oldest`, in Unix time in seconds, and

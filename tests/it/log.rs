@@ -44,7 +44,7 @@ fn begin(ledger: &mut Ledger, file: FileId, number: Number, now_ms: i64) {
     let begun = Begun {
         record: &record,
         text: "<tasks>",
-        run: "20260304-103245-ab12",
+        id: "20260304-103245-ab12",
         tasks: &words.map(|(command, target)| (command.to_owned(), target.to_owned())),
         again: (number > 1).then(|| number - 1),
         first: Some(0),
@@ -109,10 +109,10 @@ fn batches_are_told_newest_first() {
     run(&mut ledger, other, 2, TEN_THIRTY + 60_000);
     let tasks = "  ✅ edit src/app.py\n  ❌ exec sh te st.sh - exit code 1 (2.4 s)\n  ⏹ move a → b - stopped\n";
     let first = format!(
-        "2026-03-04 10:32:45  ~/notes/clada.md  batch 1  2.5 s\n{tasks}  💚 git 3f2a1bc → 9d0e221\n"
+        "2026-03-04 10:32:45  ~/notes/clada.md  batch 1  2.5 s  20260304-103245-ab12\n{tasks}  💚 git 3f2a1bc → 9d0e221\n"
     );
     let second = format!(
-        "2026-03-04 10:33:45  /elsewhere.md  batch 2 (again from batch 1)  2.5 s\n{tasks}  💚 git 3f2a1bc → 9d0e221\n"
+        "2026-03-04 10:33:45  /elsewhere.md  batch 2 (again from batch 1)  2.5 s  20260304-103245-ab12\n{tasks}  💚 git 3f2a1bc → 9d0e221\n"
     );
     assert_eq!(log(&project, []).out, format!("{second}\n{first}"));
     assert_eq!(log(&project, ["-n", "1"]).out, second);
@@ -127,7 +127,9 @@ fn batches_are_told_newest_first() {
     ledger.prune(i64::MAX, 0).expect("prune");
     let told = log(&project, ["-n", "1"]).out;
     assert!(
-        told.ends_with("2.5 s\n  (its tasks are forgotten)\n  💚 git 3f2a1bc → 9d0e221\n"),
+        told.ends_with(
+            "2.5 s  20260304-103245-ab12\n  (its tasks are forgotten)\n  💚 git 3f2a1bc → 9d0e221\n"
+        ),
         "{told}"
     );
 }
@@ -141,7 +143,7 @@ fn a_running_batch_is_told_from_an_interrupted_one() {
     begin(&mut ledger, file, 1, TEN_THIRTY);
     let expected = |how| {
         format!(
-            "2026-03-04 10:32:45  {}  batch 1  {how}\n  ▶ edit src/app.py\n  · exec sh te st.sh\n  · move a → b\n",
+            "2026-03-04 10:32:45  {}  batch 1  {how}  20260304-103245-ab12\n  ▶ edit src/app.py\n  · exec sh te st.sh\n  · move a → b\n",
             notes.display()
         )
     };
@@ -163,7 +165,7 @@ fn as_json() {
     let expected = serde_json::json!({
         "file": "/n/clada.md",
         "batch": 1,
-        "run": "20260304-103245-ab12",
+        "id": "20260304-103245-ab12",
         "again": null,
         "began": "2026-03-04T10:32:45Z",
         "ended": "2026-03-04T10:32:47.5Z",

@@ -28,3 +28,4 @@ mod run;
 mod sandbox;
 mod stale;
 mod tidy;
+mod undo;

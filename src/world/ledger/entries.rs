@@ -46,8 +46,8 @@ pub struct Begun<'a> {
     pub record: &'a Record,
     /// The batch as it is in the file.
     pub text: &'a str,
-    /// The run's name, which is in its commits.
-    pub run: &'a str,
+    /// The batch's id, which is in its commits: the run's name, and behind a dot its place there if it is not the first.
+    pub id: &'a str,
     /// Command and target of each task.
     pub tasks: &'a [(String, String)],
     /// The batch of which this runs tasks again.
@@ -123,7 +123,8 @@ pub struct LogBatch {
     /// The file it is in, where that is now.
     pub path: PathBuf,
     pub number: Number,
-    pub run: String,
+    /// See [`Begun::id`].
+    pub id: String,
     /// The batch of which this ran tasks again.
     pub again: Option<Number>,
     /// Unix time in milliseconds.

@@ -156,7 +156,7 @@ pub(super) fn log_batches(
         found.push(LogBatch {
             path: path(row)?,
             number: row.get("number")?,
-            run: row.get("run")?,
+            id: row.get("run")?,
             again: row.get("again")?,
             began_ms: row.get("began_ms")?,
             ended_ms: row.get("ended_ms")?,

@@ -125,7 +125,7 @@ fn begin_by(
     let begun = Begun {
         record,
         text: "the text",
-        run: "run-1",
+        id: "run-1",
         tasks: &words(record),
         again: None,
         first: Some(0),
@@ -207,7 +207,7 @@ fn a_run_from_beginning_to_end() {
     let begun = Begun {
         record: &record,
         text: "text",
-        run: "run-7",
+        id: "run-7",
         tasks: &words(&record),
         again: Some(9),
         first: Some(1),
@@ -249,7 +249,7 @@ fn a_run_from_beginning_to_end() {
     };
     assert_eq!(batch.path, Path::new("/n/clada.md"));
     assert_eq!(
-        (batch.number, batch.run.as_str(), batch.again),
+        (batch.number, batch.id.as_str(), batch.again),
         (1, "run-7", Some(9))
     );
     assert_eq!((batch.began_ms, batch.ended_ms), (10_500, Some(13_000)));
@@ -525,7 +525,7 @@ fn fill_the_disk(folder: &Path) {
         let begun = Begun {
             record: &record,
             text: &text,
-            run: "",
+            id: "",
             tasks: &words(&record),
             again: None,
             first: Some(0),
@@ -1117,7 +1117,7 @@ fn what_is_asked_waits_for_an_answer_while_it_is_in_the_file() {
         let begun = Begun {
             record: &record,
             text: "the text",
-            run: "run-1",
+            id: "run-1",
             tasks: &words(&record),
             again,
             first,

@@ -43,6 +43,13 @@ pub enum SnapshotError {
          back (`--no-git` works without)", .0.display()
     )]
     Diverted(PathBuf),
+    #[error(
+        "an older state is being looked at: `clada step-forward --end` brings back what was there, \
+         `clada step-forward --stay` goes on from what is there now"
+    )]
+    Looking,
+    #[error("nothing was saved yet")]
+    NothingSaved,
     #[error("the branch moved twice while it was being committed to: try again when it is quiet")]
     HeadMoved,
     #[error("git could not save the state: {}. `git status` may say more", .0.message())]

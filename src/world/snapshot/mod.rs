@@ -23,12 +23,16 @@
 //! | `versions.rs` | what a file was in earlier commits |
 //! | `restore.rs` | what commits hold, as it is to be in the work tree |
 //! | `seen.rs` | whether a place is still as a save saw it |
+//! | `merge.rs` | three contents of one path merged |
+//! | `looking.rs` | what is kept while older states are looked at |
 //! | `place.rs` | whether a save would write elsewhere |
 //! | `error.rs` | why a save was not possible, in words |
 
 mod error;
 mod history;
 mod look;
+mod looking;
+mod merge;
 mod message;
 mod place;
 mod private;
@@ -56,8 +60,10 @@ use crate::world::hurry::Hurry;
 
 pub use error::{Operation, SnapshotError};
 pub use history::Saved;
+pub use looking::{Looking, Stop};
+pub use merge::merge;
 pub use message::{Message, Step};
-pub use restore::{Change, ChangeKind};
+pub use restore::{Change, ChangeKind, Held};
 use stage::{Staged, Staging};
 pub use target::Target;
 use tree::Edit;
@@ -441,6 +447,9 @@ impl Snapshots {
         if index.has_conflicts() {
             return Err(SnapshotError::conflicts(index));
         }
+        if self.looking()?.is_some() {
+            return Err(SnapshotError::Looking);
+        }
         Ok(())
     }
 
@@ -469,6 +478,11 @@ impl Snapshots {
                 done => return done,
             }
         }
+    }
+
+    /// The git directory, the top of the work tree, and the root below that, for git itself.
+    pub fn places(&self) -> (&Path, &Path, &Path) {
+        (self.repo.path(), &self.top, &self.root)
     }
 
     /// Whether a path is one that was named, or by its name one of clada's own files: left by a crash, or that of

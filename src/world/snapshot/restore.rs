@@ -10,7 +10,9 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use git2::build::CheckoutBuilder;
-use git2::{Delta, DiffOptions, ErrorCode, FileMode, ObjectType, Oid, Repository, Tree};
+use git2::{
+    Delta, DiffFormat, DiffOptions, ErrorCode, FileMode, Index, ObjectType, Oid, Repository, Tree,
+};
 
 use super::stage::{Found, find};
 use super::{SnapshotError, Snapshots};
@@ -29,6 +31,10 @@ pub enum ChangeKind {
     Changed,
     Deleted,
 }
+
+/// A file or a link, as git saves it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Held(Oid, FileMode);
 
 impl Snapshots {
     /// The files and links below the root that differ between two commits, in order; without what clada never saves, and
@@ -79,6 +85,31 @@ impl Snapshots {
         Ok(changes)
     }
 
+    /// What differs between two commits below the root, as text.
+    ///
+    /// # Errors
+    /// Where a commit cannot be read.
+    pub fn patch(&self, from: Option<&str>, to: &str) -> Result<String, SnapshotError> {
+        let (from, to) = (self.tree_of(from)?, self.tree_of(Some(to))?);
+        let mut options = DiffOptions::new();
+        options.disable_pathspec_match(true);
+        if !self.root.as_os_str().is_empty() {
+            options.pathspec(&self.root);
+        }
+        let diff = self
+            .repo
+            .diff_tree_to_tree(from.as_ref(), to.as_ref(), Some(&mut options))?;
+        let mut text = Vec::new();
+        diff.print(DiffFormat::Patch, |_, _, line| {
+            if matches!(line.origin(), '+' | '-' | ' ') {
+                text.extend_from_slice(line.origin().to_string().as_bytes());
+            }
+            text.extend_from_slice(line.content());
+            true
+        })?;
+        Ok(String::from_utf8_lossy(&text).into_owned())
+    }
+
     /// What a commit has at these paths, in their order, with what git converts for the work tree (line ends). `None` is
     /// nothing, as is a folder or a submodule.
     ///
@@ -90,23 +121,23 @@ impl Snapshots {
         paths: &[PathBuf],
     ) -> Result<Vec<Option<Entry>>, SnapshotError> {
         let tree = self.tree_of(commit)?;
-        let blobs: Vec<Option<(Oid, FileMode)>> = paths
+        let blobs: Vec<Option<Held>> = paths
             .iter()
-            .map(|path| self.blob_at(tree.as_ref(), path))
+            .map(|path| self.held_in(tree.as_ref(), path))
             .collect::<Result<_, _>>()?;
         let is_file = |mode| matches!(mode, FileMode::Blob | FileMode::BlobExecutable);
         let files = paths
             .iter()
             .zip(&blobs)
-            .filter(|(_, blob)| blob.is_some_and(|(_, mode)| is_file(mode)))
+            .filter(|(_, blob)| blob.is_some_and(|held| is_file(held.1)))
             .map(|(path, _)| self.root.join(path))
             .collect::<Vec<_>>();
         let converted = match &tree {
             Some(tree) if !self.private && !files.is_empty() => Some(self.check_out(tree, &files)?),
             _ => None,
         };
-        let entry = |(path, blob): (&PathBuf, &Option<(Oid, FileMode)>)| {
-            let Some((id, mode)) = *blob else {
+        let entry = |(path, blob): (&PathBuf, &Option<Held>)| {
+            let Some(Held(id, mode)) = *blob else {
                 return Ok(None);
             };
             let bytes = match (&converted, is_file(mode)) {
@@ -141,26 +172,59 @@ impl Snapshots {
     /// # Errors
     /// Where the commit or the file cannot be read.
     pub fn is_now(&self, commit: Option<&str>, path: &Path) -> Result<bool, SnapshotError> {
-        let blob = self.blob_at(self.tree_of(commit)?.as_ref(), path)?;
+        Ok(self.held_now(path)? == self.held(commit, path)?)
+    }
+
+    /// What a commit has at a path, to compare; `None` is nothing.
+    ///
+    /// # Errors
+    /// Where the commit cannot be read.
+    pub fn held(&self, commit: Option<&str>, path: &Path) -> Result<Option<Held>, SnapshotError> {
+        self.held_in(self.tree_of(commit)?.as_ref(), path)
+    }
+
+    /// What the newest commit has at a path.
+    ///
+    /// # Errors
+    /// Where it cannot be read.
+    pub fn held_at_tip(&self, path: &Path) -> Result<Option<Held>, SnapshotError> {
+        let tree = self.tip()?.map(|commit| commit.tree()).transpose()?;
+        self.held_in(tree.as_ref(), path)
+    }
+
+    /// What the work tree has at a path, as git would save it.
+    ///
+    /// # Errors
+    /// Where the file cannot be read.
+    pub fn held_now(&self, path: &Path) -> Result<Option<Held>, SnapshotError> {
         let below = self.root.join(path);
         let place = self.top.join(&below);
         let failed = |why| SnapshotError::unreadable(path, why);
-        Ok(match (find(&self.top, &below)?, blob) {
-            (Found::Nothing, None) => true,
-            (Found::Link, Some((id, FileMode::Link))) => {
+        Ok(match find(&self.top, &below)? {
+            Found::Nothing => None,
+            Found::Link => {
                 let target = fs::read_link(&place).map_err(failed)?;
                 let bytes = target.as_os_str().as_bytes();
-                Oid::hash_object(ObjectType::Blob, bytes)? == id
+                let id = Oid::hash_object(ObjectType::Blob, bytes)?;
+                Some(Held(id, FileMode::Link))
             }
-            (Found::File, Some((id, mode @ (FileMode::Blob | FileMode::BlobExecutable)))) => {
+            Found::File => {
                 let data = fs::symlink_metadata(&place).map_err(failed)?;
-                let runs = data.permissions().mode() & 0o100 != 0;
                 let config = self.repo.config()?;
-                let has_modes = config.get_bool("core.fileMode").unwrap_or(true);
-                (!has_modes || runs == (mode == FileMode::BlobExecutable))
-                    && self.repo.blob_path(&place)? == id
+                let runs = match config.get_bool("core.fileMode").unwrap_or(true) {
+                    true => data.permissions().mode() & 0o100 != 0,
+                    // Git goes by what the index says.
+                    false => {
+                        let entry = self.repo.index()?.get_path(&below, 0);
+                        entry.is_some_and(|entry| entry.mode & 0o111 != 0)
+                    }
+                };
+                let mode = match runs {
+                    true => FileMode::BlobExecutable,
+                    false => FileMode::Blob,
+                };
+                Some(Held(self.repo.blob_path(&place)?, mode))
             }
-            _ => false,
         })
     }
 
@@ -176,11 +240,7 @@ impl Snapshots {
     }
 
     /// The file or link that a tree has at a path below the root.
-    pub(super) fn blob_at(
-        &self,
-        tree: Option<&Tree<'_>>,
-        path: &Path,
-    ) -> Result<Option<(Oid, FileMode)>, SnapshotError> {
+    fn held_in(&self, tree: Option<&Tree<'_>>, path: &Path) -> Result<Option<Held>, SnapshotError> {
         let found = tree.map(|tree| tree.get_path(&self.root.join(path)));
         let entry = match found.transpose() {
             Ok(entry) => entry,
@@ -194,12 +254,13 @@ impl Snapshots {
                 mode if mode & 0o111 != 0 => FileMode::BlobExecutable,
                 _ => FileMode::Blob,
             };
-            Some((entry.id(), mode))
+            Some(Held(entry.id(), mode))
         }))
     }
 
-    /// These files of a tree as they are to be in the work tree, in a folder of their own. By a repository opened anew: a
-    /// checkout forgets some of what the index in memory holds.
+    /// These files of a tree as they are to be in the work tree, in a folder of their own. By a repository opened anew and
+    /// with an index that is nowhere: else a checkout goes by what HEAD has, and forgets some of what the index in memory
+    /// holds.
     fn check_out(
         &self,
         tree: &Tree<'_>,
@@ -217,6 +278,8 @@ impl Snapshots {
             how.path(path);
         }
         let repo = Repository::open(self.repo.path())?;
+        let nowhere = folder.path().join(".git/index");
+        repo.set_index(&mut Index::open(&nowhere)?)?;
         let tree = repo.find_object(tree.id(), Some(ObjectType::Tree))?;
         repo.checkout_tree(&tree, Some(&mut how))?;
         Ok(folder)

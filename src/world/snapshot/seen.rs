@@ -82,8 +82,7 @@ impl Snapshots {
             || self.has_attribute(&file, "filter")?
             || self.has_attribute(&file, "working-tree-encoding")?
             || file.ancestors().skip(1).any(in_another)
-            || self.blob_at(self.tree_of(seen)?.as_ref(), path)?.is_none()
-                && self.repo.is_path_ignored(&file)?))
+            || self.held(seen, path)?.is_none() && self.repo.is_path_ignored(&file)?))
     }
 
     /// Whether git may see the file through something else.

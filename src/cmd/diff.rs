@@ -1,0 +1,76 @@
+//! `clada diff`: what a batch changed, shown by the user's git with its pager and colours; as plain text where there is no
+//! git. Changes nothing.
+
+use std::ffi::OsString;
+use std::io::{ErrorKind, Write};
+use std::process::{Command, ExitCode};
+
+use crate::cli::Diff;
+use crate::cmd::history::History;
+use crate::error::Error;
+use crate::undo::{self, Group};
+use crate::world::snapshot::Snapshots;
+
+/// What git calls the tree with nothing in it.
+const EMPTY: &str = "4b825dc642cb6eb9a060e54bf8d69288fbee4904";
+
+/// Shows it.
+///
+/// # Errors
+/// Where there is no such batch, or git's history cannot be read.
+pub fn main(args: &Diff) -> Result<ExitCode, Error> {
+    let history = History::open(args.root.as_deref(), false)?;
+    let stores = undo::stores(&history.snapshots);
+    let groups = undo::newest(&stores, args.batch.as_deref())?;
+    let mut code = ExitCode::SUCCESS;
+    for group in groups.iter().rev() {
+        for (at, store) in stores.iter().enumerate() {
+            if let Some((before, after)) = ends(group, at) {
+                code = show(store, before, after, args.stat)?;
+            }
+        }
+    }
+    Ok(code)
+}
+
+/// The commits between which a batch is in a store.
+fn ends(group: &Group, store: usize) -> Option<(Option<&str>, &str)> {
+    let commits = group.commits.iter().filter(|(at, _)| *at == store);
+    let commits: Vec<_> = commits.map(|(_, saved)| saved).collect();
+    let (newest, oldest) = (commits.first()?, commits.last()?);
+    Some((oldest.parent.as_deref(), &newest.commit))
+}
+
+fn show(
+    store: &Snapshots,
+    before: Option<&str>,
+    after: &str,
+    stat: bool,
+) -> Result<ExitCode, Error> {
+    let (git_dir, top, root) = store.places();
+    let mut command = Command::new("git");
+    command
+        .current_dir(top)
+        .arg("--git-dir")
+        .arg(git_dir)
+        .arg("--work-tree")
+        .arg(top)
+        .arg("diff")
+        .args(stat.then_some("--stat"))
+        .args([before.unwrap_or(EMPTY), after, "--"]);
+    if !root.as_os_str().is_empty() {
+        let mut literal = OsString::from(":(literal)");
+        literal.push(root);
+        command.arg(literal);
+    }
+    match command.status() {
+        Ok(status) if status.success() => Ok(ExitCode::SUCCESS),
+        Ok(_) => Ok(ExitCode::FAILURE),
+        Err(error) if error.kind() == ErrorKind::NotFound => {
+            let text = store.patch(before, after)?;
+            std::io::stdout().write_all(text.as_bytes())?;
+            Ok(ExitCode::SUCCESS)
+        }
+        Err(error) => Err(error.into()),
+    }
+}

@@ -1,0 +1,85 @@
+//! `clada step-back` and `clada step-forward`: older states, for looking.
+
+use std::io::Write;
+use std::process::ExitCode;
+
+use crate::cli::{StepBack, StepForward};
+use crate::cmd;
+use crate::cmd::history::History;
+use crate::error::Error;
+use crate::lang::report::one_line;
+use crate::undo::{self, Look, Shown, UndoError};
+use crate::world::snapshot::{self, Message, Step, Stop};
+
+/// Shows an older state.
+///
+/// # Errors
+/// Where a task calls this, and where nothing could be done, which says why.
+pub fn back(args: &StepBack) -> Result<ExitCode, Error> {
+    cmd::for_the_user("step-back")?;
+    let mut history = History::open(args.root.as_deref(), true)?;
+    go(&mut history, Look::Back(args.number.into()))
+}
+
+/// Shows a newer state, or ends looking.
+///
+/// # Errors
+/// As [`back`].
+pub fn forward(args: &StepForward) -> Result<ExitCode, Error> {
+    cmd::for_the_user("step-forward")?;
+    let mut history = History::open(args.root.as_deref(), true)?;
+    if args.stay {
+        return stay(&history);
+    }
+    go(
+        &mut history,
+        match args.end {
+            true => Look::End,
+            false => Look::Forward(args.number.into()),
+        },
+    )
+}
+
+fn go(history: &mut History, to: Look) -> Result<ExitCode, Error> {
+    let message = Message {
+        subject: Some("what was there before step-back".to_owned()),
+        time: cmd::date_time(),
+        body: Vec::new(),
+        batch: cmd::run_id(),
+        step: Step::Before,
+    };
+    let shown = undo::step(&mut history.snapshots, &mut history.disk, to, &message)?;
+    let said = match shown {
+        Shown::Present => "what was there before is there again\n".to_owned(),
+        Shown::Older(stop, distance) => format!(
+            "{distance} back: {}\n`clada step-forward --end` brings back what was there, `--stay` goes on from here\n",
+            name(&stop)
+        ),
+    };
+    std::io::stdout().write_all(said.as_bytes())?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn stay(history: &History) -> Result<ExitCode, Error> {
+    let kept = history.snapshots.end_looking(true)?;
+    let kept = kept.ok_or(UndoError::NotLooking)?;
+    writeln!(
+        std::io::stdout(),
+        "looking is over, and what is there stays. What was there before is in `{kept}`: `git log -p -1 {kept}`"
+    )?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// A state in words.
+fn name(stop: &Stop) -> String {
+    let commit = snapshot::short(&stop.commit);
+    match &stop.saved {
+        None => format!("{commit}, which is yours"),
+        Some(saved) => format!(
+            "{commit} {} ({}, {})",
+            one_line(&saved.subject),
+            cmd::when(saved.time),
+            saved.batch
+        ),
+    }
+}

@@ -1,0 +1,80 @@
+//! `clada undo` and `clada redo`: take back what batches did, and what an undo did.
+
+use std::io::Write;
+use std::process::ExitCode;
+
+use crate::cli::{self, Back, Redo, Undo};
+use crate::cmd;
+use crate::cmd::history::History;
+use crate::error::Error;
+use crate::lang::report::one_line;
+use crate::undo::{self, Done, How, Way, Which};
+use crate::world::snapshot::{self, ChangeKind};
+
+/// Takes batches back.
+///
+/// # Errors
+/// Where a task calls this, and where nothing could be done, which says why.
+pub fn main(args: &Undo) -> Result<ExitCode, Error> {
+    cmd::for_the_user("undo")?;
+    let which = match &args.which {
+        None => Which::Last(1),
+        Some(cli::Which::Last(number)) => Which::Last(*number),
+        Some(cli::Which::Named(name)) => Which::Named(name),
+    };
+    take_back(which, Way::Undo, &args.back)
+}
+
+/// Does again what was undone.
+///
+/// # Errors
+/// As [`main`].
+pub fn redo(args: &Redo) -> Result<ExitCode, Error> {
+    cmd::for_the_user("redo")?;
+    take_back(Which::Last(args.number.into()), Way::Redo, &args.back)
+}
+
+fn take_back(which: Which<'_>, way: Way, args: &Back) -> Result<ExitCode, Error> {
+    let mut history = History::open(args.root.as_deref(), true)?;
+    let how = How {
+        way,
+        keep: args.keep,
+        dry_run: args.dry_run,
+        id: &cmd::run_id(),
+        time: &cmd::date_time(),
+    };
+    let done = undo::perform(&mut history.snapshots, &mut history.disk, which, &how)?;
+    std::io::stdout().write_all(said(&done, &how).as_bytes())?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// What was done, in words.
+fn said(done: &Done, how: &How<'_>) -> String {
+    let (word, back) = match how.way {
+        Way::Undo => ("undo", "redo"),
+        Way::Redo => ("redo", "undo"),
+    };
+    let mut text = String::new();
+    for (id, subject) in &done.taken {
+        text += &format!("{word} {} ({id})\n", one_line(subject));
+    }
+    for change in &done.changes {
+        let what = match change.kind {
+            ChangeKind::Added => "added  ",
+            ChangeKind::Changed => "changed",
+            ChangeKind::Deleted => "deleted",
+        };
+        text += &format!("  {what} {}\n", one_line(&change.path.to_string_lossy()));
+    }
+    text += &match &done.commit {
+        _ if done.changes.is_empty() => {
+            "the files are so already: nothing was changed\n".to_owned()
+        }
+        None => "this was a dry run: nothing was changed\n".to_owned(),
+        Some(commit) => format!(
+            "💚 git {}; `clada {back}` takes it back\n",
+            snapshot::short(commit)
+        ),
+    };
+    text
+}

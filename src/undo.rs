@@ -1,0 +1,299 @@
+//! Takes batches back, and does again what was taken back: new commits, never a reset. What was undone is known from the
+//! history alone. Nothing here asks the user, and nothing is lost: what is in the way is saved first, or refuses all of it.
+
+mod known;
+mod looking;
+mod plan;
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+use crate::lang::entry::Entry;
+use crate::world::snapshot::{Change, ChangeKind, Message, SnapshotError, Snapshots, Step};
+use crate::world::workspace::{Disk, FsError};
+
+pub use known::{Group, newest};
+pub use looking::{Shown, Step as Look, step};
+use plan::{Plan, Write};
+
+/// What is to be taken back.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Which<'w> {
+    /// The newest so many.
+    Last(usize),
+    /// One, by its id or the beginning of it.
+    Named(&'w str),
+}
+
+/// Which way it goes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Way {
+    /// Batches are taken back.
+    Undo,
+    /// What an undo did is taken back.
+    Redo,
+}
+
+/// How it is done.
+#[derive(Debug, Clone)]
+pub struct How<'h> {
+    pub way: Way,
+    /// What has changed since is kept, and merged with.
+    pub keep: bool,
+    /// Only told.
+    pub dry_run: bool,
+    /// Marks the commits.
+    pub id: &'h str,
+    /// The local time.
+    pub time: &'h str,
+}
+
+/// What was done, or would be.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Done {
+    /// The subjects of what was taken back, newest first, with the ids by which they can be named.
+    pub taken: Vec<(String, String)>,
+    pub changes: Vec<Change>,
+    /// All hex digits; none where nothing was saved.
+    pub commit: Option<String>,
+}
+
+/// Why nothing was done.
+#[derive(Debug, thiserror::Error)]
+pub enum UndoError {
+    #[error(
+        "there is no batch to undo: none is in git's history here that changed a file and was not undone"
+    )]
+    NothingToUndo,
+    #[error(
+        "there is nothing to redo: no undo is in git's history here that was not taken back itself"
+    )]
+    NothingToRedo,
+    #[error("there are only {there} to take back, not {asked}: nothing was changed")]
+    TooMany { asked: usize, there: usize },
+    #[error(
+        "no batch `{0}` is in git's history here: `clada log` and the last lines of clada's commits tell the ids"
+    )]
+    Unknown(String),
+    #[error("`{0}` is the beginning of several: {list}. Write more of it", list = .1.join(", "))]
+    Ambiguous(String, Vec<String>),
+    #[error("batch `{0}` was undone already: `clada redo` does it again")]
+    Undone(String),
+    #[error(
+        "{} changed since, so nothing was done. To take back newer batches first, see `clada log`; `--keep` merges \
+         what changed since with what is taken back", list(.0)
+    )]
+    Changed(Vec<PathBuf>),
+    #[error(
+        "{} changed since in the same lines, so nothing was done: change what is in the way by hand, or take back \
+         newer batches first", list(.0)
+    )]
+    Collides(Vec<PathBuf>),
+    #[error(
+        "{} cannot be saved in git as it is now, so it would be lost and nothing was done: move it away, then try again",
+        list(.0)
+    )]
+    NotSaved(Vec<PathBuf>),
+    #[error("{0}. All that was written until then is as it was")]
+    Failed(Box<Self>),
+    #[error(
+        "{why}. And {} could not be put back as it was: `git status` and `git diff` show what it is now, \
+         the last commit has what it was", list(.left)
+    )]
+    Halfway { why: Box<Self>, left: Vec<PathBuf> },
+    #[error("there is no older state to show")]
+    NoOlder,
+    #[error("no older state is being looked at: `clada step-back` begins")]
+    NotLooking,
+    #[error(
+        "{} changed while this state was looked at, so nothing was done: `clada step-forward --stay` keeps all that \
+         is there now and ends looking; or put back what you changed, then try again", list(.0)
+    )]
+    Edited(Vec<PathBuf>),
+    #[error("git: {0}")]
+    Snapshot(#[from] SnapshotError),
+    #[error(transparent)]
+    Files(#[from] FsError),
+}
+
+/// Paths in words.
+fn list(paths: &[PathBuf]) -> String {
+    let shown = paths.iter().take(10);
+    let shown: Vec<String> = shown.map(|path| format!("`{}`", path.display())).collect();
+    let more = match paths.len().saturating_sub(shown.len()) {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    shown.join(", ") + &more
+}
+
+/// The histories here: what git saves, and what is kept beside it.
+pub fn stores(snapshots: &Snapshots) -> Vec<&Snapshots> {
+    vec![snapshots]
+}
+
+/// Takes back what is asked for, all of it or nothing.
+///
+/// # Errors
+/// Where there is no such thing, where files have changed since, and where git or the file system does not let it.
+pub fn perform(
+    snapshots: &mut Snapshots,
+    disk: &mut Disk,
+    which: Which<'_>,
+    how: &How<'_>,
+) -> Result<Done, UndoError> {
+    if snapshots.looking()?.is_some() {
+        return Err(SnapshotError::Looking.into());
+    }
+    let (plan, chosen) = {
+        let stores = stores(snapshots);
+        let chosen = known::choose(&stores, which, how.way)?;
+        (Plan::of(&stores, &chosen, how.keep, disk)?, chosen)
+    };
+    let mut done = Done {
+        taken: chosen
+            .iter()
+            .map(|group| (group.id.clone(), group.subject.clone()))
+            .collect(),
+        changes: plan.writes.iter().map(change).collect(),
+        commit: None,
+    };
+    done.changes.sort();
+    if how.dry_run || plan.writes.is_empty() {
+        return Ok(done);
+    }
+    let message = |step| message(&chosen, how, step);
+    snapshots.before(&message(Step::Before))?;
+    refuse_unsaved(snapshots, &plan.writes)?;
+    let ids: Vec<&str> = chosen.iter().flat_map(Group::ids).collect();
+    let message = message(match how.way {
+        Way::Undo => Step::Undo(ids.join(" ")),
+        Way::Redo => Step::Redo(ids.join(" ")),
+    });
+    let paths: Vec<PathBuf> = plan.writes.iter().map(|write| write.path.clone()).collect();
+    let state = write(disk, &plan.writes, || {
+        snapshots.after_paths(&paths, &message)
+    })?;
+    // Else the next save does it.
+    let _ = snapshots.settle();
+    done.commit = state.commit;
+    Ok(done)
+}
+
+fn change(write: &Write) -> Change {
+    Change {
+        path: write.path.clone(),
+        kind: match (&write.old, &write.new) {
+            (None, _) => ChangeKind::Added,
+            (_, None) => ChangeKind::Deleted,
+            _ => ChangeKind::Changed,
+        },
+    }
+}
+
+/// What the commits say.
+fn message(chosen: &[Group], how: &How<'_>, step: Step) -> Message {
+    let first = chosen.first().map_or("", |group| group.subject.as_str());
+    let (word, first) = match how.way {
+        Way::Undo => ("Undo", first),
+        // That of an undo is `Undo "…"` itself.
+        Way::Redo => ("Redo", first.strip_prefix("Undo ").unwrap_or(first)),
+    };
+    let quoted = match first.starts_with('"') {
+        true => first.to_owned(),
+        false => format!("\"{first}\""),
+    };
+    let more = match chosen.len() {
+        0 | 1 => String::new(),
+        several => format!(" and {} more", several - 1),
+    };
+    let subject = format!("{word} {quoted}{more}");
+    Message {
+        subject: Some(subject.clone()),
+        time: how.time.to_owned(),
+        body: match step {
+            Step::Before => vec![format!("before: {subject}")],
+            _ => chosen
+                .iter()
+                .map(|group| format!("{} ({})", group.subject, group.id))
+                .collect(),
+        },
+        batch: how.id.to_owned(),
+        step,
+    }
+}
+
+/// What is replaced must be in the last commit.
+fn refuse_unsaved(snapshots: &Snapshots, writes: &[Write]) -> Result<(), UndoError> {
+    let stores = stores(snapshots);
+    let mut unsaved = Vec::new();
+    for write in writes.iter().filter(|write| write.old.is_some()) {
+        let now = snapshots.held_now(&write.path)?;
+        let mut is_saved = false;
+        for store in &stores {
+            is_saved |= store.held_at_tip(&write.path)? == now;
+        }
+        if !is_saved {
+            unsaved.push(write.path.clone());
+        }
+    }
+    match unsaved.is_empty() {
+        true => Ok(()),
+        false => Err(UndoError::NotSaved(unsaved)),
+    }
+}
+
+/// Writes the files and then does `save`; where either fails, all is put back.
+fn write<T>(
+    disk: &mut Disk,
+    writes: &[Write],
+    save: impl FnOnce() -> Result<T, SnapshotError>,
+) -> Result<T, UndoError> {
+    let order = in_order(writes);
+    let mut written = 0;
+    let mut put_all = || -> Result<(), FsError> {
+        for write in &order {
+            disk.put(&write.path, write.new.as_ref(), write.old.as_ref())?;
+            written += 1;
+        }
+        Ok(())
+    };
+    let put = put_all().map_err(UndoError::from);
+    let saved = put.and_then(|()| Ok(save()?));
+    disk.settle();
+    saved.map_err(|why| {
+        let why = Box::new(why);
+        let left = put_back(disk, &order[..written]);
+        match left.is_empty() {
+            true => UndoError::Failed(why),
+            false => UndoError::Halfway { why, left },
+        }
+    })
+}
+
+/// What goes, goes first, the deepest before what it is in: a file may take a folder's place, and the other way round.
+fn in_order(writes: &[Write]) -> Vec<&Write> {
+    let (mut gone, mut here): (Vec<&Write>, Vec<&Write>) =
+        writes.iter().partition(|write| write.new.is_none());
+    gone.sort_by(|one, other| other.path.cmp(&one.path));
+    here.sort_by(|one, other| one.path.cmp(&other.path));
+    gone.append(&mut here);
+    gone
+}
+
+/// Has these places hold again what they held; those where that cannot be.
+fn put_back(disk: &mut Disk, written: &[&Write]) -> Vec<PathBuf> {
+    let mut left = BTreeSet::new();
+    for write in written.iter().rev() {
+        let back = disk.put(&write.path, write.old.as_ref(), write.new.as_ref());
+        if back.is_err() {
+            left.insert(write.path.clone());
+        }
+    }
+    left.into_iter().collect()
+}
+
+/// What is at a path, as far as it can be read at all.
+fn present(disk: &Disk, path: &Path) -> Result<Option<Entry>, UndoError> {
+    Ok(disk.entry(path)?)
+}

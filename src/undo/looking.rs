@@ -1,0 +1,102 @@
+//! Walks through the saved states for looking. What was there is kept first and comes back at the end.
+
+use super::{UndoError, Write, present, write};
+use crate::world::snapshot::{Looking, Message, Snapshots, Stop};
+use crate::world::workspace::Disk;
+
+/// Where to go.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Step {
+    Back(usize),
+    Forward(usize),
+    /// To what was there.
+    End,
+}
+
+/// What is there now.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Shown {
+    /// An older state, and how many steps it is from what was there.
+    Older(Stop, usize),
+    /// What was there before looking.
+    Present,
+}
+
+/// Shows another state. `message` is that of the commit which keeps what is there.
+///
+/// # Errors
+/// Where there is none, where files have changed since the last step, and where git or the file system does not let it.
+pub fn step(
+    snapshots: &mut Snapshots,
+    disk: &mut Disk,
+    to: Step,
+    message: &Message,
+) -> Result<Shown, UndoError> {
+    let (looking, begun) = match (snapshots.looking()?, to) {
+        (Some(looking), _) => (looking, false),
+        (None, Step::Back(_)) => (snapshots.begin_looking(message)?, true),
+        (None, Step::Forward(_) | Step::End) => return Err(UndoError::NotLooking),
+    };
+    let shown = go(snapshots, disk, to, &looking);
+    let is_over = match &shown {
+        Ok(shown) => *shown == Shown::Present,
+        Err(_) => begun,
+    };
+    if is_over {
+        snapshots.end_looking(false)?;
+    }
+    shown
+}
+
+fn go(
+    snapshots: &Snapshots,
+    disk: &mut Disk,
+    to: Step,
+    looking: &Looking,
+) -> Result<Shown, UndoError> {
+    let edited = snapshots.edited(looking)?;
+    if !edited.is_empty() {
+        return Err(UndoError::Edited(edited));
+    }
+    let (stop, distance) = match to {
+        Step::End => (None, 0),
+        Step::Back(steps) | Step::Forward(steps) => {
+            let further = match to {
+                Step::Back(_) => steps,
+                _ => 0,
+            };
+            let stops = snapshots.stops(looking, further)?;
+            let here = stops.iter().position(|stop| stop.commit == looking.at);
+            let here = here.unwrap_or_default();
+            let there = match to {
+                Step::Back(_) => here.saturating_add(steps),
+                _ => here.saturating_sub(steps),
+            };
+            // As far back as there is anything.
+            let there = there.min(stops.len() - 1);
+            if there == here {
+                return Err(UndoError::NoOlder);
+            }
+            (stops.into_iter().nth(there).filter(|_| there > 0), there)
+        }
+    };
+    let target = stop.as_ref().map_or(&looking.present, |stop| &stop.commit);
+    let changes = snapshots.changes(Some(&looking.at), Some(target))?;
+    let paths: Vec<_> = changes.into_iter().map(|change| change.path).collect();
+    let mut writes = Vec::new();
+    let mut in_the_way = Vec::new();
+    let entries = snapshots.entries(Some(target), &paths)?;
+    for (path, new) in paths.into_iter().zip(entries) {
+        if !snapshots.is_now(Some(&looking.at), &path)? {
+            in_the_way.push(path);
+            continue;
+        }
+        let old = present(disk, &path)?;
+        writes.push(Write { path, old, new });
+    }
+    if !in_the_way.is_empty() {
+        return Err(UndoError::Edited(in_the_way));
+    }
+    write(disk, &writes, || snapshots.looks_at(target))?;
+    Ok(stop.map_or(Shown::Present, |stop| Shown::Older(stop, distance)))
+}

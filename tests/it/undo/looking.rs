@@ -1,0 +1,92 @@
+//! Older states are looked at, and what was there comes back.
+
+use super::*;
+
+fn three() -> Project {
+    let project = Project::with_git();
+    for text in ["one\n", "two\n", "three\n"] {
+        run(&project, &writes(text.trim(), &[("a.txt", text)]));
+    }
+    project
+}
+
+#[test]
+fn there_and_back() {
+    let project = three();
+    project
+        .write("a.txt", "not saved\n")
+        .write("new.txt", "untracked\n");
+    project.git(["add", "new.txt"]);
+    let status = project.git(["status", "--porcelain"]);
+    let head = project.git(["rev-parse", "HEAD"]);
+    let said = project.clada(["step-back"]).exits(0).out;
+    assert!(
+        said.starts_with("1 back: ") && said.contains(" three ("),
+        "{said}"
+    );
+    assert_eq!(project.read("a.txt"), "three\n");
+    assert!(!project.exists("new.txt"));
+    project.clada(["step-back", "2"]).exits(0);
+    assert_eq!(project.read("a.txt"), "one\n");
+    refused(&project, ["step-back"], "no older state");
+    project.clada(["step-forward"]).exits(0);
+    assert_eq!(project.read("a.txt"), "two\n");
+    assert_eq!(project.git(["rev-parse", "HEAD"]), head);
+
+    let ended = project
+        .clada_with(["run"], &writes("x", &[("x", "x\n")]))
+        .exits(1);
+    assert!(ended.out.contains("step-forward --end"), "{}", ended.out);
+    refused(&project, ["undo"], "step-forward --end");
+
+    project.clada(["step-forward", "5"]).exits(0);
+    assert_eq!(project.read("a.txt"), "not saved\n");
+    assert_eq!(project.read("new.txt"), "untracked\n");
+    assert_eq!(project.git(["status", "--porcelain"]), status);
+    assert_eq!(project.git(["for-each-ref", "refs/clada"]), "");
+    refused(
+        &project,
+        ["step-forward"],
+        "no older state is being looked at",
+    );
+    run(&project, &writes("x", &[("x", "x\n")]));
+    clean(&project);
+}
+
+#[test]
+fn edits_meanwhile_are_kept() {
+    let project = three();
+    project.write("a.txt", "not saved\n");
+    project.clada(["step-back", "2"]).exits(0);
+    assert_eq!(project.read("a.txt"), "two\n");
+    project
+        .write("a.txt", "edited\n")
+        .write("beside.txt", "new\n");
+    refused(&project, ["step-forward", "--end"], "`a.txt` changed while");
+    refused(&project, ["step-back"], "`a.txt` changed while");
+    let said = project.clada(["step-forward", "--stay"]).exits(0).out;
+    assert_eq!(project.read("a.txt"), "edited\n");
+    let kept = said.split('`').nth(1).unwrap().to_owned();
+    assert_eq!(
+        project.git(["show", &format!("{kept}:a.txt")]),
+        "not saved\n"
+    );
+    run(&project, &writes("x", &[("x", "x\n")]));
+    clean(&project);
+    assert_eq!(project.read("a.txt"), "edited\n");
+}
+
+#[test]
+fn new_and_ignored_files_stay() {
+    let project = three();
+    project.write(".gitignore", "build/\n");
+    run(&project, &writes("four", &[("a.txt", "four\n")]));
+    project.write("build/big", "x\n");
+    project.clada(["step-back", "3"]).exits(0);
+    assert_eq!(project.read("a.txt"), "two\n");
+    assert!(!project.exists(".gitignore"));
+    assert_eq!(project.read("build/big"), "x\n");
+    project.clada(["step-forward", "--end"]).exits(0);
+    assert_eq!(project.read("a.txt"), "four\n");
+    clean(&project);
+}
