@@ -248,7 +248,9 @@ impl Plan {
             if now.is(&change.before) {
                 taken.back.insert(path);
             } else if !change.left.iter().any(|left| left.is(&now)) {
-                taken.left.insert(path, "was changed since".to_owned());
+                taken
+                    .left
+                    .insert(path, "was changed since and left as it is".to_owned());
             } else {
                 match change.put_back(&path, disk, snapshots) {
                     Ok(()) if state(disk, &path).is(&change.before) => {
@@ -328,7 +330,7 @@ pub(super) fn recover(intent: &Intent, disk: &mut Disk, snapshots: &Snapshots) -
     };
     let left = taken.left();
     (taken.put > 0 || left.is_some()).then(|| {
-        let left = left.map_or(String::new(), |left| format!("; left as they are: {left}"));
+        let left = left.map_or(String::new(), |left| format!("; not as before: {left}"));
         format!(
             "⚠ clada ended in the middle of an atomic batch, which was taken back: {files}{left}"
         )

@@ -235,7 +235,7 @@ impl<'r, 't> Run<'r, 't> {
             self.notice_once(Some(&said));
         }
         if let Some(left) = taken.left() {
-            self.notice_once(Some(&format!("⚠ left as it is: {left}")));
+            self.notice_once(Some(&format!("⚠ not as before this atomic batch: {left}")));
         }
         told
     }
