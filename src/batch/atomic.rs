@@ -15,7 +15,7 @@ use crate::lang::record::FileState;
 use crate::lang::task::{Action, Batch};
 use crate::world::intent::Intent;
 use crate::world::snapshot::{SnapshotError, Snapshots};
-use crate::world::workspace::{Disk, FsError, Preview};
+use crate::world::workspace::{Disk, Files, FsError, Preview};
 
 /// An atomic batch in progress, which git can take back.
 pub(super) struct Atomic {
@@ -32,6 +32,8 @@ pub(super) struct Atomic {
 /// What is to be changed, by path. Each is a file or link; folders come and go with what is in them.
 #[derive(Debug, Default, Serialize, Deserialize)]
 struct Plan {
+    /// Of the process that carries it out.
+    pid: u32,
     changes: BTreeMap<String, Change>,
 }
 
@@ -78,7 +80,10 @@ impl Atomic {
         }
         let mut atomic = Self {
             intent,
-            plan: Plan::default(),
+            plan: Plan {
+                pid: std::process::id(),
+                ..Plan::default()
+            },
             tasks: vec![BTreeSet::new(); batch.tasks.len()],
             strict: batch.has_exec(),
             failed: None,
@@ -244,6 +249,10 @@ impl Plan {
         let (new, old): (Vec<_>, Vec<_>) = self.changes.iter().partition(|(_, it)| is_new(it));
         for (name, change) in new.into_iter().chain(old) {
             let path = PathBuf::from(name);
+            if is_new(change) {
+                // They may have been made for it.
+                disk.clear_above(&path);
+            }
             let now = state(disk, &path);
             if now.is(&change.before) {
                 taken.back.insert(path);
@@ -267,6 +276,32 @@ impl Plan {
             }
         }
         taken
+    }
+}
+
+impl Plan {
+    /// Removes what a killed process left beside the paths, if it is nothing but what was at one of them.
+    fn clear_away(&self, disk: &mut Disk) {
+        let folders = self.changes.keys().map(|path| Path::new(path).parent());
+        let folders: BTreeSet<&Path> = folders.flatten().flat_map(Path::ancestors).collect();
+        let changes = self.changes.values();
+        let known = changes.flat_map(|change| change.left.iter().chain([&change.before]));
+        let known: Vec<&FileState> = known.collect();
+        for folder in folders {
+            for place in disk.left_behind(folder, self.pid) {
+                let files = Preview::new(disk).files_at(place.path());
+                let is_known = |path: &PathBuf| {
+                    let now = disk.state(path);
+                    known.iter().any(|state| state.is(&now))
+                };
+                if files.iter().all(is_known)
+                    && let Err(error) = disk.remove(&place)
+                {
+                    tracing::debug!(%error, "left behind");
+                }
+                disk.clear_above(place.path());
+            }
+        }
     }
 }
 
@@ -320,6 +355,7 @@ pub(super) fn recover(intent: &Intent, disk: &mut Disk, snapshots: &Snapshots) -
         Ok(plan) => plan,
         Err(error) => return Some(told(&error)),
     };
+    plan.clear_away(disk);
     let taken = plan.take_back(disk, snapshots);
     if let Err(error) = intent.remove() {
         return Some(told(&error));
