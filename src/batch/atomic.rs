@@ -7,7 +7,6 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use super::due::Due;
-use super::run::Ended;
 use super::saving::{Saving, Seen};
 use crate::file_task;
 use crate::lang::outcome::Status;
@@ -59,8 +58,8 @@ pub(super) struct TakenBack {
 
 /// Why an atomic batch cannot be begun.
 pub(super) enum Unfit {
-    /// This task of it cannot be done, or not be taken back.
-    Task(usize, Ended),
+    /// This task of it could not be taken back.
+    Task(usize, String),
     /// It may be tried again.
     Refused(String),
 }
@@ -100,8 +99,7 @@ impl Atomic {
         due: &[Due],
         next: usize,
         (disk, saving): (&Disk, &Saving<'_>),
-    ) -> Result<(), Ended> {
-        let failed = |why| Ended::because(Status::Failed, why);
+    ) -> Result<(), String> {
         // What the command itself changed is not taken back.
         let ran: BTreeSet<&Path> = self.tasks[..next]
             .iter()
@@ -111,9 +109,8 @@ impl Atomic {
         let changes = &mut self.plan.changes;
         changes.retain(|path, _| ran.contains(Path::new(path)));
         match self.foresee(batch, due, next, (disk, saving)) {
-            Ok(()) => self.keep().map_err(failed),
-            Err(Unfit::Task(_, why)) => Err(why),
-            Err(Unfit::Refused(why)) => Err(failed(why)),
+            Ok(()) => self.keep(),
+            Err(Unfit::Task(_, why) | Unfit::Refused(why)) => Err(why),
         }
     }
 
@@ -151,10 +148,7 @@ impl Atomic {
             let is_file = |path: &PathBuf| !before.is_folder(path) && !preview.is_folder(path);
             let paths: BTreeSet<PathBuf> = paths.filter(is_file).collect();
             for path in &paths {
-                let unkept = |why: &str| {
-                    let said = format!("`{}` {why}", path.display());
-                    Unfit::Task(index, Ended::because(Status::Failed, said))
-                };
+                let unkept = |why: &str| Unfit::Task(index, format!("`{}` {why}", path.display()));
                 let Some(name) = path.to_str() else {
                     return Err(unkept("is no text, so it could not be taken back"));
                 };

@@ -54,7 +54,7 @@ impl From<Failure> for Ended {
     fn from(failure: Failure) -> Self {
         Self {
             status: Status::Failed,
-            message: Some(failure.message),
+            message: Some(failure.message.into()),
             data: failure.data,
             sections: failure.sections,
             misread_at: None,
