@@ -253,6 +253,7 @@ impl Runner {
             Ok(atomic) => atomic,
             Err(Unfit::Refused(why)) => return Err(why),
             Err(Unfit::Task(index, why)) => {
+                let why = Ended::because(Status::Failed, why);
                 return run.without_a_task(journal, |run| run.hindered(batch, index, why));
             }
         };
@@ -269,21 +270,23 @@ impl Runner {
         let mut is_planned = true;
         for (index, (task, due)) in batch.tasks.iter().zip(&due_of).enumerate() {
             let failed = atomic.as_ref().and_then(|atomic| atomic.failed);
+            let not_run = |why| (Status::NotRun, why);
             let started = match (due, failed) {
-                (Due::Run, Some((number, how))) => Err(Ended::not_run(format!(
-                    "task {number} of this atomic batch {how}"
-                ))),
-                (Due::Run, None) if *run.around.stop.borrow() => {
-                    Err(Ended::not_run(exec_task::STOPPED.to_owned()))
+                (Due::Run, Some((number, how))) => {
+                    Err(not_run(format!("task {number} of this atomic batch {how}")))
                 }
-                (Due::Run, None) if begun => journal.start(job, index).map_err(Ended::not_run),
+                (Due::Run, None) if *run.around.stop.borrow() => {
+                    Err(not_run(exec_task::STOPPED.to_owned()))
+                }
+                (Due::Run, None) if begun => journal.start(job, index).map_err(not_run),
                 _ => Ok(()),
             };
             let is_exec = matches!(task.action, Ok(Action::Exec { .. }));
             let started = started.and_then(|()| match &mut atomic {
                 Some(atomic) if !is_planned && *due == Due::Run && !is_exec => {
                     is_planned = true;
-                    atomic.go_on(batch, &due_of, index, (&self.disk, &saving))
+                    let planned = atomic.go_on(batch, &due_of, index, (&self.disk, &saving));
+                    planned.map_err(|why| (Status::Failed, why))
                 }
                 _ => Ok(()),
             });
@@ -301,7 +304,10 @@ impl Runner {
                 }
                 (due, started) => {
                     run.number += 1;
-                    let ended = started.map_or_else(|ended| ended, |()| not_due(due));
+                    let ended = match started {
+                        Ok(()) => not_due(due),
+                        Err((status, why)) => Ended::because(status, why),
+                    };
                     (ended, Touched::Nothing, Vec::new())
                 }
             };

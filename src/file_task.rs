@@ -30,12 +30,12 @@ pub struct Done {
 /// Why a file command did nothing.
 #[derive(Debug)]
 pub struct Failure {
-    pub message: String,
+    pub message: Box<str>,
     pub data: Value,
     /// What helps to repair it.
     pub sections: Vec<Section>,
     /// The file that has not the text that an edit looked for.
-    pub searched: Option<Searched>,
+    pub searched: Option<Box<Searched>>,
 }
 
 /// A file that was searched in vain.
@@ -68,7 +68,7 @@ impl Failure {
         let Some(searched) = &self.searched else {
             return;
         };
-        self.message = wording::stale_edit(&searched.error, searched.pairs, until);
+        self.message = wording::stale_edit(&searched.error, searched.pairs, until).into();
         if !diff.is_empty() {
             let shown = format!("{} since then:\n{diff}\n", searched.name);
             self.sections.insert(0, Section::Text(shown));
@@ -367,15 +367,17 @@ fn edit_failure(
             ..
         }
     );
-    let searched = is_missing.then(|| Searched {
-        place: place.path().to_owned(),
-        name: rel.to_string(),
-        content: file.to_vec(),
-        error: error.clone(),
-        pairs,
+    let searched = is_missing.then(|| {
+        Box::new(Searched {
+            place: place.path().to_owned(),
+            name: rel.to_string(),
+            content: file.to_vec(),
+            error: error.clone(),
+            pairs,
+        })
     });
     Failure {
-        message: wording::edit_error(error, pairs),
+        message: wording::edit_error(error, pairs).into(),
         data: json!({ "path": rel.to_string(), "details": details }),
         sections: vec![Section::Text(details)],
         searched,
@@ -472,7 +474,7 @@ fn likeness(a: &str, b: &str) -> f64 {
     strsim::jaro_winkler(&a, &b)
 }
 
-fn refused(message: impl Into<String>) -> Failure {
+fn refused(message: impl Into<Box<str>>) -> Failure {
     Failure {
         message: message.into(),
         data: Value::Null,

@@ -7,7 +7,6 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use super::due::Due;
-use super::run::Ended;
 use super::saving::{Saving, Seen};
 use crate::file_task;
 use crate::lang::outcome::Status;
@@ -15,7 +14,7 @@ use crate::lang::record::FileState;
 use crate::lang::task::{Action, Batch};
 use crate::world::intent::Intent;
 use crate::world::snapshot::{SnapshotError, Snapshots};
-use crate::world::workspace::{Disk, FsError, Preview};
+use crate::world::workspace::{Disk, Files, FsError, Preview};
 
 /// An atomic batch in progress, which git can take back.
 pub(super) struct Atomic {
@@ -32,6 +31,8 @@ pub(super) struct Atomic {
 /// What is to be changed, by path. Each is a file or link; folders come and go with what is in them.
 #[derive(Debug, Default, Serialize, Deserialize)]
 struct Plan {
+    /// Of the process that carries it out.
+    pid: u32,
     changes: BTreeMap<String, Change>,
 }
 
@@ -57,8 +58,8 @@ pub(super) struct TakenBack {
 
 /// Why an atomic batch cannot be begun.
 pub(super) enum Unfit {
-    /// This task of it cannot be done, or not be taken back.
-    Task(usize, Ended),
+    /// This task of it could not be taken back.
+    Task(usize, String),
     /// It may be tried again.
     Refused(String),
 }
@@ -78,7 +79,10 @@ impl Atomic {
         }
         let mut atomic = Self {
             intent,
-            plan: Plan::default(),
+            plan: Plan {
+                pid: std::process::id(),
+                ..Plan::default()
+            },
             tasks: vec![BTreeSet::new(); batch.tasks.len()],
             strict: batch.has_exec(),
             failed: None,
@@ -95,8 +99,7 @@ impl Atomic {
         due: &[Due],
         next: usize,
         (disk, saving): (&Disk, &Saving<'_>),
-    ) -> Result<(), Ended> {
-        let failed = |why| Ended::because(Status::Failed, why);
+    ) -> Result<(), String> {
         // What the command itself changed is not taken back.
         let ran: BTreeSet<&Path> = self.tasks[..next]
             .iter()
@@ -106,9 +109,8 @@ impl Atomic {
         let changes = &mut self.plan.changes;
         changes.retain(|path, _| ran.contains(Path::new(path)));
         match self.foresee(batch, due, next, (disk, saving)) {
-            Ok(()) => self.keep().map_err(failed),
-            Err(Unfit::Task(_, why)) => Err(why),
-            Err(Unfit::Refused(why)) => Err(failed(why)),
+            Ok(()) => self.keep(),
+            Err(Unfit::Task(_, why) | Unfit::Refused(why)) => Err(why),
         }
     }
 
@@ -146,10 +148,7 @@ impl Atomic {
             let is_file = |path: &PathBuf| !before.is_folder(path) && !preview.is_folder(path);
             let paths: BTreeSet<PathBuf> = paths.filter(is_file).collect();
             for path in &paths {
-                let unkept = |why: &str| {
-                    let said = format!("`{}` {why}", path.display());
-                    Unfit::Task(index, Ended::because(Status::Failed, said))
-                };
+                let unkept = |why: &str| Unfit::Task(index, format!("`{}` {why}", path.display()));
                 let Some(name) = path.to_str() else {
                     return Err(unkept("is no text, so it could not be taken back"));
                 };
@@ -244,22 +243,59 @@ impl Plan {
         let (new, old): (Vec<_>, Vec<_>) = self.changes.iter().partition(|(_, it)| is_new(it));
         for (name, change) in new.into_iter().chain(old) {
             let path = PathBuf::from(name);
+            if is_new(change) {
+                // They may have been made for it.
+                disk.clear_above(&path);
+            }
             let now = state(disk, &path);
             if now.is(&change.before) {
                 taken.back.insert(path);
             } else if !change.left.iter().any(|left| left.is(&now)) {
-                taken.left.insert(path, "was changed since".to_owned());
+                taken
+                    .left
+                    .insert(path, "was changed since and left as it is".to_owned());
             } else {
                 match change.put_back(&path, disk, snapshots) {
-                    Ok(()) => {
+                    Ok(()) if state(disk, &path).is(&change.before) => {
                         taken.back.insert(path);
                         taken.put += 1;
+                    }
+                    Ok(()) => {
+                        let why =
+                            "came back as git has it: its line ends or mode differ from before";
+                        taken.left.insert(path, why.to_owned());
                     }
                     Err(error) => drop(taken.left.insert(path, error.to_string())),
                 }
             }
         }
         taken
+    }
+}
+
+impl Plan {
+    /// Removes what a killed process left beside the paths, if it is nothing but what was at one of them.
+    fn clear_away(&self, disk: &mut Disk) {
+        let folders = self.changes.keys().map(|path| Path::new(path).parent());
+        let folders: BTreeSet<&Path> = folders.flatten().flat_map(Path::ancestors).collect();
+        let changes = self.changes.values();
+        let known = changes.flat_map(|change| change.left.iter().chain([&change.before]));
+        let known: Vec<&FileState> = known.collect();
+        for folder in folders {
+            for place in disk.left_behind(folder, self.pid) {
+                let files = Preview::new(disk).files_at(place.path());
+                let is_known = |path: &PathBuf| {
+                    let now = disk.state(path);
+                    known.iter().any(|state| state.is(&now))
+                };
+                if files.iter().all(is_known)
+                    && let Err(error) = disk.remove(&place)
+                {
+                    tracing::debug!(%error, "left behind");
+                }
+                disk.clear_above(place.path());
+            }
+        }
     }
 }
 
@@ -313,6 +349,7 @@ pub(super) fn recover(intent: &Intent, disk: &mut Disk, snapshots: &Snapshots) -
         Ok(plan) => plan,
         Err(error) => return Some(told(&error)),
     };
+    plan.clear_away(disk);
     let taken = plan.take_back(disk, snapshots);
     if let Err(error) = intent.remove() {
         return Some(told(&error));
@@ -323,7 +360,7 @@ pub(super) fn recover(intent: &Intent, disk: &mut Disk, snapshots: &Snapshots) -
     };
     let left = taken.left();
     (taken.put > 0 || left.is_some()).then(|| {
-        let left = left.map_or(String::new(), |left| format!("; left as they are: {left}"));
+        let left = left.map_or(String::new(), |left| format!("; not as before: {left}"));
         format!(
             "⚠ clada ended in the middle of an atomic batch, which was taken back: {files}{left}"
         )

@@ -55,7 +55,7 @@ impl From<Failure> for Ended {
     fn from(failure: Failure) -> Self {
         Self {
             status: Status::Failed,
-            message: Some(failure.message),
+            message: Some(failure.message.into()),
             data: failure.data,
             sections: failure.sections,
             misread_at: None,
@@ -252,7 +252,7 @@ impl<'r, 't> Run<'r, 't> {
             self.notice_once(Some(&said));
         }
         if let Some(left) = taken.left() {
-            self.notice_once(Some(&format!("⚠ left as it is: {left}")));
+            self.notice_once(Some(&format!("⚠ not as before this atomic batch: {left}")));
         }
         told
     }

@@ -4,7 +4,7 @@ use std::thread;
 
 use rustix::process::Signal;
 
-use crate::harness::{Ended, Project, Watching, wait_until};
+use crate::harness::{Ended, Project, Watching, save_by_rename, wait_until};
 
 fn task(command: &str, path: &str, x: &str) -> String {
     let x = match x {
@@ -184,7 +184,9 @@ fn what_somebody_changed_since_is_left_and_named() {
         "{results}"
     );
     assert!(
-        results.contains("⚠ left as it is: `a.txt` was changed since"),
+        results.contains(
+            "⚠ not as before this atomic batch: `a.txt` was changed since and left as it is"
+        ),
         "{results}"
     );
     assert_eq!(project.read("a.txt"), "theirs\n");
@@ -282,7 +284,7 @@ fn a_kill_is_taken_back_by_a_listener_but_for_what_was_changed_since() {
     let listening = project.watch(["--no-clipboard"]);
     let told = || std::fs::read_to_string(&notes).unwrap_or_default();
     wait_until(
-        || told().contains("left as they are: `a.txt` was changed since"),
+        || told().contains("not as before: `a.txt` was changed since"),
         || format!("{}{}", told(), listening.said()),
     );
     assert_eq!(project.read("a.txt"), "changed since\n");
@@ -303,30 +305,104 @@ fn a_kill_at_any_moment_leaves_all_or_nothing() {
     std::fs::write(&reply, atomic(&changes())).expect("write");
     let nothing = format!("<tasks>\n{}</tasks>\n", exec("true"));
     let mut done = None;
-    let (mut none, mut whole) = (0, 0);
+    let (mut none, mut back, mut whole) = (0, 0, 0);
     for round in 0..40_u64 {
         let mut command = project.command(env!("CARGO_BIN_EXE_clada"));
         command.arg("run").arg(&reply);
         let running = Watching::start(command);
-        thread::sleep(std::time::Duration::from_micros(round * 1500));
+        // From when it is about to begin: that is the stretch that counts.
+        let over = || intents(&project) == 1 || running.said().contains("=== END ===");
+        wait_until(over, || running.said());
+        thread::sleep(std::time::Duration::from_micros(round * 300));
         running.stop(Signal::KILL);
         for lock in ["index.lock", "HEAD.lock", "refs/heads/main.lock"] {
             let _ = std::fs::remove_file(project.path(".git").join(lock));
         }
-        project.clada_with(["run"], &nothing).exits(0);
+        let next = project.clada_with(["run"], &nothing).exits(0);
+        back += usize::from(next.out.contains("which was taken back"));
         assert_eq!(intents(&project), 0);
         let now = all(&project);
         if now == before {
             none += 1;
         } else {
+            assert!(project.exists("f/g/in.txt"), "{now}{}", next.out);
             assert_eq!(done.get_or_insert_with(|| now.clone()), &now);
-            assert_eq!(project.read("f/g/in.txt"), "inside\n");
             whole += 1;
         }
         assert_eq!(project.git(["status", "--porcelain"]), "");
         project.git(["reset", "-q", "--hard", "start"]);
         assert_eq!(all(&project), before);
     }
-    eprintln!("nothing {none} times, all {whole} times");
+    eprintln!("nothing {none} times, {back} of these taken back, all {whole} times");
     project.git(["fsck", "--strict"]);
+}
+
+/// Waits until the notes say this.
+fn wait_for(project: &Project, listening: &Watching, says: &str) -> String {
+    let notes = || std::fs::read_to_string(project.path("clada.md")).unwrap_or_default();
+    wait_until(
+        || notes().contains(says),
+        || format!("{says:?} in {}{}", notes(), listening.said()),
+    );
+    notes()
+}
+
+#[test]
+fn a_repaired_batch_runs_all_again() {
+    let project = project();
+    let listening = project.watch(["--no-clipboard"]);
+    let batch = |script: &str| {
+        let tasks = [
+            task("overwrite", "a.txt", "ours"),
+            exec("echo ran >> ran"),
+            task("delete", "d", ""),
+            exec(script),
+        ];
+        format!("above\n{}below\n", atomic(&tasks))
+    };
+    save_by_rename(&project.path("clada.md"), batch("exit 1"));
+    wait_for(&project, &listening, "3 ❌ delete d - taken back");
+    assert_eq!(project.read("a.txt"), "a of the user\n");
+    assert!(project.exists("d/in.txt"));
+    save_by_rename(&project.path("clada.md"), batch("exit 0"));
+    let notes = wait_for(&project, &listening, "4 ✅ exec exit 0");
+    for done in ["1 ✅ overwrite a.txt\n", "2 ✅ exec", "3 ✅ delete d\n"] {
+        assert!(notes.contains(done), "{notes}");
+    }
+    assert_eq!(project.read("a.txt"), "ours\n");
+    assert_eq!(project.read("ran"), "ran\nran\n");
+    assert!(!project.exists("d"));
+}
+
+#[test]
+fn a_listener_that_is_killed_takes_back_and_offers_the_batch() {
+    let project = project();
+    let before = all(&project);
+    let listening = project.watch(["--no-clipboard"]);
+    let tasks = [
+        changes(),
+        vec![exec("test -e go && exit 0; touch go; sleep 300")],
+    ]
+    .concat();
+    save_by_rename(&project.path("clada.md"), atomic(&tasks));
+    wait_until(|| project.exists("go"), || listening.said());
+    listening.stop(Signal::KILL);
+    let listening = project.watch(["--no-clipboard"]);
+    let notes = wait_for(&project, &listening, "which was taken back");
+    assert!(notes.contains("11 ⚠ exec"), "{notes}");
+    let without_own = |all: &str| {
+        let own = ["clada.md", ".clada-output", "./go"];
+        let names = all.lines().take_while(|line| line.starts_with("./"));
+        let names = names.filter(|line| !own.iter().any(|own| line.contains(own)));
+        names.map(str::to_owned).collect::<Vec<_>>()
+    };
+    assert_eq!(without_own(&all(&project)), without_own(&before));
+    assert_eq!(project.read("a.txt"), "a of the user\n");
+    let text = project.read("clada.md");
+    save_by_rename(
+        &project.path("clada.md"),
+        text.replace("- [ ] run again", "- [x] run again"),
+    );
+    wait_for(&project, &listening, "11 ✅ exec");
+    assert_eq!(project.read("f/g/in.txt"), "inside\n");
 }

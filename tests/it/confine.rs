@@ -729,7 +729,7 @@ fn an_edit_starts_over_when_somebody_saved_meanwhile() {
             Ok(_) => (format!("{saves} saves\nnew\n"), saves + 1),
             Err(failure) => {
                 assert_eq!(
-                    failure.message,
+                    &*failure.message,
                     "`f.txt` was changed by somebody else at the same moment, three times: run this task again"
                 );
                 ("3 saves\nold\n".to_owned(), 3)

@@ -249,7 +249,7 @@ impl Snapshots {
     }
 
     /// The files and links that a tree has at paths below the root. The folder that was looked into last is not read again.
-    pub(super) fn held_in(
+    fn held_in(
         &self,
         tree: Option<&Tree<'_>>,
         paths: &[PathBuf],

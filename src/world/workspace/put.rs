@@ -84,6 +84,28 @@ impl Disk {
         }
     }
 
+    /// The folders above a path relative to the root go, as far as they are there and there is nothing in them.
+    pub fn clear_above(&self, path: &Path) {
+        for folder in path.ancestors().skip(1) {
+            let (Some(name), Some(above)) = (folder.file_name(), folder.parent()) else {
+                return;
+            };
+            let removed = self.folder(above).and_then(|dir| dir.remove_dir(name));
+            if removed.is_err_and(|error| error.kind() != std::io::ErrorKind::NotFound) {
+                return;
+            }
+        }
+    }
+
+    /// What a clada of that process id left in a folder (relative to the root) when it was killed.
+    pub fn left_behind(&self, folder: &Path, pid: u32) -> Vec<Place> {
+        let starts = ["deleted", "new", "link"].map(|what| format!(".clada-{what}-{pid}-"));
+        let place = Place(folder.to_owned());
+        let names = self.names(&place).into_iter();
+        let names = names.filter(|name| starts.iter().any(|start| name.starts_with(start)));
+        names.map(|name| place.child(name)).collect()
+    }
+
     fn remove_file(&self, place: &Place) -> Result<(), FsError> {
         let (dir, _) = self.way_to_existing(place)?;
         let removed = dir.remove_file(last(place)?);
