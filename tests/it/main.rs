@@ -4,6 +4,7 @@
 #![allow(clippy::unwrap_used, reason = "a test that panics has failed")]
 
 mod cases;
+mod chance;
 mod cli;
 mod cml;
 mod confine;
@@ -15,6 +16,7 @@ mod engine;
 #[cfg(target_os = "linux")]
 mod exec;
 mod fenced;
+mod git;
 mod guarded;
 mod harness;
 mod log;

@@ -12,7 +12,7 @@ use std::panic::resume_unwind;
 use std::path::{Path, PathBuf};
 use std::thread;
 
-use git2::{Config, IndexEntry};
+use git2::IndexEntry;
 
 use super::recorded::Folder;
 use super::{look, stage};
