@@ -47,7 +47,10 @@ impl<'e> Folder<'e> {
     fn of(depth: usize, mut entries: &'e [IndexEntry]) -> Result<Self, git2::Error> {
         let (mut files, mut folders, mut tree) = (Vec::new(), Vec::new(), Vec::new());
         let mut line = |mode: u32, name: &[u8], id: Oid| {
-            tree.extend_from_slice(format!("{mode:o} ").as_bytes());
+            match mode {
+                FILE => tree.extend_from_slice(b"100644 "),
+                mode => tree.extend_from_slice(format!("{mode:o} ").as_bytes()),
+            }
             tree.extend_from_slice(name);
             tree.push(0);
             tree.extend_from_slice(id.as_bytes());
@@ -162,4 +165,5 @@ fn compare(
     Ok(())
 }
 
+const FILE: u32 = 0o100_644;
 const FOLDER: u32 = 0o040_000;

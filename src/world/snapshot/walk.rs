@@ -3,8 +3,8 @@
 //!
 //! libgit2's comparison does the same in one thread, which is slower than `git status`.
 
-use std::fs::{self, DirEntry, Metadata};
-use std::io;
+use std::ffi::{CStr, OsStr};
+use std::fs;
 use std::num::NonZero;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
@@ -13,6 +13,7 @@ use std::path::{Path, PathBuf};
 use std::thread;
 
 use git2::IndexEntry;
+use rustix::fs::{AtFlags, Dir, DirEntry, FileType, Mode, OFlags, Stat, statat};
 
 use super::recorded::Folder;
 use super::{look, stage};
@@ -81,35 +82,45 @@ impl Walk<'_> {
         let mut seen = Seen::default();
         let mut missing = vec![true; folder.files.len()];
         let mut gone = vec![true; folder.folders.len()];
-        let mut meet = |item: io::Result<DirEntry>| -> io::Result<()> {
-            let item = item?;
+        let mut meet = |listed: &Dir, item: &DirEntry| -> rustix::io::Result<()> {
             let name = item.file_name();
-            if name == ".git" {
+            let bytes = name.to_bytes();
+            if [&b"."[..], b"..", b".git"].contains(&bytes) {
                 return Ok(());
             }
-            let is_folder = item.file_type()?.is_dir();
-            let file = folder.file(name.as_bytes());
-            match (file, folder.folder(name.as_bytes())) {
-                (_, Some(at)) if is_folder => {
+            let kind = match item.file_type() {
+                FileType::Unknown => FileType::from_raw_mode(stat(listed, name)?.st_mode),
+                kind => kind,
+            };
+            let is_folder = kind.is_dir();
+            let below = is_folder.then(|| folder.folder(bytes)).flatten();
+            let there = || path.join(OsStr::from_bytes(bytes));
+            match (below, folder.file(bytes)) {
+                (Some(at), _) => {
                     gone[at] = false;
-                    seen.below.push((path.join(name), &folder.folders[at].1));
+                    seen.below.push((there(), &folder.folders[at].1));
                 }
-                (Some(at), _) if !is_folder || stage::is_gitlink(folder.files[at].1) => {
+                (None, Some(at)) if !is_folder || stage::is_gitlink(folder.files[at].1) => {
                     missing[at] = false;
                     let entry = folder.files[at].1;
-                    if self.is_doubtful(entry, &item)? {
+                    if self.is_doubtful(entry, || stat(listed, name))? {
                         seen.doubts.tracked.push(look::path_of(entry));
                     }
                 }
-                _ => seen.doubts.others.push(path.join(name)),
+                _ => seen.doubts.others.push(there()),
             }
             Ok(())
         };
-        let listed = fs::read_dir(self.top.join(path));
-        if listed
-            .and_then(|mut items| items.try_for_each(&mut meet))
-            .is_err()
-        {
+        let mut list = || -> rustix::io::Result<()> {
+            let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+            let mut listed =
+                Dir::new(rustix::fs::open(self.top.join(path), flags, Mode::empty())?)?;
+            while let Some(item) = listed.read() {
+                meet(&listed, &item?)?;
+            }
+            Ok(())
+        };
+        if list().is_err() {
             seen.doubts.others.push(path.to_path_buf());
         }
         let mut miss = |entry: &IndexEntry| {
@@ -130,40 +141,51 @@ impl Walk<'_> {
         seen
     }
 
-    fn is_doubtful(&self, entry: &IndexEntry, item: &DirEntry) -> io::Result<bool> {
+    fn is_doubtful(
+        &self,
+        entry: &IndexEntry,
+        stat: impl FnOnce() -> rustix::io::Result<Stat>,
+    ) -> rustix::io::Result<bool> {
         if stage::is_gitlink(entry) {
             return Ok(false);
         }
         if is_kept(entry) {
             return Ok(self.sparse && entry.flags & stage::ASSUME_UNCHANGED == 0);
         }
-        let file = item.metadata()?;
-        Ok(!self.is_as(entry, &file))
+        Ok(!self.is_as(entry, &stat()?))
     }
 
     /// As git tells it by default.
-    fn is_as(&self, entry: &IndexEntry, file: &Metadata) -> bool {
-        let (seconds, nanoseconds) = (file.mtime(), file.mtime_nsec());
-        let is_at = |time: git2::IndexTime, seconds: i64, nanoseconds: i64| {
+    fn is_as(&self, entry: &IndexEntry, file: &Stat) -> bool {
+        let written = (file.st_mtime, file.st_mtime_nsec as i64);
+        let changed = (file.st_ctime, file.st_ctime_nsec as i64);
+        // The index has the lower 32 bits of each.
+        let is_at = |time: git2::IndexTime, (seconds, nanoseconds): Moment| {
             time.seconds() == seconds as i32 && i64::from(time.nanoseconds()) == nanoseconds
         };
         self.mode_of(entry, file) == entry.mode
-            && file.size() as u32 == entry.file_size
-            && is_at(entry.mtime, seconds, nanoseconds)
-            && (!self.ctime || is_at(entry.ctime, file.ctime(), file.ctime_nsec()))
-            && (file.ino() as u32, file.uid(), file.gid()) == (entry.ino, entry.uid, entry.gid)
-            && (seconds, nanoseconds) < self.written
+            && file.st_size as u32 == entry.file_size
+            && is_at(entry.mtime, written)
+            && (!self.ctime || is_at(entry.ctime, changed))
+            && (file.st_ino as u32, file.st_uid, file.st_gid) == (entry.ino, entry.uid, entry.gid)
+            && written < self.written
     }
 
-    fn mode_of(&self, entry: &IndexEntry, file: &Metadata) -> u32 {
-        match file.file_type() {
-            kind if kind.is_symlink() => 0o120_000,
-            kind if !kind.is_file() => 0,
-            _ if !self.modes && entry.mode & 0o170_000 == 0o100_000 => entry.mode,
-            _ if file.mode() & 0o100 != 0 => 0o100_755,
-            _ => 0o100_644,
+    fn mode_of(&self, entry: &IndexEntry, file: &Stat) -> u32 {
+        match FileType::from_raw_mode(file.st_mode) {
+            FileType::Symlink => 0o120_000,
+            FileType::RegularFile if !self.modes && entry.mode & 0o170_000 == 0o100_000 => {
+                entry.mode
+            }
+            FileType::RegularFile if file.st_mode & 0o100 != 0 => 0o100_755,
+            FileType::RegularFile => 0o100_644,
+            _ => 0,
         }
     }
+}
+
+fn stat(folder: &Dir, name: &CStr) -> rustix::io::Result<Stat> {
+    statat(folder.fd()?, name, AtFlags::SYMLINK_NOFOLLOW)
 }
 
 /// Whether the user keeps changes of that file out of commits.
