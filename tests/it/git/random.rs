@@ -195,6 +195,9 @@ impl Story<'_> {
         assert!(!results.contains('⏹'), "{}", told("not run"));
 
         let new = self.head();
+        if new.is_empty() {
+            return; // There was nothing to save, and no task made anything.
+        }
         let range = match old.is_empty() {
             true => new.clone(),
             false => format!("{old}..{new}"),
