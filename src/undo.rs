@@ -229,17 +229,17 @@ fn message(chosen: &[Group], how: &How<'_>, step: Step) -> Message {
 fn refuse_unsaved(snapshots: &Snapshots, writes: &[Write]) -> Result<(), UndoError> {
     let replaced = writes.iter().filter(|write| write.old.is_some());
     let paths: Vec<PathBuf> = replaced.map(|write| write.path.clone()).collect();
-    let mut saved = Vec::new();
+    // Each store has a file in its own way: one converts line ends, another does not.
+    let mut saved = vec![false; paths.len()];
     for store in stores(snapshots) {
-        saved.push(store.held_at_tip(&paths)?);
-    }
-    let mut unsaved = Vec::new();
-    for (at, path) in paths.into_iter().enumerate() {
-        let now = snapshots.held_now(&path)?;
-        if !saved.iter().any(|held| held[at] == now) {
-            unsaved.push(path);
+        for (at, held) in store.held_at_tip(&paths)?.into_iter().enumerate() {
+            saved[at] |= held == store.held_now(&paths[at])?;
         }
     }
+    let paths = paths.into_iter().zip(saved);
+    let unsaved: Vec<PathBuf> = paths
+        .filter_map(|(path, saved)| (!saved).then_some(path))
+        .collect();
     match unsaved.is_empty() {
         true => Ok(()),
         false => Err(UndoError::NotSaved(unsaved)),

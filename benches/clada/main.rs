@@ -6,6 +6,7 @@
 
 #![allow(clippy::print_stdout, reason = "its output is what a benchmark is for")]
 
+mod git;
 mod listener;
 mod output;
 mod process;
@@ -32,6 +33,7 @@ const GROUPS: &[Group] = &[
     ("line to file", output::line),
     ("edit of one file", process::edit_one),
     ("edit of 200 files", process::edit_many),
+    ("git", git::saves),
 ];
 
 fn main() {

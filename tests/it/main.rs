@@ -5,6 +5,7 @@
 
 mod atomic;
 mod cases;
+mod chance;
 mod cli;
 mod cml;
 mod confine;

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use git2::Index;
 
 use super::stage::{Staging, find};
-use super::{Look, Message, SnapshotError, Snapshots, State, look, private};
+use super::{Look, Message, SnapshotError, Snapshots, State, look, private, walk};
 use crate::lang::path::is_git;
 use crate::lang::size;
 
@@ -97,7 +97,8 @@ impl Snapshots {
             let is_ours = |path: &PathBuf| ours.get_path(&self.root.join(path), 0).is_some();
             for path in &all {
                 let itself = theirs.get_path(path, 0).map(|_| path.clone());
-                let known = look::tracked_below(&theirs, path).into_iter().chain(itself);
+                let known = look::below(&theirs, path).map(|entry| look::path_of(&entry));
+                let known = known.chain(itself);
                 files.extend(known.filter(|path| !is_ours(path)));
             }
         }
@@ -173,7 +174,7 @@ impl Snapshots {
     fn left_out(&self, paths: &[PathBuf]) -> Result<LeftOut, SnapshotError> {
         let mut left = LeftOut::default();
         let mut index = self.index_now()?;
-        let mut staging = Staging::new(self, &mut index)?;
+        let mut staging = Staging::new(self, &mut index, walk::written(&self.index_path()))?;
         for path in paths {
             for place in staging.places_of(path)? {
                 self.look(place, false, &mut staging, &mut left)?;
@@ -262,7 +263,7 @@ impl Snapshots {
 
     /// The same for a folder with all that is in it.
     fn leaves_out_whole(&self, place: &Path, staging: &Staging<'_>) -> Result<bool, SnapshotError> {
-        if place.as_os_str().is_empty() || !look::tracked_below(staging.index, place).is_empty() {
+        if place.as_os_str().is_empty() || look::below(staging.index, place).next().is_some() {
             return Ok(false);
         }
         Ok(staging.in_another_repository(&place.join("x"), false)

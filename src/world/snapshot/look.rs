@@ -1,4 +1,4 @@
-//! Which paths may differ. Owns git's ways of comparing whole folders; never decides what becomes of a path,
+//! Which paths may differ. Owns libgit2's way of comparing folders with the index; never decides what becomes of a path,
 //! which `stage.rs` finds out from the file itself.
 
 use std::collections::BTreeSet;
@@ -6,11 +6,11 @@ use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-use git2::{Delta, Diff, DiffOptions, Index, IndexEntry, Repository, Tree};
+use git2::{Delta, DiffOptions, Index, IndexEntry, Repository};
 
 use super::SnapshotError;
 
-/// What [`changed_below`] saw.
+/// What [`changed_among`] saw.
 #[derive(Default)]
 pub(super) struct Changed {
     pub(super) files: BTreeSet<PathBuf>,
@@ -18,25 +18,40 @@ pub(super) struct Changed {
     pub(super) repositories: BTreeSet<PathBuf>,
 }
 
-/// Files at or below `from` that the index does not have as they are, by stat data first and by content where
+/// Files at or below `paths` that the index does not have as they are, by stat data first and by content where
 /// those are in doubt. Ignored files are in it only if they are tracked.
 ///
 /// A folder that cannot be listed looks here as if it were gone; whoever uses the answer must ask the file.
-pub(super) fn changed_below(
+pub(super) fn changed_among(
     repo: &Repository,
     index: &Index,
-    from: &Path,
+    paths: &[PathBuf],
 ) -> Result<Changed, SnapshotError> {
-    let mut options = literally(from);
+    let mut changed = Changed::default();
+    if paths.is_empty() {
+        return Ok(changed);
+    }
+    let mut options = DiffOptions::new();
     options
+        .disable_pathspec_match(true)
+        .skip_binary_check(true)
         .include_untracked(true)
         .recurse_untracked_dirs(true)
         .include_unreadable(true)
         .ignore_submodules(true);
+    // An empty one would stand for nothing, and none at all is everything.
+    if paths.iter().all(|path| !path.as_os_str().is_empty()) {
+        for path in paths {
+            options.pathspec(path);
+        }
+    }
     let diff = repo.diff_index_to_workdir(Some(index), Some(&mut options))?;
-    let mut changed = Changed::default();
-    for (status, path) in places(&diff) {
-        match status == Delta::Untracked && ends_with_slash(&path) {
+    for delta in diff.deltas() {
+        let path = delta.new_file().path().or_else(|| delta.old_file().path());
+        let Some(path) = path.map(Path::to_path_buf) else {
+            continue;
+        };
+        match delta.status() == Delta::Untracked && ends_with_slash(&path) {
             true => changed.repositories.insert(path),
             false => changed.files.insert(path),
         };
@@ -44,47 +59,14 @@ pub(super) fn changed_below(
     Ok(changed)
 }
 
-/// Paths at or below `from` that the index and the tree do not have alike.
-pub(super) fn committed_otherwise(
-    repo: &Repository,
-    tree: Option<&Tree<'_>>,
-    index: &Index,
-    from: &Path,
-) -> Result<BTreeSet<PathBuf>, SnapshotError> {
-    let diff = repo.diff_tree_to_index(tree, Some(index), Some(&mut literally(from)))?;
-    Ok(places(&diff).map(|(_, path)| path).collect())
-}
-
-/// Tracked paths below the folder `from`, whether or not it is there.
-pub(super) fn tracked_below(index: &Index, from: &Path) -> Vec<PathBuf> {
-    let mut prefix = from.as_os_str().to_owned();
-    prefix.push("/");
-    let first = index.find_prefix(prefix.as_os_str()).unwrap_or(usize::MAX);
+/// What the index has below the folder `from`, whether or not that is there.
+pub(super) fn below(index: &Index, from: &Path) -> impl Iterator<Item = IndexEntry> {
+    let mut prefix = from.as_os_str().as_bytes().to_vec();
+    prefix.push(b'/');
+    let first = index.find_prefix(prefix.as_slice()).unwrap_or(usize::MAX);
     (first..index.len())
         .map_while(|at| index.get(at))
-        .map(|entry| path_of(&entry))
-        .take_while(|path| path.starts_with(from))
-        .collect()
-}
-
-/// Only `from` and what is below it; the name is no pattern.
-fn literally(from: &Path) -> DiffOptions {
-    let mut options = DiffOptions::new();
-    options.disable_pathspec_match(true).skip_binary_check(true);
-    if !from.as_os_str().is_empty() {
-        options.pathspec(from);
-    }
-    options
-}
-
-fn places<'d>(diff: &'d Diff<'_>) -> impl Iterator<Item = (Delta, PathBuf)> + 'd {
-    diff.deltas().filter_map(|delta| {
-        let path = delta
-            .new_file()
-            .path()
-            .or_else(|| delta.old_file().path())?;
-        Some((delta.status(), path.to_path_buf()))
-    })
+        .take_while(move |entry| entry.path.starts_with(&prefix))
 }
 
 fn ends_with_slash(path: &Path) -> bool {

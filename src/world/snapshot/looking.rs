@@ -1,13 +1,12 @@
 //! Looking at older states: what was there is kept in a commit that no branch has, so that all of it can come back. Owns
 //! the refs for that; HEAD, index and branch stay as they are, and files are changed by others.
 
-use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use git2::{Commit, ErrorCode, Oid, Reference};
 use sha2::{Digest, Sha256};
 
-use super::{Look, Message, Saved, SnapshotError, Snapshots, look};
+use super::{Look, Message, Saved, SnapshotError, Snapshots, look, recorded};
 use crate::lang::hex::hex;
 
 /// What is looked at.
@@ -167,10 +166,14 @@ impl Snapshots {
         let mut index = self.repo.index()?;
         index.read(true)?;
         let tree = self.commit_at(&looking.at)?.tree()?;
-        let mut paths: BTreeSet<PathBuf> =
-            look::changed_below(&self.repo, &index, &self.root)?.files;
-        let others = look::committed_otherwise(&self.repo, Some(&tree), &index, &self.root)?;
-        paths.extend(others);
+        let root = std::slice::from_ref(&self.root);
+        let mut paths = look::changed_among(&self.repo, &index, root)?.files;
+        paths.extend(recorded::committed_otherwise(
+            &self.repo,
+            Some(&tree),
+            &index,
+            &self.root,
+        )?);
         let mut edited = Vec::new();
         for path in paths.iter().filter(|path| !self.is_left_out(path)) {
             let Ok(below) = path.strip_prefix(&self.root) else {

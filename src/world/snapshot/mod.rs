@@ -13,7 +13,9 @@
 //!
 //! | file | what |
 //! | --- | --- |
-//! | `look.rs` | which paths may differ from the index |
+//! | `walk.rs` | which files may differ from the index, by one look at each |
+//! | `look.rs` | which untracked ones are not ignored |
+//! | `recorded.rs` | what the index has, and where the commit has it otherwise |
 //! | `stage.rs` | what one path is now, put into the index |
 //! | `tree.rs` | a tree with some paths changed |
 //! | `message.rs` | what a commit says |
@@ -42,6 +44,7 @@ mod message;
 mod place;
 mod private;
 mod program;
+mod recorded;
 mod restore;
 mod seen;
 mod squash;
@@ -52,6 +55,7 @@ mod target;
 mod tests;
 mod tree;
 mod versions;
+mod walk;
 
 use std::cell::{Cell, OnceCell, RefCell};
 use std::collections::BTreeSet;
@@ -399,6 +403,8 @@ impl Snapshots {
 
     fn prepare(&self, look: Look<'_>) -> Result<Prepared, SnapshotError> {
         self.wait_until_unlocked()?;
+        // As of before it is read: if it is another one by then, more is looked at than need be.
+        let written = walk::written(&self.index_path());
         let mut index = self.repo.index()?;
         // A missing index file is an empty index, which libgit2 believes only when forced.
         index.read(self.given_up.get() || !self.index_path().exists())?;
@@ -411,19 +417,9 @@ impl Snapshots {
         let base = head.as_ref().map(Commit::tree).transpose()?;
 
         self.given_up.set(true);
-        let mut staging = Staging::new(self, &mut index)?;
+        let mut staging = Staging::new(self, &mut index, written)?;
         let paths = match look {
-            Look::Everything => {
-                staging.everything()?;
-                let paths = look::committed_otherwise(
-                    &self.repo,
-                    base.as_ref(),
-                    staging.index,
-                    &self.root,
-                )?;
-                staging.intended(&paths)?;
-                paths
-            }
+            Look::Everything => staging.everything(base.as_ref())?,
             Look::Paths(paths) => staging.paths(paths)?,
         };
         let Staging {

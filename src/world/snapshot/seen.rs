@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use git2::{AttrCheckFlags, AttrValue, Index, IndexEntry};
 
 use super::stage::{ASSUME_UNCHANGED, Found, GITLINK, SKIP_WORKTREE, find};
-use super::{Look, SnapshotError, Snapshots, look};
+use super::{Look, SnapshotError, Snapshots, look, recorded};
 
 impl Snapshots {
     /// The tree (all hex digits) that a save of these paths, or of everything, would commit now; its objects are written,
@@ -37,9 +37,10 @@ impl Snapshots {
             // By stat data first: that is only to be asked of what the index knows.
             true => {
                 let tree = self.tree_of(seen)?;
-                let mut files = look::changed_below(&self.repo, &index, &place)?.files;
+                let mut files =
+                    look::changed_among(&self.repo, &index, std::slice::from_ref(&place))?.files;
                 let tree = tree.as_ref();
-                files.append(&mut look::committed_otherwise(
+                files.append(&mut recorded::committed_otherwise(
                     &self.repo, tree, &index, &place,
                 )?);
                 files

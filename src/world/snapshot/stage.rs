@@ -8,8 +8,10 @@ use std::io::ErrorKind;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Component, Path, PathBuf};
 
-use git2::{AttrCheckFlags, AttrValue, Config, ErrorClass, ErrorCode, Index, IndexEntry};
+use git2::{AttrCheckFlags, AttrValue, Config, ErrorClass, ErrorCode, Index, IndexEntry, Tree};
 
+use super::recorded::{self, Folder};
+use super::walk::{Doubts, Moment, Walk};
 use super::{SkipReason, Skipped, SnapshotError, Snapshots, look};
 
 pub(super) const GITLINK: u32 = 0o160_000;
@@ -22,6 +24,8 @@ const INTENT_TO_ADD: u16 = 1 << 13;
 pub(super) struct Staging<'s> {
     snapshots: &'s Snapshots,
     pub(super) index: &'s mut Index,
+    /// When its file was written.
+    written: Moment,
     config: Config,
     /// In a sparse checkout git itself takes skip-worktree off a file that is there nevertheless; elsewhere
     /// the mark is the user's way to keep a local change out of commits.
@@ -49,6 +53,7 @@ impl<'s> Staging<'s> {
     pub(super) fn new(
         snapshots: &'s Snapshots,
         index: &'s mut Index,
+        written: Moment,
     ) -> Result<Self, SnapshotError> {
         let config = snapshots.repo.config()?.snapshot()?;
         Ok(Self {
@@ -56,46 +61,34 @@ impl<'s> Staging<'s> {
             config,
             snapshots,
             index,
+            written,
             filters: HashMap::new(),
             staged: Vec::new(),
             skipped: Vec::new(),
         })
     }
 
-    /// All that differs under the root.
-    pub(super) fn everything(&mut self) -> Result<(), SnapshotError> {
+    /// All that differs under the root, from the index or of that from HEAD's tree; the answer is what may differ from the
+    /// latter.
+    pub(super) fn everything(
+        &mut self,
+        tree: Option<&Tree<'_>>,
+    ) -> Result<BTreeSet<PathBuf>, SnapshotError> {
         let root = &self.snapshots.root;
-        let mut files = self.changed_below(root)?;
-        if self.sparse {
-            // The comparison passes over what is outside the checkout, though it may be there nevertheless.
-            let outside = |entry: &IndexEntry| entry.flags_extended & SKIP_WORKTREE != 0;
-            let paths = self
-                .index
-                .iter()
-                .filter(outside)
-                .map(|entry| look::path_of(&entry));
-            files.extend(paths.filter(|path| path.starts_with(root)));
-        }
-        let limit = self.snapshots.options.private_limit;
+        let entries = recorded::entries_below(self.index, root);
+        let folder = Folder::new(root, &entries)?;
+        let files = self.changed_in(root, &folder)?;
         if self.snapshots.private {
             let is_new = |path: &&PathBuf| self.index.get_path(path, 0).is_none();
+            let limit = self.snapshots.options.private_limit;
             if self.index.len() + files.iter().filter(is_new).count() > limit {
                 return Err(self.snapshots.too_many());
             }
         }
-        files.iter().try_for_each(|path| self.stage(path))
-    }
-
-    /// Those of `paths` that `git add -N` only announced: while their files are empty, the comparison takes
-    /// them for added.
-    pub(super) fn intended(&mut self, paths: &BTreeSet<PathBuf>) -> Result<(), SnapshotError> {
-        for path in paths {
-            let entry = self.index.get_path(path, 0);
-            if entry.is_some_and(|entry| entry.flags_extended & INTENT_TO_ADD != 0) {
-                self.stage(path)?;
-            }
-        }
-        Ok(())
+        files.iter().try_for_each(|path| self.stage(path))?;
+        let mut paths = recorded::otherwise(&self.snapshots.repo, tree, root, &folder)?;
+        paths.extend(files);
+        Ok(paths)
     }
 
     /// These paths (relative to the root) with all that is at and below them; the answer is what was
@@ -288,7 +281,10 @@ impl<'s> Staging<'s> {
         }
         match fs::symlink_metadata(self.snapshots.top.join(&place)) {
             Ok(data) if data.is_dir() => files.append(&mut self.changed_below(&place)?),
-            _ => files.extend(look::tracked_below(self.index, &place)),
+            _ => {
+                let gone = look::below(self.index, &place);
+                files.extend(gone.map(|entry| look::path_of(&entry)));
+            }
         }
         // A private repository takes all that a task changes.
         if tracked || self.snapshots.private || !self.snapshots.repo.is_path_ignored(&place)? {
@@ -309,11 +305,41 @@ impl<'s> Staging<'s> {
     }
 
     fn changed_below(&mut self, from: &Path) -> Result<BTreeSet<PathBuf>, SnapshotError> {
-        let changed = look::changed_below(&self.snapshots.repo, self.index, from)?;
+        let entries = recorded::entries_below(self.index, from);
+        self.changed_in(from, &Folder::new(from, &entries)?)
+    }
+
+    /// What may differ from the index at or below `from`. Whether an untracked file is ignored is for libgit2 to say.
+    fn changed_in(
+        &mut self,
+        from: &Path,
+        folder: &Folder<'_>,
+    ) -> Result<BTreeSet<PathBuf>, SnapshotError> {
+        let doubts = match folder.is_empty() {
+            true => Doubts {
+                others: vec![from.to_path_buf()],
+                ..Doubts::default()
+            },
+            false => self.walk().doubts(from, folder),
+        };
+        let changed = look::changed_among(&self.snapshots.repo, self.index, &doubts.others)?;
         for path in &changed.repositories {
             self.skip(path, SkipReason::NestedRepository);
         }
-        Ok(changed.files)
+        let mut files = changed.files;
+        files.extend(doubts.tracked);
+        Ok(files)
+    }
+
+    fn walk(&self) -> Walk<'s> {
+        let is_set = |name| self.config.get_bool(name).unwrap_or(true);
+        Walk {
+            top: &self.snapshots.top,
+            written: self.written,
+            modes: is_set("core.fileMode"),
+            ctime: is_set("core.trustCTime"),
+            sparse: self.sparse,
+        }
     }
 
     fn skip(&mut self, path: &Path, why: SkipReason) {
@@ -360,7 +386,7 @@ pub(super) fn find(top: &Path, path: &Path) -> Result<Found, SnapshotError> {
     Ok(Found::Nothing)
 }
 
-fn is_gitlink(entry: &IndexEntry) -> bool {
+pub(super) fn is_gitlink(entry: &IndexEntry) -> bool {
     entry.mode == GITLINK
 }
 

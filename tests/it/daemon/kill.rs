@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 use rustix::process::Signal;
 
 use super::{NOTES, Notes, exec, lines, wait_for_results};
+use crate::chance::Chance;
 #[cfg(target_os = "linux")]
 use crate::harness::runs;
 use crate::harness::{Project, Watching, save_by_rename, wait_until};
@@ -19,33 +20,9 @@ const LATEST: Duration = Duration::from_millis(80);
 /// Git's locks are files, and outlive whoever made them.
 const GIT_LOCKS: [&str; 3] = ["index.lock", "HEAD.lock", "refs/heads/main.lock"];
 
-/// Chance that can be had again by its seed (SplitMix64).
-struct Chance(u64);
-
-impl Chance {
-    /// With the seed in `SEED`, or a new one, which is printed.
-    fn new() -> Self {
-        let seed = std::env::var("SEED").ok().map(|seed| seed.parse());
-        let seed = seed.map_or_else(|| u64::from(std::process::id()), |seed| seed.expect("SEED"));
-        eprintln!("SEED={seed}");
-        Self(seed)
-    }
-
-    fn below(&mut self, end: u64) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut mixed = self.0;
-        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        (mixed ^ (mixed >> 31)) % end
-    }
-
-    fn one_in(&mut self, of: u64) -> bool {
-        self.below(of) == 0
-    }
-
-    fn moment(&mut self) -> Duration {
-        Duration::from_micros(self.below(LATEST.as_micros() as u64))
-    }
+/// A moment before the latest.
+fn moment(chance: &mut Chance) -> Duration {
+    Duration::from_micros(chance.below(LATEST.as_micros() as u64))
 }
 
 /// What a task does; each leaves a line of its own, which is there twice if it ran twice.
@@ -253,7 +230,7 @@ impl<'c> Story<'c> {
             true => save_by_rename(&path, text),
             false => fs::write(&path, text).expect("write"),
         }
-        sleep(self.chance.moment());
+        sleep(moment(self.chance));
         self.kill();
         let was_over = self.is_over(asked);
         if self.chance.one_in(4) {
@@ -266,7 +243,7 @@ impl<'c> Story<'c> {
             let mut command = self.project.command(env!("CARGO_BIN_EXE_clada"));
             command.args(["watch", "--no-clipboard"]);
             self.clada = Some(Watching::start(command));
-            sleep(self.chance.moment());
+            sleep(moment(self.chance));
             self.kill();
             self.figures.second_kills += 1;
         }
@@ -563,16 +540,16 @@ fn batches_of_two_cladas_that_are_killed_never_overlap() {
     for round in 0..10 {
         for desk in &mut desks {
             desk.paste(&project, round);
-            sleep(chance.moment() / 4);
+            sleep(moment(&mut chance) / 4);
         }
-        sleep(chance.moment());
+        sleep(moment(&mut chance));
         let first = chance.below(2) as usize;
         for which in [first, 1 - first] {
             if chance.one_in(4) {
                 continue;
             }
             desks[which].kill();
-            sleep(chance.moment() / 4);
+            sleep(moment(&mut chance) / 4);
             desks[which].start(&project);
         }
         for desk in &desks {

@@ -74,7 +74,8 @@ impl Notes {
 
     /// The results without git's line.
     pub(crate) fn tasks(&self) -> Vec<&str> {
-        let tasks = self.results.iter().filter(|line| !line.contains("git"));
+        let is_saving = |line: &&String| line.contains("git") || line.starts_with("💚");
+        let tasks = self.results.iter().filter(|line| !is_saving(line));
         tasks.map(String::as_str).collect()
     }
 }

@@ -1,6 +1,9 @@
 //! What clada does in git, through the real program and with the real git as the judge.
 
+mod crash;
+mod judge;
 mod private;
+mod random;
 mod side;
 mod sign;
 mod squash;

@@ -1,0 +1,180 @@
+//! What the index has, in folders as a tree has it, and where a tree has it otherwise. Never looks at a file of the work
+//! tree, and writes nothing.
+//!
+//! libgit2's comparison of a tree with the index reads every tree of a commit. Here the trees that the index would make
+//! are hashed in memory, and only those of the commit are read whose hash is another.
+
+use std::collections::BTreeSet;
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+
+use git2::{Index, IndexEntry, ObjectType, Oid, Repository, Tree};
+
+use super::look;
+
+/// The entries at or below `from`, in the order of their paths.
+pub(super) fn entries_below(index: &Index, from: &Path) -> Vec<IndexEntry> {
+    let mut entries: Vec<IndexEntry> = match from.as_os_str().is_empty() {
+        true => index.iter().collect(),
+        false => look::below(index, from).collect(),
+    };
+    // Where the file system knows no case, libgit2's order does not either.
+    entries.sort_by(|one, other| one.path.cmp(&other.path));
+    entries
+}
+
+/// A folder as the index has it.
+pub(super) struct Folder<'e> {
+    /// Its tree's name, whether or not there is such a tree.
+    id: Oid,
+    /// By their names.
+    pub(super) files: Vec<(&'e [u8], &'e IndexEntry)>,
+    pub(super) folders: Vec<(&'e [u8], Folder<'e>)>,
+}
+
+impl<'e> Folder<'e> {
+    /// The folder `from`; the entries are all that are below it, in the order of their paths.
+    pub(super) fn new(from: &Path, entries: &'e [IndexEntry]) -> Result<Self, git2::Error> {
+        let depth = match from.as_os_str().len() {
+            0 => 0,
+            length => length + 1,
+        };
+        Self::of(depth, entries)
+    }
+
+    /// Paths are those of the folder in their first bytes.
+    fn of(depth: usize, mut entries: &'e [IndexEntry]) -> Result<Self, git2::Error> {
+        let (mut files, mut folders, mut tree) = (Vec::new(), Vec::new(), Vec::new());
+        let mut line = |mode: u32, name: &[u8], id: Oid| {
+            match mode {
+                FILE => tree.extend_from_slice(b"100644 "),
+                mode => tree.extend_from_slice(format!("{mode:o} ").as_bytes()),
+            }
+            tree.extend_from_slice(name);
+            tree.push(0);
+            tree.extend_from_slice(id.as_bytes());
+        };
+        while let [entry, others @ ..] = entries {
+            let rest = &entry.path[depth..];
+            let Some(slash) = memchr::memchr(b'/', rest) else {
+                line(entry.mode, rest, entry.id);
+                files.push((rest, entry));
+                entries = others;
+                continue;
+            };
+            let name = &rest[..slash];
+            let below = depth + slash + 1;
+            let is_inside = |other: &IndexEntry| other.path.starts_with(&entry.path[..below]);
+            let inside;
+            (inside, entries) = entries.split_at(entries.partition_point(is_inside));
+            let folder = Folder::of(below, inside)?;
+            line(FOLDER, name, folder.id);
+            folders.push((name, folder));
+        }
+        // So far they are where they would be with a slash behind.
+        folders.sort_unstable_by_key(|(name, _)| *name);
+        let id = Oid::hash_object(ObjectType::Tree, &tree)?;
+        Ok(Self { id, files, folders })
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.files.is_empty() && self.folders.is_empty()
+    }
+
+    pub(super) fn file(&self, name: &[u8]) -> Option<usize> {
+        self.files
+            .binary_search_by_key(&name, |(name, _)| name)
+            .ok()
+    }
+
+    pub(super) fn folder(&self, name: &[u8]) -> Option<usize> {
+        self.folders
+            .binary_search_by_key(&name, |(name, _)| name)
+            .ok()
+    }
+
+    /// All entries in it and below.
+    pub(super) fn each(&self, see: &mut impl FnMut(&'e IndexEntry)) {
+        self.files.iter().for_each(|(_, entry)| see(entry));
+        self.folders.iter().for_each(|(_, folder)| folder.each(see));
+    }
+}
+
+/// Paths at or below `from` that an index and a tree do not have alike.
+pub(super) fn committed_otherwise(
+    repo: &Repository,
+    tree: Option<&Tree<'_>>,
+    index: &Index,
+    from: &Path,
+) -> Result<BTreeSet<PathBuf>, git2::Error> {
+    let entries = entries_below(index, from);
+    otherwise(repo, tree, from, &Folder::new(from, &entries)?)
+}
+
+/// The same of the folder `from` of the index.
+pub(super) fn otherwise(
+    repo: &Repository,
+    tree: Option<&Tree<'_>>,
+    from: &Path,
+    folder: &Folder<'_>,
+) -> Result<BTreeSet<PathBuf>, git2::Error> {
+    let mut paths = BTreeSet::new();
+    let here = match tree {
+        Some(tree) if !from.as_os_str().is_empty() => {
+            let entry = tree.get_path(from).ok();
+            let entry = entry.filter(|entry| entry.kind() == Some(ObjectType::Tree));
+            entry.map(|entry| repo.find_tree(entry.id())).transpose()?
+        }
+        tree => tree.cloned(),
+    };
+    compare(repo, here.as_ref(), Some(folder), from, &mut paths)?;
+    Ok(paths)
+}
+
+fn compare(
+    repo: &Repository,
+    tree: Option<&Tree<'_>>,
+    folder: Option<&Folder<'_>>,
+    path: &Path,
+    paths: &mut BTreeSet<PathBuf>,
+) -> Result<(), git2::Error> {
+    if let (Some(tree), Some(folder)) = (tree, folder)
+        && tree.id() == folder.id
+    {
+        return Ok(());
+    }
+    for entry in tree.into_iter().flatten() {
+        let name = entry.name_bytes();
+        let path = path.join(OsStr::from_bytes(name));
+        if entry.kind() == Some(ObjectType::Tree) {
+            let tree = repo.find_tree(entry.id())?;
+            let below = folder.and_then(|folder| Some(&folder.folders[folder.folder(name)?].1));
+            compare(repo, Some(&tree), below, &path, paths)?;
+            continue;
+        }
+        let file = folder.and_then(|folder| Some(folder.files[folder.file(name)?].1));
+        let mode = entry.filemode().cast_unsigned();
+        if file.is_none_or(|file| (file.id, file.mode) != (entry.id(), mode)) {
+            paths.insert(path);
+        }
+    }
+    let has = |name: &[u8], is_tree: bool| {
+        let entry = tree.and_then(|tree| tree.get_name_bytes(name));
+        entry.is_some_and(|entry| (entry.kind() == Some(ObjectType::Tree)) == is_tree)
+    };
+    for (name, entry) in folder.into_iter().flat_map(|folder| &folder.files) {
+        if !has(name, false) {
+            paths.insert(look::path_of(entry));
+        }
+    }
+    for (name, below) in folder.into_iter().flat_map(|folder| &folder.folders) {
+        if !has(name, true) {
+            below.each(&mut |entry| paths.extend([look::path_of(entry)]));
+        }
+    }
+    Ok(())
+}
+
+const FILE: u32 = 0o100_644;
+const FOLDER: u32 = 0o040_000;

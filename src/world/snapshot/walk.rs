@@ -1,0 +1,212 @@
+//! Which files may not be as the index has them: one look at each file, in several threads. Goes by stat data alone,
+//! and what that leaves open is doubtful; never reads a file, nor a rule of what is ignored.
+//!
+//! libgit2's comparison does the same in one thread, which is slower than `git status`.
+
+use std::ffi::{CStr, OsStr};
+use std::fs;
+use std::num::NonZero;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::MetadataExt;
+use std::panic::resume_unwind;
+use std::path::{Path, PathBuf};
+use std::thread;
+
+use git2::IndexEntry;
+use rustix::fs::{AtFlags, Dir, DirEntry, FileType, Mode, OFlags, Stat, statat};
+
+use super::recorded::Folder;
+use super::{look, stage};
+
+/// So many folders are worth a thread.
+const SHARE: usize = 32;
+
+/// Seconds and nanoseconds.
+pub(super) type Moment = (i64, i64);
+
+/// When a file was written last; before all others if it is not there.
+pub(super) fn written(path: &Path) -> Moment {
+    let file = fs::symlink_metadata(path);
+    file.map_or((i64::MIN, 0), |file| (file.mtime(), file.mtime_nsec()))
+}
+
+/// What a walk goes by.
+pub(super) struct Walk<'w> {
+    pub(super) top: &'w Path,
+    /// When the index was written. What was written to a file in that moment or later may
+    /// not show in its stat data.
+    pub(super) written: Moment,
+    /// `core.fileMode`: whether a file can be made executable.
+    pub(super) modes: bool,
+    /// `core.trustCTime`
+    pub(super) ctime: bool,
+    /// A file outside of the sparse checkout is git's again once it is there.
+    pub(super) sparse: bool,
+}
+
+/// Paths that may differ.
+#[derive(Default)]
+pub(super) struct Doubts {
+    /// In the index.
+    pub(super) tracked: Vec<PathBuf>,
+    /// Files and folders of which the index has nothing, ignored or not; and folders that cannot be listed.
+    pub(super) others: Vec<PathBuf>,
+}
+
+/// What is seen in one folder.
+#[derive(Default)]
+struct Seen<'f> {
+    doubts: Doubts,
+    below: Vec<(PathBuf, &'f Folder<'f>)>,
+}
+
+impl Walk<'_> {
+    /// Looks at the folder `from` and at all below it. Links are not followed, and no folder is entered of which the index
+    /// has nothing.
+    pub(super) fn doubts(&self, from: &Path, folder: &Folder<'_>) -> Doubts {
+        let mut all = Doubts::default();
+        let mut level = vec![(from.to_path_buf(), folder)];
+        while !level.is_empty() {
+            let seen = in_threads(&level, |(path, folder)| self.look(path, folder));
+            level = Vec::new();
+            for mut seen in seen {
+                all.tracked.append(&mut seen.doubts.tracked);
+                all.others.append(&mut seen.doubts.others);
+                level.append(&mut seen.below);
+            }
+        }
+        all
+    }
+
+    fn look<'f>(&self, path: &Path, folder: &'f Folder<'f>) -> Seen<'f> {
+        let mut seen = Seen::default();
+        let mut missing = vec![true; folder.files.len()];
+        let mut gone = vec![true; folder.folders.len()];
+        let mut meet = |listed: &Dir, item: &DirEntry| -> rustix::io::Result<()> {
+            let name = item.file_name();
+            let bytes = name.to_bytes();
+            if [&b"."[..], b"..", b".git"].contains(&bytes) {
+                return Ok(());
+            }
+            let kind = match item.file_type() {
+                FileType::Unknown => FileType::from_raw_mode(stat(listed, name)?.st_mode),
+                kind => kind,
+            };
+            let is_folder = kind.is_dir();
+            let below = is_folder.then(|| folder.folder(bytes)).flatten();
+            let there = || path.join(OsStr::from_bytes(bytes));
+            match (below, folder.file(bytes)) {
+                (Some(at), _) => {
+                    gone[at] = false;
+                    seen.below.push((there(), &folder.folders[at].1));
+                }
+                (None, Some(at)) if !is_folder || stage::is_gitlink(folder.files[at].1) => {
+                    missing[at] = false;
+                    let entry = folder.files[at].1;
+                    if self.is_doubtful(entry, || stat(listed, name))? {
+                        seen.doubts.tracked.push(look::path_of(entry));
+                    }
+                }
+                _ => seen.doubts.others.push(there()),
+            }
+            Ok(())
+        };
+        let mut list = || -> rustix::io::Result<()> {
+            let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+            let mut listed =
+                Dir::new(rustix::fs::open(self.top.join(path), flags, Mode::empty())?)?;
+            while let Some(item) = listed.read() {
+                meet(&listed, &item?)?;
+            }
+            Ok(())
+        };
+        if list().is_err() {
+            seen.doubts.others.push(path.to_path_buf());
+        }
+        let mut miss = |entry: &IndexEntry| {
+            if !stage::is_gitlink(entry) && !is_kept(entry) {
+                seen.doubts.tracked.push(look::path_of(entry));
+            }
+        };
+        for (at, (_, entry)) in folder.files.iter().enumerate() {
+            if missing[at] {
+                miss(entry);
+            }
+        }
+        for (at, (_, folder)) in folder.folders.iter().enumerate() {
+            if gone[at] {
+                folder.each(&mut miss);
+            }
+        }
+        seen
+    }
+
+    fn is_doubtful(
+        &self,
+        entry: &IndexEntry,
+        stat: impl FnOnce() -> rustix::io::Result<Stat>,
+    ) -> rustix::io::Result<bool> {
+        if stage::is_gitlink(entry) {
+            return Ok(false);
+        }
+        if is_kept(entry) {
+            return Ok(self.sparse && entry.flags & stage::ASSUME_UNCHANGED == 0);
+        }
+        Ok(!self.is_as(entry, &stat()?))
+    }
+
+    /// As git tells it by default.
+    fn is_as(&self, entry: &IndexEntry, file: &Stat) -> bool {
+        let written = (file.st_mtime, file.st_mtime_nsec as i64);
+        let changed = (file.st_ctime, file.st_ctime_nsec as i64);
+        // The index has the lower 32 bits of each.
+        let is_at = |time: git2::IndexTime, (seconds, nanoseconds): Moment| {
+            time.seconds() == seconds as i32 && i64::from(time.nanoseconds()) == nanoseconds
+        };
+        self.mode_of(entry, file) == entry.mode
+            && file.st_size as u32 == entry.file_size
+            && is_at(entry.mtime, written)
+            && (!self.ctime || is_at(entry.ctime, changed))
+            && (file.st_ino as u32, file.st_uid, file.st_gid) == (entry.ino, entry.uid, entry.gid)
+            && written < self.written
+    }
+
+    fn mode_of(&self, entry: &IndexEntry, file: &Stat) -> u32 {
+        match FileType::from_raw_mode(file.st_mode) {
+            FileType::Symlink => 0o120_000,
+            FileType::RegularFile if !self.modes && entry.mode & 0o170_000 == 0o100_000 => {
+                entry.mode
+            }
+            FileType::RegularFile if file.st_mode & 0o100 != 0 => 0o100_755,
+            FileType::RegularFile => 0o100_644,
+            _ => 0,
+        }
+    }
+}
+
+fn stat(folder: &Dir, name: &CStr) -> rustix::io::Result<Stat> {
+    statat(folder.fd()?, name, AtFlags::SYMLINK_NOFOLLOW)
+}
+
+/// Whether the user keeps changes of that file out of commits.
+fn is_kept(entry: &IndexEntry) -> bool {
+    entry.flags & stage::ASSUME_UNCHANGED != 0 || entry.flags_extended & stage::SKIP_WORKTREE != 0
+}
+
+/// Does the same with all items, shared out among as many threads as there are cores.
+fn in_threads<T: Sync, R: Send>(items: &[T], act: impl Fn(&T) -> R + Sync) -> Vec<R> {
+    let cores = thread::available_parallelism().map_or(1, NonZero::get);
+    let share = items.len().div_ceil(cores).max(SHARE);
+    let all = |items: &[T]| items.iter().map(&act).collect::<Vec<R>>();
+    if items.len() <= share {
+        return all(items);
+    }
+    thread::scope(|scope| {
+        let threads = items.chunks(share).map(|items| scope.spawn(|| all(items)));
+        let threads: Vec<_> = threads.collect();
+        let ended = threads.into_iter().map(|thread| thread.join());
+        ended
+            .flat_map(|made| made.unwrap_or_else(|panic| resume_unwind(panic)))
+            .collect()
+    })
+}
