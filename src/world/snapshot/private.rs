@@ -223,7 +223,8 @@ impl Snapshots {
     pub(super) fn save_private(&mut self, message: &Message) -> Result<State, SnapshotError> {
         let saved = self.healed(|it| it.save_counted(message));
         saved.map_err(|why| match why {
-            without @ SnapshotError::Without(_) => without,
+            // What is looked at is not what the batch is about.
+            known @ (SnapshotError::Without(_) | SnapshotError::Looking) => known,
             why => Without::Failed(self.repo.path().to_path_buf(), Box::new(why)).into(),
         })
     }

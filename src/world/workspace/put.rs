@@ -65,7 +65,7 @@ impl Disk {
         match (entry, expected) {
             (None, _) => {
                 self.remove_file(&place)?;
-                self.remove_empty_above(&place);
+                self.clear_above(path);
                 Ok(())
             }
             (Some(Entry::File { bytes, runs }), Some(Entry::File { .. })) => {
@@ -127,19 +127,6 @@ impl Disk {
         })?;
         made.keep();
         Ok(())
-    }
-
-    /// The folders above a place go, from below, as far as there is nothing in them.
-    fn remove_empty_above(&self, place: &Place) {
-        for folder in place.0.ancestors().skip(1) {
-            let (Some(name), Some(above)) = (folder.file_name(), folder.parent()) else {
-                return;
-            };
-            let removed = self.folder(above).and_then(|dir| dir.remove_dir(name));
-            if removed.is_err() {
-                return;
-            }
-        }
     }
 }
 

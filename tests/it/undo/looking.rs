@@ -4,7 +4,10 @@ use super::*;
 use crate::harness::wait_until;
 
 fn three() -> Project {
-    let project = Project::with_git();
+    three_in(Project::with_git())
+}
+
+fn three_in(project: Project) -> Project {
     for text in ["one\n", "two\n", "three\n"] {
         run(&project, &writes(text.trim(), &[("a.txt", text)]));
     }
@@ -122,15 +125,17 @@ fn a_step_that_was_cut_short_can_be_gone_on_from() {
 
 #[test]
 fn a_reply_waits_until_looking_is_over() {
-    let project = three();
-    project.write("clada.md", "notes\n");
-    let watching = project.watch(["--no-clipboard"]);
-    project.clada(["step-back"]).exits(0);
-    let reply = writes("late", &[("late.txt", "late\n")]);
-    project.write("clada.md", format!("notes\n{reply}"));
-    let told = || project.read("clada.md").contains("step-forward --end");
-    wait_until(told, || watching.said());
-    assert!(!project.exists("late.txt"));
-    project.clada(["step-forward", "--end"]).exits(0);
-    wait_until(|| project.exists("late.txt"), || watching.said());
+    for project in [Project::with_git(), Project::new()] {
+        let project = three_in(project);
+        project.write("clada.md", "notes\n");
+        let watching = project.watch(["--no-clipboard"]);
+        project.clada(["step-back"]).exits(0);
+        let reply = writes("late", &[("late.txt", "late\n")]);
+        project.write("clada.md", format!("notes\n{reply}"));
+        let told = || project.read("clada.md").contains("step-forward --end");
+        wait_until(told, || watching.said());
+        assert!(!project.exists("late.txt"));
+        project.clada(["step-forward", "--end"]).exits(0);
+        wait_until(|| project.exists("late.txt"), || watching.said());
+    }
 }
