@@ -156,6 +156,17 @@ pub struct JobEnd {
     pub cut: bool,
 }
 
+/// A batch that has begun.
+struct Course<'c, 't> {
+    job: usize,
+    batch: &'c Batch<'t>,
+    due: Vec<Due>,
+    saving: Saving<'c>,
+    atomic: Option<Atomic>,
+    /// A task was started.
+    begun: bool,
+}
+
 impl Runner {
     /// Runs batches, one after the other. Tasks are numbered through.
     pub async fn run(
@@ -248,8 +259,8 @@ impl Runner {
             return run.without_a_task(journal, |run| run.hindered(batch, index, why));
         }
         let whole = batch.atomic || self.git.as_ref().is_some_and(|git| git.whole_batches);
-        let mut saving = Saving::before(snapshots, whole, batch, run)?;
-        let mut atomic = match self.atomic(batch, &due, &saving) {
+        let saving = Saving::before(snapshots, whole, batch, run)?;
+        let atomic = match self.atomic(batch, &due, &saving) {
             Ok(atomic) => atomic,
             Err(Unfit::Refused(why)) => return Err(why),
             Err(Unfit::Task(index, why)) => {
@@ -257,57 +268,48 @@ impl Runner {
                 return run.without_a_task(journal, |run| run.hindered(batch, index, why));
             }
         };
-        let first = run.report.outcomes.len();
-        let mut fates = Vec::new();
         if let Err(why) = journal.begin(job, due.iter().position(|due| *due == Due::Run)) {
             end(atomic.as_ref(), run);
             return Err(why);
         }
-        let mut begun = false;
+        let course = Course {
+            job,
+            batch,
+            due,
+            saving,
+            atomic,
+            begun: false,
+        };
+        self.carry_out(course, plan, journal, run).await;
+        Ok(())
+    }
+
+    /// Carries out the tasks of a batch that has begun.
+    async fn carry_out(
+        &mut self,
+        mut course: Course<'_, '_>,
+        plan: &[Plan],
+        journal: &mut dyn Journal,
+        run: &mut Run<'_, '_>,
+    ) {
+        let Course { job, batch, .. } = course;
+        let first = run.report.outcomes.len();
+        let mut fates = Vec::new();
         let mut changed: BTreeSet<String> = BTreeSet::new();
         let mut exec_since = false;
-        let due_of = due;
-        let mut is_planned = true;
-        for (index, (task, due)) in batch.tasks.iter().zip(&due_of).enumerate() {
-            let failed = atomic.as_ref().and_then(|atomic| atomic.failed);
-            let not_run = |why| (Status::NotRun, why);
-            let started = match (due, failed) {
-                (Due::Run, Some((number, how))) => {
-                    Err(not_run(format!("task {number} of this atomic batch {how}")))
-                }
-                (Due::Run, None) if *run.around.stop.borrow() => {
-                    Err(not_run(exec_task::STOPPED.to_owned()))
-                }
-                (Due::Run, None) if begun => journal.start(job, index).map_err(not_run),
-                _ => Ok(()),
-            };
-            let is_exec = matches!(task.action, Ok(Action::Exec { .. }));
-            let started = started.and_then(|()| match &mut atomic {
-                Some(atomic) if !is_planned && *due == Due::Run && !is_exec => {
-                    is_planned = true;
-                    let planned = atomic.go_on(batch, &due_of, index, (&self.disk, &saving));
-                    planned.map_err(|why| (Status::Failed, why))
-                }
-                _ => Ok(()),
-            });
-            begun |= *due == Due::Run;
-            let (ended, touched, targets) = match (due, started) {
-                (Due::Run, Ok(())) => {
-                    if is_exec {
-                        saving.settle(run);
-                        is_planned = false;
-                    }
-                    self.guard(&mut saving, (batch, task), run);
-                    let ended = self.run_task(task, journal.keeps(), &saving, run).await;
-                    exec_since |= is_exec;
+        for (index, task) in batch.tasks.iter().enumerate() {
+            let failed = course.atomic.as_ref().and_then(|atomic| atomic.failed);
+            let runs = course.due[index] == Due::Run;
+            let (ended, touched, targets) = match self.instead(&mut course, index, journal, run) {
+                None => {
+                    let ended = self
+                        .run_task(task, journal.keeps(), &course.saving, run)
+                        .await;
+                    exec_since |= is_exec(task);
                     ended
                 }
-                (due, started) => {
+                Some(ended) => {
                     run.number += 1;
-                    let ended = match started {
-                        Ok(()) => not_due(due),
-                        Err((status, why)) => Ended::because(status, why),
-                    };
                     (ended, Touched::Nothing, Vec::new())
                 }
             };
@@ -315,39 +317,78 @@ impl Runner {
             if failed.is_none() {
                 run.cut |= matches!(outcome.status, Status::Interrupted | Status::NotRun);
             }
-            if let Some(atomic) = &mut atomic
-                && *due == Due::Run
+            if let Some(atomic) = &mut course.atomic
+                && runs
                 && !outcome.status.is_good()
             {
                 atomic.fails(outcome.number, outcome.status);
             }
-            saving.after(touched, (batch, task), run);
+            course.saving.after(touched, (batch, task), run);
             changed.extend(targets.iter().map(|target| target.path.clone()));
-            if let (Due::Skip, Some(Plan::Done(stands))) = (due, plan.get(index)) {
+            if let (Due::Skip, Some(Plan::Done(stands))) = (&course.due[index], plan.get(index)) {
                 changed.extend(stands.iter().map(|stand| stand.path.clone()));
             }
             let fate = fate(outcome.status, targets);
-            match atomic {
+            match course.atomic {
                 // Its last word is said at the end.
                 Some(_) => fates.push(fate),
                 None => journal.finish(job, index, &outcome, fate),
             }
             run.finished_with_warnings(task, outcome);
         }
-        if let Some(atomic) = &atomic {
-            self.close(atomic, &mut saving, (first, &mut fates), run);
+        if let Some(atomic) = &course.atomic {
+            self.close(atomic, &mut course.saving, (first, &mut fates), run);
             for (index, fate) in fates.into_iter().enumerate() {
                 journal.finish(job, index, &run.report.outcomes[first + index], fate);
             }
         }
-        saving.end(batch, run);
+        course.saving.end(batch, run);
         // A formatter's work is not somebody else's.
         let left = changed.into_iter().filter(|_| exec_since).map(|path| {
             let state = self.disk.state(Path::new(&path));
             (path, state)
         });
         journal.end(job, left.collect(), run.take_commits());
-        Ok(())
+    }
+
+    /// What becomes of a task that does not start; one that does is in the account, and what it may change is saved.
+    fn instead(
+        &self,
+        course: &mut Course<'_, '_>,
+        index: usize,
+        journal: &mut dyn Journal,
+        run: &mut Run<'_, '_>,
+    ) -> Option<Ended> {
+        let (batch, task) = (course.batch, &course.batch.tasks[index]);
+        if course.due[index] != Due::Run {
+            return Some(not_due(&course.due[index]));
+        }
+        let begun = std::mem::replace(&mut course.begun, true);
+        if let Some((number, how)) = course.atomic.as_ref().and_then(|atomic| atomic.failed) {
+            return Some(Ended::not_run(format!(
+                "task {number} of this atomic batch {how}"
+            )));
+        }
+        if *run.around.stop.borrow() {
+            return Some(Ended::not_run(exec_task::STOPPED.to_owned()));
+        }
+        if begun && let Err(why) = journal.start(course.job, index) {
+            return Some(Ended::not_run(why));
+        }
+        if is_exec(task) {
+            course.saving.settle(run);
+        }
+        if let Some(atomic) = &mut course.atomic {
+            let seen = (&self.disk, &course.saving);
+            if let Err(why) = atomic.starts(batch, &course.due, index, seen) {
+                return Some(Ended::because(Status::Failed, why));
+            }
+        }
+        if let Ok(action) = &task.action {
+            let places = file_task::places(action, &self.disk);
+            course.saving.guard(&places, (batch, task), run);
+        }
+        None
     }
 
     /// What makes an atomic batch one that can be taken back; `None` for another, and where there is no git.
@@ -421,19 +462,6 @@ impl Runner {
             };
             Some((index, ended))
         })
-    }
-
-    /// Saves what a file task may change and the repository leaves out.
-    fn guard(
-        &self,
-        saving: &mut Saving<'_>,
-        (batch, task): (&Batch<'_>, &Task<'_>),
-        run: &mut Run<'_, '_>,
-    ) {
-        if let Ok(action) = &task.action {
-            let places = file_task::places(action, &self.disk);
-            saving.guard(&places, (batch, task), run);
-        }
     }
 
     /// Carries out a task, and says what it may have changed; with `keeps` also into what.
@@ -606,6 +634,10 @@ impl Runner {
         report.git = Some("this was a dry run: nothing was changed".to_owned());
         report
     }
+}
+
+fn is_exec(task: &Task<'_>) -> bool {
+    matches!(task.action, Ok(Action::Exec { .. }))
 }
 
 fn total(parts: &[Part<'_>]) -> usize {

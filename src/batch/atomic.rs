@@ -24,6 +24,8 @@ pub(super) struct Atomic {
     tasks: Vec<BTreeSet<PathBuf>>,
     /// What git does not have as it is cannot be brought back: no task may change it.
     strict: bool,
+    /// A command ran since the plan was made.
+    is_outdated: bool,
     /// The number of the task that was not done, and what became of it.
     pub(super) failed: Option<(usize, &'static str)>,
 }
@@ -85,6 +87,7 @@ impl Atomic {
             },
             tasks: vec![BTreeSet::new(); batch.tasks.len()],
             strict: batch.has_exec(),
+            is_outdated: false,
             failed: None,
         };
         atomic.foresee(batch, due, 0, (disk, saving))?;
@@ -92,8 +95,23 @@ impl Atomic {
         Ok(atomic)
     }
 
-    /// Plans once more what is behind a command, which may have changed what the tasks find.
-    pub(super) fn go_on(
+    /// A task starts. Behind a command, which may have changed what the tasks find, they are planned once more.
+    pub(super) fn starts(
+        &mut self,
+        batch: &Batch<'_>,
+        due: &[Due],
+        next: usize,
+        (disk, saving): (&Disk, &Saving<'_>),
+    ) -> Result<(), String> {
+        if matches!(batch.tasks[next].action, Ok(Action::Exec { .. })) {
+            self.is_outdated = true;
+        } else if std::mem::take(&mut self.is_outdated) {
+            return self.plan_anew(batch, due, next, (disk, saving));
+        }
+        Ok(())
+    }
+
+    fn plan_anew(
         &mut self,
         batch: &Batch<'_>,
         due: &[Due],
