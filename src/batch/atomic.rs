@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use super::due::Due;
+use super::run::TakenBack;
 use super::saving::{Saving, Seen};
 use crate::file_task;
 use crate::lang::outcome::Status;
@@ -45,17 +46,6 @@ struct Change {
     before: FileState,
     /// As each task leaves it.
     left: Vec<FileState>,
-}
-
-/// What came of taking back.
-#[derive(Debug, Default)]
-pub(super) struct TakenBack {
-    /// Paths that were put back, or were back already.
-    pub(super) back: BTreeSet<PathBuf>,
-    /// Those that changed for it.
-    put: usize,
-    /// Those that are not as the batch left them, or could not be put back, and why.
-    pub(super) left: BTreeMap<PathBuf, String>,
 }
 
 /// Why an atomic batch cannot be begun.

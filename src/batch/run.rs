@@ -1,12 +1,11 @@
 //! A run in progress: numbers its tasks and gathers what there is to tell. Acts on nothing.
 
 use std::borrow::Cow;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
 use serde_json::Value;
 
-use super::atomic::TakenBack;
 use super::{JobEnd, Journal, Progress, Ran, Surroundings};
 use crate::exec_task::Executed;
 use crate::file_task::Failure;
@@ -17,6 +16,17 @@ use crate::lang::report::{ParseError, Report};
 use crate::lang::task::{Batch, Lines, Problem, Task};
 use crate::lang::wording;
 use crate::world::snapshot::{self, Message, Skipped, Snapshots, State, Step};
+
+/// What came of taking back.
+#[derive(Debug, Default)]
+pub(super) struct TakenBack {
+    /// Paths that were put back, or were back already.
+    pub(super) back: BTreeSet<PathBuf>,
+    /// Those that changed for it.
+    pub(super) put: usize,
+    /// Those that are not as the batch left them, or could not be put back, and why.
+    pub(super) left: BTreeMap<PathBuf, String>,
+}
 
 /// How a task ended.
 pub(super) struct Ended {
