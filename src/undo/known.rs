@@ -18,6 +18,12 @@ pub struct Group {
 }
 
 impl Group {
+    /// Whether it holds several batches, and what the user changed between them.
+    fn is_squashed(&self) -> bool {
+        let steps = self.commits.iter().map(|(_, saved)| &saved.step);
+        steps.into_iter().any(|step| *step == Step::Squash)
+    }
+
     /// The batches that are marked when this is taken back: those that an undo had taken back, or the batch itself.
     pub(super) fn ids(&self) -> impl Iterator<Item = &str> {
         let step = self.commits.first().map(|(_, saved)| &saved.step);
@@ -32,14 +38,12 @@ impl Group {
 /// What the histories tell, newest first.
 #[derive(Debug, Default)]
 pub(super) struct Known {
-    /// What batches did, undone or not.
+    /// What batches did, undone or not; and what was squashed, which is one batch.
     pub batches: Vec<Group>,
     /// Batches that were undone and not done again.
     pub undone: HashSet<String>,
     /// What undid them.
     pub undos: Vec<Group>,
-    /// Commits that hold several batches, and may hold what the user changed.
-    pub squashed: Vec<Group>,
 }
 
 impl Known {
@@ -54,7 +58,7 @@ impl Known {
         let mut all = Self::default();
         for (at, store) in stores.iter().enumerate() {
             let mut known = Self::default();
-            // What was done again since: an undo of these does not count.
+            // What was done again since, batch by batch: an undo of these does not count.
             let mut redone: Vec<String> = Vec::new();
             store.walk(|_, saved| {
                 if let Some(saved) = saved {
@@ -70,16 +74,26 @@ impl Known {
     fn add(&mut self, at: usize, saved: Saved, redone: &mut Vec<String>) {
         match &saved.step {
             Step::Before => {}
-            Step::Task => push(&mut self.batches, at, saved),
-            Step::Squash => push(&mut self.squashed, at, saved),
-            Step::Redo(ids) => redone.push(ids.clone()),
-            Step::Undo(ids) => match redone.iter().position(|other| other == ids) {
-                Some(found) => drop(redone.remove(found)),
-                None => {
-                    self.undone.extend(ids.split(' ').map(str::to_owned));
+            Step::Task | Step::Squash => push(&mut self.batches, at, saved),
+            Step::Redo(ids) => redone.extend(ids.split(' ').map(str::to_owned)),
+            Step::Undo(ids) => {
+                let mut stands = false;
+                for id in ids.split(' ') {
+                    // A commit of the batch that is on top of this one was picked there by the user.
+                    let is_picked = self.batches.iter().any(|group| group.id == id);
+                    match redone.iter().position(|other| other == id) {
+                        Some(found) => drop(redone.swap_remove(found)),
+                        None if is_picked => {}
+                        None => {
+                            self.undone.insert(id.to_owned());
+                            stands = true;
+                        }
+                    }
+                }
+                if stands {
                     push(&mut self.undos, at, saved);
                 }
-            },
+            }
         }
     }
 
@@ -87,7 +101,6 @@ impl Known {
     fn join(&mut self, other: Self) {
         merge(&mut self.batches, other.batches);
         merge(&mut self.undos, other.undos);
-        merge(&mut self.squashed, other.squashed);
         self.undone.extend(other.undone);
     }
 
@@ -155,6 +168,9 @@ pub(super) fn choose(
             // Until the first of the next one, as only then the last one is known to be whole.
             let known = Known::of(stores, |known| known.standing().nth(asked).is_some())?;
             let found: Vec<Group> = known.standing().take(asked).cloned().collect();
+            if let Some(squashed) = found.iter().find(|group| group.is_squashed()) {
+                return Err(UndoError::Squashed(squashed.id.clone()));
+            }
             enough(found, asked, UndoError::NothingToUndo)
         }
         (Way::Redo, Which::Last(asked)) => {
@@ -202,7 +218,7 @@ pub fn newest(stores: &[&Snapshots], name: Option<&str>) -> Result<Vec<Group>, U
 /// # Errors
 /// Where there is none, or more than one.
 pub(super) fn named(known: &Known, name: &str) -> Result<Vec<Group>, UndoError> {
-    let all = || known.batches.iter().chain(&known.squashed);
+    let all = || known.batches.iter();
     let whole = format!("{name}.");
     let exact = |group: &&Group| group.id == name || group.id.starts_with(&whole);
     let mut found: Vec<&Group> = all().filter(exact).collect();

@@ -76,6 +76,8 @@ impl Snapshots {
             .repo
             .commit(None, &who, &who, &text, &tree, &parents)?
             .to_string();
+        // One may be left of a clada that was killed as it ended looking.
+        self.look_at("to", &present)?;
         self.look_at("at", &present)?;
         self.look_at("present", &present)?;
         Ok(Looking {

@@ -194,7 +194,8 @@ fn files_that_git_leaves_out() {
     // What only such files are in has no commit on the branch.
     run(&project, &writes("only", &[("a.env", "once more\n")]));
     let head = project.git(["rev-parse", "HEAD"]);
-    undo(&project);
+    let said = undo(&project).out;
+    assert!(said.contains("saved beside git"), "{said}");
     before();
     refused(&project, ["undo"], "no batch to undo");
     done(&project, ["redo"]);
