@@ -65,7 +65,8 @@ fn stay(history: &History) -> Result<ExitCode, Error> {
     let kept = kept.ok_or(UndoError::NotLooking)?;
     writeln!(
         std::io::stdout(),
-        "looking is over, and what is there stays. What was there before is in `{kept}`: `git log -p -1 {kept}`"
+        "looking is over, and what is there stays. What was there before is in `{kept}`: `git log -p -1 {kept}` shows it, \
+         `git restore --source={kept} PATH` brings a file back"
     )?;
     Ok(ExitCode::SUCCESS)
 }

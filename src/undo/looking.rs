@@ -84,8 +84,9 @@ fn go(
         }
     };
     let target = stop.as_ref().map_or(&looking.present, |stop| &stop.commit);
+    // A file may be of any of these.
     let mut paths = BTreeSet::new();
-    for from in [&looking.at, &looking.to] {
+    for from in [&looking.at, &looking.to, &looking.present] {
         let changes = snapshots.changes(Some(from), Some(target))?;
         paths.extend(changes.into_iter().map(|change| change.path));
     }

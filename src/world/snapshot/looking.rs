@@ -110,8 +110,10 @@ impl Snapshots {
     pub fn end_looking(&self, keep: bool) -> Result<Option<String>, SnapshotError> {
         let kept = match (keep, self.looking()?) {
             (true, Some(looking)) => {
-                self.look_at("left", &looking.present)?;
-                Some(self.looking_name("left"))
+                // Each has a name of its own: nothing else holds it.
+                let name = format!("left-{}", &looking.present[..12]);
+                self.look_at(&name, &looking.present)?;
+                Some(self.looking_name(&name))
             }
             _ => None,
         };
@@ -189,12 +191,18 @@ impl Snapshots {
         Ok(edited)
     }
 
-    /// Whether a path holds what is shown.
+    /// Whether a path holds what is shown, or what was there before: the user may have put that back, by `git stash`, say.
     ///
     /// # Errors
     /// Where the file or a commit cannot be read.
     pub fn shows(&self, looking: &Looking, path: &Path) -> Result<bool, SnapshotError> {
-        Ok(self.is_now(Some(&looking.at), path)? || self.is_now(Some(&looking.to), path)?)
+        let now = self.held_now(path)?;
+        for commit in [&looking.at, &looking.to, &looking.present] {
+            if now == self.held(Some(commit), path)? {
+                return Ok(true);
+            }
+        }
+        Ok(false)
     }
 
     fn looking_ref(&self, name: &str) -> Result<Option<Reference<'_>>, SnapshotError> {
