@@ -150,7 +150,7 @@ pub fn perform(
     which: Which<'_>,
     how: &How<'_>,
 ) -> Result<Done, UndoError> {
-    if snapshots.looking()?.is_some() {
+    if snapshots.where_looking()?.is_some() {
         return Err(SnapshotError::Looking.into());
     }
     let (plan, chosen) = {

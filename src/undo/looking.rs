@@ -35,11 +35,16 @@ pub fn step(
     to: Step,
     message: &Message,
 ) -> Result<Shown, UndoError> {
-    let (looking, begun) = match (snapshots.looking()?, to) {
-        (Some(looking), _) => (looking, false),
-        (None, Step::Back(_)) => (snapshots.begin_looking(message)?, true),
+    let begun = match (snapshots.where_looking()?, to) {
+        (Some(_), _) => false,
+        (None, Step::Back(_)) => {
+            snapshots.begin_looking(message)?;
+            true
+        }
         (None, Step::Forward(_) | Step::End) => return Err(UndoError::NotLooking),
     };
+    let snapshots = snapshots.where_looking()?.ok_or(UndoError::NotLooking)?;
+    let looking = snapshots.looking()?.ok_or(UndoError::NotLooking)?;
     let shown = go(snapshots, disk, to, &looking);
     let is_over = match &shown {
         Ok(shown) => *shown == Shown::Present,

@@ -46,16 +46,24 @@ impl Snapshots {
         Ok(Some(Looking { present, at, to }))
     }
 
-    /// Whether anything is looked at.
-    pub(super) fn is_looking(&self) -> Result<bool, SnapshotError> {
-        Ok(self.looking_ref("present")?.is_some())
+    /// Where anything is looked at: here, or in the private repository of a folder that got one of the user's meanwhile.
+    ///
+    /// # Errors
+    /// Where that cannot be read.
+    pub fn where_looking(&self) -> Result<Option<&Self>, SnapshotError> {
+        for store in [Some(self), self.aside()].into_iter().flatten() {
+            if store.looking_ref("present")?.is_some() {
+                return Ok(Some(store));
+            }
+        }
+        Ok(None)
     }
 
     /// Keeps all that is there in a commit on no branch, from which looking begins.
     ///
     /// # Errors
     /// Where a save would not be possible, and where nothing was saved yet.
-    pub fn begin_looking(&mut self, message: &Message) -> Result<Looking, SnapshotError> {
+    pub fn begin_looking(&mut self, message: &Message) -> Result<(), SnapshotError> {
         self.refuse_diverted()?;
         let prepared = self.prepare(Look::Everything)?;
         // What was staged in memory is not to be written.
@@ -80,11 +88,7 @@ impl Snapshots {
         self.look_at("to", &present)?;
         self.look_at("at", &present)?;
         self.look_at("present", &present)?;
-        Ok(Looking {
-            at: present.clone(),
-            to: present.clone(),
-            present,
-        })
+        Ok(())
     }
 
     /// Notes which commit will be shown next.

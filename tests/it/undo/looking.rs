@@ -112,6 +112,24 @@ fn what_the_user_has_put_back_meanwhile_is_not_in_the_way() {
 }
 
 #[test]
+fn a_folder_that_gets_a_repository_meanwhile() {
+    let project = Project::new();
+    run(&project, &writes("one", &[("a.txt", "one\n")]));
+    run(&project, &writes("two", &[("a.txt", "two\n")]));
+    project.write("a.txt", "not saved\n");
+    project.clada(["step-back", "2"]).exits(0);
+    project.git(["init", "-q"]);
+    let said = project.clada(["undo"]).exits(1).err;
+    assert!(said.contains("an older state is being looked at"), "{said}");
+    project
+        .clada_with(["run"], &writes("x", &[("x", "x\n")]))
+        .exits(1);
+    project.clada(["step-forward", "--end"]).exits(0);
+    assert_eq!(project.read("a.txt"), "not saved\n");
+    run(&project, &writes("x", &[("x", "x\n")]));
+}
+
+#[test]
 fn new_and_ignored_files_stay() {
     let project = three();
     project.write(".gitignore", "build/\n");
