@@ -82,6 +82,11 @@ pub enum UndoError {
          of it, `clada diff {0}` shows it"
     )]
     Squashed(String),
+    #[error(
+        "`{0}` changed files outside this folder too, so nothing was done: do this in the folder where it ran, or name \
+         that by `--root`"
+    )]
+    ReachesOut(String),
     #[error("batch `{0}` was undone already: `clada redo` does it again")]
     Undone(String),
     #[error(

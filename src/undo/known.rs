@@ -15,9 +15,22 @@ pub struct Group {
     pub time: i64,
     /// Newest first, each with the store that it is in.
     pub commits: Vec<(usize, Saved)>,
+    /// Whether it changed something below the root, and something outside: then only where it ran can it be taken back as
+    /// a whole.
+    reach: (bool, bool),
 }
 
 impl Group {
+    fn widen(&mut self, (inside, outside): (bool, bool)) {
+        self.reach.0 |= inside;
+        self.reach.1 |= outside;
+    }
+
+    /// Whether it is one of this root.
+    fn is_here(&self) -> bool {
+        self.reach.0
+    }
+
     /// Whether it holds several batches, and what the user changed between them.
     fn is_squashed(&self) -> bool {
         let steps = self.commits.iter().map(|(_, saved)| &saved.step);
@@ -60,21 +73,29 @@ impl Known {
             let mut known = Self::default();
             // What was done again since, batch by batch: an undo of these does not count.
             let mut redone: Vec<String> = Vec::new();
+            let mut failed = None;
             store.walk(|_, saved| {
-                if let Some(saved) = saved {
-                    known.add(at, saved, &mut redone);
+                let Some(saved) = saved else {
+                    return true;
+                };
+                match store.reach(&saved) {
+                    Ok(reach) => known.add(at, saved, &mut redone, reach),
+                    Err(why) => failed = Some(why),
                 }
-                !enough(&known)
+                failed.is_none() && !enough(&known)
             })?;
+            if let Some(why) = failed {
+                return Err(why);
+            }
             all.join(known);
         }
         Ok(all)
     }
 
-    fn add(&mut self, at: usize, saved: Saved, redone: &mut Vec<String>) {
+    fn add(&mut self, at: usize, saved: Saved, redone: &mut Vec<String>, reach: (bool, bool)) {
         match &saved.step {
             Step::Before => {}
-            Step::Task | Step::Squash => push(&mut self.batches, at, saved),
+            Step::Task | Step::Squash => push(&mut self.batches, at, saved, reach),
             Step::Redo(ids) => redone.extend(ids.split(' ').map(str::to_owned)),
             Step::Undo(ids) => {
                 let mut stands = false;
@@ -91,7 +112,7 @@ impl Known {
                     }
                 }
                 if stands {
-                    push(&mut self.undos, at, saved);
+                    push(&mut self.undos, at, saved, reach);
                 }
             }
         }
@@ -104,10 +125,20 @@ impl Known {
         self.undone.extend(other.undone);
     }
 
-    /// The batches that are not undone.
+    /// The batches of this root.
+    fn batches_here(&self) -> impl Iterator<Item = &Group> {
+        self.batches.iter().filter(|group| group.is_here())
+    }
+
+    /// What undid batches of this root.
+    fn undos_here(&self) -> impl Iterator<Item = &Group> {
+        self.undos.iter().filter(|group| group.is_here())
+    }
+
+    /// The batches of this root that are not undone.
     fn standing(&self) -> impl Iterator<Item = &Group> {
         let undone = |group: &&Group| !self.undone.contains(&group.id);
-        self.batches.iter().filter(undone)
+        self.batches_here().filter(undone)
     }
 }
 
@@ -128,6 +159,7 @@ fn merge(ours: &mut Vec<Group>, theirs: Vec<Group>) {
         let bound = bound.map_or(ours.len(), |at| at + added);
         if known.contains_key(&group.id) {
             ours[bound].commits.extend(group.commits);
+            ours[bound].widen(group.reach);
             least = bound + 1;
             continue;
         }
@@ -141,18 +173,22 @@ fn merge(ours: &mut Vec<Group>, theirs: Vec<Group>) {
     }
 }
 
-fn push(groups: &mut Vec<Group>, at: usize, saved: Saved) {
+fn push(groups: &mut Vec<Group>, at: usize, saved: Saved, reach: (bool, bool)) {
     match groups
         .iter_mut()
         .rev()
         .find(|group| group.id == saved.batch)
     {
-        Some(group) => group.commits.push((at, saved)),
+        Some(group) => {
+            group.commits.push((at, saved));
+            group.widen(reach);
+        }
         None => groups.push(Group {
             id: saved.batch.clone(),
             subject: saved.subject.clone(),
             time: saved.time,
             commits: vec![(at, saved)],
+            reach,
         }),
     }
 }
@@ -163,6 +199,14 @@ pub(super) fn choose(
     which: Which<'_>,
     way: Way,
 ) -> Result<Vec<Group>, UndoError> {
+    let chosen = asked_for(stores, which, way)?;
+    match chosen.iter().find(|group| group.reach.1) {
+        Some(group) => Err(UndoError::ReachesOut(group.id.clone())),
+        None => Ok(chosen),
+    }
+}
+
+fn asked_for(stores: &[&Snapshots], which: Which<'_>, way: Way) -> Result<Vec<Group>, UndoError> {
     match (way, which) {
         (Way::Undo, Which::Last(asked)) => {
             // Until the first of the next one, as only then the last one is known to be whole.
@@ -174,8 +218,8 @@ pub(super) fn choose(
             enough(found, asked, UndoError::NothingToUndo)
         }
         (Way::Redo, Which::Last(asked)) => {
-            let known = Known::of(stores, |known| known.undos.len() > asked)?;
-            let found = known.undos.into_iter().take(asked).collect();
+            let known = Known::of(stores, |known| known.undos_here().nth(asked).is_some())?;
+            let found = known.undos_here().take(asked).cloned().collect();
             enough(found, asked, UndoError::NothingToRedo)
         }
         (_, Which::Named(name)) => {
@@ -206,8 +250,8 @@ pub fn newest(stores: &[&Snapshots], name: Option<&str>) -> Result<Vec<Group>, U
     match name {
         Some(name) => named(&Known::of(stores, |_| false)?, name),
         None => {
-            let known = Known::of(stores, |known| known.batches.len() > 1)?;
-            let found = known.batches.into_iter().take(1).collect();
+            let known = Known::of(stores, |known| known.batches_here().nth(1).is_some())?;
+            let found = known.batches_here().take(1).cloned().collect();
             enough(found, 1, UndoError::NothingToUndo)
         }
     }

@@ -41,6 +41,29 @@ fn a_root_below_the_top_leaves_the_rest_alone() {
 }
 
 #[test]
+fn roots_in_one_repository_take_back_their_own_and_nothing_by_half() {
+    let project = Project::with_git();
+    run(&project, &writes("top", &[("a/t", "1\n"), ("b/t", "1\n")]));
+    for (root, message) in [("a", "in a"), ("b", "in b")] {
+        let reply = writes(message, &[("f", "1\n")]);
+        project.clada_with(["run", "--root", root], &reply).exits(0);
+    }
+    let said = done(&project, ["undo", "--root", "a"]).out;
+    assert!(said.starts_with("undo in a ("), "{said}");
+    assert!(!project.exists("a/f") && project.exists("b/f"));
+    // Each file is a commit of its own.
+    done(&project, ["undo"]);
+    assert!(!project.exists("b/f"));
+    done(&project, ["redo", "--root", "a"]);
+    done(&project, ["redo", "--root", "b"]);
+    assert!(project.exists("a/f") && project.exists("b/f"));
+    done(&project, ["undo", "--root", "b"]);
+    refused(&project, ["undo", "--root", "b"], "outside this folder too");
+    done(&project, ["undo", "2"]);
+    assert_eq!(project.git(["ls-files"]), "");
+}
+
+#[test]
 fn a_detached_head() {
     let project = Project::with_git();
     run(&project, &writes("first", &[("a.txt", "one\n")]));
