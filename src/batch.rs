@@ -167,6 +167,19 @@ struct Course<'c, 't> {
     begun: bool,
 }
 
+/// Takes back an atomic batch that clada was in the middle of when it ended; what there is to say of it, and whether it is
+/// over. Asked for under the root's lock.
+pub fn recover(
+    git: &Git,
+    root: &Path,
+    disk: &mut Disk,
+    snapshots: &Snapshots,
+) -> Option<(String, bool)> {
+    let intent = Intent::of(&git.intents, root);
+    let said = atomic::recover(&intent, disk, snapshots)?;
+    Some((said, matches!(intent.read(), Ok(None))))
+}
+
 impl Runner {
     /// Runs batches, one after the other. Tasks are numbered through.
     pub async fn run(
@@ -223,8 +236,8 @@ impl Runner {
     }
 
     fn recover_with(&mut self, snapshots: &Snapshots) -> Option<String> {
-        let intent = Intent::of(&self.git.as_ref()?.intents, &self.root);
-        atomic::recover(&intent, &mut self.disk, snapshots)
+        let git = self.git.as_ref()?;
+        recover(git, &self.root, &mut self.disk, snapshots).map(|(said, _)| said)
     }
 
     /// Runs a batch; why nothing of it could be started.

@@ -53,6 +53,8 @@ pub enum Error {
          repository", .0.display()
     )]
     NoHistory(PathBuf),
+    #[error("{0}. Mend that first; until then nothing is changed here")]
+    CutShort(String),
     #[error("git: {0}")]
     Snapshot(#[from] SnapshotError),
     #[error("cannot create `{}`: {error}", path.display())]
@@ -64,12 +66,16 @@ pub enum Error {
 impl Error {
     /// The exit status: 1 where this machine cannot do what it was rightly asked for, 2 where clada should be called another way.
     pub fn status(&self) -> u8 {
+        use SnapshotError::{NoBatch, NoRevision, SeveralBatches};
         use WatchError::{Other, TooManyWatchers, TooManyWatches};
         match self {
+            Self::Snapshot(NoBatch(_) | NoRevision(_) | SeveralBatches { .. }) => 2,
             Self::Watch(TooManyWatches { .. } | TooManyWatchers { .. } | Other { .. })
             | Self::Ledger(_)
             | Self::Undo(_)
+            | Self::Snapshot(_)
             | Self::NoHistory(_)
+            | Self::CutShort(_)
             | Self::StillRuns => 1,
             _ => 2,
         }

@@ -54,7 +54,7 @@ pub struct Done {
     /// The subjects of what was taken back, newest first, with the ids by which they can be named.
     pub taken: Vec<(String, String)>,
     pub changes: Vec<(PathBuf, ChangeKind)>,
-    /// All hex digits; none where nothing was saved.
+    /// All hex digits; none where nothing was saved but what git leaves out.
     pub commit: Option<String>,
 }
 
@@ -77,6 +77,16 @@ pub enum UndoError {
     Unknown(String),
     #[error("`{0}` is the beginning of several: {list}. Write more of it", list = .1.join(", "))]
     Ambiguous(String, Vec<String>),
+    #[error(
+        "several batches were squashed there, maybe with what you changed in between: `clada undo {0}` takes back all \
+         of it, `clada diff {0}` shows it"
+    )]
+    Squashed(String),
+    #[error(
+        "`{0}` changed files outside this folder too, so nothing was done: do this in the folder where it ran, or name \
+         that by `--root`"
+    )]
+    ReachesOut(String),
     #[error("batch `{0}` was undone already: `clada redo` does it again")]
     Undone(String),
     #[error(
@@ -94,7 +104,7 @@ pub enum UndoError {
         list(.0)
     )]
     NotSaved(Vec<PathBuf>),
-    #[error("{0}. All that was written until then is as it was")]
+    #[error("{0}. All that was written until then is as it was: set that right, then try again")]
     Failed(Box<Self>),
     #[error(
         "{why}. And {} could not be put back as it was: `git status` and `git diff` show what it is now, \
@@ -145,7 +155,7 @@ pub fn perform(
     which: Which<'_>,
     how: &How<'_>,
 ) -> Result<Done, UndoError> {
-    if snapshots.looking()?.is_some() {
+    if snapshots.where_looking()?.is_some() {
         return Err(SnapshotError::Looking.into());
     }
     let (plan, chosen) = {
@@ -180,7 +190,7 @@ pub fn perform(
     })?;
     // Else the next save does it.
     let _ = snapshots.settle();
-    done.commit = state.commit;
+    done.commit = state.commit.filter(|_| state.changed);
     Ok(done)
 }
 

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use crate::batch::recover;
 use crate::cmd;
 use crate::cmd::rules;
 use crate::config::settings::Settings;
@@ -32,15 +33,24 @@ impl History {
             false => None,
         };
         let own = [root.join(config::NOTES), root.join(config::OUTPUT)];
-        let (disk, never) = cmd::workspace((&given, &root), &folders, &own)?;
+        let (mut disk, never) = cmd::workspace((&given, &root), &folders, &own)?;
         let settings = Settings::load(&folders, &root)?.settings.git;
         let git = rules::git_of(&settings, &folders, std::env::vars_os().collect());
         let snapshots = match settings.enabled {
             true => Snapshots::open(&root, &never, &git.options, &stop)?,
             false => None,
         };
+        let Some(snapshots) = snapshots else {
+            return Err(Error::NoHistory(root));
+        };
+        if to_change && let Some((said, is_over)) = recover(&git, &root, &mut disk, &snapshots) {
+            match is_over {
+                true => Terminal::new(std::io::stderr()).line(&said),
+                false => return Err(Error::CutShort(said)),
+            }
+        }
         Ok(Self {
-            snapshots: snapshots.ok_or(Error::NoHistory(root))?,
+            snapshots,
             disk,
             _lock: lock,
         })

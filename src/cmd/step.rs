@@ -61,11 +61,13 @@ fn go(history: &mut History, to: Look) -> Result<ExitCode, Error> {
 }
 
 fn stay(history: &History) -> Result<ExitCode, Error> {
-    let kept = history.snapshots.end_looking(true)?;
-    let kept = kept.ok_or(UndoError::NotLooking)?;
+    let store = history.snapshots.where_looking()?;
+    let kept = store.map(|store| store.end_looking(true)).transpose()?;
+    let kept = kept.flatten().ok_or(UndoError::NotLooking)?;
     writeln!(
         std::io::stdout(),
-        "looking is over, and what is there stays. What was there before is in `{kept}`: `git log -p -1 {kept}`"
+        "looking is over, and what is there stays. What was there before is in `{kept}`: `git log -p -1 {kept}` shows it, \
+         `git restore --source={kept} PATH` brings a file back"
     )?;
     Ok(ExitCode::SUCCESS)
 }

@@ -44,12 +44,13 @@ fn take_back(which: Which<'_>, way: Way, args: &Back) -> Result<ExitCode, Error>
         time: &cmd::date_time(),
     };
     let done = undo::perform(&mut history.snapshots, &mut history.disk, which, &how)?;
-    std::io::stdout().write_all(said(&done, &how).as_bytes())?;
+    let private = history.snapshots.is_private();
+    std::io::stdout().write_all(said(&done, &how, which, private).as_bytes())?;
     Ok(ExitCode::SUCCESS)
 }
 
 /// What was done, in words.
-fn said(done: &Done, how: &How<'_>) -> String {
+fn said(done: &Done, how: &How<'_>, which: Which<'_>, private: bool) -> String {
     let (word, back) = match how.way {
         Way::Undo => ("undo", "redo"),
         Way::Redo => ("redo", "undo"),
@@ -67,12 +68,20 @@ fn said(done: &Done, how: &How<'_>) -> String {
         text += &format!("  {what} {}\n", one_line(&path.to_string_lossy()));
     }
     text += &match &done.commit {
-        _ if done.changes.is_empty() => {
-            "the files are so already: nothing was changed\n".to_owned()
+        _ if done.changes.is_empty() => match which {
+            Which::Last(asked) => format!(
+                "the files are so already: nothing was changed; `clada {word} {}` takes in the one before too\n",
+                asked + 1
+            ),
+            Which::Named(_) => "the files are so already: nothing was changed\n".to_owned(),
+        },
+        _ if how.dry_run => "this was a dry run: nothing was changed\n".to_owned(),
+        None => {
+            format!("💚 saved beside git, as git leaves it out; `clada {back}` takes it back\n")
         }
-        None => "this was a dry run: nothing was changed\n".to_owned(),
         Some(commit) => format!(
-            "💚 git {}; `clada {back}` takes it back\n",
+            "💚 {} {}; `clada {back}` takes it back\n",
+            if private { "snapshot" } else { "git" },
             snapshot::short(commit)
         ),
     };

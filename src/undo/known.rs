@@ -15,9 +15,28 @@ pub struct Group {
     pub time: i64,
     /// Newest first, each with the store that it is in.
     pub commits: Vec<(usize, Saved)>,
+    /// Whether it changed something below the root, and something outside: then only where it ran can it be taken back as
+    /// a whole.
+    reach: (bool, bool),
 }
 
 impl Group {
+    fn widen(&mut self, (inside, outside): (bool, bool)) {
+        self.reach.0 |= inside;
+        self.reach.1 |= outside;
+    }
+
+    /// Whether it is one of this root.
+    fn is_here(&self) -> bool {
+        self.reach.0
+    }
+
+    /// Whether it holds several batches, and what the user changed between them.
+    fn is_squashed(&self) -> bool {
+        let steps = self.commits.iter().map(|(_, saved)| &saved.step);
+        steps.into_iter().any(|step| *step == Step::Squash)
+    }
+
     /// The batches that are marked when this is taken back: those that an undo had taken back, or the batch itself.
     pub(super) fn ids(&self) -> impl Iterator<Item = &str> {
         let step = self.commits.first().map(|(_, saved)| &saved.step);
@@ -32,14 +51,12 @@ impl Group {
 /// What the histories tell, newest first.
 #[derive(Debug, Default)]
 pub(super) struct Known {
-    /// What batches did, undone or not.
+    /// What batches did, undone or not; and what was squashed, which is one batch.
     pub batches: Vec<Group>,
     /// Batches that were undone and not done again.
     pub undone: HashSet<String>,
     /// What undid them.
     pub undos: Vec<Group>,
-    /// Commits that hold several batches, and may hold what the user changed.
-    pub squashed: Vec<Group>,
 }
 
 impl Known {
@@ -54,32 +71,50 @@ impl Known {
         let mut all = Self::default();
         for (at, store) in stores.iter().enumerate() {
             let mut known = Self::default();
-            // What was done again since: an undo of these does not count.
+            // What was done again since, batch by batch: an undo of these does not count.
             let mut redone: Vec<String> = Vec::new();
+            let mut failed = None;
             store.walk(|_, saved| {
-                if let Some(saved) = saved {
-                    known.add(at, saved, &mut redone);
+                let Some(saved) = saved else {
+                    return true;
+                };
+                match store.reach(&saved) {
+                    Ok(reach) => known.add(at, saved, &mut redone, reach),
+                    Err(why) => failed = Some(why),
                 }
-                !enough(&known)
+                failed.is_none() && !enough(&known)
             })?;
+            if let Some(why) = failed {
+                return Err(why);
+            }
             all.join(known);
         }
         Ok(all)
     }
 
-    fn add(&mut self, at: usize, saved: Saved, redone: &mut Vec<String>) {
+    fn add(&mut self, at: usize, saved: Saved, redone: &mut Vec<String>, reach: (bool, bool)) {
         match &saved.step {
             Step::Before => {}
-            Step::Task => push(&mut self.batches, at, saved),
-            Step::Squash => push(&mut self.squashed, at, saved),
-            Step::Redo(ids) => redone.push(ids.clone()),
-            Step::Undo(ids) => match redone.iter().position(|other| other == ids) {
-                Some(found) => drop(redone.remove(found)),
-                None => {
-                    self.undone.extend(ids.split(' ').map(str::to_owned));
-                    push(&mut self.undos, at, saved);
+            Step::Task | Step::Squash => push(&mut self.batches, at, saved, reach),
+            Step::Redo(ids) => redone.extend(ids.split(' ').map(str::to_owned)),
+            Step::Undo(ids) => {
+                let mut stands = false;
+                for id in ids.split(' ') {
+                    // A commit of the batch that is on top of this one was picked there by the user.
+                    let is_picked = self.batches.iter().any(|group| group.id == id);
+                    match redone.iter().position(|other| other == id) {
+                        Some(found) => drop(redone.swap_remove(found)),
+                        None if is_picked => {}
+                        None => {
+                            self.undone.insert(id.to_owned());
+                            stands = true;
+                        }
+                    }
                 }
-            },
+                if stands {
+                    push(&mut self.undos, at, saved, reach);
+                }
+            }
         }
     }
 
@@ -87,14 +122,23 @@ impl Known {
     fn join(&mut self, other: Self) {
         merge(&mut self.batches, other.batches);
         merge(&mut self.undos, other.undos);
-        merge(&mut self.squashed, other.squashed);
         self.undone.extend(other.undone);
     }
 
-    /// The batches that are not undone.
+    /// The batches of this root.
+    fn batches_here(&self) -> impl Iterator<Item = &Group> {
+        self.batches.iter().filter(|group| group.is_here())
+    }
+
+    /// What undid batches of this root.
+    fn undos_here(&self) -> impl Iterator<Item = &Group> {
+        self.undos.iter().filter(|group| group.is_here())
+    }
+
+    /// The batches of this root that are not undone.
     fn standing(&self) -> impl Iterator<Item = &Group> {
         let undone = |group: &&Group| !self.undone.contains(&group.id);
-        self.batches.iter().filter(undone)
+        self.batches_here().filter(undone)
     }
 }
 
@@ -115,6 +159,7 @@ fn merge(ours: &mut Vec<Group>, theirs: Vec<Group>) {
         let bound = bound.map_or(ours.len(), |at| at + added);
         if known.contains_key(&group.id) {
             ours[bound].commits.extend(group.commits);
+            ours[bound].widen(group.reach);
             least = bound + 1;
             continue;
         }
@@ -128,18 +173,22 @@ fn merge(ours: &mut Vec<Group>, theirs: Vec<Group>) {
     }
 }
 
-fn push(groups: &mut Vec<Group>, at: usize, saved: Saved) {
+fn push(groups: &mut Vec<Group>, at: usize, saved: Saved, reach: (bool, bool)) {
     match groups
         .iter_mut()
         .rev()
         .find(|group| group.id == saved.batch)
     {
-        Some(group) => group.commits.push((at, saved)),
+        Some(group) => {
+            group.commits.push((at, saved));
+            group.widen(reach);
+        }
         None => groups.push(Group {
             id: saved.batch.clone(),
             subject: saved.subject.clone(),
             time: saved.time,
             commits: vec![(at, saved)],
+            reach,
         }),
     }
 }
@@ -150,16 +199,27 @@ pub(super) fn choose(
     which: Which<'_>,
     way: Way,
 ) -> Result<Vec<Group>, UndoError> {
+    let chosen = asked_for(stores, which, way)?;
+    match chosen.iter().find(|group| group.reach.1) {
+        Some(group) => Err(UndoError::ReachesOut(group.id.clone())),
+        None => Ok(chosen),
+    }
+}
+
+fn asked_for(stores: &[&Snapshots], which: Which<'_>, way: Way) -> Result<Vec<Group>, UndoError> {
     match (way, which) {
         (Way::Undo, Which::Last(asked)) => {
             // Until the first of the next one, as only then the last one is known to be whole.
             let known = Known::of(stores, |known| known.standing().nth(asked).is_some())?;
             let found: Vec<Group> = known.standing().take(asked).cloned().collect();
+            if let Some(squashed) = found.iter().find(|group| group.is_squashed()) {
+                return Err(UndoError::Squashed(squashed.id.clone()));
+            }
             enough(found, asked, UndoError::NothingToUndo)
         }
         (Way::Redo, Which::Last(asked)) => {
-            let known = Known::of(stores, |known| known.undos.len() > asked)?;
-            let found = known.undos.into_iter().take(asked).collect();
+            let known = Known::of(stores, |known| known.undos_here().nth(asked).is_some())?;
+            let found = known.undos_here().take(asked).cloned().collect();
             enough(found, asked, UndoError::NothingToRedo)
         }
         (_, Which::Named(name)) => {
@@ -190,8 +250,8 @@ pub fn newest(stores: &[&Snapshots], name: Option<&str>) -> Result<Vec<Group>, U
     match name {
         Some(name) => named(&Known::of(stores, |_| false)?, name),
         None => {
-            let known = Known::of(stores, |known| known.batches.len() > 1)?;
-            let found = known.batches.into_iter().take(1).collect();
+            let known = Known::of(stores, |known| known.batches_here().nth(1).is_some())?;
+            let found = known.batches_here().take(1).cloned().collect();
             enough(found, 1, UndoError::NothingToUndo)
         }
     }
@@ -202,7 +262,7 @@ pub fn newest(stores: &[&Snapshots], name: Option<&str>) -> Result<Vec<Group>, U
 /// # Errors
 /// Where there is none, or more than one.
 pub(super) fn named(known: &Known, name: &str) -> Result<Vec<Group>, UndoError> {
-    let all = || known.batches.iter().chain(&known.squashed);
+    let all = || known.batches.iter();
     let whole = format!("{name}.");
     let exact = |group: &&Group| group.id == name || group.id.starts_with(&whole);
     let mut found: Vec<&Group> = all().filter(exact).collect();

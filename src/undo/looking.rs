@@ -35,11 +35,16 @@ pub fn step(
     to: Step,
     message: &Message,
 ) -> Result<Shown, UndoError> {
-    let (looking, begun) = match (snapshots.looking()?, to) {
-        (Some(looking), _) => (looking, false),
-        (None, Step::Back(_)) => (snapshots.begin_looking(message)?, true),
+    let begun = match (snapshots.where_looking()?, to) {
+        (Some(_), _) => false,
+        (None, Step::Back(_)) => {
+            snapshots.begin_looking(message)?;
+            true
+        }
         (None, Step::Forward(_) | Step::End) => return Err(UndoError::NotLooking),
     };
+    let snapshots = snapshots.where_looking()?.ok_or(UndoError::NotLooking)?;
+    let looking = snapshots.looking()?.ok_or(UndoError::NotLooking)?;
     let shown = go(snapshots, disk, to, &looking);
     let is_over = match &shown {
         Ok(shown) => *shown == Shown::Present,
@@ -84,8 +89,9 @@ fn go(
         }
     };
     let target = stop.as_ref().map_or(&looking.present, |stop| &stop.commit);
+    // A file may be of any of these.
     let mut paths = BTreeSet::new();
-    for from in [&looking.at, &looking.to] {
+    for from in [&looking.at, &looking.to, &looking.present] {
         let changes = snapshots.changes(Some(from), Some(target))?;
         paths.extend(changes.into_iter().map(|change| change.path));
     }

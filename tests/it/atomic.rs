@@ -275,6 +275,37 @@ fn a_kill_is_taken_back_by_the_next_run() {
     assert_eq!(all(&project), before);
 }
 
+/// Nothing builds on the half of a batch.
+#[test]
+fn a_kill_is_taken_back_before_anything_is_undone_or_looked_at() {
+    for command in ["undo", "step-back", "squash"] {
+        let project = project();
+        let reply = task("overwrite", "first.txt", "first");
+        run(&project, &format!("<tasks>\n{reply}</tasks>\n")).exits(0);
+        let before = all(&project);
+        waiting(&project).stop(Signal::KILL);
+        std::fs::remove_file(project.path("go")).expect("go");
+        let folder = project.home().join(".local/state/clada/atomic");
+        let intent = std::fs::read_dir(folder).expect("folder");
+        let intent = intent.flatten().next().expect("intent").path();
+        let kept = std::fs::read(&intent).expect("read");
+        std::fs::write(&intent, "damaged").expect("write");
+        let refused = project.clada([command]).exits(1).err;
+        assert!(refused.contains("could not be taken back"), "{refused}");
+        std::fs::write(&intent, kept).expect("write");
+
+        let ended = project.clada([command]).exits(0);
+        assert!(ended.err.contains("which was taken back"), "{}", ended.err);
+        assert_eq!(intents(&project), 0);
+        match command {
+            "squash" => {}
+            "undo" => drop(project.clada(["redo"]).exits(0)),
+            _ => drop(project.clada(["step-forward", "--end"]).exits(0)),
+        }
+        assert_eq!(all(&project), before, "{command}");
+    }
+}
+
 #[test]
 fn a_kill_is_taken_back_by_a_listener_but_for_what_was_changed_since() {
     let project = project();

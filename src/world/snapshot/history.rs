@@ -61,6 +61,30 @@ impl Snapshots {
         Ok(())
     }
 
+    /// How far a commit reaches from the root: whether it changed something in it, and something outside.
+    ///
+    /// # Errors
+    /// Where it cannot be read.
+    pub fn reach(&self, saved: &Saved) -> Result<(bool, bool), SnapshotError> {
+        if self.root.as_os_str().is_empty() {
+            return Ok((true, false));
+        }
+        let before = self.tree_of(saved.parent.as_deref())?;
+        let after = self.tree_of(Some(&saved.commit))?;
+        let diff = self
+            .repo
+            .diff_tree_to_tree(before.as_ref(), after.as_ref(), None)?;
+        let (mut inside, mut outside) = (false, false);
+        for delta in diff.deltas() {
+            let path = delta.new_file().path().or(delta.old_file().path());
+            match path.is_some_and(|path| path.starts_with(&self.root)) {
+                true => inside = true,
+                false => outside = true,
+            }
+        }
+        Ok((inside, outside))
+    }
+
     /// A commit by all its hex digits.
     pub(super) fn commit_at(&self, hex: &str) -> Result<Commit<'_>, SnapshotError> {
         Ok(self.repo.find_commit(Oid::from_str(hex)?)?)

@@ -46,16 +46,24 @@ impl Snapshots {
         Ok(Some(Looking { present, at, to }))
     }
 
-    /// Whether anything is looked at.
-    pub(super) fn is_looking(&self) -> Result<bool, SnapshotError> {
-        Ok(self.looking_ref("present")?.is_some())
+    /// Where anything is looked at: here, or in the private repository of a folder that got one of the user's meanwhile.
+    ///
+    /// # Errors
+    /// Where that cannot be read.
+    pub fn where_looking(&self) -> Result<Option<&Self>, SnapshotError> {
+        for store in [Some(self), self.aside()].into_iter().flatten() {
+            if store.looking_ref("present")?.is_some() {
+                return Ok(Some(store));
+            }
+        }
+        Ok(None)
     }
 
     /// Keeps all that is there in a commit on no branch, from which looking begins.
     ///
     /// # Errors
     /// Where a save would not be possible, and where nothing was saved yet.
-    pub fn begin_looking(&mut self, message: &Message) -> Result<Looking, SnapshotError> {
+    pub fn begin_looking(&mut self, message: &Message) -> Result<(), SnapshotError> {
         self.refuse_diverted()?;
         let prepared = self.prepare(Look::Everything)?;
         // What was staged in memory is not to be written.
@@ -76,13 +84,11 @@ impl Snapshots {
             .repo
             .commit(None, &who, &who, &text, &tree, &parents)?
             .to_string();
+        // One may be left of a clada that was killed as it ended looking.
+        self.look_at("to", &present)?;
         self.look_at("at", &present)?;
         self.look_at("present", &present)?;
-        Ok(Looking {
-            at: present.clone(),
-            to: present.clone(),
-            present,
-        })
+        Ok(())
     }
 
     /// Notes which commit will be shown next.
@@ -108,8 +114,10 @@ impl Snapshots {
     pub fn end_looking(&self, keep: bool) -> Result<Option<String>, SnapshotError> {
         let kept = match (keep, self.looking()?) {
             (true, Some(looking)) => {
-                self.look_at("left", &looking.present)?;
-                Some(self.looking_name("left"))
+                // Each has a name of its own: nothing else holds it.
+                let name = format!("left-{}", &looking.present[..12]);
+                self.look_at(&name, &looking.present)?;
+                Some(self.looking_name(&name))
             }
             _ => None,
         };
@@ -187,12 +195,18 @@ impl Snapshots {
         Ok(edited)
     }
 
-    /// Whether a path holds what is shown.
+    /// Whether a path holds what is shown, or what was there before: the user may have put that back, by `git stash`, say.
     ///
     /// # Errors
     /// Where the file or a commit cannot be read.
     pub fn shows(&self, looking: &Looking, path: &Path) -> Result<bool, SnapshotError> {
-        Ok(self.is_now(Some(&looking.at), path)? || self.is_now(Some(&looking.to), path)?)
+        let now = self.held_now(path)?;
+        for commit in [&looking.at, &looking.to, &looking.present] {
+            if now == self.held(Some(commit), path)? {
+                return Ok(true);
+            }
+        }
+        Ok(false)
     }
 
     fn looking_ref(&self, name: &str) -> Result<Option<Reference<'_>>, SnapshotError> {

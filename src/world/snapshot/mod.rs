@@ -542,7 +542,7 @@ impl Snapshots {
         if index.has_conflicts() {
             return Err(SnapshotError::conflicts(index));
         }
-        if self.is_looking()? {
+        if self.where_looking()?.is_some() {
             return Err(SnapshotError::Looking);
         }
         Ok(())

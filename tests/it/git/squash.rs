@@ -294,7 +294,7 @@ fn it_is_refused_in_the_middle_of_something_and_to_tasks() {
     project.saved("b1", "One", "b.txt");
     project.saved("b1", "Two", "b.txt");
     project.git(["bisect", "start"]);
-    let said = project.clada(["squash"]).exits(2).err;
+    let said = project.clada(["squash"]).exits(1).err;
     assert!(said.contains("a bisect is in progress"), "{said}");
     project.git(["bisect", "reset"]);
     let mut command = project.command(env!("CARGO_BIN_EXE_clada"));

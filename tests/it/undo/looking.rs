@@ -81,6 +81,58 @@ fn edits_meanwhile_are_kept() {
 }
 
 #[test]
+fn what_was_left_each_time_is_kept() {
+    let project = three();
+    let left = |text: &str| {
+        project.write("a.txt", text);
+        project.clada(["step-back"]).exits(0);
+        project.write("a.txt", "edited\n");
+        let said = project.clada(["step-forward", "--stay"]).exits(0).out;
+        said.split('`').nth(1).unwrap().to_owned()
+    };
+    let (one, two) = (left("not saved\n"), left("nor this\n"));
+    let held = |name: &str| project.git(["show", &format!("{name}:a.txt")]);
+    assert_eq!(held(&one), "not saved\n");
+    assert_eq!(held(&two), "nor this\n");
+}
+
+#[test]
+fn what_the_user_has_put_back_meanwhile_is_not_in_the_way() {
+    let project = three();
+    project
+        .write("a.txt", "not saved\n")
+        .write("new.txt", "new\n");
+    project.clada(["step-back", "2"]).exits(0);
+    assert!(!project.exists("new.txt"));
+    project.write("a.txt", "not saved\n");
+    project.clada(["step-back"]).exits(0);
+    assert_eq!(project.read("a.txt"), "one\n");
+    project.write("a.txt", "not saved\n");
+    project.clada(["step-forward", "--end"]).exits(0);
+    assert_eq!(project.read("a.txt"), "not saved\n");
+    assert_eq!(project.read("new.txt"), "new\n");
+    assert_eq!(project.git(["for-each-ref", "refs/clada"]), "");
+}
+
+#[test]
+fn a_folder_that_gets_a_repository_meanwhile() {
+    let project = Project::new();
+    run(&project, &writes("one", &[("a.txt", "one\n")]));
+    run(&project, &writes("two", &[("a.txt", "two\n")]));
+    project.write("a.txt", "not saved\n");
+    project.clada(["step-back", "2"]).exits(0);
+    project.git(["init", "-q"]);
+    let said = project.clada(["undo"]).exits(1).err;
+    assert!(said.contains("an older state is being looked at"), "{said}");
+    project
+        .clada_with(["run"], &writes("x", &[("x", "x\n")]))
+        .exits(1);
+    project.clada(["step-forward", "--end"]).exits(0);
+    assert_eq!(project.read("a.txt"), "not saved\n");
+    run(&project, &writes("x", &[("x", "x\n")]));
+}
+
+#[test]
 fn new_and_ignored_files_stay() {
     let project = three();
     project.write(".gitignore", "build/\n");

@@ -33,11 +33,35 @@ fn a_root_below_the_top_leaves_the_rest_alone() {
     project
         .clada_with(["run", "--root", "sub"], &reply)
         .exits(0);
-    project.write("other.txt", "two\n");
+    // Of another length: git compares times by the second.
+    project.write("other.txt", "changed\n");
     project.clada(["undo", "--root", "sub"]).exits(0);
     assert_eq!(project.read("sub/a.txt"), "one\n");
-    assert_eq!(project.read("other.txt"), "two\n");
+    assert_eq!(project.read("other.txt"), "changed\n");
     assert_eq!(project.git(["status", "--porcelain"]), " M other.txt\n");
+}
+
+#[test]
+fn roots_in_one_repository_take_back_their_own_and_nothing_by_half() {
+    let project = Project::with_git();
+    run(&project, &writes("top", &[("a/t", "1\n"), ("b/t", "1\n")]));
+    for (root, message) in [("a", "in a"), ("b", "in b")] {
+        let reply = writes(message, &[("f", "1\n")]);
+        project.clada_with(["run", "--root", root], &reply).exits(0);
+    }
+    let said = done(&project, ["undo", "--root", "a"]).out;
+    assert!(said.starts_with("undo in a ("), "{said}");
+    assert!(!project.exists("a/f") && project.exists("b/f"));
+    // Each file is a commit of its own.
+    done(&project, ["undo"]);
+    assert!(!project.exists("b/f"));
+    done(&project, ["redo", "--root", "a"]);
+    done(&project, ["redo", "--root", "b"]);
+    assert!(project.exists("a/f") && project.exists("b/f"));
+    done(&project, ["undo", "--root", "b"]);
+    refused(&project, ["undo", "--root", "b"], "outside this folder too");
+    done(&project, ["undo", "2"]);
+    assert_eq!(project.git(["ls-files"]), "");
 }
 
 #[test]
@@ -194,7 +218,8 @@ fn files_that_git_leaves_out() {
     // What only such files are in has no commit on the branch.
     run(&project, &writes("only", &[("a.env", "once more\n")]));
     let head = project.git(["rev-parse", "HEAD"]);
-    undo(&project);
+    let said = undo(&project).out;
+    assert!(said.contains("saved beside git"), "{said}");
     before();
     refused(&project, ["undo"], "no batch to undo");
     done(&project, ["redo"]);

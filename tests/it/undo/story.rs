@@ -151,3 +151,69 @@ fn diff_shows_a_batch() {
     let plain = Ended::of(command, "").exits(0).out;
     assert_eq!(plain, newest);
 }
+
+#[test]
+fn what_was_undone_one_by_one_is_done_again_at_once() {
+    let project = Project::with_git();
+    for name in ["one", "two", "three"] {
+        run(&project, &writes(name, &[(name, "x\n")]));
+    }
+    undo(&project);
+    undo(&project);
+    done(&project, ["redo", "2"]);
+    refused(&project, ["redo"], "nothing to redo");
+    undo(&project);
+    assert!(!project.exists("three") && project.exists("two") && project.exists("one"));
+    done(&project, ["undo", "2"]);
+    assert!(!project.exists("two") && !project.exists("one"));
+}
+
+#[test]
+fn what_the_user_picks_again_after_an_undo_stands() {
+    let project = Project::with_git();
+    run(&project, &writes("one", &[("one", "1\n")]));
+    run(&project, &writes("two", &[("two", "2\n")]));
+    undo(&project);
+    project.git(["cherry-pick", "HEAD^"]);
+    refused(&project, ["redo"], "nothing to redo");
+    undo(&project);
+    assert!(project.exists("one") && !project.exists("two"));
+    done(&project, ["redo"]);
+    assert!(project.exists("two"));
+}
+
+#[test]
+fn what_the_user_reverts_is_so_already() {
+    let project = Project::with_git();
+    run(&project, &writes("one", &[("one", "1\n")]));
+    run(&project, &writes("two", &[("two", "2\n")]));
+    project.git(["revert", "--no-edit", "HEAD"]);
+    let said = undo(&project).out;
+    assert!(
+        said.contains("`clada undo 2` takes in the one before"),
+        "{said}"
+    );
+    done(&project, ["undo", "2"]);
+    assert!(!project.exists("one"));
+}
+
+#[test]
+fn what_was_squashed_is_taken_back_only_by_its_id() {
+    let project = Project::with_git();
+    for name in ["one", "two", "three"] {
+        project.write("mine", name);
+        run(&project, &writes(name, &[(name, "x\n")]));
+    }
+    project.clada(["squash", "-n", "3"]).exits(0);
+    let id = id_of(&project, "3 steps");
+    refused(&project, ["undo"], &format!("`clada undo {id}`"));
+    let shown = project.clada(["diff"]).exits(0).out;
+    assert!(shown.contains("+++ b/three"), "{shown}");
+    done(&project, ["undo", &id]);
+    assert!(project.exists("one") && !project.exists("two") && !project.exists("three"));
+    undo(&project);
+    assert!(!project.exists("one"));
+    done(&project, ["redo", "2"]);
+    assert!(project.exists("one") && project.exists("three"));
+    refused(&project, ["undo"], &format!("`clada undo {id}`"));
+}
