@@ -15,6 +15,7 @@ use super::walk::{Doubts, Moment, Walk};
 use super::{SkipReason, Skipped, SnapshotError, Snapshots, look};
 
 pub(super) const GITLINK: u32 = 0o160_000;
+const LINK: u32 = 0o120_000;
 /// Bits of an index entry, as git's index format defines them.
 pub(super) const ASSUME_UNCHANGED: u16 = 1 << 15;
 pub(super) const SKIP_WORKTREE: u16 = 1 << 14;
@@ -85,7 +86,7 @@ impl<'s> Staging<'s> {
                 return Err(self.snapshots.too_many());
             }
         }
-        files.iter().try_for_each(|path| self.stage(path))?;
+        self.stage_all(&files)?;
         let mut paths = recorded::otherwise(&self.snapshots.repo, tree, root, &folder)?;
         paths.extend(files);
         Ok(paths)
@@ -100,8 +101,20 @@ impl<'s> Staging<'s> {
                 files.append(&mut self.files_at(place)?);
             }
         }
-        files.iter().try_for_each(|path| self.stage(path))?;
+        self.stage_all(&files)?;
         Ok(files)
+    }
+
+    /// libgit2 goes by the `.gitattributes` of the index too, behind the file: what the file no longer says must be gone
+    /// from there before anything else is looked at, and it itself is not to be seen as it was.
+    fn stage_all(&mut self, files: &BTreeSet<PathBuf>) -> Result<(), SnapshotError> {
+        let is_rules = |path: &&PathBuf| path.ends_with(".gitattributes");
+        let rules = files.iter().filter(is_rules);
+        rules
+            .flat_map(|path| [path, path])
+            .try_for_each(|path| self.stage(path))?;
+        let mut others = files.iter().filter(|path| !is_rules(path));
+        others.try_for_each(|path| self.stage(path))
     }
 
     /// Puts into the index what `path` is now.
@@ -134,7 +147,7 @@ impl<'s> Staging<'s> {
         if found == Found::Nothing {
             return self.take_away(path, recorded);
         }
-        match self.index.add_path(path) {
+        match self.add(path, recorded.as_ref(), &found) {
             Ok(()) => {
                 let added = self.index.get_path(path, 0);
                 let news = added.filter(|added| !recorded.is_some_and(|old| same(&old, added)));
@@ -153,6 +166,25 @@ impl<'s> Staging<'s> {
             }
             Err(why) => Err(SnapshotError::unreadable(path, why)),
         }
+    }
+
+    fn add(
+        &mut self,
+        path: &Path,
+        recorded: Option<&IndexEntry>,
+        found: &Found,
+    ) -> Result<(), git2::Error> {
+        let link = recorded.filter(|entry| *found == Found::File && entry.mode == LINK);
+        let Some(link) = link else {
+            return self.index.add_path(path);
+        };
+        // libgit2 converts no line ends of a file where the index has a link.
+        self.index.remove(path, 0)?;
+        let added = self.index.add_path(path);
+        if added.is_err() {
+            self.index.add(link)?;
+        }
+        added
     }
 
     /// Why the index keeps what it has of a path.
@@ -344,7 +376,10 @@ impl<'s> Staging<'s> {
 
     fn skip(&mut self, path: &Path, why: SkipReason) {
         let path = path.to_path_buf();
-        self.skipped.push(Skipped { path, why });
+        let skipped = Skipped { path, why };
+        if self.skipped.last() != Some(&skipped) {
+            self.skipped.push(skipped);
+        }
     }
 }
 
