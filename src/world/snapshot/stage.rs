@@ -425,6 +425,11 @@ pub(super) fn is_gitlink(entry: &IndexEntry) -> bool {
     entry.mode == GITLINK
 }
 
+/// By `git add -N`.
+pub(super) fn is_announced(entry: &IndexEntry) -> bool {
+    entry.flags_extended & INTENT_TO_ADD != 0
+}
+
 /// Whether two entries of one path say the same of it, stat data included.
 fn same(one: &IndexEntry, other: &IndexEntry) -> bool {
     let said = |entry: &IndexEntry| {
