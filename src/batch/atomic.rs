@@ -10,6 +10,7 @@ use super::due::Due;
 use super::run::TakenBack;
 use super::saving::{Saving, Seen};
 use crate::file_task;
+use crate::lang::entry::Entry;
 use crate::lang::outcome::Status;
 use crate::lang::record::FileState;
 use crate::lang::task::{Action, Batch};
@@ -43,9 +44,19 @@ struct Plan {
 struct Change {
     /// The commit or tree that has what was there; none where there was nothing.
     from: Option<String>,
+    /// Its bytes as they were, where it was a file: git may have them with other line ends.
+    #[serde(default)]
+    kept: Option<Kept>,
     before: FileState,
     /// As each task leaves it.
     left: Vec<FileState>,
+}
+
+/// The bytes of a file as it was, which git may have otherwise: they are a blob that nothing points to.
+#[derive(Debug, Serialize, Deserialize)]
+struct Kept {
+    blob: String,
+    runs: bool,
 }
 
 /// Why an atomic batch cannot be begun.
@@ -175,6 +186,7 @@ impl Atomic {
                 }
                 let change = Change {
                     from: seen.clone().filter(|_| !missing),
+                    kept: Kept::of(path, disk, snapshots),
                     before: state,
                     left: states,
                 };
@@ -307,6 +319,23 @@ impl Plan {
     }
 }
 
+impl Kept {
+    fn of(path: &Path, disk: &Disk, snapshots: &Snapshots) -> Option<Self> {
+        let Ok(Some(Entry::File { bytes, runs })) = disk.entry(path) else {
+            return None;
+        };
+        let blob = snapshots.keep(&bytes).ok()?;
+        Some(Self { blob, runs })
+    }
+
+    /// `None` where git no longer has it: then there is what was committed.
+    fn entry(&self, snapshots: &Snapshots) -> Option<Entry> {
+        let bytes = snapshots.kept(&self.blob)?;
+        let runs = self.runs;
+        Some(Entry::File { bytes, runs })
+    }
+}
+
 impl Change {
     fn put_back(
         &self,
@@ -315,9 +344,10 @@ impl Change {
         snapshots: &Snapshots,
     ) -> Result<(), PutBackError> {
         let there = disk.entry(path)?;
+        let kept = self.kept.as_ref().and_then(|kept| kept.entry(snapshots));
         let before = match &self.from {
-            Some(from) => snapshots.entry(Some(from), path)?,
-            None => None,
+            Some(from) if kept.is_none() => snapshots.entry(Some(from), path)?,
+            _ => kept,
         };
         Ok(disk.put(path, before.as_ref(), there.as_ref())?)
     }

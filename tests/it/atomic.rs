@@ -437,3 +437,28 @@ fn a_listener_that_is_killed_takes_back_and_offers_the_batch() {
     wait_for(&project, &listening, "11 ✅ exec");
     assert_eq!(project.read("f/g/in.txt"), "inside\n");
 }
+
+#[test]
+fn line_ends_come_back_as_they_were() {
+    let project = Project::with_git();
+    project.git(["config", "core.autocrlf", "true"]);
+    let files = [
+        ("lf", "x\ny\n"),
+        ("crlf", "x\r\ny\r\n"),
+        ("mixed", "x\r\ny\n"),
+    ];
+    for (name, text) in files {
+        project.write(name, text);
+    }
+    let tasks = [
+        task("overwrite", "lf", "ours"),
+        task("overwrite", "crlf", "ours"),
+        task("delete", "mixed", ""),
+        exec("false"),
+    ];
+    let results = run(&project, &atomic(&tasks)).exits(1).results();
+    for (name, text) in files {
+        assert_eq!(project.read(name), text, "{results}");
+    }
+    assert!(!results.contains("not as before"), "{results}");
+}

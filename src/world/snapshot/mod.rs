@@ -431,6 +431,8 @@ impl Snapshots {
             .iter()
             .filter(|path| !self.is_left_out(path))
             .map(|path| (path, index.get_path(path, 0)))
+            // What is only announced is nothing yet: git commits none of it either.
+            .map(|(path, entry)| (path, entry.filter(|entry| !stage::is_announced(entry))))
             .collect();
         let edits: Vec<Edit<'_>> = entries
             .iter()

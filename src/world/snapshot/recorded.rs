@@ -13,6 +13,18 @@ use git2::{Index, IndexEntry, ObjectType, Oid, Repository, Tree};
 
 use super::look;
 
+/// Modes of an index entry, as git has them.
+pub(super) const GITLINK: u32 = 0o160_000;
+pub(super) const LINK: u32 = 0o120_000;
+/// Bits of an index entry, as git's index format defines them.
+pub(super) const ASSUME_UNCHANGED: u16 = 1 << 15;
+pub(super) const SKIP_WORKTREE: u16 = 1 << 14;
+pub(super) const INTENT_TO_ADD: u16 = 1 << 13;
+
+pub(super) fn is_gitlink(entry: &IndexEntry) -> bool {
+    entry.mode == GITLINK
+}
+
 /// The entries at or below `from`, in the order of their paths.
 pub(super) fn entries_below(index: &Index, from: &Path) -> Vec<IndexEntry> {
     let mut entries: Vec<IndexEntry> = match from.as_os_str().is_empty() {

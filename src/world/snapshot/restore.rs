@@ -174,6 +174,20 @@ impl Snapshots {
         Ok(one.pop().flatten())
     }
 
+    /// Keeps bytes, and nothing converts them; the name they have. Nothing points to them: git clears them away in time.
+    ///
+    /// # Errors
+    /// Where they cannot be written.
+    pub fn keep(&self, bytes: &[u8]) -> Result<String, SnapshotError> {
+        Ok(self.repo.blob(bytes)?.to_string())
+    }
+
+    /// What was kept under a name, if it still is.
+    pub fn kept(&self, name: &str) -> Option<Vec<u8>> {
+        let blob = self.repo.find_blob(Oid::from_str(name).ok()?).ok()?;
+        Some(blob.content().to_vec())
+    }
+
     /// Whether the work tree has at a path what the commit has there, as git compares them; a folder is nothing.
     ///
     /// # Errors

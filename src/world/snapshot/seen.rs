@@ -6,7 +6,8 @@ use std::path::{Path, PathBuf};
 
 use git2::{AttrCheckFlags, AttrValue, Index, IndexEntry};
 
-use super::stage::{ASSUME_UNCHANGED, Found, GITLINK, SKIP_WORKTREE, find};
+use super::recorded::{ASSUME_UNCHANGED, GITLINK, SKIP_WORKTREE};
+use super::stage::{Found, find};
 use super::{Look, SnapshotError, Snapshots, look, recorded};
 
 impl Snapshots {

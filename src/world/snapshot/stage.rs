@@ -10,15 +10,11 @@ use std::path::{Component, Path, PathBuf};
 
 use git2::{AttrCheckFlags, AttrValue, Config, ErrorClass, ErrorCode, Index, IndexEntry, Tree};
 
-use super::recorded::{self, Folder};
+use super::recorded::{
+    self, ASSUME_UNCHANGED, Folder, INTENT_TO_ADD, LINK, SKIP_WORKTREE, is_gitlink,
+};
 use super::walk::{Doubts, Moment, Walk};
 use super::{SkipReason, Skipped, SnapshotError, Snapshots, look};
-
-pub(super) const GITLINK: u32 = 0o160_000;
-/// Bits of an index entry, as git's index format defines them.
-pub(super) const ASSUME_UNCHANGED: u16 = 1 << 15;
-pub(super) const SKIP_WORKTREE: u16 = 1 << 14;
-const INTENT_TO_ADD: u16 = 1 << 13;
 
 /// One save's work on the index in memory.
 pub(super) struct Staging<'s> {
@@ -85,7 +81,7 @@ impl<'s> Staging<'s> {
                 return Err(self.snapshots.too_many());
             }
         }
-        files.iter().try_for_each(|path| self.stage(path))?;
+        self.stage_all(&files)?;
         let mut paths = recorded::otherwise(&self.snapshots.repo, tree, root, &folder)?;
         paths.extend(files);
         Ok(paths)
@@ -100,8 +96,20 @@ impl<'s> Staging<'s> {
                 files.append(&mut self.files_at(place)?);
             }
         }
-        files.iter().try_for_each(|path| self.stage(path))?;
+        self.stage_all(&files)?;
         Ok(files)
+    }
+
+    /// libgit2 goes by the `.gitattributes` of the index too, behind the file: what the file no longer says must be gone
+    /// from there before anything else is looked at, and it itself is not to be seen as it was.
+    fn stage_all(&mut self, files: &BTreeSet<PathBuf>) -> Result<(), SnapshotError> {
+        let is_rules = |path: &&PathBuf| path.ends_with(".gitattributes");
+        let rules = files.iter().filter(is_rules);
+        rules
+            .flat_map(|path| [path, path])
+            .try_for_each(|path| self.stage(path))?;
+        let mut others = files.iter().filter(|path| !is_rules(path));
+        others.try_for_each(|path| self.stage(path))
     }
 
     /// Puts into the index what `path` is now.
@@ -134,7 +142,7 @@ impl<'s> Staging<'s> {
         if found == Found::Nothing {
             return self.take_away(path, recorded);
         }
-        match self.index.add_path(path) {
+        match self.add(path, recorded.as_ref(), &found) {
             Ok(()) => {
                 let added = self.index.get_path(path, 0);
                 let news = added.filter(|added| !recorded.is_some_and(|old| same(&old, added)));
@@ -153,6 +161,25 @@ impl<'s> Staging<'s> {
             }
             Err(why) => Err(SnapshotError::unreadable(path, why)),
         }
+    }
+
+    fn add(
+        &mut self,
+        path: &Path,
+        recorded: Option<&IndexEntry>,
+        found: &Found,
+    ) -> Result<(), git2::Error> {
+        let link = recorded.filter(|entry| *found == Found::File && entry.mode == LINK);
+        let Some(link) = link else {
+            return self.index.add_path(path);
+        };
+        // libgit2 converts no line ends of a file where the index has a link.
+        self.index.remove(path, 0)?;
+        let added = self.index.add_path(path);
+        if added.is_err() {
+            self.index.add(link)?;
+        }
+        added
     }
 
     /// Why the index keeps what it has of a path.
@@ -344,7 +371,10 @@ impl<'s> Staging<'s> {
 
     fn skip(&mut self, path: &Path, why: SkipReason) {
         let path = path.to_path_buf();
-        self.skipped.push(Skipped { path, why });
+        let skipped = Skipped { path, why };
+        if self.skipped.last() != Some(&skipped) {
+            self.skipped.push(skipped);
+        }
     }
 }
 
@@ -386,8 +416,9 @@ pub(super) fn find(top: &Path, path: &Path) -> Result<Found, SnapshotError> {
     Ok(Found::Nothing)
 }
 
-pub(super) fn is_gitlink(entry: &IndexEntry) -> bool {
-    entry.mode == GITLINK
+/// By `git add -N`.
+pub(super) fn is_announced(entry: &IndexEntry) -> bool {
+    entry.flags_extended & INTENT_TO_ADD != 0
 }
 
 /// Whether two entries of one path say the same of it, stat data included.

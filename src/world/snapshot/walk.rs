@@ -15,8 +15,8 @@ use std::thread;
 use git2::IndexEntry;
 use rustix::fs::{AtFlags, Dir, DirEntry, FileType, Mode, OFlags, Stat, statat};
 
-use super::recorded::Folder;
-use super::{look, stage};
+use super::look;
+use super::recorded::{ASSUME_UNCHANGED, Folder, SKIP_WORKTREE, is_gitlink};
 
 /// So many folders are worth a thread.
 const SHARE: usize = 32;
@@ -100,7 +100,7 @@ impl Walk<'_> {
                     gone[at] = false;
                     seen.below.push((there(), &folder.folders[at].1));
                 }
-                (None, Some(at)) if !is_folder || stage::is_gitlink(folder.files[at].1) => {
+                (None, Some(at)) if !is_folder || is_gitlink(folder.files[at].1) => {
                     missing[at] = false;
                     let entry = folder.files[at].1;
                     if self.is_doubtful(entry, || stat(listed, name))? {
@@ -124,7 +124,7 @@ impl Walk<'_> {
             seen.doubts.others.push(path.to_path_buf());
         }
         let mut miss = |entry: &IndexEntry| {
-            if !stage::is_gitlink(entry) && !is_kept(entry) {
+            if !is_gitlink(entry) && !is_kept(entry) {
                 seen.doubts.tracked.push(look::path_of(entry));
             }
         };
@@ -146,11 +146,11 @@ impl Walk<'_> {
         entry: &IndexEntry,
         stat: impl FnOnce() -> rustix::io::Result<Stat>,
     ) -> rustix::io::Result<bool> {
-        if stage::is_gitlink(entry) {
+        if is_gitlink(entry) {
             return Ok(false);
         }
         if is_kept(entry) {
-            return Ok(self.sparse && entry.flags & stage::ASSUME_UNCHANGED == 0);
+            return Ok(self.sparse && entry.flags & ASSUME_UNCHANGED == 0);
         }
         Ok(!self.is_as(entry, &stat()?))
     }
@@ -190,7 +190,7 @@ fn stat(folder: &Dir, name: &CStr) -> rustix::io::Result<Stat> {
 
 /// Whether the user keeps changes of that file out of commits.
 fn is_kept(entry: &IndexEntry) -> bool {
-    entry.flags & stage::ASSUME_UNCHANGED != 0 || entry.flags_extended & stage::SKIP_WORKTREE != 0
+    entry.flags & ASSUME_UNCHANGED != 0 || entry.flags_extended & SKIP_WORKTREE != 0
 }
 
 /// Does the same with all items, shared out among as many threads as there are cores.

@@ -21,7 +21,7 @@ use super::entry::{io_error, last, rename_at, show, stamp};
 use super::flush::Flush;
 use super::own::{Concern, Found, Id, Own, id};
 use super::removal::{Removal, check_tree, out_of_the_way};
-use super::replace::replace_expected;
+use super::replace::{replace_any, replace_expected};
 use super::walk::{Seen, walk};
 use super::{Content, Files, FsError, Kind, Place};
 use crate::lang::path::{PathError, RelPath, Spellings};
@@ -230,7 +230,7 @@ impl Disk {
             }
         }
         match expected {
-            None => new.replace(last(place)?).map_err(fail("write"))?,
+            None => replace_any(&dir, new, last(place)?).map_err(fail("write"))?,
             Some(expected) => {
                 let written = new.as_file().try_clone().map_err(fail("write"))?;
                 replace_expected(&dir, new, old, expected, place)?;

@@ -247,3 +247,15 @@ fn what_the_user_hides_from_git_stays_hidden() {
         );
     }
 }
+
+#[test]
+fn what_is_announced_and_cannot_be_saved_is_not_saved_empty() {
+    let repo = Repo::new();
+    repo.write(".gitattributes", "*.big filter=lfs\n");
+    repo.write("one.big", "large\n");
+    repo.git(&["add", "-N", "one.big"]);
+    repo.before();
+    assert_eq!(repo.files(), [".gitattributes", "a.txt"]);
+    assert_eq!(repo.status(), " A one.big\n");
+    assert!(!repo.before().changed);
+}

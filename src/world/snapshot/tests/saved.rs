@@ -297,3 +297,32 @@ fn the_tree_is_the_one_that_git_would_write() {
     }
     assert!(repo.commits() > 30);
 }
+
+#[test]
+fn a_rule_that_is_no_longer_there_holds_for_nothing() {
+    let repo = Repo::new();
+    repo.write(".gitattributes", "* text\n");
+    repo.before();
+    repo.write(".gitattributes", "# none\r\n");
+    repo.write("!first.txt", "one\r\n");
+    repo.write("b/.gitattributes", "* text\n");
+    repo.write("b/!first.txt", "one\r\n");
+    repo.before();
+    assert_eq!(repo.status(), "");
+    assert_eq!(repo.committed(".gitattributes"), "# none\r\n");
+    assert_eq!(repo.committed("!first.txt"), "one\r\n");
+    assert_eq!(repo.committed("b/!first.txt"), "one\n");
+}
+
+#[test]
+fn line_ends_are_converted_in_the_place_of_a_link() {
+    let repo = Repo::new();
+    repo.git(&["config", "core.autocrlf", "true"]);
+    symlink("a.txt", repo.at("link")).unwrap();
+    repo.before();
+    repo.remove("link");
+    repo.write("link", "one\r\n");
+    repo.before();
+    assert_eq!(repo.committed("link"), "one\n");
+    assert_eq!(repo.status(), "");
+}
