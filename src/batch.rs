@@ -391,11 +391,12 @@ impl Runner {
         if is_exec(task) {
             course.saving.settle(run);
         }
-        if let Some(atomic) = &mut course.atomic {
-            let seen = (&self.disk, &course.saving);
-            if let Err(why) = atomic.starts(batch, &course.due, index, seen) {
-                return Some(Ended::because(Status::Failed, why));
-            }
+        if let Some(atomic) = &mut course.atomic
+            && atomic.is_outdated(task)
+            && let Err(why) =
+                atomic.plan_anew(batch, &course.due, index, (&self.disk, &course.saving))
+        {
+            return Some(Ended::because(Status::Failed, why));
         }
         if let Ok(action) = &task.action {
             let places = file_task::places(action, &self.disk);

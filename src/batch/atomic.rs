@@ -13,7 +13,7 @@ use crate::file_task;
 use crate::lang::entry::Entry;
 use crate::lang::outcome::Status;
 use crate::lang::record::FileState;
-use crate::lang::task::{Action, Batch};
+use crate::lang::task::{Action, Batch, Task};
 use crate::world::intent::Intent;
 use crate::world::snapshot::{SnapshotError, Snapshots};
 use crate::world::workspace::{Disk, Files, FsError, Preview};
@@ -27,7 +27,7 @@ pub(super) struct Atomic {
     /// What git does not have as it is cannot be brought back: no task may change it.
     strict: bool,
     /// A command ran since the plan was made.
-    is_outdated: bool,
+    command_ran: bool,
     /// The number of the task that was not done, and what became of it.
     pub(super) failed: Option<(usize, &'static str)>,
 }
@@ -88,7 +88,7 @@ impl Atomic {
             },
             tasks: vec![BTreeSet::new(); batch.tasks.len()],
             strict: batch.has_exec(),
-            is_outdated: false,
+            command_ran: false,
             failed: None,
         };
         atomic.foresee(batch, due, 0, (disk, saving))?;
@@ -96,23 +96,20 @@ impl Atomic {
         Ok(atomic)
     }
 
-    /// A task starts. Behind a command, which may have changed what the tasks find, they are planned once more.
-    pub(super) fn starts(
-        &mut self,
-        batch: &Batch<'_>,
-        due: &[Due],
-        next: usize,
-        (disk, saving): (&Disk, &Saving<'_>),
-    ) -> Result<(), String> {
-        if matches!(batch.tasks[next].action, Ok(Action::Exec { .. })) {
-            self.is_outdated = true;
-        } else if std::mem::take(&mut self.is_outdated) {
-            return self.plan_anew(batch, due, next, (disk, saving));
+    /// Whether a task that starts must be planned once more, with those behind it: a command ran since, and may have changed
+    /// what they find.
+    pub(super) fn is_outdated(&mut self, task: &Task<'_>) -> bool {
+        match &task.action {
+            Ok(Action::Exec { .. }) => {
+                self.command_ran = true;
+                false
+            }
+            _ => std::mem::take(&mut self.command_ran),
         }
-        Ok(())
     }
 
-    fn plan_anew(
+    /// Plans the tasks from `next` on once more.
+    pub(super) fn plan_anew(
         &mut self,
         batch: &Batch<'_>,
         due: &[Due],
