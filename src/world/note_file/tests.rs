@@ -454,6 +454,34 @@ const WAYS: [Way; 5] = [
     Way::Backup,
 ];
 
+/// Between creating a file and being counted among its writers an editor may have to wait for its turn.
+#[test]
+#[cfg(target_os = "linux")]
+fn a_file_that_somebody_is_about_to_write_first_is_waited_for() {
+    use std::os::fd::AsRawFd;
+    let is_merged = || {
+        let place = Place::new();
+        let note = place.note("");
+        let created = File::open(note.path()).unwrap();
+        let inode = created.metadata().unwrap().ino();
+        let path = place.path("notes.md");
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                while fs::metadata(&path).unwrap().ino() == inode {
+                    std::hint::spin_loop();
+                }
+                sleep(Duration::from_millis(30));
+                fs::write(format!("/proc/self/fd/{}", created.as_raw_fd()), "late\n").unwrap();
+            });
+            let mut merge = |text: &str| format!("=\n{text}");
+            note.write_back("", &mut merge).unwrap();
+        });
+        place.read() == "=\nlate\n"
+    };
+    // A busy machine may make it wait for longer than anybody does here.
+    assert!((0..5).any(|_| is_merged()));
+}
+
 #[test]
 #[cfg(target_os = "linux")]
 fn no_save_is_lost_in_a_race() {

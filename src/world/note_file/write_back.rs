@@ -15,7 +15,8 @@
 //! - A save lands between two rounds: what comes out is not what round one put there; it is newer, so it is merged. The text of the
 //!   save before that was off the path meanwhile. If the newer text does not hold all its lines (a script that read the file in just
 //!   that moment), the earlier one is kept beside as `.clada-saved-…` and reported.
-//! - vim's rename to a backup: the path is missing for a moment; it is waited for.
+//! - vim's rename to a backup: the path is missing for a moment; it is waited for. The file that it then creates is there before
+//!   the system counts it as open for writing. It is empty in that moment, so an empty one that came out gets a late look.
 //! - clada is to stop while somebody has the file open: that is hardly waited for any more. What came out is kept beside as
 //!   `.clada-saved-…` and reported, as it is after the longer wait.
 //! - clada is killed: each text is under some name. At worst a `.clada-tmp-…` file is left; it holds the text from before, or, between
@@ -46,7 +47,7 @@ const BEFORE: Duration = Duration::from_secs(2);
 const MISSING: Duration = Duration::from_secs(1);
 /// How long a write-back waits for those who have the old inode open, and goes on against somebody who saves all the time.
 const PATIENCE: Duration = Duration::from_secs(10);
-/// When to look a second time at the old inode where there are no leases.
+/// When to look a second time at the old inode where there are no leases, and where it is empty.
 const LATE_LOOK: Duration = Duration::from_millis(200);
 /// How many bytes of the watched file's name are in that of a file of ours, as names end at 255.
 pub(super) const LONGEST_NAME: usize = 200;
@@ -225,8 +226,14 @@ impl NoteFile {
 
     /// Waits until nobody has the file open for writing; false if that takes too long. Where it cannot be told, waits a moment.
     fn wait_for_writers(&self, file: &File, until: Instant) -> bool {
+        let mut looked_late = false;
         loop {
             match lease::no_writer(file) {
+                // Whoever has just created it is in the directory before being counted among the writers.
+                Some(true) if !looked_late && is_empty(file) => {
+                    looked_late = true;
+                    sleep(LATE_LOOK);
+                }
                 Some(true) => return true,
                 Some(false) if self.hurry.is_over(until) => return false,
                 Some(false) => sleep(STEP),
@@ -371,6 +378,10 @@ impl NoteFile {
             saved,
         })
     }
+}
+
+fn is_empty(file: &File) -> bool {
+    file.metadata().is_ok_and(|meta| meta.len() == 0)
 }
 
 /// One write-back by exchange.
