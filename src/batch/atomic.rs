@@ -288,9 +288,7 @@ impl Plan {
         }
         taken
     }
-}
 
-impl Plan {
     /// Removes what a killed process left beside the paths, if it is nothing but what was at one of them.
     fn clear_away(&self, disk: &mut Disk) {
         let folders = self.changes.keys().map(|path| Path::new(path).parent());

@@ -7,8 +7,6 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use git2::Index;
-
 use super::stage::{Staging, find};
 use super::{Look, Message, SnapshotError, Snapshots, State, look, private, walk};
 use crate::lang::path::is_git;
@@ -160,15 +158,6 @@ impl Snapshots {
         let mut aside = Self::of(opened, root.clone(), &root, with);
         aside.private = true;
         Ok(Box::new(aside))
-    }
-
-    fn index_now(&self) -> Result<Index, SnapshotError> {
-        let mut index = self.repo.index()?;
-        index.read(false)?;
-        for one in &*self.unsettled.borrow() {
-            one.put(&mut index)?;
-        }
-        Ok(index)
     }
 
     fn left_out(&self, paths: &[PathBuf]) -> Result<LeftOut, SnapshotError> {

@@ -74,10 +74,7 @@ impl Snapshots {
             (None, Some(tip)) => tip.tree()?,
             (None, None) => return Err(SnapshotError::NothingSaved),
         };
-        let who = match self.repo.signature() {
-            Ok(who) => who,
-            Err(_) => git2::Signature::now("clada", "clada@localhost")?,
-        };
+        let who = self.author()?;
         let parents: Vec<&Commit<'_>> = tip.iter().collect();
         let text = message.to_string();
         let present = self

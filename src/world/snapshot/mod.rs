@@ -204,9 +204,8 @@ impl fmt::Display for SkipReason {
 enum Found {
     /// A repository, and the top of the work tree that the root lies in.
     WorkTree(Repository, PathBuf),
-    /// It lies in this repository, or holds it, and in no work tree of it.
-    GitDirectory(PathBuf),
-    Nothing,
+    /// It lies in none; perhaps in a repository that has none there, or it holds that.
+    NoWorkTree(Option<PathBuf>),
 }
 
 /// What a save looks at.
@@ -247,11 +246,8 @@ impl Snapshots {
         let root = canonical(root)?;
         let opened = match Self::found(&root)? {
             Found::WorkTree(repo, top) => Some((Opened { repo, notice: None }, top, false)),
-            Found::Nothing => {
-                private::open(&root, None, options)?.map(|it| (it, root.clone(), true))
-            }
-            Found::GitDirectory(path) => {
-                private::open(&root, Some(&path), options)?.map(|it| (it, root.clone(), true))
+            Found::NoWorkTree(bare) => {
+                private::open(&root, bare.as_deref(), options)?.map(|it| (it, root.clone(), true))
             }
         };
         let Some((opened, top, private)) = opened else {
@@ -296,7 +292,7 @@ impl Snapshots {
         let above = RepositoryOpenFlags::empty();
         let repo = match Repository::open_ext(root, above, [] as [&OsStr; 0]) {
             Ok(repo) => repo,
-            Err(why) if why.code() == ErrorCode::NotFound => return Ok(Found::Nothing),
+            Err(why) if why.code() == ErrorCode::NotFound => return Ok(Found::NoWorkTree(None)),
             Err(why) if why.code() == ErrorCode::Owner => {
                 return Err(SnapshotError::NotOwned(root.to_path_buf()));
             }
@@ -307,7 +303,7 @@ impl Snapshots {
             Some(top) if root.starts_with(&top) && !root.starts_with(&inside) => {
                 Ok(Found::WorkTree(repo, top))
             }
-            _ => Ok(Found::GitDirectory(inside)),
+            _ => Ok(Found::NoWorkTree(Some(inside))),
         }
     }
 
@@ -405,13 +401,7 @@ impl Snapshots {
         self.wait_until_unlocked()?;
         // As of before it is read: if it is another one by then, more is looked at than need be.
         let written = walk::written(&self.index_path());
-        let mut index = self.repo.index()?;
-        // A missing index file is an empty index, which libgit2 believes only when forced.
-        index.read(self.given_up.get() || !self.index_path().exists())?;
-        // That may have been another one, which has none of this.
-        for one in &*self.unsettled.borrow() {
-            one.put(&mut index)?;
-        }
+        let mut index = self.index_now()?;
         self.refuse_in_the_middle(&index)?;
         let head = self.tip()?;
         let base = head.as_ref().map(Commit::tree).transpose()?;
@@ -455,6 +445,18 @@ impl Snapshots {
             waits: matches!(look, Look::Paths(_)) && !self.hooks(),
             skipped,
         })
+    }
+
+    /// The index as it is, with what waits to be written.
+    fn index_now(&self) -> Result<Index, SnapshotError> {
+        let mut index = self.repo.index()?;
+        // A missing index file is an empty index, which libgit2 believes only when forced.
+        index.read(self.given_up.get() || !self.index_path().exists())?;
+        // That may have been another one, which has none of this.
+        for one in &*self.unsettled.borrow() {
+            one.put(&mut index)?;
+        }
+        Ok(index)
     }
 
     fn conclude(&self, prepared: Prepared, message: &Message) -> Result<State, SnapshotError> {
@@ -515,10 +517,7 @@ impl Snapshots {
         tree: Oid,
         message: &Message,
     ) -> Result<Oid, SnapshotError> {
-        let who = match self.repo.signature() {
-            Ok(who) => who,
-            Err(_) => Signature::now("clada", "clada@localhost")?,
-        };
+        let who = self.author()?;
         let parents = self.parents(head)?;
         let text = self.commit_msg(tree, message)?;
         let made = self.make(&New {
@@ -535,6 +534,13 @@ impl Snapshots {
         };
         self.advance(head.map(Commit::id), made, &format!("{kind}: {first}"))?;
         Ok(made)
+    }
+
+    /// The user as git knows him, else clada.
+    fn author(&self) -> Result<Signature<'static>, git2::Error> {
+        self.repo
+            .signature()
+            .or_else(|_| Signature::now("clada", "clada@localhost"))
     }
 
     fn refuse_in_the_middle(&self, index: &Index) -> Result<(), SnapshotError> {

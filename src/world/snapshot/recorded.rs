@@ -25,6 +25,11 @@ pub(super) fn is_gitlink(entry: &IndexEntry) -> bool {
     entry.mode == GITLINK
 }
 
+/// Whether the user keeps changes of that file out of commits.
+pub(super) fn is_kept(entry: &IndexEntry) -> bool {
+    entry.flags & ASSUME_UNCHANGED != 0 || entry.flags_extended & SKIP_WORKTREE != 0
+}
+
 /// The entries at or below `from`, in the order of their paths.
 pub(super) fn entries_below(index: &Index, from: &Path) -> Vec<IndexEntry> {
     let mut entries: Vec<IndexEntry> = match from.as_os_str().is_empty() {

@@ -11,9 +11,11 @@ use std::path::{Path, PathBuf};
 
 use git2::build::CheckoutBuilder;
 use git2::{
-    Delta, DiffFormat, DiffOptions, ErrorCode, FileMode, Index, ObjectType, Oid, Repository, Tree,
+    Delta, Diff, DiffFormat, DiffOptions, ErrorCode, FileMode, Index, ObjectType, Oid, Repository,
+    Tree,
 };
 
+use super::recorded::LINK;
 use super::stage::{Found, find};
 use super::{SnapshotError, Snapshots};
 use crate::lang::entry::Entry;
@@ -56,18 +58,9 @@ impl Snapshots {
         from: Option<&str>,
         to: Option<&str>,
     ) -> Result<Vec<Change>, SnapshotError> {
-        let (from, to) = (self.tree_of(from)?, self.tree_of(to)?);
         let mut options = DiffOptions::new();
-        options
-            .disable_pathspec_match(true)
-            .skip_binary_check(true)
-            .include_typechange(true);
-        if !self.root.as_os_str().is_empty() {
-            options.pathspec(&self.root);
-        }
-        let diff = self
-            .repo
-            .diff_tree_to_tree(from.as_ref(), to.as_ref(), Some(&mut options))?;
+        options.skip_binary_check(true).include_typechange(true);
+        let diff = self.diff(from, to, options)?;
         let mut changes = Vec::new();
         for delta in diff.deltas() {
             let (old, new) = (delta.old_file(), delta.new_file());
@@ -100,15 +93,7 @@ impl Snapshots {
     /// # Errors
     /// Where a commit cannot be read.
     pub fn patch(&self, from: Option<&str>, to: &str) -> Result<String, SnapshotError> {
-        let (from, to) = (self.tree_of(from)?, self.tree_of(Some(to))?);
-        let mut options = DiffOptions::new();
-        options.disable_pathspec_match(true);
-        if !self.root.as_os_str().is_empty() {
-            options.pathspec(&self.root);
-        }
-        let diff = self
-            .repo
-            .diff_tree_to_tree(from.as_ref(), to.as_ref(), Some(&mut options))?;
+        let diff = self.diff(from, Some(to), DiffOptions::new())?;
         let mut text = Vec::new();
         diff.print(DiffFormat::Patch, |_, _, line| {
             if matches!(line.origin(), '+' | '-' | ' ') {
@@ -118,6 +103,21 @@ impl Snapshots {
             true
         })?;
         Ok(String::from_utf8_lossy(&text).into_owned())
+    }
+
+    fn diff(
+        &self,
+        from: Option<&str>,
+        to: Option<&str>,
+        mut options: DiffOptions,
+    ) -> Result<Diff<'_>, SnapshotError> {
+        let (from, to) = (self.tree_of(from)?, self.tree_of(to)?);
+        options.disable_pathspec_match(true);
+        if !self.root.as_os_str().is_empty() {
+            options.pathspec(&self.root);
+        }
+        let (from, to) = (from.as_ref(), to.as_ref());
+        Ok(self.repo.diff_tree_to_tree(from, to, Some(&mut options))?)
     }
 
     /// What a commit has at these paths, in their order, with what git converts for the work tree (line ends). `None` is
@@ -338,7 +338,7 @@ impl Snapshots {
 /// None for what is no file and no link.
 fn held(id: Oid, mode: u32) -> Option<Held> {
     let mode = match mode {
-        0o120_000 => Mode::Link,
+        LINK => Mode::Link,
         mode if mode & 0o170_000 != 0o100_000 => return None,
         mode if mode & 0o111 != 0 => Mode::Program,
         _ => Mode::File,

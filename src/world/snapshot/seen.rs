@@ -4,9 +4,9 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use git2::{AttrCheckFlags, AttrValue, Index, IndexEntry};
+use git2::{Index, IndexEntry};
 
-use super::recorded::{ASSUME_UNCHANGED, GITLINK, SKIP_WORKTREE};
+use super::recorded::{is_gitlink, is_kept};
 use super::stage::{Found, find};
 use super::{Look, SnapshotError, Snapshots, look, recorded};
 
@@ -73,25 +73,13 @@ impl Snapshots {
         let in_another = |folder: &Path| {
             !folder.as_os_str().is_empty() && self.top.join(folder).join(".git").exists()
         };
-        let is_kept = |entry: IndexEntry| {
-            entry.flags & ASSUME_UNCHANGED != 0
-                || entry.flags_extended & SKIP_WORKTREE != 0
-                || entry.mode == GITLINK
-        };
+        let is_kept = |entry: IndexEntry| is_kept(&entry) || is_gitlink(&entry);
         Ok(!(self.is_left_out(&file)
             || self.passed_over.borrow().contains(&file)
             || index.get_path(&file, 0).is_some_and(is_kept)
-            || self.has_attribute(&file, "filter")?
-            || self.has_attribute(&file, "working-tree-encoding")?
+            || self.attribute(&file, "filter")?.is_some()
+            || self.attribute(&file, "working-tree-encoding")?.is_some()
             || file.ancestors().skip(1).any(in_another)
             || self.held(seen, path)?.is_none() && self.repo.is_path_ignored(&file)?))
-    }
-
-    /// Whether git may see the file through something else.
-    fn has_attribute(&self, file: &Path, name: &str) -> Result<bool, SnapshotError> {
-        let how = AttrCheckFlags::FILE_THEN_INDEX;
-        let value = self.repo.get_attr_bytes(file, name, how)?;
-        let value = AttrValue::from_bytes(value);
-        Ok(matches!(value, AttrValue::String(_) | AttrValue::Bytes(_)))
     }
 }

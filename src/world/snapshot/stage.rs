@@ -222,7 +222,7 @@ impl<'s> Staging<'s> {
 
     /// Whether git would pass the content through something that libgit2 has not.
     fn needs_git_itself(&mut self, path: &Path) -> Result<Option<SkipReason>, SnapshotError> {
-        if let Some(name) = self.attribute(path, "filter")? {
+        if let Some(name) = self.snapshots.attribute(path, "filter")? {
             let config = &self.config;
             let runs = *self.filters.entry(name.clone()).or_insert_with(|| {
                 let set = |key| config.get_entry(&format!("filter.{name}.{key}")).is_ok();
@@ -234,19 +234,9 @@ impl<'s> Staging<'s> {
                 return Ok(Some(SkipReason::Filter(name)));
             }
         }
-        let encoding = self.attribute(path, "working-tree-encoding")?;
+        let encoding = self.snapshots.attribute(path, "working-tree-encoding")?;
         let encoding = encoding.filter(|name| !name.eq_ignore_ascii_case("utf-8"));
         Ok(encoding.map(SkipReason::Encoding))
-    }
-
-    fn attribute(&self, path: &Path, name: &str) -> Result<Option<String>, SnapshotError> {
-        let repo = &self.snapshots.repo;
-        let value = repo.get_attr_bytes(path, name, AttrCheckFlags::FILE_THEN_INDEX)?;
-        Ok(match AttrValue::from_bytes(value) {
-            AttrValue::String(name) => Some(name.to_owned()),
-            AttrValue::Bytes(name) => Some(String::from_utf8_lossy(name).into_owned()),
-            _ => None,
-        })
     }
 
     /// Where a path (relative to the root) really is: links among its folders are followed, since the file
@@ -375,6 +365,23 @@ impl<'s> Staging<'s> {
         if self.skipped.last() != Some(&skipped) {
             self.skipped.push(skipped);
         }
+    }
+}
+
+impl Snapshots {
+    /// What git's attributes say of a path, where they say more than yes or no.
+    pub(super) fn attribute(
+        &self,
+        path: &Path,
+        name: &str,
+    ) -> Result<Option<String>, SnapshotError> {
+        let how = AttrCheckFlags::FILE_THEN_INDEX;
+        let value = self.repo.get_attr_bytes(path, name, how)?;
+        Ok(match AttrValue::from_bytes(value) {
+            AttrValue::String(name) => Some(name.to_owned()),
+            AttrValue::Bytes(name) => Some(String::from_utf8_lossy(name).into_owned()),
+            _ => None,
+        })
     }
 }
 

@@ -34,8 +34,7 @@ pub fn survey(root: &Path, options: &Options) -> Result<Survey, SnapshotError> {
     let root = canonical(root)?;
     let bare = match Snapshots::found(&root)? {
         Found::WorkTree(repo, top) => return in_repository(repo, top, &root, options),
-        Found::GitDirectory(path) => Some(path),
-        Found::Nothing => None,
+        Found::NoWorkTree(bare) => bare,
     };
     if !private::is_wanted(&root, bare.as_deref(), options)? {
         return Ok(Survey::Nothing);

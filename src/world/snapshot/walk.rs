@@ -16,7 +16,7 @@ use git2::IndexEntry;
 use rustix::fs::{AtFlags, Dir, DirEntry, FileType, Mode, OFlags, Stat, statat};
 
 use super::look;
-use super::recorded::{ASSUME_UNCHANGED, Folder, SKIP_WORKTREE, is_gitlink};
+use super::recorded::{ASSUME_UNCHANGED, Folder, LINK, is_gitlink, is_kept};
 
 /// So many folders are worth a thread.
 const SHARE: usize = 32;
@@ -173,7 +173,7 @@ impl Walk<'_> {
 
     fn mode_of(&self, entry: &IndexEntry, file: &Stat) -> u32 {
         match FileType::from_raw_mode(file.st_mode) {
-            FileType::Symlink => 0o120_000,
+            FileType::Symlink => LINK,
             FileType::RegularFile if !self.modes && entry.mode & 0o170_000 == 0o100_000 => {
                 entry.mode
             }
@@ -186,11 +186,6 @@ impl Walk<'_> {
 
 fn stat(folder: &Dir, name: &CStr) -> rustix::io::Result<Stat> {
     statat(folder.fd()?, name, AtFlags::SYMLINK_NOFOLLOW)
-}
-
-/// Whether the user keeps changes of that file out of commits.
-fn is_kept(entry: &IndexEntry) -> bool {
-    entry.flags & ASSUME_UNCHANGED != 0 || entry.flags_extended & SKIP_WORKTREE != 0
 }
 
 /// Does the same with all items, shared out among as many threads as there are cores.
