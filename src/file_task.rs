@@ -291,24 +291,30 @@ fn destination(
     Ok((to_rel, target_rel, target))
 }
 
-/// The places that a file command would change, relative to the root; none where it cannot be done or is an exec.
-pub fn places(action: &Action<'_>, files: &dyn Files) -> Vec<PathBuf> {
-    let place = |path: &str, follow| -> Option<Place> {
-        let rel = files.parse(path).ok().filter(|rel| !rel.is_root())?;
-        files.place(&rel, follow).ok()
+/// The place that a file command is about; none where it cannot be done or is an exec.
+pub fn place(action: &Action<'_>, files: &dyn Files) -> Option<Place> {
+    let (path, follow) = match action {
+        Action::Edit { path, .. } | Action::Overwrite { path, .. } => (path, true),
+        Action::Move { path, .. } | Action::Delete { path } => (path, false),
+        Action::Exec { .. } => return None,
     };
-    let places = match action {
-        Action::Edit { path, .. } | Action::Overwrite { path, .. } => vec![place(path, true)],
-        Action::Delete { path } => vec![place(path, false)],
+    let rel = files.parse(path).ok().filter(|rel| !rel.is_root())?;
+    files.place(&rel, follow).ok()
+}
+
+/// The places that a file command would change, relative to the root: that one, and where something is moved to.
+pub fn places(action: &Action<'_>, files: &dyn Files) -> Vec<PathBuf> {
+    let target = match action {
         Action::Move { path, to, .. } => {
             let rel = files.parse(path).ok();
             let name = rel.as_ref().and_then(RelPath::last);
-            let target = name.and_then(|name| destination(to, name, files).ok());
-            vec![place(path, false), target.map(|(_, _, target)| target)]
+            name.and_then(|name| destination(to, name, files).ok())
         }
-        Action::Exec { .. } => Vec::new(),
+        _ => None,
     };
-    let places = places.into_iter().flatten();
+    let places = place(action, files)
+        .into_iter()
+        .chain(target.map(|(_, _, target)| target));
     places.map(|place| place.path().to_owned()).collect()
 }
 

@@ -3,9 +3,10 @@
 use std::path::{Path, PathBuf};
 
 use crate::exec_task::{Hold, Rules};
+use crate::file_task;
 use crate::lang::record::{FileState, Plan, Stand, Target};
 use crate::lang::task::{Action, Task};
-use crate::world::workspace::{Disk, Files};
+use crate::world::workspace::Disk;
 
 /// What is to be done about a task.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -67,12 +68,7 @@ pub(super) struct Before {
 
 impl Before {
     pub(super) fn of(action: &Action<'_>, disk: &Disk) -> Option<Self> {
-        let (path, follow) = match action {
-            Action::Edit { path, .. } | Action::Overwrite { path, .. } => (path, true),
-            Action::Move { path, .. } | Action::Delete { path } => (path, false),
-            Action::Exec { .. } => return None,
-        };
-        let place = disk.place(&disk.parse(path).ok()?, follow).ok()?;
+        let place = file_task::place(action, disk)?;
         Some(Self {
             path: place.path().to_owned(),
             state: disk.state(place.path()),

@@ -28,8 +28,16 @@ impl History {
         let folders = Folders::of_user().ok_or(Error::NoHome)?;
         // Ctrl-C in the middle would leave half of it.
         let stop = cmd::stop_signal()?;
+        let mut terminal = Terminal::new(std::io::stderr());
         let lock = match to_change {
-            true => Some(lock(&folders, &root, &stop)?),
+            true => {
+                let lock = cmd::lock_root(&folders, &root, &stop, &mut terminal);
+                let stopped = || {
+                    let why = "stopped before anything was done";
+                    std::io::Error::new(std::io::ErrorKind::Interrupted, why)
+                };
+                Some(cmd::runtime()?.block_on(lock)?.ok_or_else(stopped)?)
+            }
             false => None,
         };
         let own = [root.join(config::NOTES), root.join(config::OUTPUT)];
@@ -45,7 +53,7 @@ impl History {
         };
         if to_change && let Some((said, is_over)) = recover(&git, &root, &mut disk, &snapshots) {
             match is_over {
-                true => Terminal::new(std::io::stderr()).line(&said),
+                true => terminal.line(&said),
                 false => return Err(Error::CutShort(said)),
             }
         }
@@ -55,28 +63,4 @@ impl History {
             _lock: lock,
         })
     }
-}
-
-fn lock(
-    folders: &Folders,
-    root: &Path,
-    stop: &tokio::sync::watch::Receiver<bool>,
-) -> Result<Lock, Error> {
-    let mut terminal = Terminal::new(std::io::stderr());
-    let mut held = |pid: &str| {
-        terminal.line(&format!(
-            "waiting for the run of another clada here (process {pid})"
-        ))
-    };
-    let locks = folders.locks();
-    let mut stopped = stop.clone();
-    cmd::runtime()?.block_on(async {
-        tokio::select! {
-            lock = Lock::take(&locks, "root", root, &mut held) => Ok(lock?),
-            _ = stopped.wait_for(|stop| *stop) => {
-                let stopped = std::io::ErrorKind::Interrupted;
-                Err(std::io::Error::new(stopped, "stopped before anything was done").into())
-            }
-        }
-    })
 }

@@ -31,6 +31,7 @@ use crate::batch::{Runner, Setup};
 use crate::cli::{Cli, Command};
 use crate::config::{self, Folders};
 use crate::error::Error;
+use crate::terminal::Terminal;
 use crate::world::lock::Lock;
 use crate::world::workspace::Disk;
 
@@ -159,6 +160,26 @@ fn workspace(
         error,
     })?;
     Ok((disk, own))
+}
+
+/// Takes the lock on a root that a run has, and says while it waits for whom; `None` if clada is stopped first.
+async fn lock_root(
+    folders: &Folders,
+    root: &Path,
+    stop: &channel::Receiver<bool>,
+    terminal: &mut Terminal<io::Stderr>,
+) -> Result<Option<Lock>, Error> {
+    let mut held = |pid: &str| {
+        terminal.line(&format!(
+            "waiting for the run of another clada here (process {pid})"
+        ))
+    };
+    let mut stopped = stop.clone();
+    let locks = folders.locks();
+    tokio::select! {
+        lock = Lock::take(&locks, "root", root, &mut held) => Ok(Some(lock?)),
+        _ = stopped.wait_for(|stop| *stop) => Ok(None),
+    }
 }
 
 /// What waits for events, on this thread.

@@ -56,22 +56,13 @@ pub fn main(args: &Run) -> Result<ExitCode, Error> {
         let mut report = if args.dry_run {
             runner.preview(&part, &around)
         } else {
-            let mut held = |pid: &str| {
-                terminal.line(&format!(
-                    "waiting for the run of another clada here (process {pid})"
-                ))
-            };
-            let mut stopped = around.stop.clone();
-            let locks = folders.locks();
-            let _lock = tokio::select! {
-                lock = Lock::take(&locks, "root", &root, &mut held) => lock?,
-                _ = stopped.wait_for(|stop| *stop) => {
-                    terminal.line("stopped before anything was run");
-                    return Ok(ExitCode::FAILURE);
-                }
+            let lock = cmd::lock_root(&folders, &root, &around.stop, &mut terminal).await?;
+            let Some(_lock) = lock else {
+                terminal.line("stopped before anything was run");
+                return Ok(ExitCode::FAILURE);
             };
             // A listener must be able to tell what a command may have done.
-            let runs = Lock::try_take(&locks, config::RUN_LOCK, &root)?;
+            let runs = Lock::try_take(&folders.locks(), config::RUN_LOCK, &root)?;
             let mut show = |progress: Progress<'_>| {
                 if !args.json {
                     terminal.progress(&progress);

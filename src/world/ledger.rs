@@ -235,7 +235,7 @@ impl Ledger {
                 if taken == 0 {
                     return Err(LedgerError::Twice("what was ticked".to_owned()).into());
                 }
-                ticked(db, block)?;
+                came(db, block)?;
             }
             let noted = Noted {
                 record: begun.record,
@@ -377,10 +377,7 @@ impl Ledger {
     /// # Errors
     /// Where the ledger cannot be written.
     pub fn delivered(&mut self, block: BlockId) -> Result<()> {
-        self.write(Durability::ProcessEnd, |db| {
-            db.execute("UPDATE block SET delivered = 1 WHERE id = ?", [block])?;
-            Ok(())
-        })
+        self.write(Durability::ProcessEnd, |db| Ok(came(db, block.0)?))
     }
 
     /// The newest results block of a file, if it is not in there yet.
@@ -576,7 +573,7 @@ impl Ledger {
                 "UPDATE offer SET used = 1 WHERE block = ? AND line = ?",
                 params![block, line],
             )?;
-            Ok(ticked(db, block)?)
+            Ok(came(db, block)?)
         })
     }
 
@@ -657,9 +654,9 @@ impl Ledger {
     }
 }
 
-/// A block in which something was ticked is in its file, also where clada ended before it had noted that. Else a newer one
-/// that reads the same, and is not there yet, would be taken for it, and the tick would count once more.
-fn ticked(db: &Connection, block: i64) -> rusqlite::Result<()> {
+/// Notes that a block is in its file. One in which something was ticked is, also where clada ended before it had noted that:
+/// else a newer one that reads the same, and is not there yet, would be taken for it, and the tick would count once more.
+fn came(db: &Connection, block: i64) -> rusqlite::Result<()> {
     db.execute("UPDATE block SET delivered = 1 WHERE id = ?", [block])?;
     Ok(())
 }

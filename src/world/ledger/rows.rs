@@ -9,7 +9,7 @@ use rusqlite::{Connection, Params, Row};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use super::{BlockId, FileId, LogBatch, LogTask};
+use super::{BlockId, FileId, LogBatch, LogTask, schema};
 use crate::lang::record::{Commits, Fate, Key, Prose, Record, Target, TaskRecord};
 
 impl ToSql for Key {
@@ -144,8 +144,13 @@ pub(super) fn log_batches(
     conditions: &str,
     params: impl Params,
 ) -> rusqlite::Result<Vec<LogBatch>> {
+    // An older ledger that is only read has no such column.
+    let private = match schema::format(db)? {
+        schema::PRIVATE_SINCE.. => "is_private",
+        _ => "0 AS is_private",
+    };
     let mut batches = db.prepare(&format!(
-        "SELECT batch.*, path
+        "SELECT batch.id, path, number, run, again, began_ms, ended_ms, commit_before, commit_after, {private}
          FROM batch JOIN file ON file.id = batch.file {conditions}"
     ))?;
     let mut rows = batches.query(params)?;
@@ -153,8 +158,7 @@ pub(super) fn log_batches(
     while let Some(row) = rows.next()? {
         let commits: (Option<String>, Option<String>) =
             (row.get("commit_before")?, row.get("commit_after")?);
-        // An older ledger that is only read has none of those.
-        let private = row.get("is_private").unwrap_or_default();
+        let private = row.get("is_private")?;
         let commits = commits.0.zip(commits.1).map(|(before, after)| Commits {
             before,
             after,

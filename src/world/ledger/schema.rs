@@ -6,6 +6,9 @@ use rusqlite::{Connection, Transaction};
 /// how many of these were done. A format that was released is never edited here: changes are a new one.
 const MIGRATIONS: [&str; 3] = [FIRST, APPROVALS, PRIVATE];
 
+/// The first format that knows of private repositories.
+pub(super) const PRIVATE_SINCE: usize = 3;
+
 /// The format that this program reads and writes.
 pub(super) const FORMAT: usize = MIGRATIONS.len();
 
