@@ -31,7 +31,7 @@ impl Project {
     }
 
     /// A commit of the user's with all that there is.
-    fn commit(&self, message: &str) -> String {
+    pub(crate) fn commit(&self, message: &str) -> String {
         self.git(["add", "-A"]);
         self.git(["commit", "-q", "--allow-empty", "-m", message]);
         self.id("HEAD")

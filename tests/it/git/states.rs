@@ -604,16 +604,9 @@ fn a_repository_of_somebody_else_needs_the_users_word() {
 
 #[test]
 fn an_unreadable_file_stops_the_batch_and_is_named() {
-    use std::os::unix::fs::PermissionsExt;
     let project = repository();
-    project.write("closed.txt", "x");
-    fs::set_permissions(
-        project.path("closed.txt"),
-        fs::Permissions::from_mode(0o000),
-    )
-    .unwrap();
-    if fs::read(project.path("closed.txt")).is_ok() {
-        return; // Root reads everything.
+    if !project.write_unreadable("closed.txt") {
+        return;
     }
     let said = run(&project, &[overwrite("b.txt", "x")]).exits(1).results();
     assert!(said.contains("`closed.txt` could not be read"), "{said}");

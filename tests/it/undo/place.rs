@@ -19,16 +19,7 @@ fn a_root_below_the_top_leaves_the_rest_alone() {
     project
         .write("sub/a.txt", "one\n")
         .write("other.txt", "one\n");
-    project.git(["add", "-A"]);
-    project.git([
-        "-c",
-        "user.name=A",
-        "-c",
-        "user.email=a@b.c",
-        "commit",
-        "-qm",
-        "first",
-    ]);
+    project.commit("first");
     let reply = writes("second", &[("a.txt", "two\n")]);
     project
         .clada_with(["run", "--root", "sub"], &reply)
@@ -103,16 +94,7 @@ fn a_linked_work_tree() {
 fn beside_the_branch() {
     let project = Project::with_git();
     project.write("a.txt", "zero\n");
-    project.git(["add", "-A"]);
-    project.git([
-        "-c",
-        "user.name=A",
-        "-c",
-        "user.email=a@b.c",
-        "commit",
-        "-qm",
-        "first",
-    ]);
+    project.commit("first");
     let head = project.git(["rev-parse", "HEAD"]);
     project.configure("[git]\ntarget = \"side\"\n");
     run(
