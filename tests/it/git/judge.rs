@@ -22,8 +22,15 @@ impl<'p> Judge<'p> {
     /// Begins with what the user's index has, which says what is tracked though it is ignored.
     pub(super) fn begin(&self) {
         let _ = std::fs::remove_file(&self.index);
-        if self.project.exists(".git/index") {
-            std::fs::copy(self.project.path(".git/index"), &self.index).expect("copy");
+        let index = self.project.path(".git/index");
+        if index.exists() {
+            std::fs::copy(&index, &self.index).expect("copy");
+            // By the index's age git knows which entries it must look into.
+            let written = index.metadata().and_then(|data| data.modified());
+            let copied = std::fs::File::options().append(true).open(&self.index);
+            copied
+                .and_then(|copied| copied.set_modified(written?))
+                .expect("as old as the index");
         }
     }
 
