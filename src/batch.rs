@@ -89,7 +89,7 @@ pub enum Progress<'p> {
     Started {
         number: usize,
         total: usize,
-        command: &'static str,
+        command: &'p str,
         target: &'p str,
     },
     /// Plain text that an exec wrote.
@@ -207,6 +207,7 @@ impl Runner {
             run.reads(part.text);
             for (batch, plan) in part.batches() {
                 let first = run.report.outcomes.len();
+                run.dialect = batch.dialect;
                 let ran = self
                     .run_batch(batch, plan, &mut snapshots, journal, &mut run)
                     .await;
@@ -497,6 +498,7 @@ impl Runner {
             lang,
             version,
             cwd,
+            ..
         } = action
         {
             let text = script.text();
@@ -571,9 +573,14 @@ impl Runner {
                 let ended = Ended {
                     message: done.message,
                     data: done.data,
+                    sections: done.sections,
                     ..Ended::done()
                 };
-                (ended, Touched::Paths(done.touched))
+                let touched = match done.touched.as_slice() {
+                    [] => Touched::Nothing,
+                    _ => Touched::Paths(done.touched),
+                };
+                (ended, touched)
             }
             Ok(Err(mut failure)) => {
                 stale::explain(&mut failure, action, saving.snapshots(), run.around.when);
@@ -609,6 +616,7 @@ impl Runner {
         run.reads(part.text);
         let mut files = Preview::new(&self.disk);
         for (batch, plan) in part.batches() {
+            run.dialect = batch.dialect;
             let scene = (files.clone(), None, self.git.is_some());
             if let Some(problem) = batch.state.problem() {
                 run.problem(problem);

@@ -1,10 +1,18 @@
-//! What the file commands mean: edit, overwrite, move, delete, in terms of [`Files`]. Runs nothing and reads no reply.
+//! What the file commands mean, in terms of [`Files`]: edit, overwrite, move and delete here, the others in files of their
+//! own. Runs nothing and reads no reply.
+
+mod find;
+mod folders;
+mod lines;
+mod literal;
+mod read;
 
 use std::path::PathBuf;
 
 use serde_json::{Value, json};
 
 use crate::lang::edit::{self, Cause, Edit, EditError, Tier};
+use crate::lang::fault::Fault;
 use crate::lang::outcome::Section;
 use crate::lang::path::{PathError, RelPath};
 use crate::lang::task::{Action, Change, Payload};
@@ -25,15 +33,19 @@ pub struct Done {
     pub touched: Vec<PathBuf>,
     /// What it changed, where a preview asked for it.
     pub diff: String,
+    /// What it has to show.
+    pub sections: Vec<Section>,
 }
 
 /// Why a file command did nothing.
 #[derive(Debug)]
 pub struct Failure {
     pub message: Box<str>,
-    pub data: Value,
+    pub data: Box<Value>,
     /// What helps to repair it.
     pub sections: Vec<Section>,
+    /// Why, for dialects that have words of their own for it.
+    pub fault: Box<Fault>,
     /// The file that has not the text that an edit looked for.
     pub searched: Option<Box<Searched>>,
 }
@@ -86,19 +98,76 @@ impl Failure {
 /// For an exec, which is none.
 pub fn perform(action: &Action<'_>, files: &mut dyn Files, preview: bool) -> Result<Done, Failure> {
     match action {
-        Action::Edit { path, change } => edit_file(path, change, files, preview),
+        Action::Edit {
+            path,
+            change: Change::Literal { search, replace },
+            ..
+        } => literal::replace(path, (search, replace), files, preview),
+        Action::Edit {
+            path,
+            change:
+                Change::LiteralRange {
+                    beginning,
+                    end,
+                    replace,
+                },
+            ..
+        } => literal::replace_range(path, (beginning, end, replace), files, preview),
+        Action::Edit { path, change, .. } => edit_file(path, change, files, preview),
         Action::Overwrite {
             path,
             content,
             final_newline,
+            ..
         } => overwrite(path, content, *final_newline, files, preview),
         Action::Move {
             path,
             to,
             overwrite,
+            ..
         } => move_to(path, to, *overwrite, files),
-        Action::Delete { path } => delete(path, files, preview),
-        Action::Exec { .. } => unreachable!("an exec is no file command"),
+        Action::Delete { path, .. } => delete(path, files, preview),
+        Action::Append {
+            path,
+            content,
+            final_newline,
+        } => lines::append(path, content, *final_newline, files, preview),
+        Action::ReplaceAll {
+            paths,
+            search,
+            replace,
+            count,
+        } => literal::replace_all(paths, (search, replace), *count, files, preview),
+        Action::ReplaceLines {
+            path,
+            lines,
+            content,
+        } => lines::replace(path, lines, content, files, preview),
+        Action::MakeFolder { path } => folders::make(path, files),
+        Action::RemoveFolder { path } => folders::remove(path, files),
+        Action::Read {
+            paths,
+            lines,
+            numbers,
+        } => read::read(paths, lines.as_deref(), numbers.as_deref(), files),
+        Action::List { path } => find::list(path.as_deref(), files),
+        Action::Grep {
+            pattern,
+            path,
+            include,
+            ignore_case,
+        } => find::grep(
+            pattern,
+            path.as_deref(),
+            (include.as_deref(), *ignore_case),
+            files,
+        ),
+        Action::Glob { pattern, path } => find::glob(pattern, path.as_deref(), files),
+        Action::ForUser(command) => Err(refused(format!(
+            "only the user can do that: leave it out, and ask them to type `{}`",
+            command.typed().unwrap_or_default()
+        ))),
+        Action::Exec { .. } | Action::Context(_) => unreachable!("no file command"),
     }
 }
 
@@ -138,6 +207,9 @@ fn with_edit<T>(change: &Change<'_>, act: impl FnOnce(&Edit<'_>) -> T) -> T {
                 tail: Text::of(tail, &t),
                 replace: Text::of(replace, &r),
             })
+        }
+        Change::Literal { .. } | Change::LiteralRange { .. } | Change::Hunks(_) => {
+            act(&Edit::Pairs(Vec::new()))
         }
     }
 }
@@ -182,6 +254,7 @@ fn apply(
             } else {
                 String::new()
             },
+            sections: Vec::new(),
         });
     }
     unreachable!("the loop ends by returning")
@@ -220,6 +293,7 @@ fn overwrite(
         } else {
             String::new()
         },
+        sections: Vec::new(),
     })
 }
 
@@ -270,6 +344,7 @@ fn move_to(path: &str, to: &str, overwrite: bool, files: &mut dyn Files) -> Resu
         data,
         touched: vec![source.path().to_owned(), target.path().to_owned()],
         diff,
+        sections: Vec::new(),
     })
 }
 
@@ -295,8 +370,8 @@ fn destination(
 pub fn place(action: &Action<'_>, files: &dyn Files) -> Option<Place> {
     let (path, follow) = match action {
         Action::Edit { path, .. } | Action::Overwrite { path, .. } => (path, true),
-        Action::Move { path, .. } | Action::Delete { path } => (path, false),
-        Action::Exec { .. } => return None,
+        Action::Move { path, .. } | Action::Delete { path, .. } => (path, false),
+        _ => return None,
     };
     let rel = files.parse(path).ok().filter(|rel| !rel.is_root())?;
     files.place(&rel, follow).ok()
@@ -346,6 +421,7 @@ fn delete(path: &str, files: &mut dyn Files, preview: bool) -> Result<Done, Fail
             Some(old) => repair::unified_diff(rel.as_str(), Some(&old), None),
             None => format!("deleted {what} {rel}\n"),
         },
+        sections: Vec::new(),
     })
 }
 
@@ -384,8 +460,9 @@ fn edit_failure(
     });
     Failure {
         message: wording::edit_error(error, pairs).into(),
-        data: json!({ "path": rel.to_string(), "details": details }),
+        data: Box::new(json!({ "path": rel.to_string(), "details": details })),
         sections: vec![Section::Text(details)],
+        fault: Box::default(),
         searched,
     }
 }
@@ -483,8 +560,9 @@ fn likeness(a: &str, b: &str) -> f64 {
 fn refused(message: impl Into<Box<str>>) -> Failure {
     Failure {
         message: message.into(),
-        data: Value::Null,
+        data: Box::default(),
         sections: Vec::new(),
+        fault: Box::default(),
         searched: None,
     }
 }

@@ -9,7 +9,10 @@ use serde_json::Value;
 use super::{JobEnd, Journal, Progress, Ran, Surroundings};
 use crate::exec_task::Executed;
 use crate::file_task::Failure;
+use crate::lang::dialect::Dialect;
+use crate::lang::fault::Fault;
 use crate::lang::mask::Mask;
+use crate::lang::nesl::told::{Told, told};
 use crate::lang::outcome::{Outcome, Section, Status};
 use crate::lang::record::Commits;
 use crate::lang::report::{ParseError, Report};
@@ -35,6 +38,8 @@ pub(super) struct Ended {
     pub(super) data: Value,
     pub(super) sections: Vec<Section>,
     pub(super) misread_at: Option<usize>,
+    /// Why it failed, for dialects that have words of their own for it.
+    pub(super) fault: Fault,
 }
 
 impl Ended {
@@ -45,6 +50,7 @@ impl Ended {
             data: Value::Null,
             sections: Vec::new(),
             misread_at: None,
+            fault: Fault::Other,
         }
     }
 
@@ -66,9 +72,10 @@ impl From<Failure> for Ended {
         Self {
             status: Status::Failed,
             message: Some(failure.message.into()),
-            data: failure.data,
+            data: *failure.data,
             sections: failure.sections,
             misread_at: None,
+            fault: *failure.fault,
         }
     }
 }
@@ -87,6 +94,7 @@ impl From<Executed> for Ended {
             data,
             sections,
             misread_at: None,
+            fault: Fault::Other,
         }
     }
 }
@@ -115,6 +123,8 @@ pub(super) struct Run<'r, 't> {
     mask: Mask,
     /// Whether outcomes carry what the reply asked for.
     with_params: bool,
+    /// Of the batch that runs.
+    pub(super) dialect: Dialect,
 }
 
 /// How many of the files that were not saved are named.
@@ -150,6 +160,7 @@ impl<'r, 't> Run<'r, 't> {
             skipped: Vec::new(),
             mask: mask.clone(),
             with_params,
+            dialect: Dialect::Cml,
         }
     }
 
@@ -239,7 +250,7 @@ impl<'r, 't> Run<'r, 't> {
                 return false;
             }
             let is_back = |path: &PathBuf| taken.back.contains(path);
-            let message = match outcome.command {
+            let message = match outcome.command.as_str() {
                 "exec" => "what it changed was not taken back".to_owned(),
                 _ if !paths(task).is_empty() && paths(task).iter().all(is_back) => {
                     outcome.status = Status::Failed;
@@ -301,23 +312,39 @@ impl<'r, 't> Run<'r, 't> {
         };
         let section = |section| match section {
             Section::Text(shown) => Section::Text(text(shown)),
+            Section::File { name, content } => Section::File {
+                name: text(name),
+                content: text(content),
+            },
             // Masked as it came.
             stream @ Section::Stream(..) => stream,
         };
-        let params = match &task.action {
-            Ok(action) if self.with_params => action.params(),
+        let params = match (&task.action, &task.call) {
+            (Ok(_), Some(call)) if self.with_params => call.params.clone(),
+            (Ok(action), None) if self.with_params => action.params(),
             _ => Value::Null,
         };
+        let mut said = Told {
+            message: ended.message,
+            error: None,
+            data: ended.data,
+        };
+        if let (Some(call), Ok(action)) = (&task.call, &task.action) {
+            said = told(call, action, (ended.status, &ended.fault), said);
+        }
         Outcome {
             number: self.number,
-            command: task.command_name(),
+            id: task.call.as_ref().map(|call| call.id.to_owned()),
+            dialect: self.dialect,
+            command: task.command_name().to_owned(),
             target: text(task.target().into_owned()),
             status: ended.status,
-            message: ended.message.map(text),
+            message: said.message.map(text),
+            error: said.error.map(text),
             sections: ended.sections.into_iter().map(section).collect(),
             misread_at: ended.misread_at,
             params: masked(params, &self.mask),
-            data: masked(ended.data, &self.mask),
+            data: masked(said.data, &self.mask),
             offer: None,
         }
     }

@@ -72,7 +72,7 @@ impl<'s> Saving<'s> {
             touched: Touched::Nothing,
             body: Vec::new(),
         };
-        if batch.tasks.iter().all(|task| task.action.is_err()) {
+        if !batch.changes() {
             return Ok(saving);
         }
         let tasks = batch.tasks.iter();

@@ -6,11 +6,11 @@ use tokio::sync::watch;
 
 use crate::batch::git_line;
 use crate::daemon::{Daemon, Shown};
+use crate::lang::dialect::Dialect;
 use crate::lang::note;
 use crate::lang::outcome::{Outcome, Section, Status};
 use crate::lang::record::{Fate, Number, Offer};
 use crate::lang::report::Offered;
-use crate::lang::task::Command;
 use crate::world::ledger::{FileId, Ledger, LedgerError, LogBatch, LogTask};
 use crate::world::lock::Lock;
 use crate::world::note_file::Reading;
@@ -192,10 +192,13 @@ fn outcome(number: usize, task: &LogTask) -> Outcome {
     let message = task.message.clone().or(why.map(str::to_owned));
     Outcome {
         number,
-        command: Command::parse(&task.command).map_or("", Command::name),
+        id: None,
+        dialect: Dialect::Cml,
+        command: task.command.clone(),
         target: task.target.clone(),
         status,
         message,
+        error: None,
         sections: Vec::new(),
         misread_at: None,
         params: Value::Null,

@@ -32,7 +32,7 @@ use std::mem;
 use std::sync::Arc;
 
 use crate::lang::record::{Fate, Key, Number, Offer, Plan, Prose, Record, Seed, TaskRecord, Tick};
-use crate::lang::task::{Action, Batch, Command, Task};
+use crate::lang::task::{Batch, Command, Task};
 
 use body::{Body, Candidate};
 pub use event::{Effect, Event, Look, Why};
@@ -478,7 +478,10 @@ fn is_lone(batch: &Batch<'_>) -> bool {
 }
 
 fn is_exec(task: &Task<'_>) -> bool {
-    matches!(task.action, Ok(Action::Exec { .. })) || task.command == Some(Command::Exec)
+    match &task.action {
+        Ok(action) => action.tells(),
+        Err(_) => task.command == Some(Command::Exec),
+    }
 }
 
 /// What is offered after a look, by reason.

@@ -14,6 +14,7 @@
 
 use memchr::memchr;
 
+use super::dialect::Dialect;
 use super::elements::{Content, Element, Elements};
 use super::payload::{Ends, UnknownEnd};
 use super::tag::{Kind, Name, Tag, follows, line_start, next_line, openings, opens, rest_is_blank};
@@ -35,6 +36,7 @@ pub(crate) fn read<'t>(text: &'t str, open: &Tag<'t>, ends: &mut Ends<'t>) -> Re
         depth: usize::from(lone),
         task: Elements::default(),
         batch: Batch {
+            dialect: Dialect::Cml,
             span: open.at..open.end,
             atomic: false,
             message: None,
@@ -175,7 +177,7 @@ impl<'t> Reader<'t> {
         if self.task.open().is_some() {
             let payload = Payload {
                 form: end.form,
-                raw: end.raw,
+                raw: end.raw.into(),
                 indent: "",
             };
             self.task.add(Element {
@@ -368,16 +370,14 @@ fn indented(stretch: &str, indent: &str) -> bool {
 }
 
 fn set_indent<'t>(action: &mut Action<'t>, indent: &'t str) {
-    match action {
+    let payloads: Vec<&mut Payload<'t>> = match action {
         Action::Edit {
             change: Change::Pairs(pairs),
             ..
-        } => {
-            for (search, replace) in pairs {
-                search.indent = indent;
-                replace.indent = indent;
-            }
-        }
+        } => pairs
+            .iter_mut()
+            .flat_map(|(search, replace)| [search, replace])
+            .collect(),
         Action::Edit {
             change:
                 Change::Stretch {
@@ -386,17 +386,18 @@ fn set_indent<'t>(action: &mut Action<'t>, indent: &'t str) {
                     replace,
                 },
             ..
-        } => {
-            for payload in [head, tail, replace] {
-                payload.indent = indent;
-            }
-        }
-        Action::Overwrite {
-            content: payload, ..
-        }
-        | Action::Exec {
-            script: payload, ..
-        } => payload.indent = indent,
-        Action::Move { .. } | Action::Delete { .. } => {}
+        } => vec![head, tail, replace],
+        Action::ReplaceAll {
+            search, replace, ..
+        } => vec![search, replace],
+        Action::Overwrite { content, .. }
+        | Action::Append { content, .. }
+        | Action::ReplaceLines { content, .. } => vec![content],
+        Action::Exec { script, .. } => vec![script],
+        // The others have no payload.
+        _ => Vec::new(),
+    };
+    for payload in payloads {
+        payload.indent = indent;
     }
 }

@@ -1,9 +1,13 @@
 //! From the elements of one task to its action: what each command needs, and what is wrong with it.
 
+use std::borrow::Cow;
+
+use super::action::{Action, Change, Command, ContextTask, Payload};
 use super::duration;
 use super::language::Language;
+use super::lines::LineRange;
 use super::tag::{Kind, Name, Tag, decode_entities};
-use super::task::{Action, Cause, Change, Command, Payload, Problem, Task};
+use super::task::{Cause, Problem, Task};
 
 /// The elements of the task that is being read. One value serves all tasks of a batch, one after the other: with a fresh
 /// one for each the scan of tasks took a sixth longer.
@@ -62,6 +66,13 @@ const MEANT: [(&str, Name); 22] = [
 /// What `lang` can be, for messages; a test compares it with [`Language::ALL`].
 const LANGUAGES: &str = "one of `bash`, `sh`, `python`, `javascript`, `ruby`";
 
+/// The elements whose attributes say how a command is meant.
+const OPTIONS: [Name; 3] = [Name::C, Name::Path, Name::X];
+
+const YES_NO: &str = "`yes` or `no`";
+const LINES: &str = "a line, such as `12`, or a range, such as `12-40`";
+const COUNT: &str = "how many places there are, such as `3`";
+
 /// What `version` must look like, for messages.
 const VERSION: &str = "digits and dots, such as `3.11`";
 
@@ -78,11 +89,11 @@ impl<'t> Elements<'t> {
     }
 
     pub(crate) fn add(&mut self, element: Element<'t>) {
-        if element.name != Name::X {
+        if !OPTIONS.contains(&element.name) {
             self.check_attributes(element.name, &element.tag);
         }
         if let Content::Payload(payload) = &element.content
-            && holds_task_end(payload.raw)
+            && holds_task_end(&payload.raw)
         {
             let cause = Cause::HoldsTaskEnd {
                 element: element.name.text(),
@@ -90,7 +101,7 @@ impl<'t> Elements<'t> {
             self.warn(element.tag.at, cause);
         }
         if let Content::Payload(payload) = &element.content
-            && looks_escaped(payload.raw)
+            && looks_escaped(&payload.raw)
         {
             self.warn(
                 element.tag.at,
@@ -133,6 +144,7 @@ impl<'t> Elements<'t> {
             why_span,
             why,
             command,
+            call: None,
             action,
             warnings: std::mem::take(&mut self.warnings),
         }
@@ -146,7 +158,7 @@ impl<'t> Elements<'t> {
         if let Some(problem) = self.unknown.take() {
             return Err(problem);
         }
-        self.no_duplicates()?;
+        self.no_duplicates(command)?;
         let Some((at, name)) = name? else {
             return Err(self.problem(
                 self.at,
@@ -159,64 +171,182 @@ impl<'t> Elements<'t> {
         let Some(command) = command else {
             return Err(self.problem(at, unknown_command(name)));
         };
+        let action = self.action_of(command)?;
+        self.warn_unused(command);
+        Ok(action)
+    }
+
+    fn action_of(&mut self, command: Command) -> Result<Action<'t>, Problem> {
         let action = match command {
-            Command::Edit => Action::Edit {
-                path: self.path(command)?,
-                change: self.change(command)?,
-            },
+            Command::Edit => {
+                self.options([])?;
+                Action::Edit {
+                    path: self.path(command)?,
+                    change: self.change(command)?,
+                    to: None,
+                }
+            }
             Command::Overwrite => {
-                let final_newline = self
-                    .x_attribute("eof", &[("no-newline", false)], "`no-newline`")?
-                    .unwrap_or(true);
+                let final_newline = self.final_newline()?;
                 Action::Overwrite {
+                    path: self.path(command)?,
+                    content: self.payload(Name::X, command)?,
+                    final_newline,
+                    only_new: false,
+                }
+            }
+            Command::Append => {
+                let final_newline = self.final_newline()?;
+                Action::Append {
                     path: self.path(command)?,
                     content: self.payload(Name::X, command)?,
                     final_newline,
                 }
             }
+            Command::ReplaceAll => {
+                let [count] = self.options(["count"])?;
+                let count = self.value("count", count, COUNT, |count| count.trim().parse().ok())?;
+                Action::ReplaceAll {
+                    paths: self.paths(command)?,
+                    search: self.payload(Name::Search, command)?,
+                    replace: self.payload(Name::Replace, command)?,
+                    count,
+                }
+            }
+            Command::ReplaceLines => {
+                let [lines] = self.options(["lines"])?;
+                let path = self.path(command)?;
+                let content = self.payload(Name::X, command)?;
+                let Some(lines) = self.lines(lines)? else {
+                    return Err(self.problem(
+                        self.at,
+                        Cause::MissingOption {
+                            name: "lines",
+                            form: LINES,
+                        },
+                    ));
+                };
+                Action::ReplaceLines {
+                    path,
+                    lines,
+                    content,
+                }
+            }
             Command::Move => {
-                let yes_no = [
-                    ("yes", true),
-                    ("true", true),
-                    ("no", false),
-                    ("false", false),
-                ];
-                let overwrite = self
-                    .x_attribute("overwrite", &yes_no, "`yes` or `no`")?
-                    .unwrap_or(false);
+                let [overwrite] = self.options(["overwrite"])?;
+                let overwrite = self.yes_or_no("overwrite", overwrite)?.unwrap_or(false);
                 let to = self.payload(Name::X, command)?;
-                let to = decode_entities(to.raw.trim());
+                let to = decode_entities(to.raw.trim()).into_owned();
                 if to.is_empty() {
                     return Err(self.problem(self.at_of(Name::X), Cause::Empty { element: "x" }));
                 }
                 Action::Move {
                     path: self.path(command)?,
-                    to,
+                    to: to.into(),
                     overwrite,
+                    exact: false,
                 }
             }
-            Command::Delete => Action::Delete {
-                path: self.path(command)?,
-            },
+            Command::Delete => {
+                self.options([])?;
+                Action::Delete {
+                    path: self.path(command)?,
+                    only_file: false,
+                }
+            }
+            Command::MakeFolder => {
+                self.options([])?;
+                Action::MakeFolder {
+                    path: self.path(command)?,
+                }
+            }
+            Command::RemoveFolder => {
+                self.options([])?;
+                Action::RemoveFolder {
+                    path: self.path(command)?,
+                }
+            }
+            Command::Read => {
+                let [lines, numbered, delimiter] =
+                    self.options(["lines", "numbered", "delimiter"])?;
+                let lines = self.lines(lines)?;
+                let numbered = self.yes_or_no("numbered", numbered)?;
+                Action::Read {
+                    paths: self.paths(command)?,
+                    lines,
+                    numbers: match (numbered, delimiter) {
+                        (Some(false), _) | (None, None) => None,
+                        (_, Some(delimiter)) => Some(delimiter.into()),
+                        (Some(true), None) => Some(": ".into()),
+                    },
+                }
+            }
+            Command::List => {
+                self.options([])?;
+                Action::List {
+                    path: self.path_if_any()?,
+                }
+            }
+            Command::Grep => {
+                let [include, ignore_case] = self.options(["include", "ignore-case"])?;
+                let ignore_case = self.yes_or_no("ignore-case", ignore_case)?;
+                Action::Grep {
+                    pattern: self.pattern(command)?,
+                    path: self.path_if_any()?,
+                    include: include.map(Cow::Owned),
+                    ignore_case: ignore_case.unwrap_or(false),
+                }
+            }
+            Command::Glob => {
+                self.options([])?;
+                Action::Glob {
+                    pattern: self.pattern(command)?,
+                    path: self.path_if_any()?,
+                }
+            }
             Command::Exec => {
-                let values = self.x_attributes(["timeout", "lang", "version", "cwd"])?;
+                let values = self.options(["timeout", "lang", "version", "cwd", "output"])?;
                 let script = self.payload(Name::X, command)?;
                 if script.is_blank() {
                     return Err(self.problem(self.at_of(Name::X), Cause::Empty { element: "x" }));
                 }
                 self.exec(script, values)?
             }
+            Command::ContextAdd => {
+                let [lines] = self.options(["lines"])?;
+                let lines = self.lines(lines)?;
+                Action::Context(ContextTask::Add {
+                    paths: self.paths(command)?,
+                    lines,
+                })
+            }
+            Command::ContextRemove => {
+                self.options([])?;
+                Action::Context(ContextTask::Remove {
+                    paths: self.paths(command)?,
+                })
+            }
+            Command::ContextList => Action::Context(ContextTask::List),
+            Command::ContextPrune => Action::Context(ContextTask::Prune),
+            Command::ContextClear => Action::Context(ContextTask::Clear),
+            Command::Undo | Command::Squash | Command::StepBack | Command::StepForward => {
+                Action::ForUser(command)
+            }
         };
-        self.warn_unused(command);
         Ok(action)
     }
 
-    fn no_duplicates(&self) -> Result<(), Problem> {
+    fn no_duplicates(&self, command: Option<Command>) -> Result<(), Problem> {
+        let may_repeat = |name| match name {
+            Name::Search | Name::Replace => true,
+            Name::Path => command.is_some_and(takes_paths),
+            _ => false,
+        };
         for (index, element) in self.elements.iter().enumerate() {
             let first = self.elements[..index]
                 .iter()
                 .find(|before| before.name == element.name);
-            if let Some(first) = first.filter(|e| !matches!(e.name, Name::Search | Name::Replace)) {
+            if let Some(first) = first.filter(|e| !may_repeat(e.name)) {
                 let cause = Cause::Duplicate {
                     element: element.name.text(),
                     first: first.tag.at,
@@ -267,7 +397,7 @@ impl<'t> Elements<'t> {
             .iter()
             .filter(move |e| e.name == name)
             .filter_map(|e| match e.content {
-                Content::Payload(payload) => Some(payload),
+                Content::Payload(ref payload) => Some(payload.clone()),
                 Content::Short(_) => None,
             })
     }
@@ -282,7 +412,66 @@ impl<'t> Elements<'t> {
             .ok_or_else(|| self.problem(self.at, missing))
     }
 
-    fn path(&self, command: Command) -> Result<std::borrow::Cow<'t, str>, Problem> {
+    /// One path, or several: each in an element or on a line of its own.
+    fn paths(&self, command: Command) -> Result<Vec<Cow<'t, str>>, Problem> {
+        self.path(command)?;
+        let paths = self.elements.iter().filter(|e| e.name == Name::Path);
+        let lines = paths.flat_map(|element| match element.content {
+            Content::Short(content) => content.lines(),
+            Content::Payload(_) => "".lines(),
+        });
+        let paths = lines.map(str::trim).filter(|line| !line.is_empty());
+        Ok(paths.map(decode_entities).collect())
+    }
+
+    fn path_if_any(&self) -> Result<Option<Cow<'t, str>>, Problem> {
+        let path = self.short(Name::Path)?;
+        Ok(path.map(|(_, path)| decode_entities(path)))
+    }
+
+    /// What `<x>` has to look for, without the end of its last line.
+    fn pattern(&self, command: Command) -> Result<Cow<'t, str>, Problem> {
+        let payload = self.payload(Name::X, command)?;
+        if payload.is_blank() {
+            return Err(self.problem(self.at_of(Name::X), Cause::Empty { element: "x" }));
+        }
+        let text = payload.text();
+        let pattern = text.strip_suffix('\n').unwrap_or(&text);
+        Ok(pattern.to_owned().into())
+    }
+
+    fn final_newline(&mut self) -> Result<bool, Problem> {
+        let [eof] = self.options(["eof"])?;
+        let eof = self.value("eof", eof, "`no-newline`", |value| {
+            value.eq_ignore_ascii_case("no-newline").then_some(false)
+        })?;
+        Ok(eof.unwrap_or(true))
+    }
+
+    fn lines(&self, lines: Option<String>) -> Result<Option<Cow<'t, str>>, Problem> {
+        let lines = self.value("lines", lines, LINES, |lines| {
+            let lines = lines.trim();
+            LineRange::parse(lines).ok().map(|_| lines.to_owned())
+        })?;
+        Ok(lines.map(Cow::Owned))
+    }
+
+    fn yes_or_no(
+        &self,
+        name: &'static str,
+        value: Option<String>,
+    ) -> Result<Option<bool>, Problem> {
+        self.value(name, value, YES_NO, |value| {
+            let is = |known: &[&str]| known.iter().any(|known| value.eq_ignore_ascii_case(known));
+            match value {
+                _ if is(&["yes", "true"]) => Some(true),
+                _ if is(&["no", "false"]) => Some(false),
+                _ => None,
+            }
+        })
+    }
+
+    fn path(&self, command: Command) -> Result<Cow<'t, str>, Problem> {
         let missing = Cause::Missing {
             element: "path",
             command: Some(command),
@@ -319,11 +508,11 @@ impl<'t> Elements<'t> {
     fn exec(
         &mut self,
         script: Payload<'t>,
-        [timeout, lang, version, cwd]: [Option<String>; 4],
+        [timeout, lang, version, cwd, output]: [Option<String>; 5],
     ) -> Result<Action<'t>, Problem> {
-        let timeout = self.x_value("timeout", timeout, duration::FORM, duration::parse)?;
-        let lang = self.x_value("lang", lang, LANGUAGES, Language::parse)?;
-        let mut version = self.x_value("version", version, VERSION, |value| {
+        let timeout = self.value("timeout", timeout, duration::FORM, duration::parse)?;
+        let lang = self.value("lang", lang, LANGUAGES, Language::parse)?;
+        let mut version = self.value("version", version, VERSION, |value| {
             is_version(value).then(|| value.to_owned())
         })?;
         if lang.is_none() && version.take().is_some() {
@@ -333,21 +522,23 @@ impl<'t> Elements<'t> {
             };
             self.warn(self.at_of(Name::X), cause);
         }
-        let cwd = self.x_value("cwd", cwd, "a folder, such as `sub/dir`", |value| {
+        let cwd = self.value("cwd", cwd, "a folder, such as `sub/dir`", |value| {
             let folder = value.trim();
             (!folder.is_empty()).then(|| folder.to_owned())
         })?;
+        let output = self.yes_or_no("output", output)?;
         Ok(Action::Exec {
             script,
             timeout,
             lang,
             version,
             cwd,
+            quiet: output == Some(false),
         })
     }
 
-    /// What the value of an attribute of `<x>` means.
-    fn x_value<T>(
+    /// What the value of an attribute means.
+    fn value<T>(
         &self,
         name: &'static str,
         value: Option<String>,
@@ -361,48 +552,48 @@ impl<'t> Elements<'t> {
         }
     }
 
-    fn x_attribute(
-        &mut self,
-        name: &'static str,
-        values: &[(&str, bool)],
-        expected: &'static str,
-    ) -> Result<Option<bool>, Problem> {
-        let [value] = self.x_attributes([name])?;
-        self.x_value(name, value, expected, |value| {
-            let mut values = values.iter();
-            let found = values.find(|(known, _)| value.eq_ignore_ascii_case(known));
-            found.map(|(_, means)| *means)
-        })
-    }
-
-    /// The values of the attributes that `<x>` may have here; a warning for each other.
-    fn x_attributes<const N: usize>(
+    /// The values of the attributes that this command knows, on whichever element they stand; a warning for each other.
+    fn options<const N: usize>(
         &mut self,
         known: [&'static str; N],
     ) -> Result<[Option<String>; N], Problem> {
         let mut found = [const { None }; N];
-        let Some(x) = self.elements.iter().find(|e| e.name == Name::X) else {
-            return Ok(found);
-        };
-        let (at, attributes) = (x.tag.at, x.tag.attributes());
-        let attributes = attributes.map_err(|text| {
-            let cause = Cause::UnreadableAttributes { element: "x", text };
-            self.problem(at, cause)
-        })?;
-        for (name, value) in attributes {
-            match known.iter().position(|known| *known == name) {
-                Some(index) => found[index] = Some(value),
-                None => self.warn(at, Cause::UnknownAttribute { element: "x", name }),
+        for element in self.elements.iter().filter(|e| OPTIONS.contains(&e.name)) {
+            if !element.tag.has_attributes() {
+                continue;
+            }
+            let (at, of) = (element.tag.at, element.name.text());
+            let attributes = element.tag.attributes().map_err(|text| {
+                let cause = Cause::UnreadableAttributes { element: of, text };
+                self.problem(at, cause)
+            })?;
+            for (name, value) in attributes {
+                let same = |known: &&str| *known == name || *known == name.replace('_', "-");
+                match known.iter().position(same) {
+                    Some(index) => found[index] = Some(value),
+                    None => self.warnings.push(Problem {
+                        at,
+                        cause: Cause::UnknownAttribute { element: of, name },
+                    }),
+                }
             }
         }
         Ok(found)
     }
 
     fn bad_attribute(&self, name: &'static str, value: String, expected: &'static str) -> Problem {
+        let has_it = |e: &&Element<'_>| {
+            OPTIONS.contains(&e.name)
+                && e.tag
+                    .attributes()
+                    .is_ok_and(|all| all.iter().any(|(known, _)| known.replace('_', "-") == name))
+        };
+        let element = self.elements.iter().find(has_it);
+        let element = element.map_or(Name::X, |element| element.name);
         self.problem(
-            self.at_of(Name::X),
+            self.at_of(element),
             Cause::BadAttribute {
-                element: "x",
+                element: element.text(),
                 name,
                 value,
                 expected,
@@ -438,9 +629,28 @@ impl<'t> Elements<'t> {
                 Name::SearchTail,
                 Name::Replace,
             ],
-            Command::Overwrite | Command::Move => &[Name::Path, Name::X],
-            Command::Delete => &[Name::Path],
+            Command::ReplaceAll => &[Name::Path, Name::Search, Name::Replace],
+            Command::Overwrite
+            | Command::Append
+            | Command::ReplaceLines
+            | Command::Move
+            | Command::Grep
+            | Command::Glob => &[Name::Path, Name::X],
+            Command::Delete
+            | Command::MakeFolder
+            | Command::RemoveFolder
+            | Command::Read
+            | Command::List
+            | Command::ContextAdd
+            | Command::ContextRemove => &[Name::Path],
             Command::Exec => &[Name::X],
+            Command::ContextList
+            | Command::ContextPrune
+            | Command::ContextClear
+            | Command::Undo
+            | Command::Squash
+            | Command::StepBack
+            | Command::StepForward => &[],
         };
         let unused = self
             .elements
@@ -458,6 +668,14 @@ impl<'t> Elements<'t> {
     fn problem(&self, at: usize, cause: Cause) -> Problem {
         Problem { at, cause }
     }
+}
+
+/// Whether a command is about several files at once, if the reply names several.
+fn takes_paths(command: Command) -> bool {
+    matches!(
+        command,
+        Command::Read | Command::ReplaceAll | Command::ContextAdd | Command::ContextRemove
+    )
 }
 
 /// Whether it is numbers with a dot between each two.

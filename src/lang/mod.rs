@@ -1,14 +1,22 @@
 //! The language: pure text and values. Nothing here opens a file, reads a clock or can fail to parse.
 
+pub mod action;
+mod aider;
 mod cml;
+mod codex;
+pub mod dialect;
+mod diff;
 pub mod duration;
 pub mod edit;
 mod elements;
 pub mod entry;
+pub mod fault;
 pub mod hex;
 pub mod language;
+pub mod lines;
 pub mod mask;
 pub mod nearest;
+pub mod nesl;
 pub mod note;
 pub mod outcome;
 pub mod path;
@@ -17,6 +25,7 @@ pub mod plain;
 pub mod policy;
 pub mod record;
 pub mod repair;
+mod replacer;
 pub mod report;
 pub mod scan;
 pub mod size;

@@ -1,9 +1,11 @@
 //! What came of the tasks of a run: values for `report`, which gives them their form.
 
+use std::borrow::Cow;
 use std::io;
 
 use serde_json::Value;
 
+use super::dialect::Dialect;
 use super::record::Offer;
 
 /// How a task ended.
@@ -72,13 +74,18 @@ impl Status {
 pub struct Outcome {
     /// Its number in the save, from 1.
     pub number: usize,
-    /// The command's main name; empty where the reply named none.
-    pub command: &'static str,
+    /// The id of its block, in dialects that have one: it is shown in the place of the number.
+    pub id: Option<String>,
+    pub dialect: Dialect,
+    /// The command's main name, or what a block of SHAM or NESL calls it; empty where the reply named none.
+    pub command: String,
     /// A path, `a → b`, or the first line of a script.
     pub target: String,
     pub status: Status,
     /// One line, in a failure with the next step.
     pub message: Option<String>,
+    /// Why it failed, for `--json`, where that is more than the message.
+    pub error: Option<String>,
     /// What it has to show in the full output.
     pub sections: Vec<Section>,
     /// The line of its `<task>`, where the reply itself was wrong and nothing was tried.
@@ -91,9 +98,24 @@ pub struct Outcome {
     pub offer: Option<Offer>,
 }
 
+impl Outcome {
+    /// What it is called by in the results: the id of its block, or its number.
+    pub fn label(&self) -> Cow<'_, str> {
+        match &self.id {
+            Some(id) => id.as_str().into(),
+            None => self.number.to_string().into(),
+        }
+    }
+}
+
 /// One piece of what a task has to show.
 pub enum Section {
     Text(String),
+    /// A file, or a part of one, by the name that it is shown with.
+    File {
+        name: String,
+        content: String,
+    },
     /// A stream of a command, by its name.
     Stream(&'static str, Box<dyn Spooled>),
 }
@@ -102,6 +124,9 @@ impl std::fmt::Debug for Section {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::Text(text) => f.debug_tuple("Text").field(text).finish(),
+            Self::File { name, content } => {
+                f.debug_tuple("File").field(name).field(content).finish()
+            }
             Self::Stream(name, spool) => f
                 .debug_tuple("Stream")
                 .field(name)

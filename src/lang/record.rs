@@ -55,6 +55,7 @@ pub struct Record {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TaskRecord {
     pub key: Key,
+    /// It is done for what it tells: a command, or a task that looks. It is done again where a task before it is.
     pub is_exec: bool,
     pub fate: Fate,
 }

@@ -207,7 +207,7 @@ impl Report {
         #[serde(rename_all = "camelCase")]
         struct Entry<'o> {
             seq: usize,
-            block_id: String,
+            block_id: Cow<'o, str>,
             action: &'o str,
             params: &'o Value,
             success: bool,
@@ -224,21 +224,22 @@ impl Report {
             .enumerate()
             .map(|(index, outcome)| Entry {
                 seq: index + 1,
-                block_id: outcome.number.to_string(),
-                action: outcome.command,
+                block_id: outcome.label(),
+                action: &outcome.command,
                 params: &outcome.params,
                 success: outcome.status.is_good(),
                 error: outcome
-                    .message
+                    .error
                     .as_deref()
+                    .or(outcome.message.as_deref())
                     .filter(|_| !outcome.status.is_good()),
                 data: &outcome.data,
             })
             .collect();
         let misread = self.outcomes.iter().filter_map(|outcome| {
             Some(ParseError {
-                block_id: outcome.number.to_string(),
-                action: Some(outcome.command.to_owned()).filter(|command| !command.is_empty()),
+                block_id: outcome.label().into_owned(),
+                action: Some(outcome.command.clone()).filter(|command| !command.is_empty()),
                 error_type: "validation",
                 message: outcome.message.clone().unwrap_or_default(),
                 block_start_line: outcome.misread_at?,
@@ -264,9 +265,9 @@ pub fn outcome_line(outcome: &Outcome) -> String {
         Some(_) => brief(&outcome.target),
         None => outcome.target.as_str().into(),
     };
-    let what = [outcome.command, &target];
+    let what = [outcome.command.as_str(), &target];
     let what: Vec<&str> = what.into_iter().filter(|word| !word.is_empty()).collect();
-    let mut line = format!("{} {}", outcome.number, outcome.status.mark());
+    let mut line = format!("{} {}", outcome.label(), outcome.status.mark());
     for word in &what {
         line.push(' ');
         line += word;
@@ -286,6 +287,7 @@ pub fn outcome_line(outcome: &Outcome) -> String {
 fn has_output(outcome: &Outcome) -> bool {
     outcome.sections.iter().any(|section| match section {
         Section::Text(text) => !text.is_empty(),
+        Section::File { .. } => true,
         Section::Stream(_, spool) => spool.size() > 0,
     })
 }
@@ -298,7 +300,7 @@ fn part_title(outcome: &Outcome) -> String {
     };
     format!(
         "\n[{}] {} {}{failed}:\n",
-        outcome.number,
+        outcome.label(),
         outcome.command,
         one_line(&outcome.target)
     )
@@ -309,6 +311,9 @@ fn write_part(outcome: &mut Outcome, fence: &str, to: &mut dyn Write) -> io::Res
     for section in &mut outcome.sections {
         match section {
             Section::Text(text) => to.write_all(fenced(text, fence).as_bytes())?,
+            Section::File { name, content } => {
+                to.write_all(file_part(name, &fenced(content, fence)).as_bytes())?;
+            }
             Section::Stream(_, spool) if spool.size() == 0 => {}
             Section::Stream(name, spool) => {
                 writeln!(to, "{name}:")?;
@@ -352,6 +357,11 @@ fn cut_part(outcome: &mut Outcome, fence: &str, whole: &str) -> io::Result<Strin
         }
         let cut = match section {
             Section::Text(text) => cut_text(text, edge(size)),
+            Section::File { name, content } => {
+                let cut = cut_out(&cut_text(content, edge(size)), whole);
+                part += &file_part(name, &fenced(&cut, fence));
+                continue;
+            }
             Section::Stream(name, spool) => {
                 part += &format!("{name}:\n");
                 spool.cut(edge(size))?
@@ -362,10 +372,22 @@ fn cut_part(outcome: &mut Outcome, fence: &str, whole: &str) -> io::Result<Strin
     Ok(part)
 }
 
+/// A file between the lines that say which it is. `content` ends its last line.
+fn file_part(name: &str, content: &str) -> String {
+    let content = match content {
+        "" => "[empty file]\n",
+        content => content,
+    };
+    let name = one_line(name);
+    format!("=== START FILE: {name} ===\n{content}=== END FILE: {name} ===\n")
+}
+
 impl Section {
     fn size(&self) -> u64 {
         match self {
             Self::Text(text) => text.len() as u64,
+            // An empty one is shown too.
+            Self::File { content, .. } => content.len().max(1) as u64,
             Self::Stream(_, spool) => spool.size(),
         }
     }

@@ -1,6 +1,7 @@
-//! Finds the batches in a text, in one pass over it. What stands in a batch is `cml`'s business.
+//! Finds the batches of all dialects in a text, in one pass over it, so that what is quoted inside a batch is never taken
+//! for another. What stands in a batch is the business of `cml`, `nesl` and the other dialects.
 //!
-//! A batch opens at a `<tasks>` or `<task>` that is first on its line (or directly follows another tag) and is itself
+//! A batch of CML opens at a `<tasks>` or `<task>` that is first on its line (or directly follows another tag) and is itself
 //! followed by nothing or another tag on that line. Between `<!-- clada:off -->` and `<!-- clada:on -->` nothing is
 //! looked at; a word in both (`clada:off k3v9`) pairs them.
 //!
@@ -8,25 +9,68 @@
 
 use memchr::{memchr2, memmem};
 
-use super::cml;
+use super::dialect::{Dialect, Dialects};
 use super::payload::Ends;
 use super::tag::{
     Kind, Name, Tag, follows, line_start, next_line, openings, opens, rest_is_blank, skip_blanks,
     starts_line,
 };
-use super::task::{Cause, Problem, Scan};
+use super::task::{Batch, BatchState, Cause, Problem, Scan};
+use super::{aider, cml, codex, diff, nesl, replacer};
 
-/// Reads a text. Never fails: what cannot be read is a problem of a batch, a task or the text.
+/// What a dialect's reader found at an offset.
+pub(super) struct Found<'t> {
+    /// What it asks for; none where it only has problems.
+    pub(super) batch: Option<Batch<'t>>,
+    pub(super) problems: Vec<Problem>,
+    /// Where the scan goes on.
+    pub(super) resume: usize,
+}
+
+/// Reads a text in all dialects. Never fails: what cannot be read is a problem of a batch, a task or the text.
 pub fn scan(text: &str) -> Scan<'_> {
+    scan_for(text, Dialects::ALL)
+}
+
+/// Reads a text in some dialects; what is written in others is prose.
+pub fn scan_for(text: &str, dialects: Dialects) -> Scan<'_> {
     let bytes = text.as_bytes();
     let mut found = Scan::default();
     let mut ends = Ends::new(text);
     let mut loose = Loose::default();
+    let mut marks = Marks::new(text, dialects);
     let mut escaped_batch_open = false;
     let mut at = 0;
     let mut last_tag_end = usize::MAX;
-    while let Some(next) = memchr2(b'<', b'&', &bytes[at..]) {
-        at += next;
+    // What is behind the last batch; no other begins before it.
+    let mut floor = 0;
+    loop {
+        let next = memchr2(b'<', b'&', &bytes[at..]).map_or(bytes.len(), |next| at + next);
+        if let Some((mark, dialect)) = marks.next(at).filter(|(mark, _)| *mark <= next) {
+            at = match read_other(text, (mark, dialect), floor) {
+                Some(other) => {
+                    found.problems.extend(other.problems);
+                    found.add(text, other.batch);
+                    floor = other.resume;
+                    other.resume
+                }
+                // It may still be a tag.
+                None if mark == next => {
+                    marks.pass(mark);
+                    mark
+                }
+                None => mark + 1,
+            };
+            continue;
+        }
+        if next == bytes.len() {
+            break;
+        }
+        at = next;
+        if !dialects.has(Dialect::Cml) && !text[at..].starts_with("<!--") {
+            at += 1;
+            continue;
+        }
         if !follows(bytes, at, last_tag_end) {
             at += 1;
             continue;
@@ -38,7 +82,7 @@ pub fn scan(text: &str) -> Scan<'_> {
         }
         if let Some(off) = Switch::at(text, at, "off") {
             match off.end(text) {
-                Some(end) => at = end,
+                Some(end) => (at, floor) = (end, end),
                 None => {
                     found.problems.extend(off.hides(text));
                     break;
@@ -55,6 +99,7 @@ pub fn scan(text: &str) -> Scan<'_> {
             Some(Name::Tasks | Name::Task) if tag.kind == Kind::Open && opens(text, &tag) => {
                 let read = cml::read(text, &tag, &mut ends);
                 at = read.resume;
+                floor = at;
                 last_tag_end = read.resume;
                 found.batches.push(read.batch);
             }
@@ -65,6 +110,108 @@ pub fn scan(text: &str) -> Scan<'_> {
     found.problems.extend(loose.hint());
     found.problems.sort_by_key(|problem| problem.at);
     found
+}
+
+/// Reads what begins with a mark, if it is a block of that dialect.
+fn read_other<'t>(
+    text: &'t str,
+    (mark, dialect): (usize, Dialect),
+    floor: usize,
+) -> Option<Found<'t>> {
+    match dialect {
+        Dialect::Cml => None,
+        Dialect::Sham | Dialect::Nesl => nesl::read(text, mark),
+        Dialect::Replacer => replacer::read(text, mark, floor),
+        Dialect::Aider => aider::read(text, mark, floor),
+        Dialect::Codex => codex::read(text, mark, floor),
+        Dialect::Diff => diff::read(text, mark, floor),
+    }
+}
+
+impl<'t> Scan<'t> {
+    /// Adds a batch, or its blocks to the batch before it: blocks with nothing between them but blank lines and fences are
+    /// one batch.
+    fn add(&mut self, text: &str, batch: Option<Batch<'t>>) {
+        let Some(batch) = batch else { return };
+        let is_whole = |batch: &Batch<'_>| batch.state == BatchState::Complete;
+        if let Some(last) = self.batches.last_mut()
+            && last.dialect == batch.dialect
+            && batch.dialect.has_loose_blocks()
+            && is_whole(last)
+            && is_whole(&batch)
+            && is_gap(&text[last.span.end..batch.span.start])
+        {
+            last.span.end = batch.span.end;
+            last.tasks.extend(batch.tasks);
+            return;
+        }
+        self.batches.push(batch);
+    }
+}
+
+/// Whether there are only blank lines and fences in a text.
+fn is_gap(text: &str) -> bool {
+    text.lines()
+        .map(str::trim)
+        .all(|line| line.is_empty() || line.starts_with("```") || line.starts_with("~~~"))
+}
+
+/// The places where blocks of dialects other than CML may begin, found by what nothing else has. Each mark is looked for
+/// by itself and only as far as to its next place: that way all of them together cost less than CML's tags.
+struct Marks<'t> {
+    text: &'t [u8],
+    finders: Vec<(Dialect, memmem::Finder<'static>, Option<usize>)>,
+}
+
+impl<'t> Marks<'t> {
+    fn new(text: &'t str, dialects: Dialects) -> Self {
+        let marks = [
+            (Dialect::Sham, nesl::SHAM_MARKS),
+            (Dialect::Nesl, nesl::NESL_MARKS),
+            (Dialect::Replacer, replacer::MARKS),
+            (Dialect::Aider, aider::MARKS),
+            (Dialect::Codex, codex::MARKS),
+            (Dialect::Diff, diff::MARKS),
+        ];
+        let wanted = marks
+            .into_iter()
+            .filter(|(dialect, _)| dialects.has(*dialect))
+            .flat_map(|(dialect, marks)| marks.iter().map(move |mark| (dialect, *mark)));
+        let text = text.as_bytes();
+        let finders = wanted.map(|(dialect, mark)| {
+            let finder = memmem::Finder::new(mark);
+            let first = finder.find(text);
+            (dialect, finder, first)
+        });
+        Self {
+            text,
+            finders: finders.collect(),
+        }
+    }
+
+    /// The next mark at an offset or behind it.
+    fn next(&mut self, from: usize) -> Option<(usize, Dialect)> {
+        for (_, finder, at) in &mut self.finders {
+            if at.is_some_and(|at| at < from) {
+                *at = finder.find(&self.text[from..]).map(|next| from + next);
+            }
+        }
+        let places = self
+            .finders
+            .iter()
+            .filter_map(|(dialect, _, at)| Some(((*at)?, *dialect)));
+        places.min_by_key(|(at, _)| *at)
+    }
+
+    /// Passes over a place that is no block.
+    fn pass(&mut self, place: usize) {
+        for (_, finder, at) in &mut self.finders {
+            if *at == Some(place) {
+                let from = place + 1;
+                *at = finder.find(&self.text[from..]).map(|next| from + next);
+            }
+        }
+    }
 }
 
 /// A batch whose tags were escaped in copying is reported at its first tag.

@@ -2,12 +2,12 @@
 
 use std::borrow::Cow;
 use std::ops::Range;
-use std::time::Duration;
 
-use serde_json::{Value, json};
+use serde_json::Value;
 
-use super::language::Language;
-use super::text::{Form, Text};
+use super::dialect::Dialect;
+
+pub use super::action::{Action, Change, Command, ContextTask, Hunk, Payload};
 
 /// What a scan of a text found.
 #[derive(Debug, Clone, Default)]
@@ -18,9 +18,11 @@ pub struct Scan<'t> {
     pub problems: Vec<Problem>,
 }
 
-/// One `<tasks>` element, or a `<task>` that stands outside any.
+/// One `<tasks>` element, or a `<task>` that stands outside any; in other dialects a patch, or blocks that follow each
+/// other.
 #[derive(Debug, Clone)]
 pub struct Batch<'t> {
+    pub dialect: Dialect,
     /// Its bytes in the scanned text, from its first tag to its last, or to where it was given up.
     pub span: Range<usize>,
     /// `<tasks atomic="yes">`: all of it, or nothing of its file tasks.
@@ -37,6 +39,12 @@ impl Batch<'_> {
     pub fn has_exec(&self) -> bool {
         let mut actions = self.tasks.iter().map(|task| &task.action);
         actions.any(|action| matches!(action, Ok(Action::Exec { .. })))
+    }
+
+    /// Whether a task of it may change anything.
+    pub fn changes(&self) -> bool {
+        let mut actions = self.tasks.iter().flat_map(|task| &task.action);
+        actions.any(Action::changes)
     }
 }
 
@@ -63,7 +71,7 @@ impl BatchState {
     }
 }
 
-/// One `<task>` element: the unit that succeeds or fails.
+/// One `<task>` element, or what is as much in another dialect: the unit that succeeds or fails.
 #[derive(Debug, Clone)]
 pub struct Task<'t> {
     /// Its bytes in the scanned text.
@@ -74,283 +82,55 @@ pub struct Task<'t> {
     pub why_span: Option<Range<usize>>,
     /// What `<c>` names, as far as it is known.
     pub command: Option<Command>,
+    /// How a block of SHAM or NESL asks for it, as the results echo it.
+    pub call: Option<Box<Call<'t>>>,
     /// What to do, or why this task alone cannot be done.
     pub action: Result<Action<'t>, Problem>,
     /// What looks wrong but does not stop the task.
     pub warnings: Vec<Problem>,
 }
 
+/// A block of SHAM or NESL, in the words of those dialects.
+#[derive(Debug, Clone)]
+pub struct Call<'t> {
+    pub dialect: Dialect,
+    /// Its id, which takes the place of a task's number.
+    pub id: &'t str,
+    /// The action's name, as the reply wrote it; empty where it names none.
+    pub name: Cow<'t, str>,
+    /// What it is about: the action's first parameter of note.
+    pub primary: String,
+    /// What the action knows of its parameters, for `--json`.
+    pub params: Value,
+}
+
 impl<'t> Task<'t> {
-    /// The command's main name; empty where the reply names none.
-    pub fn command_name(&self) -> &'static str {
-        self.command.map_or("", Command::name)
+    /// The command's main name, or what the block calls it; empty where the reply names none.
+    pub fn command_name(&self) -> &str {
+        match &self.call {
+            Some(call) => &call.name,
+            None => self.command.map_or("", Command::name),
+        }
     }
 
-    /// What it is about, in one line of text as the reply wrote it: a path, `a → b`, or the first line of a script.
-    pub fn target(&self) -> Cow<'t, str> {
-        match &self.action {
-            Ok(
-                Action::Edit { path, .. }
-                | Action::Overwrite { path, .. }
-                | Action::Delete { path },
-            ) => path.clone(),
-            Ok(Action::Move { path, to, .. }) => format!("{path} → {to}").into(),
-            Ok(Action::Exec { script, .. }) => script.first_line(),
-            Err(_) => "".into(),
+    /// What it is about, in one line of text as the reply wrote it.
+    pub fn target(&self) -> Cow<'_, str> {
+        match (&self.call, &self.action) {
+            (Some(call), _) => call.primary.as_str().into(),
+            (None, Ok(action)) => action.target(),
+            (None, Err(_)) => "".into(),
         }
     }
 
     /// Its line in a commit message: what it does, and why.
     pub fn summary(&self) -> String {
-        let why: String = self.why.split_whitespace().collect::<Vec<_>>().join(" ");
-        let target: String = self
-            .target()
-            .split_whitespace()
-            .collect::<Vec<_>>()
-            .join(" ");
-        let what = format!("{} {target}", self.command_name());
-        if why.is_empty() {
-            what
-        } else {
-            format!("{what} - {why}")
+        let words = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
+        let what = words(&format!("{} {}", self.command_name(), self.target()));
+        match words(self.why) {
+            why if why.is_empty() => what,
+            why => format!("{what} - {why}"),
         }
     }
-}
-
-/// The five commands, by their main names.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Command {
-    Edit,
-    Overwrite,
-    Move,
-    Delete,
-    Exec,
-}
-
-impl Command {
-    /// All of them, in the order of the reference.
-    pub const ALL: [Self; 5] = [
-        Self::Edit,
-        Self::Overwrite,
-        Self::Move,
-        Self::Delete,
-        Self::Exec,
-    ];
-
-    /// The main name, which the results show.
-    pub fn name(self) -> &'static str {
-        self.names()[0]
-    }
-
-    /// Every name it answers to, the main one first. The others are what models wrote unasked.
-    pub fn names(self) -> &'static [&'static str] {
-        match self {
-            Self::Edit => &["edit", "replace", "patch"],
-            Self::Overwrite => &["overwrite", "write", "create"],
-            Self::Move => &["move", "rename", "mv"],
-            Self::Delete => &["delete", "remove", "rm"],
-            Self::Exec => &["exec", "run", "shell", "bash", "sh"],
-        }
-    }
-
-    /// The command of that name, in any letter case.
-    pub fn parse(name: &str) -> Option<Self> {
-        Self::ALL
-            .into_iter()
-            .find(|c| c.names().iter().any(|n| n.eq_ignore_ascii_case(name)))
-    }
-}
-
-/// A task's command with all that it needs. Paths are still text: the workspace decides what they mean.
-#[derive(Debug, Clone)]
-pub enum Action<'t> {
-    Edit {
-        path: Cow<'t, str>,
-        change: Change<'t>,
-    },
-    Overwrite {
-        path: Cow<'t, str>,
-        content: Payload<'t>,
-        final_newline: bool,
-    },
-    Move {
-        path: Cow<'t, str>,
-        to: Cow<'t, str>,
-        overwrite: bool,
-    },
-    Delete {
-        path: Cow<'t, str>,
-    },
-    Exec {
-        script: Payload<'t>,
-        timeout: Option<Duration>,
-        /// Nothing: a shell.
-        lang: Option<Language>,
-        /// Digits and dots; only beside a language.
-        version: Option<String>,
-        /// The folder to run it in, as the reply wrote it.
-        cwd: Option<String>,
-    },
-}
-
-impl Action<'_> {
-    /// What the reply asked for, for `--json`.
-    pub fn params(&self) -> Value {
-        match self {
-            Self::Edit {
-                path,
-                change: Change::Pairs(pairs),
-            } => match pairs.as_slice() {
-                [(search, replace)] => {
-                    json!({ "path": path, "search": search.text(), "replace": replace.text() })
-                }
-                pairs => {
-                    let pair = |(search, replace): &(Payload<'_>, Payload<'_>)| json!({ "search": search.text(), "replace": replace.text() });
-                    json!({ "path": path, "pairs": pairs.iter().map(pair).collect::<Vec<_>>() })
-                }
-            },
-            Self::Edit {
-                path,
-                change:
-                    Change::Stretch {
-                        head,
-                        tail,
-                        replace,
-                    },
-            } => json!({
-                "path": path, "search-head": head.text(), "search-tail": tail.text(), "replace": replace.text(),
-            }),
-            Self::Overwrite { path, content, .. } => {
-                json!({ "path": path, "content": content.text() })
-            }
-            Self::Move {
-                path,
-                to,
-                overwrite,
-            } => json!({ "path": path, "to": to, "overwrite": overwrite }),
-            Self::Delete { path } => json!({ "path": path }),
-            Self::Exec {
-                script,
-                timeout,
-                lang,
-                version,
-                cwd,
-            } => {
-                let mut params = json!({ "script": script.text() });
-                if let Some(timeout) = timeout {
-                    params["timeout"] = timeout.as_secs_f64().into();
-                }
-                if let Some(lang) = lang {
-                    params["lang"] = lang.name().into();
-                }
-                if let Some(version) = version {
-                    params["version"] = version.as_str().into();
-                }
-                if let Some(cwd) = cwd {
-                    params["cwd"] = cwd.as_str().into();
-                }
-                params
-            }
-        }
-    }
-}
-
-/// What an edit replaces.
-#[derive(Debug, Clone)]
-pub enum Change<'t> {
-    /// `<search>` and `<replace>`, one or more times.
-    Pairs(Vec<(Payload<'t>, Payload<'t>)>),
-    /// From `<search-head>` to `<search-tail>`, both included.
-    Stretch {
-        head: Payload<'t>,
-        tail: Payload<'t>,
-        replace: Payload<'t>,
-    },
-}
-
-/// The raw text between a payload element's tags.
-#[derive(Debug, Clone, Copy)]
-pub struct Payload<'t> {
-    pub form: Form,
-    /// As it stands in the scanned text; in block form a list of lines, each with its line end (the last one's may be missing).
-    pub raw: &'t str,
-    /// White space that the whole batch is indented by, not part of the payload's lines.
-    pub indent: &'t str,
-}
-
-impl<'t> Payload<'t> {
-    /// The payload's text: in block form every line ends in LF and lacks the batch's indentation; inline it is as written.
-    pub fn text(&self) -> Cow<'t, str> {
-        match self.form {
-            Form::Inline if self.indent.is_empty() => Cow::Borrowed(self.raw),
-            Form::Inline => {
-                let mut lines = self.raw.split_inclusive('\n');
-                let first = lines.next().unwrap_or_default();
-                Cow::Owned(lines.fold(first.to_owned(), |all, line| {
-                    all + dedent(line, self.indent)
-                }))
-            }
-            Form::Block => {
-                let ends_well = self.raw.is_empty() || self.raw.ends_with('\n');
-                if ends_well
-                    && self.indent.is_empty()
-                    && memchr::memchr(b'\r', self.raw.as_bytes()).is_none()
-                {
-                    return Cow::Borrowed(self.raw);
-                }
-                let mut text = String::with_capacity(self.raw.len() + 1);
-                for line in self.raw.split_inclusive('\n') {
-                    let line = dedent(line, self.indent);
-                    let line = line.strip_suffix('\n').unwrap_or(line);
-                    text.push_str(line.strip_suffix('\r').unwrap_or(line));
-                    text.push('\n');
-                }
-                Cow::Owned(text)
-            }
-        }
-    }
-
-    /// Its first line that is not blank, with a sign that there are more.
-    fn first_line(&self) -> Cow<'t, str> {
-        let mut lines = self
-            .raw
-            .lines()
-            .map(str::trim)
-            .filter(|line| !line.is_empty());
-        let first = lines.next().unwrap_or_default();
-        if lines.next().is_some() {
-            format!("{first} …").into()
-        } else {
-            first.into()
-        }
-    }
-
-    /// Whether there is nothing but white space in it.
-    pub fn is_blank(&self) -> bool {
-        self.raw.trim().is_empty()
-    }
-}
-
-impl<'a> Text<'a> {
-    /// A payload's text, already taken out by [`Payload::text`], in its form.
-    pub fn of(payload: &Payload<'_>, text: &'a str) -> Self {
-        Self {
-            form: payload.form,
-            text,
-        }
-    }
-}
-
-/// Takes a batch's indentation off a line; a blank line may have less of it.
-fn dedent<'l>(line: &'l str, indent: &str) -> &'l str {
-    line.strip_prefix(indent).unwrap_or_else(|| {
-        let common = line
-            .bytes()
-            .zip(indent.bytes())
-            .take_while(|(a, b)| a == b)
-            .count();
-        &line[common..]
-    })
 }
 
 /// Something wrong in a reply: where, and what. The sentences are in `report`.
@@ -359,6 +139,21 @@ pub struct Problem {
     /// A byte offset in the scanned text.
     pub at: usize,
     pub cause: Cause,
+}
+
+/// An error in a block of SHAM or NESL.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct BlockError {
+    pub dialect: Dialect,
+    /// `unknown` where the block has none that could be read.
+    pub block_id: String,
+    /// The name of its action, where it has one.
+    pub action: Option<String>,
+    /// `syntax`, `validation` or `type`.
+    pub error_type: &'static str,
+    pub message: String,
+    /// The block, for whoever is to repair it.
+    pub content: String,
 }
 
 /// What can be wrong in a reply.
@@ -411,6 +206,11 @@ pub enum Cause {
         value: String,
         expected: &'static str,
     },
+    /// An attribute that the command needs.
+    MissingOption {
+        name: &'static str,
+        form: &'static str,
+    },
     /// Attributes that cannot be read: twice the same, or not `name="value"`.
     UnreadableAttributes { element: &'static str, text: String },
     /// Warning: an attribute that means nothing here.
@@ -432,6 +232,12 @@ pub enum Cause {
         closing: bool,
         count: usize,
     },
+    /// What is wrong with a block of SHAM or NESL, in the words of those dialects.
+    Block(Vec<BlockError>),
+    /// What is wrong with a block of another dialect: a sentence with the next step.
+    Said(String),
+    /// A block of another dialect that never ends, and what would end it.
+    NotEnded { dialect: Dialect, end: &'static str },
     /// `<!-- clada:off -->` that never ends and hides a `<tasks>` at `hidden`.
     OffNeverEnds { word: String, hidden: usize },
 }
@@ -447,6 +253,7 @@ impl Cause {
                 | Self::BatchInBatch { .. }
                 | Self::StrayClose { .. }
                 | Self::TooManyUnknown
+                | Self::NotEnded { .. }
         )
     }
 

@@ -70,11 +70,11 @@ pub fn problem(problem: &Problem, lines: &mut Lines<'_>) -> String {
             short(name),
             match nearest {
                 Some(nearest) => format!("did you mean `{nearest}`?"),
-                None => format!("it is one of {}", names(Command::ALL.into_iter().map(Command::name))),
+                None => format!("it is one of {}", names(Command::USUAL.iter().map(|command| command.name()))),
             }
         ),
         Cause::Missing { element: "c", .. } => {
-            format!("`<c>` is missing: name the command, one of {}", names(Command::ALL.into_iter().map(Command::name)))
+            format!("`<c>` is missing: name the command, one of {}", names(Command::USUAL.iter().map(|command| command.name())))
         }
         Cause::Missing { element, command } => format!(
             "`<{element}>` is missing{}",
@@ -89,6 +89,18 @@ pub fn problem(problem: &Problem, lines: &mut Lines<'_>) -> String {
         Cause::BadAttribute { element, name, value, expected } => {
             format!("`{name}=\"{}\"` on `<{element}>`: the value must be {expected}", short(value))
         }
+        Cause::MissingOption { name, form } => {
+            format!("`{name}=\"…\"` on `<c>` is missing: write {form}")
+        }
+        Cause::Block(errors) => {
+            let said: Vec<&str> = errors.iter().map(|error| error.message.as_str()).collect();
+            said.join("; ")
+        }
+        Cause::Said(said) => said.clone(),
+        Cause::NotEnded { dialect, end } => format!(
+            "a block of {} is not ended, so nothing in it was done: end it with `{end}` on a line of its own",
+            dialect.name()
+        ),
         Cause::UnreadableAttributes { element, text } => format!(
             "the attributes `{}` of `<{element}>` cannot be read: write each once, as name=\"value\"",
             short(text)
@@ -134,9 +146,31 @@ fn needs(command: Command) -> &'static str {
             "edit needs `<path>`, `<search>` and `<replace>`, or `<search-head>`, `<search-tail>` and `<replace>`"
         }
         Command::Overwrite => "overwrite needs `<path>` and `<x>` with the whole content",
+        Command::Append => {
+            "append needs `<path>` and `<x>` with what is to stand at the end of the file"
+        }
+        Command::ReplaceAll => "replace-all needs `<path>`, `<search>` and `<replace>`",
+        Command::ReplaceLines => {
+            "replace-lines needs `<path>`, `<c lines=\"12-40\">replace-lines</c>` and `<x>` with what comes in their place"
+        }
         Command::Move => "move needs `<path>` and `<x>` with the destination",
         Command::Delete => "delete needs `<path>`",
+        Command::MakeFolder => "mkdir needs `<path>`",
+        Command::RemoveFolder => "rmdir needs `<path>`",
+        Command::Read => "read needs `<path>`, one for each file",
+        Command::Grep => "grep needs `<x>` with a regular expression",
+        Command::Glob => "glob needs `<x>` with a pattern, such as `src/**/*.rs`",
         Command::Exec => "exec needs `<x>` with the script",
+        Command::ContextAdd => "context-add needs `<path>`, one for each file",
+        Command::ContextRemove => "context-remove needs `<path>`, one for each file",
+        Command::List
+        | Command::ContextList
+        | Command::ContextPrune
+        | Command::ContextClear
+        | Command::Undo
+        | Command::Squash
+        | Command::StepBack
+        | Command::StepForward => "it needs nothing",
     }
 }
 

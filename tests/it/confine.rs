@@ -144,7 +144,7 @@ fn all_tasks(path: &str) -> Vec<String> {
 /// All that a failed task says.
 fn said(failure: &Failure) -> String {
     let sections = failure.sections.iter().map(|section| match section {
-        Section::Text(text) => text.as_str(),
+        Section::Text(text) | Section::File { content: text, .. } => text.as_str(),
         Section::Stream(..) => "",
     });
     format!(

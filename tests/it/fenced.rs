@@ -2,6 +2,7 @@
 
 use std::io;
 
+use clada::lang::dialect::Dialect;
 use clada::lang::note::{END, RESULTS};
 use clada::lang::outcome::{Cut, Outcome, Section, Spooled, Status};
 use clada::lang::report::{self, Report};
@@ -81,7 +82,10 @@ fn outcome() -> impl Strategy<Value = Outcome> {
     )
         .prop_map(|(target, message, whole, out, err, done, long)| Outcome {
             number: 1,
-            command: "exec",
+            id: None,
+            dialect: Dialect::Cml,
+            command: "exec".to_owned(),
+            error: None,
             target,
             status: if done { Status::Done } else { Status::Failed },
             message: Some(message),

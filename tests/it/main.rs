@@ -28,6 +28,7 @@ mod replay;
 mod run;
 #[cfg(target_os = "linux")]
 mod sandbox;
+mod scanned;
 mod stale;
 mod tidy;
 mod undo;

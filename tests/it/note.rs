@@ -1,5 +1,6 @@
 //! The results block on top of the notes: taking it off gives back the user's text, to the byte, whatever is in either.
 
+use clada::lang::dialect::Dialect;
 use clada::lang::note::{Blocks, END, RESULTS, canonical, join, split};
 use clada::lang::outcome::{Outcome, Status};
 use clada::lang::record::Offer;
@@ -52,7 +53,10 @@ fn report() -> impl Strategy<Value = Report> {
         (text(), prop::option::of(text()), status).prop_map(move |(target, message, status)| {
             Outcome {
                 number: 0,
-                command: "edit",
+                id: None,
+                dialect: Dialect::Cml,
+                command: "edit".to_owned(),
+                error: None,
                 target,
                 status,
                 message,

@@ -175,8 +175,10 @@ fn no_case_is_orphaned() {
             .to_string_lossy()
             .into_owned();
         if path.is_dir() {
+            let runs = ["cases::run", "scanned::check"];
             assert!(
-                tests.contains(&format!("cases::run(\"{name}\"")),
+                runs.iter()
+                    .any(|run| tests.contains(&format!("{run}(\"{name}\""))),
                 "nothing runs test-data/{name}"
             );
         }

@@ -1,0 +1,85 @@
+//! The languages in which a reply can say what to do. CML is the main one; the others are older, or what other tools have
+//! taught LLMs to write. All of them come to the same tasks.
+
+/// A language of replies.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Dialect {
+    #[default]
+    Cml,
+    /// `#!SHAM [@three-char-SHA-256: abc]` … `#!END_SHAM_abc`
+    Sham,
+    /// `#!nesl [@three-char-SHA-256: abc]` … `#!end_abc`
+    Nesl,
+    /// `<<<FILE>>>` … `<<<END>>>`
+    Replacer,
+    /// A file's name, and `<<<<<<< SEARCH` … `>>>>>>> REPLACE`
+    Aider,
+    /// `*** Begin Patch` … `*** End Patch`
+    Codex,
+    /// A unified diff with the names of its files.
+    Diff,
+}
+
+impl Dialect {
+    /// All of them, CML first.
+    pub const ALL: [Self; 7] = [
+        Self::Cml,
+        Self::Sham,
+        Self::Nesl,
+        Self::Replacer,
+        Self::Aider,
+        Self::Codex,
+        Self::Diff,
+    ];
+
+    /// Its name in settings and on the command line.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Cml => "cml",
+            Self::Sham => "sham",
+            Self::Nesl => "nesl",
+            Self::Replacer => "replacer",
+            Self::Aider => "aider",
+            Self::Codex => "codex",
+            Self::Diff => "diff",
+        }
+    }
+
+    /// The dialect of that name.
+    pub fn parse(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|dialect| dialect.name() == name)
+    }
+
+    /// Whether its blocks stand alone in a reply, and those that follow each other are a batch. The others mark a batch
+    /// as a whole.
+    pub fn has_loose_blocks(self) -> bool {
+        matches!(self, Self::Sham | Self::Nesl | Self::Replacer | Self::Aider)
+    }
+}
+
+/// A set of dialects.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Dialects(u8);
+
+impl Dialects {
+    /// Every dialect.
+    pub const ALL: Self = Self(u8::MAX);
+
+    /// Whether a dialect is in it.
+    pub fn has(self, dialect: Dialect) -> bool {
+        self.0 & 1 << dialect as u8 != 0
+    }
+}
+
+impl Default for Dialects {
+    fn default() -> Self {
+        Self::ALL
+    }
+}
+
+impl FromIterator<Dialect> for Dialects {
+    fn from_iter<I: IntoIterator<Item = Dialect>>(dialects: I) -> Self {
+        let bits = dialects.into_iter().map(|dialect| 1 << dialect as u8);
+        Self(bits.fold(0, |all, bit: u8| all | bit))
+    }
+}
