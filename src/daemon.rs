@@ -297,7 +297,7 @@ impl Daemon {
             .iter()
             .find(|block| !block.is_known)
             .map(|block| block.text);
-        let scan = scan(&note.body);
+        let scan = self.memory.engine.part(&note.body, scan(&note.body));
         let look = Look {
             body: &note.body,
             scan: &scan,

@@ -24,6 +24,7 @@ mod kept;
 mod problems;
 mod prose;
 mod revision;
+mod runs;
 mod seen;
 mod verdict;
 
@@ -31,6 +32,7 @@ use std::collections::{HashMap, HashSet};
 use std::mem;
 use std::sync::Arc;
 
+use crate::lang::dialect::Dialect;
 use crate::lang::record::{Fate, Key, Number, Offer, Plan, Prose, Record, Seed, TaskRecord, Tick};
 use crate::lang::task::{Batch, Command, Task};
 
@@ -474,7 +476,8 @@ fn seen(number: Number, new: &Candidate<'_>, look: &Look<'_>, bared: bool) -> Se
 
 /// Whether a batch is a `<task>` outside any `<tasks>`.
 fn is_lone(batch: &Batch<'_>) -> bool {
-    matches!(batch.tasks.as_slice(), [task] if task.span == batch.span)
+    batch.dialect == Dialect::Cml
+        && matches!(batch.tasks.as_slice(), [task] if task.span == batch.span)
 }
 
 fn is_exec(task: &Task<'_>) -> bool {

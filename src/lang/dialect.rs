@@ -45,6 +45,19 @@ impl Dialect {
         }
     }
 
+    /// Its name for people.
+    pub fn title(self) -> &'static str {
+        match self {
+            Self::Cml => "CML",
+            Self::Sham => "SHAM",
+            Self::Nesl => "NESL",
+            Self::Replacer => "the replacer's blocks",
+            Self::Aider => "aider's blocks",
+            Self::Codex => "a patch of Codex",
+            Self::Diff => "a unified diff",
+        }
+    }
+
     /// The dialect of that name.
     pub fn parse(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|dialect| dialect.name() == name)

@@ -6,6 +6,7 @@ use std::io::{self, Write};
 use serde::Serialize;
 use serde_json::Value;
 
+use super::dialect::Dialect;
 use super::note::{END, RESULTS};
 use super::outcome::{Cut, Outcome, Section, Spooled};
 use super::record::Offer;
@@ -151,7 +152,8 @@ impl Report {
         if self.problems.len() > PROBLEMS {
             text += &format!("and {} more\n", self.problems.len() - PROBLEMS);
         }
-        for line in self.notices.iter().chain(&self.git) {
+        let read_as = read_as(&self.outcomes);
+        for line in read_as.iter().chain(&self.notices).chain(&self.git) {
             text += &clipped(line);
             text.push('\n');
         }
@@ -257,6 +259,27 @@ impl Report {
         }
         run
     }
+}
+
+/// Which tasks were not written in CML: a line for each dialect, which names the tasks unless all are in one.
+fn read_as(outcomes: &[Outcome]) -> Vec<String> {
+    let others = Dialect::ALL
+        .into_iter()
+        .filter(|dialect| *dialect != Dialect::Cml);
+    let told = others.filter_map(|dialect| {
+        let of_it = outcomes.iter().filter(|outcome| outcome.dialect == dialect);
+        let labels: Vec<_> = of_it.map(Outcome::label).collect();
+        match labels.len() {
+            0 => None,
+            all if all == outcomes.len() => Some(format!("read as {}", dialect.title())),
+            _ => Some(format!(
+                "read as {}: {}",
+                dialect.title(),
+                labels.join(", ")
+            )),
+        }
+    });
+    told.collect()
 }
 
 /// A task's line in the block.

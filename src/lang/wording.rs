@@ -98,8 +98,8 @@ pub fn problem(problem: &Problem, lines: &mut Lines<'_>) -> String {
         }
         Cause::Said(said) => said.clone(),
         Cause::NotEnded { dialect, end } => format!(
-            "a block of {} is not ended, so nothing in it was done: end it with `{end}` on a line of its own",
-            dialect.name()
+            "{} not ended, so nothing in it was done: end it with `{end}` on a line of its own",
+            dialect.title()
         ),
         Cause::UnreadableAttributes { element, text } => format!(
             "the attributes `{}` of `<{element}>` cannot be read: write each once, as name=\"value\"",

@@ -96,7 +96,7 @@ impl Story {
     /// A line for each effect.
     fn look(&mut self, over: bool, settled: bool, foreign: bool, run_existing: bool) -> String {
         let body = self.body.clone();
-        let scan = scan(&body);
+        let scan = self.state.part(&body, scan(&body));
         let ticks = std::mem::take(&mut self.ticks);
         let look = Look {
             body: &body,
