@@ -25,6 +25,7 @@ const GROUPS: &[Group] = &[
     ("changes of other files", listener::storm),
     ("scan of prose", text::scan_prose),
     ("scan of tasks", text::scan_tasks),
+    ("scan of every dialect", text::scan_mixed),
     ("save path", text::save_path),
     ("start", process::start),
     ("exec", process::exec),

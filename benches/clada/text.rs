@@ -23,6 +23,10 @@ pub(crate) fn scan_tasks(print: &mut dyn FnMut(Row)) {
     measure_scan("20 MB, nothing else", &tasks(20 * MB), 1.0, print);
 }
 
+pub(crate) fn scan_mixed(print: &mut dyn FnMut(Row)) {
+    measure_scan("100 MB in every dialect", &mixed(100 * MB), 0.5, print);
+}
+
 fn measure_scan(what: &str, text: &str, goal: f64, print: &mut dyn FnMut(Row)) {
     // No text holds this byte: all of it is read and nothing found.
     let absent = || memchr::memchr(0xff, text.as_bytes());
@@ -127,6 +131,32 @@ pub(crate) fn prose(length: usize) -> String {
         if paragraph % 2 == 0 {
             text.push_str("It holds where a < b, in R&D as elsewhere.\n\n");
         }
+    }
+    text
+}
+
+/// Prose, code, and a block of each dialect, over and over.
+fn mixed(length: usize) -> String {
+    let mut text = String::with_capacity(length + 16 * 1024);
+    let mut number = 0;
+    while text.len() < length {
+        number += 1;
+        for _ in 0..8 {
+            text.push_str("What was tried, what came of it, and what to look at: a < b, `Vec<String>`, R&D, 2 * 3 + 4, #12.\n");
+        }
+        text.push_str("# A heading\n* an item\n+ another\n- [ ] a box\n\n```rust\n#[test]\nfn it_is() {\n    assert!(1 + 1 < 3 && *x != 2);\n}\n```\n\n");
+        let _ = write!(
+            text,
+            "<tasks>\n{}</tasks>\n\n\
+             ```sh nesl\n#!nesl [@three-char-SHA-256: a{number:x}]\naction = \"file_write\"\npath = \"/tmp/a.txt\"\n\
+             content = <<'EOT_a{number:x}'\nhello\nworld\nEOT_a{number:x}\n#!end_a{number:x}\n```\n\n\
+             #!SHAM [@three-char-SHA-256: abc]\naction = \"exec\"\nlang = \"bash\"\ncode = \"make\"\n#!END_SHAM_abc\n\n\
+             <<<EXPLANATION>>>\nwhy\n<<<FILE>>>\nsrc/a.py\n<<<SEARCH>>>\nold\n<<<REPLACE>>>\nnew\n<<<END>>>\n\n\
+             src/b.py\n```python\n<<<<<<< SEARCH\nold = 1\n=======\nnew = 2\n>>>>>>> REPLACE\n```\n\n\
+             *** Begin Patch\n*** Update File: src/c.py\n@@ def f():\n-    old = 1\n+    new = 2\n*** End Patch\n\n\
+             ```diff\n--- a/src/d.py\n+++ b/src/d.py\n@@ -1,3 +1,3 @@\n one\n-two\n+three\n four\n```\n\n",
+            task(number)
+        );
     }
     text
 }

@@ -7,7 +7,7 @@
 //!
 //! Everything else is prose and passes at the speed of `memchr`; line numbers are not counted here for that reason.
 
-use memchr::{memchr2, memmem};
+use memchr::{memchr2, memchr3, memmem};
 
 use super::dialect::{Dialect, Dialects};
 use super::payload::Ends;
@@ -38,36 +38,24 @@ pub fn scan_for(text: &str, dialects: Dialects) -> Scan<'_> {
     let mut found = Scan::default();
     let mut ends = Ends::new(text);
     let mut loose = Loose::default();
-    let mut marks = Marks::new(text, dialects);
+    let mut places = Places::new(text, dialects);
     let mut escaped_batch_open = false;
     let mut at = 0;
     let mut last_tag_end = usize::MAX;
     // What is behind the last batch; no other begins before it.
     let mut floor = 0;
-    loop {
-        let next = memchr2(b'<', b'&', &bytes[at..]).map_or(bytes.len(), |next| at + next);
-        if let Some((mark, dialect)) = marks.next(at).filter(|(mark, _)| *mark <= next) {
-            at = match read_other(text, (mark, dialect), floor) {
-                Some(other) => {
-                    found.problems.extend(other.problems);
-                    found.add(text, other.batch);
-                    floor = other.resume;
-                    other.resume
-                }
-                // It may still be a tag.
-                None if mark == next => {
-                    marks.pass(mark);
-                    mark
-                }
-                None => mark + 1,
-            };
+    while let Some(next) = places.next(at) {
+        at = next;
+        if let Some((mark, dialect)) = places.mark(at)
+            && let Some(other) = read_other(text, (mark, dialect), floor)
+        {
+            found.problems.extend(other.problems);
+            found.add(text, other.batch);
+            (at, floor) = (other.resume.max(at + 1), other.resume);
             continue;
         }
-        if next == bytes.len() {
-            break;
-        }
-        at = next;
-        if !dialects.has(Dialect::Cml) && !text[at..].starts_with("<!--") {
+        let is_tag = matches!(bytes[at], b'<' | b'&');
+        if !is_tag || !dialects.has(Dialect::Cml) && !text[at..].starts_with("<!--") {
             at += 1;
             continue;
         }
@@ -156,14 +144,23 @@ fn is_gap(text: &str) -> bool {
         .all(|line| line.is_empty() || line.starts_with("```") || line.starts_with("~~~"))
 }
 
-/// The places where blocks of dialects other than CML may begin, found by what nothing else has. Each mark is looked for
-/// by itself and only as far as to its next place: that way all of them together cost less than CML's tags.
-struct Marks<'t> {
+/// How much text is looked through at a time. It is gone through several times, which costs little while it is in the
+/// processor's cache: with one memmem for each mark over the whole text, the scan of prose took four times as long.
+const WINDOW: usize = 32 * 1024;
+
+/// What a batch may begin with, in the order of the text.
+struct Places<'t> {
     text: &'t [u8],
-    finders: Vec<(Dialect, memmem::Finder<'static>, Option<usize>)>,
+    /// Each with the place in it that is looked for.
+    marks: Vec<(Dialect, &'static str, usize)>,
+    /// The only mark that begins with a letter.
+    diff: Option<memmem::Finder<'static>>,
+    window: usize,
+    /// The next `<` or `&`, the next `#`, `*` or `+`, and the next `diff --git`, in the window.
+    next: [usize; 3],
 }
 
-impl<'t> Marks<'t> {
+impl<'t> Places<'t> {
     fn new(text: &'t str, dialects: Dialects) -> Self {
         let marks = [
             (Dialect::Sham, nesl::SHAM_MARKS),
@@ -175,42 +172,69 @@ impl<'t> Marks<'t> {
         ];
         let wanted = marks
             .into_iter()
-            .filter(|(dialect, _)| dialects.has(*dialect))
-            .flat_map(|(dialect, marks)| marks.iter().map(move |mark| (dialect, *mark)));
-        let text = text.as_bytes();
-        let finders = wanted.map(|(dialect, mark)| {
-            let finder = memmem::Finder::new(mark);
-            let first = finder.find(text);
-            (dialect, finder, first)
+            .filter(|(dialect, _)| dialects.has(*dialect));
+        let marks = wanted.flat_map(|(dialect, marks)| {
+            let sign = |mark: &str| usize::from(mark.starts_with('\n'));
+            marks.iter().map(move |mark| (dialect, *mark, sign(mark)))
         });
+        let marks: Vec<_> = marks.collect();
+        let worded = marks.iter().find(|(_, mark, _)| mark.starts_with('d'));
         Self {
-            text,
-            finders: finders.collect(),
+            text: text.as_bytes(),
+            diff: worded.map(|(_, mark, _)| memmem::Finder::new(*mark)),
+            marks,
+            window: 0,
+            next: [0; 3],
         }
     }
 
-    /// The next mark at an offset or behind it.
-    fn next(&mut self, from: usize) -> Option<(usize, Dialect)> {
-        for (_, finder, at) in &mut self.finders {
-            if at.is_some_and(|at| at < from) {
-                *at = finder.find(&self.text[from..]).map(|next| from + next);
+    /// The next place at an offset or behind it.
+    fn next(&mut self, mut from: usize) -> Option<usize> {
+        loop {
+            if from >= self.window {
+                if from >= self.text.len() {
+                    return None;
+                }
+                self.window = self.text.len().min(from + WINDOW);
+                // Without other dialects only tags are looked for.
+                let passed = |is_on| if is_on { 0 } else { self.window };
+                let (others, diff) = (!self.marks.is_empty(), self.diff.is_some());
+                self.next = [0, passed(others), passed(diff)];
             }
+            let window = self.window;
+            let [tag, sign, word] = &mut self.next;
+            let text = &self.text[from..window];
+            if *tag <= from {
+                *tag = memchr2(b'<', b'&', text).map_or(window, |at| from + at);
+            }
+            if *sign <= from {
+                *sign = memchr3(b'#', b'*', b'+', text).map_or(window, |at| from + at);
+            }
+            if let Some(diff) = &self.diff
+                && *word <= from
+            {
+                let end = self.text.len().min(window + diff.needle().len() - 1);
+                let found = diff.find(&self.text[from..end]);
+                *word = found.map_or(window, |at| from + at);
+            }
+            let next = (*tag).min(*sign).min(*word);
+            if next < window {
+                return Some(next);
+            }
+            if window == self.text.len() {
+                return None;
+            }
+            from = window;
         }
-        let places = self
-            .finders
-            .iter()
-            .filter_map(|(dialect, _, at)| Some(((*at)?, *dialect)));
-        places.min_by_key(|(at, _)| *at)
     }
 
-    /// Passes over a place that is no block.
-    fn pass(&mut self, place: usize) {
-        for (_, finder, at) in &mut self.finders {
-            if *at == Some(place) {
-                let from = place + 1;
-                *at = finder.find(&self.text[from..]).map(|next| from + next);
-            }
-        }
+    /// Where the mark begins that is at a place, and of which dialect it is.
+    fn mark(&self, at: usize) -> Option<(usize, Dialect)> {
+        self.marks.iter().find_map(|(dialect, mark, sign)| {
+            let start = at.checked_sub(*sign)?;
+            let is_there = self.text[start..].starts_with(mark.as_bytes());
+            is_there.then_some((start, *dialect))
+        })
     }
 }
 

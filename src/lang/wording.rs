@@ -98,7 +98,7 @@ pub fn problem(problem: &Problem, lines: &mut Lines<'_>) -> String {
         }
         Cause::Said(said) => said.clone(),
         Cause::NotEnded { dialect, end } => format!(
-            "{} not ended, so nothing in it was done: end it with `{end}` on a line of its own",
+            "this was read as {}, and is not ended, so nothing in it was done: end it with `{end}` on a line of its own",
             dialect.title()
         ),
         Cause::UnreadableAttributes { element, text } => format!(
