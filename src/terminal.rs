@@ -63,7 +63,7 @@ impl<W: Write> Terminal<W> {
             } => {
                 let what = format!("{number}/{total} {command} {}", report::one_line(target));
                 self.line(&format!("▶ {what}"));
-                if *command == "exec" {
+                if command.eq_ignore_ascii_case("exec") {
                     self.running = Some(bar(what));
                 }
             }

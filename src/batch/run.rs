@@ -250,8 +250,10 @@ impl<'r, 't> Run<'r, 't> {
                 return false;
             }
             let is_back = |path: &PathBuf| taken.back.contains(path);
-            let message = match outcome.command.as_str() {
-                "exec" => "what it changed was not taken back".to_owned(),
+            let message = match &outcome.command {
+                command if command.eq_ignore_ascii_case("exec") => {
+                    "what it changed was not taken back".to_owned()
+                }
                 _ if !paths(task).is_empty() && paths(task).iter().all(is_back) => {
                     outcome.status = Status::Failed;
                     any = true;
