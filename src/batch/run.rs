@@ -252,7 +252,9 @@ impl<'r, 't> Run<'r, 't> {
             let is_back = |path: &PathBuf| taken.back.contains(path);
             let message = match outcome.command.as_str() {
                 "exec" => "what it changed was not taken back".to_owned(),
-                _ if !paths(task).is_empty() && paths(task).iter().all(is_back) => {
+                // It has changed nothing.
+                _ if paths(task).is_empty() => return false,
+                _ if paths(task).iter().all(is_back) => {
                     outcome.status = Status::Failed;
                     any = true;
                     format!("taken back, as task {number} of this atomic batch {how}")

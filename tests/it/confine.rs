@@ -707,6 +707,14 @@ impl Files for Busy<'_> {
         self.disk.rename(from, to, overwrite)
     }
 
+    fn make_folder(&mut self, place: &Place) -> Result<bool, FsError> {
+        self.disk.make_folder(place)
+    }
+
+    fn remove_folder(&mut self, place: &Place) -> Result<(), FsError> {
+        self.disk.remove_folder(place)
+    }
+
     fn names(&self, dir: &Place) -> Vec<String> {
         self.disk.names(dir)
     }
