@@ -40,6 +40,10 @@ pub(super) fn remove(path: &str, files: &mut dyn Files) -> Result<Done, Failure>
     let place = files.place(&rel, false)?;
     match files.kind(&place)? {
         Some(Kind::Dir) => files.remove_folder(&place)?,
+        Some(Kind::Link) => {
+            let message = format!("`{rel}` is a link, not a folder: `delete` deletes it");
+            return Err(fault(Fault::NotAFolder, message));
+        }
         Some(_) => return Err(FsError::NotAFolder(rel.to_string()).into()),
         None => return Err(not_found(&rel, files)),
     }

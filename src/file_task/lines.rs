@@ -8,6 +8,7 @@ use super::{Done, Failure, Rewritten, as_it_is, fault, file_path, rewrite};
 use crate::lang::edit::newline_at;
 use crate::lang::fault::Fault;
 use crate::lang::lines::{LineError, LineRange};
+use crate::lang::path::RelPath;
 use crate::lang::repair;
 use crate::lang::task::Payload;
 use crate::lang::text::Form;
@@ -81,11 +82,11 @@ pub(super) fn replace(
         };
         let range = match range(lines) {
             // Of no lines none can be named.
-            _ if all.is_empty() => return Err(shown(too_few(lines, 0))),
+            _ if all.is_empty() => return Err(shown(too_few(&rel, lines, 0))),
             range => range.map_err(shown)?,
         };
         if range.last > all.len() {
-            return Err(shown(too_few(lines, all.len())));
+            return Err(shown(too_few(&rel, lines, all.len())));
         }
         let (before, after) = (&all[..range.first - 1], &all[range.last..]);
         Ok(Rewritten {
@@ -113,13 +114,17 @@ pub(super) fn range(lines: &str) -> Result<LineRange, Failure> {
 }
 
 /// Lines that are named and not there.
-pub(super) fn too_few(lines: &str, count: usize) -> Failure {
+pub(super) fn too_few(rel: &RelPath, lines: &str, count: usize) -> Failure {
     let has = match count {
         0 => "is empty".to_owned(),
-        1 => "has 1 line".to_owned(),
-        count => format!("has {count} lines"),
+        1 => "has only 1 line".to_owned(),
+        count => format!("has only {count} lines"),
     };
-    let message = format!("there are no lines {lines}: the file {has}");
+    let named = match lines.contains('-') {
+        true => format!("lines {lines} are"),
+        false => format!("line {lines} is"),
+    };
+    let message = format!("`{rel}` {has}, so {named} not in it: name lines that are");
     fault(Fault::TooFewLines(count), message)
 }
 

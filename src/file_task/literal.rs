@@ -235,14 +235,8 @@ fn look(
 
 fn other_count((wanted, found): (usize, usize), all: &[Replaced]) -> Failure {
     let message = format!(
-        "{} of it {} to be there, and there {}: nothing was replaced; give the right `count`, or none",
-        wanted,
-        if wanted == 1 { "was" } else { "were" },
-        match found {
-            0 => "is none".to_owned(),
-            1 => "is 1".to_owned(),
-            found => format!("are {found}"),
-        },
+        "expected {} but found {found}: nothing was replaced; give the right `count`, or leave it out",
+        places(wanted)
     );
     let sections = all
         .iter()

@@ -31,7 +31,7 @@ pub(super) fn read(
         return several(paths, &asked, files);
     };
     let (shown, failure) = asked.of(path, files)?;
-    let sections = vec![shown.section()];
+    let sections = shown.section().into_iter().collect();
     let data =
         json!({ "path": shown.rel.to_string(), "content": report::text_for_json(&shown.content) });
     match failure {
@@ -60,7 +60,7 @@ fn several(paths: &[Cow<'_, str>], asked: &Asked<'_>, files: &dyn Files) -> Resu
     for path in paths {
         let failure = match asked.of(path, files) {
             Ok((shown, failure)) => {
-                sections.push(shown.section());
+                sections.extend(shown.section());
                 names.push(shown.rel.to_string());
                 contents.push(report::text_for_json(&shown.content));
                 failure
@@ -106,14 +106,16 @@ struct Shown {
     rel: RelPath,
     name: String,
     content: String,
+    /// Nothing of what was asked for is there.
+    is_missing: bool,
 }
 
 impl Shown {
-    fn section(&self) -> Section {
-        Section::File {
+    fn section(&self) -> Option<Section> {
+        (!self.is_missing).then(|| Section::File {
             name: self.name.clone(),
             content: self.content.clone(),
-        }
+        })
     }
 }
 
@@ -139,12 +141,13 @@ impl Asked<'_> {
             Some(delimiter) => self.numbered(&rel, &text, delimiter),
             None => self.plain(&rel, text),
         };
-        let missing = missing.map(|(lines, count)| {
-            let failure = too_few(lines, count);
-            let message = format!("`{rel}`: {}", failure.message).into();
-            Failure { message, ..failure }
-        });
-        let shown = Shown { rel, name, content };
+        let missing = missing.map(|(lines, count)| too_few(&rel, lines, count));
+        let shown = Shown {
+            is_missing: missing.is_some() && content.is_empty(),
+            rel,
+            name,
+            content,
+        };
         Ok((shown, missing))
     }
 
@@ -156,7 +159,11 @@ impl Asked<'_> {
         let all: Vec<&str> = text.split_inclusive('\n').collect();
         let last = range.last.min(all.len());
         let content = all.get(range.first - 1..last).unwrap_or_default().concat();
-        let name = format!("{rel} (lines {lines} of {})", all.len());
+        let part = match range.first == last {
+            true => format!("line {last}"),
+            false => format!("lines {}-{last}", range.first),
+        };
+        let name = format!("{rel} ({part} of {})", all.len());
         (name, content, missing(lines, range, all.len()))
     }
 

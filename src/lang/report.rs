@@ -431,7 +431,7 @@ fn file_part(name: &str, content: &str) -> String {
 
 /// In the place of a file that another task shows.
 fn copy_part(name: &str, by: &str) -> String {
-    format!("{}: as shown under [{by}]\n", one_line(name))
+    format!("=== FILE: {}: as shown under [{by}] ===\n", one_line(name))
 }
 
 /// A file's part, apart from that of a file before it.

@@ -177,6 +177,9 @@ impl Files for Preview<'_> {
 
     fn remove_folder(&mut self, place: &Place) -> Result<(), FsError> {
         let show = || place.0.display().to_string();
+        if let Node::Disk(on_disk) = self.node(&place.0) {
+            self.disk.way_to_existing(&on_disk)?;
+        }
         match self.kind(place)? {
             Some(Kind::Dir) if self.names(place).is_empty() => {}
             Some(Kind::Dir) => return Err(FsError::NotEmpty(show())),
