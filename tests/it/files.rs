@@ -1,9 +1,14 @@
 //! The file commands beside edit, overwrite, move and delete, with the real binary: sizes, undo, what is copied and what
 //! `--json` says.
 
+use clada::file_task;
 use clada::lang::dialect::Dialect;
+use clada::lang::fault::{Fault, Sought};
+use clada::lang::lines::LineError;
 use clada::lang::outcome::{Outcome, Section, Status};
 use clada::lang::report::Report;
+use clada::lang::task::{Action, Change, Payload};
+use clada::world::workspace::Disk;
 use serde_json::Value;
 
 use crate::harness::Project;
@@ -269,4 +274,203 @@ fn a_file_that_is_shown_twice_is_there_once_in_whatever_order() {
         copied.contains("[1] read files:\n=== FILE: a.txt: as shown under [2] ===\n"),
         "{copied}"
     );
+}
+
+/// What a command makes of a file; else why not, and what it shows.
+fn done_to(content: &[u8], action: &Action<'_>) -> Result<Vec<u8>, (Fault, String, String)> {
+    let project = Project::new();
+    let path = project.path("a.txt");
+    std::fs::write(&path, content).expect("write");
+    let mut disk = Disk::open(&project.root(), None, Vec::new()).expect("disk");
+    let done = file_task::perform(action, &mut disk, false);
+    let now = std::fs::read(path).expect("read");
+    match done {
+        Ok(_) => Ok(now),
+        Err(failure) => {
+            assert_eq!(now, content, "a failed task leaves no trace");
+            let shown = failure.sections.iter().map(|section| match section {
+                Section::File { content: text, .. } | Section::Text(text) => text.as_str(),
+                Section::Stream(..) => "",
+            });
+            Err((*failure.fault, failure.message.into(), shown.collect()))
+        }
+    }
+}
+
+fn literal(search: &'static str, replace: &'static str) -> Action<'static> {
+    let (search, replace) = (search.into(), replace.into());
+    of_change(Change::Literal { search, replace })
+}
+
+fn range(beginning: &'static str, end: &'static str) -> Action<'static> {
+    of_change(Change::LiteralRange {
+        beginning: beginning.into(),
+        end: end.into(),
+        replace: "new".into(),
+    })
+}
+
+fn of_change(change: Change<'static>) -> Action<'static> {
+    Action::Edit {
+        path: "a.txt".into(),
+        change,
+        to: None,
+    }
+}
+
+fn fault_of(content: &str, action: &Action<'_>) -> Fault {
+    done_to(content.as_bytes(), action)
+        .expect_err("a failure")
+        .0
+}
+
+#[test]
+fn a_literal_text_is_replaced_byte_for_byte() {
+    let text = |content: &[u8], action| String::from_utf8(done_to(content, &action).expect("done"));
+    for (content, action, after) in [
+        (&b"a.b axb"[..], literal("a.b", "$1\\n"), "$1\\n axb"),
+        (b"x\r\ny\r\n", literal("x\r\n", "z\n"), "z\ny\r\n"),
+        (b"  count = 10", literal("t = 1", ""), "  coun0"),
+        (b"one two", literal(" ", "\n\n"), "one\n\ntwo"),
+        (b"end a end b end", range("a", "b"), "end new end"),
+        (b"e b x e", range("b", "e"), "e new"),
+        (b"ab", range("a", "b"), "new"),
+    ] {
+        assert_eq!(text(content, action).as_deref(), Ok(after));
+    }
+    let binary = done_to(b"\xff\0one", &literal("one", "two")).expect("done");
+    assert_eq!(binary, b"\xff\0two");
+}
+
+#[test]
+fn a_literal_text_is_there_once_or_nothing_is_done() {
+    use Sought::{Beginning, End, Text};
+    for (content, action, fault) in [
+        ("one", literal("", "x"), Fault::Empty(Text)),
+        ("one", literal("One", "x"), Fault::NotFound(Text)),
+        ("x\r\ny", literal("x\ny", "x"), Fault::NotFound(Text)),
+        ("one one", literal("one", "x"), Fault::Times(Text, 2)),
+        // Overlapping ones are places too.
+        ("aaa", literal("aa", "x"), Fault::Times(Text, 2)),
+        ("a b", range("", ""), Fault::Empty(Beginning)),
+        ("a b", range("a", ""), Fault::Empty(End)),
+        ("a b", range("x", "b"), Fault::NotFound(Beginning)),
+        ("a a b", range("a", "b"), Fault::Times(Beginning, 2)),
+        ("b a", range("a", "b"), Fault::NotFound(End)),
+        ("a b b", range("a", "b"), Fault::Times(End, 2)),
+        ("x y x", range("x", "x"), Fault::Times(Beginning, 2)),
+    ] {
+        assert_eq!(fault_of(content, &action), fault, "{content}");
+    }
+    let empty = done_to(b"", &literal("", "x")).expect_err("a failure");
+    assert_eq!(empty.2, "", "the file was not looked at");
+    let missing = done_to(b"one\n", &literal("two", "x")).expect_err("a failure");
+    assert_eq!(missing.2, "one\n");
+    let key = done_to(b"-----BEGIN PRIVATE KEY-----\n", &literal("two", "x"));
+    assert_eq!(
+        key.expect_err("a failure").2,
+        "a.txt looks like a secret; its content is not shown.\n"
+    );
+    // No better a place for a mistake than a file that is not there.
+    let mut elsewhere = literal("", "x");
+    if let Action::Edit { path, .. } = &mut elsewhere {
+        *path = "none.txt".into();
+    }
+    assert_eq!(fault_of("", &elsewhere), Fault::Empty(Text));
+    if let Action::Edit { change, .. } = &mut elsewhere {
+        *change = Change::Literal {
+            search: "x".into(),
+            replace: "y".into(),
+        };
+    }
+    assert_eq!(fault_of("", &elsewhere), Fault::Missing);
+}
+
+#[test]
+fn a_long_run_of_one_letter_is_counted_in_no_time() {
+    let content = "a".repeat(1 << 20);
+    let search = "a".repeat(1 << 19);
+    let action = of_change(Change::Literal {
+        search: search.clone().into(),
+        replace: "".into(),
+    });
+    let times = (1 << 19) + 1;
+    assert_eq!(
+        done_to(content.as_bytes(), &action)
+            .expect_err("a failure")
+            .0,
+        Fault::Times(Sought::Text, times)
+    );
+    let all = Action::ReplaceAll {
+        paths: vec!["a.txt".into()],
+        search: Payload::inline(search),
+        replace: Payload::inline("b"),
+        count: None,
+    };
+    assert_eq!(done_to(content.as_bytes(), &all), Ok(b"bb".to_vec()));
+}
+
+#[test]
+fn text_in_the_place_of_lines_joins_all_by_lf() {
+    let action = |lines: &'static str, content: &'static str| Action::ReplaceLines {
+        path: "a.txt".into(),
+        lines: lines.into(),
+        content: Payload::inline(content),
+    };
+    for (content, action, after) in [
+        ("1\r\n2\r\n3\r\n", action("2", "x"), "1\nx\n3\n"),
+        ("1\n2\n3", action("3", "x\ny"), "1\n2\nx\ny"),
+        ("1\n2\n", action("1-2", ""), "\n"),
+        ("1\r2\n\n", action("2", "x"), "1\nx\n\n"),
+    ] {
+        let done = done_to(content.as_bytes(), &action).expect("done");
+        assert_eq!(String::from_utf8_lossy(&done), after);
+    }
+    for (content, lines, fault) in [
+        ("", "0", Fault::TooFewLines(0)),
+        ("1\n", "0", Fault::Lines(LineError::Invalid)),
+        ("1\n", "1-2-3", Fault::Lines(LineError::Invalid)),
+        ("1\n", "2-1", Fault::Lines(LineError::Reversed)),
+        ("1\n", "2", Fault::TooFewLines(1)),
+    ] {
+        assert_eq!(fault_of(content, &action(lines, "x")), fault, "{lines}");
+    }
+}
+
+#[test]
+fn only_what_is_said_to_be_there_is_taken() {
+    let project = Project::new();
+    project
+        .write("a.txt", "a")
+        .write("dir/b.txt", "b")
+        .write("c.txt", "c");
+    let mut disk = Disk::open(&project.root(), None, Vec::new()).expect("disk");
+    let mut fault = |action: &Action<'_>| {
+        let failure = file_task::perform(action, &mut disk, false).expect_err("a failure");
+        *failure.fault
+    };
+    let only_new = Action::Overwrite {
+        path: "a.txt".into(),
+        content: Payload::inline("x"),
+        final_newline: true,
+        only_new: true,
+    };
+    assert_eq!(fault(&only_new), Fault::Exists);
+    let move_to = |path: &'static str, to: &'static str| Action::Move {
+        path: path.into(),
+        to: to.into(),
+        overwrite: true,
+        exact: true,
+    };
+    assert_eq!(fault(&move_to("a.txt", "dir")), Fault::IsFolder);
+    assert_eq!(fault(&move_to("none", "x")), Fault::Missing);
+    let delete = Action::Delete {
+        path: "dir".into(),
+        only_file: true,
+    };
+    assert_eq!(fault(&delete), Fault::IsFolder);
+    assert_eq!(project.read("a.txt") + &project.read("dir/b.txt"), "ab");
+    let done = file_task::perform(&move_to("a.txt", "c.txt"), &mut disk, false).expect("done");
+    assert_eq!(done.data["overwrote"], true);
+    assert_eq!(project.read("c.txt"), "a");
 }
