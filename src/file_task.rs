@@ -26,6 +26,8 @@ use crate::world::workspace::{Files, FsError, Kind, Place};
 
 /// How often an edit starts over because somebody else saved the file at the same moment.
 const TRIES: usize = 3;
+/// How many files one task may name.
+const MOST_FILES: usize = 1000;
 
 /// What a file command did.
 #[derive(Debug, Default)]
@@ -330,6 +332,16 @@ fn file_path(path: &str, files: &dyn Files) -> Result<RelPath, Failure> {
         return Err(FsError::IsAFolder(rel.to_string()).into());
     }
     Ok(rel)
+}
+
+/// Refuses a task with more files than anybody means.
+fn check_count(paths: &[Cow<'_, str>]) -> Result<(), Failure> {
+    match paths.len() {
+        0..=MOST_FILES => Ok(()),
+        files => Err(refused(format!(
+            "{files} files in one task, and {MOST_FILES} are the most: write several tasks"
+        ))),
+    }
 }
 
 fn move_to(

@@ -208,5 +208,28 @@ mod tests {
             let all: Vec<u8> = lines.join(&b'\n');
             prop_assert_eq!(all, text.replace("\r\n", "\n").replace('\r', "\n").into_bytes());
         }
+
+        /// What comes in the place of lines stands there in the file's line ends, and all else is as it was.
+        #[test]
+        fn other_lines_stay_as_they_are(
+            lines in prop::collection::vec("[ab]{0,2}", 1..6), is_crlf: bool, is_ended: bool,
+            new in prop::collection::vec("[xy]{0,2}", 0..4), first in 0..5_usize, count in 1..5_usize,
+        ) {
+            let newline = if is_crlf && lines.len() > 1 { "\r\n" } else { "\n" };
+            let of = |lines: &[String]| {
+                let end = if is_ended && !lines.is_empty() { newline } else { "" };
+                lines.join(newline) + end
+            };
+            // Nothing at all behind the last line end is no line.
+            prop_assume!(is_ended || lines.last().is_some_and(|line| !line.is_empty()));
+            let first = first.min(lines.len() - 1);
+            let last = (first + count).min(lines.len());
+            let file = of(&lines);
+            let all = lines_of(file.as_bytes(), Form::Block);
+            let text: String = new.iter().map(|line| format!("{line}\n")).collect();
+            let got = in_place(file.as_bytes(), (&all[..first], &all[last..]), &text).concat();
+            let expected = of(&[&lines[..first], &new, &lines[last..]].concat());
+            prop_assert_eq!(String::from_utf8_lossy(&got), expected);
+        }
     }
 }

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use serde_json::{Value, json};
 
 use super::missing::not_found;
-use super::{Done, Failure, Rewritten, TRIES, as_it_is, fault, file_path, rewrite};
+use super::{Done, Failure, Rewritten, TRIES, as_it_is, check_count, fault, file_path, rewrite};
 use crate::lang::edit;
 use crate::lang::fault::{Fault, Sought};
 use crate::lang::outcome::Section;
@@ -162,6 +162,7 @@ pub(super) fn replace_all(
         let message = "the search text is blank: name text that is in the file";
         return Err(fault(Fault::Empty(Sought::Text), message));
     }
+    check_count(paths)?;
     for attempt in 1.. {
         let all = look(paths, texts, files)?;
         let found = all.iter().map(|file| file.count).sum();

@@ -6,13 +6,16 @@ use serde_json::{Value, json};
 
 use super::lines::{range, split, too_few};
 use super::missing::not_found;
-use super::{Done, Failure, fault, file_path};
+use super::{Done, Failure, check_count, fault, file_path};
 use crate::lang::fault::Fault;
 use crate::lang::lines::LineRange;
 use crate::lang::outcome::Section;
 use crate::lang::path::RelPath;
-use crate::lang::report;
+use crate::lang::{report, size};
 use crate::world::workspace::{Files, FsError};
+
+/// How much one task shows of several files, in bytes.
+const MOST_BYTES: usize = 64 * 1024 * 1024;
 
 /// Shows files; `numbers` is what stands between the number of a line and the line, if they have one.
 pub(super) fn read(
@@ -50,6 +53,7 @@ pub(super) fn read(
 
 /// Shows each that can be read, also where others cannot.
 fn several(paths: &[Cow<'_, str>], asked: &Asked<'_>, files: &dyn Files) -> Result<Done, Failure> {
+    check_count(paths)?;
     let listed: String = paths.iter().map(|path| format!("- {path}\n")).collect();
     let mut sections = vec![Section::Text(format!(
         "Reading {} files:\n{listed}\n",
@@ -57,9 +61,18 @@ fn several(paths: &[Cow<'_, str>], asked: &Asked<'_>, files: &dyn Files) -> Resu
     ))];
     let (mut names, mut contents): (Vec<String>, Vec<String>) = (Vec::new(), Vec::new());
     let mut failed = Vec::new();
+    let mut bytes = 0;
     for path in paths {
         let failure = match asked.of(path, files) {
+            Ok((shown, _)) if bytes + shown.content.len() > MOST_BYTES => {
+                let why = size::show(MOST_BYTES as u64);
+                let message = format!(
+                    "`{path}` is more than {why} with those before it: read it in a task of its own"
+                );
+                Some(fault(Fault::Other, message))
+            }
             Ok((shown, failure)) => {
+                bytes += shown.content.len();
                 sections.extend(shown.section());
                 names.push(shown.rel.to_string());
                 contents.push(report::text_for_json(&shown.content));

@@ -147,6 +147,24 @@ fn a_batch_that_only_reads_commits_nothing() {
 }
 
 #[test]
+fn more_files_than_anybody_means_are_refused_at_once() {
+    let project = Project::new();
+    let paths = "none.txt\n".repeat(100_000);
+    for task in [
+        task(&paths, "read", ""),
+        task(
+            &paths,
+            "replace-all",
+            "<search>a</search><replace>b</replace>",
+        ),
+    ] {
+        let run = project.clada_with(["run"], &task);
+        let said = "100000 files in one task, and 1000 are the most: write several tasks";
+        assert!(run.out.contains(said), "{}", run.out);
+    }
+}
+
+#[test]
 fn data_of_each_command() {
     let project = Project::with_git();
     let long = "0123456789abcdef\n".repeat(5000);
