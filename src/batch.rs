@@ -56,6 +56,8 @@ pub struct Setup {
     pub rules: Rules,
     /// `None` where git is off.
     pub git: Option<Git>,
+    /// The largest file that a task reads or writes, in bytes.
+    pub largest_file: u64,
 }
 
 /// How the state is saved.
@@ -517,7 +519,7 @@ impl Runner {
             };
             return (ended, Touched::Anything, Vec::new());
         }
-        let before = keeps.then(|| Before::of(action, &self.disk)).flatten();
+        let before = keeps.then(|| Before::of(action, &self.disk));
         let (ended, touched) = self.file_task(action, saving, run);
         let targets = match (&touched, &before) {
             (Touched::Paths(paths), Some(before)) => {
@@ -637,11 +639,14 @@ impl Runner {
                     },
                     Ok(action) => match file_task::perform(action, &mut files, true) {
                         Ok(mut done) => {
-                            done.data["diff"] = done.diff.as_str().into();
+                            if action.changes() {
+                                done.data["diff"] = done.diff.as_str().into();
+                                done.sections.push(Section::Text(done.diff));
+                            }
                             Ended {
                                 message: done.message,
                                 data: done.data,
-                                sections: vec![Section::Text(done.diff)],
+                                sections: done.sections,
                                 ..Ended::done()
                             }
                         }

@@ -5,12 +5,16 @@ mod find;
 mod folders;
 mod lines;
 mod literal;
+mod missing;
 mod read;
 
+use std::borrow::Cow;
+use std::io;
 use std::path::PathBuf;
 
 use serde_json::{Value, json};
 
+use self::missing::not_found;
 use crate::lang::edit::{self, Cause, Edit, EditError, Tier};
 use crate::lang::fault::Fault;
 use crate::lang::outcome::Section;
@@ -22,6 +26,8 @@ use crate::world::workspace::{Files, FsError, Kind, Place};
 
 /// How often an edit starts over because somebody else saved the file at the same moment.
 const TRIES: usize = 3;
+/// How many files one task may name.
+const MOST_FILES: usize = 1000;
 
 /// What a file command did.
 #[derive(Debug, Default)]
@@ -118,15 +124,15 @@ pub fn perform(action: &Action<'_>, files: &mut dyn Files, preview: bool) -> Res
             path,
             content,
             final_newline,
-            ..
-        } => overwrite(path, content, *final_newline, files, preview),
+            only_new,
+        } => overwrite(path, content, (*final_newline, *only_new), files, preview),
         Action::Move {
             path,
             to,
             overwrite,
-            ..
-        } => move_to(path, to, *overwrite, files),
-        Action::Delete { path, .. } => delete(path, files, preview),
+            exact,
+        } => move_to(path, to, (*overwrite, *exact), files),
+        Action::Delete { path, only_file } => delete(path, *only_file, files, preview),
         Action::Append {
             path,
             content,
@@ -221,26 +227,14 @@ fn apply(
     files: &mut dyn Files,
     preview: bool,
 ) -> Result<Done, Failure> {
-    for attempt in 1.. {
-        let content = match files.read(place) {
-            Err(FsError::NotFound(_)) => return Err(not_found(rel, files)),
-            content => content?,
-        };
-        let edited = edit::apply(&content.bytes, edit)
-            .map_err(|error| edit_failure(&error, edit, (rel, place), &content.bytes))?;
-        let parts: Vec<&[u8]> = edited.parts.iter().map(AsRef::as_ref).collect();
-        match files.write(place, &parts, Some(&content)) {
-            Err(FsError::Changed(_)) if attempt < TRIES => continue,
-            written => written?,
-        }
-        let tier = edited
-            .places
-            .iter()
-            .map(|place| place.tier)
-            .max()
-            .unwrap_or(Tier::Exact);
+    rewrite((rel, place), files, preview, |content| {
+        let edited = edit::apply(content, edit)
+            .map_err(|error| edit_failure(&error, edit, (rel, place), content))?;
+        let tiers = edited.places.iter().map(|place| place.tier);
+        let tier = tiers.max().unwrap_or(Tier::Exact);
         let lines: Vec<usize> = edited.places.iter().map(|place| place.line).collect();
-        return Ok(Done {
+        Ok(Rewritten {
+            parts: edited.parts,
             message: (tier != Tier::Exact).then(|| format!("matched by {}", tier.name())),
             data: json!({
                 "path": rel.to_string(),
@@ -248,12 +242,45 @@ fn apply(
                 "tier": tier.name(),
                 "lines": lines,
             }),
-            touched: vec![place.path().to_owned()],
-            diff: if preview {
-                repair::unified_diff(rel.as_str(), Some(&content.bytes), Some(&parts.concat()))
-            } else {
-                String::new()
+        })
+    })
+}
+
+/// What is to be in a file, and what there is to say of it.
+struct Rewritten<'f> {
+    parts: Vec<Cow<'f, [u8]>>,
+    message: Option<String>,
+    data: Value,
+}
+
+/// Has a file hold what `make` makes of its content. Starts over where somebody else saved it meanwhile.
+fn rewrite(
+    (rel, place): (&RelPath, &Place),
+    files: &mut dyn Files,
+    preview: bool,
+    make: impl for<'f> Fn(&'f [u8]) -> Result<Rewritten<'f>, Failure>,
+) -> Result<Done, Failure> {
+    for attempt in 1.. {
+        let content = match files.read(place) {
+            Err(FsError::NotFound(_)) => return Err(not_found(rel, files)),
+            content => content?,
+        };
+        let rewritten = make(&content.bytes)?;
+        let parts: Vec<&[u8]> = rewritten.parts.iter().map(AsRef::as_ref).collect();
+        match files.write(place, &parts, Some(&content)) {
+            Err(FsError::Changed(_)) if attempt < TRIES => continue,
+            written => written?,
+        }
+        return Ok(Done {
+            diff: match preview {
+                true => {
+                    repair::unified_diff(rel.as_str(), Some(&content.bytes), Some(&parts.concat()))
+                }
+                false => String::new(),
             },
+            message: rewritten.message,
+            data: rewritten.data,
+            touched: vec![place.path().to_owned()],
             sections: Vec::new(),
         });
     }
@@ -263,15 +290,16 @@ fn apply(
 fn overwrite(
     path: &str,
     content: &Payload<'_>,
-    final_newline: bool,
+    (final_newline, only_new): (bool, bool),
     files: &mut dyn Files,
     preview: bool,
 ) -> Result<Done, Failure> {
-    let rel = files.parse(path)?;
-    if rel.is_root() || path.trim_end().ends_with('/') {
-        return Err(FsError::IsAFolder(rel.to_string()).into());
-    }
+    let rel = file_path(path, files)?;
     let place = files.place(&rel, true)?;
+    if only_new && files.kind(&place)?.is_some() {
+        let message = format!("`{rel}` exists already: edit it, or delete it first");
+        return Err(fault(Fault::Exists, message));
+    }
     let text = content.text();
     let bytes = if final_newline {
         text.as_bytes()
@@ -297,7 +325,31 @@ fn overwrite(
     })
 }
 
-fn move_to(path: &str, to: &str, overwrite: bool, files: &mut dyn Files) -> Result<Done, Failure> {
+/// The path of what can only be a file.
+fn file_path(path: &str, files: &dyn Files) -> Result<RelPath, Failure> {
+    let rel = files.parse(path)?;
+    if rel.is_root() || path.trim_end().ends_with('/') {
+        return Err(FsError::IsAFolder(rel.to_string()).into());
+    }
+    Ok(rel)
+}
+
+/// Refuses a task with more files than anybody means.
+fn check_count(paths: &[Cow<'_, str>]) -> Result<(), Failure> {
+    match paths.len() {
+        0..=MOST_FILES => Ok(()),
+        files => Err(refused(format!(
+            "{files} files in one task, and {MOST_FILES} are the most: write several tasks"
+        ))),
+    }
+}
+
+fn move_to(
+    path: &str,
+    to: &str,
+    (overwrite, exact): (bool, bool),
+    files: &mut dyn Files,
+) -> Result<Done, Failure> {
     let rel = files.parse(path)?;
     let source = files.place(&rel, false)?;
     let (Some(kind), Some(name)) = (files.kind(&source)?, rel.last()) else {
@@ -307,7 +359,7 @@ fn move_to(path: &str, to: &str, overwrite: bool, files: &mut dyn Files) -> Resu
             not_found(&rel, files)
         });
     };
-    let (to_rel, target_rel, target) = destination(to, name, files)?;
+    let (to_rel, target_rel, target) = destination(to, name, exact, files)?;
     if target == source {
         return Err(refused("source and destination are the same"));
     }
@@ -317,21 +369,21 @@ fn move_to(path: &str, to: &str, overwrite: bool, files: &mut dyn Files) -> Resu
     let replaced = files.kind(&target)?;
     match (kind, replaced) {
         (Kind::Dir, Some(Kind::Dir)) => {
-            return Err(refused(format!(
+            let message = format!(
                 "`{target_rel}` exists already: delete it first, or move what is in `{rel}`"
-            )));
+            );
+            return Err(fault(Fault::Exists, message));
         }
         (Kind::Dir, Some(_)) => {
-            return Err(refused(format!(
-                "`{target_rel}` is a file: a folder cannot be moved onto it"
-            )));
+            let message = format!("`{target_rel}` is a file: a folder cannot be moved onto it");
+            return Err(fault(Fault::NotAFolder, message));
         }
         (_, Some(Kind::Dir)) => return Err(FsError::IsAFolder(target_rel.to_string()).into()),
         (_, Some(_)) if !overwrite => {
             let message = format!(
                 "`{target_rel}` exists already: to replace it, write `<x overwrite=\"yes\">`"
             );
-            return Err(refused(message));
+            return Err(fault(Fault::Exists, message));
         }
         _ => {}
     }
@@ -348,14 +400,20 @@ fn move_to(path: &str, to: &str, overwrite: bool, files: &mut dyn Files) -> Resu
     })
 }
 
-/// Where a thing of this name is moved to: the path as it was given, as it is meant, and its place.
+/// Where a thing of this name is moved to: the path as it was given, as it is meant, and its place. `exact`: to this very
+/// path, not into a folder there.
 fn destination(
     to: &str,
     name: &str,
+    exact: bool,
     files: &dyn Files,
 ) -> Result<(RelPath, RelPath, Place), Failure> {
     let into = to.trim_end().ends_with('/');
     let to_rel = files.parse(to)?;
+    if exact {
+        let target = files.place(&to_rel, false)?;
+        return Ok((to_rel.clone(), to_rel, target));
+    }
     let followed = files.place(&to_rel, true)?;
     let (target_rel, target) = match files.kind(&followed)? {
         Some(Kind::Dir) => (to_rel.child(name), followed.child(name)),
@@ -366,34 +424,60 @@ fn destination(
     Ok((to_rel, target_rel, target))
 }
 
-/// The place that a file command is about; none where it cannot be done or is an exec.
-pub fn place(action: &Action<'_>, files: &dyn Files) -> Option<Place> {
-    let (path, follow) = match action {
-        Action::Edit { path, .. } | Action::Overwrite { path, .. } => (path, true),
-        Action::Move { path, .. } | Action::Delete { path, .. } => (path, false),
-        _ => return None,
+/// The places of what a file command is about and may change; none where it cannot be done or changes nothing.
+pub fn subjects(action: &Action<'_>, files: &dyn Files) -> Vec<Place> {
+    let (paths, follow) = match action {
+        Action::Edit { path, .. }
+        | Action::Overwrite { path, .. }
+        | Action::Append { path, .. }
+        | Action::ReplaceLines { path, .. }
+        | Action::MakeFolder { path } => (std::slice::from_ref(path), true),
+        Action::ReplaceAll { paths, .. } => (paths.as_slice(), true),
+        Action::Move { path, .. } | Action::Delete { path, .. } | Action::RemoveFolder { path } => {
+            (std::slice::from_ref(path), false)
+        }
+        Action::Read { .. }
+        | Action::List { .. }
+        | Action::Grep { .. }
+        | Action::Glob { .. }
+        | Action::Exec { .. }
+        | Action::Context(_)
+        | Action::ForUser(_) => return Vec::new(),
     };
-    let rel = files.parse(path).ok().filter(|rel| !rel.is_root())?;
-    files.place(&rel, follow).ok()
+    let place = |path: &Cow<'_, str>| {
+        let rel = files.parse(path).ok().filter(|rel| !rel.is_root())?;
+        files.place(&rel, follow).ok()
+    };
+    let mut places: Vec<Place> = paths.iter().filter_map(place).collect();
+    places.sort();
+    places.dedup();
+    places
 }
 
-/// The places that a file command would change, relative to the root: that one, and where something is moved to.
+/// The places that a file command would change, relative to the root: those, and where something is moved to.
 pub fn places(action: &Action<'_>, files: &dyn Files) -> Vec<PathBuf> {
     let target = match action {
-        Action::Move { path, to, .. } => {
+        Action::Move {
+            path, to, exact, ..
+        } => {
             let rel = files.parse(path).ok();
             let name = rel.as_ref().and_then(RelPath::last);
-            name.and_then(|name| destination(to, name, files).ok())
+            name.and_then(|name| destination(to, name, *exact, files).ok())
         }
         _ => None,
     };
-    let places = place(action, files)
+    let places = subjects(action, files)
         .into_iter()
         .chain(target.map(|(_, _, target)| target));
     places.map(|place| place.path().to_owned()).collect()
 }
 
-fn delete(path: &str, files: &mut dyn Files, preview: bool) -> Result<Done, Failure> {
+fn delete(
+    path: &str,
+    only_file: bool,
+    files: &mut dyn Files,
+    preview: bool,
+) -> Result<Done, Failure> {
     let rel = files.parse(path)?;
     if rel.is_root() {
         return Err(refused("the project folder itself cannot be deleted"));
@@ -402,6 +486,9 @@ fn delete(path: &str, files: &mut dyn Files, preview: bool) -> Result<Done, Fail
     let Some(kind) = files.kind(&place)? else {
         return Err(not_found(&rel, files));
     };
+    if only_file && kind == Kind::Dir {
+        return Err(FsError::IsAFolder(rel.to_string()).into());
+    }
     let old = if preview {
         content_of(&place, files)
     } else {
@@ -467,102 +554,28 @@ fn edit_failure(
     }
 }
 
-/// A missing file, with the names that may have been meant.
-fn not_found(rel: &RelPath, files: &dyn Files) -> Failure {
-    let mut message = format!("file not found: `{rel}`");
-    if let Some(near) = nearest(rel, files) {
-        message += &format!(" (did you mean {near}?)");
-    }
-    refused(message)
-}
-
-/// The nearest existing names: in its folder or, where that does not exist either, in one of a like name; else those
-/// folders.
-fn nearest(rel: &RelPath, files: &dyn Files) -> Option<String> {
-    let names: Vec<&str> = rel.names().collect();
-    let mut folder = String::new();
-    for (depth, name) in names.iter().enumerate() {
-        let next = join(&folder, name);
-        if depth + 1 < names.len() && kind_of(&next, files) == Some(Kind::Dir) {
-            folder = next;
-            continue;
-        }
-        let like = alike(name, &folder, files);
-        let rest = names[depth + 1..].join("/");
-        if rest.is_empty() {
-            return one_of("", &like);
-        }
-        let folders: Vec<String> = like
-            .into_iter()
-            .filter(|path| kind_of(path, files) == Some(Kind::Dir))
-            .collect();
-        let files_there: Vec<String> = folders
-            .iter()
-            .map(|path| join(path, &rest))
-            .filter(|path| kind_of(path, files).is_some())
-            .collect();
-        return one_of("", &files_there).or_else(|| one_of("the folder ", &folders));
-    }
-    None
-}
-
-fn one_of(what: &str, names: &[String]) -> Option<String> {
-    let names: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();
-    (!names.is_empty()).then(|| format!("{what}{}", names.join(" or ")))
-}
-
-fn join(folder: &str, name: &str) -> String {
-    if folder.is_empty() {
-        name.to_owned()
-    } else {
-        format!("{folder}/{name}")
-    }
-}
-
-fn kind_of(path: &str, files: &dyn Files) -> Option<Kind> {
-    let place = files
-        .parse(path)
-        .ok()
-        .and_then(|rel| files.place(&rel, true).ok())?;
-    files.kind(&place).ok().flatten()
-}
-
-/// The up to three names in a folder that are most like this one.
-fn alike(name: &str, folder: &str, files: &dyn Files) -> Vec<String> {
-    let rel = files.parse(if folder.is_empty() { "." } else { folder });
-    let Some(place) = rel.ok().and_then(|rel| files.place(&rel, true).ok()) else {
-        return Vec::new();
-    };
-    let mut found: Vec<(f64, String)> = files
-        .names(&place)
-        .into_iter()
-        .filter(|known| known != name)
-        .map(|known| (likeness(name, &known), known))
-        .filter(|(likeness, _)| *likeness > 0.8)
-        .collect();
-    found.sort_by(|a, b| b.0.total_cmp(&a.0).then_with(|| a.1.cmp(&b.1)));
-    found
-        .into_iter()
-        .take(3)
-        .map(|(_, known)| join(folder, &known))
-        .collect()
-}
-
-/// How like two names are, from 0 to 1. One slip of the keyboard is very like, however short the name is.
-fn likeness(a: &str, b: &str) -> f64 {
-    let (a, b) = (a.to_lowercase(), b.to_lowercase());
-    if strsim::osa_distance(&a, &b) <= 1 {
-        return 1.0;
-    }
-    strsim::jaro_winkler(&a, &b)
+/// A file as it is, for whoever is to repair a task that failed on it.
+fn as_it_is(rel: &RelPath, place: &Place, content: &[u8]) -> Vec<Section> {
+    let names = (rel.as_str(), &*place.path().to_string_lossy());
+    vec![match repair::showable(names, content) {
+        Ok(text) => Section::File {
+            name: rel.to_string(),
+            content: text.to_owned(),
+        },
+        Err(why) => Section::Text(why),
+    }]
 }
 
 fn refused(message: impl Into<Box<str>>) -> Failure {
+    fault(Fault::Other, message)
+}
+
+fn fault(fault: Fault, message: impl Into<Box<str>>) -> Failure {
     Failure {
         message: message.into(),
         data: Box::default(),
         sections: Vec::new(),
-        fault: Box::default(),
+        fault: Box::new(fault),
         searched: None,
     }
 }
@@ -575,6 +588,42 @@ impl From<PathError> for Failure {
 
 impl From<FsError> for Failure {
     fn from(error: FsError) -> Self {
-        refused(error.to_string())
+        let what = match &error {
+            FsError::NotFound(_) => Fault::Missing,
+            FsError::Exists(_) => Fault::Exists,
+            FsError::IsAFolder(_) => Fault::IsFolder,
+            FsError::NotAFolder(_) => Fault::NotAFolder,
+            FsError::NotEmpty(_) => Fault::NotEmpty,
+            FsError::ReadOnly(_) => Fault::Denied,
+            FsError::Io { error, .. } => fault_of(error),
+            _ => Fault::Other,
+        };
+        fault(what, error.to_string())
+    }
+}
+
+/// What the system said.
+fn fault_of(error: &io::Error) -> Fault {
+    let code = match error.kind() {
+        io::ErrorKind::NotFound => return Fault::Missing,
+        io::ErrorKind::AlreadyExists => return Fault::Exists,
+        io::ErrorKind::PermissionDenied => return Fault::Denied,
+        io::ErrorKind::NotADirectory => return Fault::NotAFolder,
+        io::ErrorKind::IsADirectory => return Fault::IsFolder,
+        io::ErrorKind::DirectoryNotEmpty => return Fault::NotEmpty,
+        io::ErrorKind::InvalidFilename => "ENAMETOOLONG",
+        io::ErrorKind::StorageFull => "ENOSPC",
+        io::ErrorKind::QuotaExceeded => "EDQUOT",
+        io::ErrorKind::ReadOnlyFilesystem => "EROFS",
+        io::ErrorKind::ResourceBusy => "EBUSY",
+        io::ErrorKind::FileTooLarge => "EFBIG",
+        io::ErrorKind::InvalidInput => "EINVAL",
+        _ => "EIO",
+    };
+    let text = error.to_string();
+    let text = text.split(" (os error").next().unwrap_or_default();
+    Fault::System {
+        code: code.to_owned(),
+        text: text.to_lowercase(),
     }
 }

@@ -32,12 +32,22 @@ pub(super) struct Atomic {
     pub(super) failed: Option<(usize, &'static str)>,
 }
 
-/// What is to be changed, by path. Each is a file or link; folders come and go with what is in them.
+/// What is to be changed, by path. Each is a file or link; other folders than those named come and go with what is in them.
 #[derive(Debug, Default, Serialize, Deserialize)]
 struct Plan {
     /// Of the process that carries it out.
     pid: u32,
     changes: BTreeMap<String, Change>,
+    /// Folders that come or go: git does not know them.
+    #[serde(default)]
+    folders: BTreeMap<String, Folder>,
+}
+
+/// What becomes of a folder.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+enum Folder {
+    Made,
+    Deleted,
 }
 
 #[derive(Debug, Serialize, Deserialize)]
@@ -190,6 +200,17 @@ impl Atomic {
                 self.plan.changes.insert(name.to_owned(), change);
             }
             self.tasks[index] = paths;
+            for path in file_task::places(action, &before) {
+                let becomes = match (before.is_folder(&path), preview.is_folder(&path)) {
+                    (false, true) => Folder::Made,
+                    (true, false) => Folder::Deleted,
+                    _ => continue,
+                };
+                if let Some(name) = path.to_str() {
+                    self.plan.folders.entry(name.to_owned()).or_insert(becomes);
+                    self.tasks[index].insert(path);
+                }
+            }
         }
         Ok(())
     }
@@ -284,6 +305,22 @@ impl Plan {
                     }
                     Err(error) => drop(taken.left.insert(path, error.to_string())),
                 }
+            }
+        }
+        // One comes back before those in it, and one that was made goes with those that it is in: all are as they will be
+        // only at the end.
+        for (name, becomes) in &self.folders {
+            match becomes {
+                Folder::Made => disk.clear_above(&Path::new(name).join("_")),
+                // Where that cannot be, it is not there.
+                Folder::Deleted => drop(disk.put_folder(Path::new(name))),
+            }
+        }
+        for (name, becomes) in &self.folders {
+            let path = PathBuf::from(name);
+            match Preview::new(disk).is_folder(&path) == (*becomes == Folder::Deleted) {
+                true => drop(taken.back.insert(path)),
+                false => drop(taken.left.insert(path, "is not as it was".to_owned())),
             }
         }
         taken

@@ -60,19 +60,17 @@ pub(super) fn due(tasks: &[Task<'_>], plan: &[Plan], disk: &Disk, rules: &Rules)
     due.collect()
 }
 
-/// The place that a file task is about, and what is there before it.
-pub(super) struct Before {
-    path: PathBuf,
-    state: FileState,
-}
+/// The places that a file task is about, and what is there before it.
+pub(super) struct Before(Vec<(PathBuf, FileState)>);
 
 impl Before {
-    pub(super) fn of(action: &Action<'_>, disk: &Disk) -> Option<Self> {
-        let place = file_task::place(action, disk)?;
-        Some(Self {
-            path: place.path().to_owned(),
-            state: disk.state(place.path()),
-        })
+    pub(super) fn of(action: &Action<'_>, disk: &Disk) -> Self {
+        let places = file_task::subjects(action, disk);
+        let states = places.iter().map(|place| {
+            let state = disk.state(place.path());
+            (place.path().to_owned(), state)
+        });
+        Self(states.collect())
     }
 
     /// What a task that is done has changed; `onto_nothing` where it moved something to where nothing was.
@@ -82,10 +80,11 @@ impl Before {
         onto_nothing: bool,
         disk: &Disk,
     ) -> Vec<Target> {
-        let before = |path: &Path| match path {
-            path if path == self.path => self.state.clone(),
-            _ if onto_nothing => FileState::missing(),
-            _ => FileState::UNKNOWN,
+        let known = |path: &Path| self.0.iter().find(|(known, _)| known == path);
+        let before = |path: &Path| match known(path) {
+            Some((_, state)) => state.clone(),
+            None if onto_nothing => FileState::missing(),
+            None => FileState::UNKNOWN,
         };
         let targets = touched.iter().map(|path| Target {
             // A name that is no text cannot be looked at again: its state will be unknown.

@@ -57,7 +57,13 @@ impl Files for Guarded<'_> {
             return self.disk.write(place, parts, expected);
         }
         // Read first: who saves behind the comparison is noticed by the write.
-        let there = self.disk.read(place)?;
+        let there = match self.disk.read(place) {
+            Err(FsError::TooLarge { is_there: true, .. }) => {
+                self.check(place)?;
+                return self.disk.write(place, parts, None);
+            }
+            there => there?,
+        };
         self.check(place)?;
         let written = self.disk.write(place, parts, Some(&there));
         written.map_err(|error| match error {
@@ -75,6 +81,14 @@ impl Files for Guarded<'_> {
         self.check(from)?;
         self.check(to)?;
         self.disk.rename(from, to, overwrite)
+    }
+
+    fn make_folder(&mut self, place: &Place) -> Result<bool, FsError> {
+        self.disk.make_folder(place)
+    }
+
+    fn remove_folder(&mut self, place: &Place) -> Result<(), FsError> {
+        self.disk.remove_folder(place)
     }
 
     fn names(&self, dir: &Place) -> Vec<String> {

@@ -254,7 +254,9 @@ impl<'r, 't> Run<'r, 't> {
                 command if command.eq_ignore_ascii_case("exec") => {
                     "what it changed was not taken back".to_owned()
                 }
-                _ if !paths(task).is_empty() && paths(task).iter().all(is_back) => {
+                // It has changed nothing.
+                _ if paths(task).is_empty() => return false,
+                _ if paths(task).iter().all(is_back) => {
                     outcome.status = Status::Failed;
                     any = true;
                     format!("taken back, as task {number} of this atomic batch {how}")

@@ -133,7 +133,8 @@ fn runner(
     own: &[PathBuf],
     setup: Setup,
 ) -> Result<Runner, Error> {
-    let (disk, never) = workspace((given, canonical), folders, own)?;
+    let (mut disk, never) = workspace((given, canonical), folders, own)?;
+    disk.limit(setup.largest_file);
     Ok(Runner {
         disk,
         git: setup.git,

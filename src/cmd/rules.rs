@@ -152,7 +152,12 @@ impl Source {
         };
         let git = (self.git && settings.git.enabled)
             .then(|| git_of(&settings.git, &self.folders, rules.env.clone()));
-        Ok((Setup { rules, git }, notice))
+        let setup = Setup {
+            rules,
+            git,
+            largest_file: settings.limits.max_file_size,
+        };
+        Ok((setup, notice))
     }
 }
 

@@ -111,7 +111,7 @@ fn print(args: &Run, report: &mut Report) -> Result<(), Error> {
             for outcome in &mut report.outcomes {
                 outcome
                     .sections
-                    .retain(|section| matches!(section, Section::Text(_)));
+                    .retain(|section| !matches!(section, Section::Stream(..)));
             }
         }
         report.write_output(None, &mut out)?;

@@ -23,7 +23,7 @@ pub fn main(args: &Root) -> Result<ExitCode, Error> {
         Some(text) => format!("this holds now, as {path} says it:\n\n{text}"),
         None => {
             format!(
-                "{path} says nothing of [exec] and [git]: the defaults and your own settings hold\n"
+                "{path} says nothing of [exec], [git] and [limits]: the defaults and your own settings hold\n"
             )
         }
     };

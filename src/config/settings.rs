@@ -1,6 +1,6 @@
 //! The settings: the shipped defaults, the user's over them, the project's over both. Reads the files; acts on nothing.
 //!
-//! What a project's file says of exec and git could open the fence for the reply that wrote it, or come with a cloned
+//! What a project's file says of exec, git and limits could open the fence for the reply that wrote it, or come with a cloned
 //! repository. So it holds only as the user has trusted it, word for word: what was trusted is kept in the state folder, and goes on
 //! holding when the file says something else, or is gone.
 
@@ -27,7 +27,7 @@ pub const DEFAULTS: &str = include_str!("../../config/clada.toml");
 const USER: &str = "config.toml";
 
 /// What a project may only set once its user trusts it.
-const FENCED: [&str; 2] = ["exec", "git"];
+const FENCED: [&str; 3] = ["exec", "git", "limits"];
 
 /// Every setting. What a file leaves out is nothing, so what holds is read from all of them together.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
@@ -98,6 +98,9 @@ pub struct Limits {
     /// In bytes.
     #[serde(deserialize_with = "bytes")]
     pub output: u64,
+    /// In bytes.
+    #[serde(deserialize_with = "bytes")]
+    pub max_file_size: u64,
 }
 
 /// How far commands are fenced in.
@@ -220,7 +223,7 @@ impl Settings {
         Ok(Loaded { settings, notice })
     }
 
-    /// Has what the project's file says of exec and git hold from now on; what that is, as text. Nothing where it says
+    /// Has what the project's file says of exec, git and limits hold from now on; what that is, as text. Nothing where it says
     /// nothing.
     ///
     /// # Errors
@@ -278,7 +281,7 @@ fn untrusted(asked: &Table, trusted: &Table) -> Option<String> {
     })
 }
 
-/// What the user trusts a root's settings to say of exec and git.
+/// What the user trusts a root's settings to say of exec, git and limits.
 fn trusted(folders: &Folders, root: &Path) -> Result<Table, SettingsError> {
     let kept = read(&trusted_path(folders, root))?;
     Ok(take_fenced(&mut kept.unwrap_or_default()))
@@ -408,7 +411,10 @@ mod tests {
         let Loaded { settings, notice } = Place::new().load();
         assert_eq!(notice, None);
         let Settings { exec, git, limits } = settings;
-        let Limits { output } = limits;
+        let Limits {
+            output,
+            max_file_size,
+        } = limits;
         let Exec {
             enabled,
             timeout,
@@ -469,7 +475,9 @@ mod tests {
             (saves, target, commit, private_file),
             (true, Target::Branch, Commit::Task, 64 << 20)
         );
-        assert_eq!(names(&table["limits"]), ["output".to_owned()].into());
+        let limits = ["output", "max_file_size"];
+        assert_eq!(names(&table["limits"]), limits.map(str::to_owned).into());
+        assert_eq!(max_file_size, 10 << 20);
         assert_eq!((enabled, timeout.as_secs(), output), (true, 600, 1 << 30));
         assert_eq!((sandbox, network), (Sandbox::Workspace, Network::On));
         assert_eq!(login_env, LoginEnv::Auto);
@@ -514,14 +522,13 @@ mod tests {
                 loaded.notice.unwrap_or_default(),
             )
         };
-        place.project("[exec]\nsandbox = 'off'\n[limits]\noutput = '1 MiB'");
+        place.project("[exec]\nsandbox = 'off'");
         let (level, notice) = sandbox();
         assert_eq!(level, Sandbox::Workspace);
         assert!(
             notice.contains("the defaults and your own settings hold"),
             "{notice}"
         );
-        assert_eq!(place.load().settings.limits.output, 1 << 20, "no fence");
 
         assert_eq!(
             place.trust().as_deref(),
@@ -550,6 +557,15 @@ mod tests {
         assert_eq!(sandbox().0, Sandbox::ReadOnly);
         assert_eq!(place.trust(), None);
         assert_eq!(sandbox(), (Sandbox::Workspace, String::new()));
+    }
+
+    #[test]
+    fn a_project_loosens_no_limit_until_it_is_trusted() {
+        let place = Place::new();
+        place.project("[limits]\nmax_file_size = '1 GiB'");
+        assert_eq!(place.load().settings.limits.max_file_size, 10 << 20);
+        place.trust();
+        assert_eq!(place.load().settings.limits.max_file_size, 1 << 30);
     }
 
     #[test]

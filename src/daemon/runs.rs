@@ -200,6 +200,7 @@ impl Daemon {
         self.pending.settings = match (self.refresh)() {
             Ok((setup, notice)) => {
                 (self.runner.rules, self.runner.git) = (setup.rules, setup.git);
+                self.runner.disk.limit(setup.largest_file);
                 notice
             }
             Err(error) => Some(format!("⚠ {error}: the settings of before hold")),

@@ -8,6 +8,7 @@ use super::language::Language;
 use super::lines::LineRange;
 use super::tag::{Kind, Name, Tag, decode_entities};
 use super::task::{Cause, Problem, Task};
+use super::text::Form;
 
 /// The elements of the task that is being read. One value serves all tasks of a batch, one after the other: with a fresh
 /// one for each the scan of tasks took a sixth longer.
@@ -38,11 +39,14 @@ pub(crate) enum Content<'t> {
 }
 
 /// What models write instead of the right name, where spelling alone would not lead to it.
-const MEANT: [(&str, Name); 22] = [
+const MEANT: [(&str, Name); 30] = [
     ("file", Name::Path),
     ("filename", Name::Path),
     ("filepath", Name::Path),
     ("file_path", Name::Path),
+    ("folder", Name::Path),
+    ("directory", Name::Path),
+    ("source", Name::Path),
     ("command", Name::C),
     ("cmd", Name::C),
     ("action", Name::C),
@@ -52,6 +56,11 @@ const MEANT: [(&str, Name); 22] = [
     ("body", Name::X),
     ("text", Name::X),
     ("destination", Name::X),
+    ("pattern", Name::X),
+    ("regex", Name::X),
+    ("query", Name::X),
+    ("new_content", Name::X),
+    ("new_path", Name::X),
     ("script", Name::X),
     ("find", Name::Search),
     ("old", Name::Search),
@@ -61,6 +70,64 @@ const MEANT: [(&str, Name); 22] = [
     ("description", Name::I),
     ("explanation", Name::I),
     ("reason", Name::I),
+];
+
+/// Elements that models write for what is an attribute, and how that is written.
+const OPTION_ELEMENTS: [(&str, &str); 10] = [
+    ("lines", "c lines=\"12-40\""),
+    ("line", "c lines=\"12-40\""),
+    ("range", "c lines=\"12-40\""),
+    ("count", "c count=\"3\""),
+    ("delimiter", "c numbered=\"yes\" delimiter=\": \""),
+    ("include", "c include=\"*.rs\""),
+    ("lang", "c lang=\"python\""),
+    ("cwd", "c cwd=\"sub/dir\""),
+    ("timeout", "c timeout=\"90s\""),
+    ("overwrite", "c overwrite=\"yes\""),
+];
+
+/// What other dialects and tools call a command, where spelling alone would not lead to it.
+const CALLED: [(&str, Command); 40] = [
+    ("file_write", Command::Overwrite),
+    ("write_file", Command::Overwrite),
+    ("file_create", Command::Overwrite),
+    ("create_file", Command::Overwrite),
+    ("write_to_file", Command::Overwrite),
+    ("file_append", Command::Append),
+    ("append_to_file", Command::Append),
+    ("file_replace_text", Command::Edit),
+    ("replace_text_in_file", Command::Edit),
+    ("file_replace_text_range", Command::Edit),
+    ("replace_text_range_in_file", Command::Edit),
+    ("replace_in_file", Command::Edit),
+    ("str_replace", Command::Edit),
+    ("insert", Command::Edit),
+    ("file_replace_all_text", Command::ReplaceAll),
+    ("replace_all_text_in_file", Command::ReplaceAll),
+    ("files_replace_all_text", Command::ReplaceAll),
+    ("file_replace_lines", Command::ReplaceLines),
+    ("replace_lines_in_file", Command::ReplaceLines),
+    ("file_move", Command::Move),
+    ("move_file", Command::Move),
+    ("file_delete", Command::Delete),
+    ("delete_file", Command::Delete),
+    ("dir_create", Command::MakeFolder),
+    ("make_dir", Command::MakeFolder),
+    ("dir_delete", Command::RemoveFolder),
+    ("file_read", Command::Read),
+    ("read_file", Command::Read),
+    ("file_read_numbered", Command::Read),
+    ("read_file_numbered", Command::Read),
+    ("files_read", Command::Read),
+    ("read_files", Command::Read),
+    ("list_dir", Command::List),
+    ("list_files", Command::List),
+    ("grep_search", Command::Grep),
+    ("search_files", Command::Grep),
+    ("find_files", Command::Glob),
+    ("run_command", Command::Exec),
+    ("execute_command", Command::Exec),
+    ("execute", Command::Exec),
 ];
 
 /// What `lang` can be, for messages; a test compares it with [`Language::ALL`].
@@ -187,6 +254,7 @@ impl<'t> Elements<'t> {
                 }
             }
             Command::Overwrite => {
+                self.whole_file("overwrite", "the new ones in `<x>`")?;
                 let final_newline = self.final_newline()?;
                 Action::Overwrite {
                     path: self.path(command)?,
@@ -205,7 +273,10 @@ impl<'t> Elements<'t> {
             }
             Command::ReplaceAll => {
                 let [count] = self.options(["count"])?;
-                let count = self.value("count", count, COUNT, |count| count.trim().parse().ok())?;
+                let count = self.value("count", count, COUNT, |count| {
+                    let count = count.trim().parse().ok();
+                    count.filter(|count: &usize| *count > 0)
+                })?;
                 Action::ReplaceAll {
                     paths: self.paths(command)?,
                     search: self.payload(Name::Search, command)?,
@@ -216,7 +287,13 @@ impl<'t> Elements<'t> {
             Command::ReplaceLines => {
                 let [lines] = self.options(["lines"])?;
                 let path = self.path(command)?;
-                let content = self.payload(Name::X, command)?;
+                let mut content = self.payload(Name::X, command)?;
+                if content.form == Form::Inline {
+                    // Whole lines go, so whole lines come.
+                    let text = content.text();
+                    let end = if text.is_empty() { "" } else { "\n" };
+                    content = Payload::block(format!("{text}{end}"));
+                }
                 let Some(lines) = self.lines(lines)? else {
                     return Err(self.problem(
                         self.at,
@@ -248,6 +325,7 @@ impl<'t> Elements<'t> {
                 }
             }
             Command::Delete => {
+                self.whole_file("delete", "an empty `<x></x>`")?;
                 self.options([])?;
                 Action::Delete {
                     path: self.path(command)?,
@@ -448,10 +526,32 @@ impl<'t> Elements<'t> {
         Ok(eof.unwrap_or(true))
     }
 
+    /// Refuses what names lines for a command that would take the whole file.
+    fn whole_file(&self, command: &str, instead: &str) -> Result<(), Problem> {
+        let has_lines = |element: &&Element<'_>| {
+            let attributes = element
+                .tag
+                .has_attributes()
+                .then(|| element.tag.attributes());
+            matches!(attributes, Some(Ok(all)) if all.iter().any(|(name, _)| name == "lines"))
+        };
+        let mut options = self.elements.iter().filter(|e| OPTIONS.contains(&e.name));
+        let Some(element) = options.find(has_lines) else {
+            return Ok(());
+        };
+        let said = format!(
+            "`{command}` is for the whole file, not for lines of it: for those write `<c lines=\"12-40\">replace-lines</c>` \
+             and {instead}"
+        );
+        Err(self.problem(element.tag.at, Cause::Said(said)))
+    }
+
     fn lines(&self, lines: Option<String>) -> Result<Option<Cow<'t, str>>, Problem> {
         let lines = self.value("lines", lines, LINES, |lines| {
-            let lines = lines.trim();
-            LineRange::parse(lines).ok().map(|_| lines.to_owned())
+            // `L12 – L40` says it as well.
+            let said = |c: &char| !matches!(c, 'L' | 'l') && !c.is_whitespace();
+            let lines: String = lines.replace('–', "-").chars().filter(said).collect();
+            LineRange::parse(&lines).ok().map(|_| lines)
         })?;
         Ok(lines.map(Cow::Owned))
     }
@@ -710,6 +810,9 @@ fn looks_escaped(payload: &str) -> bool {
 
 fn meant(name: &str) -> Option<&'static str> {
     let name = name.to_ascii_lowercase();
+    if let Some((_, attribute)) = OPTION_ELEMENTS.iter().find(|(option, _)| *option == name) {
+        return Some(attribute);
+    }
     let aliases = MEANT.iter().map(|(alias, _)| *alias);
     let known = nearest(
         &name,
@@ -720,12 +823,15 @@ fn meant(name: &str) -> Option<&'static str> {
 }
 
 fn unknown_command(name: &str) -> Cause {
-    let names = Command::ALL
-        .into_iter()
-        .flat_map(|command| command.names().iter().copied());
+    let wanted = name.to_ascii_lowercase().replace('-', "_");
+    let called = CALLED.iter().find(|(called, _)| *called == wanted);
+    let names = || {
+        let names = Command::ALL.into_iter().map(Command::names);
+        nearest(&name.to_ascii_lowercase(), names.flatten().copied())
+    };
     Cause::UnknownCommand {
         name: name.to_owned(),
-        nearest: nearest(&name.to_ascii_lowercase(), names),
+        nearest: called.map_or_else(names, |(_, command)| Some(command.name())),
     }
 }
 

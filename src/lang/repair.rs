@@ -48,12 +48,10 @@ pub fn explain(
     (path, file_name): (&str, &str),
     file: &[u8],
 ) -> String {
-    let Ok(text) = std::str::from_utf8(file) else {
-        return format!("{path} is not UTF-8 text; it is not shown.\n");
+    let text = match showable((path, file_name), file) {
+        Ok(text) => text,
+        Err(why) => return why,
     };
-    if is_secret(path) || is_secret(file_name) || holds_key(text) {
-        return format!("{path} looks like a secret; its content is not shown.\n");
-    }
     match &error.cause {
         Cause::Blank => String::new(),
         Cause::Ambiguous { lines, .. } => places(text, lines) + &whole_if_short(path, text),
@@ -65,6 +63,19 @@ pub fn explain(
             applied_at: None, ..
         } => not_found(searched(error, edit).text, path, text),
     }
+}
+
+/// A file's text, or in a line why it is not shown. `path` may lead through a link to a file of another name.
+pub fn showable<'f>((path, file_name): (&str, &str), file: &'f [u8]) -> Result<&'f str, String> {
+    let Ok(text) = std::str::from_utf8(file) else {
+        return Err(format!("{path} is not UTF-8 text; it is not shown.\n"));
+    };
+    if is_secret(path) || is_secret(file_name) || holds_key(text) {
+        return Err(format!(
+            "{path} looks like a secret; its content is not shown.\n"
+        ));
+    }
+    Ok(text)
 }
 
 /// Which lines of an earlier state of a file, from 0, hold what the edit looks for; `None` where it cannot be done there

@@ -1,6 +1,7 @@
 //! The form of results: the block on top of the notes, the full output, the clipboard's text, JSON. Decides nothing.
 
 use std::borrow::Cow;
+use std::collections::HashMap;
 use std::io::{self, Write};
 
 use serde::Serialize;
@@ -14,6 +15,8 @@ use super::scan::scan;
 use super::task::{Lines, Problem};
 use super::wording;
 
+/// Where all is of what is cut for `--json`.
+const FOR_JSON: &str = "what `clada run` prints without `--json`";
 /// A task's share of the clipboard text, in bytes at each end.
 const EDGE: usize = 25 * 1024;
 /// All of the clipboard text: X11 readers get nothing of more than 16 MiB.
@@ -168,9 +171,10 @@ impl Report {
     /// Where it cannot be written, or a command's output not be read again.
     pub fn write_output(&mut self, status: Option<&str>, to: &mut dyn Write) -> io::Result<()> {
         write!(to, "{}\n=== OUTPUTS ===\n", self.block(status))?;
-        let outcomes = self.outcomes.iter_mut();
-        for outcome in outcomes.filter(|outcome| has_output(outcome)) {
-            write_part(outcome, &self.fence, to)?;
+        let copies = copies(&self.outcomes, 0..self.outcomes.len());
+        let outcomes = self.outcomes.iter_mut().enumerate();
+        for (index, outcome) in outcomes.filter(|(_, outcome)| has_output(outcome)) {
+            write_part(outcome, &copies[index], &self.fence, to)?;
         }
         writeln!(to, "{END}")
     }
@@ -186,9 +190,11 @@ impl Report {
             .filter(|i| has_output(&self.outcomes[*i]))
             .collect();
         order.sort_by_key(|i| self.outcomes[*i].status.is_good());
+        let copies = copies(&self.outcomes, order.iter().copied());
         let mut left_out = 0;
         for index in order {
-            let part = cut_part(&mut self.outcomes[index], &self.fence, whole)?;
+            let outcome = &mut self.outcomes[index];
+            let part = cut_part(outcome, &copies[index], &self.fence, whole)?;
             if text.len() + part.len() > CLIPBOARD {
                 left_out += 1;
             } else {
@@ -329,13 +335,41 @@ fn part_title(outcome: &Outcome) -> String {
     )
 }
 
-fn write_part(outcome: &mut Outcome, fence: &str, to: &mut dyn Write) -> io::Result<()> {
+/// For each task and each of its sections the label of the task that shows the same file with the same content, where one
+/// does before it in this order.
+fn copies(outcomes: &[Outcome], order: impl Iterator<Item = usize>) -> Vec<Vec<Option<String>>> {
+    let mut first = HashMap::new();
+    let mut copies = vec![Vec::new(); outcomes.len()];
+    for task in order {
+        for section in &outcomes[task].sections {
+            let by = match section {
+                Section::File { name, content } => *first.entry((name, content)).or_insert(task),
+                Section::Text(_) | Section::Stream(..) => task,
+            };
+            copies[task].push((by != task).then(|| outcomes[by].label().into_owned()));
+        }
+    }
+    copies
+}
+
+fn write_part(
+    outcome: &mut Outcome,
+    copies: &[Option<String>],
+    fence: &str,
+    to: &mut dyn Write,
+) -> io::Result<()> {
     to.write_all(part_title(outcome).as_bytes())?;
-    for section in &mut outcome.sections {
+    let mut is_next = false;
+    for (section, copy) in outcome.sections.iter_mut().zip(copies) {
+        let after_file = std::mem::replace(&mut is_next, matches!(section, Section::File { .. }));
         match section {
             Section::Text(text) => to.write_all(fenced(text, fence).as_bytes())?,
             Section::File { name, content } => {
-                to.write_all(file_part(name, &fenced(content, fence)).as_bytes())?;
+                let part = match copy {
+                    Some(by) => copy_part(name, by),
+                    None => file_part(name, &fenced(content, fence)),
+                };
+                to.write_all(after(after_file, part).as_bytes())?;
             }
             Section::Stream(_, spool) if spool.size() == 0 => {}
             Section::Stream(name, spool) => {
@@ -358,12 +392,17 @@ fn write_part(outcome: &mut Outcome, fence: &str, to: &mut dyn Write) -> io::Res
     Ok(())
 }
 
-fn cut_part(outcome: &mut Outcome, fence: &str, whole: &str) -> io::Result<String> {
+fn cut_part(
+    outcome: &mut Outcome,
+    copies: &[Option<String>],
+    fence: &str,
+    whole: &str,
+) -> io::Result<String> {
     let mut part = part_title(outcome);
-    let sizes: Vec<u64> = outcome
-        .sections
-        .iter()
-        .map(Section::size)
+    let sections = outcome.sections.iter().zip(copies);
+    let sizes: Vec<u64> = sections
+        .filter(|(_, copy)| copy.is_none())
+        .map(|(section, _)| section.size())
         .filter(|size| *size > 0)
         .collect();
     let edge = |size: u64| {
@@ -373,7 +412,9 @@ fn cut_part(outcome: &mut Outcome, fence: &str, whole: &str) -> io::Result<Strin
             .max(2 * EDGE as u64 / sizes.len() as u64);
         usize::try_from(budget / 2).unwrap_or(EDGE)
     };
-    for section in &mut outcome.sections {
+    let mut is_next = false;
+    for (section, copy) in outcome.sections.iter_mut().zip(copies) {
+        let after_file = std::mem::replace(&mut is_next, matches!(section, Section::File { .. }));
         let size = section.size();
         if size == 0 {
             continue;
@@ -381,8 +422,14 @@ fn cut_part(outcome: &mut Outcome, fence: &str, whole: &str) -> io::Result<Strin
         let cut = match section {
             Section::Text(text) => cut_text(text, edge(size)),
             Section::File { name, content } => {
-                let cut = cut_out(&cut_text(content, edge(size)), whole);
-                part += &file_part(name, &fenced(&cut, fence));
+                let file = match copy {
+                    Some(by) => copy_part(name, by),
+                    None => {
+                        let cut = cut_out(&cut_text(content, edge(size)), whole);
+                        file_part(name, &fenced(&cut, fence))
+                    }
+                };
+                part += &after(after_file, file);
                 continue;
             }
             Section::Stream(name, spool) => {
@@ -403,6 +450,19 @@ fn file_part(name: &str, content: &str) -> String {
     };
     let name = one_line(name);
     format!("=== START FILE: {name} ===\n{content}=== END FILE: {name} ===\n")
+}
+
+/// In the place of a file that another task shows.
+fn copy_part(name: &str, by: &str) -> String {
+    format!("=== FILE: {}: as shown under [{by}] ===\n", one_line(name))
+}
+
+/// A file's part, apart from that of a file before it.
+fn after(file: bool, part: String) -> String {
+    match file {
+        true => format!("\n{part}"),
+        false => part,
+    }
 }
 
 impl Section {
@@ -452,8 +512,12 @@ pub fn cut_text(text: &str, edge: usize) -> Cut {
 /// # Errors
 /// Where it cannot be read again.
 pub fn for_json(spool: &mut dyn Spooled) -> io::Result<String> {
-    let whole = "what `clada run` prints without `--json`";
-    Ok(cut_out(&spool.cut(EDGE)?, whole))
+    Ok(cut_out(&spool.cut(EDGE)?, FOR_JSON))
+}
+
+/// The same of a text.
+pub fn text_for_json(text: &str) -> String {
+    cut_out(&cut_text(text, EDGE), FOR_JSON)
 }
 
 /// A text that ends its last line, between the marks that keep the scanner out where it would find something in it.

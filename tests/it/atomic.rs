@@ -333,7 +333,12 @@ fn a_kill_at_any_moment_leaves_all_or_nothing() {
     project.git(["tag", "start"]);
     let before = all(&project);
     let reply = project.home().join("reply.md");
-    std::fs::write(&reply, atomic(&changes())).expect("write");
+    let more = vec![
+        task("append", "a.txt", "more"),
+        task("mkdir", "h/i", ""),
+        task("append", "h/i/in.txt", "new"),
+    ];
+    std::fs::write(&reply, atomic(&[changes(), more].concat())).expect("write");
     let nothing = format!("<tasks>\n{}</tasks>\n", exec("true"));
     let mut done = None;
     let (mut none, mut back, mut whole) = (0, 0, 0);

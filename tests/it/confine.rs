@@ -128,9 +128,25 @@ fn move_to(path: &str, to: &str) -> String {
     format!("<task>\n<path>{path}</path>\n<c>move</c>\n<x overwrite=\"yes\">{to}</x>\n</task>\n")
 }
 
+fn of_path(path: &str, command: &str, rest: &str) -> String {
+    format!("<task>\n<path>{path}</path>\n<c>{command}</c>\n{rest}</task>\n")
+}
+
 /// One task of each kind that has to do with a path.
 fn all_tasks(path: &str) -> Vec<String> {
+    let replace = "<search>inside</search>\n<replace>changed</replace>\n";
     vec![
+        of_path(path, "read", ""),
+        of_path(&format!("{path}</path><path>own.txt"), "read", ""),
+        of_path(path, "append", "<x>changed</x>\n"),
+        of_path(path, "replace-all", replace),
+        of_path(
+            &format!("own.txt</path><path>{path}"),
+            "replace-all",
+            replace,
+        ),
+        of_path(path, "replace-lines", "<x lines=\"1\">changed</x>\n"),
+        of_path(path, "rmdir", ""),
         edit(path, "inside", "changed"),
         edit(path, "insine", "changed"),
         overwrite(path, "changed"),
@@ -277,6 +293,9 @@ fn git_is_refused_under_every_name() {
         overwrite("config", "x"),
         edit("config", "inside", "x"),
         overwrite("link", "x"),
+        of_path("config", "read", ""),
+        of_path("link/deep", "mkdir", ""),
+        of_path("own/.git", "mkdir", ""),
         delete("sub"),
         delete("sub/module"),
         move_to("sub", "sub2"),
@@ -415,6 +434,10 @@ fn what_will_belong_to_clada_is_refused_before_it_exists() {
     for task in [
         overwrite("clada.toml", "x"),
         overwrite("Clada.TOML", "x"),
+        of_path("clada.toml", "append", "<x>x</x>\n"),
+        of_path("clada.toml", "mkdir", ""),
+        of_path(".config/clada", "mkdir", ""),
+        of_path(".config/clada/deep", "mkdir", ""),
         overwrite(".config/clada/config.toml", "x"),
         overwrite(".config/systemd/user/clada.service", "x"),
         move_to("own.txt", "clada.toml"),
@@ -619,6 +642,18 @@ fn a_failed_task_leaves_no_trace() {
         overwrite("new/.git/f.txt", "x"),
         overwrite(&format!("new/{}", "n".repeat(300)), "x"),
         overwrite("pipe", "x"),
+        of_path(&format!("new/{}", "n".repeat(300)), "append", "<x>x</x>\n"),
+        of_path(&format!("new/{}", "n".repeat(300)), "mkdir", ""),
+        of_path("out/new", "mkdir", ""),
+        of_path("dir", "rmdir", ""),
+        of_path("out", "rmdir", ""),
+        of_path("out/f.txt", "read", ""),
+        of_path(
+            "own.txt</path><path>out/f.txt",
+            "replace-all",
+            "<search>own</search><replace>x</replace>\n",
+        ),
+        of_path("f.txt", "replace-lines", "<x lines=\"9\">x</x>\n"),
         move_to("missing", "new/dir/x"),
         move_to("own.txt", "f.txt/"),
         move_to("own.txt", "out/new/x"),
@@ -705,6 +740,14 @@ impl Files for Busy<'_> {
 
     fn rename(&mut self, from: &Place, to: &Place, overwrite: bool) -> Result<(), FsError> {
         self.disk.rename(from, to, overwrite)
+    }
+
+    fn make_folder(&mut self, place: &Place) -> Result<bool, FsError> {
+        self.disk.make_folder(place)
+    }
+
+    fn remove_folder(&mut self, place: &Place) -> Result<(), FsError> {
+        self.disk.remove_folder(place)
     }
 
     fn names(&self, dir: &Place) -> Vec<String> {

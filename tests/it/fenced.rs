@@ -90,6 +90,10 @@ fn outcome() -> impl Strategy<Value = Outcome> {
             status: if done { Status::Done } else { Status::Failed },
             message: Some(message),
             sections: vec![
+                Section::File {
+                    name: whole.clone(),
+                    content: err.clone(),
+                },
                 Section::Text(whole),
                 Section::Stream("stdout", Box::new(Memory(out.repeat(long)))),
                 Section::Stream("stderr", Box::new(Memory(err))),

@@ -17,6 +17,7 @@ mod engine;
 #[cfg(target_os = "linux")]
 mod exec;
 mod fenced;
+mod files;
 mod git;
 mod guarded;
 mod harness;

@@ -13,11 +13,13 @@
 //! | `shift` | how is the search text indented otherwise than the file? |
 //! | `splice` | which bytes go, and which come? |
 //! | `lines` | where do lines and words start and end? |
+//! | `literal` | where is this very text, without tiers, and what if it is replaced everywhere? |
 
 mod content;
 mod find;
 mod hit;
 mod lines;
+mod literal;
 mod occurrences;
 mod search;
 mod shift;
@@ -31,6 +33,13 @@ use self::content::Content;
 use self::find::Miss;
 use self::search::Search;
 use super::text::Text;
+
+pub use self::literal::{places, replace_all};
+
+/// The line ending that a file uses at a place.
+pub fn newline_at(file: &[u8], at: usize) -> &'static str {
+    lines::ending_at(file, at)
+}
 
 /// How many places are counted before the counting stops: [`Cause::Ambiguous`] never has more lines than this.
 pub const PLACES_LIMIT: usize = 50;

@@ -33,6 +33,8 @@ pub struct Disk {
     root_id: Id,
     spellings: Spellings,
     own: Own,
+    /// The largest file that a task reads or writes, in bytes.
+    largest: u64,
     flush: Flush,
 }
 
@@ -61,8 +63,23 @@ impl Disk {
                 home: home.as_deref().map(text),
             },
             own: Own::new(protected, &canonical),
+            largest: u64::MAX,
             flush: Flush::default(),
         })
+    }
+
+    /// No task reads or writes a file of more bytes from now on.
+    pub fn limit(&mut self, largest: u64) {
+        self.largest = largest;
+    }
+
+    /// Refused where more is to be written than a file may have.
+    pub(super) fn check_size(&self, place: &Place, parts: &[&[u8]]) -> Result<(), FsError> {
+        let size = parts.iter().map(|part| part.len() as u64).sum();
+        match size <= self.largest {
+            true => Ok(()),
+            false => Err(too_large(place, (size, self.largest), false)),
+        }
     }
 
     /// Told at the end of a batch: what was changed is on its way to the disk.
@@ -178,6 +195,25 @@ impl Disk {
     pub(super) fn check_removal(&self, place: &Place, removal: Removal) -> Result<(), FsError> {
         let (dir, found) = self.way_to_existing(place)?;
         check_tree(&dir, &found, place, removal)
+    }
+
+    /// The content of a file that has no more bytes than this.
+    pub(super) fn read_up_to(&self, place: &Place, limit: u64) -> Result<Content, FsError> {
+        let (dir, _) = self.way_to_existing(place)?;
+        let (file, found) = open_regular(&dir, last(place)?, place)?;
+        let stamp = stamp(&found);
+        if stamp.size > limit {
+            return Err(too_large(place, (stamp.size, limit), true));
+        }
+        let mut bytes = Vec::with_capacity(usize::try_from(stamp.size).unwrap_or(0) + 1);
+        // It may grow meanwhile.
+        file.take(limit.saturating_add(1))
+            .read_to_end(&mut bytes)
+            .map_err(|e| io_error("read", place, e))?;
+        if bytes.len() as u64 > limit {
+            return Err(too_large(place, (bytes.len() as u64, limit), true));
+        }
+        Ok(Content { bytes, stamp })
     }
 
     /// Writes a file as [`Files::write`] does; `runs` says whether it may be executed, where that is known.
@@ -347,13 +383,7 @@ impl Files for Disk {
     }
 
     fn read(&self, place: &Place) -> Result<Content, FsError> {
-        let (dir, _) = self.way_to_existing(place)?;
-        let (mut file, found) = open_regular(&dir, last(place)?, place)?;
-        let stamp = stamp(&found);
-        let mut bytes = Vec::with_capacity(usize::try_from(stamp.size).unwrap_or(0) + 1);
-        file.read_to_end(&mut bytes)
-            .map_err(|e| io_error("read", place, e))?;
-        Ok(Content { bytes, stamp })
+        self.read_up_to(place, self.largest)
     }
 
     fn write(
@@ -362,6 +392,7 @@ impl Files for Disk {
         parts: &[&[u8]],
         expected: Option<&Content>,
     ) -> Result<(), FsError> {
+        self.check_size(place, parts)?;
         self.write_file(place, parts, expected, None)
     }
 
@@ -411,6 +442,38 @@ impl Files for Disk {
         }
     }
 
+    fn make_folder(&mut self, place: &Place) -> Result<bool, FsError> {
+        let way = self.way(place)?;
+        match &way.itself {
+            Some(found) if found.is_dir() => return Ok(false),
+            Some(_) => return Err(FsError::Exists(show(place))),
+            None => {}
+        }
+        let (dir, made) = way.made(place)?;
+        match dir.create_dir(last(place)?) {
+            Ok(()) => {
+                made.keep();
+                Ok(true)
+            }
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+                Err(FsError::Exists(show(place)))
+            }
+            Err(error) => Err(io_error("create the folder", place, error)),
+        }
+    }
+
+    fn remove_folder(&mut self, place: &Place) -> Result<(), FsError> {
+        let (dir, found) = self.way_to_existing(place)?;
+        if !found.is_dir() {
+            return Err(FsError::NotAFolder(show(place)));
+        }
+        dir.remove_dir(last(place)?)
+            .map_err(|error| match error.kind() {
+                io::ErrorKind::DirectoryNotEmpty => FsError::NotEmpty(show(place)),
+                _ => io_error("delete the folder", place, error),
+            })
+    }
+
     fn names(&self, dir: &Place) -> Vec<String> {
         let entries = self.folder(&dir.0).and_then(|dir| dir.entries());
         entries
@@ -436,6 +499,15 @@ impl Drop for MadeDirs {
         for (dir, name) in self.0.iter().rev() {
             let _ = dir.remove_dir(name);
         }
+    }
+}
+
+fn too_large(place: &Place, (size, limit): (u64, u64), is_there: bool) -> FsError {
+    FsError::TooLarge {
+        path: show(place),
+        size,
+        limit,
+        is_there,
     }
 }
 

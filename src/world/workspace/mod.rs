@@ -18,6 +18,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use crate::lang::path::{PathError, RelPath};
+use crate::lang::size;
 
 pub use disk::Disk;
 pub use preview::Preview;
@@ -87,14 +88,15 @@ pub trait Files {
     /// The content of a regular file.
     ///
     /// # Errors
-    /// For anything but a readable regular file with one name.
+    /// For anything but a readable regular file with one name, and for one that is too large: that is not read at all.
     fn read(&self, place: &Place) -> Result<Content, FsError>;
 
     /// Creates a file with its parent folders, or replaces its content and keeps its mode and owner. With `expected`,
     /// only if the file is still what was read.
     ///
     /// # Errors
-    /// [`FsError::Changed`] if it is not; for a place that is no regular file, is not writable, or is clada's own.
+    /// [`FsError::Changed`] if it is not; for a place that is no regular file, is not writable, or is clada's own; for
+    /// more than a file may have.
     fn write(
         &mut self,
         place: &Place,
@@ -114,6 +116,18 @@ pub trait Files {
     /// # Errors
     /// Where something is there, or either place must not be touched.
     fn rename(&mut self, from: &Place, to: &Place, overwrite: bool) -> Result<(), FsError>;
+
+    /// Makes a folder, with those that it is in. Whether it was not there before.
+    ///
+    /// # Errors
+    /// [`FsError::Exists`] where something else is there; for a place that is clada's own.
+    fn make_folder(&mut self, place: &Place) -> Result<bool, FsError>;
+
+    /// Deletes a folder with nothing in it.
+    ///
+    /// # Errors
+    /// [`FsError::NotEmpty`] where something is in it; where it must not be touched.
+    fn remove_folder(&mut self, place: &Place) -> Result<(), FsError>;
 
     /// The names in a folder, for suggesting what may have been meant. Empty where it cannot be read.
     fn names(&self, dir: &Place) -> Vec<String>;
@@ -137,7 +151,7 @@ pub enum FsError {
     #[error("`{0}` holds a `.git`, which clada never touches: use an exec task")]
     HoldsGit(String),
     #[error(
-        "`{0}` belongs to clada itself (notes file, output file, settings or state) and no task may change it"
+        "`{0}` belongs to clada itself (notes file, output file, settings or state) and no task may read or change it"
     )]
     Protected(String),
     #[error(
@@ -153,7 +167,7 @@ pub enum FsError {
     #[error("`{0}` is not a regular file: use an exec task")]
     NotAFile(String),
     #[error(
-        "`{path}` has {links} hard links, and replacing it would leave the other names with the old text: use an exec task"
+        "`{path}` has {links} hard links: it is a file of another name too, perhaps outside the project, so use an exec task"
     )]
     HardLinks { path: String, links: u64 },
     #[error("`{0}` is not writable: change its mode with an exec task first")]
@@ -168,6 +182,16 @@ pub enum FsError {
     NotFound(String),
     #[error("`{0}` exists already")]
     Exists(String),
+    #[error("`{0}` is not empty: `delete` deletes a folder with all that is in it")]
+    NotEmpty(String),
+    #[error("{}", too_large(.path, *.size, *.limit, *.is_there))]
+    TooLarge {
+        path: String,
+        size: u64,
+        limit: u64,
+        /// Else it is what is to be written.
+        is_there: bool,
+    },
     #[error(
         "`{0}` was changed by somebody else at the same moment, three times: run this task again"
     )]
@@ -187,4 +211,12 @@ pub enum FsError {
         path: String,
         error: io::Error,
     },
+}
+
+fn too_large(path: &str, size: u64, limit: u64, is_there: bool) -> String {
+    let has = if is_there { "has" } else { "would have" };
+    let (size, limit) = (size::show(size), size::show(limit));
+    format!(
+        "`{path}` {has} {size}, and no task reads or writes more than {limit} (`limits.max_file_size`): use an exec task"
+    )
 }

@@ -21,6 +21,8 @@ pub struct Preview<'d> {
 #[derive(Debug, Clone)]
 enum Node {
     File(Vec<u8>),
+    /// A new one. What is in it are changes of their own.
+    Folder,
     Absent,
     /// What is, or was, at this place on disk, with all that is in it.
     Disk(Place),
@@ -63,12 +65,16 @@ impl<'d> Preview<'d> {
             .collect()
     }
 
-    /// Whether a change puts something into this folder.
-    fn is_filled(&self, path: &Path) -> bool {
-        let inside = self.inside(path);
-        inside
-            .iter()
-            .any(|path| !matches!(self.changes.get(path), Some(Node::Absent) | None))
+    /// Has something be at a place, and the folders that it is in.
+    fn put(&mut self, place: &Place, node: Node) -> Result<(), FsError> {
+        for above in place.0.ancestors().skip(1) {
+            if self.kind(&Place(above.to_owned()))?.is_some() {
+                break;
+            }
+            self.changes.insert(above.to_owned(), Node::Folder);
+        }
+        self.changes.insert(place.0.clone(), node);
+        Ok(())
     }
 
     fn missing(place: &Place) -> FsError {
@@ -85,25 +91,22 @@ impl Files for Preview<'_> {
 
     fn place(&self, path: &RelPath, follow: bool) -> Result<Place, FsError> {
         walk(path, follow, self.disk.spellings(), |path| {
-            let seen = match self.node(path) {
+            Ok(match self.node(path) {
                 Node::File(_) => Seen::Other,
+                Node::Folder => Seen::Folder,
                 Node::Absent => Seen::Nothing,
                 Node::Disk(on_disk) => self.disk.look(&on_disk)?,
-            };
-            Ok(match seen {
-                Seen::Nothing if self.is_filled(path) => Seen::Folder,
-                seen => seen,
             })
         })
     }
 
     fn kind(&self, place: &Place) -> Result<Option<Kind>, FsError> {
-        let kind = match self.node(&place.0) {
+        Ok(match self.node(&place.0) {
             Node::File(_) => Some(Kind::File),
+            Node::Folder => Some(Kind::Dir),
             Node::Absent => None,
             Node::Disk(on_disk) => self.disk.kind(&on_disk)?,
-        };
-        Ok(kind.or_else(|| self.is_filled(&place.0).then_some(Kind::Dir)))
+        })
     }
 
     fn read(&self, place: &Place) -> Result<Content, FsError> {
@@ -112,6 +115,7 @@ impl Files for Preview<'_> {
                 bytes,
                 stamp: Stamp::default(),
             }),
+            Node::Folder => Err(FsError::IsAFolder(place.0.display().to_string())),
             Node::Absent => Err(Self::missing(place)),
             Node::Disk(on_disk) => self.disk.read(&on_disk),
         }
@@ -123,6 +127,7 @@ impl Files for Preview<'_> {
         parts: &[&[u8]],
         _: Option<&Content>,
     ) -> Result<(), FsError> {
+        self.disk.check_size(place, parts)?;
         self.disk.check_new(place)?;
         if self.kind(place)? == Some(Kind::Dir) {
             return Err(FsError::IsAFolder(place.0.display().to_string()));
@@ -132,9 +137,7 @@ impl Files for Preview<'_> {
         {
             self.disk.check_replacement(&old)?;
         }
-        self.changes
-            .insert(place.0.clone(), Node::File(parts.concat()));
-        Ok(())
+        self.put(place, Node::File(parts.concat()))
     }
 
     fn remove(&mut self, place: &Place) -> Result<(), FsError> {
@@ -153,7 +156,7 @@ impl Files for Preview<'_> {
             .filter_map(|path| self.changes.get(&path).cloned().map(|n| (path, n)))
             .collect();
         self.take_away(from, Removal::Move)?;
-        self.changes.insert(to.0.clone(), moved);
+        self.put(to, moved)?;
         for (path, node) in inner {
             let rest = path.strip_prefix(&from.0).unwrap_or(&path);
             self.changes.insert(to.0.join(rest), node);
@@ -161,10 +164,35 @@ impl Files for Preview<'_> {
         Ok(())
     }
 
+    fn make_folder(&mut self, place: &Place) -> Result<bool, FsError> {
+        match self.kind(place)? {
+            Some(Kind::Dir) => return Ok(false),
+            Some(_) => return Err(FsError::Exists(place.0.display().to_string())),
+            None => {}
+        }
+        self.disk.check_new(place)?;
+        self.put(place, Node::Folder)?;
+        Ok(true)
+    }
+
+    fn remove_folder(&mut self, place: &Place) -> Result<(), FsError> {
+        let show = || place.0.display().to_string();
+        if let Node::Disk(on_disk) = self.node(&place.0) {
+            self.disk.way_to_existing(&on_disk)?;
+        }
+        match self.kind(place)? {
+            Some(Kind::Dir) if self.names(place).is_empty() => {}
+            Some(Kind::Dir) => return Err(FsError::NotEmpty(show())),
+            Some(_) => return Err(FsError::NotAFolder(show())),
+            None => return Err(Self::missing(place)),
+        }
+        self.take_away(place, Removal::Delete)
+    }
+
     fn names(&self, dir: &Place) -> Vec<String> {
         let mut names = match self.node(&dir.0) {
             Node::Disk(on_disk) => self.disk.names(&on_disk),
-            Node::File(_) | Node::Absent => Vec::new(),
+            Node::File(_) | Node::Folder | Node::Absent => Vec::new(),
         };
         names.extend(self.changes.keys().filter_map(|path| {
             let name = path.strip_prefix(&dir.0).ok()?.iter().next()?;
@@ -180,13 +208,9 @@ impl Files for Preview<'_> {
 impl Preview<'_> {
     fn take_away(&mut self, place: &Place, removal: Removal) -> Result<(), FsError> {
         match self.node(&place.0) {
-            Node::Absent if !self.is_filled(&place.0) => return Err(Self::missing(place)),
-            // A folder that only thought changes made is not on the disk.
-            Node::Disk(on_disk) if self.disk.kind(&on_disk)?.is_some() => {
-                self.disk.check_removal(&on_disk, removal)?;
-            }
-            Node::Disk(_) if !self.is_filled(&place.0) => return Err(Self::missing(place)),
-            Node::Disk(_) | Node::Absent | Node::File(_) => {}
+            Node::Absent => return Err(Self::missing(place)),
+            Node::Disk(on_disk) => self.disk.check_removal(&on_disk, removal)?,
+            Node::File(_) | Node::Folder => {}
         }
         for path in self.inside(&place.0) {
             self.changes.remove(&path);
@@ -221,6 +245,7 @@ impl Preview<'_> {
     pub fn states(&self, path: &Path) -> Vec<FileState> {
         match self.node(path) {
             Node::File(bytes) => vec![state_of(&bytes, false), state_of(&bytes, true)],
+            Node::Folder => vec![FileState::UNKNOWN],
             Node::Absent => vec![FileState::missing()],
             Node::Disk(on_disk) => vec![self.disk.state(on_disk.path())],
         }

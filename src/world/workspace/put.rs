@@ -38,7 +38,7 @@ impl Disk {
                 Some(Entry::Link(target))
             }
             Kind::File => Some(Entry::File {
-                bytes: self.read(&place)?.bytes,
+                bytes: self.read_up_to(&place, u64::MAX)?.bytes,
                 runs: found.mode() & 0o100 != 0,
             }),
         })
@@ -69,7 +69,7 @@ impl Disk {
                 Ok(())
             }
             (Some(Entry::File { bytes, runs }), Some(Entry::File { .. })) => {
-                let content = self.read(&place)?;
+                let content = self.read_up_to(&place, u64::MAX)?;
                 self.write_file(&place, &[bytes], Some(&content), Some(*runs))
             }
             (Some(Entry::File { bytes, runs }), expected) => {
@@ -82,6 +82,14 @@ impl Disk {
                 self.put_link(&place, target, expected.is_some())
             }
         }
+    }
+
+    /// Has a folder be at a path relative to the root.
+    ///
+    /// # Errors
+    /// Where something else is there, and for what no task may touch.
+    pub fn put_folder(&mut self, path: &Path) -> Result<(), FsError> {
+        self.make_folder(&literal(path)?).map(drop)
     }
 
     /// The folders above a path relative to the root go, as far as they are there and there is nothing in them.
