@@ -222,12 +222,15 @@ fn apply(
     preview: bool,
 ) -> Result<Done, Failure> {
     for attempt in 1.. {
-        let content = match files.read(place) {
+        let content = match files.read_to_change(place) {
             Err(FsError::NotFound(_)) => return Err(not_found(rel, files)),
             content => content?,
         };
-        let edited = edit::apply(&content.bytes, edit)
-            .map_err(|error| edit_failure(&error, edit, (rel, place), &content.bytes))?;
+        let may_show = files.may_show(place);
+        let edited = edit::apply(&content.bytes, edit).map_err(|error| match &may_show {
+            Ok(()) => edit_failure(&error, edit, (rel, place), &content.bytes),
+            Err(why) => unshown(&error, edit, (rel, why)),
+        })?;
         let parts: Vec<&[u8]> = edited.parts.iter().map(AsRef::as_ref).collect();
         match files.write(place, &parts, Some(&content)) {
             Err(FsError::Changed(_)) if attempt < TRIES => continue,
@@ -249,10 +252,12 @@ fn apply(
                 "lines": lines,
             }),
             touched: vec![place.path().to_owned()],
-            diff: if preview {
-                repair::unified_diff(rel.as_str(), Some(&content.bytes), Some(&parts.concat()))
-            } else {
-                String::new()
+            diff: match &may_show {
+                _ if !preview => String::new(),
+                Ok(()) => {
+                    repair::unified_diff(rel.as_str(), Some(&content.bytes), Some(&parts.concat()))
+                }
+                Err(why) => format!("{why}\n"),
             },
             sections: Vec::new(),
         });
@@ -464,6 +469,21 @@ fn edit_failure(
         sections: vec![Section::Text(details)],
         fault: Box::default(),
         searched,
+    }
+}
+
+/// The same for a file that may not be shown: not a word of it.
+fn unshown(error: &EditError, edit: &Edit<'_>, (rel, why): (&RelPath, &FsError)) -> Failure {
+    let pairs = match edit {
+        Edit::Pairs(pairs) => pairs.len(),
+        Edit::Stretch { .. } => 1,
+    };
+    Failure {
+        message: wording::edit_error(error, pairs).into(),
+        data: Box::new(json!({ "path": rel.to_string() })),
+        sections: vec![Section::Text(format!("{why}\n"))],
+        fault: Box::default(),
+        searched: None,
     }
 }
 

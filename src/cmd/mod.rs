@@ -133,13 +133,17 @@ fn runner(
     own: &[PathBuf],
     setup: Setup,
 ) -> Result<Runner, Error> {
-    let (disk, never) = workspace((given, canonical), folders, own)?;
+    let (mut disk, never) = workspace((given, canonical), folders, own)?;
+    disk.obey(setup.paths);
     Ok(Runner {
         disk,
         git: setup.git,
         never,
         root: canonical.to_owned(),
         rules: setup.rules,
+        actions: setup.actions,
+        hooks: setup.hooks,
+        dialects: setup.dialects,
         with_params: false,
     })
 }

@@ -1,7 +1,7 @@
 //! The settings: the shipped defaults, the user's over them, the project's over both. Reads the files; acts on nothing.
 //!
-//! What a project's file says of exec and git could open the fence for the reply that wrote it, or come with a cloned
-//! repository. So it holds only as the user has trusted it, word for word: what was trusted is kept in the state folder, and goes on
+//! What a project's file says of commands, hooks, paths and git could open the fence for the reply that wrote it, or come with
+//! a cloned repository. So it holds only as the user has trusted it, word for word: what was trusted is kept in the state folder, and goes on
 //! holding when the file says something else, or is gone.
 
 use std::collections::BTreeMap;
@@ -17,8 +17,11 @@ use sha2::{Digest, Sha256};
 use toml::Table;
 
 use super::{Folders, PROJECT, SETTINGS_LIMIT};
+use crate::lang::dialect::Dialect;
 use crate::lang::hex::hex;
-use crate::lang::{duration, size};
+use crate::lang::policy::actions::ActionPattern;
+use crate::lang::policy::paths::{Access, List, PathPattern};
+use crate::lang::{duration, hook, size};
 
 /// The shipped defaults; they name every setting.
 pub const DEFAULTS: &str = include_str!("../../config/clada.toml");
@@ -27,15 +30,109 @@ pub const DEFAULTS: &str = include_str!("../../config/clada.toml");
 const USER: &str = "config.toml";
 
 /// What a project may only set once its user trusts it.
-const FENCED: [&str; 2] = ["exec", "git"];
+const FENCED: [&str; 6] = ["exec", "git", "actions", "paths", "hooks", "vars"];
 
 /// Every setting. What a file leaves out is nothing, so what holds is read from all of them together.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Settings {
+    pub dialects: Vec<Dialect>,
     pub exec: Exec,
     pub git: Git,
     pub limits: Limits,
+    pub actions: Actions,
+    pub paths: Paths,
+    pub hooks: Hooks,
+    /// By name, for hooks.
+    pub vars: BTreeMap<VarName, String>,
+}
+
+/// Which commands replies may use.
+#[derive(Debug, Clone, Default, PartialEq, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Actions {
+    pub allow: Vec<ActionPattern>,
+    pub deny: Vec<ActionPattern>,
+}
+
+/// Which paths their tasks may read and change.
+#[derive(Debug, Clone, Default, PartialEq, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Paths {
+    pub allow: Vec<PathPattern>,
+    pub deny: Vec<PathPattern>,
+    pub read: PathLists,
+    pub write: PathLists,
+}
+
+/// What holds for one kind of access only.
+#[derive(Debug, Clone, Default, PartialEq, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct PathLists {
+    pub allow: Vec<PathPattern>,
+    pub deny: Vec<PathPattern>,
+}
+
+impl Paths {
+    /// Its lists, with their names.
+    pub fn lists(&self) -> [List<'_>; 6] {
+        let list = |setting, of, allows, patterns| List {
+            setting,
+            of,
+            allows,
+            patterns,
+        };
+        let (read, write) = (Some(Access::Read), Some(Access::Write));
+        [
+            list("paths.allow", None, true, &self.allow),
+            list("paths.deny", None, false, &self.deny),
+            list("paths.read.allow", read, true, &self.read.allow),
+            list("paths.read.deny", read, false, &self.read.deny),
+            list("paths.write.allow", write, true, &self.write.allow),
+            list("paths.write.deny", write, false, &self.write.deny),
+        ]
+    }
+}
+
+/// The user's own commands around each batch.
+#[derive(Debug, Clone, Default, PartialEq, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Hooks {
+    pub before: Vec<Hook>,
+    pub after: Vec<Hook>,
+}
+
+/// One of them.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Hook {
+    #[serde(deserialize_with = "command")]
+    pub run: String,
+    #[serde(default)]
+    pub continue_on_error: bool,
+    #[serde(default = "hook_time", deserialize_with = "time")]
+    pub timeout: Duration,
+    /// The folder to run it in, from the root.
+    #[serde(default)]
+    pub cwd: Option<String>,
+}
+
+/// The name of a variable.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
+#[serde(try_from = "String")]
+pub struct VarName(pub String);
+
+impl TryFrom<String> for VarName {
+    type Error = String;
+
+    fn try_from(name: String) -> Result<Self, String> {
+        if hook::is_name(&name) && !name.starts_with("CLADA") {
+            return Ok(Self(name));
+        }
+        Err(format!(
+            "`{name}` can be no variable: a name has letters, digits and `_`, does not begin with a digit, and not with `CLADA`"
+        ))
+    }
 }
 
 /// What commands may do, and how they are run.
@@ -167,6 +264,20 @@ fn time<'de, D: Deserializer<'de>>(from: D) -> Result<Duration, D::Error> {
         .ok_or_else(|| serde::de::Error::custom(format!("it must be {}", duration::FORM)))
 }
 
+fn hook_time() -> Duration {
+    Duration::from_secs(60)
+}
+
+fn command<'de, D: Deserializer<'de>>(from: D) -> Result<String, D::Error> {
+    let text = String::deserialize(from)?;
+    match text.trim().is_empty() || text.contains('\0') {
+        true => Err(serde::de::Error::custom(
+            "`run` must be a command, such as `make format`",
+        )),
+        false => Ok(text),
+    }
+}
+
 fn bytes<'de, D: Deserializer<'de>>(from: D) -> Result<u64, D::Error> {
     let text = String::deserialize(from)?;
     size::parse(&text).ok_or_else(|| serde::de::Error::custom(format!("it must be {}", size::FORM)))
@@ -220,8 +331,8 @@ impl Settings {
         Ok(Loaded { settings, notice })
     }
 
-    /// Has what the project's file says of exec and git hold from now on; what that is, as text. Nothing where it says
-    /// nothing.
+    /// Has what needs trust in the project's file hold from now on; what that is, as text. Nothing where it says nothing of
+    /// that.
     ///
     /// # Errors
     /// Where the file is wrong, or it cannot be kept.
@@ -251,6 +362,15 @@ impl Settings {
     }
 }
 
+/// The sections that need trust, as one lists them.
+pub fn fenced() -> String {
+    let names: Vec<String> = FENCED.iter().map(|name| format!("[{name}]")).collect();
+    let (last, others) = names
+        .split_last()
+        .map_or(("", &[][..]), |(last, others)| (last.as_str(), others));
+    format!("{} and {last}", others.join(", "))
+}
+
 /// Takes out what needs trust.
 fn take_fenced(project: &mut Table) -> Table {
     let fenced = FENCED.iter();
@@ -278,7 +398,7 @@ fn untrusted(asked: &Table, trusted: &Table) -> Option<String> {
     })
 }
 
-/// What the user trusts a root's settings to say of exec and git.
+/// What the user trusts a root's settings to say.
 fn trusted(folders: &Folders, root: &Path) -> Result<Table, SettingsError> {
     let kept = read(&trusted_path(folders, root))?;
     Ok(take_fenced(&mut kept.unwrap_or_default()))

@@ -7,7 +7,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::note::{END, RESULTS};
-use super::outcome::{Cut, Outcome, Section, Spooled};
+use super::outcome::{Cut, Outcome, Section, Spooled, Status};
 use super::record::Offer;
 use super::scan::scan;
 use super::task::{Lines, Problem};
@@ -28,6 +28,8 @@ const BRIEF: usize = 200;
 #[derive(Debug, Default)]
 pub struct Report {
     pub outcomes: Vec<Outcome>,
+    /// What came of the user's own commands around batches.
+    pub hooks: Vec<Hooked>,
     /// Problems of the reply outside any task that ran.
     pub problems: Vec<ParseError>,
     /// What the user can ask for by a tick.
@@ -40,6 +42,56 @@ pub struct Report {
     pub total: usize,
     /// A word that no output can know, for fencing what would be read as a task if it were pasted.
     pub fence: String,
+}
+
+/// What came of a hook.
+#[derive(Debug)]
+pub struct Hooked {
+    /// `before` or `after`.
+    pub when: &'static str,
+    pub command: String,
+    pub failed: bool,
+    /// A failure of it is one of the run.
+    pub counts: bool,
+    pub message: Option<String>,
+    /// What it wrote to stderr.
+    pub errors: String,
+    /// What it has to show.
+    pub sections: Vec<Section>,
+}
+
+impl Hooked {
+    /// Its line in the block, where there is something to say.
+    fn line(&self) -> Option<String> {
+        let mark = match self.failed && self.counts {
+            true => "❌",
+            false => "⚠",
+        };
+        let message = self.message.as_ref()?;
+        Some(format!(
+            "{mark} the {} hook `{}`: {message}",
+            self.when,
+            brief(&self.command)
+        ))
+    }
+
+    fn title(&self) -> String {
+        let failed = if self.failed { " (failed)" } else { "" };
+        format!(
+            "\n[{} hook] {}{failed}:\n",
+            self.when,
+            one_line(&self.command)
+        )
+    }
+
+    /// Its failure, for `--json`.
+    fn error(&self) -> String {
+        let message = self.message.as_deref().unwrap_or("failed");
+        match self.errors.as_str() {
+            "" => format!("{}: {message}", self.command),
+            errors => format!("{}: {message}: {errors}", self.command),
+        }
+    }
 }
 
 /// What was not run, why, and what a tick does about it.
@@ -90,11 +142,19 @@ impl Report {
                 .problems
                 .iter()
                 .all(|problem| problem.error_type == "warning")
+            && !self.hooks.iter().any(|hook| hook.failed && hook.counts)
+    }
+
+    /// Whether a hook kept a batch from running.
+    pub fn is_stopped(&self) -> bool {
+        let mut hooks = self.hooks.iter();
+        hooks.any(|hook| hook.when == "before" && hook.failed && hook.counts)
     }
 
     /// Whether there is anything to tell.
     pub fn is_empty(&self) -> bool {
         self.outcomes.is_empty()
+            && self.hooks.is_empty()
             && self.problems.is_empty()
             && self.offers.is_empty()
             && self.notices.is_empty()
@@ -107,6 +167,7 @@ impl Report {
         for outcome in &mut self.outcomes[told..] {
             outcome.number += told;
         }
+        self.hooks.extend(run.hooks);
         self.problems.splice(0..0, run.problems);
         self.offers.extend(run.offers);
         self.notices.extend(run.notices);
@@ -151,7 +212,8 @@ impl Report {
         if self.problems.len() > PROBLEMS {
             text += &format!("and {} more\n", self.problems.len() - PROBLEMS);
         }
-        for line in self.notices.iter().chain(&self.git) {
+        let hooks: Vec<String> = self.hooks.iter().filter_map(Hooked::line).collect();
+        for line in hooks.iter().chain(&self.notices).chain(&self.git) {
             text += &clipped(line);
             text.push('\n');
         }
@@ -166,9 +228,8 @@ impl Report {
     /// Where it cannot be written, or a command's output not be read again.
     pub fn write_output(&mut self, status: Option<&str>, to: &mut dyn Write) -> io::Result<()> {
         write!(to, "{}\n=== OUTPUTS ===\n", self.block(status))?;
-        let outcomes = self.outcomes.iter_mut();
-        for outcome in outcomes.filter(|outcome| has_output(outcome)) {
-            write_part(outcome, &self.fence, to)?;
+        for (title, sections) in parts(&mut self.outcomes, &mut self.hooks) {
+            write_part(&title, sections, &self.fence, to)?;
         }
         writeln!(to, "{END}")
     }
@@ -180,13 +241,12 @@ impl Report {
     /// Where a command's output cannot be read again.
     pub fn clipboard(&mut self, whole: &str) -> io::Result<String> {
         let mut text = format!("{}\n=== OUTPUTS ===\n", self.block(None));
-        let mut order: Vec<usize> = (0..self.outcomes.len())
-            .filter(|i| has_output(&self.outcomes[*i]))
-            .collect();
-        order.sort_by_key(|i| self.outcomes[*i].status.is_good());
+        let mut order: Vec<&mut Outcome> = self.outcomes.iter_mut().collect();
+        order.sort_by_key(|outcome| outcome.status.is_good());
+        let hooks = self.hooks.iter_mut().filter(|hook| hook.failed);
         let mut left_out = 0;
-        for index in order {
-            let part = cut_part(&mut self.outcomes[index], &self.fence, whole)?;
+        for (title, sections) in parts(order, hooks) {
+            let part = cut_part(title, sections, &self.fence, whole)?;
             if text.len() + part.len() > CLIPBOARD {
                 left_out += 1;
             } else {
@@ -252,6 +312,24 @@ impl Report {
             "results": results,
             "parseErrors": misread.chain(self.problems.iter().cloned()).collect::<Vec<_>>(),
         });
+        let failed = |when: &str| {
+            let hooks = self.hooks.iter();
+            let failed = hooks.filter(|hook| hook.when == when && hook.failed);
+            failed.map(Hooked::error).collect::<Vec<_>>()
+        };
+        if self.hooks.iter().any(|hook| hook.failed) {
+            run["hookErrors"] =
+                serde_json::json!({ "before": failed("before"), "after": failed("after") });
+        }
+        if self.is_stopped() {
+            run["fatalError"] = "Before hooks failed - aborting execution".into();
+            let is_not_run = |outcome: &Outcome| outcome.status == Status::NotRun;
+            if self.outcomes.iter().all(is_not_run) {
+                run["totalBlocks"] = 0.into();
+                run["executedActions"] = 0.into();
+                run["results"] = Value::Array(Vec::new());
+            }
+        }
         if !self.notices.is_empty() {
             run["notices"] = self.notices.clone().into();
         }
@@ -284,8 +362,23 @@ pub fn outcome_line(outcome: &Outcome) -> String {
     clipped(&line) + tick
 }
 
-fn has_output(outcome: &Outcome) -> bool {
-    outcome.sections.iter().any(|section| match section {
+/// What tasks and hooks have to show, each with its title.
+fn parts<'p>(
+    outcomes: impl IntoIterator<Item = &'p mut Outcome>,
+    hooks: impl IntoIterator<Item = &'p mut Hooked>,
+) -> Vec<(String, &'p mut Vec<Section>)> {
+    let (before, after): (Vec<_>, Vec<_>) =
+        hooks.into_iter().partition(|hook| hook.when == "before");
+    let of_hook = |hook: &'p mut Hooked| (hook.title(), &mut hook.sections);
+    let of_task = |outcome: &'p mut Outcome| (part_title(outcome), &mut outcome.sections);
+    let before = before.into_iter().map(of_hook);
+    let tasks = outcomes.into_iter().map(of_task);
+    let all = before.chain(tasks).chain(after.into_iter().map(of_hook));
+    all.filter(|(_, sections)| has_output(sections)).collect()
+}
+
+fn has_output(sections: &[Section]) -> bool {
+    sections.iter().any(|section| match section {
         Section::Text(text) => !text.is_empty(),
         Section::File { .. } => true,
         Section::Stream(_, spool) => spool.size() > 0,
@@ -306,9 +399,14 @@ fn part_title(outcome: &Outcome) -> String {
     )
 }
 
-fn write_part(outcome: &mut Outcome, fence: &str, to: &mut dyn Write) -> io::Result<()> {
-    to.write_all(part_title(outcome).as_bytes())?;
-    for section in &mut outcome.sections {
+fn write_part(
+    title: &str,
+    sections: &mut [Section],
+    fence: &str,
+    to: &mut dyn Write,
+) -> io::Result<()> {
+    to.write_all(title.as_bytes())?;
+    for section in sections {
         match section {
             Section::Text(text) => to.write_all(fenced(text, fence).as_bytes())?,
             Section::File { name, content } => {
@@ -335,10 +433,14 @@ fn write_part(outcome: &mut Outcome, fence: &str, to: &mut dyn Write) -> io::Res
     Ok(())
 }
 
-fn cut_part(outcome: &mut Outcome, fence: &str, whole: &str) -> io::Result<String> {
-    let mut part = part_title(outcome);
-    let sizes: Vec<u64> = outcome
-        .sections
+fn cut_part(
+    title: String,
+    sections: &mut [Section],
+    fence: &str,
+    whole: &str,
+) -> io::Result<String> {
+    let mut part = title;
+    let sizes: Vec<u64> = sections
         .iter()
         .map(Section::size)
         .filter(|size| *size > 0)
@@ -350,7 +452,7 @@ fn cut_part(outcome: &mut Outcome, fence: &str, whole: &str) -> io::Result<Strin
             .max(2 * EDGE as u64 / sizes.len() as u64);
         usize::try_from(budget / 2).unwrap_or(EDGE)
     };
-    for section in &mut outcome.sections {
+    for section in sections {
         let size = section.size();
         if size == 0 {
             continue;

@@ -3,11 +3,11 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use super::removal::Removal;
 use super::state::state_of;
 use super::walk::{Seen, walk};
 use super::{Content, Disk, Files, FsError, Kind, Place, Stamp};
 use crate::lang::path::{PathError, RelPath};
+use crate::lang::policy::paths::Access;
 use crate::lang::record::FileState;
 
 /// The files under a root with changes that are only thought.
@@ -71,6 +71,18 @@ impl<'d> Preview<'d> {
             .any(|path| !matches!(self.changes.get(path), Some(Node::Absent) | None))
     }
 
+    /// The content of a file, whatever a task may do with it.
+    fn content(&self, place: &Place) -> Result<Content, FsError> {
+        match self.node(&place.0) {
+            Node::File(bytes) => Ok(Content {
+                bytes,
+                stamp: Stamp::default(),
+            }),
+            Node::Absent => Err(Self::missing(place)),
+            Node::Disk(on_disk) => self.disk.content(&on_disk),
+        }
+    }
+
     fn missing(place: &Place) -> FsError {
         FsError::NotFound(place.0.display().to_string())
     }
@@ -107,14 +119,17 @@ impl Files for Preview<'_> {
     }
 
     fn read(&self, place: &Place) -> Result<Content, FsError> {
-        match self.node(&place.0) {
-            Node::File(bytes) => Ok(Content {
-                bytes,
-                stamp: Stamp::default(),
-            }),
-            Node::Absent => Err(Self::missing(place)),
-            Node::Disk(on_disk) => self.disk.read(&on_disk),
-        }
+        self.disk.allowed(Access::Read, place)?;
+        self.content(place)
+    }
+
+    fn read_to_change(&self, place: &Place) -> Result<Content, FsError> {
+        self.disk.allowed(Access::Write, place)?;
+        self.content(place)
+    }
+
+    fn may_show(&self, place: &Place) -> Result<(), FsError> {
+        self.disk.allowed(Access::Read, place)
     }
 
     fn write(
@@ -138,7 +153,7 @@ impl Files for Preview<'_> {
     }
 
     fn remove(&mut self, place: &Place) -> Result<(), FsError> {
-        self.take_away(place, Removal::Delete)
+        self.take_away(place, None)
     }
 
     fn rename(&mut self, from: &Place, to: &Place, overwrite: bool) -> Result<(), FsError> {
@@ -152,7 +167,7 @@ impl Files for Preview<'_> {
             .into_iter()
             .filter_map(|path| self.changes.get(&path).cloned().map(|n| (path, n)))
             .collect();
-        self.take_away(from, Removal::Move)?;
+        self.take_away(from, Some(to))?;
         self.changes.insert(to.0.clone(), moved);
         for (path, node) in inner {
             let rest = path.strip_prefix(&from.0).unwrap_or(&path);
@@ -178,12 +193,14 @@ impl Files for Preview<'_> {
 }
 
 impl Preview<'_> {
-    fn take_away(&mut self, place: &Place, removal: Removal) -> Result<(), FsError> {
+    /// Takes away what is at a place; `to` is where it goes.
+    fn take_away(&mut self, place: &Place, to: Option<&Place>) -> Result<(), FsError> {
+        self.disk.allowed(Access::Write, place)?;
         match self.node(&place.0) {
             Node::Absent if !self.is_filled(&place.0) => return Err(Self::missing(place)),
             // A folder that only thought changes made is not on the disk.
             Node::Disk(on_disk) if self.disk.kind(&on_disk)?.is_some() => {
-                self.disk.check_removal(&on_disk, removal)?;
+                self.disk.check_removal(&on_disk, to)?;
             }
             Node::Disk(_) if !self.is_filled(&place.0) => return Err(Self::missing(place)),
             Node::Disk(_) | Node::Absent | Node::File(_) => {}
