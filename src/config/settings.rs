@@ -527,7 +527,21 @@ mod tests {
     fn the_defaults_name_every_setting() {
         let Loaded { settings, notice } = Place::new().load();
         assert_eq!(notice, None);
-        let Settings { exec, git, limits } = settings;
+        let Settings {
+            dialects,
+            exec,
+            git,
+            limits,
+            actions,
+            paths,
+            hooks,
+            vars,
+        } = settings;
+        assert_eq!(dialects, Dialect::ALL);
+        assert_eq!((hooks, vars), (Hooks::default(), BTreeMap::new()));
+        assert_eq!((actions.allow.len(), actions.deny.len()), (1, 0));
+        let lists = paths.lists().map(|list| list.patterns.is_empty());
+        assert_eq!(lists, [false, false, false, false, true, true]);
         let Limits { output } = limits;
         let Exec {
             enabled,
@@ -590,6 +604,14 @@ mod tests {
             (true, Target::Branch, Commit::Task, 64 << 20)
         );
         assert_eq!(names(&table["limits"]), ["output".to_owned()].into());
+        let lists = ["allow", "deny"].map(str::to_owned);
+        assert_eq!(names(&table["actions"]), lists.clone().into());
+        assert_eq!(names(&table["paths"]["read"]), lists.clone().into());
+        assert_eq!(names(&table["paths"]["write"]), lists.into());
+        assert_eq!(
+            names(&table["hooks"]),
+            ["before", "after"].map(str::to_owned).into()
+        );
         assert_eq!((enabled, timeout.as_secs(), output), (true, 600, 1 << 30));
         assert_eq!((sandbox, network), (Sandbox::Workspace, Network::On));
         assert_eq!(login_env, LoginEnv::Auto);

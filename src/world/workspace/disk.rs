@@ -88,7 +88,7 @@ impl Disk {
     }
 
     /// Whether a task may have something be at another place: it must not be shown by that.
-    fn may_move(&self, from: &Place, to: &Place) -> Result<(), FsError> {
+    pub(super) fn may_move(&self, from: &Place, to: &Place) -> Result<(), FsError> {
         self.allowed(Access::Write, from)?;
         self.allowed(Access::Write, to)?;
         match self.allowed(Access::Read, from).is_err() && self.allowed(Access::Read, to).is_ok() {

@@ -195,7 +195,14 @@ impl Files for Preview<'_> {
 impl Preview<'_> {
     /// Takes away what is at a place; `to` is where it goes.
     fn take_away(&mut self, place: &Place, to: Option<&Place>) -> Result<(), FsError> {
-        self.disk.allowed(Access::Write, place)?;
+        // What is there only in thought, too.
+        for path in self.inside(&place.0).into_iter().chain([place.0.clone()]) {
+            let inner = Place(path);
+            match to {
+                None => self.disk.allowed(Access::Write, &inner)?,
+                Some(to) => self.disk.may_move(&inner, &inner.moved(place, to))?,
+            }
+        }
         match self.node(&place.0) {
             Node::Absent if !self.is_filled(&place.0) => return Err(Self::missing(place)),
             // A folder that only thought changes made is not on the disk.
