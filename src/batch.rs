@@ -301,7 +301,7 @@ impl Runner {
         let mut saving = Saving::before(snapshots, whole, batch, run)?;
         if hooked && !self.hooks.before.is_empty() {
             // What they change is saved before the tasks change anything, and beside what was there before them.
-            let ready = match self.before(batch, run).await {
+            let ready = match self.hooks_before(batch, run).await {
                 Ok(()) => saving.again(batch, hooks::said("before", &self.hooks.before), run),
                 failed => failed,
             };
@@ -404,7 +404,7 @@ impl Runner {
             }
         }
         if course.hooked {
-            self.after(&mut course, (first, &files), run).await;
+            self.hooks_after(&mut course, (first, &files), run).await;
             exec_since = true;
         }
         course.saving.end(batch, run);

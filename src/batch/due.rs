@@ -58,7 +58,7 @@ pub(super) fn due(
                 if now.iter().all(|(stand, now)| is_one(now, &stand.left)) {
                     Due::Skip
                 } else if now.iter().all(|(stand, now)| is_one(now, &stand.before)) {
-                    Due::Run
+                    run(task, plan)
                 } else {
                     Due::Wait
                 }

@@ -11,7 +11,7 @@ use crate::config::settings::Hook;
 use crate::exec_task::{self, Exec, Executed};
 use crate::lang::hook;
 use crate::lang::outcome::{Outcome, Status};
-use crate::lang::report::Hooked;
+use crate::lang::report::{Hooked, brief};
 use crate::lang::task::{Batch, Task};
 use crate::world::shell::Stream;
 
@@ -119,7 +119,7 @@ pub(super) fn are_due(batch: &Batch<'_>, due: &[Due]) -> bool {
 
 impl Runner {
     /// Runs the hooks before a batch; why it cannot begin.
-    pub(super) async fn before(
+    pub(super) async fn hooks_before(
         &self,
         batch: &Batch<'_>,
         run: &mut Run<'_, '_>,
@@ -135,7 +135,7 @@ impl Runner {
     }
 
     /// Runs the hooks after a batch, whose outcomes begin with `first`, and has saved what they change.
-    pub(super) async fn after(
+    pub(super) async fn hooks_after(
         &self,
         course: &mut Course<'_, '_>,
         (first, touched): (usize, &[Vec<PathBuf>]),
@@ -191,8 +191,8 @@ impl Runner {
             }
             if failed {
                 return Some(format!(
-                    "the {when} hook `{}` failed: repair that; this batch is tried again",
-                    crate::lang::report::brief(&hook.run)
+                    "the {when} hook `{}` failed: repair that first",
+                    brief(&hook.run)
                 ));
             }
         }

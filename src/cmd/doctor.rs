@@ -4,12 +4,12 @@ use std::io::Write;
 use std::path::Path;
 use std::process::ExitCode;
 
-use crate::batch::{Git, NO_REPOSITORY};
+use crate::batch::{Git, Hooks, NO_REPOSITORY};
 use crate::cli::Root;
 use crate::cmd;
 use crate::cmd::rules::Source;
 use crate::config::Folders;
-use crate::config::settings::SettingsError;
+use crate::config::settings::{Hook, SettingsError};
 use crate::error::Error;
 use crate::exec_task::Rules;
 use crate::world::sandbox::{Level, support};
@@ -40,6 +40,7 @@ pub fn main(args: &Root) -> Result<ExitCode, Error> {
                     ("settings", settings(&folders, notice)),
                     ("sandbox", sandbox(&setup.rules)),
                     ("git", git(&root, setup.git.as_ref())),
+                    ("hooks", hooks(&setup.hooks)),
                 ],
             };
             checks.push(("environment", environment(start.login)));
@@ -82,6 +83,15 @@ fn sandbox(rules: &Rules) -> Found {
         (None, _) if support.lacks.is_empty() => Found::Fine(support.to_string()),
         (None, _) => Found::Less(support.to_string()),
     }
+}
+
+fn hooks(hooks: &Hooks) -> Found {
+    let count = |hooks: &[Hook]| match hooks.len() {
+        0 => "none".to_owned(),
+        many => many.to_string(),
+    };
+    let (before, after) = (count(&hooks.before), count(&hooks.after));
+    Found::Fine(format!("{before} before each batch, {after} after it"))
 }
 
 fn git(root: &Path, git: Option<&Git>) -> Found {

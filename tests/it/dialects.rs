@@ -46,7 +46,7 @@ fn what_was_there_when_one_is_switched_on_is_offered() {
     let notes = project.path("clada.md");
     let said = || project.read("clada.md");
     save_by_rename(&notes, format!("Old:\n{REPLY}And more.\n"));
-    wait_until(|| said().contains("=== END"), &said);
+    wait_until(|| said().contains("=== END"), said);
     assert!(
         said().contains("⏸ 1 task was not run, as `dialects` in the settings has changed since the last save - [ ] run it\n"),
         "{}",
@@ -58,7 +58,7 @@ fn what_was_there_when_one_is_switched_on_is_offered() {
         &notes,
         format!("{text}\n{}", REPLY.replace("a.txt", "b.txt")),
     );
-    wait_until(|| project.exists("b.txt"), &said);
+    wait_until(|| project.exists("b.txt"), said);
     assert!(!project.exists("a.txt"));
     drop(watching);
 }

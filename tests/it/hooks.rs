@@ -109,7 +109,7 @@ fn a_batch_that_a_hook_kept_from_running_is_new_at_the_next_save() {
     let notes = project.path("clada.md");
     save_by_rename(&notes, REPLY);
     let said = || project.read("clada.md");
-    wait_until(|| said().contains("=== END"), &said);
+    wait_until(|| said().contains("=== END"), said);
     assert!(
         results(&said()).contains("1 ⏹ overwrite a.txt - the before hook"),
         "{}",
@@ -120,7 +120,7 @@ fn a_batch_that_a_hook_kept_from_running_is_new_at_the_next_save() {
     project.write("ready", "");
     let text = said();
     save_by_rename(&notes, text.replace(REPLY, &format!("Now.\n{REPLY}")));
-    wait_until(|| said().contains("1 ✅ overwrite a.txt"), &said);
+    wait_until(|| said().contains("1 ✅ overwrite a.txt"), said);
     assert_eq!(project.read("a.txt"), "a");
     assert_eq!(project.read("log"), "tried\ntried\n");
     drop(watching);
