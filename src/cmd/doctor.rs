@@ -36,12 +36,14 @@ pub fn main(args: &Root) -> Result<ExitCode, Error> {
         Ok(start) => {
             let mut checks = match start.setup {
                 Err(error) => wrong(error),
-                Ok((setup, notice)) => vec![
+                Ok((setup, notice)) => [
                     ("settings", settings(&folders, notice)),
                     ("sandbox", sandbox(&setup.rules)),
                     ("git", git(&root, setup.git.as_ref())),
-                    ("hooks", hooks(&setup.hooks)),
-                ],
+                ]
+                .into_iter()
+                .chain(hooks(&setup.hooks).map(|hooks| ("hooks", hooks)))
+                .collect(),
             };
             checks.push(("environment", environment(start.login)));
             checks
@@ -85,13 +87,18 @@ fn sandbox(rules: &Rules) -> Found {
     }
 }
 
-fn hooks(hooks: &Hooks) -> Found {
+fn hooks(hooks: &Hooks) -> Option<Found> {
+    if hooks.before.is_empty() && hooks.after.is_empty() {
+        return None;
+    }
     let count = |hooks: &[Hook]| match hooks.len() {
         0 => "none".to_owned(),
         many => many.to_string(),
     };
     let (before, after) = (count(&hooks.before), count(&hooks.after));
-    Found::Fine(format!("{before} before each batch, {after} after it"))
+    Some(Found::Fine(format!(
+        "{before} before each batch, {after} after it"
+    )))
 }
 
 fn git(root: &Path, git: Option<&Git>) -> Found {
