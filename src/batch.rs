@@ -713,17 +713,7 @@ impl Runner {
             }
         }
         if hooked {
-            let hooks = [("before", &self.hooks.before), ("after", &self.hooks.after)];
-            for (when, hook) in hooks
-                .iter()
-                .flat_map(|(when, all)| all.iter().map(move |hook| (when, hook)))
-            {
-                let said = format!(
-                    "the {when} hook `{}` would be run",
-                    self.rules.mask.text(&hook.run)
-                );
-                run.report.notices.push(said);
-            }
+            self.hooks_would_run(&mut run);
         }
         let mut report = run.finish().report;
         report.git = Some("this was a dry run: nothing was changed".to_owned());

@@ -159,6 +159,17 @@ impl Runner {
             .after(Touched::Anything, (course.batch, said), run);
     }
 
+    /// Names all hooks, in a run that changes nothing.
+    pub(super) fn hooks_would_run(&self, run: &mut Run<'_, '_>) {
+        for (when, hooks) in [("before", &self.hooks.before), ("after", &self.hooks.after)] {
+            for hook in hooks {
+                let command = self.rules.mask.text(&hook.run);
+                let said = format!("the {when} hook `{command}` would be run");
+                run.report.notices.push(said);
+            }
+        }
+    }
+
     /// Runs hooks until one fails; that it did.
     async fn all(
         &self,

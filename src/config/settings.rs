@@ -4,6 +4,8 @@
 //! a cloned repository. So it holds only as the user has trusted it, word for word: what was trusted is kept in the state folder, and goes on
 //! holding when the file says something else, or is gone.
 
+mod replies;
+
 use std::collections::BTreeMap;
 use std::fs::{self, OpenOptions};
 use std::io::{self, Read};
@@ -19,9 +21,9 @@ use toml::Table;
 use super::{Folders, PROJECT, SETTINGS_LIMIT};
 use crate::lang::dialect::Dialect;
 use crate::lang::hex::hex;
-use crate::lang::policy::actions::ActionPattern;
-use crate::lang::policy::paths::{Access, List, PathPattern};
-use crate::lang::{duration, hook, size};
+use crate::lang::{duration, size};
+
+pub use replies::{Actions, Hook, Hooks, PathLists, Paths, VarName};
 
 /// The shipped defaults; they name every setting.
 pub const DEFAULTS: &str = include_str!("../../config/clada.toml");
@@ -45,94 +47,6 @@ pub struct Settings {
     pub hooks: Hooks,
     /// By name, for hooks.
     pub vars: BTreeMap<VarName, String>,
-}
-
-/// Which commands replies may use.
-#[derive(Debug, Clone, Default, PartialEq, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct Actions {
-    pub allow: Vec<ActionPattern>,
-    pub deny: Vec<ActionPattern>,
-}
-
-/// Which paths their tasks may read and change.
-#[derive(Debug, Clone, Default, PartialEq, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct Paths {
-    pub allow: Vec<PathPattern>,
-    pub deny: Vec<PathPattern>,
-    pub read: PathLists,
-    pub write: PathLists,
-}
-
-/// What holds for one kind of access only.
-#[derive(Debug, Clone, Default, PartialEq, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct PathLists {
-    pub allow: Vec<PathPattern>,
-    pub deny: Vec<PathPattern>,
-}
-
-impl Paths {
-    /// Its lists, with their names.
-    pub fn lists(&self) -> [List<'_>; 6] {
-        let list = |setting, of, allows, patterns| List {
-            setting,
-            of,
-            allows,
-            patterns,
-        };
-        let (read, write) = (Some(Access::Read), Some(Access::Write));
-        [
-            list("paths.allow", None, true, &self.allow),
-            list("paths.deny", None, false, &self.deny),
-            list("paths.read.allow", read, true, &self.read.allow),
-            list("paths.read.deny", read, false, &self.read.deny),
-            list("paths.write.allow", write, true, &self.write.allow),
-            list("paths.write.deny", write, false, &self.write.deny),
-        ]
-    }
-}
-
-/// The user's own commands around each batch.
-#[derive(Debug, Clone, Default, PartialEq, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct Hooks {
-    pub before: Vec<Hook>,
-    pub after: Vec<Hook>,
-}
-
-/// One of them.
-#[derive(Debug, Clone, PartialEq, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Hook {
-    #[serde(deserialize_with = "command")]
-    pub run: String,
-    #[serde(default)]
-    pub continue_on_error: bool,
-    #[serde(default = "hook_time", deserialize_with = "time")]
-    pub timeout: Duration,
-    /// The folder to run it in, from the root.
-    #[serde(default)]
-    pub cwd: Option<String>,
-}
-
-/// The name of a variable.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
-#[serde(try_from = "String")]
-pub struct VarName(pub String);
-
-impl TryFrom<String> for VarName {
-    type Error = String;
-
-    fn try_from(name: String) -> Result<Self, String> {
-        if hook::is_name(&name) && !name.starts_with("CLADA") {
-            return Ok(Self(name));
-        }
-        Err(format!(
-            "`{name}` can be no variable: a name has letters, digits and `_`, does not begin with a digit, and not with `CLADA`"
-        ))
-    }
 }
 
 /// What commands may do, and how they are run.
@@ -262,20 +176,6 @@ fn time<'de, D: Deserializer<'de>>(from: D) -> Result<Duration, D::Error> {
     let text = String::deserialize(from)?;
     duration::parse(&text)
         .ok_or_else(|| serde::de::Error::custom(format!("it must be {}", duration::FORM)))
-}
-
-fn hook_time() -> Duration {
-    Duration::from_secs(60)
-}
-
-fn command<'de, D: Deserializer<'de>>(from: D) -> Result<String, D::Error> {
-    let text = String::deserialize(from)?;
-    match text.trim().is_empty() || text.contains('\0') {
-        true => Err(serde::de::Error::custom(
-            "`run` must be a command, such as `make format`",
-        )),
-        false => Ok(text),
-    }
 }
 
 fn bytes<'de, D: Deserializer<'de>>(from: D) -> Result<u64, D::Error> {
