@@ -4,6 +4,7 @@
 mod atomic;
 mod due;
 mod guarded;
+mod hooks;
 mod journal;
 mod run;
 mod saving;
@@ -18,7 +19,10 @@ use tokio::sync::watch;
 
 use crate::exec_task::{self, Exec, Hold, Rules};
 use crate::file_task;
+use crate::lang::dialect::Dialects;
 use crate::lang::outcome::{Outcome, Section, Status};
+use crate::lang::policy::actions::Actions;
+use crate::lang::policy::paths::Paths;
 use crate::lang::record::{Fate, Plan, Target};
 use crate::lang::report::Report;
 use crate::lang::task::{Action, Batch, Scan, Task};
@@ -33,6 +37,7 @@ use guarded::Guarded;
 use run::{Ended, Run};
 use saving::{Saving, Touched};
 
+pub use hooks::Hooks;
 pub use journal::{Journal, NoJournal};
 pub use run::{batch_id, git_line};
 
@@ -47,12 +52,21 @@ pub struct Runner {
     pub root: PathBuf,
     /// How commands are run.
     pub rules: Rules,
+    /// What replies may ask for.
+    pub actions: Actions,
+    pub hooks: Hooks,
+    /// In which replies are read.
+    pub dialects: Dialects,
     /// Whether outcomes carry the tasks' parameters, for `--json`.
     pub with_params: bool,
 }
 
 /// What the settings come to.
 pub struct Setup {
+    pub dialects: Dialects,
+    pub actions: Actions,
+    pub paths: Paths,
+    pub hooks: Hooks,
     pub rules: Rules,
     /// `None` where git is off.
     pub git: Option<Git>,
@@ -165,6 +179,8 @@ struct Course<'c, 't> {
     due: Vec<Due>,
     saving: Saving<'c>,
     atomic: Option<Atomic>,
+    /// Hooks run after it.
+    hooked: bool,
     /// A task was started.
     begun: bool,
 }
@@ -183,6 +199,14 @@ pub fn recover(
 }
 
 impl Runner {
+    /// Goes by these settings from now on.
+    pub fn take(&mut self, setup: Setup) {
+        self.disk.obey(setup.paths);
+        (self.rules, self.git) = (setup.rules, setup.git);
+        (self.actions, self.hooks) = (setup.actions, setup.hooks);
+        self.dialects = setup.dialects;
+    }
+
     /// Runs batches, one after the other. Tasks are numbered through.
     pub async fn run(
         &mut self,
@@ -267,7 +291,7 @@ impl Runner {
             });
         }
         let job = run.jobs.len();
-        let due = due(&batch.tasks, plan, &self.disk, &self.rules);
+        let due = self.due(batch, plan);
         let known = snapshots.as_ref().ok().and_then(Option::as_ref);
         let can_undo = !matches!(snapshots, Ok(None));
         let scene = (Preview::new(&self.disk), known, can_undo);
@@ -275,7 +299,19 @@ impl Runner {
             return run.without_a_task(journal, |run| run.hindered(batch, index, why));
         }
         let whole = batch.atomic || self.git.as_ref().is_some_and(|git| git.whole_batches);
-        let saving = Saving::before(snapshots, whole, batch, run)?;
+        let hooked = hooks::are_due(batch, &due);
+        let mut saving = Saving::before(snapshots, whole, batch, run)?;
+        if hooked && !self.hooks.before.is_empty() {
+            // What they change is saved before the tasks change anything, and beside what was there before them.
+            let ready = match self.hooks_before(batch, run).await {
+                Ok(()) => saving.again(batch, hooks::said("before", &self.hooks.before), run),
+                failed => failed,
+            };
+            if let Err(why) = ready {
+                run.take_commits();
+                return Err(why);
+            }
+        }
         let atomic = match self.atomic(batch, &due, &saving) {
             Ok(atomic) => atomic,
             Err(Unfit::Refused(why)) => return Err(why),
@@ -294,10 +330,16 @@ impl Runner {
             due,
             saving,
             atomic,
+            hooked: hooked && !self.hooks.after.is_empty(),
             begun: false,
         };
         self.carry_out(course, plan, journal, run).await;
         Ok(())
+    }
+
+    /// What is to be done about each task of a batch.
+    fn due(&self, batch: &Batch<'_>, plan: &[Plan]) -> Vec<Due> {
+        due(&batch.tasks, plan, &self.disk, (&self.actions, &self.rules))
     }
 
     /// Carries out the tasks of a batch that has begun.
@@ -313,6 +355,7 @@ impl Runner {
         let mut fates = Vec::new();
         let mut changed: BTreeSet<String> = BTreeSet::new();
         let mut exec_since = false;
+        let mut files = Vec::new();
         for (index, task) in batch.tasks.iter().enumerate() {
             let failed = course.atomic.as_ref().and_then(|atomic| atomic.failed);
             let runs = course.due[index] == Due::Run;
@@ -339,7 +382,11 @@ impl Runner {
             {
                 atomic.fails(outcome.number, outcome.status);
             }
-            course.saving.after(touched, (batch, task), run);
+            files.push(match &touched {
+                Touched::Paths(paths) => paths.clone(),
+                Touched::Nothing | Touched::Anything => Vec::new(),
+            });
+            course.saving.after(touched, (batch, task.summary()), run);
             changed.extend(targets.iter().map(|target| target.path.clone()));
             if let (Due::Skip, Some(Plan::Done(stands))) = (&course.due[index], plan.get(index)) {
                 changed.extend(stands.iter().map(|stand| stand.path.clone()));
@@ -357,6 +404,10 @@ impl Runner {
             for (index, fate) in fates.into_iter().enumerate() {
                 journal.finish(job, index, &run.report.outcomes[first + index], fate);
             }
+        }
+        if course.hooked {
+            self.hooks_after(&mut course, (first, &files), run).await;
+            exec_since = true;
         }
         course.saving.end(batch, run);
         // A formatter's work is not somebody else's.
@@ -461,6 +512,11 @@ impl Runner {
         tasks.find_map(|(index, task)| {
             let ended = match &task.action {
                 Err(problem) => run.misread(problem),
+                Ok(action) if !matches!(action, Action::Exec { .. })
+                    && let Some(Due::Hold(hold)) = due.get(index) =>
+                {
+                    held(hold)
+                }
                 Ok(Action::Exec { .. }) if batch.tasks.len() == 1 => return None,
                 Ok(Action::Exec { .. }) if !can_undo => Ended::not_run(
                     "an atomic batch with an exec needs git, to take back what its file tasks did: put the exec into a \
@@ -513,6 +569,8 @@ impl Runner {
                         timeout: *timeout,
                         lang: *lang,
                         version: version.as_deref(),
+                        vars: &[],
+                        limited_by: "`<x timeout=\"…\">`",
                     };
                     self.exec(&exec, run).await
                 }
@@ -617,16 +675,18 @@ impl Runner {
         );
         run.reads(part.text);
         let mut files = Preview::new(&self.disk);
+        let mut hooked = false;
         for (batch, plan) in part.batches() {
             run.dialect = batch.dialect;
             let scene = (files.clone(), None, self.git.is_some());
+            let due = self.due(batch, plan);
             if let Some(problem) = batch.state.problem() {
                 run.problem(problem);
-            } else if let Some((index, why)) = Self::hindrance(batch, &[], scene, &mut run) {
+            } else if let Some((index, why)) = Self::hindrance(batch, &due, scene, &mut run) {
                 run.hindered(batch, index, why);
                 continue;
             }
-            let due = due(&batch.tasks, plan, &self.disk, &self.rules);
+            hooked |= hooks::are_due(batch, &due);
             for (task, due) in batch.tasks.iter().zip(&due) {
                 run.number += 1;
                 let ended = match &task.action {
@@ -656,6 +716,9 @@ impl Runner {
                 let outcome = run.outcome(task, ended);
                 run.finished_with_warnings(task, outcome);
             }
+        }
+        if hooked {
+            self.hooks_would_run(&mut run);
         }
         let mut report = run.finish().report;
         report.git = Some("this was a dry run: nothing was changed".to_owned());

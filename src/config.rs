@@ -21,6 +21,8 @@ pub const PASTE_QUIET: Duration = Duration::from_secs(2);
 pub const CLIPBOARD_PATIENCE: Duration = Duration::from_millis(300);
 /// How long until a batch that git could not save is tried again.
 pub const RETRY: Duration = Duration::from_secs(2);
+/// How long until a batch is tried again before which a hook failed.
+pub const HOOK_RETRY: Duration = Duration::from_secs(60);
 /// How long a batch runs before the notes show that it does.
 pub const SHOW_RUNNING: Duration = Duration::from_secs(2);
 /// The kinds of locks on a watched file and on its output file.

@@ -19,7 +19,7 @@ use crate::config;
 use crate::engine::{self, Effect, Event, Look, Why};
 use crate::lang::record::Tick;
 use crate::lang::report::{Offered, ParseError, Report};
-use crate::lang::scan::scan;
+use crate::lang::scan::{scan, scan_for};
 use crate::lang::task::{BatchState, Lines};
 use crate::lang::wording;
 use crate::world::ledger::LedgerError;
@@ -297,10 +297,14 @@ impl Daemon {
             .iter()
             .find(|block| !block.is_known)
             .map(|block| block.text);
-        let scan = self.memory.engine.part(&note.body, scan(&note.body));
+        self.take_settings();
+        let dialects = self.runner.dialects;
+        let scan = scan_for(&note.body, dialects);
+        let scan = self.memory.engine.part(&note.body, scan);
         let look = Look {
             body: &note.body,
             scan: &scan,
+            dialects,
             over: seen.over,
             settled,
             foreign: foreign.is_some(),
@@ -524,6 +528,12 @@ impl Daemon {
             Why::Foreign => (
                 format!(
                     "⏸ {tasks} came with the results of another clada, or with results that were changed by hand: not run here"
+                ),
+                them,
+            ),
+            Why::Dialects => (
+                format!(
+                    "⏸ {tasks} {came} not run, as `dialects` in the settings has changed since the last save"
                 ),
                 them,
             ),

@@ -3,6 +3,7 @@
 
 mod live;
 
+use std::borrow::Cow;
 use std::ffi::OsString;
 use std::future::pending;
 use std::path::{Path, PathBuf};
@@ -92,6 +93,10 @@ pub struct Exec<'t> {
     pub timeout: Option<Duration>,
     pub lang: Option<Language>,
     pub version: Option<&'t str>,
+    /// What its environment has beside that of the rules, or instead.
+    pub vars: &'t [(OsString, OsString)],
+    /// What sets another time limit.
+    pub limited_by: &'t str,
 }
 
 /// What came of a script.
@@ -103,6 +108,18 @@ pub struct Executed {
     pub data: Value,
     /// All that it wrote.
     pub sections: Vec<Section>,
+}
+
+impl Executed {
+    /// A script that could not be run.
+    pub fn failed(why: String) -> Self {
+        Self {
+            status: Status::Failed,
+            message: Some(why),
+            data: Value::Null,
+            sections: Vec::new(),
+        }
+    }
 }
 
 /// Runs a script until it ends, passes one of its limits, or `stop` becomes true. `on_output` gets what it writes, as it
@@ -129,13 +146,24 @@ pub async fn perform(
             on_output(stream, bytes);
         }
     };
+    let is_own = |(name, _): &&(OsString, OsString)| exec.vars.iter().all(|(own, _)| own != name);
+    let env = match exec.vars {
+        [] => Cow::Borrowed(&rules.env[..]),
+        vars => rules
+            .env
+            .iter()
+            .filter(is_own)
+            .chain(vars)
+            .cloned()
+            .collect(),
+    };
     let script = Script {
         text: exec.text,
         dir: exec.dir,
         timeout: exec.timeout.unwrap_or(rules.timeout),
         lang: exec.lang,
         version: exec.version,
-        env: &rules.env,
+        env: &env,
         fence: Some(&rules.fence),
         mask: Some(&rules.mask),
         output_limit: rules.output_limit,
@@ -148,20 +176,15 @@ pub async fn perform(
     }
     let changed = guard.map(|guard| guard.changed()).unwrap_or_default();
     match ran {
-        Ok(ran) => told(ran, rules, (exec.dir, &missing), &changed),
-        Err(error) => Executed {
-            status: Status::Failed,
-            message: Some(error.to_string()),
-            data: Value::Null,
-            sections: Vec::new(),
-        },
+        Ok(ran) => told(ran, rules, (exec, &missing), &changed),
+        Err(error) => Executed::failed(error.to_string()),
     }
 }
 
 fn told(
     mut ran: shell::Ran,
     rules: &Rules,
-    began: (&Path, &[PathBuf]),
+    (exec, missing): (&Exec<'_>, &[PathBuf]),
     changed: &[PathBuf],
 ) -> Executed {
     let took = duration::show(ran.elapsed);
@@ -174,8 +197,10 @@ fn told(
         }
         Ending::TimedOut(limit) => {
             let limit = duration::show(*limit);
-            let said =
-                format!("ended at its time limit of {limit} (`<x timeout=\"…\">` sets another)");
+            let said = format!(
+                "ended at its time limit of {limit} ({} sets another)",
+                exec.limited_by
+            );
             (Status::Failed, Some(said))
         }
         Ending::WroteTooMuch => {
@@ -192,7 +217,7 @@ fn told(
         n => Some(format!("ended {n} processes that it left running")),
     };
     let denied = (status == Status::Failed)
-        .then(|| denied(&rules.fence, began, &ran))
+        .then(|| denied(&rules.fence, (exec.dir, missing), &ran))
         .flatten();
     let changed = changed.iter().map(|path| {
         let before_what = match path.components().any(|part| part.as_os_str() == ".git") {
@@ -268,6 +293,8 @@ mod tests {
             timeout: None,
             lang: None,
             version: None,
+            vars: &[],
+            limited_by: "",
         }
     }
 

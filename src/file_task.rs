@@ -227,9 +227,11 @@ fn apply(
     files: &mut dyn Files,
     preview: bool,
 ) -> Result<Done, Failure> {
-    rewrite((rel, place), files, preview, |content| {
-        let edited = edit::apply(content, edit)
-            .map_err(|error| edit_failure(&error, edit, (rel, place), content))?;
+    rewrite((rel, place), files, preview, |content, may_show| {
+        let edited = edit::apply(content, edit).map_err(|error| match may_show {
+            Ok(()) => edit_failure(&error, edit, (rel, place), content),
+            Err(why) => unshown(&error, edit, (rel, why)),
+        })?;
         let tiers = edited.places.iter().map(|place| place.tier);
         let tier = tiers.max().unwrap_or(Tier::Exact);
         let lines: Vec<usize> = edited.places.iter().map(|place| place.line).collect();
@@ -253,30 +255,33 @@ struct Rewritten<'f> {
     data: Value,
 }
 
-/// Has a file hold what `make` makes of its content. Starts over where somebody else saved it meanwhile.
+/// Has a file hold what `make` makes of its content, which is told whether it may be shown. Starts over where somebody else
+/// saved it meanwhile.
 fn rewrite(
     (rel, place): (&RelPath, &Place),
     files: &mut dyn Files,
     preview: bool,
-    make: impl for<'f> Fn(&'f [u8]) -> Result<Rewritten<'f>, Failure>,
+    make: impl for<'f> Fn(&'f [u8], &Result<(), FsError>) -> Result<Rewritten<'f>, Failure>,
 ) -> Result<Done, Failure> {
     for attempt in 1.. {
-        let content = match files.read(place) {
+        let content = match files.read_to_change(place) {
             Err(FsError::NotFound(_)) => return Err(not_found(rel, files)),
             content => content?,
         };
-        let rewritten = make(&content.bytes)?;
+        let may_show = files.may_show(place);
+        let rewritten = make(&content.bytes, &may_show)?;
         let parts: Vec<&[u8]> = rewritten.parts.iter().map(AsRef::as_ref).collect();
         match files.write(place, &parts, Some(&content)) {
             Err(FsError::Changed(_)) if attempt < TRIES => continue,
             written => written?,
         }
         return Ok(Done {
-            diff: match preview {
-                true => {
+            diff: match &may_show {
+                _ if !preview => String::new(),
+                Ok(()) => {
                     repair::unified_diff(rel.as_str(), Some(&content.bytes), Some(&parts.concat()))
                 }
-                false => String::new(),
+                Err(why) => format!("{why}\n"),
             },
             message: rewritten.message,
             data: rewritten.data,
@@ -554,16 +559,40 @@ fn edit_failure(
     }
 }
 
-/// A file as it is, for whoever is to repair a task that failed on it.
-fn as_it_is(rel: &RelPath, place: &Place, content: &[u8]) -> Vec<Section> {
+/// A file as it is, for whoever is to repair a task that failed on it, if it may be shown.
+fn as_it_is(
+    rel: &RelPath,
+    place: &Place,
+    content: &[u8],
+    may_show: &Result<(), FsError>,
+) -> Vec<Section> {
     let names = (rel.as_str(), &*place.path().to_string_lossy());
-    vec![match repair::showable(names, content) {
+    let shown = match may_show {
+        Ok(()) => repair::showable(names, content),
+        Err(why) => Err(format!("{why}\n")),
+    };
+    vec![match shown {
         Ok(text) => Section::File {
             name: rel.to_string(),
             content: text.to_owned(),
         },
         Err(why) => Section::Text(why),
     }]
+}
+
+/// A failed edit of a file that may not be shown: not a word of it.
+fn unshown(error: &EditError, edit: &Edit<'_>, (rel, why): (&RelPath, &FsError)) -> Failure {
+    let pairs = match edit {
+        Edit::Pairs(pairs) => pairs.len(),
+        Edit::Stretch { .. } => 1,
+    };
+    Failure {
+        message: wording::edit_error(error, pairs).into(),
+        data: Box::new(json!({ "path": rel.to_string() })),
+        sections: vec![Section::Text(format!("{why}\n"))],
+        fault: Box::default(),
+        searched: None,
+    }
 }
 
 fn refused(message: impl Into<Box<str>>) -> Failure {

@@ -4,6 +4,7 @@ use std::fmt::Write;
 
 use clada::config;
 use clada::engine::{self, Event, Look, State};
+use clada::lang::dialect::Dialects;
 use clada::lang::note::{self, Blocks};
 use clada::lang::record::Seed;
 use clada::lang::scan::scan;
@@ -55,6 +56,7 @@ pub(crate) fn save_path(print: &mut dyn FnMut(Row)) {
         let look = Look {
             body: &body,
             scan: &scan,
+            dialects: Dialects::ALL,
             over: true,
             settled: false,
             foreign: false,

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use crate::exec_task::{Hold, Rules};
 use crate::file_task;
+use crate::lang::policy::actions::Actions;
 use crate::lang::record::{FileState, Plan, Stand, Target};
 use crate::lang::task::{Action, Task};
 use crate::world::workspace::Disk;
@@ -12,7 +13,7 @@ use crate::world::workspace::Disk;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Due {
     Run,
-    /// It is an exec that may not run, or not yet.
+    /// It is nothing that a reply may ask for, or an exec that may not run, or not yet.
     Hold(Hold),
     /// It was not asked for.
     Leave,
@@ -23,9 +24,18 @@ pub(super) enum Due {
 }
 
 /// What is to be done about each task, as things are before the first of them runs. No plan: all run.
-pub(super) fn due(tasks: &[Task<'_>], plan: &[Plan], disk: &Disk, rules: &Rules) -> Vec<Due> {
+pub(super) fn due(
+    tasks: &[Task<'_>],
+    plan: &[Plan],
+    disk: &Disk,
+    (actions, rules): (&Actions, &Rules),
+) -> Vec<Due> {
     let mut runs = false;
     let run = |task: &Task<'_>, plan: &Plan| {
+        let action = task.action.as_ref().ok();
+        if let Some(why) = action.and_then(|action| actions.refuses(action)) {
+            return Due::Hold(Hold::Refused(why));
+        }
         let Ok(Action::Exec { script, lang, .. }) = &task.action else {
             return Due::Run;
         };
@@ -48,7 +58,7 @@ pub(super) fn due(tasks: &[Task<'_>], plan: &[Plan], disk: &Disk, rules: &Rules)
                 if now.iter().all(|(stand, now)| is_one(now, &stand.left)) {
                     Due::Skip
                 } else if now.iter().all(|(stand, now)| is_one(now, &stand.before)) {
-                    Due::Run
+                    run(task, plan)
                 } else {
                     Due::Wait
                 }

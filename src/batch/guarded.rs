@@ -47,6 +47,14 @@ impl Files for Guarded<'_> {
         self.disk.read(place)
     }
 
+    fn read_to_change(&self, place: &Place) -> Result<Content, FsError> {
+        self.disk.read_to_change(place)
+    }
+
+    fn may_show(&self, place: &Place) -> Result<(), FsError> {
+        self.disk.may_show(place)
+    }
+
     fn write(
         &mut self,
         place: &Place,
@@ -57,7 +65,7 @@ impl Files for Guarded<'_> {
             return self.disk.write(place, parts, expected);
         }
         // Read first: who saves behind the comparison is noticed by the write.
-        let there = match self.disk.read(place) {
+        let there = match self.disk.read_to_change(place) {
             Err(FsError::TooLarge { is_there: true, .. }) => {
                 self.check(place)?;
                 return self.disk.write(place, parts, None);

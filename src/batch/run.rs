@@ -15,7 +15,7 @@ use crate::lang::mask::Mask;
 use crate::lang::nesl::told::{Told, told};
 use crate::lang::outcome::{Outcome, Section, Status};
 use crate::lang::record::Commits;
-use crate::lang::report::{ParseError, Report};
+use crate::lang::report::{Hooked, ParseError, Report};
 use crate::lang::task::{Batch, Lines, Problem, Task};
 use crate::lang::wording;
 use crate::world::snapshot::{self, Message, Skipped, Snapshots, State, Step};
@@ -125,6 +125,8 @@ pub(super) struct Run<'r, 't> {
     with_params: bool,
     /// Of the batch that runs.
     pub(super) dialect: Dialect,
+    /// The hook before a batch that failed, as its tasks say it.
+    pub(super) stopped_by: Option<String>,
 }
 
 /// How many of the files that were not saved are named.
@@ -161,6 +163,7 @@ impl<'r, 't> Run<'r, 't> {
             mask: mask.clone(),
             with_params,
             dialect: Dialect::Cml,
+            stopped_by: None,
         }
     }
 
@@ -186,6 +189,17 @@ impl<'r, 't> Run<'r, 't> {
             after: last.unwrap_or_default(),
             private: self.private,
         })
+    }
+
+    /// Tells of a hook.
+    pub(super) fn hooked(&mut self, hook: Hooked) {
+        let text = |text: String| self.mask.text(&text).into_owned();
+        self.report.hooks.push(Hooked {
+            command: text(hook.command),
+            message: hook.message.map(text),
+            errors: text(hook.errors),
+            ..hook
+        });
     }
 
     pub(super) fn problem(&mut self, problem: &Problem) {

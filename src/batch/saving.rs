@@ -4,6 +4,7 @@
 use std::path::PathBuf;
 
 use super::run::Run;
+use crate::lang::report::brief;
 use crate::lang::task::{Batch, Task};
 use crate::world::snapshot::{Message, SnapshotError, Snapshots, State, Step};
 
@@ -106,6 +107,22 @@ impl<'s> Saving<'s> {
         Ok(saving)
     }
 
+    /// Saves once more before a batch, what hooks have changed; why nothing of it may be started.
+    pub(super) fn again(
+        &mut self,
+        batch: &Batch<'_>,
+        said: String,
+        run: &mut Run<'_, '_>,
+    ) -> Result<(), String> {
+        let Some(snapshots) = self.snapshots.as_deref_mut() else {
+            return Ok(());
+        };
+        let state = snapshots.before(&run.message(batch, vec![said], Step::Before));
+        let state = state.map_err(|error| format!("git: {error}"))?;
+        self.saved(state, run);
+        Ok(())
+    }
+
     /// Saves what a file task may change at these places and the repository leaves out.
     pub(super) fn guard(
         &mut self,
@@ -131,11 +148,11 @@ impl<'s> Saving<'s> {
         self.snapshots.as_deref()
     }
 
-    /// Saves what a task left, or has it saved with the batch.
+    /// Saves what a task or hooks left, or has it saved with the batch; `said` is their line in the message.
     pub(super) fn after(
         &mut self,
         touched: Touched,
-        (batch, task): (&Batch<'_>, &Task<'_>),
+        (batch, said): (&Batch<'_>, String),
         run: &mut Run<'_, '_>,
     ) {
         let Some(snapshots) = self.snapshots.as_deref_mut() else {
@@ -146,17 +163,17 @@ impl<'s> Saving<'s> {
         }
         self.seen = None;
         if self.whole {
-            self.body.push(task.summary());
+            self.body.push(said);
             self.touched.add(touched);
             // What cannot be saved is told at the end.
             self.seen = snapshots.see(self.touched.paths()).ok().map(Seen);
             return;
         }
-        let message = run.message(batch, vec![task.summary()], Step::Task);
+        let message = run.message(batch, vec![said.clone()], Step::Task);
         match touched.save(snapshots, &message) {
             Ok(state) => self.saved(state, run),
             Err(error) => {
-                let said = format!("⚠ git: task {} was not saved: {error}", run.number);
+                let said = format!("⚠ git: `{}` was not saved: {error}", brief(&said));
                 run.report.notices.push(said);
             }
         }

@@ -6,19 +6,24 @@ use std::process::ExitCode;
 use serde_json::json;
 
 use crate::cli::Check;
-use crate::cmd::read_reply;
+use crate::cmd::{self, read_reply};
+use crate::config::Folders;
+use crate::config::settings::Settings;
 use crate::error::Error;
 use crate::lang::report::{self, ParseError};
-use crate::lang::scan::scan;
+use crate::lang::scan::scan_for;
 use crate::lang::task::{Lines, Scan};
 
 /// Checks one reply. Succeeds if it has no error; warnings are told only.
 ///
 /// # Errors
-/// Where it cannot be read.
+/// Where it or the settings cannot be read.
 pub fn main(args: &Check) -> Result<ExitCode, Error> {
     let text = read_reply(args.file.as_deref())?;
-    let found = scan(&text);
+    let (_, root) = cmd::find_root(None)?;
+    let folders = Folders::of_user().ok_or(Error::NoHome)?;
+    let dialects = Settings::load(&folders, &root)?.settings.dialects;
+    let found = scan_for(&text, dialects.into_iter().collect());
     let tasks: usize = found.batches.iter().map(|batch| batch.tasks.len()).sum();
     let problems = problems(&text, &found);
     let mut out = std::io::stdout().lock();

@@ -4,12 +4,12 @@ use std::io::Write;
 use std::path::Path;
 use std::process::ExitCode;
 
-use crate::batch::{Git, NO_REPOSITORY};
+use crate::batch::{Git, Hooks, NO_REPOSITORY};
 use crate::cli::Root;
 use crate::cmd;
 use crate::cmd::rules::Source;
 use crate::config::Folders;
-use crate::config::settings::SettingsError;
+use crate::config::settings::{Hook, SettingsError};
 use crate::error::Error;
 use crate::exec_task::Rules;
 use crate::world::sandbox::{Level, support};
@@ -36,11 +36,14 @@ pub fn main(args: &Root) -> Result<ExitCode, Error> {
         Ok(start) => {
             let mut checks = match start.setup {
                 Err(error) => wrong(error),
-                Ok((setup, notice)) => vec![
+                Ok((setup, notice)) => [
                     ("settings", settings(&folders, notice)),
                     ("sandbox", sandbox(&setup.rules)),
                     ("git", git(&root, setup.git.as_ref())),
-                ],
+                ]
+                .into_iter()
+                .chain(hooks(&setup.hooks).map(|hooks| ("hooks", hooks)))
+                .collect(),
             };
             checks.push(("environment", environment(start.login)));
             checks
@@ -82,6 +85,20 @@ fn sandbox(rules: &Rules) -> Found {
         (None, _) if support.lacks.is_empty() => Found::Fine(support.to_string()),
         (None, _) => Found::Less(support.to_string()),
     }
+}
+
+fn hooks(hooks: &Hooks) -> Option<Found> {
+    if hooks.before.is_empty() && hooks.after.is_empty() {
+        return None;
+    }
+    let count = |hooks: &[Hook]| match hooks.len() {
+        0 => "none".to_owned(),
+        many => many.to_string(),
+    };
+    let (before, after) = (count(&hooks.before), count(&hooks.after));
+    Some(Found::Fine(format!(
+        "{before} before each batch, {after} after it"
+    )))
 }
 
 fn git(root: &Path, git: Option<&Git>) -> Found {

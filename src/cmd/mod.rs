@@ -135,12 +135,16 @@ fn runner(
 ) -> Result<Runner, Error> {
     let (mut disk, never) = workspace((given, canonical), folders, own)?;
     disk.limit(setup.largest_file);
+    disk.obey(setup.paths);
     Ok(Runner {
         disk,
         git: setup.git,
         never,
         root: canonical.to_owned(),
         rules: setup.rules,
+        actions: setup.actions,
+        hooks: setup.hooks,
+        dialects: setup.dialects,
         with_params: false,
     })
 }

@@ -1,16 +1,20 @@
-//! Makes of the settings how commands are run and states saved, anew for each run: settings are edited while clada listens.
+//! Makes of the settings how replies are read, commands run and states saved, anew for each run: settings are edited while clada listens.
 
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use crate::batch::{Git, Setup};
+use crate::batch::{Git, Hooks, Setup};
 use crate::cli::Exec;
-use crate::config::settings::{self, Loaded, Network, Sandbox, Settings, SettingsError, Variable};
+use crate::config::settings::{
+    self, Loaded, Network, Sandbox, Settings, SettingsError, VarName, Variable,
+};
 use crate::config::{Folders, PROJECT};
 use crate::exec_task::Rules;
 use crate::lang::mask::{self, Mask};
 use crate::lang::policy::Policy;
+use crate::lang::policy::actions::Actions;
+use crate::lang::policy::paths::Paths;
 use crate::world::login_env::{self, LoginEnv};
 use crate::world::sandbox::{self, Fence, Level};
 use crate::world::snapshot;
@@ -152,7 +156,19 @@ impl Source {
         };
         let git = (self.git && settings.git.enabled)
             .then(|| git_of(&settings.git, &self.folders, rules.env.clone()));
+        let paths = Paths::new(&settings.paths.lists(), &self.root, &self.folders.home);
+        let paths = paths.map_err(|(setting, why)| SettingsError::Setting { setting, why })?;
+        let vars = settings.vars.into_iter();
+        let hooks = Hooks {
+            before: settings.hooks.before,
+            after: settings.hooks.after,
+            vars: vars.map(|(VarName(name), value)| (name, value)).collect(),
+        };
         let setup = Setup {
+            dialects: settings.dialects.into_iter().collect(),
+            actions: Actions::new(&settings.actions.allow, &settings.actions.deny),
+            paths,
+            hooks,
             rules,
             git,
             largest_file: settings.limits.max_file_size,

@@ -11,7 +11,7 @@ use crate::config::{self, Folders};
 use crate::error::Error;
 use crate::lang::outcome::{Section, Status};
 use crate::lang::report::{ParseError, Report};
-use crate::lang::scan::scan;
+use crate::lang::scan::scan_for;
 use crate::lang::task::{Batch, Lines};
 use crate::terminal::Terminal;
 use crate::world::lock::Lock;
@@ -47,7 +47,7 @@ pub fn main(args: &Run) -> Result<ExitCode, Error> {
             stop: cmd::stop_signal()?,
         };
         // A reply may be a watched file: its results block is none of the reply, but its lines count.
-        let found = scan(&text);
+        let found = scan_for(&text, runner.dialects);
         if found.batches.iter().any(Batch::has_exec) {
             sandbox::warm_up();
         }

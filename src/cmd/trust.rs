@@ -1,11 +1,11 @@
-//! `clada trust`: has what a project's settings say of exec hold from now on.
+//! `clada trust`: has what needs trust in a project's settings hold from now on.
 
 use std::io::Write;
 use std::process::ExitCode;
 
 use crate::cli::Root;
 use crate::cmd;
-use crate::config::settings::Settings;
+use crate::config::settings::{self, Settings};
 use crate::config::{Folders, PROJECT};
 use crate::error::Error;
 
@@ -23,7 +23,8 @@ pub fn main(args: &Root) -> Result<ExitCode, Error> {
         Some(text) => format!("this holds now, as {path} says it:\n\n{text}"),
         None => {
             format!(
-                "{path} says nothing of [exec], [git] and [limits]: the defaults and your own settings hold\n"
+                "{path} says nothing of {}: the defaults and your own settings hold\n",
+                settings::fenced()
             )
         }
     };

@@ -1,8 +1,10 @@
 //! The settings: the shipped defaults, the user's over them, the project's over both. Reads the files; acts on nothing.
 //!
-//! What a project's file says of exec, git and limits could open the fence for the reply that wrote it, or come with a cloned
-//! repository. So it holds only as the user has trusted it, word for word: what was trusted is kept in the state folder, and goes on
+//! What a project's file says of commands, hooks, paths and git could open the fence for the reply that wrote it, or come with
+//! a cloned repository. So it holds only as the user has trusted it, word for word: what was trusted is kept in the state folder, and goes on
 //! holding when the file says something else, or is gone.
+
+mod replies;
 
 use std::collections::BTreeMap;
 use std::fs::{self, OpenOptions};
@@ -17,8 +19,11 @@ use sha2::{Digest, Sha256};
 use toml::Table;
 
 use super::{Folders, PROJECT, SETTINGS_LIMIT};
+use crate::lang::dialect::Dialect;
 use crate::lang::hex::hex;
 use crate::lang::{duration, size};
+
+pub use replies::{Actions, Hook, Hooks, PathLists, Paths, VarName};
 
 /// The shipped defaults; they name every setting.
 pub const DEFAULTS: &str = include_str!("../../config/clada.toml");
@@ -27,15 +32,21 @@ pub const DEFAULTS: &str = include_str!("../../config/clada.toml");
 const USER: &str = "config.toml";
 
 /// What a project may only set once its user trusts it.
-const FENCED: [&str; 3] = ["exec", "git", "limits"];
+const FENCED: [&str; 7] = ["exec", "git", "limits", "actions", "paths", "hooks", "vars"];
 
 /// Every setting. What a file leaves out is nothing, so what holds is read from all of them together.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Settings {
+    pub dialects: Vec<Dialect>,
     pub exec: Exec,
     pub git: Git,
     pub limits: Limits,
+    pub actions: Actions,
+    pub paths: Paths,
+    pub hooks: Hooks,
+    /// By name, for hooks.
+    pub vars: BTreeMap<VarName, String>,
 }
 
 /// What commands may do, and how they are run.
@@ -223,8 +234,8 @@ impl Settings {
         Ok(Loaded { settings, notice })
     }
 
-    /// Has what the project's file says of exec, git and limits hold from now on; what that is, as text. Nothing where it says
-    /// nothing.
+    /// Has what needs trust in the project's file hold from now on; what that is, as text. Nothing where it says nothing of
+    /// that.
     ///
     /// # Errors
     /// Where the file is wrong, or it cannot be kept.
@@ -254,6 +265,15 @@ impl Settings {
     }
 }
 
+/// The sections that need trust, as one lists them.
+pub fn fenced() -> String {
+    let names: Vec<String> = FENCED.iter().map(|name| format!("[{name}]")).collect();
+    let (last, others) = names
+        .split_last()
+        .map_or(("", &[][..]), |(last, others)| (last.as_str(), others));
+    format!("{} and {last}", others.join(", "))
+}
+
 /// Takes out what needs trust.
 fn take_fenced(project: &mut Table) -> Table {
     let fenced = FENCED.iter();
@@ -281,7 +301,7 @@ fn untrusted(asked: &Table, trusted: &Table) -> Option<String> {
     })
 }
 
-/// What the user trusts a root's settings to say of exec, git and limits.
+/// What the user trusts a root's settings to say.
 fn trusted(folders: &Folders, root: &Path) -> Result<Table, SettingsError> {
     let kept = read(&trusted_path(folders, root))?;
     Ok(take_fenced(&mut kept.unwrap_or_default()))
@@ -410,7 +430,21 @@ mod tests {
     fn the_defaults_name_every_setting() {
         let Loaded { settings, notice } = Place::new().load();
         assert_eq!(notice, None);
-        let Settings { exec, git, limits } = settings;
+        let Settings {
+            dialects,
+            exec,
+            git,
+            limits,
+            actions,
+            paths,
+            hooks,
+            vars,
+        } = settings;
+        assert_eq!(dialects, Dialect::ALL);
+        assert_eq!((hooks, vars), (Hooks::default(), BTreeMap::new()));
+        assert_eq!((actions.allow.len(), actions.deny.len()), (1, 0));
+        let lists = paths.lists().map(|list| list.patterns.is_empty());
+        assert_eq!(lists, [false, false, false, false, true, true]);
         let Limits {
             output,
             max_file_size,
@@ -478,6 +512,14 @@ mod tests {
         let limits = ["output", "max_file_size"];
         assert_eq!(names(&table["limits"]), limits.map(str::to_owned).into());
         assert_eq!(max_file_size, 10 << 20);
+        let lists = ["allow", "deny"].map(str::to_owned);
+        assert_eq!(names(&table["actions"]), lists.clone().into());
+        assert_eq!(names(&table["paths"]["read"]), lists.clone().into());
+        assert_eq!(names(&table["paths"]["write"]), lists.into());
+        assert_eq!(
+            names(&table["hooks"]),
+            ["before", "after"].map(str::to_owned).into()
+        );
         assert_eq!((enabled, timeout.as_secs(), output), (true, 600, 1 << 30));
         assert_eq!((sandbox, network), (Sandbox::Workspace, Network::On));
         assert_eq!(login_env, LoginEnv::Auto);

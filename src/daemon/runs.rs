@@ -196,11 +196,10 @@ impl Daemon {
     }
 
     /// Has the run go by the settings as they are now; wrong ones leave those of before.
-    fn take_settings(&mut self) {
+    pub(super) fn take_settings(&mut self) {
         self.pending.settings = match (self.refresh)() {
             Ok((setup, notice)) => {
-                (self.runner.rules, self.runner.git) = (setup.rules, setup.git);
-                self.runner.disk.limit(setup.largest_file);
+                self.runner.take(setup);
                 notice
             }
             Err(error) => Some(format!("⚠ {error}: the settings of before hold")),
@@ -247,7 +246,12 @@ impl Daemon {
             .collect();
         let all = not_run.len() == ran.report.outcomes.len();
         let known = all && before.is_some_and(|before| before.why == why);
-        let due = Some(Instant::now() + config::RETRY);
+        // A hook is no small thing to try, and mends itself seldom.
+        let wait = match ran.report.is_stopped() {
+            true => config::HOOK_RETRY,
+            false => config::RETRY,
+        };
+        let due = Some(Instant::now() + wait);
         self.pending.refused = Some(Refused { due, why });
         known
     }

@@ -1,5 +1,6 @@
 //! What the engine is told, and what it asks for: values only.
 
+use crate::lang::dialect::Dialects;
 use crate::lang::record::{Fate, Number, Offer, Plan, Source, Tick};
 use crate::lang::task::{Problem, Scan};
 
@@ -23,6 +24,8 @@ pub enum Event<'e> {
 pub struct Look<'e> {
     pub body: &'e str,
     pub scan: &'e Scan<'e>,
+    /// In which it was read.
+    pub dialects: Dialects,
     /// The save is over: nobody had the file open for writing.
     pub over: bool,
     /// The text has been as it is for long enough that no more will come.
@@ -72,6 +75,8 @@ pub enum Why {
     FirstSight,
     /// They came with the results of another clada.
     Foreign,
+    /// Since the last look the text is read in other dialects: they may have been there.
+    Dialects,
     /// They came back; when the last of them ran, in seconds since 1970.
     CameBack { ran: Option<i64> },
     /// The same text stands between other lines: still there, or pasted anew in place of all that was there. When the

@@ -6,12 +6,15 @@ use serde::{Deserialize, Serialize};
 
 use super::State;
 use super::seen::Seen;
+use crate::lang::dialect::Dialects;
 use crate::lang::record::{Key, Number, Prose, Record, Seed, Tick};
 
 /// What is kept of a [`State`].
 #[derive(Serialize, Deserialize)]
 struct Kept {
     next: Number,
+    #[serde(default)]
+    dialects: Dialects,
     last: Option<Vec<Place>>,
     hidden: Vec<Place>,
     replaced: Vec<Place>,
@@ -69,6 +72,7 @@ impl State {
         state.hidden = list(kept.hidden, &state.records);
         state.replaced = list(kept.replaced, &state.records);
         state.next = state.next.max(kept.next);
+        state.dialects = kept.dialects;
         state.unclosed = kept.unclosed;
         state.troubles.last = kept.troubles.into_iter().collect();
         state.troubles.calm = kept.calm.into_iter().collect();
@@ -111,6 +115,7 @@ impl State {
         }
         let kept = Kept {
             next: self.next,
+            dialects: self.dialects,
             last: self.last.as_deref().map(places),
             hidden: places(&self.hidden),
             replaced: places(&self.replaced),

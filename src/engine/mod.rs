@@ -32,7 +32,7 @@ use std::collections::{HashMap, HashSet};
 use std::mem;
 use std::sync::Arc;
 
-use crate::lang::dialect::Dialect;
+use crate::lang::dialect::{Dialect, Dialects};
 use crate::lang::record::{Fate, Key, Number, Offer, Plan, Prose, Record, Seed, TaskRecord, Tick};
 use crate::lang::task::{Batch, Command, Task};
 
@@ -51,6 +51,8 @@ pub struct State {
     seed: Seed,
     /// The number of the next batch that is seen.
     next: Number,
+    /// In which the last body was read.
+    dialects: Dialects,
     /// What was in the last body and needs no run any more; `None` before the first.
     last: Option<Vec<Seen>>,
     hidden: Vec<Seen>,
@@ -110,6 +112,7 @@ impl State {
         Self {
             seed,
             next: 1,
+            dialects: Dialects::ALL,
             last: None,
             hidden: Vec::new(),
             replaced: Vec::new(),
@@ -153,7 +156,9 @@ impl State {
 
     fn looked(&mut self, look: &Look<'_>) -> Vec<Effect> {
         let first = self.last.is_none();
-        let settled = look.settled || first;
+        let switched = !first && mem::replace(&mut self.dialects, look.dialects) != look.dialects;
+        self.dialects = look.dialects;
+        let settled = look.settled || first || switched;
         let mut earlier = Earlier::default();
         earlier.add(From::Last, self.last.take().unwrap_or_default());
         earlier.add(From::Hidden, mem::take(&mut self.hidden));
@@ -180,6 +185,7 @@ impl State {
         let scene = Scene {
             look,
             first,
+            switched,
             settled,
             closed: body.unclosed < self.unclosed,
             typing: mem::take(&mut self.typing),
@@ -254,9 +260,10 @@ impl State {
         waits |= !self.typing.is_empty();
         self.replaced = vanished;
         self.forget_replaced();
-        let unknown = match look.foreign {
-            true => Why::Foreign,
-            false => Why::FirstSight,
+        let unknown = match (look.foreign, switched) {
+            (true, _) => Why::Foreign,
+            (false, true) => Why::Dialects,
+            (false, false) => Why::FirstSight,
         };
         effects.extend(offers.effects(unknown));
 

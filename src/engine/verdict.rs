@@ -12,6 +12,8 @@ pub(super) struct Scene<'s> {
     pub(super) look: &'s Look<'s>,
     /// Nothing was seen of the file before.
     pub(super) first: bool,
+    /// It is read in other dialects than before: what seems new may only have been another's, or prose.
+    pub(super) switched: bool,
     pub(super) settled: bool,
     /// A batch that was not closed in the last body is closed now.
     pub(super) closed: bool,
@@ -54,7 +56,7 @@ impl State {
             return Verdict::CameBack(was);
         }
         let revision = self.revision(new, look, vanished);
-        if (scene.first || look.foreign) && !look.run_existing {
+        if (scene.first || scene.switched || look.foreign) && !look.run_existing {
             return Verdict::Unknown(revision.map_or(Vec::new(), Revision::into_fates));
         }
         let is_typed = scene.closed

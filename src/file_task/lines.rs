@@ -42,7 +42,7 @@ pub(super) fn append(
             sections: Vec::new(),
         });
     }
-    rewrite((&rel, &place), files, preview, |file| {
+    rewrite((&rel, &place), files, preview, |file, _| {
         let mut added = Vec::new();
         match content.form {
             Form::Inline => added.extend_from_slice(text.as_bytes()),
@@ -74,10 +74,10 @@ pub(super) fn replace(
     let rel = file_path(path, files)?;
     let place = files.place(&rel, true)?;
     let text = content.text();
-    rewrite((&rel, &place), files, preview, |file| {
+    rewrite((&rel, &place), files, preview, |file, may_show| {
         let all = lines_of(file, content.form);
         let shown = |failure: Failure| Failure {
-            sections: as_it_is(&rel, &place, file),
+            sections: as_it_is(&rel, &place, file, may_show),
             ..failure
         };
         let range = match range(lines) {

@@ -24,10 +24,10 @@ pub(super) fn replace(
     let search = Wanted::new(search, Sought::Text)?;
     let rel = file_path(path, files)?;
     let place = files.place(&rel, true)?;
-    rewrite((&rel, &place), files, preview, |file| {
+    rewrite((&rel, &place), files, preview, |file, may_show| {
         let start = search
             .only_one(file, 0)
-            .map_err(|failure| shown(failure, (&rel, &place), file))?;
+            .map_err(|failure| shown(failure, (&rel, &place), file, may_show))?;
         Ok(spliced(
             &rel,
             file,
@@ -47,8 +47,8 @@ pub(super) fn replace_range(
     let end = Wanted::new(end, Sought::End)?;
     let rel = file_path(path, files)?;
     let place = files.place(&rel, true)?;
-    rewrite((&rel, &place), files, preview, |file| {
-        let shown = |failure| shown(failure, (&rel, &place), file);
+    rewrite((&rel, &place), files, preview, |file, may_show| {
+        let shown = |failure| shown(failure, (&rel, &place), file, may_show);
         let start = beginning.only_one(file, 0).map_err(shown)?;
         let inside = start + beginning.text.len();
         let last = end.only_one(file, inside).map_err(shown)?;
@@ -56,9 +56,14 @@ pub(super) fn replace_range(
     })
 }
 
-fn shown(failure: Failure, (rel, place): (&RelPath, &Place), file: &[u8]) -> Failure {
+fn shown(
+    failure: Failure,
+    (rel, place): (&RelPath, &Place),
+    file: &[u8],
+    may_show: &Result<(), FsError>,
+) -> Failure {
     Failure {
-        sections: as_it_is(rel, place, file),
+        sections: as_it_is(rel, place, file, may_show),
         ..failure
     }
 }
@@ -167,13 +172,13 @@ pub(super) fn replace_all(
         let all = look(paths, texts, files)?;
         let found = all.iter().map(|file| file.count).sum();
         if let Some(wanted) = count.filter(|wanted| *wanted != found) {
-            return Err(other_count((wanted, found), &all));
+            return Err(other_count((wanted, found), &all, files));
         }
         match write(&all, files) {
             Err(FsError::Changed(_)) if attempt < TRIES => {}
             written => {
                 written?;
-                return Ok(done(&all, preview));
+                return Ok(done(&all, preview.then_some(&*files)));
             }
         }
     }
@@ -192,7 +197,7 @@ fn look(
         let file = || {
             let rel = file_path(path, files)?;
             let place = files.place(&rel, true)?;
-            match files.read(&place) {
+            match files.read_to_change(&place) {
                 Err(FsError::NotFound(_)) => Err(not_found(&rel, files)),
                 content => Ok((rel, place, content?)),
             }
@@ -234,14 +239,15 @@ fn look(
     })
 }
 
-fn other_count((wanted, found): (usize, usize), all: &[Replaced]) -> Failure {
+fn other_count((wanted, found): (usize, usize), all: &[Replaced], files: &dyn Files) -> Failure {
     let message = format!(
         "expected {} but found {found}: nothing was replaced; give the right `count`, or leave it out",
         places(wanted)
     );
-    let sections = all
-        .iter()
-        .flat_map(|file| as_it_is(&file.rel, &file.place, &file.old.bytes));
+    let sections = all.iter().flat_map(|file| {
+        let may_show = files.may_show(&file.place);
+        as_it_is(&file.rel, &file.place, &file.old.bytes, &may_show)
+    });
     Failure {
         sections: sections.collect(),
         ..fault(Fault::Count { wanted, found }, message)
@@ -255,7 +261,7 @@ fn write(all: &[Replaced], files: &mut dyn Files) -> Result<(), FsError> {
         if let Err(error) = files.write(&file.place, &[&file.new], Some(&file.old)) {
             for written in changed().take(index) {
                 // What somebody saved over it since is theirs.
-                if let Ok(now) = files.read(&written.place)
+                if let Ok(now) = files.read_to_change(&written.place)
                     && now.bytes == written.new
                 {
                     files.write(&written.place, &[&written.old.bytes], Some(&now))?;
@@ -267,7 +273,8 @@ fn write(all: &[Replaced], files: &mut dyn Files) -> Result<(), FsError> {
     Ok(())
 }
 
-fn done(all: &[Replaced], preview: bool) -> Done {
+/// `preview`: the files by which it is known what may be shown of a change.
+fn done(all: &[Replaced], preview: Option<&dyn Files>) -> Done {
     let found: usize = all.iter().map(|file| file.count).sum();
     let changed: Vec<&Replaced> = all.iter().filter(|file| file.count > 0).collect();
     let each =
@@ -292,9 +299,12 @@ fn done(all: &[Replaced], preview: bool) -> Done {
             (data, vec![Section::Text(lines)])
         }
     };
-    let diff = |file: &&Replaced| {
-        let (old, new) = (&file.old.bytes, &file.new);
-        repair::unified_diff(file.rel.as_str(), Some(old), Some(new))
+    let diff = |(file, files): (&&Replaced, &dyn Files)| match files.may_show(&file.place) {
+        Ok(()) => {
+            let (old, new) = (&file.old.bytes, &file.new);
+            repair::unified_diff(file.rel.as_str(), Some(old), Some(new))
+        }
+        Err(why) => format!("{why}\n"),
     };
     Done {
         message: Some(said),
@@ -304,8 +314,8 @@ fn done(all: &[Replaced], preview: bool) -> Done {
             .map(|file| file.place.path().to_owned())
             .collect(),
         diff: match preview {
-            true => changed.iter().map(diff).collect(),
-            false => String::new(),
+            Some(files) => changed.iter().map(|file| diff((file, files))).collect(),
+            None => String::new(),
         },
         sections,
     }

@@ -242,6 +242,32 @@ pub enum ContextTask<'t> {
 }
 
 impl Action<'_> {
+    /// The command that asks for it.
+    pub fn command(&self) -> Command {
+        match self {
+            Self::Edit { .. } => Command::Edit,
+            Self::Overwrite { .. } => Command::Overwrite,
+            Self::Append { .. } => Command::Append,
+            Self::ReplaceAll { .. } => Command::ReplaceAll,
+            Self::ReplaceLines { .. } => Command::ReplaceLines,
+            Self::Move { .. } => Command::Move,
+            Self::Delete { .. } => Command::Delete,
+            Self::MakeFolder { .. } => Command::MakeFolder,
+            Self::RemoveFolder { .. } => Command::RemoveFolder,
+            Self::Read { .. } => Command::Read,
+            Self::List { .. } => Command::List,
+            Self::Grep { .. } => Command::Grep,
+            Self::Glob { .. } => Command::Glob,
+            Self::Exec { .. } => Command::Exec,
+            Self::Context(ContextTask::Add { .. }) => Command::ContextAdd,
+            Self::Context(ContextTask::Remove { .. }) => Command::ContextRemove,
+            Self::Context(ContextTask::List) => Command::ContextList,
+            Self::Context(ContextTask::Prune) => Command::ContextPrune,
+            Self::Context(ContextTask::Clear) => Command::ContextClear,
+            Self::ForUser(command) => *command,
+        }
+    }
+
     /// Whether it may change anything in the project.
     pub fn changes(&self) -> bool {
         match self {

@@ -1,8 +1,11 @@
 //! The languages in which a reply can say what to do. CML is the main one; the others are older, or what other tools have
 //! taught LLMs to write. All of them come to the same tasks.
 
+use serde::{Deserialize, Serialize};
+
 /// A language of replies.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize)]
+#[serde(try_from = "String")]
 pub enum Dialect {
     #[default]
     Cml,
@@ -70,13 +73,31 @@ impl Dialect {
     }
 }
 
+impl TryFrom<String> for Dialect {
+    type Error = String;
+
+    fn try_from(name: String) -> Result<Self, String> {
+        let nearest = || {
+            let known = Self::ALL.into_iter().map(Self::name);
+            known.min_by_key(|known| strsim::osa_distance(known, &name))
+        };
+        Self::parse(&name).ok_or_else(|| {
+            format!(
+                "there is no dialect `{name}`: did you mean `{}`?",
+                nearest().unwrap_or_default()
+            )
+        })
+    }
+}
+
 /// A set of dialects.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
 pub struct Dialects(u8);
 
 impl Dialects {
     /// Every dialect.
-    pub const ALL: Self = Self(u8::MAX);
+    pub const ALL: Self = Self(u8::MAX >> (8 - Dialect::ALL.len()));
 
     /// Whether a dialect is in it.
     pub fn has(self, dialect: Dialect) -> bool {

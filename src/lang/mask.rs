@@ -217,8 +217,16 @@ impl<'m> Masking<'m> {
 
 /// Whether a name is one that a pattern with `*` and `?` stands for, in any letter case.
 pub fn matches(pattern: &str, name: &str) -> bool {
-    let fold = |text: &str| text.to_lowercase().chars().collect::<Vec<char>>();
-    let (pattern, name) = (fold(pattern), fold(name));
+    is_like(&fold(pattern), &fold(name))
+}
+
+/// A text's characters, without their letter case.
+pub fn fold(text: &str) -> Vec<char> {
+    text.to_lowercase().chars().collect()
+}
+
+/// The same as [`matches`], for those that are folded already.
+pub fn is_like(pattern: &[char], name: &[char]) -> bool {
     let (mut p, mut n) = (0, 0);
     // The last star, and where what stands for it ends so far.
     let mut star = None;

@@ -12,6 +12,7 @@ mod elements;
 pub mod entry;
 pub mod fault;
 pub mod hex;
+pub mod hook;
 pub mod language;
 pub mod lines;
 pub mod mask;

@@ -1,4 +1,5 @@
-//! The policy over exec scripts: which are refused, and which are asked for first.
+//! The policy over exec scripts: which are refused, and which are asked for first. That over commands is in `actions`, that
+//! over paths in `paths`.
 //!
 //! This is a courtesy and no fence. It reads a script as the shell does, but knows neither what a variable holds nor what a
 //! file that is run says: who wants to get round it can. What a script may touch is the sandbox's business, never its.
@@ -15,7 +16,9 @@
 //! | `rm -rf !target !/tmp/*` | with at least one argument that is none of these: neither the whole path nor a part of it. Nobody knows what a variable or a path with `..` is, so they are none |
 //! | `curl \| sh` | in a pipeline behind the other, or that runs its output: `sh -c "$(curl …)"`, `bash <(curl …)` |
 
+pub mod actions;
 mod command;
+pub mod paths;
 mod pattern;
 mod shell;
 mod words;

@@ -1,7 +1,8 @@
 //! The form of results: the block on top of the notes, the full output, the clipboard's text, JSON. Decides nothing.
 
+mod outputs;
+
 use std::borrow::Cow;
-use std::collections::HashMap;
 use std::io::{self, Write};
 
 use serde::Serialize;
@@ -9,11 +10,12 @@ use serde_json::Value;
 
 use super::dialect::Dialect;
 use super::note::{END, RESULTS};
-use super::outcome::{Cut, Outcome, Section, Spooled};
+use super::outcome::{Cut, Outcome, Section, Spooled, Status};
 use super::record::Offer;
 use super::scan::scan;
 use super::task::{Lines, Problem};
 use super::wording;
+use outputs::parts;
 
 /// Where all is of what is cut for `--json`.
 const FOR_JSON: &str = "what `clada run` prints without `--json`";
@@ -32,6 +34,8 @@ const BRIEF: usize = 200;
 #[derive(Debug, Default)]
 pub struct Report {
     pub outcomes: Vec<Outcome>,
+    /// What came of the user's own commands around batches.
+    pub hooks: Vec<Hooked>,
     /// Problems of the reply outside any task that ran.
     pub problems: Vec<ParseError>,
     /// What the user can ask for by a tick.
@@ -44,6 +48,56 @@ pub struct Report {
     pub total: usize,
     /// A word that no output can know, for fencing what would be read as a task if it were pasted.
     pub fence: String,
+}
+
+/// What came of a hook.
+#[derive(Debug)]
+pub struct Hooked {
+    /// `before` or `after`.
+    pub when: &'static str,
+    pub command: String,
+    pub failed: bool,
+    /// A failure of it is one of the run.
+    pub counts: bool,
+    pub message: Option<String>,
+    /// What it wrote to stderr.
+    pub errors: String,
+    /// What it has to show.
+    pub sections: Vec<Section>,
+}
+
+impl Hooked {
+    /// Its line in the block, where there is something to say.
+    fn line(&self) -> Option<String> {
+        let mark = match self.failed && self.counts {
+            true => "❌",
+            false => "⚠",
+        };
+        let message = self.message.as_ref()?;
+        Some(format!(
+            "{mark} the {} hook `{}`: {message}",
+            self.when,
+            brief(&self.command)
+        ))
+    }
+
+    fn title(&self) -> String {
+        let failed = if self.failed { " (failed)" } else { "" };
+        format!(
+            "\n[{} hook] {}{failed}:\n",
+            self.when,
+            one_line(&self.command)
+        )
+    }
+
+    /// Its failure, for `--json`.
+    fn error(&self) -> String {
+        let message = self.message.as_deref().unwrap_or("failed");
+        match self.errors.as_str() {
+            "" => format!("{}: {message}", self.command),
+            errors => format!("{}: {message}: {errors}", self.command),
+        }
+    }
 }
 
 /// What was not run, why, and what a tick does about it.
@@ -94,11 +148,19 @@ impl Report {
                 .problems
                 .iter()
                 .all(|problem| problem.error_type == "warning")
+            && !self.hooks.iter().any(|hook| hook.failed && hook.counts)
+    }
+
+    /// Whether a hook kept a batch from running.
+    pub fn is_stopped(&self) -> bool {
+        let mut hooks = self.hooks.iter();
+        hooks.any(|hook| hook.when == "before" && hook.failed && hook.counts)
     }
 
     /// Whether there is anything to tell.
     pub fn is_empty(&self) -> bool {
         self.outcomes.is_empty()
+            && self.hooks.is_empty()
             && self.problems.is_empty()
             && self.offers.is_empty()
             && self.notices.is_empty()
@@ -111,6 +173,7 @@ impl Report {
         for outcome in &mut self.outcomes[told..] {
             outcome.number += told;
         }
+        self.hooks.extend(run.hooks);
         self.problems.splice(0..0, run.problems);
         self.offers.extend(run.offers);
         self.notices.extend(run.notices);
@@ -155,8 +218,9 @@ impl Report {
         if self.problems.len() > PROBLEMS {
             text += &format!("and {} more\n", self.problems.len() - PROBLEMS);
         }
-        let read_as = read_as(&self.outcomes);
-        for line in read_as.iter().chain(&self.notices).chain(&self.git) {
+        let hooks: Vec<String> = self.hooks.iter().filter_map(Hooked::line).collect();
+        let (read_as, notices) = (read_as(&self.outcomes), self.notices.iter());
+        for line in read_as.iter().chain(&hooks).chain(notices).chain(&self.git) {
             text += &clipped(line);
             text.push('\n');
         }
@@ -171,10 +235,8 @@ impl Report {
     /// Where it cannot be written, or a command's output not be read again.
     pub fn write_output(&mut self, status: Option<&str>, to: &mut dyn Write) -> io::Result<()> {
         write!(to, "{}\n=== OUTPUTS ===\n", self.block(status))?;
-        let copies = copies(&self.outcomes, 0..self.outcomes.len());
-        let outcomes = self.outcomes.iter_mut().enumerate();
-        for (index, outcome) in outcomes.filter(|(_, outcome)| has_output(outcome)) {
-            write_part(outcome, &copies[index], &self.fence, to)?;
+        for mut part in parts(self.outcomes.iter_mut().collect(), &mut self.hooks) {
+            part.write(&self.fence, to)?;
         }
         writeln!(to, "{END}")
     }
@@ -186,15 +248,12 @@ impl Report {
     /// Where a command's output cannot be read again.
     pub fn clipboard(&mut self, whole: &str) -> io::Result<String> {
         let mut text = format!("{}\n=== OUTPUTS ===\n", self.block(None));
-        let mut order: Vec<usize> = (0..self.outcomes.len())
-            .filter(|i| has_output(&self.outcomes[*i]))
-            .collect();
-        order.sort_by_key(|i| self.outcomes[*i].status.is_good());
-        let copies = copies(&self.outcomes, order.iter().copied());
+        let mut order: Vec<&mut Outcome> = self.outcomes.iter_mut().collect();
+        order.sort_by_key(|outcome| outcome.status.is_good());
+        let hooks = self.hooks.iter_mut().filter(|hook| hook.failed);
         let mut left_out = 0;
-        for index in order {
-            let outcome = &mut self.outcomes[index];
-            let part = cut_part(outcome, &copies[index], &self.fence, whole)?;
+        for mut part in parts(order, hooks) {
+            let part = part.cut(&self.fence, whole)?;
             if text.len() + part.len() > CLIPBOARD {
                 left_out += 1;
             } else {
@@ -260,6 +319,24 @@ impl Report {
             "results": results,
             "parseErrors": misread.chain(self.problems.iter().cloned()).collect::<Vec<_>>(),
         });
+        let failed = |when: &str| {
+            let hooks = self.hooks.iter();
+            let failed = hooks.filter(|hook| hook.when == when && hook.failed);
+            failed.map(Hooked::error).collect::<Vec<_>>()
+        };
+        if self.hooks.iter().any(|hook| hook.failed) {
+            run["hookErrors"] =
+                serde_json::json!({ "before": failed("before"), "after": failed("after") });
+        }
+        if self.is_stopped() {
+            run["fatalError"] = "Before hooks failed - aborting execution".into();
+            let is_not_run = |outcome: &Outcome| outcome.status == Status::NotRun;
+            if self.outcomes.iter().all(is_not_run) {
+                run["totalBlocks"] = 0.into();
+                run["executedActions"] = 0.into();
+                run["results"] = Value::Array(Vec::new());
+            }
+        }
         if !self.notices.is_empty() {
             run["notices"] = self.notices.clone().into();
         }
@@ -311,169 +388,6 @@ pub fn outcome_line(outcome: &Outcome) -> String {
         None => "",
     };
     clipped(&line) + tick
-}
-
-fn has_output(outcome: &Outcome) -> bool {
-    outcome.sections.iter().any(|section| match section {
-        Section::Text(text) => !text.is_empty(),
-        Section::File { .. } => true,
-        Section::Stream(_, spool) => spool.size() > 0,
-    })
-}
-
-fn part_title(outcome: &Outcome) -> String {
-    let failed = if outcome.status.is_good() {
-        ""
-    } else {
-        " (failed)"
-    };
-    format!(
-        "\n[{}] {} {}{failed}:\n",
-        outcome.label(),
-        outcome.command,
-        one_line(&outcome.target)
-    )
-}
-
-/// For each task and each of its sections the label of the task that shows the same file with the same content, where one
-/// does before it in this order.
-fn copies(outcomes: &[Outcome], order: impl Iterator<Item = usize>) -> Vec<Vec<Option<String>>> {
-    let mut first = HashMap::new();
-    let mut copies = vec![Vec::new(); outcomes.len()];
-    for task in order {
-        for section in &outcomes[task].sections {
-            let by = match section {
-                Section::File { name, content } => *first.entry((name, content)).or_insert(task),
-                Section::Text(_) | Section::Stream(..) => task,
-            };
-            copies[task].push((by != task).then(|| outcomes[by].label().into_owned()));
-        }
-    }
-    copies
-}
-
-fn write_part(
-    outcome: &mut Outcome,
-    copies: &[Option<String>],
-    fence: &str,
-    to: &mut dyn Write,
-) -> io::Result<()> {
-    to.write_all(part_title(outcome).as_bytes())?;
-    let mut is_next = false;
-    for (section, copy) in outcome.sections.iter_mut().zip(copies) {
-        let after_file = std::mem::replace(&mut is_next, matches!(section, Section::File { .. }));
-        match section {
-            Section::Text(text) => to.write_all(fenced(text, fence).as_bytes())?,
-            Section::File { name, content } => {
-                let part = match copy {
-                    Some(by) => copy_part(name, by),
-                    None => file_part(name, &fenced(content, fence)),
-                };
-                to.write_all(after(after_file, part).as_bytes())?;
-            }
-            Section::Stream(_, spool) if spool.size() == 0 => {}
-            Section::Stream(name, spool) => {
-                writeln!(to, "{name}:")?;
-                let whole = spool.cut(EDGE)?;
-                if whole.left_out == 0 {
-                    to.write_all(fenced(&whole.head, fence).as_bytes())?;
-                } else {
-                    // Too long to be looked through once more: fenced in any case.
-                    writeln!(to, "<!-- clada:off {fence} -->")?;
-                    spool.copy_to(to)?;
-                    if !whole.tail.ends_with('\n') {
-                        writeln!(to)?;
-                    }
-                    writeln!(to, "<!-- clada:on {fence} -->")?;
-                }
-            }
-        }
-    }
-    Ok(())
-}
-
-fn cut_part(
-    outcome: &mut Outcome,
-    copies: &[Option<String>],
-    fence: &str,
-    whole: &str,
-) -> io::Result<String> {
-    let mut part = part_title(outcome);
-    let sections = outcome.sections.iter().zip(copies);
-    let sizes: Vec<u64> = sections
-        .filter(|(_, copy)| copy.is_none())
-        .map(|(section, _)| section.size())
-        .filter(|size| *size > 0)
-        .collect();
-    let edge = |size: u64| {
-        let others: u64 = sizes.iter().sum::<u64>() - size;
-        let budget = (2 * EDGE as u64)
-            .saturating_sub(others)
-            .max(2 * EDGE as u64 / sizes.len() as u64);
-        usize::try_from(budget / 2).unwrap_or(EDGE)
-    };
-    let mut is_next = false;
-    for (section, copy) in outcome.sections.iter_mut().zip(copies) {
-        let after_file = std::mem::replace(&mut is_next, matches!(section, Section::File { .. }));
-        let size = section.size();
-        if size == 0 {
-            continue;
-        }
-        let cut = match section {
-            Section::Text(text) => cut_text(text, edge(size)),
-            Section::File { name, content } => {
-                let file = match copy {
-                    Some(by) => copy_part(name, by),
-                    None => {
-                        let cut = cut_out(&cut_text(content, edge(size)), whole);
-                        file_part(name, &fenced(&cut, fence))
-                    }
-                };
-                part += &after(after_file, file);
-                continue;
-            }
-            Section::Stream(name, spool) => {
-                part += &format!("{name}:\n");
-                spool.cut(edge(size))?
-            }
-        };
-        part += &fenced(&cut_out(&cut, whole), fence);
-    }
-    Ok(part)
-}
-
-/// A file between the lines that say which it is. `content` ends its last line.
-fn file_part(name: &str, content: &str) -> String {
-    let content = match content {
-        "" => "[empty file]\n",
-        content => content,
-    };
-    let name = one_line(name);
-    format!("=== START FILE: {name} ===\n{content}=== END FILE: {name} ===\n")
-}
-
-/// In the place of a file that another task shows.
-fn copy_part(name: &str, by: &str) -> String {
-    format!("=== FILE: {}: as shown under [{by}] ===\n", one_line(name))
-}
-
-/// A file's part, apart from that of a file before it.
-fn after(file: bool, part: String) -> String {
-    match file {
-        true => format!("\n{part}"),
-        false => part,
-    }
-}
-
-impl Section {
-    fn size(&self) -> u64 {
-        match self {
-            Self::Text(text) => text.len() as u64,
-            // An empty one is shown too.
-            Self::File { content, .. } => content.len().max(1) as u64,
-            Self::Stream(_, spool) => spool.size(),
-        }
-    }
 }
 
 /// A cut text with a line where something is left out.

@@ -355,6 +355,12 @@ fn the_doctor_tells_what_works() {
         said.contains("⚠ sandbox: `exec.sandbox` is \"off\""),
         "{said}"
     );
+    project.configure("[[hooks.after]]\nrun = 'true'\n");
+    let said = project.clada(["doctor"]).exits(0).out;
+    assert!(
+        said.contains("✅ hooks: none before each batch, 1 after it"),
+        "{said}"
+    );
     project.configure("[exec]\nsandbox = 'of'\n");
     let said = project.clada(["doctor"]).exits(1).out;
     assert!(

@@ -703,7 +703,15 @@ impl Files for Busy<'_> {
     }
 
     fn read(&self, place: &Place) -> Result<Content, FsError> {
-        let content = self.disk.read(place);
+        self.disk.read(place)
+    }
+
+    fn may_show(&self, place: &Place) -> Result<(), FsError> {
+        self.disk.may_show(place)
+    }
+
+    fn read_to_change(&self, place: &Place) -> Result<Content, FsError> {
+        let content = self.disk.read_to_change(place);
         let saved = self.saved.fetch_add(1, Ordering::Relaxed);
         if saved < self.saves {
             let mut text = fs::read_to_string(&self.file).expect("read");

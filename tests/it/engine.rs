@@ -4,10 +4,11 @@ use std::collections::{BTreeMap, HashMap};
 use std::fmt::Write as _;
 
 use clada::engine::{Effect, Event, Look, State, Why, step};
+use clada::lang::dialect::{Dialect, Dialects};
 use clada::lang::record::{
     Fate, FileState, Number, Offer, Plan, Record, Seed, Source, Target, Tick,
 };
-use clada::lang::scan::scan;
+use clada::lang::scan::{scan, scan_for};
 use clada::lang::task::{Lines, Scan};
 use clada::lang::wording;
 use proptest::prelude::*;
@@ -44,6 +45,11 @@ fn cases_of_the_engine() {
                     story.tick(block.string().trim().parse().expect("which offer"));
                     got = story.look(true, false, false, false);
                 }
+                "dialects" => {
+                    let text = block.string();
+                    let names = text.split_whitespace().filter_map(Dialect::parse);
+                    story.dialects = names.collect();
+                }
                 "refused" => story.refuse(block.string().trim().parse().expect("a line")),
                 "ended" => story.end_runs(&block.string()),
                 "restart" => {
@@ -69,6 +75,7 @@ fn cases_of_the_engine() {
 /// One file with what the engine knows of it, and what a ledger would keep.
 struct Story {
     state: State,
+    dialects: Dialects,
     body: String,
     kept: String,
     records: BTreeMap<Number, (Record, String)>,
@@ -82,6 +89,7 @@ impl Default for Story {
     fn default() -> Self {
         Self {
             state: State::new(SEED),
+            dialects: Dialects::ALL,
             body: String::new(),
             kept: String::new(),
             records: BTreeMap::new(),
@@ -96,11 +104,12 @@ impl Story {
     /// A line for each effect.
     fn look(&mut self, over: bool, settled: bool, foreign: bool, run_existing: bool) -> String {
         let body = self.body.clone();
-        let scan = self.state.part(&body, scan(&body));
+        let scan = self.state.part(&body, scan_for(&body, self.dialects));
         let ticks = std::mem::take(&mut self.ticks);
         let look = Look {
             body: &body,
             scan: &scan,
+            dialects: self.dialects,
             over,
             settled,
             foreign,
@@ -142,6 +151,7 @@ impl Story {
                     let why = match why {
                         Why::FirstSight => "first sight",
                         Why::Foreign => "foreign",
+                        Why::Dialects => "other dialects",
                         Why::CameBack { ran: Some(_) } => "came back, ran",
                         Why::CameBack { ran: None } => "came back",
                         Why::Moved { .. } => "moved",

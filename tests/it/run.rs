@@ -1,103 +1,113 @@
 //! `clada run` over the cases in `test-data/run`: files and a reply in, results and files out.
 
-use crate::cases;
+use crate::cases::{self, Case, Verdict};
 use crate::harness::Project;
 
 #[test]
 fn cases_of_run() {
-    cases::run("run", |case, verdict| {
-        let project = if case.one("no-git").is_some() {
-            Project::new()
-        } else {
-            Project::with_git()
+    cases::run("run", check);
+}
+
+/// The same with settings.
+#[test]
+fn cases_of_settings() {
+    cases::run("settings", check);
+}
+
+fn check(case: &Case, verdict: &mut Verdict) {
+    let project = if case.one("no-git").is_some() {
+        Project::new()
+    } else {
+        Project::with_git()
+    };
+    for file in case.all("file") {
+        project.write(&file.arg, file.text());
+    }
+    if let Some(settings) = case.one("settings") {
+        project.configure(&settings.string());
+    }
+    if let Some(setup) = case.one("setup") {
+        let done = project
+            .command("sh")
+            .arg("-ec")
+            .arg(setup.string())
+            .status()
+            .expect("sh");
+        assert!(done.success(), "setup of {}", case.name);
+    }
+    // `ROOT` in a reply stands for where the project happens to be, `UNROOTED` for that without its leading slash.
+    let root = project.root().display().to_string();
+    let unrooted = root.trim_start_matches('/').to_owned();
+    let reply = case
+        .one("reply")
+        .expect("a `reply` block")
+        .string()
+        .replace("UNROOTED", &unrooted)
+        .replace("ROOT", &root);
+    let dry = case
+        .one("flags")
+        .is_some_and(|flags| flags.string().contains("--dry-run"));
+    let before = dry.then(|| everything(&project));
+    let run = if dry {
+        project.clada_with(["run", "--dry-run"], &reply)
+    } else {
+        project.clada_with(["run"], &reply)
+    };
+    if before.is_some_and(|before| before != everything(&project)) {
+        verdict.wrong("a dry run changed something");
+    }
+    let plain = |text: &str| timeless(&text.replace(&root, "ROOT").replace(&unrooted, "UNROOTED"));
+    if let Some(expected) = case.one("results") {
+        // These differ from run to run, and from system to system.
+        let same = |line: &&str| {
+            !line.starts_with("💚 git") && !line.starts_with("⚠ exec is not fenced in")
         };
-        for file in case.all("file") {
-            project.write(&file.arg, file.text());
-        }
-        if let Some(setup) = case.one("setup") {
-            let done = project
-                .command("sh")
-                .arg("-ec")
-                .arg(setup.string())
-                .status()
-                .expect("sh");
-            assert!(done.success(), "setup of {}", case.name);
-        }
-        // `ROOT` in a reply stands for where the project happens to be, `UNROOTED` for that without its leading slash.
-        let root = project.root().display().to_string();
-        let unrooted = root.trim_start_matches('/').to_owned();
-        let reply = case
-            .one("reply")
-            .expect("a `reply` block")
-            .string()
-            .replace("UNROOTED", &unrooted)
-            .replace("ROOT", &root);
-        let dry = case
-            .one("flags")
-            .is_some_and(|flags| flags.string().contains("--dry-run"));
-        let before = dry.then(|| everything(&project));
-        let run = if dry {
-            project.clada_with(["run", "--dry-run"], &reply)
-        } else {
-            project.clada_with(["run"], &reply)
-        };
-        if before.is_some_and(|before| before != everything(&project)) {
-            verdict.wrong("a dry run changed something");
-        }
-        let plain =
-            |text: &str| timeless(&text.replace(&root, "ROOT").replace(&unrooted, "UNROOTED"));
-        if let Some(expected) = case.one("results") {
-            // These differ from run to run, and from system to system.
-            let same = |line: &&str| {
-                !line.starts_with("💚 git") && !line.starts_with("⚠ exec is not fenced in")
-            };
-            let results = plain(&run.results());
-            let lines: String = results
-                .lines()
-                .filter(same)
-                .map(|line| format!("{line}\n"))
-                .collect();
-            verdict.expect(expected, lines.as_bytes());
-        }
-        if let Some(expected) = case.one("outputs") {
-            let (_, outputs) = run.out.split_once("=== OUTPUTS ===\n").expect("outputs");
-            verdict.expect(
-                expected,
-                plain(outputs.strip_suffix("=== END ===\n").expect("end")).as_bytes(),
-            );
-        }
-        for after in case.all("after") {
-            let got = std::fs::read(project.path(&after.arg))
-                .unwrap_or_else(|error| error.to_string().into_bytes());
-            verdict.expect(after, &got);
-        }
-        for gone in case.all("gone").filter(|gone| project.exists(&gone.arg)) {
-            verdict.wrong(format!("{} should be gone", gone.arg));
-        }
-        if let Some(tree) = case.one("tree") {
-            let all = project
-                .command("sh")
-                .arg("-c")
-                .arg("find . -path ./.git -prune -o -type f -print | sort")
-                .output();
-            verdict.expect(tree, &all.expect("find").stdout);
-        }
-        let failed = run.out.contains('❌') || run.out.contains('⏹');
-        if run.code != Some(i32::from(failed)) {
-            verdict.wrong(format!(
-                "exit status {:?}\n{}{}",
-                run.code, run.out, run.err
-            ));
-        }
-        if !case
-            .blocks
-            .iter()
-            .any(|block| block.kind == "no-git" || block.kind == "unborn")
-            && !dry
-        {
-            project.git(["fsck", "--strict"]);
-        }
-    });
+        let results = plain(&run.results());
+        let lines: String = results
+            .lines()
+            .filter(same)
+            .map(|line| format!("{line}\n"))
+            .collect();
+        verdict.expect(expected, lines.as_bytes());
+    }
+    if let Some(expected) = case.one("outputs") {
+        let (_, outputs) = run.out.split_once("=== OUTPUTS ===\n").expect("outputs");
+        verdict.expect(
+            expected,
+            plain(outputs.strip_suffix("=== END ===\n").expect("end")).as_bytes(),
+        );
+    }
+    for after in case.all("after") {
+        let got = std::fs::read(project.path(&after.arg))
+            .unwrap_or_else(|error| error.to_string().into_bytes());
+        verdict.expect(after, &got);
+    }
+    for gone in case.all("gone").filter(|gone| project.exists(&gone.arg)) {
+        verdict.wrong(format!("{} should be gone", gone.arg));
+    }
+    if let Some(tree) = case.one("tree") {
+        let all = project
+            .command("sh")
+            .arg("-c")
+            .arg("find . -path ./.git -prune -o -type f -print | sort")
+            .output();
+        verdict.expect(tree, &all.expect("find").stdout);
+    }
+    let failed = run.out.contains('❌') || run.out.contains('⏹');
+    if run.code != Some(i32::from(failed)) {
+        verdict.wrong(format!(
+            "exit status {:?}\n{}{}",
+            run.code, run.out, run.err
+        ));
+    }
+    if !case
+        .blocks
+        .iter()
+        .any(|block| block.kind == "no-git" || block.kind == "unborn")
+        && !dry
+    {
+        project.git(["fsck", "--strict"]);
+    }
 }
 
 /// All names, kinds, modes and contents of a project, `.git` and the home included.

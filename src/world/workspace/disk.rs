@@ -15,7 +15,7 @@ use cap_std::fs::{
     Dir, File, Metadata, MetadataExt, OpenOptions, OpenOptionsExt, Permissions, PermissionsExt,
 };
 use cap_tempfile::TempFile;
-use rustix::fs::{Access, AtFlags, RenameFlags};
+use rustix::fs::{AtFlags, RenameFlags};
 
 use super::entry::{io_error, last, rename_at, show, stamp};
 use super::flush::Flush;
@@ -25,6 +25,7 @@ use super::replace::{replace_any, replace_expected};
 use super::walk::{Seen, walk};
 use super::{Content, Files, FsError, Kind, Place};
 use crate::lang::path::{PathError, RelPath, Spellings};
+use crate::lang::policy::paths::{Access, Paths};
 use crate::world::attributes;
 
 /// The files under one root.
@@ -35,6 +36,8 @@ pub struct Disk {
     own: Own,
     /// The largest file that a task reads or writes, in bytes.
     largest: u64,
+    /// What tasks may read and change; all where there is none.
+    paths: Option<Paths>,
     flush: Flush,
 }
 
@@ -64,6 +67,7 @@ impl Disk {
             },
             own: Own::new(protected, &canonical),
             largest: u64::MAX,
+            paths: None,
             flush: Flush::default(),
         })
     }
@@ -80,6 +84,44 @@ impl Disk {
             true => Ok(()),
             false => Err(too_large(place, (size, self.largest), false)),
         }
+    }
+
+    /// Has tasks read and change no more than this from now on.
+    pub fn obey(&mut self, paths: Paths) {
+        self.paths = Some(paths);
+    }
+
+    /// Whether a task may read or change what is at a place.
+    pub(super) fn allowed(&self, access: Access, place: &Place) -> Result<(), FsError> {
+        let paths = self.paths.as_ref();
+        let Some(denial) = paths.and_then(|paths| paths.refuses(access, &place.0)) else {
+            return Ok(());
+        };
+        let (place, why) = (show(place), denial.to_string());
+        Err(match access {
+            Access::Read => FsError::NotShown(place, why),
+            Access::Write => FsError::NotChanged(place, why),
+        })
+    }
+
+    /// Whether a task may have something be at another place: it must not be shown by that.
+    pub(super) fn may_move(&self, from: &Place, to: &Place) -> Result<(), FsError> {
+        self.allowed(Access::Write, from)?;
+        self.allowed(Access::Write, to)?;
+        match self.allowed(Access::Read, from).is_err() && self.allowed(Access::Read, to).is_ok() {
+            true => Err(FsError::WouldShow(show(from), show(to))),
+            false => Ok(()),
+        }
+    }
+
+    /// The content of a file, whatever a task may do with it and however large it is.
+    pub(super) fn content(&self, place: &Place) -> Result<Content, FsError> {
+        self.read_up_to(place, u64::MAX)
+    }
+
+    /// The content of a file that is not too large, whatever a task may do with it.
+    pub(super) fn sized(&self, place: &Place) -> Result<Content, FsError> {
+        self.read_up_to(place, self.largest)
     }
 
     /// Told at the end of a batch: what was changed is on its way to the disk.
@@ -178,6 +220,7 @@ impl Disk {
 
     /// Whether creating something here would be refused, for a preview.
     pub(super) fn check_new(&self, place: &Place) -> Result<(), FsError> {
+        self.allowed(Access::Write, place)?;
         match self.way(place) {
             // What is in the way on the disk has been moved or deleted in thought.
             Ok(_) | Err(FsError::Io { .. }) => Ok(()),
@@ -191,14 +234,21 @@ impl Disk {
         replaceable(&dir, place).map(drop)
     }
 
-    /// Whether deleting or moving what is at this place would be refused, for a preview.
-    pub(super) fn check_removal(&self, place: &Place, removal: Removal) -> Result<(), FsError> {
+    /// Whether deleting what is at this place, or moving it, would be refused, for a preview.
+    pub(super) fn check_removal(&self, place: &Place, to: Option<&Place>) -> Result<(), FsError> {
         let (dir, found) = self.way_to_existing(place)?;
-        check_tree(&dir, &found, place, removal)
+        match to {
+            None => check_tree(&dir, &found, place, Removal::Delete, &|place| {
+                self.allowed(Access::Write, place)
+            }),
+            Some(to) => check_tree(&dir, &found, place, Removal::Move, &|inner| {
+                self.may_move(inner, &inner.moved(place, to))
+            }),
+        }
     }
 
     /// The content of a file that has no more bytes than this.
-    pub(super) fn read_up_to(&self, place: &Place, limit: u64) -> Result<Content, FsError> {
+    fn read_up_to(&self, place: &Place, limit: u64) -> Result<Content, FsError> {
         let (dir, _) = self.way_to_existing(place)?;
         let (file, found) = open_regular(&dir, last(place)?, place)?;
         let stamp = stamp(&found);
@@ -336,7 +386,7 @@ fn replaceable(dir: &Dir, place: &Place) -> Result<Option<(File, Metadata)>, FsE
         Err(FsError::NotFound(_)) => return Ok(None),
         opened => opened?,
     };
-    if rustix::fs::accessat(dir, name, Access::WRITE_OK, AtFlags::EACCESS).is_err() {
+    if rustix::fs::accessat(dir, name, rustix::fs::Access::WRITE_OK, AtFlags::EACCESS).is_err() {
         return Err(FsError::ReadOnly(show(place)));
     }
     Ok(Some(file))
@@ -383,7 +433,17 @@ impl Files for Disk {
     }
 
     fn read(&self, place: &Place) -> Result<Content, FsError> {
-        self.read_up_to(place, self.largest)
+        self.allowed(Access::Read, place)?;
+        self.sized(place)
+    }
+
+    fn read_to_change(&self, place: &Place) -> Result<Content, FsError> {
+        self.allowed(Access::Write, place)?;
+        self.sized(place)
+    }
+
+    fn may_show(&self, place: &Place) -> Result<(), FsError> {
+        self.allowed(Access::Read, place)
     }
 
     fn write(
@@ -392,6 +452,7 @@ impl Files for Disk {
         parts: &[&[u8]],
         expected: Option<&Content>,
     ) -> Result<(), FsError> {
+        self.allowed(Access::Write, place)?;
         self.check_size(place, parts)?;
         self.write_file(place, parts, expected, None)
     }
@@ -399,7 +460,9 @@ impl Files for Disk {
     fn remove(&mut self, place: &Place) -> Result<(), FsError> {
         let fail = |e| io_error("delete", place, e);
         let (dir, found) = self.way_to_existing(place)?;
-        check_tree(&dir, &found, place, Removal::Delete)?;
+        check_tree(&dir, &found, place, Removal::Delete, &|place| {
+            self.allowed(Access::Write, place)
+        })?;
         let name = last(place)?;
         if !found.is_dir() {
             return dir.remove_file(name).map_err(fail);
@@ -415,7 +478,9 @@ impl Files for Disk {
 
     fn rename(&mut self, from: &Place, to: &Place, overwrite: bool) -> Result<(), FsError> {
         let (source, found) = self.way_to_existing(from)?;
-        check_tree(&source, &found, from, Removal::Move)?;
+        check_tree(&source, &found, from, Removal::Move, &|place| {
+            self.may_move(place, &place.moved(from, to))
+        })?;
         let way = self.way(to)?;
         if let Some(there) = way.itself.as_ref().filter(|there| id(there) == id(&found)) {
             // The system's rename does nothing then. One name in two letter cases is no such pair.
@@ -443,6 +508,7 @@ impl Files for Disk {
     }
 
     fn make_folder(&mut self, place: &Place) -> Result<bool, FsError> {
+        self.allowed(Access::Write, place)?;
         let way = self.way(place)?;
         match &way.itself {
             Some(found) if found.is_dir() => return Ok(false),
@@ -463,6 +529,7 @@ impl Files for Disk {
     }
 
     fn remove_folder(&mut self, place: &Place) -> Result<(), FsError> {
+        self.allowed(Access::Write, place)?;
         let (dir, found) = self.way_to_existing(place)?;
         if !found.is_dir() {
             return Err(FsError::NotAFolder(show(place)));

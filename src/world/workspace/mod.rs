@@ -33,6 +33,15 @@ impl Place {
         &self.0
     }
 
+    /// Where this is once what it is in has gone from one place to another.
+    fn moved(&self, from: &Self, to: &Self) -> Self {
+        match self.0.strip_prefix(&from.0) {
+            Ok(rest) if rest.as_os_str().is_empty() => to.clone(),
+            Ok(rest) => to.child(rest),
+            Err(_) => self.clone(),
+        }
+    }
+
     /// The place of that name in this one.
     pub fn child(&self, name: impl AsRef<Path>) -> Self {
         Self(self.0.join(name))
@@ -85,11 +94,24 @@ pub trait Files {
     /// Where the folder cannot be looked at.
     fn kind(&self, place: &Place) -> Result<Option<Kind>, FsError>;
 
-    /// The content of a regular file.
+    /// The content of a regular file, for showing it.
     ///
     /// # Errors
-    /// For anything but a readable regular file with one name, and for one that is too large: that is not read at all.
+    /// For anything but a readable regular file with one name, for one that is too large, which is not read at all, and for one
+    /// that may not be shown.
     fn read(&self, place: &Place) -> Result<Content, FsError>;
+
+    /// The same for changing it: no more of it may be shown than [`Self::may_show`] allows.
+    ///
+    /// # Errors
+    /// For anything but a readable regular file with one name, and for one that may not be changed.
+    fn read_to_change(&self, place: &Place) -> Result<Content, FsError>;
+
+    /// Whether what is at a place may be shown.
+    ///
+    /// # Errors
+    /// Where it may not be.
+    fn may_show(&self, place: &Place) -> Result<(), FsError>;
 
     /// Creates a file with its parent folders, or replaces its content and keeps its mode and owner. With `expected`,
     /// only if the file is still what was read.
@@ -158,6 +180,14 @@ pub enum FsError {
         "`{0}` holds a file that belongs to clada itself (notes file, output file, settings or state): name what else is in it one by one"
     )]
     HoldsProtected(String),
+    #[error("`{0}` may not be read here ({1}): leave it out, or ask the user for what it says")]
+    NotShown(String, String),
+    #[error("`{0}` may not be changed here ({1}): leave it to the user")]
+    NotChanged(String, String),
+    #[error(
+        "`{0}` may not be read here, and as `{1}` it could be: leave it where it is, or ask the user"
+    )]
+    WouldShow(String, String),
     #[error("too many symbolic links in `{0}`")]
     Loop(String),
     #[error("`{0}` is a file, not a folder")]

@@ -3,11 +3,11 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use super::removal::Removal;
 use super::state::state_of;
 use super::walk::{Seen, walk};
 use super::{Content, Disk, Files, FsError, Kind, Place, Stamp};
 use crate::lang::path::{PathError, RelPath};
+use crate::lang::policy::paths::Access;
 use crate::lang::record::FileState;
 
 /// The files under a root with changes that are only thought.
@@ -77,6 +77,19 @@ impl<'d> Preview<'d> {
         Ok(())
     }
 
+    /// The content of a file, whatever a task may do with it.
+    fn content(&self, place: &Place) -> Result<Content, FsError> {
+        match self.node(&place.0) {
+            Node::File(bytes) => Ok(Content {
+                bytes,
+                stamp: Stamp::default(),
+            }),
+            Node::Folder => Err(FsError::IsAFolder(place.0.display().to_string())),
+            Node::Absent => Err(Self::missing(place)),
+            Node::Disk(on_disk) => self.disk.sized(&on_disk),
+        }
+    }
+
     fn missing(place: &Place) -> FsError {
         FsError::NotFound(place.0.display().to_string())
     }
@@ -110,15 +123,17 @@ impl Files for Preview<'_> {
     }
 
     fn read(&self, place: &Place) -> Result<Content, FsError> {
-        match self.node(&place.0) {
-            Node::File(bytes) => Ok(Content {
-                bytes,
-                stamp: Stamp::default(),
-            }),
-            Node::Folder => Err(FsError::IsAFolder(place.0.display().to_string())),
-            Node::Absent => Err(Self::missing(place)),
-            Node::Disk(on_disk) => self.disk.read(&on_disk),
-        }
+        self.disk.allowed(Access::Read, place)?;
+        self.content(place)
+    }
+
+    fn read_to_change(&self, place: &Place) -> Result<Content, FsError> {
+        self.disk.allowed(Access::Write, place)?;
+        self.content(place)
+    }
+
+    fn may_show(&self, place: &Place) -> Result<(), FsError> {
+        self.disk.allowed(Access::Read, place)
     }
 
     fn write(
@@ -141,7 +156,7 @@ impl Files for Preview<'_> {
     }
 
     fn remove(&mut self, place: &Place) -> Result<(), FsError> {
-        self.take_away(place, Removal::Delete)
+        self.take_away(place, None)
     }
 
     fn rename(&mut self, from: &Place, to: &Place, overwrite: bool) -> Result<(), FsError> {
@@ -155,7 +170,7 @@ impl Files for Preview<'_> {
             .into_iter()
             .filter_map(|path| self.changes.get(&path).cloned().map(|n| (path, n)))
             .collect();
-        self.take_away(from, Removal::Move)?;
+        self.take_away(from, Some(to))?;
         self.put(to, moved)?;
         for (path, node) in inner {
             let rest = path.strip_prefix(&from.0).unwrap_or(&path);
@@ -165,6 +180,7 @@ impl Files for Preview<'_> {
     }
 
     fn make_folder(&mut self, place: &Place) -> Result<bool, FsError> {
+        self.disk.allowed(Access::Write, place)?;
         match self.kind(place)? {
             Some(Kind::Dir) => return Ok(false),
             Some(_) => return Err(FsError::Exists(place.0.display().to_string())),
@@ -176,6 +192,7 @@ impl Files for Preview<'_> {
     }
 
     fn remove_folder(&mut self, place: &Place) -> Result<(), FsError> {
+        self.disk.allowed(Access::Write, place)?;
         let show = || place.0.display().to_string();
         if let Node::Disk(on_disk) = self.node(&place.0) {
             self.disk.way_to_existing(&on_disk)?;
@@ -186,7 +203,7 @@ impl Files for Preview<'_> {
             Some(_) => return Err(FsError::NotAFolder(show())),
             None => return Err(Self::missing(place)),
         }
-        self.take_away(place, Removal::Delete)
+        self.take_away(place, None)
     }
 
     fn names(&self, dir: &Place) -> Vec<String> {
@@ -206,10 +223,19 @@ impl Files for Preview<'_> {
 }
 
 impl Preview<'_> {
-    fn take_away(&mut self, place: &Place, removal: Removal) -> Result<(), FsError> {
+    /// Takes away what is at a place; `to` is where it goes.
+    fn take_away(&mut self, place: &Place, to: Option<&Place>) -> Result<(), FsError> {
+        // What is there only in thought, too.
+        for path in self.inside(&place.0).into_iter().chain([place.0.clone()]) {
+            let inner = Place(path);
+            match to {
+                None => self.disk.allowed(Access::Write, &inner)?,
+                Some(to) => self.disk.may_move(&inner, &inner.moved(place, to))?,
+            }
+        }
         match self.node(&place.0) {
             Node::Absent => return Err(Self::missing(place)),
-            Node::Disk(on_disk) => self.disk.check_removal(&on_disk, removal)?,
+            Node::Disk(on_disk) => self.disk.check_removal(&on_disk, to)?,
             Node::File(_) | Node::Folder => {}
         }
         for path in self.inside(&place.0) {

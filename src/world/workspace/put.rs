@@ -38,7 +38,7 @@ impl Disk {
                 Some(Entry::Link(target))
             }
             Kind::File => Some(Entry::File {
-                bytes: self.read_up_to(&place, u64::MAX)?.bytes,
+                bytes: self.content(&place)?.bytes,
                 runs: found.mode() & 0o100 != 0,
             }),
         })
@@ -69,7 +69,7 @@ impl Disk {
                 Ok(())
             }
             (Some(Entry::File { bytes, runs }), Some(Entry::File { .. })) => {
-                let content = self.read_up_to(&place, u64::MAX)?;
+                let content = self.content(&place)?;
                 self.write_file(&place, &[bytes], Some(&content), Some(*runs))
             }
             (Some(Entry::File { bytes, runs }), expected) => {

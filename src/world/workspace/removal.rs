@@ -20,13 +20,15 @@ pub(super) enum Removal {
 
 /// Looks through a folder that is to be deleted or moved: nothing in it may be a `.git`. Where all of it is to be
 /// deleted, nothing may be mounted in it, and every folder must allow it, so that a refusal comes before the first
-/// deletion.
+/// deletion. `allowed` says of each place in it whether a task may do that.
 pub(super) fn check_tree(
     dir: &Dir,
     found: &Metadata,
     place: &Place,
     removal: Removal,
+    allowed: &dyn Fn(&Place) -> Result<(), FsError>,
 ) -> Result<(), FsError> {
+    allowed(place)?;
     if !found.is_dir() {
         return Ok(());
     }
@@ -47,7 +49,7 @@ pub(super) fn check_tree(
             return Err(FsError::HoldsGit(show(place)));
         }
         match dir.symlink_metadata(&name) {
-            Ok(found) => check_tree(&dir, &found, &place.child(name), removal)?,
+            Ok(found) => check_tree(&dir, &found, &place.child(name), removal, allowed)?,
             // Gone in the meantime.
             Err(error) if error.kind() == io::ErrorKind::NotFound => {}
             Err(error) => return Err(io_error("look at", &place.child(name), error)),
