@@ -637,11 +637,14 @@ impl Runner {
                     },
                     Ok(action) => match file_task::perform(action, &mut files, true) {
                         Ok(mut done) => {
-                            done.data["diff"] = done.diff.as_str().into();
+                            if action.changes() {
+                                done.data["diff"] = done.diff.as_str().into();
+                                done.sections.push(Section::Text(done.diff));
+                            }
                             Ended {
                                 message: done.message,
                                 data: done.data,
-                                sections: vec![Section::Text(done.diff)],
+                                sections: done.sections,
                                 ..Ended::done()
                             }
                         }
