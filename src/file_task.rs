@@ -20,6 +20,8 @@ use crate::lang::text::Text;
 use crate::lang::{repair, wording};
 use crate::world::workspace::{Files, FsError, Kind, Place};
 
+pub(crate) use find::may_show;
+
 /// How often an edit starts over because somebody else saved the file at the same moment.
 const TRIES: usize = 3;
 
@@ -468,7 +470,7 @@ fn edit_failure(
 }
 
 /// A missing file, with the names that may have been meant.
-fn not_found(rel: &RelPath, files: &dyn Files) -> Failure {
+pub(crate) fn not_found(rel: &RelPath, files: &dyn Files) -> Failure {
     let mut message = format!("file not found: `{rel}`");
     if let Some(near) = nearest(rel, files) {
         message += &format!(" (did you mean {near}?)");
@@ -557,7 +559,7 @@ fn likeness(a: &str, b: &str) -> f64 {
     strsim::jaro_winkler(&a, &b)
 }
 
-fn refused(message: impl Into<Box<str>>) -> Failure {
+pub(crate) fn refused(message: impl Into<Box<str>>) -> Failure {
     Failure {
         message: message.into(),
         data: Box::default(),

@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use super::{JobEnd, Journal, Progress, Ran, Surroundings};
 use crate::exec_task::Executed;
-use crate::file_task::Failure;
+use crate::file_task::{Done, Failure};
 use crate::lang::dialect::Dialect;
 use crate::lang::fault::Fault;
 use crate::lang::mask::Mask;
@@ -62,6 +62,17 @@ impl Ended {
         Self {
             status,
             message: Some(why),
+            ..Self::done()
+        }
+    }
+}
+
+impl From<Done> for Ended {
+    fn from(done: Done) -> Self {
+        Self {
+            message: done.message,
+            data: done.data,
+            sections: done.sections,
             ..Self::done()
         }
     }

@@ -10,7 +10,9 @@ use crate::lang::glob::{self, Glob};
 use crate::lang::outcome::Section;
 use crate::lang::path::RelPath;
 use crate::lang::time;
-use crate::world::workspace::{Files, FsError, Hit, Hits, Kind, Listed, Place, Reach, Search, Tree};
+use crate::world::workspace::{
+    Files, FsError, Hit, Hits, Kind, Listed, Place, Reach, Search, Tree,
+};
 
 /// No more entries, lines or names are shown,
 const MOST: usize = 1000;
@@ -91,7 +93,8 @@ pub(super) fn grep(
         bytes <= MOST_TEXT
     });
     let name = |path: &Path| path.to_string_lossy().into_owned();
-    let data = |hit: &Hit| json!({ "file": name(&hit.path), "line_number": hit.number, "line": hit.line });
+    let data =
+        |hit: &Hit| json!({ "file": name(&hit.path), "line_number": hit.number, "line": hit.line });
     let lines = hits
         .shown
         .iter()
@@ -105,11 +108,7 @@ pub(super) fn grep(
 }
 
 /// Paths that match.
-pub(super) fn glob(
-    pattern: &str,
-    path: Option<&str>,
-    files: &dyn Files,
-) -> Result<Done, Failure> {
+pub(super) fn glob(pattern: &str, path: Option<&str>, files: &dyn Files) -> Result<Done, Failure> {
     let (folders, rest) = glob::split(pattern.trim());
     // A path of its own, or one in the folder that is named.
     let from = match path {
@@ -142,7 +141,11 @@ pub(super) fn glob(
     let names = shown
         .iter()
         .map(|path| format!("{}{ending}", path.to_string_lossy()));
-    let what = if wanted == Kind::Dir { "folder" } else { "file" };
+    let what = if wanted == Kind::Dir {
+        "folder"
+    } else {
+        "file"
+    };
     let mut said = match tree.paths.len() {
         0 if !rest.contains('/') => {
             format!("no match: `{rest}` looks in one folder, `**/{rest}` also below it")
@@ -174,7 +177,7 @@ fn base(path: Option<&str>, files: &dyn Files) -> Result<(Place, Kind), Failure>
 }
 
 /// A file that is named may be shown.
-pub(super) fn may_show(place: &Place, files: &dyn Files) -> Result<(), Failure> {
+pub(crate) fn may_show(place: &Place, files: &dyn Files) -> Result<(), Failure> {
     let name = place.path().display();
     if !files.disk().may_read(place) {
         return Err(refused(format!(
@@ -206,7 +209,9 @@ fn told(hits: &Hits, tree: &Tree, kind: Kind) -> String {
             );
             match lines == shown {
                 true => all,
-                false => format!("the first {shown} of {all}: narrow it by path, include or pattern"),
+                false => {
+                    format!("the first {shown} of {all}: narrow it by path, include or pattern")
+                }
             }
         }
     };

@@ -4,6 +4,7 @@ pub mod action;
 mod aider;
 mod cml;
 mod codex;
+pub mod context;
 pub mod dialect;
 mod diff;
 pub mod duration;

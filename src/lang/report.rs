@@ -372,6 +372,11 @@ fn cut_part(outcome: &mut Outcome, fence: &str, whole: &str) -> io::Result<Strin
     Ok(part)
 }
 
+/// A file between the lines that say which it is, fenced where the scanner would find something in it.
+pub fn file(name: &str, content: &str, fence: &str) -> String {
+    file_part(name, &fenced(content, fence))
+}
+
 /// A file between the lines that say which it is. `content` ends its last line.
 fn file_part(name: &str, content: &str) -> String {
     let content = match content {

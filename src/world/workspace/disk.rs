@@ -466,7 +466,11 @@ pub(super) fn open_for_reading(dir: &Dir, name: &OsStr) -> io::Result<File> {
 }
 
 /// Opens a regular file for reading, and nothing else: no link, and no pipe that would wait for a writer.
-pub(super) fn open_regular(dir: &Dir, name: &OsStr, place: &Place) -> Result<(File, Metadata), FsError> {
+pub(super) fn open_regular(
+    dir: &Dir,
+    name: &OsStr,
+    place: &Place,
+) -> Result<(File, Metadata), FsError> {
     let file = open_for_reading(dir, name).map_err(|error| match error.kind() {
         io::ErrorKind::NotFound => FsError::NotFound(show(place)),
         _ => match dir.symlink_metadata(name) {

@@ -14,9 +14,7 @@ use std::time::Instant;
 use cap_std::fs::File;
 use grep_matcher::Matcher;
 use grep_regex::{RegexMatcher, RegexMatcherBuilder};
-use grep_searcher::{
-    BinaryDetection, Searcher, SearcherBuilder, Sink, SinkFinish, SinkMatch,
-};
+use grep_searcher::{BinaryDetection, Searcher, SearcherBuilder, Sink, SinkFinish, SinkMatch};
 
 use super::disk::{Disk, Folder, open_for_reading};
 use super::own::{Id, id};

@@ -211,7 +211,11 @@ impl Walk<'_> {
 
     /// The innermost folder that says something about it decides.
     fn is_ignored(&self, path: &Path, is_dir: bool) -> bool {
-        let said = self.rules.iter().rev().map(|rules| rules.matched(path, is_dir));
+        let said = self
+            .rules
+            .iter()
+            .rev()
+            .map(|rules| rules.matched(path, is_dir));
         said.into_iter()
             .find(|said| !said.is_none())
             .is_some_and(|said| matches!(said, Match::Ignore(_)))
