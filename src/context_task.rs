@@ -12,7 +12,7 @@ use crate::lang::outcome::Section;
 use crate::lang::repair;
 use crate::lang::task::ContextTask;
 use crate::world::context::ContextStore;
-use crate::world::workspace::{Files, FsError};
+use crate::world::workspace::{Files, Kind};
 
 /// A set with what its files hold now.
 #[derive(Debug, Default)]
@@ -151,8 +151,8 @@ fn adds(
         let there = text.lines().count();
         match lines {
             Some(lines) if lines.last > there => Err(file_task::refused(format!(
-                "`{path}` has {there} lines: lines {} are not in it",
-                range_text(&lines)
+                "`{path}` {}",
+                goes_past(&lines, there)
             ))),
             _ => Ok(files.parse(path)?.to_string()),
         }
@@ -170,20 +170,24 @@ fn range(text: &str) -> Result<LineRange, Failure> {
     })
 }
 
+fn goes_past(lines: &LineRange, end: usize) -> String {
+    format!("ends at line {end}: {} goes past that", range_text(lines))
+}
+
 /// The text of a file that may be shown.
 fn text_of(path: &str, files: &dyn Files) -> Result<String, Failure> {
     let rel = files.parse(path)?;
     let place = files.place(&rel, true)?;
-    file_task::may_show(&place, files)?;
-    let content = match files.read(&place) {
-        Err(FsError::NotFound(_)) => return Err(file_task::not_found(&rel, files)),
-        Err(FsError::IsAFolder(_)) => {
+    match files.kind(&place)? {
+        None => return Err(file_task::not_found(&rel, files)),
+        Some(Kind::Dir) => {
             return Err(file_task::refused(format!(
                 "`{rel}` is a folder: name the files in it that you need, glob finds them"
             )));
         }
-        content => content?,
-    };
+        Some(_) => file_task::may_show(&place, files)?,
+    }
+    let content = files.read(&place)?;
     match String::from_utf8(content.bytes) {
         Ok(text) if repair::holds_key(&text) => Err(file_task::refused(format!(
             "`{rel}` holds a private key, and its content is not shown: go on without it"
@@ -221,11 +225,7 @@ fn load_file(file: &ContextFile, files: &dyn Files) -> LoadedFile {
         let lines: Vec<&str> = text.split_inclusive('\n').collect();
         for range in ranges {
             if range.last > lines.len() {
-                let said = format!(
-                    "it has {} lines now: lines {} are not all in it",
-                    lines.len(),
-                    range_text(&range)
-                );
+                let said = goes_past(&range, lines.len());
                 loaded.missing.get_or_insert(said);
             }
             let shown = range.first - 1..range.last.min(lines.len());
@@ -269,7 +269,10 @@ fn trouble(error: &io::Error) -> Failure {
 fn now(loaded: &Loaded, also: &str) -> Done {
     let amount = loaded.amount;
     Done {
-        message: Some(format!("now {}{also}", amount.text())),
+        message: Some(match loaded.files.is_empty() {
+            true => format!("now empty{also}"),
+            false => format!("now {}{also}", amount.text()),
+        }),
         data: json!({
             "files": amount.files,
             "lines": amount.lines,
@@ -283,7 +286,10 @@ fn now(loaded: &Loaded, also: &str) -> Done {
 fn list(loaded: &Loaded) -> Done {
     let lines = loaded.lines();
     Done {
-        message: Some(loaded.amount.text()),
+        message: Some(match loaded.files.is_empty() {
+            true => "empty".to_owned(),
+            false => loaded.amount.text(),
+        }),
         data: loaded.data().into(),
         sections: match lines.is_empty() {
             true => Vec::new(),

@@ -14,7 +14,9 @@ use crate::cmd;
 use crate::config::{self, Folders};
 use crate::context_task::{self, Loaded};
 use crate::error::Error;
+use crate::file_task::Done;
 use crate::lang::lines::LineRange;
+use crate::lang::outcome::Section;
 use crate::lang::plain::plain;
 use crate::lang::report;
 use crate::lang::task::ContextTask;
@@ -67,9 +69,9 @@ fn perform(
     disk: &Disk,
     store: &ContextStore,
 ) -> Result<ExitCode, Error> {
-    let mut out = std::io::stdout().lock();
+    let mut last = Done::default();
     for task in tasks(change, disk) {
-        let done = match context_task::perform(&task, disk, store, false) {
+        last = match context_task::perform(&task, disk, store, false) {
             Ok(done) => done,
             Err(failure) => {
                 let said = plain(format!("clada: {}\n", failure.message).as_bytes());
@@ -77,17 +79,18 @@ fn perform(
                 return Ok(ExitCode::FAILURE);
             }
         };
-        if args.json {
-            writeln!(out, "{:#}", done.data)?;
-            continue;
-        }
-        for section in &done.sections {
-            if let crate::lang::outcome::Section::Text(text) = section {
-                write!(out, "{}", plain(text.as_bytes()))?;
-            }
-        }
-        writeln!(out, "{}", done.message.unwrap_or_default())?;
     }
+    let mut out = std::io::stdout().lock();
+    if args.json {
+        writeln!(out, "{:#}", last.data)?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    for section in &last.sections {
+        if let Section::Text(text) = section {
+            out.write_all(plain(text.as_bytes()).as_bytes())?;
+        }
+    }
+    writeln!(out, "{}", last.message.unwrap_or_default())?;
     Ok(ExitCode::SUCCESS)
 }
 

@@ -9,6 +9,7 @@ use super::{Done, Failure, not_found, refused};
 use crate::lang::glob::{self, Glob};
 use crate::lang::outcome::Section;
 use crate::lang::path::RelPath;
+use crate::lang::report::one_line;
 use crate::lang::time;
 use crate::world::workspace::{
     Files, FsError, Hit, Hits, Kind, Listed, Place, Reach, Search, Tree,
@@ -57,7 +58,7 @@ pub(super) fn grep(
 ) -> Result<Done, Failure> {
     let search = Search::new(pattern, ignore_case).map_err(|cause| {
         refused(format!(
-            "`{pattern}` is no regular expression as Rust has them: {cause}; put a `\\` before what is meant as it is"
+            "`{pattern}` is no regular expression as Rust has them: {cause}"
         ))
     })?;
     let include = include.map(Glob::parse).transpose().map_err(refused)?;
@@ -95,10 +96,14 @@ pub(super) fn grep(
     let name = |path: &Path| path.to_string_lossy().into_owned();
     let data =
         |hit: &Hit| json!({ "file": name(&hit.path), "line_number": hit.number, "line": hit.line });
-    let lines = hits
-        .shown
-        .iter()
-        .map(|hit| format!("{}:{}: {}\n", hit.path.display(), hit.number, hit.line));
+    let lines = hits.shown.iter().map(|hit| {
+        format!(
+            "{}:{}: {}\n",
+            one_line(&name(&hit.path)),
+            hit.number,
+            hit.line
+        )
+    });
     Ok(Done {
         message: Some(told(&hits, &tree, kind)),
         data: hits.shown.iter().map(data).collect(),
@@ -161,7 +166,7 @@ pub(super) fn glob(pattern: &str, path: Option<&str>, files: &dyn Files) -> Resu
     Ok(Done {
         message: Some(said),
         data: names.clone().map(Value::from).collect(),
-        sections: section(names.map(|name| name + "\n")),
+        sections: section(names.map(|name| one_line(&name) + "\n")),
         ..Done::default()
     })
 }
@@ -292,11 +297,11 @@ fn listed_line(found: &Listed) -> String {
         Kind::File => found.size.to_string(),
         _ => "-".to_owned(),
     };
-    let name = found.name.to_string_lossy();
+    let name = one_line(&found.name.to_string_lossy());
     let name = match (found.kind, &found.target) {
         (Kind::Dir, _) => format!("{name}/"),
-        (_, Some(target)) => format!("{name} -> {}", target.display()),
-        _ => name.into_owned(),
+        (_, Some(target)) => format!("{name} -> {}", one_line(&target.to_string_lossy())),
+        _ => name,
     };
     format!("{size:>9} {} {name}\n", time::utc(found.modified))
 }

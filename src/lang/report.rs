@@ -298,12 +298,8 @@ fn part_title(outcome: &Outcome) -> String {
     } else {
         " (failed)"
     };
-    format!(
-        "\n[{}] {} {}{failed}:\n",
-        outcome.label(),
-        outcome.command,
-        one_line(&outcome.target)
-    )
+    let what = format!("{} {}", outcome.command, one_line(&outcome.target));
+    format!("\n[{}] {}{failed}:\n", outcome.label(), what.trim_end())
 }
 
 fn write_part(outcome: &mut Outcome, fence: &str, to: &mut dyn Write) -> io::Result<()> {

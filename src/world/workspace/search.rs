@@ -13,7 +13,7 @@ use std::time::Instant;
 
 use cap_std::fs::File;
 use grep_matcher::Matcher;
-use grep_regex::{RegexMatcher, RegexMatcherBuilder};
+use grep_regex::{ErrorKind, RegexMatcher, RegexMatcherBuilder};
 use grep_searcher::{BinaryDetection, Searcher, SearcherBuilder, Sink, SinkFinish, SinkMatch};
 
 use super::disk::{Disk, Folder, open_for_reading};
@@ -76,7 +76,7 @@ impl Search {
     /// Reads a regular expression.
     ///
     /// # Errors
-    /// Where it is none; with what is wrong.
+    /// Where it is none, or spans lines; with what is wrong and what to do.
     pub fn new(pattern: &str, ignore_case: bool) -> Result<Self, String> {
         let mut builder = RegexMatcherBuilder::new();
         builder
@@ -84,9 +84,13 @@ impl Search {
             .crlf(true)
             .multi_line(true);
         let matcher = builder.build(pattern).map_err(|error| {
+            if let ErrorKind::NotAllowed(_) = error.kind() {
+                return "a match is within one line: look for one of the lines".to_owned();
+            }
             let text = error.to_string();
             let last = text.lines().last().unwrap_or_default().trim();
-            last.strip_prefix("error: ").unwrap_or(last).to_owned()
+            let cause = last.strip_prefix("error: ").unwrap_or(last);
+            format!("{cause}; put a `\\` before what is meant as it is")
         })?;
         Ok(Self { matcher })
     }
