@@ -145,7 +145,7 @@ fn adds(
     lines: Option<&str>,
     files: &dyn Files,
 ) -> Result<(Vec<String>, Option<LineRange>), Failure> {
-    let lines = lines.map(|text| range(text)).transpose()?;
+    let lines = lines.map(range).transpose()?;
     let add = |path: &str| {
         let text = text_of(path, files)?;
         let there = text.lines().count();

@@ -25,6 +25,8 @@ const LINE: usize = 400;
 const BEFORE: usize = 120;
 /// A file with a longer line is not searched.
 const LONGEST_LINE: usize = 16 * 1024 * 1024;
+/// A file of less is read at once: half as many system calls as in parts, which is most of what a small file costs.
+const AT_ONCE: u64 = 1024 * 1024;
 /// Files that one processor is given at a time.
 const SHARE: usize = 16;
 
@@ -176,6 +178,8 @@ struct Worker<'w> {
     own: &'w [Id],
     until: Instant,
     searcher: Searcher,
+    /// Of the file that is searched, where it is small.
+    content: Vec<u8>,
     /// The folder that was looked into last: files that follow each other are mostly in the same.
     last: Option<(&'w Path, Folder<'w>)>,
 }
@@ -192,6 +196,7 @@ impl<'w> Worker<'w> {
                 .binary_detection(BinaryDetection::quit(0))
                 .heap_limit(Some(LONGEST_LINE))
                 .build(),
+            content: Vec::new(),
             last: None,
         }
     }
@@ -200,8 +205,8 @@ impl<'w> Worker<'w> {
         if Instant::now() >= self.until {
             return Searched::Cut;
         }
-        let file = match self.open(path) {
-            Ok(Some(file)) => file,
+        let (file, size) = match self.open(path) {
+            Ok(Some(opened)) => opened,
             Ok(None) => return Searched::PassedOver,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Searched::PassedOver,
             Err(_) => return Searched::Unread,
@@ -214,11 +219,22 @@ impl<'w> Worker<'w> {
             lines: 0,
             is_binary: false,
         };
-        let timed = Timed {
+        let mut timed = Timed {
             file,
             until: self.until,
         };
-        match self.searcher.search_reader(self.matcher, timed, &mut finds) {
+        let searched = if size < AT_ONCE {
+            self.content.clear();
+            let read = timed.take(AT_ONCE).read_to_end(&mut self.content);
+            read.and_then(|_| {
+                self.searcher
+                    .search_slice(self.matcher, &self.content, &mut finds)
+            })
+        } else {
+            self.searcher
+                .search_reader(self.matcher, &mut timed, &mut finds)
+        };
+        match searched {
             Ok(()) if finds.is_binary => Searched::PassedOver,
             Ok(()) => Searched::Hits(finds.hits, finds.lines),
             Err(error) if error.kind() == io::ErrorKind::TimedOut => Searched::Cut,
@@ -226,8 +242,8 @@ impl<'w> Worker<'w> {
         }
     }
 
-    /// A regular file that is not clada's own.
-    fn open(&mut self, path: &'w Path) -> io::Result<Option<File>> {
+    /// A regular file that is not clada's own, and its size.
+    fn open(&mut self, path: &'w Path) -> io::Result<Option<(File, u64)>> {
         let (Some(name), Some(parent)) = (path.file_name(), path.parent()) else {
             return Ok(None);
         };
@@ -241,10 +257,11 @@ impl<'w> Worker<'w> {
     }
 }
 
-fn opened(folder: &Folder<'_>, name: &OsStr, own: &[Id]) -> io::Result<Option<File>> {
+fn opened(folder: &Folder<'_>, name: &OsStr, own: &[Id]) -> io::Result<Option<(File, u64)>> {
     let file = open_for_reading(folder, name)?;
     let found = file.metadata()?;
-    Ok((found.is_file() && !own.contains(&id(&found))).then_some(file))
+    let is_wanted = found.is_file() && !own.contains(&id(&found));
+    Ok(is_wanted.then_some((file, found.len())))
 }
 
 /// Cuts a search short that takes too long within one file.
