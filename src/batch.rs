@@ -355,7 +355,7 @@ impl Runner {
             run.finished_with_warnings(task, outcome);
         }
         if let Some(atomic) = &course.atomic {
-            self.close(atomic, &mut course.saving, (first, &mut fates), run);
+            self.close(batch, atomic, &mut course.saving, (first, &mut fates), run);
             for (index, fate) in fates.into_iter().enumerate() {
                 journal.finish(job, index, &run.report.outcomes[first + index], fate);
             }
@@ -429,6 +429,7 @@ impl Runner {
     /// Ends an atomic batch, whose outcomes begin with `first`: takes it back if a task of it failed.
     fn close(
         &mut self,
+        batch: &Batch<'_>,
         atomic: &Atomic,
         saving: &mut Saving<'_>,
         (first, fates): (usize, &mut [Option<Fate>]),
@@ -436,7 +437,11 @@ impl Runner {
     ) {
         if let Some(failed) = atomic.failed {
             let taken = atomic.take_back(&mut self.disk, saving);
-            let said = run.taken_back(first, failed, |task| atomic.paths(task), &taken);
+            let paths = |task: usize| match &batch.tasks[task].action {
+                Ok(action) if !action.changes() => None,
+                _ => Some(atomic.paths(task)),
+            };
+            let said = run.taken_back(first, failed, paths, &taken);
             for (fate, _) in fates.iter_mut().zip(said).filter(|(_, back)| *back) {
                 *fate = Some(Fate::Failed);
             }

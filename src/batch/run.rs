@@ -246,24 +246,24 @@ impl<'r, 't> Run<'r, 't> {
     }
 
     /// Tells of the tasks of an atomic batch, whose outcomes begin with `first`, that their changes went back; which of them
-    /// that is so of.
+    /// that is so of. `paths` are those of a task, `None` for one that only looked.
     pub(super) fn taken_back<'p>(
         &mut self,
         first: usize,
         (number, how): (usize, &str),
-        paths: impl Fn(usize) -> &'p BTreeSet<PathBuf>,
+        paths: impl Fn(usize) -> Option<&'p BTreeSet<PathBuf>>,
         taken: &TakenBack,
     ) -> Vec<bool> {
         let outcomes = self.report.outcomes[first..].iter_mut().enumerate();
         let mut any = false;
         let mut tell = |(task, outcome): (usize, &mut Outcome)| {
-            if outcome.status != Status::Done {
+            let (Status::Done, Some(paths)) = (outcome.status, paths(task)) else {
                 return false;
-            }
+            };
             let is_back = |path: &PathBuf| taken.back.contains(path);
             let message = match outcome.command.as_str() {
                 "exec" => "what it changed was not taken back".to_owned(),
-                _ if !paths(task).is_empty() && paths(task).iter().all(is_back) => {
+                _ if !paths.is_empty() && paths.iter().all(is_back) => {
                     outcome.status = Status::Failed;
                     any = true;
                     format!("taken back, as task {number} of this atomic batch {how}")

@@ -289,6 +289,27 @@ fn looking_is_part_of_an_atomic_batch_and_of_a_dry_run() {
 }
 
 #[test]
+fn looking_is_not_taken_back() {
+    let project = Project::with_git();
+    project.write("a.txt", "word\n");
+    let tasks = "<tasks atomic=\"yes\">
+<task><c>grep</c><x>word</x></task>
+<task><path>b.txt</path><c>write</c><x>b</x></task>
+<task><c>exec</c><x>false</x></task>
+</tasks>";
+    let run = project.clada_with(["run"], tasks).exits(1);
+    let results = run.results();
+    assert!(
+        results.contains("1 ✅ grep word - 1 match in 1 file\n"),
+        "{results}"
+    );
+    assert!(
+        results.contains("2 ❌ overwrite b.txt - taken back"),
+        "{results}"
+    );
+}
+
+#[test]
 fn a_file_that_nobody_may_read_is_named() {
     let project = Project::new();
     project.write("a.txt", "word\n");
