@@ -2,6 +2,10 @@
 
 use globset::{GlobBuilder, GlobMatcher};
 
+/// A longer pattern, or one with more braces, is refused: braces in braces go deep when it is compiled.
+const LONGEST: usize = 1000;
+const MOST_BRACES: usize = 50;
+
 /// A pattern that paths are compared with.
 #[derive(Debug, Clone)]
 pub struct Glob {
@@ -19,6 +23,12 @@ impl Glob {
     /// Where it means nothing; with what is wrong.
     pub fn parse(pattern: &str) -> Result<Self, String> {
         let plain = pattern.trim_start_matches("./");
+        if plain.len() > LONGEST || plain.matches('{').count() > MOST_BRACES {
+            return Err(format!(
+                "a glob of {} bytes is too long or has too many braces: use several",
+                plain.len()
+            ));
+        }
         let glob = GlobBuilder::new(plain).literal_separator(true).build();
         let glob = glob.map_err(|error| format!("`{pattern}` is no glob: {}", error.kind()))?;
         let names = plain.split('/').count();

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
+use clada::lang::glob::Glob;
 use clada::world::workspace::{Disk, Files, Reach, Search};
 use proptest::prelude::*;
 
@@ -124,6 +125,16 @@ proptest! {
         }
         expected.sort();
         prop_assert_eq!(grep(&disk(&project), &word), expected);
+    }
+
+    /// No pattern of names ends anything at all.
+    #[test]
+    fn any_glob_is_read_or_refused(pattern in "[a{},*?!/\\[\\]\\\\-]{0,40}", times in 1_usize..40) {
+        if let Ok(glob) = Glob::parse(&pattern.repeat(times)) {
+            glob.includes("a/a");
+        }
+        let deep = Glob::parse(&"{a,".repeat(100_000)).is_err();
+        prop_assert!(deep);
     }
 
     /// No pattern ends anything but its own search.
