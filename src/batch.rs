@@ -17,6 +17,7 @@ use std::path::{Path, PathBuf};
 
 use tokio::sync::watch;
 
+use crate::context_task;
 use crate::exec_task::{self, Exec, Hold, Rules};
 use crate::file_task;
 use crate::lang::dialect::Dialects;
@@ -26,6 +27,7 @@ use crate::lang::policy::paths::Paths;
 use crate::lang::record::{Fate, Plan, Target};
 use crate::lang::report::Report;
 use crate::lang::task::{Action, Batch, Scan, Task};
+use crate::world::context::ContextStore;
 use crate::world::intent::Intent;
 use crate::world::shell::Stream;
 use crate::world::snapshot::{self, SnapshotError, Snapshots};
@@ -46,6 +48,8 @@ pub struct Runner {
     pub disk: Disk,
     /// How the state is saved in git; `None` where that is off.
     pub git: Option<Git>,
+    /// Which files the chat works with.
+    pub context: ContextStore,
     /// Files that no commit takes in.
     pub never: Vec<PathBuf>,
     /// The root's canonical path.
@@ -295,7 +299,7 @@ impl Runner {
         let known = snapshots.as_ref().ok().and_then(Option::as_ref);
         let can_undo = !matches!(snapshots, Ok(None));
         let scene = (Preview::new(&self.disk), known, can_undo);
-        if let Some((index, why)) = Self::hindrance(batch, &due, scene, run) {
+        if let Some((index, why)) = self.hindrance(batch, &due, scene, run) {
             return run.without_a_task(journal, |run| run.hindered(batch, index, why));
         }
         let whole = batch.atomic || self.git.as_ref().is_some_and(|git| git.whole_batches);
@@ -400,7 +404,7 @@ impl Runner {
             run.finished_with_warnings(task, outcome);
         }
         if let Some(atomic) = &course.atomic {
-            self.close(atomic, &mut course.saving, (first, &mut fates), run);
+            self.close(batch, atomic, &mut course.saving, (first, &mut fates), run);
             for (index, fate) in fates.into_iter().enumerate() {
                 journal.finish(job, index, &run.report.outcomes[first + index], fate);
             }
@@ -478,6 +482,7 @@ impl Runner {
     /// Ends an atomic batch, whose outcomes begin with `first`: takes it back if a task of it failed.
     fn close(
         &mut self,
+        batch: &Batch<'_>,
         atomic: &Atomic,
         saving: &mut Saving<'_>,
         (first, fates): (usize, &mut [Option<Fate>]),
@@ -485,7 +490,11 @@ impl Runner {
     ) {
         if let Some(failed) = atomic.failed {
             let taken = atomic.take_back(&mut self.disk, saving);
-            let said = run.taken_back(first, failed, |task| atomic.paths(task), &taken);
+            let paths = |task: usize| match &batch.tasks[task].action {
+                Ok(action) if !action.changes() => None,
+                _ => Some(atomic.paths(task)),
+            };
+            let said = run.taken_back(first, failed, paths, &taken);
             for (fate, _) in fates.iter_mut().zip(said).filter(|(_, back)| *back) {
                 *fate = Some(Fate::Failed);
             }
@@ -498,6 +507,7 @@ impl Runner {
     /// The task of an atomic batch that cannot be done, and why. All of them must be possible, one after the other, before
     /// the first is done.
     fn hindrance(
+        &self,
         batch: &Batch<'_>,
         due: &[Due],
         (mut preview, snapshots, can_undo): (Preview<'_>, Option<&Snapshots>, bool),
@@ -528,7 +538,13 @@ impl Runner {
                     _ => return None,
                 },
                 Ok(action) => {
-                    let mut failure = file_task::perform(action, &mut preview, false).err()?;
+                    let done = match action {
+                        Action::Context(task) => {
+                            context_task::perform(task, &preview, &self.context, true)
+                        }
+                        action => file_task::perform(action, &mut preview, false),
+                    };
+                    let mut failure = done.err()?;
                     stale::explain(&mut failure, action, snapshots, run.around.when);
                     failure.into()
                 }
@@ -626,21 +642,18 @@ impl Runner {
                 disk: &mut self.disk,
                 seen: saving.seen(),
             };
-            file_task::perform(action, &mut files, false)
+            match action {
+                Action::Context(task) => context_task::perform(task, &files, &self.context, false),
+                action => file_task::perform(action, &mut files, false),
+            }
         }));
         match performed {
-            Ok(Ok(done)) => {
-                let ended = Ended {
-                    message: done.message,
-                    data: done.data,
-                    sections: done.sections,
-                    ..Ended::done()
+            Ok(Ok(mut done)) => {
+                let touched = match std::mem::take(&mut done.touched) {
+                    paths if paths.is_empty() => Touched::Nothing,
+                    paths => Touched::Paths(paths),
                 };
-                let touched = match done.touched.as_slice() {
-                    [] => Touched::Nothing,
-                    _ => Touched::Paths(done.touched),
-                };
-                (ended, touched)
+                (done.into(), touched)
             }
             Ok(Err(mut failure)) => {
                 stale::explain(&mut failure, action, saving.snapshots(), run.around.when);
@@ -682,7 +695,7 @@ impl Runner {
             let due = self.due(batch, plan);
             if let Some(problem) = batch.state.problem() {
                 run.problem(problem);
-            } else if let Some((index, why)) = Self::hindrance(batch, &due, scene, &mut run) {
+            } else if let Some((index, why)) = self.hindrance(batch, &due, scene, &mut run) {
                 run.hindered(batch, index, why);
                 continue;
             }
@@ -697,18 +710,20 @@ impl Runner {
                         sections: vec![Section::Text(script.text().into_owned())],
                         ..Ended::done()
                     },
+                    Ok(Action::Context(task)) => {
+                        match context_task::perform(task, &files, &self.context, true) {
+                            Ok(done) => done.into(),
+                            Err(failure) => failure.into(),
+                        }
+                    }
                     Ok(action) => match file_task::perform(action, &mut files, true) {
                         Ok(mut done) => {
                             if action.changes() {
                                 done.data["diff"] = done.diff.as_str().into();
-                                done.sections.push(Section::Text(done.diff));
+                                let diff = std::mem::take(&mut done.diff);
+                                done.sections.push(Section::Text(diff));
                             }
-                            Ended {
-                                message: done.message,
-                                data: done.data,
-                                sections: done.sections,
-                                ..Ended::done()
-                            }
+                            done.into()
                         }
                         Err(failure) => failure.into(),
                     },

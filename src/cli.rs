@@ -78,6 +78,8 @@ pub enum Command {
     Diff(Diff),
     /// Make one commit of several that clada made in a row; those of yours stay as they are
     Squash(Squash),
+    /// Print the files that the chat works with as one text to paste, or change which they are
+    Context(Context),
     /// Tell what works here and what does not: settings, sandbox, environment
     Doctor(Root),
     /// Print the text that teaches an LLM to write tasks: paste it into the chat once
@@ -163,6 +165,44 @@ pub struct Check {
     /// Print one JSON object
     #[arg(long)]
     pub json: bool,
+}
+
+#[derive(Debug, Args)]
+#[command(subcommand_precedence_over_arg = true)]
+pub struct Context {
+    /// The notes file whose set it is [default: clada.md in the project folder]
+    pub file: Option<PathBuf>,
+    /// The project folder [default: this folder]
+    #[arg(long, value_name = "DIR", global = true)]
+    pub root: Option<PathBuf>,
+    /// Put it onto the clipboard instead of printing it
+    #[arg(long)]
+    pub copy: bool,
+    /// Print JSON
+    #[arg(long, global = true)]
+    pub json: bool,
+    #[command(subcommand)]
+    pub change: Option<ContextChange>,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum ContextChange {
+    /// Put files in, or some lines of them; relative to the project folder
+    Add {
+        #[arg(value_name = "PATH[:LINES]", required = true)]
+        paths: Vec<String>,
+    },
+    /// Take files out
+    Remove {
+        #[arg(value_name = "PATH", required = true)]
+        paths: Vec<String>,
+    },
+    /// Show which files are in it, and how large they are
+    List,
+    /// Take out what is not there any more
+    Prune,
+    /// Take out all of it
+    Clear,
 }
 
 #[derive(Debug, Args)]

@@ -18,6 +18,8 @@ pub enum Error {
     Root { path: PathBuf, error: io::Error },
     #[error("cannot read `{}`: {error}", path.display())]
     Reply { path: PathBuf, error: io::Error },
+    #[error("there is no notes file `{}`: name the one that clada watches", .0.display())]
+    NoNotes(PathBuf),
     #[error("`{path}` is not UTF-8 text (byte {at}): save it as UTF-8")]
     NotText { path: String, at: usize },
     #[error("this user has no home folder, so clada has no place for its state: set HOME")]

@@ -14,7 +14,7 @@ use std::path::PathBuf;
 
 use serde_json::{Value, json};
 
-use self::missing::not_found;
+pub(crate) use self::missing::not_found;
 use crate::lang::edit::{self, Cause, Edit, EditError, Tier};
 use crate::lang::fault::Fault;
 use crate::lang::outcome::Section;
@@ -23,6 +23,8 @@ use crate::lang::task::{Action, Change, Payload};
 use crate::lang::text::Text;
 use crate::lang::{repair, wording};
 use crate::world::workspace::{Files, FsError, Kind, Place};
+
+pub(crate) use find::may_show;
 
 /// How often an edit starts over because somebody else saved the file at the same moment.
 const TRIES: usize = 3;
@@ -595,7 +597,7 @@ fn unshown(error: &EditError, edit: &Edit<'_>, (rel, why): (&RelPath, &FsError))
     }
 }
 
-fn refused(message: impl Into<Box<str>>) -> Failure {
+pub(crate) fn refused(message: impl Into<Box<str>>) -> Failure {
     fault(Fault::Other, message)
 }
 

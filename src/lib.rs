@@ -29,7 +29,7 @@
 //! | --- | --- | --- |
 //! | 4 entry | `main.rs`, [`cli`], [`cmd`] | everything below |
 //! | 3 shell | [`daemon`]: waits for an event, asks the engine, performs its effects | engine, batch, world |
-//! | 2 act | [`batch`]: before-snapshot, each task, after-snapshot; [`file_task`], [`exec_task`]: what the commands mean; [`undo`]: takes batches back | world, lang |
+//! | 2 act | [`batch`]: before-snapshot, each task, after-snapshot; [`file_task`], [`exec_task`], [`context_task`]: what the commands mean; [`undo`]: takes batches back | world, lang |
 //! | 1 decide | [`engine`]: `step(state, event) -> effects`; no I/O, no clock | lang |
 //! | 1 do | [`world`]: one file for each outside thing | lang, its one crate |
 //! | 0 language | [`lang`]: pure text and values; parsing cannot fail, it returns tasks and problems | - |
@@ -43,6 +43,7 @@ pub mod batch;
 pub mod cli;
 pub mod cmd;
 pub mod config;
+pub mod context_task;
 pub mod daemon;
 pub mod engine;
 pub mod error;

@@ -157,7 +157,7 @@ impl Atomic {
                 Ok(action) if due[index] == Due::Run => action,
                 _ => continue,
             };
-            if matches!(action, Action::Exec { .. }) {
+            if action.tells() {
                 continue;
             }
             let before = preview.clone();

@@ -102,4 +102,8 @@ impl Files for Guarded<'_> {
     fn names(&self, dir: &Place) -> Vec<String> {
         self.disk.names(dir)
     }
+
+    fn disk(&self) -> &Disk {
+        self.disk
+    }
 }

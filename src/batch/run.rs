@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use super::{JobEnd, Journal, Progress, Ran, Surroundings};
 use crate::exec_task::Executed;
-use crate::file_task::Failure;
+use crate::file_task::{Done, Failure};
 use crate::lang::dialect::Dialect;
 use crate::lang::fault::Fault;
 use crate::lang::mask::Mask;
@@ -62,6 +62,17 @@ impl Ended {
         Self {
             status,
             message: Some(why),
+            ..Self::done()
+        }
+    }
+}
+
+impl From<Done> for Ended {
+    fn from(done: Done) -> Self {
+        Self {
+            message: done.message,
+            data: done.data,
+            sections: done.sections,
             ..Self::done()
         }
     }
@@ -249,28 +260,28 @@ impl<'r, 't> Run<'r, 't> {
     }
 
     /// Tells of the tasks of an atomic batch, whose outcomes begin with `first`, that their changes went back; which of them
-    /// that is so of.
+    /// that is so of. `paths` are those of a task, `None` for one that only looked.
     pub(super) fn taken_back<'p>(
         &mut self,
         first: usize,
         (number, how): (usize, &str),
-        paths: impl Fn(usize) -> &'p BTreeSet<PathBuf>,
+        paths: impl Fn(usize) -> Option<&'p BTreeSet<PathBuf>>,
         taken: &TakenBack,
     ) -> Vec<bool> {
         let outcomes = self.report.outcomes[first..].iter_mut().enumerate();
         let mut any = false;
         let mut tell = |(task, outcome): (usize, &mut Outcome)| {
-            if outcome.status != Status::Done {
+            let (Status::Done, Some(paths)) = (outcome.status, paths(task)) else {
                 return false;
-            }
+            };
             let is_back = |path: &PathBuf| taken.back.contains(path);
             let message = match &outcome.command {
                 command if command.eq_ignore_ascii_case("exec") => {
                     "what it changed was not taken back".to_owned()
                 }
                 // It has changed nothing.
-                _ if paths(task).is_empty() => return false,
-                _ if paths(task).iter().all(is_back) => {
+                _ if paths.is_empty() => return false,
+                _ if paths.iter().all(is_back) => {
                     outcome.status = Status::Failed;
                     any = true;
                     format!("taken back, as task {number} of this atomic batch {how}")

@@ -2,6 +2,7 @@
 
 pub mod approve;
 pub mod check;
+pub mod context;
 pub mod diff;
 pub mod doctor;
 mod history;
@@ -58,6 +59,7 @@ pub fn dispatch(cli: Cli) -> Result<ExitCode, Error> {
         Some(Command::StepForward(args)) => step::forward(&args),
         Some(Command::Diff(args)) => diff::main(&args),
         Some(Command::Squash(args)) => squash::main(&args),
+        Some(Command::Context(args)) => context::main(&args),
         Some(Command::Doctor(args)) => doctor::main(&args),
         Some(Command::Instructions) => instructions::main(),
     }
@@ -126,11 +128,11 @@ fn as_the_shell_says(path: &Path) -> PathBuf {
     }
 }
 
-/// What runs batches under a root. `own` are the watched file and its output: protected, and never committed.
+/// What runs batches under a root. `own` are the watched file, which is also named by itself, and its output: protected, and never committed.
 fn runner(
     (given, canonical): (&Path, &Path),
     folders: &Folders,
-    own: &[PathBuf],
+    (notes, own): (&Path, &[PathBuf]),
     setup: Setup,
 ) -> Result<Runner, Error> {
     let (mut disk, never) = workspace((given, canonical), folders, own)?;
@@ -139,6 +141,7 @@ fn runner(
     Ok(Runner {
         disk,
         git: setup.git,
+        context: context::store(folders, canonical, notes),
         never,
         root: canonical.to_owned(),
         rules: setup.rules,

@@ -35,7 +35,7 @@ pub fn main(args: &Run) -> Result<ExitCode, Error> {
     ))?;
     let not_logged_in = start.login.and_then(Result::err);
     let (setup, notice) = start.setup?;
-    let mut runner = cmd::runner((&given, &root), &folders, &own, setup)?;
+    let mut runner = cmd::runner((&given, &root), &folders, (&own[0], &own), setup)?;
     runner.with_params = args.json;
     runtime.block_on(async {
         let around = Surroundings {

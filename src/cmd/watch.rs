@@ -110,7 +110,7 @@ impl Listener {
             .chain(setup.rules.unfenced())
             .chain(source.holds_home().map(str::to_owned))
             .collect();
-        let runner = cmd::runner(root, &place.folders, &own, setup)?;
+        let runner = cmd::runner(root, &place.folders, (note.path(), &own), setup)?;
         let limits = Limits {
             seconds: i64::from(args.ledger_days) * 24 * 60 * 60,
             bytes: u64::from(args.ledger_size) * 1024 * 1024,

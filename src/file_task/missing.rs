@@ -6,7 +6,7 @@ use crate::lang::path::RelPath;
 use crate::world::workspace::{Files, Kind};
 
 /// A missing file, with the names that may have been meant.
-pub(super) fn not_found(rel: &RelPath, files: &dyn Files) -> Failure {
+pub(crate) fn not_found(rel: &RelPath, files: &dyn Files) -> Failure {
     let mut message = format!("file not found: `{rel}`");
     if let Some(near) = nearest(rel, files) {
         message += &format!(" (did you mean {near}?)");

@@ -276,7 +276,7 @@ pub fn is_secret(path: &str) -> bool {
 }
 
 /// Whether a text holds a private key, whatever its file is called.
-fn holds_key(text: &str) -> bool {
+pub fn holds_key(text: &str) -> bool {
     text.lines()
         .any(|line| line.starts_with("-----BEGIN ") && line.contains("PRIVATE KEY"))
 }

@@ -390,6 +390,11 @@ pub fn outcome_line(outcome: &Outcome) -> String {
     clipped(&line) + tick
 }
 
+/// A file between the lines that say which it is, fenced where the scanner would find something in it.
+pub fn file(name: &str, content: &str, fence: &str) -> String {
+    outputs::file(name, &fenced(content, fence))
+}
+
 /// A cut text with a line where something is left out.
 pub fn cut_out(cut: &Cut, whole: &str) -> String {
     match cut.left_out {

@@ -6,6 +6,7 @@
 
 pub mod attributes;
 pub mod clipboard;
+pub mod context;
 pub mod hurry;
 pub mod intent;
 pub mod lease;

@@ -761,6 +761,10 @@ impl Files for Busy<'_> {
     fn names(&self, dir: &Place) -> Vec<String> {
         self.disk.names(dir)
     }
+
+    fn disk(&self) -> &Disk {
+        self.disk.disk()
+    }
 }
 
 #[test]

@@ -9,6 +9,7 @@ mod chance;
 mod cli;
 mod cml;
 mod confine;
+mod context;
 mod daemon;
 mod dialects;
 mod disk_full;
@@ -33,6 +34,7 @@ mod run;
 #[cfg(target_os = "linux")]
 mod sandbox;
 mod scanned;
+mod search;
 mod stale;
 mod tidy;
 mod undo;

@@ -129,6 +129,11 @@ impl Disk {
         self.flush.hand_over();
     }
 
+    /// The identities of clada's own files, as far as they exist.
+    pub(super) fn own_files(&self) -> Vec<Id> {
+        self.own.ids()
+    }
+
     pub(super) fn spellings(&self) -> &Spellings {
         &self.spellings
     }
@@ -550,6 +555,10 @@ impl Files for Disk {
             .filter_map(|e| e.file_name().into_string().ok())
             .collect()
     }
+
+    fn disk(&self) -> &Disk {
+        self
+    }
 }
 
 /// Folders made for a file that is not there yet. Removed again unless kept.
@@ -585,23 +594,30 @@ fn write_parts(parts: &[&[u8]], file: &mut File) -> io::Result<()> {
     file.flush()
 }
 
-/// Opens a regular file for reading, and nothing else: no link, and no pipe that would wait for a writer.
-fn open_regular(dir: &Dir, name: &OsStr, place: &Place) -> Result<(File, Metadata), FsError> {
+/// Opens what is no link for reading, without waiting where it is a pipe.
+pub(super) fn open_for_reading(dir: &Dir, name: &OsStr) -> io::Result<File> {
     let mut options = OpenOptions::new();
     options
         .read(true)
         .follow(FollowSymlinks::No)
         .custom_flags(libc::O_NONBLOCK);
-    let file = dir
-        .open_with(name, &options)
-        .map_err(|error| match error.kind() {
-            io::ErrorKind::NotFound => FsError::NotFound(show(place)),
-            _ => match dir.symlink_metadata(name) {
-                Ok(found) if found.is_dir() => FsError::IsAFolder(show(place)),
-                Ok(found) if !found.is_file() => FsError::NotAFile(show(place)),
-                _ => io_error("read", place, error),
-            },
-        })?;
+    dir.open_with(name, &options)
+}
+
+/// Opens a regular file for reading, and nothing else: no link, and no pipe that would wait for a writer.
+pub(super) fn open_regular(
+    dir: &Dir,
+    name: &OsStr,
+    place: &Place,
+) -> Result<(File, Metadata), FsError> {
+    let file = open_for_reading(dir, name).map_err(|error| match error.kind() {
+        io::ErrorKind::NotFound => FsError::NotFound(show(place)),
+        _ => match dir.symlink_metadata(name) {
+            Ok(found) if found.is_dir() => FsError::IsAFolder(show(place)),
+            Ok(found) if !found.is_file() => FsError::NotAFile(show(place)),
+            _ => io_error("read", place, error),
+        },
+    })?;
     let found = file.metadata().map_err(|e| io_error("read", place, e))?;
     check_regular(&found, place)?;
     Ok((file, found))

@@ -11,7 +11,9 @@ mod preview;
 mod put;
 mod removal;
 mod replace;
+mod search;
 mod state;
+mod tree;
 mod walk;
 
 use std::io;
@@ -22,6 +24,8 @@ use crate::lang::size;
 
 pub use disk::Disk;
 pub use preview::Preview;
+pub use search::{Hit, Hits, Search};
+pub use tree::{Listed, Reach, Tree};
 
 /// A place under the root with no symbolic link in it but perhaps its last name.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -153,6 +157,9 @@ pub trait Files {
 
     /// The names in a folder, for suggesting what may have been meant. Empty where it cannot be read.
     fn names(&self, dir: &Place) -> Vec<String>;
+
+    /// What is on the disk, for looking around in it: changes that are only thought are not seen there.
+    fn disk(&self) -> &Disk;
 }
 
 /// Whether something is at the end of a path.

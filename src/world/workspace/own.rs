@@ -43,6 +43,11 @@ impl Own {
         Self { places, above }
     }
 
+    /// What is there of them.
+    pub(super) fn ids(&self) -> Vec<Id> {
+        self.places.iter().filter_map(|own| both(own).1).collect()
+    }
+
     /// Whether a place is clada's, in a folder of clada's, or holds something of clada's.
     pub(super) fn concerns(&self, found: &Found<'_>) -> Option<Concern> {
         self.places.iter().find_map(|own| {

@@ -220,6 +220,10 @@ impl Files for Preview<'_> {
         names.retain(|name| matches!(self.kind(&dir.child(name)), Ok(Some(_))));
         names
     }
+
+    fn disk(&self) -> &Disk {
+        self.disk
+    }
 }
 
 impl Preview<'_> {

@@ -1,0 +1,203 @@
+//! `clada context`: the files that a chat works with, as one text to paste; and what puts them into the set or takes them out.
+
+use std::borrow::Cow;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::time::Duration;
+
+use serde_json::json;
+use tokio::sync::watch;
+
+use crate::cli::{Context, ContextChange};
+use crate::cmd;
+use crate::config::{self, Folders};
+use crate::context_task::{self, Loaded};
+use crate::error::Error;
+use crate::file_task::Done;
+use crate::lang::lines::LineRange;
+use crate::lang::outcome::Section;
+use crate::lang::plain::plain;
+use crate::lang::report;
+use crate::lang::task::ContextTask;
+use crate::world::clipboard::Clipboard;
+use crate::world::context::ContextStore;
+use crate::world::workspace::{Disk, Files};
+
+/// How long the clipboard may take: somebody waits for it.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// Prints, copies or changes it.
+///
+/// # Errors
+/// Where the root, the notes file or the set cannot be used.
+pub fn main(args: &Context) -> Result<ExitCode, Error> {
+    let (given, root) = cmd::find_root(args.root.as_deref())?;
+    let folders = Folders::of_user().ok_or(Error::NoHome)?;
+    let notes = match &args.file {
+        Some(file) if !file.exists() => return Err(Error::NoNotes(file.clone())),
+        Some(file) => file.clone(),
+        None => root.join(config::NOTES),
+    };
+    let store = store(&folders, &root, &notes);
+    let own = [canonical(&notes), root.join(config::OUTPUT)];
+    let (disk, _) = cmd::workspace((&given, &root), &folders, &own)?;
+    match &args.change {
+        None => show(args, &disk, &store),
+        Some(change) => perform(args, change, &disk, &store),
+    }
+}
+
+/// Where the set of a watched file is.
+pub(super) fn store(folders: &Folders, root: &Path, notes: &Path) -> ContextStore {
+    ContextStore::of(&folders.state.join("context"), root, &canonical(notes))
+}
+
+/// A path as the listener knows it: all links followed.
+fn canonical(path: &Path) -> PathBuf {
+    let in_folder = || {
+        let folder = path.parent()?.canonicalize().ok()?;
+        Some(folder.join(path.file_name()?))
+    };
+    let followed = path.canonicalize().ok().or_else(in_folder);
+    followed.unwrap_or_else(|| path.to_owned())
+}
+
+fn perform(
+    args: &Context,
+    change: &ContextChange,
+    disk: &Disk,
+    store: &ContextStore,
+) -> Result<ExitCode, Error> {
+    let mut last = Done::default();
+    for task in tasks(change, disk) {
+        last = match context_task::perform(&task, disk, store, false) {
+            Ok(done) => done,
+            Err(failure) => {
+                let said = plain(format!("clada: {}\n", failure.message).as_bytes());
+                std::io::stderr().write_all(said.as_bytes())?;
+                return Ok(ExitCode::FAILURE);
+            }
+        };
+    }
+    let mut out = std::io::stdout().lock();
+    if args.json {
+        writeln!(out, "{:#}", last.data)?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    for section in &last.sections {
+        if let Section::Text(text) = section {
+            out.write_all(plain(text.as_bytes()).as_bytes())?;
+        }
+    }
+    writeln!(out, "{}", last.message.unwrap_or_default())?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// What is to be done. Files with lines are tasks of their own.
+fn tasks<'c>(change: &'c ContextChange, disk: &Disk) -> Vec<ContextTask<'c>> {
+    let borrowed = |paths: &'c [String]| -> Vec<Cow<'c, str>> {
+        paths.iter().map(|path| path.as_str().into()).collect()
+    };
+    match change {
+        ContextChange::Add { paths } => {
+            let add = |path: &'c String| {
+                let (path, lines) = with_lines(path, disk);
+                ContextTask::Add {
+                    paths: vec![path.into()],
+                    lines: lines.map(Into::into),
+                }
+            };
+            paths.iter().map(add).collect()
+        }
+        ContextChange::Remove { paths } => vec![ContextTask::Remove {
+            paths: borrowed(paths),
+        }],
+        ContextChange::List => vec![ContextTask::List],
+        ContextChange::Prune => vec![ContextTask::Prune],
+        ContextChange::Clear => vec![ContextTask::Clear],
+    }
+}
+
+/// `PATH:LINES`, unless that is what a file is called.
+fn with_lines<'p>(path: &'p str, disk: &Disk) -> (&'p str, Option<&'p str>) {
+    let is_there = || {
+        let place = disk.parse(path).ok();
+        let place = place.and_then(|rel| disk.place(&rel, true).ok());
+        place.is_some_and(|place| matches!(disk.kind(&place), Ok(Some(_))))
+    };
+    match path.rsplit_once(':') {
+        Some((file, lines)) if LineRange::parse(lines).is_ok() && !is_there() => {
+            (file, Some(lines))
+        }
+        _ => (path, None),
+    }
+}
+
+/// Prints or copies all that is in the set.
+fn show(args: &Context, disk: &Disk, store: &ContextStore) -> Result<ExitCode, Error> {
+    let loaded = context_task::load(&store.read()?, disk);
+    let text = text(&loaded);
+    let mut code = ExitCode::SUCCESS;
+    let mut said = String::new();
+    for missing in loaded.missing() {
+        said += &format!("⚠ {missing}\n");
+    }
+    said += &match loaded.files.is_empty() {
+        true => "the context is empty: `clada context add PATH` puts a file in\n".to_owned(),
+        false => loaded.amount.text() + "\n",
+    };
+    if args.json {
+        let amount = loaded.amount;
+        let data = json!({
+            "files": loaded.data(),
+            "lines": amount.lines,
+            "size": amount.bytes,
+            "tokens": amount.tokens(),
+            "text": text,
+        });
+        writeln!(std::io::stdout(), "{data:#}")?;
+    } else if !args.copy {
+        std::io::stdout().write_all(text.as_bytes())?;
+    }
+    let mut kept = None;
+    if args.copy && !loaded.files.is_empty() {
+        let stop = cmd::stop_signal()?;
+        let clipboard = Clipboard::start();
+        match clipboard.copy(text, PATIENCE) {
+            // What is on the clipboard is gone with the program that put it there.
+            Ok(()) if cfg!(not(target_os = "macos")) => {
+                said += "on the clipboard until you press Ctrl-C here: paste it first\n";
+                kept = Some((clipboard, stop));
+            }
+            Ok(()) => said += "on the clipboard\n",
+            Err(error) => {
+                said += &format!("❌ not on the clipboard: {error}\n");
+                code = ExitCode::FAILURE;
+            }
+        }
+    }
+    std::io::stderr().write_all(plain(said.as_bytes()).as_bytes())?;
+    if let Some((clipboard, stop)) = kept {
+        wait(stop)?;
+        drop(clipboard);
+    }
+    Ok(code)
+}
+
+fn wait(mut stop: watch::Receiver<bool>) -> Result<(), Error> {
+    cmd::runtime()?.block_on(async {
+        let _ = stop.wait_for(|stop| *stop).await;
+    });
+    Ok(())
+}
+
+/// All files between the lines that say which they are.
+fn text(loaded: &Loaded) -> String {
+    let fence = cmd::word();
+    let parts = loaded.files.iter().flat_map(|file| &file.parts);
+    let parts: Vec<String> = parts
+        .map(|(name, text)| report::file(name, text, &fence))
+        .collect();
+    parts.join("\n")
+}

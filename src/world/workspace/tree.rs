@@ -1,0 +1,284 @@
+//! What there is under a folder of the project, in the order of the paths: what git ignores is left out, links are not
+//! followed, a `.git` is not entered. Goes by directory handles only.
+
+use std::ffi::{OsStr, OsString};
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+use cap_fs_ext::DirExt;
+use cap_std::fs::{Dir, MetadataExt};
+use ignore::Match;
+use ignore::gitignore::{Gitignore, GitignoreBuilder};
+
+use super::disk::{Disk, Folder, kind, open_regular};
+use super::entry::io_error;
+use super::{FsError, Kind, Place};
+use crate::lang::path::is_git;
+use crate::lang::policy::paths::Access;
+use crate::world::sandbox;
+
+/// Folders in folders in folders: below so many nothing is looked at, as each is held open.
+const DEEPEST: usize = 128;
+/// What is read of a file that says what git ignores.
+const LONGEST_RULES: u64 = 1024 * 1024;
+
+/// A name in a folder.
+#[derive(Debug, Clone)]
+pub struct Listed {
+    pub name: OsString,
+    pub kind: Kind,
+    /// In bytes.
+    pub size: u64,
+    /// A second since 1970.
+    pub modified: i64,
+    /// What is written in a link.
+    pub target: Option<PathBuf>,
+}
+
+/// What was found under a folder.
+#[derive(Debug, Default)]
+pub struct Tree {
+    /// Relative to the root, in the order of the paths.
+    pub paths: Vec<PathBuf>,
+    /// How many were left out because nobody may read them.
+    pub withheld: usize,
+    /// Folders that could not be read.
+    pub unread: Vec<PathBuf>,
+    /// There was no time for all of it.
+    pub cut: bool,
+}
+
+/// How far to look.
+pub struct Reach<'r> {
+    /// Whether something is wanted, by its path from where the walk begins.
+    pub wants: &'r dyn Fn(&str, Kind) -> bool,
+    /// How many names deep; `None` for any number.
+    pub depth: Option<usize>,
+    /// When to end.
+    pub until: Instant,
+}
+
+impl Disk {
+    /// Whether the content of what is at a place may be shown.
+    pub fn may_read(&self, place: &Place) -> bool {
+        self.allowed(Access::Read, place).is_ok()
+    }
+
+    /// What is at a place; nothing where nothing is.
+    ///
+    /// # Errors
+    /// Where its folder cannot be looked at.
+    pub fn list_one(&self, place: &Place) -> Result<Option<Listed>, FsError> {
+        let (Some(name), Some(parent)) = (place.path().file_name(), place.path().parent()) else {
+            return Ok(None);
+        };
+        let found = self
+            .folder(parent)
+            .and_then(|folder| listed(&folder, name.to_owned()));
+        match found {
+            Ok(found) => Ok(Some(found)),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(io_error("look at", place, error)),
+        }
+    }
+
+    /// All that is in a folder, by name; nothing where there is no such folder on the disk.
+    ///
+    /// # Errors
+    /// Where it cannot be read.
+    pub fn list(&self, place: &Place) -> Result<Vec<Listed>, FsError> {
+        let fail = |error| io_error("read the folder", place, error);
+        let folder = match self.folder(place.path()) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+            opened => opened.map_err(fail)?,
+        };
+        let names = names(&folder).map_err(fail)?.into_iter();
+        // What is gone in the meantime is not there.
+        Ok(names
+            .filter_map(|(name, _)| listed(&folder, name).ok())
+            .collect())
+    }
+
+    /// All that is wanted under a folder. The folder itself is looked into also where git ignores it.
+    pub fn tree(&self, base: &Place, reach: &Reach<'_>) -> Tree {
+        let mut walk = Walk {
+            disk: self,
+            base: base.path(),
+            reach,
+            rules: self.rules_above(base.path()),
+            tree: Tree::default(),
+        };
+        match self.folder(base.path()) {
+            Ok(folder) => walk.look_into(&folder, base.path(), 1),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            Err(_) => walk.tree.unread.push(base.path().to_owned()),
+        }
+        walk.tree
+    }
+
+    /// What git ignores according to the folders above one, its repository's outside the root included.
+    fn rules_above(&self, base: &Path) -> Vec<Gitignore> {
+        let root = Path::new(&self.spellings().canonical);
+        let mut rules = Vec::new();
+        if let Some(top) = root.ancestors().find(|dir| dir.join(".git").exists()) {
+            let exclude = sandbox::git_dirs(root)
+                .into_iter()
+                .map(|dir| dir.join("info/exclude"))
+                .find_map(|path| std::fs::read_to_string(path).ok());
+            rules.extend(exclude.and_then(|lines| parsed(top, &[lines])));
+            let mut between: Vec<&Path> = root
+                .ancestors()
+                .skip(1)
+                .take_while(|dir| dir.starts_with(top))
+                .collect();
+            between.reverse();
+            rules.extend(between.into_iter().filter_map(|dir| {
+                let lines = std::fs::read_to_string(dir.join(".gitignore")).ok()?;
+                parsed(dir, &[lines])
+            }));
+        }
+        let mut inside: Vec<&Path> = base.ancestors().skip(1).collect();
+        inside.reverse();
+        rules.extend(inside.into_iter().filter_map(|dir| {
+            let folder = self.folder(dir).ok()?;
+            rules_of(&folder, &root.join(dir))
+        }));
+        rules
+    }
+}
+
+/// A walk in progress.
+struct Walk<'w> {
+    disk: &'w Disk,
+    base: &'w Path,
+    reach: &'w Reach<'w>,
+    /// From the outermost folder to the one that is looked into.
+    rules: Vec<Gitignore>,
+    tree: Tree,
+}
+
+impl Walk<'_> {
+    fn look_into(&mut self, folder: &Folder<'_>, path: &Path, depth: usize) {
+        let Ok(names) = names(folder) else {
+            self.tree.unread.push(path.to_owned());
+            return;
+        };
+        let root = Path::new(&self.disk.spellings().canonical);
+        let own = names
+            .iter()
+            .any(|(name, _)| RULES.iter().any(|rules| name == rules))
+            .then(|| rules_of(folder, &root.join(path)))
+            .flatten();
+        let outer = self.rules.len();
+        self.rules.extend(own);
+        for (name, kind) in names {
+            self.tree.cut |= Instant::now() >= self.reach.until;
+            if self.tree.cut {
+                break;
+            }
+            let kind = match kind {
+                // Not every file system says it in its folders.
+                Kind::Other => kind_of(folder, &name),
+                kind => kind,
+            };
+            let found = path.join(&name);
+            if name.to_str().is_some_and(is_git)
+                || self.is_ignored(&root.join(&found), kind == Kind::Dir)
+            {
+                continue;
+            }
+            let from_base = found.strip_prefix(self.base).unwrap_or(&found);
+            if (self.reach.wants)(&from_base.to_string_lossy(), kind) {
+                match self.disk.may_read(&Place(found.clone())) {
+                    true => self.tree.paths.push(found.clone()),
+                    false => self.tree.withheld += 1,
+                }
+            }
+            if kind == Kind::Dir && self.reach.depth.is_none_or(|deepest| depth < deepest) {
+                match folder.open_dir_nofollow(&name) {
+                    Ok(inner) if depth < DEEPEST => {
+                        self.look_into(&Folder::Below(inner), &found, depth + 1);
+                    }
+                    // Gone in the meantime.
+                    Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+                    _ => self.tree.unread.push(found),
+                }
+            }
+        }
+        self.rules.truncate(outer);
+    }
+
+    /// The innermost folder that says something about it decides.
+    fn is_ignored(&self, path: &Path, is_dir: bool) -> bool {
+        let said = self
+            .rules
+            .iter()
+            .rev()
+            .map(|rules| rules.matched(path, is_dir));
+        said.into_iter()
+            .find(|said| !said.is_none())
+            .is_some_and(|said| matches!(said, Match::Ignore(_)))
+    }
+}
+
+/// The files that say what is to be left out; the second has the last word.
+const RULES: [&str; 2] = [".gitignore", ".ignore"];
+
+fn rules_of(folder: &Dir, path: &Path) -> Option<Gitignore> {
+    let read = |name: &&str| {
+        let place = Place(path.join(name));
+        let (file, _) = open_regular(folder, OsStr::new(name), &place).ok()?;
+        let mut text = Vec::new();
+        file.take(LONGEST_RULES).read_to_end(&mut text).ok()?;
+        Some(String::from_utf8_lossy(&text).into_owned())
+    };
+    let texts: Vec<String> = RULES.iter().filter_map(read).collect();
+    parsed(path, &texts)
+}
+
+/// The rules of a folder. What is no rule is passed over, as git does.
+fn parsed(folder: &Path, texts: &[String]) -> Option<Gitignore> {
+    let mut rules = GitignoreBuilder::new(folder);
+    let lines = texts.iter().flat_map(|text| text.lines());
+    for line in lines.map(|line| line.trim_start_matches('\u{feff}')) {
+        let _ = rules.add_line(None, line);
+    }
+    rules.build().ok().filter(|rules| !rules.is_empty())
+}
+
+/// The names in a folder, sorted, with what the folder says that they are.
+fn names(folder: &Dir) -> io::Result<Vec<(OsString, Kind)>> {
+    let mut names = Vec::new();
+    for entry in folder.entries()? {
+        let entry = entry?;
+        let kind = match entry.file_type()? {
+            found if found.is_file() => Kind::File,
+            found if found.is_dir() => Kind::Dir,
+            found if found.is_symlink() => Kind::Link,
+            _ => Kind::Other,
+        };
+        names.push((entry.file_name(), kind));
+    }
+    names.sort_by(|a, b| a.0.cmp(&b.0));
+    Ok(names)
+}
+
+fn kind_of(folder: &Dir, name: &OsStr) -> Kind {
+    let found = folder.symlink_metadata(name);
+    found.map_or(Kind::Other, |found| kind(&found))
+}
+
+fn listed(folder: &Dir, name: OsString) -> io::Result<Listed> {
+    let found = folder.symlink_metadata(&name)?;
+    let kind = kind(&found);
+    Ok(Listed {
+        kind,
+        size: found.size(),
+        modified: found.mtime(),
+        target: (kind == Kind::Link)
+            .then(|| folder.read_link_contents(&name).ok())
+            .flatten(),
+        name,
+    })
+}
