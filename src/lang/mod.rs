@@ -2,6 +2,7 @@
 
 pub mod action;
 mod aider;
+mod block;
 mod cml;
 mod codex;
 pub mod dialect;

@@ -4,6 +4,7 @@
 #![allow(clippy::unwrap_used, reason = "a test that panics has failed")]
 
 mod atomic;
+mod blocks;
 mod cases;
 mod chance;
 mod cli;
