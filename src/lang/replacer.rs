@@ -136,17 +136,16 @@ impl<'t> Reader<'t> {
                 }
                 None if line.1.trim().is_empty() || is_fence(line.1) => {}
                 None if path.is_none() => path = Some(line.1.trim()),
-                other => {
-                    let said = match other {
-                        None => {
-                            "only the path may stand between `<<<FILE>>>` and the next marker, so nothing of this block \
-                             was done: write an explanation above `<<<FILE>>>`, below `<<<EXPLANATION>>>`"
-                        }
-                        Some(_) => {
-                            "`<<<SEARCH>>>` or `<<<OVERWRITE>>>` must stand here, below the path, so nothing of this \
-                             block was done: write it whole, up to `<<<END>>>`"
-                        }
-                    };
+                None => {
+                    let said = "only the path may stand between `<<<FILE>>>` and the next marker, so nothing of this block \
+                         was done: write an explanation above `<<<FILE>>>`, below `<<<EXPLANATION>>>`";
+                    // What stands here may be anything: the scan looks at all of it.
+                    let end = mark + first.trim_end().len();
+                    return Block::damaged(end, BatchState::Broken(problem(line.0, said)));
+                }
+                Some(_) => {
+                    let said = "`<<<SEARCH>>>` or `<<<OVERWRITE>>>` must stand here, below the path, so nothing of this \
+                         block was done: write it whole, up to `<<<END>>>`";
                     return Block::damaged(line.0, BatchState::Broken(problem(line.0, said)));
                 }
             }
