@@ -14,6 +14,7 @@ pub mod entry;
 pub mod fault;
 pub mod hex;
 pub mod language;
+pub mod lessons;
 pub mod lines;
 pub mod mask;
 pub mod nearest;

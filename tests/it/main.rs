@@ -21,6 +21,7 @@ mod fenced;
 mod git;
 mod guarded;
 mod harness;
+mod lessons;
 mod log;
 mod meanwhile;
 mod note;
