@@ -21,7 +21,7 @@ const DIFF: &str = include_str!("../../config/instructions-diff.md");
 const LAST: &str = "<!-- clada:on instructions -->\n";
 /// What stands in NESL's where the actions come, and for the project folder.
 const ACTIONS: &str = "ACTIONS\n";
-const FOLDER: &str = "/home/me/project";
+const FOLDER: &str = "/path/to/project";
 
 /// How SHAM spells what NESL's text has.
 const SHAM: [(&str, &str); 5] = [
