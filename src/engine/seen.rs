@@ -75,7 +75,7 @@ impl Earlier {
                 room = in_text.saturating_sub(found.get(&key).copied().unwrap_or(0));
             }
             for (from, seen) in list {
-                let stays = from != From::Replaced && room > 0;
+                let stays = from != From::Replaced && room > 0 && !is_loose(&seen);
                 if stays || doubt.holds_a_task_of(&seen) {
                     room = room.saturating_sub(1);
                     hidden.push(seen);
@@ -89,6 +89,15 @@ impl Earlier {
         }
         (hidden, vanished)
     }
+}
+
+/// Whether it is of blocks that may be part of another batch now, and can be read there.
+fn is_loose(seen: &Seen) -> bool {
+    let found = scan(&seen.text);
+    found
+        .batches
+        .iter()
+        .any(|batch| batch.dialect.has_loose_blocks())
 }
 
 /// How sure it is that what is not found has gone.
