@@ -4,7 +4,7 @@
 #![no_main]
 
 use clada::lang::edit::{Edit, apply};
-use clada::lang::text::Text;
+use clada::lang::text::{Form, Text};
 
 libfuzzer_sys::fuzz_target!(|data: &[u8]| {
     let mut parts = data.split(|byte| *byte == 0xff);
@@ -17,10 +17,11 @@ libfuzzer_sys::fuzz_target!(|data: &[u8]| {
         text => format!("{text}\n"),
     };
     let lines: Vec<String> = texts.iter().map(block).collect();
-    for (texts, form) in [(&lines, Text::block as fn(&str) -> Text<'_>), (&texts, Text::inline)] {
+    for (texts, form) in [(&lines, Form::Block), (&texts, Form::Inline)] {
+        let text = |text| Text { form, text };
         let pairs: Vec<_> = texts
             .chunks_exact(2)
-            .map(|pair| (form(&pair[0]), form(&pair[1])))
+            .map(|pair| (text(&pair[0]), text(&pair[1])))
             .collect();
         if !pairs.is_empty()
             && let Ok(edited) = apply(file, &Edit::Pairs(pairs.clone()))
@@ -28,8 +29,15 @@ libfuzzer_sys::fuzz_target!(|data: &[u8]| {
             assert_eq!(edited.places.len(), pairs.len());
         }
         if let [head, tail, replace, ..] = texts.as_slice() {
-            let (head, tail, replace) = (form(head), form(tail), form(replace));
-            let _ = apply(file, &Edit::Stretch { head, tail, replace });
+            let (head, tail, replace) = (text(head), text(tail), text(replace));
+            let _ = apply(
+                file,
+                &Edit::Stretch {
+                    head,
+                    tail,
+                    replace,
+                },
+            );
         }
     }
 });
