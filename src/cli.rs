@@ -7,7 +7,8 @@ use clap::{Args, CommandFactory, Parser, Subcommand};
 
 use crate::config;
 use crate::config::settings::Sandbox;
-use crate::lang::duration;
+use crate::lang::dialect::Dialect;
+use crate::lang::{duration, lessons};
 
 /// Carries out the file edits and commands in an LLM's chat reply when you save it in a notes file
 #[derive(Debug, Parser)]
@@ -83,7 +84,7 @@ pub enum Command {
     /// Tell what works here and what does not: settings, sandbox, environment
     Doctor(Root),
     /// Print the text that teaches an LLM to write tasks: paste it into the chat once
-    Instructions,
+    Instructions(Instructions),
 }
 
 #[derive(Debug, Args)]
@@ -203,6 +204,16 @@ pub enum ContextChange {
     Prune,
     /// Take out all of it
     Clear,
+}
+
+#[derive(Debug, Args)]
+pub struct Instructions {
+    /// The language to teach: cml, nesl, sham, replacer, aider, codex or diff
+    #[arg(long, value_name = "NAME", default_value = "cml", value_parser = dialect)]
+    pub dialect: Dialect,
+    /// Of cml, nesl and sham: the actions to list, such as read,grep [default: in cml the usual ones, else all]
+    #[arg(long, value_name = "NAMES", value_delimiter = ',', value_parser = action)]
+    pub actions: Vec<String>,
 }
 
 #[derive(Debug, Args)]
@@ -340,6 +351,20 @@ fn which(text: &str) -> Result<Which, String> {
 
 fn time(text: &str) -> Result<Duration, String> {
     duration::parse(text).ok_or_else(|| format!("it must be {}", duration::FORM))
+}
+
+fn dialect(text: &str) -> Result<Dialect, String> {
+    let names = Dialect::ALL.map(Dialect::name);
+    let nearest = names
+        .iter()
+        .min_by_key(|name| strsim::osa_distance(name, text));
+    let unknown = || format!("did you mean {}?", nearest.unwrap_or(&"cml"));
+    Dialect::parse(&text.to_ascii_lowercase()).ok_or_else(unknown)
+}
+
+fn action(text: &str) -> Result<String, String> {
+    let name = text.trim();
+    lessons::command(name).map(|_| name.to_owned())
 }
 
 fn sandbox(text: &str) -> Result<Sandbox, String> {

@@ -38,6 +38,8 @@ pub enum Error {
     NoCommand { given: String, nearest: String },
     #[error("`clada {0}` is for the user: a command that clada runs cannot do it")]
     ForTheUser(&'static str),
+    #[error("`--actions` is for cml, nesl and sham: the text of {0} has all that it can do")]
+    NoActions(&'static str),
     #[error(transparent)]
     Settings(#[from] SettingsError),
     #[error(transparent)]

@@ -3,16 +3,107 @@
 use std::io::Write;
 use std::process::ExitCode;
 
+use crate::cli;
 use crate::error::Error;
+use crate::lang::dialect::Dialect;
+use crate::lang::lessons;
+use crate::lang::task::Command;
 
-/// The teaching text. Fenced, so that a copy of it in a notes file is never carried out.
-pub const TEXT: &str = include_str!("../../config/instructions.md");
+// Each is fenced, so that a copy of it in a notes file is never carried out.
+const CML: &str = include_str!("../../config/instructions.md");
+const NESL: &str = include_str!("../../config/instructions-nesl.md");
+const REPLACER: &str = include_str!("../../config/instructions-replacer.md");
+const AIDER: &str = include_str!("../../config/instructions-aider.md");
+const CODEX: &str = include_str!("../../config/instructions-codex.md");
+const DIFF: &str = include_str!("../../config/instructions-diff.md");
 
-/// Prints it.
+/// The last line of each.
+const LAST: &str = "<!-- clada:on instructions -->\n";
+/// What stands in NESL's where the actions come, and for the project folder.
+const ACTIONS: &str = "ACTIONS\n";
+const FOLDER: &str = "/path/to/project";
+
+/// How SHAM spells what NESL's text has.
+const SHAM: [(&str, &str); 5] = [
+    ("sh nesl", "sh sham"),
+    ("NESL", "SHAM"),
+    ("#!nesl ", "#!SHAM "),
+    ("#!end_", "#!END_SHAM_"),
+    ("EOT_", "EOT_SHAM_"),
+];
+
+/// Prints it, for the folder that this runs in.
 ///
 /// # Errors
-/// Where it cannot be written.
-pub fn main() -> Result<ExitCode, Error> {
-    std::io::stdout().lock().write_all(TEXT.as_bytes())?;
+/// Where it cannot be written, or the dialect has no actions to choose from.
+pub fn main(args: &cli::Instructions) -> Result<ExitCode, Error> {
+    let has_actions = matches!(args.dialect, Dialect::Cml | Dialect::Sham | Dialect::Nesl);
+    if !args.actions.is_empty() && !has_actions {
+        return Err(Error::NoActions(args.dialect.name()));
+    }
+    let text = text(args.dialect, &args.actions);
+    let text = match std::env::current_dir() {
+        Ok(folder) => text.replace(FOLDER, &folder.to_string_lossy()),
+        Err(_) => text,
+    };
+    std::io::stdout().lock().write_all(text.as_bytes())?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// The text for a dialect. The `actions`, by names of either language, are those that it lists: without any, all in SHAM
+/// and NESL, and in CML none beside those that its text has.
+pub fn text(dialect: Dialect, actions: &[String]) -> String {
+    let is_asked = |command: &Command| {
+        let mut names = actions.iter();
+        names.any(|name| lessons::command(name).as_ref() == Ok(command))
+    };
+    let all = Command::ALL.into_iter();
+    match dialect {
+        Dialect::Cml if actions.is_empty() => CML.to_owned(),
+        Dialect::Cml => CML.replace(LAST, &(tasks(all.filter(is_asked)) + LAST)),
+        Dialect::Nesl => NESL.replace(ACTIONS, &blocks(actions)),
+        Dialect::Sham => SHAM
+            .iter()
+            .fold(text(Dialect::Nesl, actions), |text, (nesl, sham)| {
+                text.replace(nesl, sham)
+            }),
+        Dialect::Replacer => REPLACER.to_owned(),
+        Dialect::Aider => AIDER.to_owned(),
+        Dialect::Codex => CODEX.to_owned(),
+        Dialect::Diff => DIFF.to_owned(),
+    }
+}
+
+/// A task of each command, and what they do.
+fn tasks(commands: impl Iterator<Item = Command>) -> String {
+    let (mut examples, mut list) = (String::new(), String::new());
+    for (command, task) in commands.filter_map(|command| Some((command, lessons::task(command)?))) {
+        examples += &format!("{}\n", task.example);
+        list += &format!("- `{}` {}\n", command.name(), task.says);
+    }
+    format!("\nMore, in short\n\n``````xml\n<tasks>\n{examples}</tasks>\n``````\n\n{list}")
+}
+
+/// The actions with these names, or all.
+fn blocks(names: &[String]) -> String {
+    let actions = Command::ALL.into_iter().flat_map(|command| {
+        let actions = lessons::actions(command).iter();
+        actions.map(move |action| (command, action))
+    });
+    let is_asked = |command: Command, action: &lessons::Action| {
+        let is = |name: &String| {
+            action.name.eq_ignore_ascii_case(name) || Command::parse(name) == Some(command)
+        };
+        names.is_empty() || names.iter().any(is)
+    };
+    actions
+        .filter(|(command, action)| is_asked(*command, action))
+        .map(|(_, action)| {
+            let needs = match action.params {
+                "" => String::new(),
+                params => format!(" ({params})"),
+            };
+            format!("- `{}`{needs}: {}\n", action.name, action.says)
+        })
+        .collect()
 }

@@ -61,7 +61,7 @@ pub fn dispatch(cli: Cli) -> Result<ExitCode, Error> {
         Some(Command::Squash(args)) => squash::main(&args),
         Some(Command::Context(args)) => context::main(&args),
         Some(Command::Doctor(args)) => doctor::main(&args),
-        Some(Command::Instructions) => instructions::main(),
+        Some(Command::Instructions(args)) => instructions::main(&args),
     }
 }
 

@@ -2,6 +2,7 @@
 
 pub mod action;
 mod aider;
+mod block;
 mod cml;
 mod codex;
 pub mod context;
@@ -16,6 +17,7 @@ pub mod glob;
 pub mod hex;
 pub mod hook;
 pub mod language;
+pub mod lessons;
 pub mod lines;
 pub mod mask;
 pub mod nearest;

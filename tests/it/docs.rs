@@ -3,9 +3,6 @@
 
 use std::process::Command;
 
-use clada::lang::scan::scan;
-use clada::lang::task::Task;
-
 use crate::cases;
 use crate::harness::{Project, results, wait_until};
 
@@ -99,42 +96,6 @@ fn without_commits(text: &str) -> String {
             .join(" ")
     };
     text.lines().map(|l| line(l) + "\n").collect()
-}
-
-#[test]
-fn the_instructions_teach_each_command_in_at_most_600_words() {
-    let text = clada::cmd::instructions::TEXT;
-    assert!(
-        text.split_whitespace().count() <= 600,
-        "{} words",
-        text.split_whitespace().count()
-    );
-    assert!(
-        scan(text).batches.is_empty() && scan(text).problems.is_empty(),
-        "not fenced"
-    );
-    let open: String = text
-        .lines()
-        .filter(|line| !line.contains("clada:o"))
-        .map(|line| format!("{line}\n"))
-        .collect();
-    let found = scan(&open);
-    let works = |task: &Task<'_>| task.action.is_ok();
-    assert!(
-        found.batches[0].tasks.iter().all(works),
-        "an example that works"
-    );
-    let kinds: Vec<&str> = found.batches[0]
-        .tasks
-        .iter()
-        .map(|task| task.command_name())
-        .collect();
-    assert_eq!(
-        kinds,
-        ["overwrite", "edit", "edit", "move", "delete", "exec"]
-    );
-    let project = Project::new();
-    assert_eq!(project.clada(["instructions"]).exits(0).out, text);
 }
 
 #[test]

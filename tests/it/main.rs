@@ -4,6 +4,7 @@
 #![allow(clippy::unwrap_used, reason = "a test that panics has failed")]
 
 mod atomic;
+mod blocks;
 mod cases;
 mod chance;
 mod cli;
@@ -24,6 +25,7 @@ mod git;
 mod guarded;
 mod harness;
 mod hooks;
+mod lessons;
 mod log;
 mod meanwhile;
 mod note;

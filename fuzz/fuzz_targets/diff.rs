@@ -1,0 +1,7 @@
+//! Texts in unified diffs.
+
+#![no_main]
+
+use clada::lang::dialect::Dialect;
+
+libfuzzer_sys::fuzz_target!(|data: &[u8]| clada_fuzz::scan(data, &[Dialect::Diff]));

@@ -1,0 +1,127 @@
+//! What the dialects whose blocks lie between marker lines have in common: their lines, the indentation of a whole block,
+//! where a damaged one ends, and a batch made of what was read. Knows no marker.
+
+use std::ops::Range;
+
+use super::dialect::Dialect;
+use super::scan::Found;
+use super::tag::line_start;
+use super::task::{Action, Batch, BatchState, Cause, Command, Payload, Problem, Task};
+
+/// A line and its offset, its line end included.
+pub(super) type Line<'t> = (usize, &'t str);
+
+/// The lines from an offset on.
+pub(super) fn lines(text: &str, from: usize) -> impl Iterator<Item = Line<'_>> {
+    let mut at = from;
+    text[from..].split_inclusive('\n').map(move |line| {
+        let start = at;
+        at += line.len();
+        (start, line)
+    })
+}
+
+/// Whether a line is a Markdown fence.
+pub(super) fn is_fence(line: &str) -> bool {
+    let line = line.trim_start();
+    line.starts_with("```") || line.starts_with("~~~")
+}
+
+/// What stands before a mark on its line: only white space, as the caller knows, or the text's BOM, which is none.
+pub(super) fn indent(text: &str, mark: usize) -> &str {
+    text[line_start(text.as_bytes(), mark)..mark].trim_start_matches('\u{feff}')
+}
+
+/// A payload in block form, without the indentation of its block.
+pub(super) fn payload<'t>(text: &'t str, lines: Range<usize>, indent: &'t str) -> Payload<'t> {
+    Payload {
+        indent,
+        ..Payload::block(&text[lines])
+    }
+}
+
+/// How a block goes on at a marker line.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Marker {
+    /// It ends.
+    End,
+    /// It is that of a block, and not its end.
+    Inner,
+}
+
+/// Where a block ends that holds markers which may not be there; `None` if the text ends first.
+///
+/// Either its end is missing, or its text quotes other blocks. Nothing of these may be done, so it reaches to the first
+/// end that belongs to none of them.
+pub(super) fn damaged_end<'t>(
+    mut lines: impl Iterator<Item = Line<'t>>,
+    marker: impl Fn(&str) -> Option<Marker>,
+) -> Option<usize> {
+    let mut in_quoted = true;
+    lines.find_map(|(at, line)| {
+        let marker = marker(line)?;
+        let is_end = marker == Marker::End && !in_quoted;
+        in_quoted = marker == Marker::Inner;
+        is_end.then(|| at + line.trim_end().len())
+    })
+}
+
+/// Where a block ends whose last marker is on a line. Text behind it would make that a line like any other, so it may run
+/// at once only if the line has ended.
+pub(super) fn end(at: usize, line: &str) -> (usize, BatchState) {
+    let state = match line.ends_with('\n') {
+        true => BatchState::Complete,
+        false => BatchState::Provisional,
+    };
+    (at + line.trim_end().len(), state)
+}
+
+/// A task, with its explanation and where that stands.
+pub(super) fn task<'t>(
+    span: Range<usize>,
+    why: Option<(Range<usize>, &'t str)>,
+    action: Result<Action<'t>, Problem>,
+) -> Task<'t> {
+    Task {
+        span,
+        why: why.as_ref().map_or("", |(_, why)| why),
+        why_span: why.map(|(span, _)| span),
+        command: match &action {
+            Ok(Action::Overwrite { .. }) => Some(Command::Overwrite),
+            Ok(_) => Some(Command::Edit),
+            Err(_) => None,
+        },
+        call: None,
+        action,
+        warnings: Vec::new(),
+    }
+}
+
+/// A batch of these tasks; the scan goes on behind it.
+pub(super) fn found(
+    dialect: Dialect,
+    span: Range<usize>,
+    state: BatchState,
+    tasks: Vec<Task<'_>>,
+) -> Found<'_> {
+    Found {
+        resume: span.end,
+        problems: Vec::new(),
+        batch: Some(Batch {
+            dialect,
+            span,
+            atomic: false,
+            message: None,
+            state,
+            tasks,
+        }),
+    }
+}
+
+/// A problem in a sentence.
+pub(super) fn problem(at: usize, said: &str) -> Problem {
+    Problem {
+        at,
+        cause: Cause::Said(said.to_owned()),
+    }
+}

@@ -1,0 +1,246 @@
+//! The teaching texts: they never run, their examples do, and they tell of every command.
+
+use clada::cmd::instructions;
+use clada::lang::dialect::Dialect;
+use clada::lang::lessons;
+use clada::lang::scan::scan;
+use clada::lang::task::{BatchState, Command, Task};
+
+use crate::harness::Project;
+
+/// The commands that a reply may ask for.
+fn commands() -> impl Iterator<Item = Command> {
+    let all = Command::ALL.into_iter();
+    all.filter(|command| command.typed().is_none())
+}
+
+fn names() -> Vec<String> {
+    commands()
+        .map(|command| command.name().to_owned())
+        .collect()
+}
+
+/// A text without what keeps it from running.
+fn open(text: &str) -> String {
+    let lines = text.lines().filter(|line| !line.contains("clada:o"));
+    lines.map(|line| format!("{line}\n")).collect()
+}
+
+#[test]
+fn no_text_ever_runs() {
+    for dialect in Dialect::ALL {
+        for actions in [Vec::new(), names()] {
+            let text = instructions::text(dialect, &actions);
+            let found = scan(&text);
+            assert!(
+                found.batches.is_empty() && found.problems.is_empty(),
+                "{}",
+                dialect.name()
+            );
+        }
+    }
+}
+
+#[test]
+fn texts_are_short() {
+    for dialect in Dialect::ALL {
+        let limit = match dialect {
+            Dialect::Cml => 600,
+            Dialect::Sham | Dialect::Nesl => 900,
+            _ => 400,
+        };
+        let words = instructions::text(dialect, &[]).split_whitespace().count();
+        assert!(words <= limit, "{} has {words} words", dialect.name());
+    }
+}
+
+/// A project in which all examples can be carried out.
+fn sample() -> Project {
+    let project = Project::with_git();
+    project
+        .write(
+            "src/app.py",
+            "def short():\n    return old_name(1)\n\nDEBUG = True\n\ndef long_function(\n    x,\n):\n    pass\n    # end of long_function\n",
+        )
+        .write("src/dead.py", "dead = True\n")
+        .write("docs/old.md", "old title\n");
+    project
+}
+
+/// The examples of a text are read without a fault and do what they say.
+fn works(dialect: Dialect) {
+    let project = sample();
+    let args = ["instructions", "--dialect", dialect.name()];
+    let text = open(&project.clada(args).exits(0).out).replace("python -m pytest -q", "true");
+    let found = scan(&text);
+    assert!(!found.batches.is_empty() && found.problems.is_empty());
+    for batch in &found.batches {
+        assert_eq!(batch.dialect, dialect);
+        assert_eq!(batch.state, BatchState::Complete);
+        assert!(
+            batch
+                .tasks
+                .iter()
+                .all(|task| task.action.is_ok() && task.warnings.is_empty())
+        );
+    }
+    let run = project.clada_with(["run"], &text);
+    assert_eq!(run.code, Some(0), "{}{}", run.out, run.err);
+    assert!(project.read("src/new/module.py").len() > 10);
+    assert!(!project.read("src/app.py").contains("old_name"));
+}
+
+#[test]
+fn examples_of_cml_work() {
+    works(Dialect::Cml);
+}
+
+#[test]
+fn examples_of_replacer_work() {
+    works(Dialect::Replacer);
+}
+
+#[test]
+fn examples_of_aider_work() {
+    works(Dialect::Aider);
+}
+
+#[test]
+#[ignore = "NESL is not read yet"]
+fn examples_of_nesl_and_sham_work() {
+    works(Dialect::Nesl);
+    works(Dialect::Sham);
+}
+
+#[test]
+#[ignore = "patches are not read yet"]
+fn examples_of_patches_work() {
+    works(Dialect::Codex);
+    works(Dialect::Diff);
+}
+
+/// With its further commands, CML's text shows all that a reply may ask for, and an example of each.
+#[test]
+fn cml_has_an_example_of_each_command() {
+    let text = open(&instructions::text(Dialect::Cml, &names()));
+    let found = scan(&text);
+    let [usual, more] = found.batches.as_slice() else {
+        panic!("{} batches", found.batches.len());
+    };
+    let is_right = |task: &Task<'_>| task.action.is_ok() && task.warnings.is_empty();
+    assert!(usual.tasks.iter().chain(&more.tasks).all(is_right));
+    let kinds = |tasks: &[Task<'_>]| -> Vec<Option<Command>> {
+        tasks.iter().map(|task| task.command).collect()
+    };
+    assert_eq!(kinds(&more.tasks), commands().map(Some).collect::<Vec<_>>());
+    use Command::{Delete, Edit, Exec, Move, Overwrite};
+    assert_eq!(
+        kinds(&usual.tasks),
+        [Overwrite, Edit, Edit, Move, Delete, Exec].map(Some)
+    );
+    let named = |name: &str| instructions::text(Dialect::Cml, &[]).contains(&format!("`{name}`"));
+    assert!(["read", "ls", "grep", "glob"].into_iter().all(named));
+}
+
+/// Every action that NESL's text lists is one, with these parameters.
+#[test]
+#[ignore = "NESL is not read yet"]
+fn nesl_knows_each_action_that_is_taught() {
+    for command in commands() {
+        for action in lessons::actions(command) {
+            let params = action.params.split(", ").filter(|name| !name.is_empty());
+            let lines: String = params
+                .map(|param| {
+                    let name = param.trim_end_matches('?');
+                    let value = match name {
+                        "lang" => "bash",
+                        "count" => "1",
+                        "lines" => "1-2",
+                        "return_output" => "true",
+                        "timeout" => "5",
+                        "version" => "3",
+                        "pattern" => "a",
+                        _ => "/tmp/a",
+                    };
+                    format!("{name} = \"{value}\"\n")
+                })
+                .collect();
+            let block = format!(
+                "#!nesl [@three-char-SHA-256: abc]\naction = \"{}\"\n{lines}#!end_abc\n",
+                action.name
+            );
+            let found = scan(&block);
+            let task = &found.batches[0].tasks[0];
+            assert!(task.action.is_ok(), "{block}{:?}", task.action);
+            let params = task.call.as_ref().expect("a call").params.clone();
+            let params = params.as_object().map_or(0, |params| params.len());
+            assert_eq!(params, lines.lines().count(), "{block}");
+        }
+    }
+}
+
+#[test]
+fn the_actions_that_are_asked_for_are_listed() {
+    let project = Project::new();
+    let listed = |dialect: &str, actions: &str| -> Vec<String> {
+        let args = ["instructions", "--dialect", dialect, "--actions", actions];
+        let text = project.clada(args).exits(0).out;
+        let lines = text.lines().filter_map(|line| line.strip_prefix("- `"));
+        let names = lines.filter_map(|line| line.split('`').next());
+        names.map(str::to_owned).collect()
+    };
+    let of_nesl = listed("nesl", "read, FILE_write,grep");
+    assert!(
+        of_nesl.ends_with(
+            &[
+                "file_write",
+                "file_read",
+                "files_read",
+                "file_read_numbered",
+                "grep"
+            ]
+            .map(str::to_owned)
+        )
+    );
+    assert!(!of_nesl.contains(&"exec".to_owned()));
+    assert_eq!(of_nesl, listed("sham", "grep,overwrite,read"));
+    assert!(listed("cml", "file_read,ls").ends_with(&["read", "ls"].map(str::to_owned)));
+}
+
+#[test]
+fn without_a_choice_the_whole_text_is_printed() {
+    let project = Project::new();
+    let text = project.clada(["instructions"]).exits(0).out;
+    assert_eq!(text, instructions::text(Dialect::Cml, &[]));
+    let text = project
+        .clada(["instructions", "--dialect", "nesl"])
+        .exits(0)
+        .out;
+    for action in commands().flat_map(lessons::actions) {
+        assert!(
+            text.contains(&format!("- `{}`", action.name)),
+            "{}",
+            action.name
+        );
+    }
+    // Its paths are absolute, so they are those of this folder.
+    let root = project.root().display().to_string();
+    assert!(text.contains(&root) && !text.contains("/path/to/project"));
+}
+
+#[test]
+fn wrong_names_are_told_with_the_nearest() {
+    let project = Project::new();
+    for (dialect, actions, said) in [
+        ("cml", "raed", "did you mean `read`"),
+        ("nesl", "read,file_wirte", "did you mean `file_write`"),
+        ("cml", "undo", "clada undo"),
+        ("shma", "read", "did you mean sham"),
+        ("aidr", "read", "did you mean aider"),
+        ("aider", "read", "`--actions` is for cml, nesl and sham"),
+    ] {
+        let args = ["instructions", "--dialect", dialect, "--actions", actions];
+        let err = project.clada(args).exits(2).err;
+        assert!(err.contains(said), "{err}");
+    }
+}
