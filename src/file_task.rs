@@ -5,6 +5,7 @@ mod find;
 mod folders;
 mod lines;
 mod literal;
+mod moved;
 mod read;
 
 use std::path::PathBuf;
@@ -113,7 +114,7 @@ pub fn perform(action: &Action<'_>, files: &mut dyn Files, preview: bool) -> Res
                 },
             ..
         } => literal::replace_range(path, (beginning, end, replace), files, preview),
-        Action::Edit { path, change, .. } => edit_file(path, change, files, preview),
+        Action::Edit { path, change, to } => edit_file(path, change, to.as_deref(), files, preview),
         Action::Overwrite {
             path,
             content,
@@ -174,12 +175,18 @@ pub fn perform(action: &Action<'_>, files: &mut dyn Files, preview: bool) -> Res
 fn edit_file(
     path: &str,
     change: &Change<'_>,
+    to: Option<&str>,
     files: &mut dyn Files,
     preview: bool,
 ) -> Result<Done, Failure> {
     let rel = files.parse(path)?;
-    let place = files.place(&rel, true)?;
-    with_edit(change, |edit| apply(edit, &rel, &place, files, preview))
+    with_edit(change, |edit| match to {
+        Some(to) => moved::edit_and_move(edit, (&rel, to), files, preview),
+        None => {
+            let place = files.place(&rel, true)?;
+            apply(edit, &rel, &place, files, preview)
+        }
+    })
 }
 
 /// Lends what a change asks for as an edit.
@@ -208,9 +215,8 @@ fn with_edit<T>(change: &Change<'_>, act: impl FnOnce(&Edit<'_>) -> T) -> T {
                 replace: Text::of(replace, &r),
             })
         }
-        Change::Literal { .. } | Change::LiteralRange { .. } | Change::Hunks(_) => {
-            act(&Edit::Pairs(Vec::new()))
-        }
+        Change::Hunks(hunks) => act(&Edit::Hunks(hunks)),
+        Change::Literal { .. } | Change::LiteralRange { .. } => act(&Edit::Pairs(Vec::new())),
     }
 }
 
@@ -369,6 +375,9 @@ fn destination(
 /// The place that a file command is about; none where it cannot be done or is an exec.
 pub fn place(action: &Action<'_>, files: &dyn Files) -> Option<Place> {
     let (path, follow) = match action {
+        Action::Edit {
+            path, to: Some(_), ..
+        } => (path, false),
         Action::Edit { path, .. } | Action::Overwrite { path, .. } => (path, true),
         Action::Move { path, .. } | Action::Delete { path, .. } => (path, false),
         _ => return None,
@@ -383,13 +392,16 @@ pub fn places(action: &Action<'_>, files: &dyn Files) -> Vec<PathBuf> {
         Action::Move { path, to, .. } => {
             let rel = files.parse(path).ok();
             let name = rel.as_ref().and_then(RelPath::last);
-            name.and_then(|name| destination(to, name, files).ok())
+            let target = name.and_then(|name| destination(to, name, files).ok());
+            target.map(|(_, _, target)| target)
+        }
+        Action::Edit { to: Some(to), .. } => {
+            let rel = files.parse(to).ok();
+            rel.and_then(|rel| files.place(&rel, false).ok())
         }
         _ => None,
     };
-    let places = place(action, files)
-        .into_iter()
-        .chain(target.map(|(_, _, target)| target));
+    let places = place(action, files).into_iter().chain(target);
     places.map(|place| place.path().to_owned()).collect()
 }
 
@@ -438,6 +450,7 @@ fn edit_failure(
 ) -> Failure {
     let pairs = match edit {
         Edit::Pairs(pairs) => pairs.len(),
+        Edit::Hunks(hunks) => hunks.len(),
         Edit::Stretch { .. } => 1,
     };
     let names = (rel.as_str(), &*place.path().to_string_lossy());

@@ -90,10 +90,24 @@ fn said(error: &EditError) -> String {
         Part::Search => "search",
         Part::Head => "head",
         Part::Tail => "tail",
+        Part::Hunk => "hunk",
     };
     let mut said = format!("pair {} {part}: ", error.pair);
     match &error.cause {
         Cause::Blank => said.push_str("blank"),
+        Cause::NoContext => said.push_str("no context"),
+        Cause::NoAnchor { text } => {
+            let _ = write!(said, "no line {text:?}");
+        }
+        Cause::ManyAnchors { text, lines } => {
+            let _ = write!(said, "{} lines {text:?}", lines.len());
+        }
+        Cause::NotAtEnd { line } => {
+            let _ = write!(said, "not at the end, but at {line}");
+        }
+        Cause::OutOfOrder { line } => {
+            let _ = write!(said, "out of order, at {line}");
+        }
         Cause::NotFound {
             not_utf8,
             applied_at,
