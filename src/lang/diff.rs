@@ -47,11 +47,8 @@ pub(super) fn read<'t>(text: &'t str, at: usize, floor: usize) -> Option<Found<'
     let state = match diff.fence {
         Some(_) if !diff.closed => {
             tasks.clear();
-            let cause = Cause::NotEnded {
-                dialect: Dialect::Diff,
-                end: "```",
-            };
-            BatchState::Open(Problem { at: start, cause })
+            let why = "the fence around this diff is not closed, so nothing in it was done: close it behind the last line";
+            BatchState::Open(said(start, why))
         }
         _ if diff.reader.at_end => BatchState::Provisional,
         _ => BatchState::Complete,

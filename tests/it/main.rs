@@ -23,6 +23,7 @@ mod harness;
 mod log;
 mod meanwhile;
 mod note;
+mod patch;
 mod policy;
 mod replay;
 mod run;

@@ -122,34 +122,33 @@ impl<'t> Header<'t> {
 
     /// Takes a line of git's own, if it is one.
     fn take(&mut self, line: &'t str) -> bool {
-        let known: [(&str, fn(&mut Self, &'t str)); 17] = [
-            ("index ", |_, _| {}),
-            ("similarity index ", |_, _| {}),
-            ("dissimilarity index ", |_, _| {}),
-            ("old mode ", |_, _| {}),
-            ("new mode ", |header, mode| header.new_mode = Some(mode)),
-            ("new file mode ", |header, mode| {
-                header.new_file = Some(mode)
-            }),
-            ("deleted file mode ", |header, _| header.is_deleted = true),
-            ("rename from ", |header, name| header.from = Some(name)),
-            ("rename to ", |header, name| header.to = Some(name)),
-            ("rename old ", |header, name| header.from = Some(name)),
-            ("rename new ", |header, name| header.to = Some(name)),
-            ("copy from ", |header, _| header.is_copy = true),
-            ("copy to ", |header, _| header.is_copy = true),
-            ("Binary files ", |header, _| header.is_binary = true),
-            ("GIT binary patch", |header, _| header.is_binary = true),
-            ("new file", |header, _| header.new_file = Some("100644")),
-            ("deleted file", |header, _| header.is_deleted = true),
-        ];
-        let known = known
-            .iter()
-            .find_map(|(start, take)| Some((take, line.strip_prefix(start)?)));
-        let Some((take, rest)) = known else {
-            return false;
-        };
-        take(self, rest);
+        let after = |start: &str| line.strip_prefix(start);
+        if let Some(name) = after("rename from ").or_else(|| after("rename old ")) {
+            self.from = Some(name);
+        } else if let Some(name) = after("rename to ").or_else(|| after("rename new ")) {
+            self.to = Some(name);
+        } else if let Some(mode) = after("new file") {
+            self.new_file = Some(mode.strip_prefix(" mode ").unwrap_or("100644"));
+        } else if let Some(mode) = after("new mode ") {
+            self.new_mode = Some(mode);
+        } else if after("deleted file").is_some() {
+            self.is_deleted = true;
+        } else if after("copy ").is_some() {
+            self.is_copy = true;
+        } else if after("Binary files ")
+            .or_else(|| after("GIT binary patch"))
+            .is_some()
+        {
+            self.is_binary = true;
+        } else {
+            let others = [
+                "index ",
+                "similarity index ",
+                "dissimilarity index ",
+                "old mode ",
+            ];
+            return others.iter().any(|start| after(start).is_some());
+        }
         true
     }
 
@@ -254,8 +253,8 @@ fn untimed(name: &str) -> &str {
 
 /// The two names behind `diff --git`. They are divided by a space, and may hold some.
 fn split(names: &str) -> Option<(&str, &str)> {
-    if names.starts_with('"') {
-        let end = 1 + quoted_end(&names[1..])?;
+    if let Some(quoted) = names.strip_prefix('"') {
+        let end = 1 + quoted_end(quoted)?;
         return Some((&names[..=end], names[end + 1..].strip_prefix(' ')?));
     }
     let is_one = |old: &str, new: &str| {

@@ -21,7 +21,12 @@ use crate::lang::text::Text;
 
 /// Applies all hunks to a file, or none.
 pub(super) fn apply<'f>(file: &'f [u8], hunks: &[Hunk<'_>]) -> Result<Edited<'f>, EditError> {
-    let text = without_bom(file);
+    // Git's own diffs have the BOM in the file's first line, others leave it out.
+    let lines = hunks.iter().flat_map(|hunk| &hunk.lines);
+    let text = match lines.into_iter().any(|(_, line)| line.starts_with('\u{FEFF}')) {
+        true => file,
+        false => without_bom(file),
+    };
     let content = Content::new(text);
     let mut before = Before::default();
     let mut parts = Vec::with_capacity(2 * hunks.len() + 1);
@@ -330,7 +335,7 @@ fn ends(hunk: &Hunk<'_>, pattern: &View<'_>, (view, at): (&View<'_>, usize)) -> 
     let ends = lines.map(|(_, line)| {
         let end = next + line.len();
         next = end + 1;
-        match line.trim().is_empty() {
+        match line.as_bytes().trim_ascii().is_empty() {
             true => Some(0),
             false => view.end_in_file(at + pattern.at_or_after(end)),
         }
@@ -369,7 +374,7 @@ impl Found<'_> {
                 continue;
             }
             let end = *ends.next()?;
-            let is_blank = line.trim().is_empty();
+            let is_blank = line.as_bytes().trim_ascii().is_empty();
             // A blank line that only the patch has is nothing; one that only the file has stays.
             if is_blank && !lines::is_blank_at(file, cursor) {
                 continue;
