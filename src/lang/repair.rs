@@ -165,7 +165,8 @@ fn not_found(search: &str, path: &str, text: &str) -> String {
         format!("{search}\n")
     };
     let diff = TextDiff::from_lines(search.as_str(), there.as_str());
-    shown += &format!("\n{}\n", diff.unified_diff().header("search text", path));
+    // Without the names that would make it a patch.
+    shown += &format!("\n- search text, + {path}\n{}\n", diff.unified_diff());
     shown += &around(path, text, near.lines);
     shown
 }

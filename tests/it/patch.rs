@@ -1,9 +1,12 @@
 //! Patches of Codex and unified diffs: their cases, what `git diff` writes, and any text at all.
 
+use clada::lang::edit::{Edit, apply};
+use clada::lang::scan::scan;
+use clada::lang::task::{Action, BatchState, Change, Hunk, Lines, Sign};
 use proptest::prelude::*;
 
 use crate::harness::Project;
-use crate::scanned;
+use crate::scanned::{self, describe_task};
 
 #[test]
 fn cases_of_codex() {
@@ -144,4 +147,171 @@ proptest! {
             );
         }
     }
+}
+
+/// Pieces that patches are made of, right and wrong.
+fn piece() -> impl Strategy<Value = String> {
+    let pieces = [
+        "diff --git a/x b/x\n",
+        "--- a/x\n",
+        "+++ b/x\n",
+        "--- /dev/null\n",
+        "+++ /dev/null\n",
+        "@@ -1 +1 @@\n",
+        "@@ -1,2 +1,3 @@ fn\n",
+        "@@ -0,0 +1 @@\n",
+        "@@\n",
+        "@@ a\n",
+        " a\n",
+        "-b\n",
+        "+c\n",
+        "\n",
+        " \n",
+        "a\n",
+        "\\ No newline\n",
+        "rename from x\n",
+        "rename to y\n",
+        "new file mode 100755\n",
+        "deleted file mode 100644\n",
+        "old mode 1\n",
+        "new mode 2\n",
+        "copy from x\n",
+        "Binary files a and b differ\n",
+        "GIT binary patch\n",
+        "literal 3\n",
+        "index 1..2\n",
+        "-- \n",
+        "2.3\n",
+        "```\n",
+        "````diff\n",
+        "~~~\n",
+        "*** Begin Patch\n",
+        "*** End Patch\n",
+        "*** Add File: a\n",
+        "*** Update File: a\n",
+        "*** Move to: b\n",
+        "*** Delete File: c\n",
+        "*** End of File\n",
+        "*** x\n",
+        "> ",
+        "\r\n",
+        "\t",
+        "\"a/\\303\\244\"",
+        "<tasks>\n",
+        "</tasks>\n",
+        "<task>\n<c>exec</c>\n<x>true</x>\n</task>\n",
+        "é",
+        "-",
+        "+",
+        "@",
+    ];
+    prop_oneof![
+        6 => proptest::sample::select(pieces.to_vec()).prop_map(str::to_owned),
+        1 => "\\PC{0,4}",
+        2 => Just("--- a/x\n+++ b/x\n@@ -1,2 +1,2 @@\n a\n-b\n+c\n".to_owned()),
+        2 => Just("*** Begin Patch\n*** Update File: a\n@@\n a\n-b\n*** End Patch\n".to_owned()),
+    ]
+}
+
+proptest! {
+    /// What a prefix holds as complete stays what it is as the rest arrives.
+    #[test]
+    fn complete_patches_of_a_prefix_stay(pieces in proptest::collection::vec(piece(), 0..30), cut in any::<prop::sample::Index>()) {
+        let text = pieces.concat();
+        let cut = text.floor_char_boundary(cut.index(text.len() + 1));
+        let complete = |text: &str| -> Vec<(std::ops::Range<usize>, String)> {
+            let found = scan(text);
+            let complete = found.batches.iter().filter(|batch| batch.state == BatchState::Complete);
+            complete.map(|batch| {
+                let mut out = String::new();
+                for task in &batch.tasks {
+                    describe_task(task, &mut Lines::new(text), &mut out);
+                }
+                (batch.span.clone(), out)
+            }).collect()
+        };
+        let (part, whole) = (complete(&text[..cut]), complete(&text));
+        prop_assert!(whole.starts_with(&part), "{text}\n{part:?}\n{whole:?}");
+    }
+
+    /// Batches lie in order, and hunks can be tried on any file.
+    #[test]
+    fn any_patch_can_be_read_and_tried(pieces in proptest::collection::vec(piece(), 0..30), file in proptest::collection::vec(line(), 0..10)) {
+        let text = pieces.concat();
+        let file = file.join("\n");
+        let mut end = 0;
+        for batch in scan(&text).batches {
+            prop_assert!(batch.span.start >= end && batch.span.end <= text.len());
+            end = batch.span.end;
+            for task in &batch.tasks {
+                if let Ok(Action::Edit { change: Change::Hunks(hunks), .. }) = &task.action {
+                    let _ = apply(file.as_bytes(), &Edit::Hunks(hunks));
+                }
+            }
+        }
+    }
+
+    /// Lines that were put above or between move the place, and never change it: the result is what it would have been.
+    #[test]
+    fn moved_lines_are_found_again(
+        words in proptest::collection::vec("[a-d]{1,3}", 3..30),
+        at in any::<prop::sample::Index>(),
+        above in proptest::collection::vec("[A-D]{1,3}", 0..5),
+    ) {
+        // Each line is there once, so that its place is known.
+        let lines: Vec<String> = words.iter().enumerate().map(|(at, word)| format!("{word}{at}\n")).collect();
+        let at = at.index(lines.len());
+        let mut hunk = Hunk { line: Some(at.saturating_sub(1) + 1), ..Hunk::default() };
+        for (index, line) in lines.iter().enumerate().skip(at.saturating_sub(1)).take(if at == 0 { 2 } else { 3 }) {
+            let sign = if index == at { Sign::Removed } else { Sign::Kept };
+            hunk.lines.push((sign, line.trim_end()));
+            if index == at {
+                hunk.lines.push((Sign::Added, "new"));
+            }
+        }
+        let above: String = above.iter().map(|line| format!("{line}\n")).collect();
+        let file = above.clone() + &lines.concat();
+        let wanted = above + &lines[..at].concat() + "new\n" + &lines[at + 1..].concat();
+        let edited = apply(file.as_bytes(), &Edit::Hunks(std::slice::from_ref(&hunk))).expect("found");
+        prop_assert_eq!(String::from_utf8_lossy(&edited.bytes()).into_owned(), wanted);
+        // Where all of it is there twice, and not where it says, nobody knows which is meant.
+        hunk.line = None;
+        let twice = file.repeat(2);
+        prop_assert!(apply(twice.as_bytes(), &Edit::Hunks(&[hunk])).is_err());
+    }
+}
+
+/// Texts on which a careless reader is quadratic: each would take minutes then.
+#[test]
+fn no_patch_makes_the_scan_quadratic() {
+    let many = |unit: &str| unit.repeat(1_000_000 / unit.len());
+    for text in [
+        many("*** Begin Patch\n"),
+        many("*** Begin Patch\n*** Update File: a\n"),
+        "*** Begin Patch\n".to_owned() + &many("*** Update File: a\n@@\n-a\n"),
+        "*** Begin Patch\n*** Update File: a\n".to_owned() + &many("@@ a\n"),
+        many("--- a\n+++ b\n@@"),
+        many("--- a\n+++ b\n@@\n"),
+        many("--- a\n+++ b\n@@ -1,9999999 +1,9999999 @@\n a\n"),
+        many("--- a\n+++ b\n"),
+        many("\n+++ "),
+        many("diff --git "),
+        many("diff --git a/x b/x\n"),
+        many("diff --git a/x b/x\nold mode 1\n"),
+        "diff --git a/x b/x\nGIT binary patch\n".to_owned() + &many("literal 1\n\n"),
+        "```\n--- a\n+++ b\n@@ -1,99 +1,99 @@\n".to_owned() + &many("\n"),
+        "--- a\n+++ b\n@@ -1,99 +1,99 @@\n".to_owned() + &many("--- a\n"),
+        "--- a\n+++ b\n@@ -1,99 +1,99 @@\n".to_owned() + &many("-- \n"),
+    ] {
+        std::hint::black_box(scan(&text));
+    }
+    let file = many("a\n");
+    let lines: Vec<_> = vec![(Sign::Kept, "a"); 10_000];
+    let hunk = Hunk {
+        lines,
+        below: vec!["a", "a", "a"],
+        at_end: true,
+        ..Hunk::default()
+    };
+    let _ = apply(file.as_bytes(), &Edit::Hunks(&[hunk]));
 }

@@ -10,7 +10,7 @@ use super::content::Content;
 use super::hit::{Hit, Judge};
 use super::occurrences::Occurrences;
 use super::search::Search;
-use super::shift::Shift;
+use super::shift::{self, Shift};
 use super::view::View;
 use super::{
     Cause, EditError, Edited, Miss, PLACES_LIMIT, Part, Place, Tier, anchors, cause, lines,
@@ -23,7 +23,10 @@ use crate::lang::text::Text;
 pub(super) fn apply<'f>(file: &'f [u8], hunks: &[Hunk<'_>]) -> Result<Edited<'f>, EditError> {
     // Git's own diffs have the BOM in the file's first line, others leave it out.
     let lines = hunks.iter().flat_map(|hunk| &hunk.lines);
-    let text = match lines.into_iter().any(|(_, line)| line.starts_with('\u{FEFF}')) {
+    let text = match lines
+        .into_iter()
+        .any(|(_, line)| line.starts_with('\u{FEFF}'))
+    {
         true => file,
         false => without_bom(file),
     };
@@ -353,14 +356,19 @@ struct Found<'x> {
     tier: Tier,
 }
 
-impl Found<'_> {
+impl<'x> Found<'x> {
     /// What the hunk makes of this place; nothing where a line of the file would have to go and stay at once.
-    fn apply(&self, file: &[u8], hunk: &Hunk<'_>, verbatim: bool) -> Option<Placed> {
+    fn apply(&self, file: &'x [u8], hunk: &'x Hunk<'_>, verbatim: bool) -> Option<Placed> {
         let newline = match verbatim {
             true => "\n",
             false => lines::ending_at(file, self.start),
         };
         let mut ends = self.ends.iter();
+        let mut shift = self.shift;
+        let step = self
+            .tier
+            .ge(&Tier::Whitespace)
+            .then(|| shift::step(&hunk.replacement()));
         let mut cursor = self.start;
         let mut last = None;
         let mut patched = Patched::default();
@@ -368,7 +376,7 @@ impl Found<'_> {
             if *sign == Sign::Added {
                 patched.reach(file, cursor);
                 patched.end_line(file, newline);
-                self.shift.push_line(line.as_bytes(), &mut patched.inserted);
+                shift.push_line(line.as_bytes(), &mut patched.inserted);
                 patched.inserted.extend_from_slice(newline.as_bytes());
                 last = Some(*sign);
                 continue;
@@ -389,6 +397,14 @@ impl Found<'_> {
                 cursor = lines::next(file, cursor);
             }
             let start = cursor;
+            if let Some(step) = step.filter(|_| !is_blank) {
+                // The lines may be indented otherwise each by itself: the one above tells most.
+                let (wanted, is) = (
+                    lines::indentation(line.as_bytes(), 0),
+                    lines::indentation(file, start),
+                );
+                shift = Shift::between_lines(wanted, is, step);
+            }
             cursor = lines::next(file, if is_blank { cursor } else { end });
             if *sign == Sign::Removed {
                 patched.reach(file, start);
