@@ -22,9 +22,12 @@ pub(super) const MARKS: &[&str] = &["\n+++ ", "diff --git "];
 /// Reads the block whose mark is at an offset, if it is one. It begins at `floor` or behind it.
 pub(super) fn read<'t>(text: &'t str, at: usize, floor: usize) -> Option<Found<'t>> {
     let bytes = text.as_bytes();
-    let start = line_start(bytes, at);
-    let is_git = bytes[at] != b'\n';
-    if start < floor || is_git && start != at {
+    let start = match bytes[at] {
+        b'\n' => line_start(bytes, at),
+        // What stands before it in its line is not read: there may be very many of them in one.
+        _ => at,
+    };
+    if start < floor || start > 0 && bytes[start - 1] != b'\n' {
         return None;
     }
     let mut diff = Diff {

@@ -44,8 +44,12 @@ pub fn scan_for(text: &str, dialects: Dialects) -> Scan<'_> {
     let mut last_tag_end = usize::MAX;
     // What is behind the last batch; no other begins before it.
     let mut floor = 0;
+    // Where the next tag may be. It is kept: there may be very many marks before it.
+    let mut next = 0;
     loop {
-        let next = memchr2(b'<', b'&', &bytes[at..]).map_or(bytes.len(), |next| at + next);
+        if next <= at {
+            next = memchr2(b'<', b'&', &bytes[at..]).map_or(bytes.len(), |next| at + next);
+        }
         if let Some((mark, dialect)) = marks.next(at).filter(|(mark, _)| *mark <= next) {
             at = match read_other(text, (mark, dialect), floor) {
                 Some(other) => {
