@@ -6,6 +6,7 @@ mod folders;
 mod lines;
 mod literal;
 mod missing;
+mod moved;
 mod read;
 
 use std::borrow::Cow;
@@ -121,7 +122,7 @@ pub fn perform(action: &Action<'_>, files: &mut dyn Files, preview: bool) -> Res
                 },
             ..
         } => literal::replace_range(path, (beginning, end, replace), files, preview),
-        Action::Edit { path, change, .. } => edit_file(path, change, files, preview),
+        Action::Edit { path, change, to } => edit_file(path, change, to.as_deref(), files, preview),
         Action::Overwrite {
             path,
             content,
@@ -182,12 +183,18 @@ pub fn perform(action: &Action<'_>, files: &mut dyn Files, preview: bool) -> Res
 fn edit_file(
     path: &str,
     change: &Change<'_>,
+    to: Option<&str>,
     files: &mut dyn Files,
     preview: bool,
 ) -> Result<Done, Failure> {
     let rel = files.parse(path)?;
-    let place = files.place(&rel, true)?;
-    with_edit(change, |edit| apply(edit, &rel, &place, files, preview))
+    with_edit(change, |edit| match to {
+        Some(to) => moved::edit_and_move(edit, (&rel, to), files, preview),
+        None => {
+            let place = files.place(&rel, true)?;
+            apply(edit, &rel, &place, files, preview)
+        }
+    })
 }
 
 /// Lends what a change asks for as an edit.
@@ -216,9 +223,8 @@ fn with_edit<T>(change: &Change<'_>, act: impl FnOnce(&Edit<'_>) -> T) -> T {
                 replace: Text::of(replace, &r),
             })
         }
-        Change::Literal { .. } | Change::LiteralRange { .. } | Change::Hunks(_) => {
-            act(&Edit::Pairs(Vec::new()))
-        }
+        Change::Hunks(hunks) => act(&Edit::Hunks(hunks)),
+        Change::Literal { .. } | Change::LiteralRange { .. } => act(&Edit::Pairs(Vec::new())),
     }
 }
 
@@ -230,10 +236,8 @@ fn apply(
     preview: bool,
 ) -> Result<Done, Failure> {
     rewrite((rel, place), files, preview, |content, may_show| {
-        let edited = edit::apply(content, edit).map_err(|error| match may_show {
-            Ok(()) => edit_failure(&error, edit, (rel, place), content),
-            Err(why) => unshown(&error, edit, (rel, why)),
-        })?;
+        let edited = edit::apply(content, edit)
+            .map_err(|error| edit_failure(&error, edit, (rel, place), (content, may_show)))?;
         let tiers = edited.places.iter().map(|place| place.tier);
         let tier = tiers.max().unwrap_or(Tier::Exact);
         let lines: Vec<usize> = edited.places.iter().map(|place| place.line).collect();
@@ -434,6 +438,9 @@ fn destination(
 /// The places of what a file command is about and may change; none where it cannot be done or changes nothing.
 pub fn subjects(action: &Action<'_>, files: &dyn Files) -> Vec<Place> {
     let (paths, follow) = match action {
+        Action::Edit {
+            path, to: Some(_), ..
+        } => (std::slice::from_ref(path), false),
         Action::Edit { path, .. }
         | Action::Overwrite { path, .. }
         | Action::Append { path, .. }
@@ -469,13 +476,16 @@ pub fn places(action: &Action<'_>, files: &dyn Files) -> Vec<PathBuf> {
         } => {
             let rel = files.parse(path).ok();
             let name = rel.as_ref().and_then(RelPath::last);
-            name.and_then(|name| destination(to, name, *exact, files).ok())
+            let target = name.and_then(|name| destination(to, name, *exact, files).ok());
+            target.map(|(_, _, target)| target)
+        }
+        Action::Edit { to: Some(to), .. } => {
+            let rel = files.parse(to).ok();
+            rel.and_then(|rel| files.place(&rel, false).ok())
         }
         _ => None,
     };
-    let places = subjects(action, files)
-        .into_iter()
-        .chain(target.map(|(_, _, target)| target));
+    let places = subjects(action, files).into_iter().chain(target);
     places.map(|place| place.path().to_owned()).collect()
 }
 
@@ -524,16 +534,26 @@ fn content_of(place: &Place, files: &dyn Files) -> Option<Vec<u8>> {
     files.read(place).ok().map(|content| content.bytes)
 }
 
+/// Why an edit failed, and of a file that may be shown what helps to repair it.
 fn edit_failure(
     error: &EditError,
     edit: &Edit<'_>,
     (rel, place): (&RelPath, &Place),
-    file: &[u8],
+    (file, may_show): (&[u8], &Result<(), FsError>),
 ) -> Failure {
     let pairs = match edit {
         Edit::Pairs(pairs) => pairs.len(),
+        Edit::Hunks(hunks) => hunks.len(),
         Edit::Stretch { .. } => 1,
     };
+    let message = wording::edit_error(error, pairs);
+    if let Err(why) = may_show {
+        return Failure {
+            data: Box::new(json!({ "path": rel.to_string() })),
+            sections: vec![Section::Text(format!("{why}\n"))],
+            ..refused(message)
+        };
+    }
     let names = (rel.as_str(), &*place.path().to_string_lossy());
     let details = repair::explain(error, edit, names, file);
     let is_missing = matches!(
@@ -553,11 +573,10 @@ fn edit_failure(
         })
     });
     Failure {
-        message: wording::edit_error(error, pairs).into(),
         data: Box::new(json!({ "path": rel.to_string(), "details": details })),
         sections: vec![Section::Text(details)],
-        fault: Box::default(),
         searched,
+        ..refused(message)
     }
 }
 
@@ -580,21 +599,6 @@ fn as_it_is(
         },
         Err(why) => Section::Text(why),
     }]
-}
-
-/// A failed edit of a file that may not be shown: not a word of it.
-fn unshown(error: &EditError, edit: &Edit<'_>, (rel, why): (&RelPath, &FsError)) -> Failure {
-    let pairs = match edit {
-        Edit::Pairs(pairs) => pairs.len(),
-        Edit::Stretch { .. } => 1,
-    };
-    Failure {
-        message: wording::edit_error(error, pairs).into(),
-        data: Box::new(json!({ "path": rel.to_string() })),
-        sections: vec![Section::Text(format!("{why}\n"))],
-        fault: Box::default(),
-        searched: None,
-    }
 }
 
 pub(crate) fn refused(message: impl Into<Box<str>>) -> Failure {

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
+use super::hunk::Hunk;
 use super::language::Language;
 use super::text::{Form, Text};
 
@@ -479,25 +480,11 @@ impl Change<'_> {
                 json!({ "path": "", "search-head": beginning, "search-tail": end, "replace": replace })
             }
             Self::Hunks(hunks) => {
-                let hunk = |hunk: &Hunk<'_>| json!({ "line": hunk.line, "search": hunk.search.text(), "replace": hunk.replace.text() });
+                let hunk = |hunk: &Hunk<'_>| json!({ "line": hunk.line, "search": hunk.search(), "replace": hunk.replacement() });
                 json!({ "path": "", "hunks": hunks.iter().map(hunk).collect::<Vec<_>>() })
             }
         }
     }
-}
-
-/// A part of a patch: whole lines that are to be there, and what comes in their place.
-#[derive(Debug, Clone)]
-pub struct Hunk<'t> {
-    /// The line where the patch says that it is, from 1.
-    pub line: Option<usize>,
-    /// A line somewhere above it, by which it is to be found (the text behind `@@` in the format of Codex).
-    pub below: Vec<&'t str>,
-    /// It is at the end of the file.
-    pub at_end: bool,
-    /// In block form; empty where there is nothing but what is added.
-    pub search: Payload<'t>,
-    pub replace: Payload<'t>,
 }
 
 /// The raw text between a payload element's tags.

@@ -1,11 +1,257 @@
-//! Patches in the format of Codex: `*** Begin Patch` … `*** End Patch`.
+//! Patches in the format of Codex:
+//!
+//! ```text
+//! *** Begin Patch
+//! *** Add File: PATH          lines that begin with `+`
+//! *** Delete File: PATH
+//! *** Update File: PATH       perhaps `*** Move to: PATH`, then hunks:
+//! @@ a line above             none, one, or several that narrow down
+//!  kept
+//! -removed
+//! +added
+//! *** End of File             where the hunk is at the end
+//! *** End Patch
+//! ```
+//!
+//! Models put it into a shell's heredoc too: the marks count all the same. What stands between two marks is read by
+//! itself, so that a mistake in one file is a mistake of that task alone.
 
+use std::borrow::Cow;
+
+use super::action::{Action, Command};
+use super::dialect::Dialect;
+use super::hunk::Hunk;
+use super::patch::{Body, Reader, added, edit, said, task};
 use super::scan::Found;
+use super::task::{Batch, BatchState, Cause, Problem, Task};
 
 /// What a block of it has, and hardly anything else.
-pub(super) const MARKS: &[&str] = &["*** Begin Patch"];
+pub(super) const MARKS: &[&str] = &[BEGIN];
+
+const BEGIN: &str = "*** Begin Patch";
+const END: &str = "*** End Patch";
 
 /// Reads the block whose mark is at an offset, if it is one. It begins at `floor` or behind it.
-pub(super) fn read<'t>(_text: &'t str, _at: usize, _floor: usize) -> Option<Found<'t>> {
-    None
+pub(super) fn read<'t>(text: &'t str, at: usize, floor: usize) -> Option<Found<'t>> {
+    let starts_line = at == 0 || text.as_bytes()[at - 1] == b'\n';
+    let mut reader = Reader::new(text, at);
+    let first = reader.peek()?;
+    if at < floor || !starts_line || first.bare() != BEGIN {
+        return None;
+    }
+    reader.at = first.next;
+    let is_crlf = first.text.ends_with('\r');
+    let mut tasks = Vec::new();
+    let state = loop {
+        let Some(line) = reader.peek() else {
+            let cause = Cause::NotEnded {
+                dialect: Dialect::Codex,
+                end: END,
+            };
+            break BatchState::Open(Problem { at, cause });
+        };
+        match line.bare() {
+            BEGIN => {
+                let why = "`*** Begin Patch` comes again before this one is ended, so nothing in it was done: end it with \
+                           `*** End Patch` on a line of its own";
+                break BatchState::Broken(said(at, why));
+            }
+            END => {
+                reader.at = line.next;
+                if tasks.is_empty() {
+                    let why = "there is no file in this patch: name one by `*** Update File: PATH`";
+                    break BatchState::Broken(said(at, why));
+                }
+                break match reader.at_end {
+                    true => BatchState::Provisional,
+                    false => BatchState::Complete,
+                };
+            }
+            "" => reader.at = line.next,
+            _ => tasks.push(read_file(text, &mut reader, is_crlf)?),
+        }
+    };
+    if state.problem().is_some() {
+        tasks.clear();
+    }
+    let batch = Batch {
+        dialect: Dialect::Codex,
+        span: at..reader.at,
+        atomic: false,
+        message: None,
+        state,
+        tasks,
+    };
+    Some(Found {
+        batch: Some(batch),
+        problems: Vec::new(),
+        resume: reader.at,
+    })
+}
+
+/// Whether a line is no content, but one that begins or ends something.
+fn is_mark(line: &str) -> bool {
+    line.starts_with("*** ") && line.trim_end() != "*** End of File"
+}
+
+/// Reads from the line that names a file to the next mark.
+fn read_file<'t>(text: &'t str, reader: &mut Reader<'t>, is_crlf: bool) -> Option<Task<'t>> {
+    let header = reader.peek()?;
+    reader.at = header.next;
+    let named = |mark: &str| {
+        let path = header.bare().strip_prefix(mark)?;
+        Some(Cow::Borrowed(path.trim()))
+    };
+    let (command, action) = if let Some(path) = named("*** Add File:") {
+        let content = read_added(text, reader, is_crlf);
+        let action = content.map(|content| Action::Overwrite {
+            path,
+            content,
+            final_newline: true,
+            only_new: false,
+        });
+        (Some(Command::Overwrite), action)
+    } else if let Some(path) = named("*** Delete File:") {
+        let nothing = pass(
+            reader,
+            "a file that is deleted has no lines: leave them out",
+        );
+        let action = nothing.map(|()| Action::Delete {
+            path,
+            only_file: true,
+        });
+        (Some(Command::Delete), action)
+    } else if let Some(path) = named("*** Update File:") {
+        let to = reader.peek().and_then(|line| {
+            let to = line.bare().strip_prefix("*** Move to:")?;
+            reader.at = line.next;
+            Some(Cow::Borrowed(to.trim()))
+        });
+        match read_hunks(reader, is_crlf) {
+            Ok(hunks) if hunks.is_empty() && to.is_none() => {
+                let why = "this file has no hunk: write the lines around the change, each behind its ` `, `-` or `+`";
+                (Some(Command::Edit), Err(said(header.at, why)))
+            }
+            Ok(hunks) => {
+                let (command, action) = edit(path, to, hunks);
+                (Some(command), Ok(action))
+            }
+            Err(problem) => (Some(Command::Edit), Err(problem)),
+        }
+    } else {
+        // What follows is about a file that is not known.
+        let _ = pass(reader, "");
+        let why = "not a line of a patch: a file begins with `*** Add File: PATH`, `*** Update File: PATH` or \
+                   `*** Delete File: PATH`";
+        (None, Err(said(header.at, why)))
+    };
+    let is_named = action.as_ref().is_ok_and(|action| !has_no_path(action));
+    let action = match action {
+        Ok(_) if !is_named => Err(said(header.at, "the path is missing behind the colon")),
+        action => action,
+    };
+    Some(task(header.at..reader.at, command, action))
+}
+
+fn has_no_path(action: &Action<'_>) -> bool {
+    match action {
+        Action::Edit { path, to, .. } => {
+            path.is_empty() || to.as_ref().is_some_and(|to| to.is_empty())
+        }
+        Action::Move { path, to, .. } => path.is_empty() || to.is_empty(),
+        Action::Overwrite { path, .. } | Action::Delete { path, .. } => path.is_empty(),
+        _ => false,
+    }
+}
+
+/// Passes over blank lines up to the next mark; a line that is not blank is refused.
+fn pass(reader: &mut Reader<'_>, why: &str) -> Result<(), Problem> {
+    let mut refused = Ok(());
+    while let Some(line) = reader.peek().filter(|line| !is_mark(line.text)) {
+        if refused.is_ok() && !line.bare().is_empty() {
+            refused = Err(said(line.at, why));
+        }
+        reader.at = line.next;
+    }
+    refused
+}
+
+fn read_added<'t>(
+    text: &'t str,
+    reader: &mut Reader<'t>,
+    is_crlf: bool,
+) -> Result<super::action::Payload<'t>, Problem> {
+    let start = reader.at;
+    let mut end = start;
+    while let Some(line) = reader.peek() {
+        if line.text.starts_with('+') {
+            reader.at = line.next;
+            end = line.next;
+        } else if line.bare().is_empty() {
+            reader.at = line.next;
+        } else {
+            break;
+        }
+    }
+    pass(reader, "every line of a new file begins with `+`")?;
+    Ok(added(&text[start..end], is_crlf))
+}
+
+fn read_hunks<'t>(reader: &mut Reader<'t>, is_crlf: bool) -> Result<Vec<Hunk<'t>>, Problem> {
+    let mut hunks = Vec::new();
+    let mut hunk = Hunk::default();
+    let mut body = Body::default();
+    let mut begun = reader.at;
+    let mut refused = None;
+    let mut end = |hunk: &mut Hunk<'t>, body: &mut Body<'t>, at: usize| {
+        hunk.lines = std::mem::take(body).lines();
+        let hunk = std::mem::take(hunk);
+        let is_bare = hunk == Hunk::default();
+        if !is_bare && refused.is_none() && !hunk.changes() {
+            refused = Some(said(
+                at,
+                "this hunk changes nothing: it has no line that begins with `-` or `+`",
+            ));
+        }
+        if !is_bare {
+            hunks.push(hunk);
+        }
+    };
+    let mut unread = None;
+    while let Some(line) = reader.peek().filter(|line| !is_mark(line.text)) {
+        reader.at = line.next;
+        if let Some(place) = line.text.strip_prefix("@@") {
+            if !body.is_empty() {
+                end(&mut hunk, &mut body, begun);
+            }
+            if body.is_empty() && hunk == Hunk::default() {
+                begun = line.at;
+            }
+            let place = place.trim();
+            let place = place.strip_suffix("@@").unwrap_or(place).trim();
+            match place.strip_prefix('-').and_then(first_number) {
+                Some(number) => hunk.line = Some(number),
+                None if place.is_empty() || place == "..." => {}
+                None => hunk.below.push(place),
+            }
+        } else if line.bare() == "*** End of File" {
+            hunk.at_end = true;
+            end(&mut hunk, &mut body, begun);
+        } else if !body.push(line.text, is_crlf) && unread.is_none() {
+            let why = "a line of a hunk begins with a space, `-` or `+`: put one before it";
+            unread = Some(said(line.at, why));
+        }
+    }
+    end(&mut hunk, &mut body, begun);
+    match unread.or(refused) {
+        Some(problem) => Err(problem),
+        None => Ok(hunks),
+    }
+}
+
+fn first_number(text: &str) -> Option<usize> {
+    let end = text
+        .find(|c: char| !c.is_ascii_digit())
+        .unwrap_or(text.len());
+    text[..end].parse().ok()
 }

@@ -1,12 +1,12 @@
 //! What helps an LLM to repair a failed edit: where the text nearly is, how it differs, and what the file says there.
 
+use std::borrow::Cow;
 use std::ops::Range;
 
 use similar::{DiffOp, DiffTag, TextDiff};
 
 use super::edit::{self, Cause, Edit, EditError, Part};
 use super::nearest::nearest;
-use super::text::Text;
 
 /// A file of up to so many lines is shown whole.
 const WHOLE: usize = 200;
@@ -54,6 +54,11 @@ pub fn explain(
     };
     match &error.cause {
         Cause::Blank => String::new(),
+        Cause::NoContext | Cause::NoAnchor { .. } => whole_if_short(path, text),
+        Cause::ManyAnchors { lines, .. } => places(text, lines) + &whole_if_short(path, text),
+        Cause::NotAtEnd { line } | Cause::OutOfOrder { line } => {
+            around(path, text, line - 1..*line)
+        }
         Cause::Ambiguous { lines, .. } => places(text, lines) + &whole_if_short(path, text),
         Cause::NotFound {
             applied_at: Some(line),
@@ -61,7 +66,7 @@ pub fn explain(
         } => around(path, text, line - 1..*line),
         Cause::NotFound {
             applied_at: None, ..
-        } => not_found(searched(error, edit).text, path, text),
+        } => not_found(&searched(error, edit), path, text),
     }
 }
 
@@ -82,16 +87,16 @@ pub fn showable<'f>((path, file_name): (&str, &str), file: &'f [u8]) -> Result<&
 /// either.
 pub fn lines_in(old: &[u8], error: &EditError, edit: &Edit<'_>) -> Option<Range<usize>> {
     let edited = edit::apply(old, edit).ok()?;
-    let length = |text: &Text<'_>| text.text.lines().count();
     // Where an earlier pair has moved the lines, only the pair itself says where it is in the file.
     let alone = match edit {
         Edit::Pairs(pairs) => Some(Edit::Pairs(vec![pairs[error.pair - 1]])),
+        Edit::Hunks(hunks) => Some(Edit::Hunks(&hunks[error.pair - 1..error.pair])),
         Edit::Stretch { .. } => None,
     };
     let alone = alone.and_then(|alone| Some(edit::apply(old, &alone).ok()?.places[0].line));
     let line = alone.or_else(|| Some(edited.places.get(error.pair - 1)?.line))? - 1;
     let end = match edit {
-        Edit::Pairs(_) => line + length(searched(error, edit)),
+        Edit::Pairs(_) | Edit::Hunks(_) => line + searched(error, edit).lines().count(),
         Edit::Stretch { .. } => {
             let new = edited.bytes();
             let ends = old.iter().rev().zip(new.iter().rev());
@@ -171,17 +176,19 @@ fn not_found(search: &str, path: &str, text: &str) -> String {
         format!("{search}\n")
     };
     let diff = TextDiff::from_lines(search.as_str(), there.as_str());
-    shown += &format!("\n{}\n", diff.unified_diff().header("search text", path));
+    // Without the names that would make it a patch.
+    shown += &format!("\n- search text, + {path}\n{}\n", diff.unified_diff());
     shown += &around(path, text, near.lines);
     shown
 }
 
 /// The text that was looked for.
-fn searched<'e>(error: &EditError, edit: &'e Edit<'_>) -> &'e Text<'e> {
+fn searched<'e>(error: &EditError, edit: &Edit<'e>) -> Cow<'e, str> {
     match (edit, error.part) {
-        (Edit::Pairs(pairs), _) => &pairs[error.pair - 1].0,
-        (Edit::Stretch { tail, .. }, Part::Tail) => tail,
-        (Edit::Stretch { head, .. }, _) => head,
+        (Edit::Pairs(pairs), _) => pairs[error.pair - 1].0.text.into(),
+        (Edit::Stretch { tail, .. }, Part::Tail) => tail.text.into(),
+        (Edit::Stretch { head, .. }, _) => head.text.into(),
+        (Edit::Hunks(hunks), _) => hunks[error.pair - 1].search().into(),
     }
 }
 

@@ -7,7 +7,8 @@ use serde_json::Value;
 
 use super::dialect::Dialect;
 
-pub use super::action::{Action, Change, Command, ContextTask, Hunk, Payload};
+pub use super::action::{Action, Change, Command, ContextTask, Payload};
+pub use super::hunk::{Hunk, Sign};
 
 /// What a scan of a text found.
 #[derive(Debug, Clone, Default)]
@@ -226,6 +227,8 @@ pub enum Cause {
     LooksEscaped { element: &'static str },
     /// Every tag of a batch arrived as `&lt;task&gt;`: damaged in copying.
     EscapedBatch,
+    /// Warning: the mode that a diff gives a file, which is not set.
+    ModeIgnored { mode: String },
     /// Hint: element tags alone on their lines outside any batch, the first of them at the place.
     LooseTags {
         element: &'static str,
@@ -265,6 +268,7 @@ impl Cause {
                 | Self::Unused { .. }
                 | Self::LooksEscaped { .. }
                 | Self::HoldsTaskEnd { .. }
+                | Self::ModeIgnored { .. }
                 | Self::LooseTags { .. }
         )
     }

@@ -101,6 +101,9 @@ pub fn problem(problem: &Problem, lines: &mut Lines<'_>) -> String {
             "this was read as {}, and is not ended, so nothing in it was done: end it with `{end}` on a line of its own",
             dialect.title()
         ),
+        Cause::ModeIgnored { mode } => {
+            format!("the file's mode {} is not set: use an exec task with `chmod`", short(mode))
+        }
         Cause::UnreadableAttributes { element, text } => format!(
             "the attributes `{}` of `<{element}>` cannot be read: write each once, as name=\"value\"",
             short(text)
@@ -189,6 +192,7 @@ fn part(error: &EditError, pairs: usize) -> String {
         Part::Search => "search text",
         Part::Head => "search-head",
         Part::Tail => "search-tail",
+        Part::Hunk => "hunk",
     };
     if pairs > 1 {
         format!("{what} {} of {pairs}", error.pair)
@@ -205,10 +209,10 @@ pub fn edit_error(error: &EditError, pairs: usize) -> String {
     } else {
         ""
     };
-    let undone = if pairs > 1 {
-        "; no pair of this task was applied"
-    } else {
-        ""
+    let undone = match error.part {
+        _ if pairs == 1 => "",
+        Part::Hunk => "; no hunk of this file was applied",
+        _ => "; no pair of this task was applied",
     };
     match &error.cause {
         EditCause::Blank => {
@@ -223,29 +227,54 @@ pub fn edit_error(error: &EditError, pairs: usize) -> String {
             )
         }
         EditCause::NotFound { not_utf8, .. } => format!(
-            "{what} not found{after_head}: it must match the file exactly, character by character{}{undone}",
+            "{what} not found{after_head}: {} must match the file exactly, character by character{}{undone}",
+            if error.part == Part::Hunk {
+                "its context and removed lines"
+            } else {
+                "it"
+            },
             if *not_utf8 {
                 " (the file is not UTF-8, so differences in white space were not tried)"
             } else {
                 ""
             }
         ),
-        EditCause::Ambiguous { lines, .. } => {
-            let shown: Vec<String> = lines.iter().take(10).map(ToString::to_string).collect();
-            let more = if lines.len() > shown.len() {
-                ", …"
-            } else {
-                ""
-            };
-            format!(
-                "{what} found {}{} times{after_head} (lines {}{more}): include more of the text around it so that it \
-                 matches once{undone}",
-                if more.is_empty() { "" } else { "at least " },
-                lines.len(),
-                shown.join(", ")
-            )
-        }
+        EditCause::Ambiguous { lines, .. } => format!(
+            "{what} found {}: include more of the text around it so that it matches once{undone}",
+            times(lines, after_head)
+        ),
+        EditCause::NoContext => format!(
+            "{what} has no line that could be looked for: give it lines of the file above and below as context{undone}"
+        ),
+        EditCause::NoAnchor { text } => format!(
+            "{what} is to be below `{}`, and no line behind the hunk before it has that: copy a line of the file behind \
+             `@@`{undone}",
+            short(text)
+        ),
+        EditCause::ManyAnchors { text, lines } => format!(
+            "{what} is to be below `{}`, which was found {}: name a line that is there once{undone}",
+            short(text),
+            times(lines, "")
+        ),
+        EditCause::NotAtEnd { line } => format!(
+            "{what} is to be at the end of the file, but is at line {line}: leave that out, or give the last lines{undone}"
+        ),
+        EditCause::OutOfOrder { line } => format!(
+            "{what} not found behind the hunk before it, but above (line {line}): put the hunks in the order of the \
+             file{undone}"
+        ),
     }
+}
+
+/// How often something was found, and where.
+fn times(lines: &[usize], where_at: &str) -> String {
+    let shown: Vec<String> = lines.iter().take(10).map(ToString::to_string).collect();
+    let (least, more) = match lines.len() > shown.len() {
+        true => ("at least ", ", …"),
+        false => ("", ""),
+    };
+    let (count, shown) = (lines.len(), shown.join(", "));
+    format!("{least}{count} times{where_at} (lines {shown}{more})")
 }
 
 /// So many tasks.

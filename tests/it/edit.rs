@@ -4,6 +4,8 @@ use std::borrow::Cow;
 use std::fmt::Write as _;
 
 use clada::lang::edit::{Cause, Edit, EditError, PLACES_LIMIT, Part, Tier, apply};
+use clada::lang::scan::scan;
+use clada::lang::task::{Action, Change, Hunk};
 use clada::lang::text::Text;
 use proptest::prelude::*;
 
@@ -17,9 +19,15 @@ fn cases() {
 fn check(case: &Case, verdict: &mut Verdict) {
     let file = case.one("file").expect("a `file` block").text();
     let payloads = Payloads::of(case);
+    let patch = case.one("patch").map(Block::string).unwrap_or_default();
+    let hunks = hunks(&patch);
+    let edit = match hunks.is_empty() {
+        true => payloads.edit(),
+        false => Edit::Hunks(&hunks),
+    };
     let expected = ["after", "tier", "line", "error"].map(|kind| case.one(kind));
     let [after, tier, line, error] = expected;
-    match (apply(&file, &payloads.edit()), error) {
+    match (apply(&file, &edit), error) {
         (Ok(edited), None) => {
             verdict.expect(after.expect("an `after` or `error` block"), &edited.bytes());
             let places = edited.places.iter();
@@ -44,6 +52,23 @@ fn check(case: &Case, verdict: &mut Verdict) {
             );
         }
         (Err(got), None) => verdict.wrong(format!("failed: {}", said(&got))),
+    }
+}
+
+/// The hunks of the only file in a patch.
+fn hunks(patch: &str) -> Vec<Hunk<'_>> {
+    let action = scan(patch)
+        .batches
+        .into_iter()
+        .flat_map(|batch| batch.tasks)
+        .next();
+    match action.map(|task| task.action) {
+        None => Vec::new(),
+        Some(Ok(Action::Edit {
+            change: Change::Hunks(hunks),
+            ..
+        })) => hunks,
+        Some(other) => panic!("no edit by hunks: {other:?}"),
     }
 }
 
@@ -90,10 +115,24 @@ fn said(error: &EditError) -> String {
         Part::Search => "search",
         Part::Head => "head",
         Part::Tail => "tail",
+        Part::Hunk => "hunk",
     };
     let mut said = format!("pair {} {part}: ", error.pair);
     match &error.cause {
         Cause::Blank => said.push_str("blank"),
+        Cause::NoContext => said.push_str("no context"),
+        Cause::NoAnchor { text } => {
+            let _ = write!(said, "no line {text:?}");
+        }
+        Cause::ManyAnchors { text, lines } => {
+            let _ = write!(said, "{} lines {text:?}", lines.len());
+        }
+        Cause::NotAtEnd { line } => {
+            let _ = write!(said, "not at the end, but at {line}");
+        }
+        Cause::OutOfOrder { line } => {
+            let _ = write!(said, "out of order, at {line}");
+        }
         Cause::NotFound {
             not_utf8,
             applied_at,

@@ -29,6 +29,7 @@ mod lessons;
 mod log;
 mod meanwhile;
 mod note;
+mod patch;
 mod paths;
 mod policy;
 mod replay;

@@ -249,9 +249,16 @@ fn describe_change(change: &Change<'_>, text: &dyn Fn(&Payload<'_>) -> String) -
                 };
                 let end = if hunk.at_end { " at end" } else { "" };
                 format!(
-                    "\n    hunk{line}{below}{end} {} => {}",
-                    text(&hunk.search),
-                    text(&hunk.replace)
+                    "\n    hunk{line}{below}{end}{} {:?}",
+                    match hunk.final_newline {
+                        Some(true) => " newline",
+                        Some(false) => " no-newline",
+                        None => "",
+                    },
+                    hunk.lines
+                        .iter()
+                        .map(|(sign, line)| format!("{}{line}", sign.text()))
+                        .collect::<Vec<_>>()
                 )
             });
             hunks.collect()

@@ -63,6 +63,10 @@ impl<'x, 'f> Judge<'x, 'f> {
         }
     }
 
+    pub(super) fn content(&self) -> &'x Content<'f> {
+        self.content
+    }
+
     /// The place that an occurrence at this range of the file is, if it is one.
     pub(super) fn hit(&mut self, range: Range<usize>) -> Option<Hit<'x>> {
         let (before, after) = self.ignored();

@@ -85,6 +85,16 @@ pub(super) fn ending_at(file: &[u8], at: usize) -> &'static str {
     }
 }
 
+/// The start of the line behind the one that `at` is in.
+pub(super) fn next(file: &[u8], at: usize) -> usize {
+    memchr(b'\n', &file[at..]).map_or(file.len(), |newline| at + newline + 1)
+}
+
+/// Whether a line that starts at `start` has nothing but white space.
+pub(super) fn is_blank_at(file: &[u8], start: usize) -> bool {
+    start < file.len() && file[start..next(file, start)].trim_ascii().is_empty()
+}
+
 /// The place before the newline that ends at `at`, or `at` itself where none does.
 pub(super) fn before_newline(file: &[u8], at: usize) -> usize {
     without_newline(&file[..at]).len()

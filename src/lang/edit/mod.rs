@@ -11,13 +11,17 @@
 //! | `hit` | does an occurrence count, and which bytes of the file does it cover? |
 //! | `find` | which tier decides, and is there one place only? |
 //! | `shift` | how is the search text indented otherwise than the file? |
+//! | `hunks` | where are the parts of a patch, and what do they make of the file? |
+//! | `anchors` | which stretches of the file does a line head? |
 //! | `splice` | which bytes go, and which come? |
 //! | `lines` | where do lines and words start and end? |
 //! | `literal` | where is this very text, without tiers, and what if it is replaced everywhere? |
 
+mod anchors;
 mod content;
 mod find;
 mod hit;
+mod hunks;
 mod lines;
 mod literal;
 mod occurrences;
@@ -32,6 +36,7 @@ use std::ops::Range;
 use self::content::Content;
 use self::find::Miss;
 use self::search::Search;
+use super::hunk::Hunk;
 use super::text::Text;
 
 pub use self::literal::{places, replace_all};
@@ -55,6 +60,8 @@ pub enum Edit<'a> {
         tail: Text<'a>,
         replace: Text<'a>,
     },
+    /// Parts of a patch, in the order of the file; all of them are found in the file as it is.
+    Hunks(&'a [Hunk<'a>]),
 }
 
 /// The file as the edit leaves it.
@@ -62,11 +69,11 @@ pub enum Edit<'a> {
 pub struct Edited<'f> {
     /// In order, the new content. What one pair or stretch leaves alone is not copied.
     pub parts: Vec<Cow<'f, [u8]>>,
-    /// For each pair, or the one stretch, where it applied.
+    /// For each pair or hunk, or the one stretch, where it applied.
     pub places: Vec<Place>,
 }
 
-/// Where a pair or stretch applied.
+/// Where a pair, stretch or hunk applied.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Place {
     /// What found it; for a stretch the less exact of what found its head and its tail.
@@ -89,7 +96,7 @@ pub enum Tier {
 /// Why an edit cannot be done. Nothing of it is done then.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EditError {
-    /// Which pair, counted from 1; 1 for a stretch.
+    /// Which pair or hunk, counted from 1; 1 for a stretch.
     pub pair: usize,
     pub part: Part,
     pub cause: Cause,
@@ -101,6 +108,8 @@ pub enum Part {
     Search,
     Head,
     Tail,
+    /// The kept and removed lines of a part of a patch.
+    Hunk,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -115,6 +124,16 @@ pub enum Cause {
     },
     /// It stands in several places, at these lines (the first [`PLACES_LIMIT`] places; a line with two is in it twice).
     Ambiguous { tier: Tier, lines: Vec<usize> },
+    /// A hunk has no line that could be looked for.
+    NoContext,
+    /// No line has the text that a hunk is said to be below.
+    NoAnchor { text: String },
+    /// Too many lines have it, the first few at these lines.
+    ManyAnchors { text: String, lines: Vec<usize> },
+    /// A hunk that is said to be at the end of the file is at this line, and only there.
+    NotAtEnd { line: usize },
+    /// A hunk is at this line, above the end of the hunk before it.
+    OutOfOrder { line: usize },
 }
 
 impl Edited<'_> {
@@ -161,6 +180,7 @@ pub fn apply<'f>(file: &'f [u8], edit: &Edit<'_>) -> Result<Edited<'f>, EditErro
                 parts: done.parts(file),
             })
         }
+        Edit::Hunks(hunks) => hunks::apply(file, hunks),
     }
 }
 
@@ -177,7 +197,7 @@ fn refuse_blank(edit: &Edit<'_>) -> Result<(), EditError> {
         },
         Edit::Stretch { head, .. } if head.is_blank() => Err(blank(1, Part::Head)),
         Edit::Stretch { tail, .. } if tail.is_blank() => Err(blank(1, Part::Tail)),
-        Edit::Stretch { .. } => Ok(()),
+        Edit::Stretch { .. } | Edit::Hunks(_) => Ok(()),
     }
 }
 

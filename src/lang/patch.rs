@@ -1,0 +1,179 @@
+//! What the readers of patches share: lines that know whether more text could change them, and the making of tasks.
+
+use memchr::memchr;
+
+use super::action::{Action, Change, Command, Payload};
+use super::hunk::{Hunk, Sign};
+use super::task::{Cause, Problem, Task};
+
+/// A line of a text.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Line<'t> {
+    pub(super) at: usize,
+    /// Without its newline; with a CR, if it has one.
+    pub(super) text: &'t str,
+    /// The start of the next line.
+    pub(super) next: usize,
+}
+
+impl<'t> Line<'t> {
+    /// Its text without white space at its end.
+    pub(super) fn bare(&self) -> &'t str {
+        self.text.trim_end()
+    }
+}
+
+/// Reads a text line by line.
+#[derive(Debug, Clone)]
+pub(super) struct Reader<'t> {
+    text: &'t str,
+    pub(super) at: usize,
+    /// A line was looked at that is not there yet, or may still grow.
+    pub(super) at_end: bool,
+}
+
+impl<'t> Reader<'t> {
+    pub(super) fn new(text: &'t str, at: usize) -> Self {
+        Self {
+            text,
+            at,
+            at_end: false,
+        }
+    }
+
+    /// The next line, which stays the next.
+    pub(super) fn peek(&mut self) -> Option<Line<'t>> {
+        self.line(self.at)
+    }
+
+    /// The line that starts at an offset.
+    pub(super) fn line(&mut self, at: usize) -> Option<Line<'t>> {
+        let rest = &self.text[at..];
+        let end = memchr(b'\n', rest.as_bytes());
+        self.at_end |= end.is_none();
+        if rest.is_empty() {
+            return None;
+        }
+        Some(Line {
+            at,
+            text: &rest[..end.unwrap_or(rest.len())],
+            next: at + end.map_or(rest.len(), |end| end + 1),
+        })
+    }
+}
+
+/// The lines of a hunk.
+#[derive(Debug, Default)]
+pub(super) struct Body<'t> {
+    lines: Vec<(Sign, &'t str)>,
+    /// How many lines at its end have no sign and nothing else: context, or what only stands before the next thing.
+    empty: usize,
+}
+
+impl<'t> Body<'t> {
+    /// Adds a line with its sign; an empty one is context. `false` for a line that is none of a hunk.
+    pub(super) fn push(&mut self, line: &'t str, is_crlf: bool) -> bool {
+        let line = match is_crlf {
+            true => line.strip_suffix('\r').unwrap_or(line),
+            false => line,
+        };
+        match Sign::of(line) {
+            Some(sign) => {
+                self.lines.push((sign, &line[1..]));
+                self.empty = 0;
+            }
+            None if line.is_empty() || line == "\r" => {
+                self.lines.push((Sign::Kept, line));
+                self.empty += 1;
+            }
+            None => return false,
+        }
+        true
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.lines.is_empty()
+    }
+
+    /// The sign of the last line.
+    pub(super) fn last(&self) -> Option<Sign> {
+        self.lines.last().map(|(sign, _)| *sign)
+    }
+
+    /// Its lines, without empty ones at the end.
+    pub(super) fn lines(mut self) -> Vec<(Sign, &'t str)> {
+        self.lines.truncate(self.lines.len() - self.empty);
+        self.lines
+    }
+
+    /// Its lines, all of which are known to be its own.
+    pub(super) fn all_lines(self) -> Vec<(Sign, &'t str)> {
+        self.lines
+    }
+}
+
+/// What a patch asks for about one file, or why that cannot be done.
+pub(super) type Asked<'t> = Result<Action<'t>, Problem>;
+
+/// The task that a part of a patch is.
+pub(super) fn task<'t>(
+    span: std::ops::Range<usize>,
+    command: Option<Command>,
+    action: Asked<'t>,
+) -> Task<'t> {
+    Task {
+        span,
+        why: "",
+        why_span: None,
+        command,
+        call: None,
+        action,
+        warnings: Vec::new(),
+    }
+}
+
+/// A problem with the sentence that tells it.
+pub(super) fn said(at: usize, said: impl Into<String>) -> Problem {
+    Problem {
+        at,
+        cause: Cause::Said(said.into()),
+    }
+}
+
+/// An edit by hunks, and where the file is moved to; a move where there are none.
+pub(super) fn edit<'t>(
+    path: std::borrow::Cow<'t, str>,
+    to: Option<std::borrow::Cow<'t, str>>,
+    hunks: Vec<Hunk<'t>>,
+) -> (Command, Action<'t>) {
+    match to {
+        Some(to) if hunks.is_empty() => (
+            Command::Move,
+            Action::Move {
+                path,
+                to,
+                overwrite: false,
+                exact: true,
+            },
+        ),
+        to => (
+            Command::Edit,
+            Action::Edit {
+                path,
+                change: Change::Hunks(hunks),
+                to,
+            },
+        ),
+    }
+}
+
+/// The content of a new file: lines that each begin with `+`. With a CR that is content it is taken as it stands.
+pub(super) fn added<'t>(raw: &'t str, is_crlf: bool) -> Payload<'t> {
+    let has_cr = !is_crlf && memchr(b'\r', raw.as_bytes()).is_some();
+    let mut payload = match has_cr && raw.ends_with('\n') {
+        true => Payload::inline(raw.strip_prefix('+').unwrap_or(raw)),
+        false => Payload::block(raw),
+    };
+    payload.indent = "+";
+    payload
+}
