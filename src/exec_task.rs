@@ -12,13 +12,14 @@ use serde_json::{Value, json};
 use tokio::sync::watch;
 use tokio::time::Instant;
 
+use crate::lang::fault::Fault;
 use crate::lang::language::Language;
 use crate::lang::mask::Mask;
 use crate::lang::outcome::{Section, Status};
 use crate::lang::policy::{Policy, Verdict};
 use crate::lang::{duration, report, size};
 use crate::world::sandbox::{self, Fence, Guard, Level};
-use crate::world::shell::{self, Captured, Ending, Script, Stream};
+use crate::world::shell::{self, Captured, Ending, Script, ShellError, Stream};
 use live::Live;
 
 /// What a stopped run says of its tasks.
@@ -103,6 +104,8 @@ pub struct Executed {
     pub data: Value,
     /// All that it wrote.
     pub sections: Vec<Section>,
+    /// Why it failed, for dialects that have words of their own for it.
+    pub fault: Fault,
 }
 
 /// Runs a script until it ends, passes one of its limits, or `stop` becomes true. `on_output` gets what it writes, as it
@@ -154,6 +157,11 @@ pub async fn perform(
             message: Some(error.to_string()),
             data: Value::Null,
             sections: Vec::new(),
+            fault: match error {
+                ShellError::NoProgram(missing) => Fault::NoProgram(missing.name().to_owned()),
+                ShellError::NoShell => Fault::NoProgram("bash".to_owned()),
+                _ => Fault::Other,
+            },
         },
     }
 }
@@ -215,6 +223,11 @@ fn told(
     Executed {
         status,
         message: (!said.is_empty()).then(|| said.join("; ")),
+        fault: match ran.ending {
+            Ending::Exited(_) | Ending::Signalled(_) => Fault::Exit,
+            Ending::TimedOut(limit) => Fault::TimedOut(limit),
+            Ending::WroteTooMuch | Ending::Cancelled => Fault::Other,
+        },
         data,
         sections: vec![
             Section::Stream("stdout", Box::new(ran.stdout)),

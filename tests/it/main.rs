@@ -22,6 +22,7 @@ mod guarded;
 mod harness;
 mod log;
 mod meanwhile;
+mod nesl;
 mod note;
 mod policy;
 mod replay;
