@@ -44,8 +44,13 @@ pub fn scan_for(text: &str, dialects: Dialects) -> Scan<'_> {
     let mut last_tag_end = usize::MAX;
     // What is behind the last batch; no other begins before it.
     let mut floor = 0;
+    let place = |at: usize| memchr2(b'<', b'&', &bytes[at..]).map_or(bytes.len(), |next| at + next);
+    let mut next = place(0);
     loop {
-        let next = memchr2(b'<', b'&', &bytes[at..]).map_or(bytes.len(), |next| at + next);
+        // Kept while it is ahead: other marks may be many.
+        if next < at {
+            next = place(at);
+        }
         if let Some((mark, dialect)) = marks.next(at).filter(|(mark, _)| *mark <= next) {
             at = match read_other(text, (mark, dialect), floor) {
                 Some(other) => {
