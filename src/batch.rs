@@ -504,7 +504,7 @@ impl Runner {
         {
             let text = script.text();
             let ended = match self.folder(cwd.as_deref()) {
-                Err(ended) => ended,
+                Err(ended) => *ended,
                 Ok(dir) => {
                     let exec = Exec {
                         text: &text,
@@ -540,11 +540,11 @@ impl Runner {
     }
 
     /// The folder under the root that a reply names, or the root; why it is none.
-    fn folder(&self, name: Option<&str>) -> Result<PathBuf, Ended> {
+    fn folder(&self, name: Option<&str>) -> Result<PathBuf, Box<Ended>> {
         let Some(name) = name else {
             return Ok(self.root.clone());
         };
-        let failed = |why: String| Ended::because(Status::Failed, why);
+        let failed = |why: String| Box::new(Ended::because(Status::Failed, why));
         let path = self
             .disk
             .parse(name)
@@ -553,12 +553,12 @@ impl Runner {
         let place = place.map_err(|error| failed(error.to_string()))?;
         match self.disk.kind(&place) {
             Ok(Some(Kind::Dir)) => Ok(self.root.join(place.path())),
-            Ok(_) => Err(Ended {
+            Ok(_) => Err(Box::new(Ended {
                 fault: Fault::NoFolder,
-                ..failed(format!(
+                ..*failed(format!(
                     "`cwd=\"{name}\"` is no folder in the project: name one that is there"
                 ))
-            }),
+            })),
             Err(error) => Err(failed(error.to_string())),
         }
     }
