@@ -21,6 +21,7 @@ use crate::context_task;
 use crate::exec_task::{self, Exec, Hold, Rules};
 use crate::file_task;
 use crate::lang::dialect::Dialects;
+use crate::lang::fault::Fault;
 use crate::lang::outcome::{Outcome, Section, Status};
 use crate::lang::policy::actions::Actions;
 use crate::lang::policy::paths::Paths;
@@ -577,7 +578,7 @@ impl Runner {
         {
             let text = script.text();
             let ended = match self.folder(cwd.as_deref()) {
-                Err(why) => Ended::because(Status::Failed, why),
+                Err(ended) => *ended,
                 Ok(dir) => {
                     let exec = Exec {
                         text: &text,
@@ -615,19 +616,26 @@ impl Runner {
     }
 
     /// The folder under the root that a reply names, or the root; why it is none.
-    fn folder(&self, name: Option<&str>) -> Result<PathBuf, String> {
+    fn folder(&self, name: Option<&str>) -> Result<PathBuf, Box<Ended>> {
         let Some(name) = name else {
             return Ok(self.root.clone());
         };
-        let path = self.disk.parse(name).map_err(|error| error.to_string())?;
+        let failed = |why: String| Box::new(Ended::because(Status::Failed, why));
+        let path = self
+            .disk
+            .parse(name)
+            .map_err(|error| failed(error.to_string()))?;
         let place = self.disk.place(&path, true);
-        let place = place.map_err(|error| error.to_string())?;
+        let place = place.map_err(|error| failed(error.to_string()))?;
         match self.disk.kind(&place) {
             Ok(Some(Kind::Dir)) => Ok(self.root.join(place.path())),
-            Ok(_) => Err(format!(
-                "`cwd=\"{name}\"` is no folder in the project: name one that is there"
-            )),
-            Err(error) => Err(error.to_string()),
+            Ok(_) => Err(Box::new(Ended {
+                fault: Fault::NoFolder,
+                ..*failed(format!(
+                    "`cwd=\"{name}\"` is no folder in the project: name one that is there"
+                ))
+            })),
+            Err(error) => Err(failed(error.to_string())),
         }
     }
 

@@ -436,8 +436,8 @@ impl Daemon {
                     // What is not closed yet may be half a text: no reply to an LLM.
                     let state = batch.map(|batch| &look.scan.batches[batch].state);
                     found.copies |= !matches!(state, Some(BatchState::Open(_)));
-                    let problem = ParseError::of(&problem, &mut lines);
-                    found.report.problems.push(problem);
+                    let problems = ParseError::of(&problem, &mut lines);
+                    found.report.problems.extend(problems);
                 }
                 Effect::Wait => self.wait_for_more(hash),
             }

@@ -13,13 +13,14 @@ use serde_json::{Value, json};
 use tokio::sync::watch;
 use tokio::time::Instant;
 
+use crate::lang::fault::Fault;
 use crate::lang::language::Language;
 use crate::lang::mask::Mask;
 use crate::lang::outcome::{Section, Status};
 use crate::lang::policy::{Policy, Verdict};
 use crate::lang::{duration, report, size};
 use crate::world::sandbox::{self, Fence, Guard, Level};
-use crate::world::shell::{self, Captured, Ending, Script, Stream};
+use crate::world::shell::{self, Captured, Ending, Script, ShellError, Stream};
 use live::Live;
 
 /// What a stopped run says of its tasks.
@@ -108,6 +109,8 @@ pub struct Executed {
     pub data: Value,
     /// All that it wrote.
     pub sections: Vec<Section>,
+    /// Why it failed, for dialects that have words of their own for it.
+    pub fault: Fault,
 }
 
 impl Executed {
@@ -118,6 +121,7 @@ impl Executed {
             message: Some(why),
             data: Value::Null,
             sections: Vec::new(),
+            fault: Fault::Other,
         }
     }
 }
@@ -177,7 +181,14 @@ pub async fn perform(
     let changed = guard.map(|guard| guard.changed()).unwrap_or_default();
     match ran {
         Ok(ran) => told(ran, rules, (exec, &missing), &changed),
-        Err(error) => Executed::failed(error.to_string()),
+        Err(error) => Executed {
+            fault: match &error {
+                ShellError::NoProgram(missing) => Fault::NoProgram(missing.name().to_owned()),
+                ShellError::NoShell => Fault::NoProgram("bash".to_owned()),
+                _ => Fault::Other,
+            },
+            ..Executed::failed(error.to_string())
+        },
     }
 }
 
@@ -240,6 +251,11 @@ fn told(
     Executed {
         status,
         message: (!said.is_empty()).then(|| said.join("; ")),
+        fault: match ran.ending {
+            Ending::Exited(_) | Ending::Signalled(_) => Fault::Exit,
+            Ending::TimedOut(limit) => Fault::TimedOut(limit),
+            Ending::WroteTooMuch | Ending::Cancelled => Fault::Other,
+        },
         data,
         sections: vec![
             Section::Stream("stdout", Box::new(ran.stdout)),

@@ -217,7 +217,8 @@ impl Runner {
         run: &mut Run<'_, '_>,
     ) -> Result<Executed, String> {
         let script = hook::interpolated(&hook.run, |name| values.named(name))?;
-        let dir = self.folder(hook.cwd.as_deref())?;
+        let dir = self.folder(hook.cwd.as_deref());
+        let dir = dir.map_err(|ended| ended.message.unwrap_or_default())?;
         run.notice_once(self.rules.unfenced().as_deref());
         let exec = Exec {
             text: &script,

@@ -13,10 +13,10 @@ use crate::lang::dialect::Dialect;
 use crate::lang::fault::Fault;
 use crate::lang::mask::Mask;
 use crate::lang::nesl::told::{Told, told};
-use crate::lang::outcome::{Outcome, Section, Status};
+use crate::lang::outcome::{Misread, Outcome, Section, Status};
 use crate::lang::record::Commits;
 use crate::lang::report::{Hooked, ParseError, Report};
-use crate::lang::task::{Batch, Lines, Problem, Task};
+use crate::lang::task::{Action, Batch, Cause, Lines, Problem, Task};
 use crate::lang::wording;
 use crate::world::snapshot::{self, Message, Skipped, Snapshots, State, Step};
 
@@ -37,7 +37,7 @@ pub(super) struct Ended {
     pub(super) message: Option<String>,
     pub(super) data: Value,
     pub(super) sections: Vec<Section>,
-    pub(super) misread_at: Option<usize>,
+    pub(super) misread: Option<Misread>,
     /// Why it failed, for dialects that have words of their own for it.
     pub(super) fault: Fault,
 }
@@ -49,7 +49,7 @@ impl Ended {
             message: None,
             data: Value::Null,
             sections: Vec::new(),
-            misread_at: None,
+            misread: None,
             fault: Fault::Other,
         }
     }
@@ -85,7 +85,7 @@ impl From<Failure> for Ended {
             message: Some(failure.message.into()),
             data: *failure.data,
             sections: failure.sections,
-            misread_at: None,
+            misread: None,
             fault: *failure.fault,
         }
     }
@@ -98,14 +98,15 @@ impl From<Executed> for Ended {
             message,
             data,
             sections,
+            fault,
         } = executed;
         Self {
             status,
             message,
             data,
             sections,
-            misread_at: None,
-            fault: Fault::Other,
+            misread: None,
+            fault,
         }
     }
 }
@@ -214,9 +215,8 @@ impl<'r, 't> Run<'r, 't> {
     }
 
     pub(super) fn problem(&mut self, problem: &Problem) {
-        self.report
-            .problems
-            .push(ParseError::of(problem, &mut self.lines));
+        let problems = ParseError::of(problem, &mut self.lines);
+        self.report.problems.extend(problems);
     }
 
     pub(super) fn not_run(&mut self, batch: &Batch<'_>, why: &str) {
@@ -316,7 +316,13 @@ impl<'r, 't> Run<'r, 't> {
         Ended {
             status: Status::Failed,
             message: Some(message),
-            misread_at: Some(line),
+            misread: Some(Misread {
+                line,
+                errors: match &problem.cause {
+                    Cause::Block(errors) => errors.clone(),
+                    _ => Vec::new(),
+                },
+            }),
             ..Ended::done()
         }
     }
@@ -349,7 +355,7 @@ impl<'r, 't> Run<'r, 't> {
             stream @ Section::Stream(..) => stream,
         };
         let params = match (&task.action, &task.call) {
-            (Ok(_), Some(call)) if self.with_params => call.params.clone(),
+            (Ok(_), Some(call)) if self.with_params => call.params(),
             (Ok(action), None) if self.with_params => action.params(),
             _ => Value::Null,
         };
@@ -358,6 +364,8 @@ impl<'r, 't> Run<'r, 't> {
             error: None,
             data: ended.data,
         };
+        let is_silent = matches!(&task.action, Ok(Action::Exec { quiet: true, .. }));
+        let shown = |_: &Section| !(is_silent && ended.status.is_good());
         if let (Some(call), Ok(action)) = (&task.call, &task.action) {
             said = told(call, action, (ended.status, &ended.fault), said);
         }
@@ -370,8 +378,13 @@ impl<'r, 't> Run<'r, 't> {
             status: ended.status,
             message: said.message.map(text),
             error: said.error.map(text),
-            sections: ended.sections.into_iter().map(section).collect(),
-            misread_at: ended.misread_at,
+            sections: ended
+                .sections
+                .into_iter()
+                .filter(shown)
+                .map(section)
+                .collect(),
+            misread: ended.misread,
             params: masked(params, &self.mask),
             data: masked(said.data, &self.mask),
             offer: None,

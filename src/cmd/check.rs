@@ -10,9 +10,10 @@ use crate::cmd::{self, read_reply};
 use crate::config::Folders;
 use crate::config::settings::Settings;
 use crate::error::Error;
+use crate::lang::nesl::{self, Document};
 use crate::lang::report::{self, ParseError};
 use crate::lang::scan::scan_for;
-use crate::lang::task::{Lines, Scan};
+use crate::lang::task::{Batch, Lines, Scan, Task};
 
 /// Checks one reply. Succeeds if it has no error; warnings are told only.
 ///
@@ -24,74 +25,113 @@ pub fn main(args: &Check) -> Result<ExitCode, Error> {
     let folders = Folders::of_user().ok_or(Error::NoHome)?;
     let dialects = Settings::load(&folders, &root)?.settings.dialects;
     let found = scan_for(&text, dialects.into_iter().collect());
-    let tasks: usize = found.batches.iter().map(|batch| batch.tasks.len()).sum();
+    let blocks = nesl::document(&text, &found);
+    let is_other = |batch: &&Batch<'_>| !nesl::is_ours(batch);
+    let others = found.batches.iter().filter(is_other);
+    let tasks = others.map(|batch| batch.tasks.len()).sum::<usize>() + blocks.blocks.len();
     let problems = problems(&text, &found);
-    let mut out = std::io::stdout().lock();
-    if args.json {
-        writeln!(
-            out,
-            "{:#}",
-            json!({ "totalBlocks": tasks, "parseErrors": problems })
-        )?;
-    } else {
-        for problem in &problems {
-            let task = if problem.block_id == "unknown" {
-                String::new()
-            } else {
-                format!("task {}: ", problem.block_id)
-            };
-            let warning = if problem.error_type == "warning" {
-                "warning: "
-            } else {
-                ""
-            };
-            writeln!(
-                out,
-                "line {}: {task}{warning}{}",
-                problem.block_start_line,
-                report::one_line(&problem.message)
-            )?;
-        }
-        let (tasks, problems) = (count(tasks, "task"), count(problems.len(), "problem"));
-        writeln!(out, "{tasks}, {problems}")?;
-    }
     let failed = problems
         .iter()
         .any(|problem| problem.error_type != "warning");
+    let mut out = std::io::stdout().lock();
+    if args.json {
+        writeln!(out, "{:#}", json(&found, &blocks, (tasks, &problems)))?;
+    } else {
+        let said = said(&problems, &blocks);
+        for (line, said) in &said {
+            writeln!(out, "line {line}: {}", report::one_line(said))?;
+        }
+        let (tasks, problems) = (count(tasks, "task"), count(said.len(), "problem"));
+        writeln!(out, "{tasks}, {problems}")?;
+    }
     Ok(ExitCode::from(u8::from(failed)))
+}
+
+/// What there is to say of a reply, in the form of the dialects that it is in.
+fn json(
+    found: &Scan<'_>,
+    blocks: &Document,
+    (tasks, problems): (usize, &[ParseError]),
+) -> serde_json::Value {
+    let has_blocks = !(blocks.blocks.is_empty() && blocks.errors.is_empty());
+    let others = found.batches.iter().any(|batch| !nesl::is_ours(batch));
+    let has_others = others || problems.iter().any(|problem| problem.content.is_none());
+    let mut said = serde_json::Map::new();
+    if has_blocks || !has_others {
+        said.insert("blocks".to_owned(), json!(blocks.blocks));
+        said.insert("errors".to_owned(), json!(blocks.errors));
+    }
+    if has_others || !has_blocks {
+        said.insert("totalBlocks".to_owned(), json!(tasks));
+        said.insert("parseErrors".to_owned(), json!(problems));
+    }
+    said.into()
 }
 
 /// All problems of a text, in its order.
 fn problems(text: &str, found: &Scan<'_>) -> Vec<ParseError> {
     let mut lines = Lines::new(text);
-    let mut all: Vec<ParseError> = found
-        .problems
-        .iter()
-        .map(|problem| ParseError::of(problem, &mut lines))
-        .collect();
+    let mut all = Vec::new();
+    for problem in &found.problems {
+        all.extend(ParseError::of(problem, &mut lines));
+    }
     let mut number = 0;
     for batch in &found.batches {
-        all.extend(
-            batch
-                .state
-                .problem()
-                .map(|problem| ParseError::of(problem, &mut lines)),
-        );
+        if let Some(problem) = batch.state.problem() {
+            all.extend(ParseError::of(problem, &mut lines));
+        }
         for task in &batch.tasks {
             number += 1;
             for problem in task.action.as_ref().err().into_iter().chain(&task.warnings) {
-                let mut error = ParseError::of(problem, &mut lines);
-                error.block_id = number.to_string();
-                error.action = task.command.map(|command| command.name().to_owned());
-                if error.error_type == "syntax" {
-                    error.error_type = "validation";
-                }
-                all.push(error);
+                let errors = ParseError::of(problem, &mut lines);
+                all.extend(errors.into_iter().map(|error| of_task(error, task, number)));
             }
         }
     }
     all.sort_by_key(|problem| problem.block_start_line);
     all
+}
+
+/// Each problem with its line: for an error in the form of a block its own, not that of the block.
+fn said(problems: &[ParseError], blocks: &Document) -> Vec<(u64, String)> {
+    let of_form =
+        |problem: &&ParseError| problem.content.is_none() || problem.error_type != "syntax";
+    let problems = problems.iter().filter(of_form).map(|problem| {
+        let of = match problem.block_id.as_str() {
+            "unknown" => String::new(),
+            id if problem.content.is_some() => format!("block {id}: "),
+            number => format!("task {number}: "),
+        };
+        let warning = match problem.error_type {
+            "warning" => "warning: ",
+            _ => "",
+        };
+        let said = format!("{of}{warning}{}", problem.message);
+        (problem.block_start_line as u64, said)
+    });
+    let errors = blocks.errors.iter().map(|error| {
+        let message = error["message"].as_str().unwrap_or_default();
+        let said = match error["blockId"].as_str() {
+            Some(id) => format!("block {id}: {message}"),
+            None => message.to_owned(),
+        };
+        (error["line"].as_u64().unwrap_or_default(), said)
+    });
+    let mut all: Vec<(u64, String)> = problems.chain(errors).collect();
+    all.sort_by_key(|(line, _)| *line);
+    all
+}
+
+/// A problem, with the task that it is of.
+fn of_task(mut error: ParseError, task: &Task<'_>, number: usize) -> ParseError {
+    if error.content.is_none() {
+        error.block_id = number.to_string();
+        error.action = task.command.map(|command| command.name().to_owned());
+        if error.error_type == "syntax" {
+            error.error_type = "validation";
+        }
+    }
+    error
 }
 
 fn count(n: usize, what: &str) -> String {

@@ -78,7 +78,7 @@ pub fn main(args: &Run) -> Result<ExitCode, Error> {
         let problems = found
             .problems
             .iter()
-            .map(|problem| ParseError::of(problem, &mut lines));
+            .flat_map(|problem| ParseError::of(problem, &mut lines));
         report.problems.extend(problems);
         if !report.outcomes.is_empty() {
             report

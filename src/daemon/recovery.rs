@@ -200,7 +200,7 @@ fn outcome(number: usize, task: &LogTask) -> Outcome {
         message,
         error: None,
         sections: Vec::new(),
-        misread_at: None,
+        misread: None,
         params: Value::Null,
         data: Value::Null,
         offer: None,

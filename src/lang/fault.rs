@@ -1,5 +1,7 @@
 //! Why a task failed, for dialects that have words of their own for it. Values only.
 
+use std::time::Duration;
+
 use super::lines::LineError;
 
 /// Why a task failed.
@@ -37,6 +39,14 @@ pub enum Fault {
     TooFewLines(usize),
     /// Of several files these could not be read, by the paths that the reply gave.
     Unread(Vec<(String, Fault)>),
+    /// A script was ended at its time limit.
+    TimedOut(Duration),
+    /// There is no such program for a script.
+    NoProgram(String),
+    /// The folder that a script is to run in is none.
+    NoFolder,
+    /// A script ended with another code than 0, or by a signal: what it wrote tells more.
+    Exit,
 }
 
 /// What was looked for in a file.

@@ -7,6 +7,7 @@ use serde_json::Value;
 
 use super::dialect::Dialect;
 use super::record::Offer;
+use super::task::BlockError;
 
 /// How a task ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -88,8 +89,8 @@ pub struct Outcome {
     pub error: Option<String>,
     /// What it has to show in the full output.
     pub sections: Vec<Section>,
-    /// The line of its `<task>`, where the reply itself was wrong and nothing was tried.
-    pub misread_at: Option<usize>,
+    /// Where the reply itself was wrong and nothing was tried.
+    pub misread: Option<Misread>,
     /// What the reply asked for, for `--json`.
     pub params: Value,
     /// What is known of the result, for `--json`.
@@ -106,6 +107,15 @@ impl Outcome {
             None => self.number.to_string().into(),
         }
     }
+}
+
+/// What is wrong with a task in the reply.
+#[derive(Debug)]
+pub struct Misread {
+    /// The line of the problem.
+    pub line: usize,
+    /// What is wrong, in the words of SHAM and NESL; nothing in other dialects.
+    pub errors: Vec<BlockError>,
 }
 
 /// One piece of what a task has to show.

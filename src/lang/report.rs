@@ -3,9 +3,11 @@
 mod outputs;
 
 use std::borrow::Cow;
+use std::collections::{HashMap, HashSet};
 use std::io::{self, Write};
+use std::sync::Arc;
 
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 use serde_json::Value;
 
 use super::dialect::Dialect;
@@ -13,7 +15,7 @@ use super::note::{END, RESULTS};
 use super::outcome::{Cut, Outcome, Section, Spooled, Status};
 use super::record::Offer;
 use super::scan::scan;
-use super::task::{Lines, Problem};
+use super::task::{BlockError, Cause, Lines, Problem};
 use super::wording;
 use outputs::parts;
 
@@ -113,20 +115,43 @@ pub struct Offered {
 #[derive(Debug, Clone, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ParseError {
-    /// The task's number, or `unknown`.
+    /// The task's number or the block's id, or `unknown`.
     pub block_id: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub action: Option<String>,
-    /// `syntax`, `validation` or `warning`.
+    /// `syntax`, `validation`, `type` or `warning`.
     pub error_type: &'static str,
     pub message: String,
     pub block_start_line: usize,
+    /// The block of SHAM or NESL, under the name that its dialect has for that.
+    #[serde(flatten)]
+    pub content: Option<Content>,
+}
+
+/// The text of a block.
+#[derive(Debug, Clone, Serialize)]
+pub enum Content {
+    #[serde(rename = "shamContent", serialize_with = "as_text")]
+    Sham(Arc<str>),
+    #[serde(rename = "neslContent", serialize_with = "as_text")]
+    Nesl(Arc<str>),
+}
+
+fn as_text<S: Serializer>(text: &Arc<str>, to: S) -> Result<S::Ok, S::Error> {
+    to.serialize_str(text)
 }
 
 impl ParseError {
-    /// A problem with its line and its words.
-    pub fn of(problem: &Problem, lines: &mut Lines<'_>) -> Self {
-        Self {
+    /// A problem with its line and its words; each error of a block by itself.
+    pub fn of(problem: &Problem, lines: &mut Lines<'_>) -> Vec<Self> {
+        let line = lines.of(problem.at);
+        if let Cause::Block(errors) = &problem.cause {
+            return errors
+                .iter()
+                .map(|error| Self::of_block(error, line))
+                .collect();
+        }
+        vec![Self {
             block_id: "unknown".to_owned(),
             action: None,
             error_type: if problem.cause.is_warning() {
@@ -135,7 +160,23 @@ impl ParseError {
                 "syntax"
             },
             message: wording::problem(problem, lines),
-            block_start_line: lines.of(problem.at),
+            block_start_line: line,
+            content: None,
+        }]
+    }
+
+    fn of_block(error: &BlockError, line: usize) -> Self {
+        let content = Arc::clone(&error.content);
+        Self {
+            block_id: error.block_id.clone(),
+            action: error.action.clone(),
+            error_type: error.error_type,
+            message: error.message.clone(),
+            block_start_line: line,
+            content: Some(match error.dialect {
+                Dialect::Sham => Content::Sham(content),
+                _ => Content::Nesl(content),
+            }),
         }
     }
 }
@@ -182,7 +223,8 @@ impl Report {
 
     /// The lines of the block that can be ticked, counted from the one that begins the results.
     pub fn offer_lines(&self) -> Vec<(usize, Offer)> {
-        let outcomes = self.outcomes.iter().map(|outcome| outcome.offer.as_ref());
+        let outcomes = self.outcomes.iter().filter(|outcome| !is_grouped(outcome));
+        let outcomes = outcomes.map(|outcome| outcome.offer.as_ref());
         let offers = self.offers.iter().map(|offered| Some(&offered.offer));
         let lines = outcomes.chain(offers).enumerate();
         let offered = lines.filter_map(|(line, offer)| Some((line + 1, offer?.clone())));
@@ -196,14 +238,27 @@ impl Report {
             .unwrap_or_default();
         text += RESULTS;
         text.push('\n');
-        for outcome in &self.outcomes {
+        for outcome in self.outcomes.iter().filter(|outcome| !is_grouped(outcome)) {
             text += &outcome_line(outcome);
             text.push('\n');
         }
         for offered in &self.offers {
             text += &format!("{} - [ ] {}\n", clipped(&offered.why), offered.action);
         }
-        for problem in self.problems.iter().take(PROBLEMS) {
+        let groups = self.groups();
+        for group in groups.iter().take(PROBLEMS) {
+            text += &group.lines();
+        }
+        let mut more = groups.len().saturating_sub(PROBLEMS);
+        let problems = self
+            .problems
+            .iter()
+            .filter(|problem| problem.content.is_none());
+        for (index, problem) in problems.enumerate() {
+            if index >= PROBLEMS {
+                more += 1;
+                continue;
+            }
             let mark = if problem.error_type == "warning" {
                 "⚠"
             } else {
@@ -215,8 +270,8 @@ impl Report {
                 clipped(&problem.message)
             );
         }
-        if self.problems.len() > PROBLEMS {
-            text += &format!("and {} more\n", self.problems.len() - PROBLEMS);
+        if more > 0 {
+            text += &format!("and {more} more\n");
         }
         let hooks: Vec<String> = self.hooks.iter().filter_map(Hooked::line).collect();
         let (read_as, notices) = (read_as(&self.outcomes), self.notices.iter());
@@ -268,6 +323,52 @@ impl Report {
         Ok(text)
     }
 
+    /// What is wrong with blocks of SHAM and NESL, block by block, in the order of the text.
+    fn groups(&self) -> Vec<Group<'_>> {
+        let misread = self
+            .outcomes
+            .iter()
+            .filter_map(|outcome| outcome.misread.as_ref());
+        let in_outcomes = misread.flat_map(|misread| {
+            let errors = misread.errors.iter();
+            errors.map(|error| (misread.line, &error.block_id, &error.action, &error.message))
+        });
+        let problems = self
+            .problems
+            .iter()
+            .filter(|problem| problem.content.is_some());
+        let in_problems = problems.map(|error| {
+            let line = error.block_start_line;
+            (line, &error.block_id, &error.action, &error.message)
+        });
+        let mut groups: Vec<Group<'_>> = Vec::new();
+        let mut places = HashMap::new();
+        for (line, id, action, message) in in_outcomes.chain(in_problems) {
+            let place = *places.entry((id, line)).or_insert(groups.len());
+            if place == groups.len() {
+                groups.push(Group {
+                    id,
+                    line,
+                    action: action.as_deref().unwrap_or("-"),
+                    messages: Vec::new(),
+                });
+            }
+            groups[place].messages.push(message);
+        }
+        groups.sort_by_key(|group| group.line);
+        groups
+    }
+
+    /// How many blocks of SHAM and NESL never end: they are none of the tasks.
+    fn unended(&self) -> usize {
+        let blocks = self
+            .problems
+            .iter()
+            .filter(|problem| problem.content.is_some() && problem.block_id != "unknown");
+        let blocks = blocks.map(|problem| (&problem.block_id, problem.block_start_line));
+        blocks.collect::<HashSet<_>>().len()
+    }
+
     /// The run as one JSON object.
     pub fn json(&self) -> Value {
         #[derive(Serialize)]
@@ -286,7 +387,7 @@ impl Report {
         let executed = self
             .outcomes
             .iter()
-            .filter(|outcome| outcome.misread_at.is_none());
+            .filter(|outcome| outcome.misread.is_none());
         let results: Vec<Entry<'_>> = executed
             .enumerate()
             .map(|(index, outcome)| Entry {
@@ -298,26 +399,33 @@ impl Report {
                 error: outcome
                     .error
                     .as_deref()
-                    .or(outcome.message.as_deref())
+                    .or(outcome.message.as_deref().filter(|_| outcome.id.is_none()))
                     .filter(|_| !outcome.status.is_good()),
                 data: &outcome.data,
             })
             .collect();
         let misread = self.outcomes.iter().filter_map(|outcome| {
-            Some(ParseError {
-                block_id: outcome.label().into_owned(),
-                action: Some(outcome.command.clone()).filter(|command| !command.is_empty()),
-                error_type: "validation",
-                message: outcome.message.clone().unwrap_or_default(),
-                block_start_line: outcome.misread_at?,
-            })
+            let misread = outcome.misread.as_ref()?;
+            let of_block = |error| ParseError::of_block(error, misread.line);
+            let mut errors: Vec<ParseError> = misread.errors.iter().map(of_block).collect();
+            if errors.is_empty() {
+                errors.push(ParseError {
+                    block_id: outcome.label().into_owned(),
+                    action: Some(outcome.command.clone()).filter(|command| !command.is_empty()),
+                    error_type: "validation",
+                    message: outcome.message.clone().unwrap_or_default(),
+                    block_start_line: misread.line,
+                    content: None,
+                });
+            }
+            Some(errors)
         });
         let mut run = serde_json::json!({
             "success": self.success(),
-            "totalBlocks": self.total,
+            "totalBlocks": self.total + self.unended(),
             "executedActions": results.len(),
             "results": results,
-            "parseErrors": misread.chain(self.problems.iter().cloned()).collect::<Vec<_>>(),
+            "parseErrors": misread.flatten().chain(self.problems.iter().cloned()).collect::<Vec<_>>(),
         });
         let failed = |when: &str| {
             let hooks = self.hooks.iter();
@@ -363,6 +471,60 @@ fn read_as(outcomes: &[Outcome]) -> Vec<String> {
         }
     });
     told.collect()
+}
+
+/// The errors of a block.
+struct Group<'r> {
+    id: &'r str,
+    line: usize,
+    action: &'r str,
+    messages: Vec<&'r String>,
+}
+
+impl Group<'_> {
+    /// A line for the block and, where there are several errors, one for each message.
+    fn lines(&self) -> String {
+        let said = match self.messages.as_slice() {
+            [message] => clipped(message),
+            messages => format!("{} syntax errors", messages.len()),
+        };
+        let mut text = format!(
+            "{} ❌ {:<10} ERROR: {said} (line {})\n",
+            self.id,
+            brief(&one_line(self.action)),
+            self.line
+        );
+        if self.messages.len() == 1 {
+            return text;
+        }
+        let mut counts: Vec<(&String, usize)> = Vec::new();
+        let mut places = HashMap::new();
+        for message in &self.messages {
+            let place = *places.entry(message).or_insert(counts.len());
+            match counts.get_mut(place) {
+                Some((_, count)) => *count += 1,
+                None => counts.push((message, 1)),
+            }
+        }
+        let more = counts.len().saturating_sub(PROBLEMS);
+        for (message, count) in counts.into_iter().take(PROBLEMS) {
+            let times = match count {
+                1 => String::new(),
+                count => format!(" ({count} occurrences)"),
+            };
+            text += &format!("{:20}- {}{times}\n", "", clipped(message));
+        }
+        if more > 0 {
+            text += &format!("{:20}- and {more} more\n", "");
+        }
+        text
+    }
+}
+
+/// Whether a task is told of among the errors of its dialect, and has no line of its own.
+fn is_grouped(outcome: &Outcome) -> bool {
+    let misread = outcome.misread.as_ref();
+    misread.is_some_and(|misread| !misread.errors.is_empty())
 }
 
 /// A task's line in the block.

@@ -96,6 +96,7 @@ pub fn scan_for(text: &str, dialects: Dialects) -> Scan<'_> {
         }
     }
     found.problems.extend(loose.hint());
+    found.doubt();
     found.problems.sort_by_key(|problem| problem.at);
     found
 }
@@ -134,6 +135,23 @@ impl<'t> Scan<'t> {
             return;
         }
         self.batches.push(batch);
+    }
+
+    /// What stands behind a block that never ends may turn out to be a part of it, if its end is still to come.
+    fn doubt(&mut self) {
+        let is_open = |batch: &Batch<'_>| {
+            batch.dialect != Dialect::Cml && matches!(batch.state, BatchState::Open(_))
+        };
+        let open = self.batches.iter().position(is_open);
+        for batch in self
+            .batches
+            .iter_mut()
+            .skip(open.map_or(usize::MAX, |open| open + 1))
+        {
+            if batch.state == BatchState::Complete {
+                batch.state = BatchState::Provisional;
+            }
+        }
     }
 }
 

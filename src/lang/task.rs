@@ -2,8 +2,9 @@
 
 use std::borrow::Cow;
 use std::ops::Range;
+use std::sync::Arc;
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use super::dialect::Dialect;
 
@@ -101,8 +102,39 @@ pub struct Call<'t> {
     pub name: Cow<'t, str>,
     /// What it is about: the action's first parameter of note.
     pub primary: String,
-    /// What the action knows of its parameters, for `--json`.
-    pub params: Value,
+    /// What the action knows of its parameters.
+    pub params: Vec<(&'static str, Given<'t>)>,
+}
+
+/// The value of a parameter.
+#[derive(Debug, Clone)]
+pub enum Given<'t> {
+    Text(Cow<'t, str>),
+    Number(u64),
+    Flag(bool),
+}
+
+impl Call<'_> {
+    /// Its parameters, for `--json`.
+    pub fn params(&self) -> Value {
+        let params = self.params.iter().map(|(name, value)| {
+            let value = match value {
+                Given::Text(text) => text.as_ref().into(),
+                Given::Number(number) => (*number).into(),
+                Given::Flag(flag) => (*flag).into(),
+            };
+            ((*name).to_owned(), value)
+        });
+        params.collect::<Map<_, _>>().into()
+    }
+
+    /// A parameter that is a text.
+    pub fn text(&self, name: &str) -> Option<&str> {
+        self.params.iter().find_map(|(known, value)| match value {
+            Given::Text(text) if *known == name => Some(text.as_ref()),
+            _ => None,
+        })
+    }
 }
 
 impl<'t> Task<'t> {
@@ -153,8 +185,8 @@ pub struct BlockError {
     /// `syntax`, `validation` or `type`.
     pub error_type: &'static str,
     pub message: String,
-    /// The block, for whoever is to repair it.
-    pub content: String,
+    /// The block, for whoever is to repair it; empty where another error of it carries that.
+    pub content: Arc<str>,
 }
 
 /// What can be wrong in a reply.

@@ -3,6 +3,9 @@
 use super::edit::{Cause as EditCause, EditError, Part};
 use super::task::{Cause, Command, Lines, Problem};
 
+/// How many errors of a block a sentence names.
+const SAID: usize = 10;
+
 /// A problem in one line, without its place.
 pub fn problem(problem: &Problem, lines: &mut Lines<'_>) -> String {
     match &problem.cause {
@@ -93,8 +96,10 @@ pub fn problem(problem: &Problem, lines: &mut Lines<'_>) -> String {
             format!("`{name}=\"…\"` on `<c>` is missing: write {form}")
         }
         Cause::Block(errors) => {
-            let said: Vec<&str> = errors.iter().map(|error| error.message.as_str()).collect();
-            said.join("; ")
+            let mut said: Vec<&str> = errors.iter().take(SAID).map(|error| error.message.as_str()).collect();
+            said.dedup();
+            let more = if errors.len() > SAID { "; …" } else { "" };
+            said.join("; ") + more
         }
         Cause::Said(said) => said.clone(),
         Cause::NotEnded { dialect, end } => format!(

@@ -155,7 +155,8 @@ fn json_of_nothing() {
         nothing
     );
     let check = project.clada_with(["check", "--json"], "prose").exits(0);
-    assert_eq!(check.json(), json!({ "totalBlocks": 0, "parseErrors": [] }));
+    let nothing = json!({ "blocks": [], "errors": [], "totalBlocks": 0, "parseErrors": [] });
+    assert_eq!(check.json(), nothing);
 }
 
 /// Fails as wrong use, in one line that holds these words.

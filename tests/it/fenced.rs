@@ -98,7 +98,7 @@ fn outcome() -> impl Strategy<Value = Outcome> {
                 Section::Stream("stdout", Box::new(Memory(out.repeat(long)))),
                 Section::Stream("stderr", Box::new(Memory(err))),
             ],
-            misread_at: None,
+            misread: None,
             params: Value::Null,
             data: Value::Null,
             offer: None,

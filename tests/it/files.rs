@@ -248,7 +248,7 @@ fn report_of(tasks: &[&[(&str, &str)]]) -> Report {
                 content: (*content).to_owned(),
             })
             .collect(),
-        misread_at: None,
+        misread: None,
         params: Value::Null,
         data: Value::Null,
         offer: None,

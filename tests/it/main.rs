@@ -28,11 +28,13 @@ mod hooks;
 mod lessons;
 mod log;
 mod meanwhile;
+mod nesl;
 mod note;
 mod patch;
 mod paths;
 mod policy;
 mod replay;
+mod roundtrip;
 mod run;
 #[cfg(target_os = "linux")]
 mod sandbox;

@@ -61,7 +61,7 @@ fn report() -> impl Strategy<Value = Report> {
                 status,
                 message,
                 sections: Vec::new(),
-                misread_at: None,
+                misread: None,
                 params: Value::Null,
                 data: Value::Null,
                 offer: match status {
@@ -82,6 +82,7 @@ fn report() -> impl Strategy<Value = Report> {
         error_type: "syntax",
         message,
         block_start_line: 7,
+        content: None,
     });
     let outcomes = prop::collection::vec(outcome, 0..5);
     let problems = prop::collection::vec(problem, 0..4);

@@ -72,7 +72,7 @@ pub(crate) fn describe_task(task: &Task<'_>, lines: &mut Lines<'_>, out: &mut St
         format!("{form}{:?}", payload.text())
     };
     if let Some(call) = &task.call {
-        let _ = write!(out, "[{}] {} {}: ", call.id, call.name, call.params);
+        let _ = write!(out, "[{}] {} {}: ", call.id, call.name, call.params());
     }
     let _ = match &task.action {
         Err(problem) => {

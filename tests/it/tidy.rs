@@ -29,6 +29,7 @@ const HOMES: &[(&str, &str)] = &[
     ("tempfile", "world/"),
     ("toml", "config"),
     ("tracing_subscriber", "main"),
+    ("unicode_properties", "lang/nesl/assignment"),
 ];
 
 /// What a floor may not name.

@@ -118,6 +118,11 @@ impl Missing {
         }
     }
 
+    /// The first name that it was looked for by.
+    pub fn name(&self) -> &str {
+        self.sought.first().map_or(stem(self.lang), String::as_str)
+    }
+
     /// A name that was looked for, and if it was found what its program says of its version.
     pub(super) fn sought(&mut self, name: &str, found: Option<Option<&str>>) {
         self.sought.push(format!("`{name}`"));

@@ -1,0 +1,118 @@
+//! The lines of a document as SHAM and NESL count them: split at LF or CRLF, measured in UTF-16 units.
+
+use memchr::{memchr, memrchr};
+
+/// A line, without its line break.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Line<'t> {
+    pub(super) at: usize,
+    pub(super) raw: &'t str,
+    /// Where the next one begins, or the end of the text.
+    pub(super) next: usize,
+    /// It has a line break: more text cannot change it.
+    pub(super) is_ended: bool,
+}
+
+impl<'t> Line<'t> {
+    /// The line that begins at an offset.
+    pub(super) fn at(text: &'t str, at: usize) -> Self {
+        let Some(length) = memchr(b'\n', &text.as_bytes()[at..]) else {
+            return Self {
+                at,
+                raw: &text[at..],
+                next: text.len(),
+                is_ended: false,
+            };
+        };
+        let raw = &text[at..at + length];
+        Self {
+            at,
+            raw: raw.strip_suffix('\r').unwrap_or(raw),
+            next: at + length + 1,
+            is_ended: true,
+        }
+    }
+
+    /// The offset behind its last character.
+    pub(super) fn end(&self) -> usize {
+        self.at + self.raw.len()
+    }
+
+    /// Without the blanks around it.
+    pub(super) fn trimmed(&self) -> &'t str {
+        self.raw.trim_matches(is_blank)
+    }
+}
+
+/// Where the line begins that an offset is in.
+pub(super) fn line_start(text: &str, at: usize) -> usize {
+    memrchr(b'\n', &text.as_bytes()[..at]).map_or(0, |newline| newline + 1)
+}
+
+/// White space as the originals see it.
+pub(super) fn is_blank(c: char) -> bool {
+    c == '\u{feff}' || c.is_whitespace() && c != '\u{85}'
+}
+
+/// How long a text is in UTF-16 units.
+pub(super) fn units(text: &str) -> usize {
+    match text.is_ascii() {
+        true => text.len(),
+        false => text.chars().map(char::len_utf16).sum(),
+    }
+}
+
+/// How many lines an error is shown with.
+const SHOWN: usize = 5;
+
+/// The lines around the one that begins at an offset, or around what is behind the end: two before it and two after it,
+/// and further ones where there are none on one side.
+pub(super) fn around(text: &str, at: Option<usize>) -> &str {
+    let bytes = text.as_bytes();
+    let before = |at: usize| (at > 0).then(|| line_start(text, at - 1));
+    let mut first = at.unwrap_or_else(|| line_start(text, text.len()));
+    let mut above = 0;
+    while above < SHOWN / 2
+        && let Some(line) = before(first)
+    {
+        (first, above) = (line, above + 1);
+    }
+    let (mut end, mut count) = (first, 0);
+    let end = loop {
+        count += 1;
+        match memchr(b'\n', &bytes[end..]) {
+            Some(length) if count == SHOWN => break end + length,
+            Some(length) => end += length + 1,
+            None => break text.len(),
+        }
+    };
+    while count < SHOWN
+        && let Some(line) = before(first)
+    {
+        (first, count) = (line, count + 1);
+    }
+    &text[first..end]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn five_lines_are_shown_wherever_the_error_is() {
+        let text = "1\n2\n3\n4\n5\n6\n7";
+        let of = |line: usize| around(text, Some(2 * (line - 1)));
+        for line in 1..=3 {
+            assert_eq!(of(line), "1\n2\n3\n4\n5");
+        }
+        assert_eq!(of(4), "2\n3\n4\n5\n6");
+        for line in 5..=7 {
+            assert_eq!(of(line), "3\n4\n5\n6\n7");
+        }
+        assert_eq!(around(text, None), "3\n4\n5\n6\n7");
+        for short in ["", "a", "a\r\nb\n"] {
+            assert_eq!(around(short, None), short);
+            assert_eq!(around(short, Some(0)), short);
+        }
+    }
+}
