@@ -391,7 +391,9 @@ impl Runner {
                 Touched::Paths(paths) => paths.clone(),
                 Touched::Nothing | Touched::Anything => Vec::new(),
             });
-            course.saving.after(touched, (batch, task.summary()), run);
+            let who = format!("task {}", outcome.label());
+            let said = (batch, who.as_str(), task.summary());
+            course.saving.after(touched, said, run);
             changed.extend(targets.iter().map(|target| target.path.clone()));
             if let (Due::Skip, Some(Plan::Done(stands))) = (&course.due[index], plan.get(index)) {
                 changed.extend(stands.iter().map(|stand| stand.path.clone()));

@@ -154,9 +154,11 @@ impl Runner {
         course.saving.settle(run);
         self.all(("after", &self.hooks.after), &values, run).await;
         let said = said("after", &self.hooks.after);
-        course
-            .saving
-            .after(Touched::Anything, (course.batch, said), run);
+        course.saving.after(
+            Touched::Anything,
+            (course.batch, "the hooks' work", said),
+            run,
+        );
     }
 
     /// Names all hooks, in a run that changes nothing.

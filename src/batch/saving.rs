@@ -4,7 +4,6 @@
 use std::path::PathBuf;
 
 use super::run::Run;
-use crate::lang::report::brief;
 use crate::lang::task::{Batch, Task};
 use crate::world::snapshot::{Message, SnapshotError, Snapshots, State, Step};
 
@@ -148,11 +147,11 @@ impl<'s> Saving<'s> {
         self.snapshots.as_deref()
     }
 
-    /// Saves what a task or hooks left, or has it saved with the batch; `said` is their line in the message.
+    /// Saves what a task or hooks left, or has it saved with the batch: who they are, and their line in the message.
     pub(super) fn after(
         &mut self,
         touched: Touched,
-        (batch, said): (&Batch<'_>, String),
+        (batch, who, said): (&Batch<'_>, &str, String),
         run: &mut Run<'_, '_>,
     ) {
         let Some(snapshots) = self.snapshots.as_deref_mut() else {
@@ -169,11 +168,11 @@ impl<'s> Saving<'s> {
             self.seen = snapshots.see(self.touched.paths()).ok().map(Seen);
             return;
         }
-        let message = run.message(batch, vec![said.clone()], Step::Task);
+        let message = run.message(batch, vec![said], Step::Task);
         match touched.save(snapshots, &message) {
             Ok(state) => self.saved(state, run),
             Err(error) => {
-                let said = format!("⚠ git: `{}` was not saved: {error}", brief(&said));
+                let said = format!("⚠ git: {who} was not saved: {error}");
                 run.report.notices.push(said);
             }
         }

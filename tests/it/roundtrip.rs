@@ -3,6 +3,7 @@
 use clada::lang::dialect::Dialect;
 use clada::lang::scan::scan;
 use clada::lang::task::{Action, BatchState, Change, Payload};
+use clada::lang::text::Form;
 use proptest::prelude::*;
 
 /// What can be asked for in several dialects, in plain values.
@@ -304,7 +305,15 @@ fn read(text: &str) -> Result<Plain, String> {
             path,
             lines,
             content,
-        } => Plain::ReplaceLines(path.to_string(), lines.to_string(), text(content)),
+        } => {
+            // In CML they are whole lines in either form.
+            let text = text(content);
+            let bare = match content.form {
+                Form::Block => text.strip_suffix('\n').unwrap_or(&text).to_owned(),
+                Form::Inline => text,
+            };
+            Plain::ReplaceLines(path.to_string(), lines.to_string(), bare)
+        }
         Action::Move { path, to, .. } => Plain::Move(path.to_string(), to.to_string()),
         Action::Delete { path, .. } => Plain::Delete(path.to_string()),
         Action::MakeFolder { path } => Plain::MakeFolder(path.to_string()),
