@@ -13,7 +13,7 @@ use memchr::memrchr;
 
 use super::block::{self, Line, Marker, damaged_end, is_fence, lines, problem};
 use super::dialect::Dialect;
-use super::scan::Found;
+use super::found::Found;
 use super::tag::{next_line, starts_line};
 use super::task::{Action, BatchState, Cause, Change, Problem};
 

@@ -4,7 +4,7 @@
 use std::ops::Range;
 
 use super::dialect::Dialect;
-use super::scan::Found;
+use super::found::Found;
 use super::tag::line_start;
 use super::task::{Action, Batch, BatchState, Cause, Command, Payload, Problem, Task};
 

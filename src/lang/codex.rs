@@ -20,9 +20,9 @@ use std::borrow::Cow;
 
 use super::action::{Action, Command};
 use super::dialect::Dialect;
+use super::found::Found;
 use super::hunk::Hunk;
 use super::patch::{Body, Reader, added, edit, said, task};
-use super::scan::Found;
 use super::task::{Batch, BatchState, Cause, Problem, Task};
 
 /// What a block of it has, and hardly anything else.

@@ -9,9 +9,9 @@ mod header;
 
 use super::action::{Action, Command};
 use super::dialect::Dialect;
+use super::found::Found;
 use super::hunk::{Hunk, Sign};
 use super::patch::{Asked, Body, Reader, added, edit, said, task};
-use super::scan::Found;
 use super::tag::line_start;
 use super::task::{Batch, BatchState, Cause, Problem, Task};
 use header::{Header, Range};

@@ -13,6 +13,7 @@ pub mod edit;
 mod elements;
 pub mod entry;
 pub mod fault;
+mod found;
 pub mod glob;
 pub mod hex;
 pub mod hook;

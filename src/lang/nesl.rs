@@ -12,7 +12,7 @@ use std::sync::Arc;
 use serde_json::{Map, Value, json};
 
 use super::dialect::Dialect;
-use super::scan::Found;
+use super::found::Found;
 use super::task::{Batch, BatchState, BlockError, Call, Cause, Lines, Problem, Scan, Task};
 use errors::SyntaxError;
 use grammar::{Begun, Block, End, Marks};

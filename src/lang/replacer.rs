@@ -12,7 +12,7 @@ use memchr::memmem;
 
 use super::block::{self, Line, damaged_end, is_fence, lines, problem};
 use super::dialect::Dialect;
-use super::scan::Found;
+use super::found::Found;
 use super::tag::{rest_is_blank, starts_line};
 use super::task::{Action, BatchState, Cause, Change, Payload, Problem};
 

@@ -10,6 +10,7 @@
 use memchr::{memchr2, memchr3, memmem};
 
 use super::dialect::{Dialect, Dialects};
+use super::found::Found;
 use super::payload::Ends;
 use super::tag::{
     Kind, Name, Tag, follows, line_start, next_line, openings, opens, rest_is_blank, skip_blanks,
@@ -17,15 +18,6 @@ use super::tag::{
 };
 use super::task::{Batch, BatchState, Cause, Problem, Scan};
 use super::{aider, cml, codex, diff, nesl, replacer};
-
-/// What a dialect's reader found at an offset.
-pub(super) struct Found<'t> {
-    /// What it asks for; none where it only has problems.
-    pub(super) batch: Option<Batch<'t>>,
-    pub(super) problems: Vec<Problem>,
-    /// Where the scan goes on.
-    pub(super) resume: usize,
-}
 
 /// Reads a text in all dialects. Never fails: what cannot be read is a problem of a batch, a task or the text.
 pub fn scan(text: &str) -> Scan<'_> {
