@@ -6,23 +6,23 @@ mod due;
 mod guarded;
 mod hooks;
 mod journal;
+mod preview;
 mod run;
 mod saving;
 mod stale;
+mod task;
 
 use std::collections::BTreeSet;
 use std::ops::Range;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 
 use tokio::sync::watch;
 
 use crate::context_task;
-use crate::exec_task::{self, Exec, Hold, Rules};
+use crate::exec_task::{self, Hold, Rules};
 use crate::file_task;
 use crate::lang::dialect::Dialects;
-use crate::lang::fault::Fault;
-use crate::lang::outcome::{Outcome, Section, Status};
+use crate::lang::outcome::{Outcome, Status};
 use crate::lang::policy::actions::Actions;
 use crate::lang::policy::paths::Paths;
 use crate::lang::record::{Fate, Plan, Target};
@@ -32,11 +32,10 @@ use crate::world::context::ContextStore;
 use crate::world::intent::Intent;
 use crate::world::shell::Stream;
 use crate::world::snapshot::{self, SnapshotError, Snapshots};
-use crate::world::workspace::{Disk, Files, Kind, Preview};
+use crate::world::workspace::{Disk, Files, Preview};
 
 use atomic::{Atomic, Unfit};
-use due::{Before, Due, due};
-use guarded::Guarded;
+use due::{Due, due};
 use run::{Ended, Run};
 use saving::{Saving, Touched};
 
@@ -554,200 +553,6 @@ impl Runner {
             };
             Some((index, ended))
         })
-    }
-
-    /// Carries out a task, and says what it may have changed; with `keeps` also into what.
-    async fn run_task(
-        &mut self,
-        task: &Task<'_>,
-        keeps: bool,
-        saving: &Saving<'_>,
-        run: &mut Run<'_, '_>,
-    ) -> (Ended, Touched, Vec<Target>) {
-        run.started(task);
-        let action = match &task.action {
-            Err(problem) => return (run.misread(problem), Touched::Nothing, Vec::new()),
-            Ok(action) => action,
-        };
-        if let Action::Exec {
-            script,
-            timeout,
-            lang,
-            version,
-            cwd,
-            ..
-        } = action
-        {
-            let text = script.text();
-            let ended = match self.folder(cwd.as_deref()) {
-                Err(ended) => *ended,
-                Ok(dir) => {
-                    let exec = Exec {
-                        text: &text,
-                        dir: &dir,
-                        timeout: *timeout,
-                        lang: *lang,
-                        version: version.as_deref(),
-                        vars: &[],
-                        limited_by: "`<x timeout=\"…\">`",
-                    };
-                    self.exec(&exec, run).await
-                }
-            };
-            return (ended, Touched::Anything, Vec::new());
-        }
-        let before = keeps.then(|| Before::of(action, &self.disk));
-        let (ended, touched) = self.file_task(action, saving, run);
-        let targets = match (&touched, &before) {
-            (Touched::Paths(paths), Some(before)) => {
-                let onto_nothing = ended.data["overwrote"] == false;
-                before.targets(paths, onto_nothing, &self.disk)
-            }
-            _ => Vec::new(),
-        };
-        (ended, touched, targets)
-    }
-
-    async fn exec(&self, exec: &Exec<'_>, run: &mut Run<'_, '_>) -> Ended {
-        run.notice_once(self.rules.unfenced().as_deref());
-        let stop = run.around.stop.clone();
-        let progress = &mut run.progress;
-        let mut on_output = |stream, bytes: &[u8]| progress(Progress::Output(stream, bytes));
-        let executed = exec_task::perform(exec, &self.rules, stop, &mut on_output).await;
-        executed.into()
-    }
-
-    /// The folder under the root that a reply names, or the root; why it is none.
-    fn folder(&self, name: Option<&str>) -> Result<PathBuf, Box<Ended>> {
-        let Some(name) = name else {
-            return Ok(self.root.clone());
-        };
-        let failed = |why: String| Box::new(Ended::because(Status::Failed, why));
-        let path = self
-            .disk
-            .parse(name)
-            .map_err(|error| failed(error.to_string()))?;
-        let place = self.disk.place(&path, true);
-        let place = place.map_err(|error| failed(error.to_string()))?;
-        match self.disk.kind(&place) {
-            Ok(Some(Kind::Dir)) => Ok(self.root.join(place.path())),
-            Ok(_) => Err(Box::new(Ended {
-                fault: Fault::NoFolder,
-                ..*failed(format!(
-                    "`cwd=\"{name}\"` is no folder in the project: name one that is there"
-                ))
-            })),
-            Err(error) => Err(failed(error.to_string())),
-        }
-    }
-
-    fn file_task(
-        &mut self,
-        action: &Action<'_>,
-        saving: &Saving<'_>,
-        run: &Run<'_, '_>,
-    ) -> (Ended, Touched) {
-        let performed = catch_unwind(AssertUnwindSafe(|| {
-            let mut files = Guarded {
-                disk: &mut self.disk,
-                seen: saving.seen(),
-            };
-            match action {
-                Action::Context(task) => context_task::perform(task, &files, &self.context, false),
-                action => file_task::perform(action, &mut files, false),
-            }
-        }));
-        match performed {
-            Ok(Ok(mut done)) => {
-                let touched = match std::mem::take(&mut done.touched) {
-                    paths if paths.is_empty() => Touched::Nothing,
-                    paths => Touched::Paths(paths),
-                };
-                (done.into(), touched)
-            }
-            Ok(Err(mut failure)) => {
-                stale::explain(&mut failure, action, saving.snapshots(), run.around.when);
-                (failure.into(), Touched::Nothing)
-            }
-            Err(_) => {
-                let message =
-                    "clada failed inside this task, which is a mistake in clada: please report it"
-                        .to_owned();
-                // What it did until then is unknown.
-                (
-                    Ended {
-                        message: Some(message),
-                        status: Status::Failed,
-                        ..Ended::done()
-                    },
-                    Touched::Anything,
-                )
-            }
-        }
-    }
-
-    /// Does everything but change things: the outcome of each task, with what it would change.
-    pub fn preview(&mut self, part: &Part<'_>, around: &Surroundings<'_>) -> Report {
-        let mut silent = |_: Progress<'_>| {};
-        let total = total(std::slice::from_ref(part));
-        let mut run = Run::new(
-            total,
-            around,
-            &mut silent,
-            (&self.rules.mask, self.with_params),
-        );
-        run.reads(part.text);
-        let mut files = Preview::new(&self.disk);
-        let mut hooked = false;
-        for (batch, plan) in part.batches() {
-            run.dialect = batch.dialect;
-            let scene = (files.clone(), None, self.git.is_some());
-            let due = self.due(batch, plan);
-            if let Some(problem) = batch.state.problem() {
-                run.problem(problem);
-            } else if let Some((index, why)) = self.hindrance(batch, &due, scene, &mut run) {
-                run.hindered(batch, index, why);
-                continue;
-            }
-            hooked |= hooks::are_due(batch, &due);
-            for (task, due) in batch.tasks.iter().zip(&due) {
-                run.number += 1;
-                let ended = match &task.action {
-                    Err(problem) => run.misread(problem),
-                    Ok(_) if *due != Due::Run => not_due(due),
-                    Ok(Action::Exec { script, .. }) => Ended {
-                        message: Some("would be run".to_owned()),
-                        sections: vec![Section::Text(script.text().into_owned())],
-                        ..Ended::done()
-                    },
-                    Ok(Action::Context(task)) => {
-                        match context_task::perform(task, &files, &self.context, true) {
-                            Ok(done) => done.into(),
-                            Err(failure) => failure.into(),
-                        }
-                    }
-                    Ok(action) => match file_task::perform(action, &mut files, true) {
-                        Ok(mut done) => {
-                            if action.changes() {
-                                done.data["diff"] = done.diff.as_str().into();
-                                let diff = std::mem::take(&mut done.diff);
-                                done.sections.push(Section::Text(diff));
-                            }
-                            done.into()
-                        }
-                        Err(failure) => failure.into(),
-                    },
-                };
-                let outcome = run.outcome(task, ended);
-                run.finished_with_warnings(task, outcome);
-            }
-        }
-        if hooked {
-            self.hooks_would_run(&mut run);
-        }
-        let mut report = run.finish().report;
-        report.git = Some("this was a dry run: nothing was changed".to_owned());
-        report
     }
 }
 

@@ -1,0 +1,150 @@
+//! Carries out one task: runs a command, or has a file task done, and says what it may have changed.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::PathBuf;
+
+use super::due::Before;
+use super::guarded::Guarded;
+use super::run::{Ended, Run};
+use super::saving::{Saving, Touched};
+use super::{Progress, Runner, stale};
+use crate::context_task;
+use crate::exec_task::{self, Exec};
+use crate::file_task;
+use crate::lang::fault::Fault;
+use crate::lang::outcome::Status;
+use crate::lang::record::Target;
+use crate::lang::task::{Action, Task};
+use crate::world::workspace::{Files, Kind};
+
+impl Runner {
+    /// Carries out a task, and says what it may have changed; with `keeps` also into what.
+    pub(super) async fn run_task(
+        &mut self,
+        task: &Task<'_>,
+        keeps: bool,
+        saving: &Saving<'_>,
+        run: &mut Run<'_, '_>,
+    ) -> (Ended, Touched, Vec<Target>) {
+        run.started(task);
+        let action = match &task.action {
+            Err(problem) => return (run.misread(problem), Touched::Nothing, Vec::new()),
+            Ok(action) => action,
+        };
+        if let Action::Exec {
+            script,
+            timeout,
+            lang,
+            version,
+            cwd,
+            ..
+        } = action
+        {
+            let text = script.text();
+            let ended = match self.folder(cwd.as_deref()) {
+                Err(ended) => *ended,
+                Ok(dir) => {
+                    let exec = Exec {
+                        text: &text,
+                        dir: &dir,
+                        timeout: *timeout,
+                        lang: *lang,
+                        version: version.as_deref(),
+                        vars: &[],
+                        limited_by: "`<x timeout=\"…\">`",
+                    };
+                    self.exec(&exec, run).await
+                }
+            };
+            return (ended, Touched::Anything, Vec::new());
+        }
+        let before = keeps.then(|| Before::of(action, &self.disk));
+        let (ended, touched) = self.file_task(action, saving, run);
+        let targets = match (&touched, &before) {
+            (Touched::Paths(paths), Some(before)) => {
+                let onto_nothing = ended.data["overwrote"] == false;
+                before.targets(paths, onto_nothing, &self.disk)
+            }
+            _ => Vec::new(),
+        };
+        (ended, touched, targets)
+    }
+
+    pub(super) async fn exec(&self, exec: &Exec<'_>, run: &mut Run<'_, '_>) -> Ended {
+        run.notice_once(self.rules.unfenced().as_deref());
+        let stop = run.around.stop.clone();
+        let progress = &mut run.progress;
+        let mut on_output = |stream, bytes: &[u8]| progress(Progress::Output(stream, bytes));
+        let executed = exec_task::perform(exec, &self.rules, stop, &mut on_output).await;
+        executed.into()
+    }
+
+    /// The folder under the root that a reply names, or the root; why it is none.
+    pub(super) fn folder(&self, name: Option<&str>) -> Result<PathBuf, Box<Ended>> {
+        let Some(name) = name else {
+            return Ok(self.root.clone());
+        };
+        let failed = |why: String| Box::new(Ended::because(Status::Failed, why));
+        let path = self
+            .disk
+            .parse(name)
+            .map_err(|error| failed(error.to_string()))?;
+        let place = self.disk.place(&path, true);
+        let place = place.map_err(|error| failed(error.to_string()))?;
+        match self.disk.kind(&place) {
+            Ok(Some(Kind::Dir)) => Ok(self.root.join(place.path())),
+            Ok(_) => Err(Box::new(Ended {
+                fault: Fault::NoFolder,
+                ..*failed(format!(
+                    "`cwd=\"{name}\"` is no folder in the project: name one that is there"
+                ))
+            })),
+            Err(error) => Err(failed(error.to_string())),
+        }
+    }
+
+    pub(super) fn file_task(
+        &mut self,
+        action: &Action<'_>,
+        saving: &Saving<'_>,
+        run: &Run<'_, '_>,
+    ) -> (Ended, Touched) {
+        let performed = catch_unwind(AssertUnwindSafe(|| {
+            let mut files = Guarded {
+                disk: &mut self.disk,
+                seen: saving.seen(),
+            };
+            match action {
+                Action::Context(task) => context_task::perform(task, &files, &self.context, false),
+                action => file_task::perform(action, &mut files, false),
+            }
+        }));
+        match performed {
+            Ok(Ok(mut done)) => {
+                let touched = match std::mem::take(&mut done.touched) {
+                    paths if paths.is_empty() => Touched::Nothing,
+                    paths => Touched::Paths(paths),
+                };
+                (done.into(), touched)
+            }
+            Ok(Err(mut failure)) => {
+                stale::explain(&mut failure, action, saving.snapshots(), run.around.when);
+                (failure.into(), Touched::Nothing)
+            }
+            Err(_) => {
+                let message =
+                    "clada failed inside this task, which is a mistake in clada: please report it"
+                        .to_owned();
+                // What it did until then is unknown.
+                (
+                    Ended {
+                        message: Some(message),
+                        status: Status::Failed,
+                        ..Ended::done()
+                    },
+                    Touched::Anything,
+                )
+            }
+        }
+    }
+}
