@@ -32,7 +32,7 @@ use crate::world::context::ContextStore;
 use crate::world::intent::Intent;
 use crate::world::shell::Stream;
 use crate::world::snapshot::{self, SnapshotError, Snapshots};
-use crate::world::workspace::{Disk, Files, Preview};
+use crate::world::workspace::{Disk, Preview};
 
 use atomic::{Atomic, Unfit};
 use due::{Due, due};
