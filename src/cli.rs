@@ -46,6 +46,7 @@ Examples:
   clada instructions              the text that teaches an LLM to write tasks
   clada run reply.md --dry-run    what a reply would change
   clada check reply.md            what is wrong with a reply
+  clada context --copy            the files the chat works with, to paste
 
 Exit status: 0 all done, 1 something failed, 2 wrong usage.
 CLADA_LOG=debug shows on stderr what clada does and why.";
