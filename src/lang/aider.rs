@@ -319,7 +319,14 @@ fn uncommented(line: &str) -> &str {
 /// What follows a `File:` or the like.
 fn unlabelled(line: &str) -> Option<&str> {
     let (label, path) = line.split_once(':')?;
-    let labels = ["file", "path", "filename", "filepath", "file name", "file path"];
+    let labels = [
+        "file",
+        "path",
+        "filename",
+        "filepath",
+        "file name",
+        "file path",
+    ];
     let is_label = labels.iter().any(|known| label.eq_ignore_ascii_case(known));
     is_label.then(|| path.trim_start_matches('*').trim())
 }
