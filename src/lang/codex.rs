@@ -118,6 +118,7 @@ fn read_file<'t>(text: &'t str, reader: &mut Reader<'t>, is_crlf: bool) -> Optio
         let action = nothing.map(|()| Action::Delete {
             path,
             only_file: true,
+            held: Vec::new(),
         });
         (Some(Command::Delete), action)
     } else if let Some(path) = named("*** Update File:") {

@@ -378,6 +378,7 @@ impl<'t> Diff<'t> {
                 return Ok(Action::Delete {
                     path: names.path,
                     only_file: true,
+                    held: hunks,
                 });
             }
             if hunks.is_empty() && names.to.is_none() {
