@@ -3,7 +3,7 @@
 //!
 //! In a fence that opens right above it, all up to the fence's end is the diff. Elsewhere it ends where a line follows
 //! that can be none of it. A hunk has as many lines as its header says, where that can be; models count wrongly, and then
-//! it goes as far as its lines have a sign.
+//! it goes as far as its lines have a sign. In a fence it may be indented, as in a list, and lack the first `@@`.
 
 mod header;
 
