@@ -18,6 +18,7 @@ use serde_json::{Value, json};
 pub(crate) use self::missing::not_found;
 use crate::lang::edit::{self, Cause, Edit, EditError, Tier};
 use crate::lang::fault::Fault;
+use crate::lang::hunk::Hunk;
 use crate::lang::outcome::Section;
 use crate::lang::path::{PathError, RelPath};
 use crate::lang::task::{Action, Change, Payload};
@@ -135,7 +136,11 @@ pub fn perform(action: &Action<'_>, files: &mut dyn Files, preview: bool) -> Res
             overwrite,
             exact,
         } => move_to(path, to, (*overwrite, *exact), files),
-        Action::Delete { path, only_file } => delete(path, *only_file, files, preview),
+        Action::Delete {
+            path,
+            only_file,
+            held,
+        } => delete(path, (*only_file, held), files, preview),
         Action::Append {
             path,
             content,
@@ -491,7 +496,7 @@ pub fn places(action: &Action<'_>, files: &dyn Files) -> Vec<PathBuf> {
 
 fn delete(
     path: &str,
-    only_file: bool,
+    (only_file, held): (bool, &[Hunk<'_>]),
     files: &mut dyn Files,
     preview: bool,
 ) -> Result<Done, Failure> {
@@ -506,11 +511,19 @@ fn delete(
     if only_file && kind == Kind::Dir {
         return Err(FsError::IsAFolder(rel.to_string()).into());
     }
-    let old = if preview {
-        content_of(&place, files)
-    } else {
-        None
-    };
+    let is_read = preview || !held.is_empty();
+    let old = is_read.then(|| content_of(&place, files)).flatten();
+    let text: String = held.iter().map(Hunk::search).collect();
+    if !held.is_empty()
+        && !old
+            .as_ref()
+            .is_some_and(|old| is_alike(old, text.as_bytes()))
+    {
+        return Err(refused(format!(
+            "`{rel}` has other lines than the diff removes: copy all of them from the file, or leave the hunk out below \
+             `deleted file mode 100644` to delete it as it is"
+        )));
+    }
     files.remove(&place)?;
     let what = match kind {
         Kind::Dir => "folder",
@@ -521,12 +534,21 @@ fn delete(
         message: None,
         data: json!({ "path": rel.to_string(), "kind": what }),
         touched: vec![place.path().to_owned()],
-        diff: match old {
+        diff: match old.filter(|_| preview) {
             Some(old) => repair::unified_diff(rel.as_str(), Some(&old), None),
             None => format!("deleted {what} {rel}\n"),
         },
         sections: Vec::new(),
     })
+}
+
+/// Whether two texts are the same but for white space.
+fn is_alike(one: &[u8], other: &[u8]) -> bool {
+    let marks = |text: &[u8]| {
+        let marks = text.iter().copied().filter(|b| !b.is_ascii_whitespace());
+        marks.collect::<Vec<_>>()
+    };
+    marks(one) == marks(other)
 }
 
 /// What a file holds now, if it is one that can be read.

@@ -175,6 +175,8 @@ pub enum Action<'t> {
         path: Cow<'t, str>,
         /// A folder is an error.
         only_file: bool,
+        /// What a diff says that it holds; without hunks it may hold anything.
+        held: Vec<Hunk<'t>>,
     },
     MakeFolder {
         path: Cow<'t, str>,

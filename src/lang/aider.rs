@@ -256,8 +256,7 @@ impl<'t> Name<'t> {
             let line = text[start..end].trim_start_matches('\u{feff}');
             let at = end - line.trim_start().len();
             let path = if is_fence(line) {
-                let info = line.trim().trim_start_matches(['`', '~']).trim();
-                Some(info).filter(|info| info.contains(['.', '/']) && is_path(info, false))
+                path_of_fence(line.trim().trim_start_matches(['`', '~']))
             } else if line.trim().is_empty() {
                 None
             } else {
@@ -272,15 +271,71 @@ impl<'t> Name<'t> {
     }
 }
 
-/// The path that a line is, without what makes it a heading, a list item, bold or code.
+/// The path that a fence's info is or ends in: ```` ```src/a.py ````, `python:src/a.py`, `python title="src/a.py"`.
+fn path_of_fence(info: &str) -> Option<&str> {
+    let word = info.split_whitespace().next_back()?;
+    let path = match word.split_once(['=', ':']) {
+        Some((key, path)) if key.bytes().all(|b| b.is_ascii_alphanumeric()) => path,
+        _ => word,
+    };
+    let path = path.trim_matches(['"', '\'']);
+    (path.contains(['.', '/']) && is_path(path, false)).then_some(path)
+}
+
+/// The path that a line is, without what makes it a heading, a list item, a comment, bold or code, and without `File:`.
 fn path_in(line: &str) -> Option<&str> {
-    let bare = line.trim_start_matches('#').trim().trim_matches('*').trim();
-    let bare = bare.trim_end_matches(':').trim().trim_matches('*').trim();
-    let code = bare.strip_prefix('`').and_then(|b| b.strip_suffix('`'));
-    let path = code.unwrap_or(bare).trim_matches('`').trim();
+    let plain = plain(uncommented(line.trim_start_matches('#').trim()));
+    let (path, is_named) = match unlabelled(plain) {
+        Some(path) => (path, true),
+        None => (plain, false),
+    };
+    let code = path.strip_prefix('`').and_then(code);
+    let path = code.unwrap_or(path).trim_matches('`').trim();
     // `Example:` is no file.
-    let is_word = !path.contains(['.', '/']) && line.contains(':') && code.is_none();
+    let is_word = !path.contains(['.', '/']) && line.contains(':') && code.is_none() && !is_named;
     (is_path(path, code.is_some()) && !is_word).then_some(path)
+}
+
+/// A line without the number or the sign of a list, and not in bold.
+fn plain(line: &str) -> &str {
+    let unnumbered = line.trim_start_matches(|c: char| c.is_ascii_digit());
+    let item = match unnumbered.len() < line.len() {
+        true => unnumbered
+            .strip_prefix(". ")
+            .or_else(|| unnumbered.strip_prefix(") ")),
+        false => line.strip_prefix("- ").or_else(|| line.strip_prefix("* ")),
+    };
+    let text = item.unwrap_or(line).trim().trim_matches('*').trim();
+    text.trim_end_matches(':').trim().trim_matches('*').trim()
+}
+
+/// What a line says that is a comment.
+fn uncommented(line: &str) -> &str {
+    let pairs = [("// ", ""), ("-- ", ""), ("/* ", " */"), ("<!-- ", " -->")];
+    let inside = |(start, end): &(&str, &str)| line.strip_prefix(start)?.strip_suffix(end);
+    pairs.iter().find_map(inside).unwrap_or(line)
+}
+
+/// What follows a `File:` or the like.
+fn unlabelled(line: &str) -> Option<&str> {
+    let (label, path) = line.split_once(':')?;
+    let labels = [
+        "file",
+        "path",
+        "filename",
+        "filepath",
+        "file name",
+        "file path",
+    ];
+    let is_label = labels.iter().any(|known| label.eq_ignore_ascii_case(known));
+    is_label.then(|| path.trim_start_matches('*').trim())
+}
+
+/// What stands in back-ticks, of which the first is passed, if nothing but a remark in brackets follows.
+fn code(text: &str) -> Option<&str> {
+    let (code, rest) = text.split_once('`')?;
+    let rest = rest.trim();
+    (rest.is_empty() || rest.starts_with('(') && rest.ends_with(')')).then_some(code)
 }
 
 /// Whether a text may be a path. A sentence is none; one with spaces must be quoted.
@@ -289,6 +344,6 @@ fn is_path(text: &str, is_quoted: bool) -> bool {
         && !text.ends_with(['.', ',', ';', '!', '?'])
         && text.contains(|c: char| c.is_alphanumeric() || c == '_')
         && !text.contains(['<', '>', '`', '"', '|'])
-        && !text.contains("://")
+        && !["://", "]("].iter().any(|link| text.contains(link))
         && !text.contains(char::is_control)
 }

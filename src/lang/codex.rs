@@ -33,10 +33,9 @@ const END: &str = "*** End Patch";
 
 /// Reads the block whose mark is at an offset, if it is one. It begins at `floor` or behind it.
 pub(super) fn read<'t>(text: &'t str, at: usize, floor: usize) -> Option<Found<'t>> {
-    let starts_line = at == 0 || text.as_bytes()[at - 1] == b'\n';
-    let mut reader = Reader::new(text, at);
+    let mut reader = Reader::new(text, at)?;
     let first = reader.peek()?;
-    if at < floor || !starts_line || first.bare() != BEGIN {
+    if first.at < floor || first.bare() != BEGIN {
         return None;
     }
     reader.at = first.next;
@@ -119,6 +118,7 @@ fn read_file<'t>(text: &'t str, reader: &mut Reader<'t>, is_crlf: bool) -> Optio
         let action = nothing.map(|()| Action::Delete {
             path,
             only_file: true,
+            held: Vec::new(),
         });
         (Some(Command::Delete), action)
     } else if let Some(path) = named("*** Update File:") {
@@ -194,7 +194,7 @@ fn read_added<'t>(
         }
     }
     pass(reader, "every line of a new file begins with `+`")?;
-    Ok(added(&text[start..end], is_crlf))
+    Ok(added(&text[start..end], reader.indent, is_crlf))
 }
 
 fn read_hunks<'t>(reader: &mut Reader<'t>, is_crlf: bool) -> Result<Vec<Hunk<'t>>, Problem> {

@@ -3,7 +3,7 @@
 //!
 //! In a fence that opens right above it, all up to the fence's end is the diff. Elsewhere it ends where a line follows
 //! that can be none of it. A hunk has as many lines as its header says, where that can be; models count wrongly, and then
-//! it goes as far as its lines have a sign.
+//! it goes as far as its lines have a sign. In a fence it may be indented, as in a list, and lack the first `@@`.
 
 mod header;
 
@@ -17,26 +17,28 @@ use super::task::{Batch, BatchState, Cause, Problem, Task};
 use header::{Header, Range};
 
 /// What a block of it has, and hardly anything else.
-pub(super) const MARKS: &[&str] = &["\n+++ ", "diff --git "];
+pub(super) const MARKS: &[&str] = &["+++ ", "diff --git "];
 
 /// Reads the block whose mark is at an offset, if it is one. It begins at `floor` or behind it.
 pub(super) fn read<'t>(text: &'t str, at: usize, floor: usize) -> Option<Found<'t>> {
-    let bytes = text.as_bytes();
-    let start = match bytes[at] {
-        b'\n' => line_start(bytes, at),
-        // What stands before it in its line is not read: there may be very many of them in one.
-        _ => at,
-    };
-    if start < floor || start > 0 && bytes[start - 1] != b'\n' {
+    let mut reader = Reader::new(text, at)?;
+    if text[at..].starts_with('+') {
+        reader.at = line_start(text.as_bytes(), reader.at.checked_sub(1)?);
+    }
+    let start = reader.at;
+    let fence = fence_above(text, start);
+    // Indented without a fence it is quoted.
+    if start < floor || fence.is_none() && !reader.indent.is_empty() {
         return None;
     }
     let mut diff = Diff {
         text,
-        reader: Reader::new(text, start),
-        fence: fence_above(text, start),
+        reader,
+        fence,
         end: start,
         added: 0..0,
         closed: false,
+        doubtful: None,
     };
     let mut tasks = Vec::new();
     while !diff.closed
@@ -74,7 +76,10 @@ pub(super) fn read<'t>(text: &'t str, at: usize, floor: usize) -> Option<Found<'
 /// The fence that opens on the line above.
 fn fence_above(text: &str, start: usize) -> Option<&str> {
     let above = text[..start].strip_suffix('\n')?;
-    let line = above[line_start(above.as_bytes(), above.len())..].trim_start();
+    let line = &above[line_start(above.as_bytes(), above.len())..];
+    // It may be an item of a list.
+    let is_before = |c: char| c.is_ascii_digit() || " \t-*.)".contains(c);
+    let line = line.trim_start_matches(is_before);
     let sign = line
         .chars()
         .next()
@@ -93,6 +98,8 @@ struct Diff<'t> {
     added: std::ops::Range<usize>,
     /// Its fence was seen to close.
     closed: bool,
+    /// Without a fence: the first line of the hunk being read that has a sign and stands behind an empty one.
+    doubtful: Option<usize>,
 }
 
 /// The body of a hunk.
@@ -102,13 +109,16 @@ struct Read<'t> {
     next: usize,
     /// It has all the lines that its header says.
     is_whole: bool,
+    /// A line that looks like its own, but may be prose.
+    doubtful: Option<usize>,
 }
 
 impl<'t> Diff<'t> {
     /// Reads what is said of the next file; nothing where the diff has ended.
     fn read_file(&mut self, is_first: bool) -> Option<Task<'t>> {
         let start = self.reader.at;
-        let header = Header::read(&mut self.reader, is_first)?;
+        let is_begun = is_first && self.fence.is_some();
+        let header = Header::read(&mut self.reader, is_first, is_begun)?;
         self.end = self.reader.at;
         let mut refused = None;
         let mut hunks = Vec::new();
@@ -142,21 +152,25 @@ impl<'t> Diff<'t> {
         refused: &mut Option<Problem>,
     ) {
         let mut is_whole = true;
+        let mut idle = None;
         // Blank lines between hunks are nothing.
         let mut after_blank = true;
         while let Some(line) = self.reader.peek() {
             let mut refuse = |at, why: &str| {
                 refused.get_or_insert_with(|| said(at, why));
             };
-            if header::begins_hunk(line.text) {
+            let is_bare = hunks.is_empty() && header.lacks_hunk && Sign::of(line.text).is_some();
+            if is_bare || header::begins_hunk(line.text) {
                 let range = Range::parse(line.text);
-                self.reader.at = line.next;
+                if !is_bare {
+                    self.reader.at = line.next;
+                }
                 let read = self.read_hunk(range, header.is_crlf);
                 if !read.hunk.changes() {
-                    refuse(
-                        line.at,
-                        "this hunk changes nothing: it has no line that begins with `-` or `+`",
-                    );
+                    idle.get_or_insert(line.at);
+                }
+                if let Some(at) = read.doubtful {
+                    refuse(at, UNENDED);
                 }
                 is_whole = read.is_whole;
                 hunks.push(read.hunk);
@@ -183,6 +197,10 @@ impl<'t> Diff<'t> {
                 self.reader.at = line.next;
                 self.end = line.next;
             }
+        }
+        if let Some(at) = idle {
+            let why = "this hunk changes nothing: it has no line that begins with `-` or `+`";
+            refused.get_or_insert_with(|| said(at, why));
         }
     }
 
@@ -221,6 +239,10 @@ impl<'t> Diff<'t> {
                 None => (Body::default(), false, false, start),
             },
         };
+        let doubtful = self
+            .doubtful
+            .take()
+            .filter(|_| !is_whole || range.is_none());
         let hunk = Hunk {
             line: range.map(|range| range.line),
             below: Vec::new(),
@@ -239,6 +261,7 @@ impl<'t> Diff<'t> {
             hunk,
             next,
             is_whole,
+            doubtful,
         }
     }
 
@@ -266,8 +289,12 @@ impl<'t> Diff<'t> {
             if left == Some((0, 0)) || left.is_none() && self.ends_body(line.at) {
                 break;
             }
+            let is_after_empty = body.ends_empty();
             if !body.push(line.text, is_crlf) {
                 break;
+            }
+            if left.is_none() && self.fence.is_none() && is_after_empty && !body.ends_empty() {
+                self.doubtful.get_or_insert(line.at);
             }
             if let Some((old, new)) = &mut left {
                 let sign = body.last()?;
@@ -289,7 +316,8 @@ impl<'t> Diff<'t> {
             Some((0, 0)) if !body.is_empty() => {
                 let follows = self.reader.line(at);
                 let goes_on = follows.is_some_and(|line| Sign::of(line.text).is_some());
-                if goes_on && !self.ends_body(at) {
+                let may_be_prose = self.fence.is_none() && body.ends_empty();
+                if goes_on && !may_be_prose && !self.ends_body(at) {
                     return None;
                 }
             }
@@ -337,7 +365,11 @@ impl<'t> Diff<'t> {
                 }
                 return Ok(Action::Overwrite {
                     path: names.path,
-                    content: added(&self.text[self.added.clone()], header.is_crlf),
+                    content: added(
+                        &self.text[self.added.clone()],
+                        self.reader.indent,
+                        header.is_crlf,
+                    ),
                     final_newline: hunk.final_newline != Some(false),
                     only_new: true,
                 });
@@ -346,6 +378,7 @@ impl<'t> Diff<'t> {
                 return Ok(Action::Delete {
                     path: names.path,
                     only_file: true,
+                    held: hunks,
                 });
             }
             if hunks.is_empty() && names.to.is_none() {
@@ -356,6 +389,8 @@ impl<'t> Diff<'t> {
         asked.map(|action| (command(&action), action))
     }
 }
+
+const UNENDED: &str = "whether this line is part of the hunk cannot be told: put the diff into a fence, or count the lines in `@@` again";
 
 const UNSIGNED: &str = "a line of a hunk begins with a space, `-` or `+`: put one before it, and count the lines in `@@` again";
 

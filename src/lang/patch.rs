@@ -3,6 +3,7 @@
 use memchr::memchr;
 
 use super::action::{Action, Change, Command, Payload};
+use super::block::is_fence;
 use super::hunk::{Hunk, Sign};
 use super::task::{Cause, Problem, Task};
 
@@ -27,18 +28,27 @@ impl<'t> Line<'t> {
 #[derive(Debug, Clone)]
 pub(super) struct Reader<'t> {
     text: &'t str,
+    /// What each line begins with and is not part of it: the patch stands in a list. What is indented less is behind it,
+    /// blank lines and fences aside.
+    pub(super) indent: &'t str,
     pub(super) at: usize,
     /// A line was looked at that is not there yet, or may still grow.
     pub(super) at_end: bool,
 }
 
 impl<'t> Reader<'t> {
-    pub(super) fn new(text: &'t str, at: usize) -> Self {
-        Self {
-            text,
-            at,
-            at_end: false,
+    /// Reads from the line on whose first text is at an offset.
+    pub(super) fn new(text: &'t str, first: usize) -> Option<Self> {
+        let indented = text[..first].trim_end_matches([' ', '\t']);
+        if !indented.is_empty() && !indented.ends_with('\n') {
+            return None;
         }
+        Some(Self {
+            text,
+            indent: &text[indented.len()..first],
+            at: indented.len(),
+            at_end: false,
+        })
     }
 
     /// The next line, which stays the next.
@@ -54,9 +64,16 @@ impl<'t> Reader<'t> {
         if rest.is_empty() {
             return None;
         }
+        let whole = &rest[..end.unwrap_or(rest.len())];
+        let text = match whole.strip_prefix(self.indent) {
+            Some(text) => text,
+            None if whole.trim().is_empty() => &whole[whole.trim_end_matches('\r').len()..],
+            None if is_fence(whole) => whole.trim_start(),
+            None => return None,
+        };
         Some(Line {
             at,
-            text: &rest[..end.unwrap_or(rest.len())],
+            text,
             next: at + end.map_or(rest.len(), |end| end + 1),
         })
     }
@@ -98,6 +115,11 @@ impl<'t> Body<'t> {
     /// The sign of the last line.
     pub(super) fn last(&self) -> Option<Sign> {
         self.lines.last().map(|(sign, _)| *sign)
+    }
+
+    /// Whether the last line has no sign.
+    pub(super) fn ends_empty(&self) -> bool {
+        self.empty > 0
     }
 
     /// Its lines, without empty ones at the end.
@@ -167,13 +189,19 @@ pub(super) fn edit<'t>(
     }
 }
 
-/// The content of a new file: lines that each begin with `+`. With a CR that is content it is taken as it stands.
-pub(super) fn added<'t>(raw: &'t str, is_crlf: bool) -> Payload<'t> {
+/// The content of a new file: lines that each begin with `+`, behind the patch's indentation. With a CR that is content it
+/// is taken as it stands.
+pub(super) fn added<'t>(raw: &'t str, indent: &str, is_crlf: bool) -> Payload<'t> {
+    let sign_of = |line: &'t str| {
+        let is_added = line.strip_prefix(indent)?.starts_with('+');
+        is_added.then(|| &line[..=indent.len()])
+    };
+    let sign = raw.lines().find_map(sign_of).unwrap_or("+");
     let has_cr = !is_crlf && memchr(b'\r', raw.as_bytes()).is_some();
     let mut payload = match has_cr && raw.ends_with('\n') {
-        true => Payload::inline(raw.strip_prefix('+').unwrap_or(raw)),
+        true => Payload::inline(raw.strip_prefix(sign).unwrap_or(raw)),
         false => Payload::block(raw),
     };
-    payload.indent = "+";
+    payload.indent = sign;
     payload
 }

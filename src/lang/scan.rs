@@ -38,8 +38,8 @@ pub fn scan_for(text: &str, dialects: Dialects) -> Scan<'_> {
     let mut floor = 0;
     while let Some(next) = places.next(at) {
         at = next;
-        if let Some((mark, dialect)) = places.mark(at)
-            && let Some(other) = read_other(text, (mark, dialect), floor)
+        if let Some(dialect) = places.mark(at)
+            && let Some(other) = read_other(text, (at, dialect), floor)
         {
             found.problems.extend(other.problems);
             found.add(text, other.batch);
@@ -161,8 +161,7 @@ const WINDOW: usize = 32 * 1024;
 /// What a batch may begin with, in the order of the text.
 struct Places<'t> {
     text: &'t [u8],
-    /// Each with the place in it that is looked for.
-    marks: Vec<(Dialect, &'static str, usize)>,
+    marks: Vec<(Dialect, &'static str)>,
     /// The only mark that begins with a letter.
     diff: Option<memmem::Finder<'static>>,
     window: usize,
@@ -183,15 +182,13 @@ impl<'t> Places<'t> {
         let wanted = marks
             .into_iter()
             .filter(|(dialect, _)| dialects.has(*dialect));
-        let marks = wanted.flat_map(|(dialect, marks)| {
-            let sign = |mark: &str| usize::from(mark.starts_with('\n'));
-            marks.iter().map(move |mark| (dialect, *mark, sign(mark)))
-        });
+        let marks =
+            wanted.flat_map(|(dialect, marks)| marks.iter().map(move |mark| (dialect, *mark)));
         let marks: Vec<_> = marks.collect();
-        let worded = marks.iter().find(|(_, mark, _)| mark.starts_with('d'));
+        let worded = marks.iter().find(|(_, mark)| mark.starts_with('d'));
         Self {
             text: text.as_bytes(),
-            diff: worded.map(|(_, mark, _)| memmem::Finder::new(*mark)),
+            diff: worded.map(|(_, mark)| memmem::Finder::new(*mark)),
             marks,
             window: 0,
             next: [0; 3],
@@ -238,13 +235,12 @@ impl<'t> Places<'t> {
         }
     }
 
-    /// Where the mark begins that is at a place, and of which dialect it is.
-    fn mark(&self, at: usize) -> Option<(usize, Dialect)> {
-        self.marks.iter().find_map(|(dialect, mark, sign)| {
-            let start = at.checked_sub(*sign)?;
-            let is_there = self.text[start..].starts_with(mark.as_bytes());
-            is_there.then_some((start, *dialect))
-        })
+    /// Of which dialect the mark is that is at a place.
+    fn mark(&self, at: usize) -> Option<Dialect> {
+        let rest = &self.text[at..];
+        let found = self.marks.iter();
+        let mut found = found.filter(|(_, mark)| rest.starts_with(mark.as_bytes()));
+        found.next().map(|(dialect, _)| *dialect)
     }
 }
 

@@ -485,6 +485,7 @@ fn only_what_is_said_to_be_there_is_taken() {
     let delete = Action::Delete {
         path: "dir".into(),
         only_file: true,
+        held: Vec::new(),
     };
     assert_eq!(fault(&delete), Fault::IsFolder);
     assert_eq!(project.read("a.txt") + &project.read("dir/b.txt"), "ab");

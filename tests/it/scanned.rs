@@ -155,7 +155,9 @@ fn describe_action(action: &Action<'_>, text: &dyn Fn(&Payload<'_>) -> String) -
             flag("overwrite", *overwrite),
             flag("exact", *exact)
         ),
-        Action::Delete { path, only_file } => {
+        Action::Delete {
+            path, only_file, ..
+        } => {
             format!("delete {path}{}", flag("only-file", *only_file))
         }
         Action::MakeFolder { path } => format!("mkdir {path}"),

@@ -34,14 +34,20 @@ pub(super) fn begins_hunk(line: &str) -> bool {
 
 /// Whether the two names of a file and a hunk begin at an offset.
 pub(super) fn names_files(reader: &mut Reader<'_>, at: usize) -> bool {
-    let mut next = |at, begins: fn(&str) -> bool| {
-        let line = reader.line(at).filter(|line| begins(line.text));
+    behind_names(reader, at).is_some_and(|at| heads_hunk(reader, at))
+}
+
+/// What is behind the two names of a file, if they are at an offset.
+fn behind_names(reader: &mut Reader<'_>, at: usize) -> Option<usize> {
+    let mut next = |at, begins: &str| {
+        let line = reader.line(at).filter(|line| line.text.starts_with(begins));
         line.map(|line| line.next)
     };
-    next(at, |line| line.starts_with("--- "))
-        .and_then(|at| next(at, |line| line.starts_with("+++ ")))
-        .and_then(|at| next(at, begins_hunk))
-        .is_some()
+    next(at, "--- ").and_then(|at| next(at, "+++ "))
+}
+
+fn heads_hunk(reader: &mut Reader<'_>, at: usize) -> bool {
+    reader.line(at).is_some_and(|line| begins_hunk(line.text))
 }
 
 /// Whether a line is one that other tools write between files.
@@ -72,6 +78,8 @@ pub(super) struct Header<'t> {
     is_binary: bool,
     /// The lines of the patch itself end in CRLF, so that a CR is none of the file's.
     pub(super) is_crlf: bool,
+    /// No `@@` follows its names.
+    pub(super) lacks_hunk: bool,
 }
 
 /// What is to become of which file.
@@ -83,8 +91,8 @@ pub(super) struct Names<'t> {
 }
 
 impl<'t> Header<'t> {
-    /// Reads a header, if there is one.
-    pub(super) fn read(reader: &mut Reader<'t>, is_first: bool) -> Option<Self> {
+    /// Reads a header, if there is one. Models leave out the `@@` below the names; `is_begun`: it is a diff all the same.
+    pub(super) fn read(reader: &mut Reader<'t>, is_first: bool, is_begun: bool) -> Option<Self> {
         let mut header = Self::default();
         let start = reader.at;
         let first = reader.peek()?;
@@ -104,7 +112,10 @@ impl<'t> Header<'t> {
                 }
             }
         }
-        if names_files(reader, reader.at) {
+        let behind = behind_names(reader, reader.at);
+        let lacks_hunk = |at: &usize| !heads_hunk(reader, *at);
+        header.lacks_hunk = behind.as_ref().is_some_and(lacks_hunk);
+        if behind.is_some() && (is_begun || !header.lacks_hunk) {
             for (sign, name) in [("--- ", &mut header.old), ("+++ ", &mut header.new)] {
                 let line = reader.peek()?;
                 *name = line.text.strip_prefix(sign);

@@ -107,6 +107,7 @@ impl<'t> Elements<'t> {
                 Action::Delete {
                     path: self.path(command)?,
                     only_file: false,
+                    held: Vec::new(),
                 }
             }
             Command::MakeFolder => {

@@ -169,6 +169,7 @@ const SCHEMAS: &[Schema] = &[
         make: |of| Action::Delete {
             path: of.text("path"),
             only_file: true,
+            held: Vec::new(),
         },
     },
     Schema {
