@@ -580,10 +580,10 @@ fn edit_failure(
     }
 }
 
-/// A file as it is, for whoever is to repair a task that failed on it, if it may be shown.
+/// A file as it is, for whoever is to repair a task that failed on it, if it may be shown; by the name that the reply has for it.
 fn as_it_is(
-    rel: &RelPath,
-    place: &Place,
+    path: &str,
+    (rel, place): (&RelPath, &Place),
     content: &[u8],
     may_show: &Result<(), FsError>,
 ) -> Vec<Section> {
@@ -594,7 +594,7 @@ fn as_it_is(
     };
     vec![match shown {
         Ok(text) => Section::File {
-            name: rel.to_string(),
+            name: path.to_owned(),
             content: text.to_owned(),
         },
         Err(why) => Section::Text(why),

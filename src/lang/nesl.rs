@@ -5,6 +5,7 @@ mod assignment;
 mod errors;
 mod grammar;
 mod lines;
+pub mod schemas;
 pub mod told;
 
 use std::sync::Arc;
