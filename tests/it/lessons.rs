@@ -156,8 +156,8 @@ fn the_actions_that_are_asked_for_are_listed() {
             &[
                 "file_write",
                 "file_read",
-                "files_read",
                 "file_read_numbered",
+                "files_read",
                 "grep"
             ]
             .map(str::to_owned)
