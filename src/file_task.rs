@@ -345,10 +345,11 @@ fn file_path(path: &str, files: &dyn Files) -> Result<RelPath, Failure> {
     Ok(rel)
 }
 
-/// Refuses a task with more files than anybody means.
+/// Refuses a task without a file, and one with more than anybody means.
 fn check_count(paths: &[Cow<'_, str>]) -> Result<(), Failure> {
     match paths.len() {
-        0..=MOST_FILES => Ok(()),
+        0 => Err(refused("no path is in it: name the files")),
+        1..=MOST_FILES => Ok(()),
         files => Err(refused(format!(
             "{files} files in one task, and {MOST_FILES} are the most: write several tasks"
         ))),
