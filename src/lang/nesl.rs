@@ -183,12 +183,12 @@ fn block_errors(
 
 /// What would end a block that never does.
 fn end(block: &Block<'_>, missing: Code) -> Option<String> {
-    let end = format!("`{}`", block.marks.end(block.id));
+    let end = block.marks.end(block.id);
     match missing {
-        Code::UnclosedBlock => Some(end),
+        Code::UnclosedBlock => Some(format!("`{end}` alone on its line")),
         Code::UnclosedHeredoc => {
             let delimiter = block.marks.delimiter(block.id);
-            Some(format!("`{delimiter}` and {end}"))
+            Some(format!("`{delimiter}` and `{end}`, each alone on its line"))
         }
         _ => None,
     }

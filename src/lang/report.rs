@@ -330,7 +330,7 @@ impl Report {
         Ok(text)
     }
 
-    /// What is wrong with blocks of SHAM and NESL, block by block, in the order of the text.
+    /// What is wrong with blocks of SHAM and NESL, by their ids, in the order of the errors.
     fn groups(&self) -> Vec<Group<'_>> {
         let misread = self
             .outcomes
@@ -340,7 +340,7 @@ impl Report {
             let errors = misread.errors.iter();
             errors.map(|error| {
                 let block = (misread.line, &error.block_id, &error.action);
-                (block, &error.message, &error.end)
+                (block, error.error_type, &error.message, &error.end)
             })
         });
         let problems = self
@@ -349,12 +349,14 @@ impl Report {
             .filter(|problem| problem.content.is_some());
         let in_problems = problems.map(|error| {
             let block = (error.block_start_line, &error.block_id, &error.action);
-            (block, &error.message, &error.end)
+            (block, error.error_type, &error.message, &error.end)
         });
+        let mut errors: Vec<_> = in_outcomes.chain(in_problems).collect();
+        errors.sort_by_key(|((line, ..), kind, ..)| place_among_errors(true, kind, *line));
         let mut groups: Vec<Group<'_>> = Vec::new();
         let mut places = HashMap::new();
-        for ((line, id, action), message, end) in in_outcomes.chain(in_problems) {
-            let place = *places.entry((id, line)).or_insert(groups.len());
+        for ((line, id, action), _, message, end) in errors {
+            let place = *places.entry(id).or_insert(groups.len());
             if place == groups.len() {
                 groups.push(Group {
                     id,
@@ -364,12 +366,12 @@ impl Report {
                     end: None,
                 });
             }
+            let group = &mut groups[place];
             match end {
-                Some(end) => groups[place].end = Some((message, end)),
-                None => groups[place].messages.push(message),
+                Some(end) if group.end.is_none() => group.end = Some((message, end)),
+                _ => group.messages.push(message),
             }
         }
-        groups.sort_by_key(|group| group.line);
         groups
     }
 
@@ -435,12 +437,18 @@ impl Report {
             }
             Some(errors)
         });
+        let problems = self.problems.iter().cloned();
+        let mut parse_errors: Vec<ParseError> = misread.flatten().chain(problems).collect();
+        parse_errors.sort_by_key(|error| {
+            let is_of_block = error.content.is_some();
+            place_among_errors(is_of_block, error.error_type, error.block_start_line)
+        });
         let mut run = serde_json::json!({
             "success": self.success(),
             "totalBlocks": self.total + self.unended(),
             "executedActions": results.len(),
             "results": results,
-            "parseErrors": misread.flatten().chain(self.problems.iter().cloned()).collect::<Vec<_>>(),
+            "parseErrors": parse_errors,
         });
         let failed = |when: &str| {
             let hooks = self.hooks.iter();
@@ -464,6 +472,14 @@ impl Report {
             run["notices"] = self.notices.clone().into();
         }
         run
+    }
+}
+
+/// Where an error stands among others: what is wrong with the form of blocks comes first, in the order of the text.
+fn place_among_errors(is_of_block: bool, error_type: &str, line: usize) -> usize {
+    match is_of_block && error_type == "syntax" {
+        true => line,
+        false => usize::MAX,
     }
 }
 
@@ -521,9 +537,7 @@ impl Group<'_> {
         let shown = match self.end {
             // What is in it may be anything: the rest of the reply.
             Some((message, end)) => {
-                let next = format!(
-                    "{message}: end it with {end}, alone on a line; or leave the header out"
-                );
+                let next = format!("{message}: end it with {end}, or leave the header out");
                 text += &format!("{:20}- {}\n", "", clipped(&next));
                 UNENDED
             }

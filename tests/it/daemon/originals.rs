@@ -97,8 +97,8 @@ fn a_header_in_prose_says_how_it_is_ended_and_little_more() {
         results,
         [
             "abc ❌ -          ERROR: 120 syntax errors (line 2)",
-            "                    - Block 'abc' not closed before EOF: end it with `#!END_SHAM_abc`, alone on a line; or \
-             leave the header out",
+            "                    - Block 'abc' not closed before EOF: end it with `#!END_SHAM_abc` alone on its line, \
+             or leave the header out",
             "                    - Invalid line format in block 'abc': not a valid key-value assignment or empty line \
              (60 occurrences)",
             "                    - Value must be a quoted string or heredoc (59 occurrences)",
