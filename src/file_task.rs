@@ -350,10 +350,11 @@ fn file_path(path: &str, files: &dyn Files) -> Result<RelPath, Failure> {
     Ok(rel)
 }
 
-/// Refuses a task with more files than anybody means.
+/// Refuses a task without a file, and one with more than anybody means.
 fn check_count(paths: &[Cow<'_, str>]) -> Result<(), Failure> {
     match paths.len() {
-        0..=MOST_FILES => Ok(()),
+        0 => Err(refused("no path is in it: name the files")),
+        1..=MOST_FILES => Ok(()),
         files => Err(refused(format!(
             "{files} files in one task, and {MOST_FILES} are the most: write several tasks"
         ))),
@@ -602,10 +603,10 @@ fn edit_failure(
     }
 }
 
-/// A file as it is, for whoever is to repair a task that failed on it, if it may be shown.
+/// A file as it is, for whoever is to repair a task that failed on it, if it may be shown; by the name that the reply has for it.
 fn as_it_is(
-    rel: &RelPath,
-    place: &Place,
+    path: &str,
+    (rel, place): (&RelPath, &Place),
     content: &[u8],
     may_show: &Result<(), FsError>,
 ) -> Vec<Section> {
@@ -616,7 +617,7 @@ fn as_it_is(
     };
     vec![match shown {
         Ok(text) => Section::File {
-            name: rel.to_string(),
+            name: path.to_owned(),
             content: text.to_owned(),
         },
         Err(why) => Section::Text(why),

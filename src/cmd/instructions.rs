@@ -7,6 +7,7 @@ use crate::cli;
 use crate::error::Error;
 use crate::lang::dialect::Dialect;
 use crate::lang::lessons;
+use crate::lang::nesl::schemas::Schema;
 use crate::lang::task::Command;
 
 // Each is fenced, so that a copy of it in a notes file is never carried out.
@@ -87,23 +88,21 @@ fn tasks(commands: impl Iterator<Item = Command>) -> String {
 /// The actions with these names, or all.
 fn blocks(names: &[String]) -> String {
     let actions = Command::ALL.into_iter().flat_map(|command| {
-        let actions = lessons::actions(command).iter();
+        let actions = lessons::actions(command);
         actions.map(move |action| (command, action))
     });
-    let is_asked = |command: Command, action: &lessons::Action| {
-        let is = |name: &String| {
-            action.name.eq_ignore_ascii_case(name) || Command::parse(name) == Some(command)
-        };
+    let is_asked = |command: Command, action: &Schema| {
+        let is = |name: &String| action.is_named(name) || Command::parse(name) == Some(command);
         names.is_empty() || names.iter().any(is)
     };
     actions
         .filter(|(command, action)| is_asked(*command, action))
         .map(|(_, action)| {
-            let needs = match action.params {
+            let needs = match lessons::params(action).as_str() {
                 "" => String::new(),
                 params => format!(" ({params})"),
             };
-            format!("- `{}`{needs}: {}\n", action.name, action.says)
+            format!("- `{}`{needs}: {}\n", action.name(), action.says)
         })
         .collect()
 }

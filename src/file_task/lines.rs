@@ -77,7 +77,7 @@ pub(super) fn replace(
     rewrite((&rel, &place), files, preview, |file, may_show| {
         let all = lines_of(file, content.form);
         let shown = |failure: Failure| Failure {
-            sections: as_it_is(&rel, &place, file, may_show),
+            sections: as_it_is(path, (&rel, &place), file, may_show),
             ..failure
         };
         let range = match range(lines) {

@@ -27,7 +27,7 @@ pub(super) fn replace(
     rewrite((&rel, &place), files, preview, |file, may_show| {
         let start = search
             .only_one(file, 0)
-            .map_err(|failure| shown(failure, (&rel, &place), file, may_show))?;
+            .map_err(|failure| shown(failure, path, (&rel, &place), (file, may_show)))?;
         Ok(spliced(
             &rel,
             file,
@@ -48,7 +48,7 @@ pub(super) fn replace_range(
     let rel = file_path(path, files)?;
     let place = files.place(&rel, true)?;
     rewrite((&rel, &place), files, preview, |file, may_show| {
-        let shown = |failure| shown(failure, (&rel, &place), file, may_show);
+        let shown = |failure| shown(failure, path, (&rel, &place), (file, may_show));
         let start = beginning.only_one(file, 0).map_err(shown)?;
         let inside = start + beginning.text.len();
         let last = end.only_one(file, inside).map_err(shown)?;
@@ -58,12 +58,12 @@ pub(super) fn replace_range(
 
 fn shown(
     failure: Failure,
-    (rel, place): (&RelPath, &Place),
-    file: &[u8],
-    may_show: &Result<(), FsError>,
+    path: &str,
+    names: (&RelPath, &Place),
+    (file, may_show): (&[u8], &Result<(), FsError>),
 ) -> Failure {
     Failure {
-        sections: as_it_is(rel, place, file, may_show),
+        sections: as_it_is(path, names, file, may_show),
         ..failure
     }
 }
@@ -141,7 +141,9 @@ impl<'w> Wanted<'w> {
 }
 
 /// A file in which every place that has the text is replaced.
-struct Replaced {
+struct Replaced<'p> {
+    /// As the reply wrote it.
+    path: &'p str,
     rel: RelPath,
     place: Place,
     old: Content,
@@ -186,12 +188,12 @@ pub(super) fn replace_all(
 }
 
 /// The files with the text replaced in each, each of them once.
-fn look(
-    paths: &[Cow<'_, str>],
+fn look<'p>(
+    paths: &'p [Cow<'_, str>],
     (search, replace): (Text<'_>, Text<'_>),
     files: &dyn Files,
-) -> Result<Vec<Replaced>, Failure> {
-    let mut all: Vec<Replaced> = Vec::new();
+) -> Result<Vec<Replaced<'p>>, Failure> {
+    let mut all: Vec<Replaced<'_>> = Vec::new();
     let mut failed: Vec<(String, Failure)> = Vec::new();
     for path in paths {
         let file = || {
@@ -207,6 +209,7 @@ fn look(
             Ok((rel, place, old)) => {
                 let (new, count) = edit::replace_all(&old.bytes, search, replace);
                 all.push(Replaced {
+                    path,
                     rel,
                     place,
                     old,
@@ -239,14 +242,23 @@ fn look(
     })
 }
 
-fn other_count((wanted, found): (usize, usize), all: &[Replaced], files: &dyn Files) -> Failure {
+fn other_count(
+    (wanted, found): (usize, usize),
+    all: &[Replaced<'_>],
+    files: &dyn Files,
+) -> Failure {
     let message = format!(
         "expected {} but found {found}: nothing was replaced; give the right `count`, or leave it out",
         places(wanted)
     );
     let sections = all.iter().flat_map(|file| {
         let may_show = files.may_show(&file.place);
-        as_it_is(&file.rel, &file.place, &file.old.bytes, &may_show)
+        as_it_is(
+            file.path,
+            (&file.rel, &file.place),
+            &file.old.bytes,
+            &may_show,
+        )
     });
     Failure {
         sections: sections.collect(),
@@ -255,7 +267,7 @@ fn other_count((wanted, found): (usize, usize), all: &[Replaced], files: &dyn Fi
 }
 
 /// Writes the files that have the text. Where one cannot be written, the others are as they were.
-fn write(all: &[Replaced], files: &mut dyn Files) -> Result<(), FsError> {
+fn write(all: &[Replaced<'_>], files: &mut dyn Files) -> Result<(), FsError> {
     let changed = || all.iter().filter(|file| file.count > 0);
     for (index, file) in changed().enumerate() {
         if let Err(error) = files.write(&file.place, &[&file.new], Some(&file.old)) {
@@ -274,7 +286,7 @@ fn write(all: &[Replaced], files: &mut dyn Files) -> Result<(), FsError> {
 }
 
 /// `preview`: the files by which it is known what may be shown of a change.
-fn done(all: &[Replaced], preview: Option<&dyn Files>) -> Done {
+fn done(all: &[Replaced<'_>], preview: Option<&dyn Files>) -> Done {
     let found: usize = all.iter().map(|file| file.count).sum();
     let changed: Vec<&Replaced> = all.iter().filter(|file| file.count > 0).collect();
     let each =

@@ -117,6 +117,7 @@ struct Asked<'a> {
 /// A file, or a part of it, as it is shown.
 struct Shown {
     rel: RelPath,
+    /// With the path as the reply wrote it.
     name: String,
     content: String,
     /// Nothing of what was asked for is there.
@@ -151,8 +152,8 @@ impl Asked<'_> {
             }
         };
         let (name, content, missing) = match self.numbers {
-            Some(delimiter) => self.numbered(&rel, &text, delimiter),
-            None => self.plain(&rel, text),
+            Some(delimiter) => self.numbered(path, &text, delimiter),
+            None => self.plain(path, text),
         };
         let missing = missing.map(|(lines, count)| too_few(&rel, lines, count));
         let shown = Shown {
@@ -165,9 +166,9 @@ impl Asked<'_> {
     }
 
     /// The lines of a file, or all of it, as they stand in it.
-    fn plain(&self, rel: &RelPath, text: String) -> (String, String, Option<(&str, usize)>) {
+    fn plain(&self, path: &str, text: String) -> (String, String, Option<(&str, usize)>) {
         let Some((lines, range)) = self.lines.filter(|_| !text.is_empty()) else {
-            return (rel.to_string(), text, None);
+            return (path.to_owned(), text, None);
         };
         let all: Vec<&str> = text.split_inclusive('\n').collect();
         let last = range.last.min(all.len());
@@ -176,7 +177,7 @@ impl Asked<'_> {
             true => format!("line {last}"),
             false => format!("lines {}-{last}", range.first),
         };
-        let name = format!("{rel} ({part} of {})", all.len());
+        let name = format!("{path} ({part} of {})", all.len());
         (name, content, missing(lines, range, all.len()))
     }
 
@@ -184,11 +185,11 @@ impl Asked<'_> {
     /// where that is nothing.
     fn numbered(
         &self,
-        rel: &RelPath,
+        path: &str,
         text: &str,
         delimiter: &str,
     ) -> (String, String, Option<(&str, usize)>) {
-        let name = format!("[numbered] {rel}");
+        let name = format!("[numbered] {path}");
         if text.is_empty() {
             return (name, String::new(), None);
         }

@@ -1,6 +1,7 @@
-//! How each command is asked for, as the teaching texts tell it: a task of CML, and the actions of SHAM and NESL with their
-//! parameters. What they mean is elsewhere.
+//! How each command is asked for, as the teaching texts tell it: a task of CML, or the actions of SHAM and NESL that come to
+//! it. What they mean is elsewhere.
 
+use super::nesl::schemas::{SCHEMAS, Schema, schema};
 use super::task::Command;
 
 /// How a command is asked for in CML.
@@ -8,15 +9,6 @@ use super::task::Command;
 pub struct Task {
     /// One task, in one line.
     pub example: &'static str,
-    pub says: &'static str,
-}
-
-/// An action of SHAM and NESL.
-#[derive(Debug)]
-pub struct Action {
-    pub name: &'static str,
-    /// Its parameters; a `?` stands behind one that may be left out.
-    pub params: &'static str,
     pub says: &'static str,
 }
 
@@ -99,164 +91,18 @@ pub fn task(command: Command) -> Option<Task> {
 }
 
 /// The actions that come to a command; none where only the user may do it.
-pub fn actions(command: Command) -> &'static [Action] {
-    const fn action(name: &'static str, params: &'static str, says: &'static str) -> Action {
-        Action { name, params, says }
-    }
-    match command {
-        Command::Edit => {
-            const {
-                &[
-                    action(
-                        "file_replace_text",
-                        "path, old_text, new_text",
-                        "replaces a text that is there exactly once",
-                    ),
-                    action(
-                        "file_replace_text_range",
-                        "path, old_text_beginning, old_text_end, new_text",
-                        "replaces from the one text to the other, both included; each is there exactly once",
-                    ),
-                ]
-            }
-        }
-        Command::Overwrite => {
-            const {
-                &[action(
-                    "file_write",
-                    "path, content",
-                    "creates the file and its folders, or replaces all that is in it",
-                )]
-            }
-        }
-        Command::Append => {
-            const {
-                &[action(
-                    "file_append",
-                    "path, content",
-                    "adds the content where the file ends; no newline is added before it",
-                )]
-            }
-        }
-        Command::ReplaceAll => {
-            const {
-                &[
-                    action(
-                        "file_replace_all_text",
-                        "path, old_text, new_text, count?",
-                        "replaces the text wherever it is; `count` is how many places there must be",
-                    ),
-                    action(
-                        "files_replace_all_text",
-                        "paths, old_text, new_text",
-                        "does so in several files",
-                    ),
-                ]
-            }
-        }
-        Command::ReplaceLines => {
-            const {
-                &[action(
-                    "file_replace_lines",
-                    "path, lines, new_content",
-                    "replaces lines by their numbers: `lines = \"12-40\"`",
-                )]
-            }
-        }
-        Command::Move => {
-            const {
-                &[action(
-                    "file_move",
-                    "old_path, new_path",
-                    "moves or renames a file, also onto one that is there",
-                )]
-            }
-        }
-        Command::Delete => const { &[action("file_delete", "path", "deletes a file")] },
-        Command::MakeFolder => {
-            const {
-                &[action(
-                    "dir_create",
-                    "path",
-                    "makes a folder and its parents",
-                )]
-            }
-        }
-        Command::RemoveFolder => {
-            const { &[action("dir_delete", "path", "removes an empty folder")] }
-        }
-        Command::Read => {
-            const {
-                &[
-                    action("file_read", "path", "shows a file"),
-                    action("files_read", "paths", "shows several files"),
-                    action(
-                        "file_read_numbered",
-                        "path, lines?, delimiter?",
-                        "shows a file, or some lines of it, with their numbers",
-                    ),
-                ]
-            }
-        }
-        Command::List => const { &[action("ls", "path", "lists a folder")] },
-        Command::Grep => {
-            const {
-                &[action(
-                    "grep",
-                    "pattern, path, include?",
-                    "finds lines by a regular expression; `include = \"*.py\"` takes only such files",
-                )]
-            }
-        }
-        Command::Glob => {
-            const {
-                &[action(
-                    "glob",
-                    "pattern, base_path",
-                    "finds files by their names: `pattern = \"**/*.py\"`",
-                )]
-            }
-        }
-        Command::Exec => {
-            const {
-                &[action(
-                    "exec",
-                    "code, lang, cwd?, version?, return_output?, timeout?",
-                    "runs a script; `lang` is bash, python or javascript",
-                )]
-            }
-        }
-        Command::ContextAdd => {
-            const {
-                &[action(
-                    "context_add",
-                    "path",
-                    "adds a file to the set that I give to each chat",
-                )]
-            }
-        }
-        Command::ContextRemove => {
-            const {
-                &[action(
-                    "context_remove",
-                    "path",
-                    "takes a file out of that set",
-                )]
-            }
-        }
-        Command::ContextList => const { &[action("context_list", "", "lists that set")] },
-        Command::ContextPrune => {
-            const {
-                &[action(
-                    "context_prune",
-                    "",
-                    "takes out of that set what is no longer there",
-                )]
-            }
-        }
-        Command::ContextClear => const { &[action("context_clear", "", "empties that set")] },
-        Command::Undo | Command::Squash | Command::StepBack | Command::StepForward => &[],
-    }
+pub fn actions(command: Command) -> impl Iterator<Item = &'static Schema> {
+    let is_taught = move |schema: &&Schema| schema.command == command && command.typed().is_none();
+    SCHEMAS.iter().filter(is_taught)
+}
+
+/// The parameters of an action; a `?` stands behind one that may be left out.
+pub fn params(action: &Schema) -> String {
+    let params = action.params.iter().map(|param| match param.is_required {
+        true => param.name.to_owned(),
+        false => format!("{}?", param.name),
+    });
+    params.collect::<Vec<_>>().join(", ")
 }
 
 /// The command that a name means: one of CML, or an action of SHAM and NESL.
@@ -264,11 +110,7 @@ pub fn actions(command: Command) -> &'static [Action] {
 /// # Errors
 /// For a name that there is none of, with the nearest one, and for what only the user may do.
 pub fn command(name: &str) -> Result<Command, String> {
-    let of_action = |command: &Command| {
-        let mut actions = actions(*command).iter();
-        actions.any(|action| action.name.eq_ignore_ascii_case(name))
-    };
-    let known = Command::parse(name).or_else(|| Command::ALL.into_iter().find(of_action));
+    let known = Command::parse(name).or_else(|| Some(schema(name)?.command));
     if let Some(command) = known {
         return match command.typed() {
             Some(typed) => Err(format!("only you can do that, with `{typed}`")),
@@ -277,8 +119,10 @@ pub fn command(name: &str) -> Result<Command, String> {
     }
     let lower = name.to_ascii_lowercase();
     let names = Command::ALL.into_iter().flat_map(|command| {
-        let actions = actions(command).iter().map(|action| action.name);
-        actions.chain(task(command).map(|_| command.name()))
+        let actions = actions(command).flat_map(|action| action.names);
+        actions
+            .copied()
+            .chain(task(command).map(|_| command.name()))
     });
     let nearest = names.min_by_key(|known| strsim::osa_distance(known, &lower));
     Err(format!(

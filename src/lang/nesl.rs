@@ -5,6 +5,7 @@ mod assignment;
 mod errors;
 mod grammar;
 mod lines;
+pub mod schemas;
 pub mod told;
 
 use std::sync::Arc;
@@ -14,7 +15,7 @@ use serde_json::{Map, Value, json};
 use super::dialect::Dialect;
 use super::found::Found;
 use super::task::{Batch, BatchState, BlockError, Call, Cause, Lines, Problem, Scan, Task};
-use errors::SyntaxError;
+use errors::{Code, SyntaxError};
 use grammar::{Begun, Block, End, Marks};
 use lines::{is_blank, line_start};
 
@@ -127,6 +128,7 @@ fn task<'t>(text: &'t str, block: Block<'t>, span: std::ops::Range<usize>) -> Ta
                 action: action(&block),
                 error_type: wrong.kind,
                 message: wrong.message,
+                end: None,
                 content: rebuilt(&block).into(),
             }]),
         }),
@@ -173,9 +175,23 @@ fn block_errors(
         action: block.and_then(action),
         error_type: "syntax",
         message: error.flaw.message.clone().into_owned(),
+        end: block.and_then(|block| end(block, error.flaw.code)),
         content: Arc::clone(if index <= carried { &content } else { &nothing }),
     });
     errors.collect()
+}
+
+/// What would end a block that never does.
+fn end(block: &Block<'_>, missing: Code) -> Option<String> {
+    let end = block.marks.end(block.id);
+    match missing {
+        Code::UnclosedBlock => Some(format!("`{end}` alone on its line")),
+        Code::UnclosedHeredoc => {
+            let delimiter = block.marks.delimiter(block.id);
+            Some(format!("`{delimiter}` and `{end}`, each alone on its line"))
+        }
+        _ => None,
+    }
 }
 
 /// The name of a block's action, where it has one.

@@ -27,6 +27,8 @@ const EDGE: usize = 25 * 1024;
 const CLIPBOARD: usize = 8 * 1024 * 1024;
 /// How many problems a block shows.
 const PROBLEMS: usize = 50;
+/// And how many of a block that never ends.
+const UNENDED: usize = 3;
 /// The longest message in a line of the block, in characters.
 const MESSAGE: usize = 400;
 /// The longest part of a target before a message, in characters.
@@ -122,6 +124,9 @@ pub struct ParseError {
     /// `syntax`, `validation`, `type` or `warning`.
     pub error_type: &'static str,
     pub message: String,
+    /// What would end a block of SHAM or NESL that never ends.
+    #[serde(skip)]
+    pub end: Option<String>,
     pub block_start_line: usize,
     /// The block of SHAM or NESL, under the name that its dialect has for that.
     #[serde(flatten)]
@@ -160,6 +165,7 @@ impl ParseError {
                 "syntax"
             },
             message: wording::problem(problem, lines),
+            end: None,
             block_start_line: line,
             content: None,
         }]
@@ -172,6 +178,7 @@ impl ParseError {
             action: error.action.clone(),
             error_type: error.error_type,
             message: error.message.clone(),
+            end: error.end.clone(),
             block_start_line: line,
             content: Some(match error.dialect {
                 Dialect::Sham => Content::Sham(content),
@@ -323,7 +330,7 @@ impl Report {
         Ok(text)
     }
 
-    /// What is wrong with blocks of SHAM and NESL, block by block, in the order of the text.
+    /// What is wrong with blocks of SHAM and NESL, by their ids, in the order of the errors.
     fn groups(&self) -> Vec<Group<'_>> {
         let misread = self
             .outcomes
@@ -331,31 +338,40 @@ impl Report {
             .filter_map(|outcome| outcome.misread.as_ref());
         let in_outcomes = misread.flat_map(|misread| {
             let errors = misread.errors.iter();
-            errors.map(|error| (misread.line, &error.block_id, &error.action, &error.message))
+            errors.map(|error| {
+                let block = (misread.line, &error.block_id, &error.action);
+                (block, error.error_type, &error.message, &error.end)
+            })
         });
         let problems = self
             .problems
             .iter()
             .filter(|problem| problem.content.is_some());
         let in_problems = problems.map(|error| {
-            let line = error.block_start_line;
-            (line, &error.block_id, &error.action, &error.message)
+            let block = (error.block_start_line, &error.block_id, &error.action);
+            (block, error.error_type, &error.message, &error.end)
         });
+        let mut errors: Vec<_> = in_outcomes.chain(in_problems).collect();
+        errors.sort_by_key(|((line, ..), kind, ..)| place_among_errors(true, kind, *line));
         let mut groups: Vec<Group<'_>> = Vec::new();
         let mut places = HashMap::new();
-        for (line, id, action, message) in in_outcomes.chain(in_problems) {
-            let place = *places.entry((id, line)).or_insert(groups.len());
+        for ((line, id, action), _, message, end) in errors {
+            let place = *places.entry(id).or_insert(groups.len());
             if place == groups.len() {
                 groups.push(Group {
                     id,
                     line,
                     action: action.as_deref().unwrap_or("-"),
                     messages: Vec::new(),
+                    end: None,
                 });
             }
-            groups[place].messages.push(message);
+            let group = &mut groups[place];
+            match end {
+                Some(end) if group.end.is_none() => group.end = Some((message, end)),
+                _ => group.messages.push(message),
+            }
         }
-        groups.sort_by_key(|group| group.line);
         groups
     }
 
@@ -414,18 +430,25 @@ impl Report {
                     action: Some(outcome.command.clone()).filter(|command| !command.is_empty()),
                     error_type: "validation",
                     message: outcome.message.clone().unwrap_or_default(),
+                    end: None,
                     block_start_line: misread.line,
                     content: None,
                 });
             }
             Some(errors)
         });
+        let problems = self.problems.iter().cloned();
+        let mut parse_errors: Vec<ParseError> = misread.flatten().chain(problems).collect();
+        parse_errors.sort_by_key(|error| {
+            let is_of_block = error.content.is_some();
+            place_among_errors(is_of_block, error.error_type, error.block_start_line)
+        });
         let mut run = serde_json::json!({
             "success": self.success(),
             "totalBlocks": self.total + self.unended(),
             "executedActions": results.len(),
             "results": results,
-            "parseErrors": misread.flatten().chain(self.problems.iter().cloned()).collect::<Vec<_>>(),
+            "parseErrors": parse_errors,
         });
         let failed = |when: &str| {
             let hooks = self.hooks.iter();
@@ -449,6 +472,14 @@ impl Report {
             run["notices"] = self.notices.clone().into();
         }
         run
+    }
+}
+
+/// Where an error stands among others: what is wrong with the form of blocks comes first, in the order of the text.
+fn place_among_errors(is_of_block: bool, error_type: &str, line: usize) -> usize {
+    match is_of_block && error_type == "syntax" {
+        true => line,
+        false => usize::MAX,
     }
 }
 
@@ -479,24 +510,39 @@ struct Group<'r> {
     line: usize,
     action: &'r str,
     messages: Vec<&'r String>,
+    /// That it never ends, and what would end it.
+    end: Option<(&'r String, &'r String)>,
 }
 
 impl Group<'_> {
     /// A line for the block and, where there are several errors, one for each message.
     fn lines(&self) -> String {
-        let said = match self.messages.as_slice() {
-            [message] => clipped(message),
-            messages => format!("{} syntax errors", messages.len()),
+        let said = match (self.messages.as_slice(), self.end) {
+            ([message], None) => Some(clipped(message)),
+            ([], Some((message, _))) => Some(clipped(message)),
+            _ => None,
         };
+        let errors = self.messages.len() + usize::from(self.end.is_some());
+        let all = || format!("{errors} syntax errors");
         let mut text = format!(
-            "{} ❌ {:<10} ERROR: {said} (line {})\n",
+            "{} ❌ {:<10} ERROR: {} (line {})\n",
             self.id,
             brief(&one_line(self.action)),
+            said.clone().unwrap_or_else(all),
             self.line
         );
-        if self.messages.len() == 1 {
+        if said.is_some() {
             return text;
         }
+        let shown = match self.end {
+            // What is in it may be anything: the rest of the reply.
+            Some((message, end)) => {
+                let next = format!("{message}: end it with {end}, or leave the header out");
+                text += &format!("{:20}- {}\n", "", clipped(&next));
+                UNENDED
+            }
+            None => PROBLEMS,
+        };
         let mut counts: Vec<(&String, usize)> = Vec::new();
         let mut places = HashMap::new();
         for message in &self.messages {
@@ -506,8 +552,8 @@ impl Group<'_> {
                 None => counts.push((message, 1)),
             }
         }
-        let more = counts.len().saturating_sub(PROBLEMS);
-        for (message, count) in counts.into_iter().take(PROBLEMS) {
+        let more = counts.len().saturating_sub(shown);
+        for (message, count) in counts.into_iter().take(shown) {
             let times = match count {
                 1 => String::new(),
                 count => format!(" ({count} occurrences)"),

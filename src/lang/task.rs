@@ -185,6 +185,8 @@ pub struct BlockError {
     /// `syntax`, `validation` or `type`.
     pub error_type: &'static str,
     pub message: String,
+    /// What would end the block, where it never ends.
+    pub end: Option<String>,
     /// The block, for whoever is to repair it; empty where another error of it carries that.
     pub content: Arc<str>,
 }

@@ -81,6 +81,7 @@ fn report() -> impl Strategy<Value = Report> {
         action: None,
         error_type: "syntax",
         message,
+        end: None,
         block_start_line: 7,
         content: None,
     });

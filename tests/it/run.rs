@@ -1,5 +1,7 @@
 //! `clada run` over the cases in `test-data/run`: files and a reply in, results and files out.
 
+use serde_json::Value;
+
 use crate::cases::{self, Case, Verdict};
 use crate::harness::Project;
 
@@ -8,13 +10,20 @@ fn cases_of_run() {
     cases::run("run", check);
 }
 
+/// The same with replies of the first clada, and what it said of them.
+#[test]
+fn cases_of_originals() {
+    cases::run("originals", check);
+}
+
 /// The same with settings.
 #[test]
 fn cases_of_settings() {
     cases::run("settings", check);
 }
 
-fn check(case: &Case, verdict: &mut Verdict) {
+/// The project that a case begins with.
+fn project(case: &Case) -> Project {
     let project = if case.one("no-git").is_some() {
         Project::new()
     } else {
@@ -35,6 +44,14 @@ fn check(case: &Case, verdict: &mut Verdict) {
             .expect("sh");
         assert!(done.success(), "setup of {}", case.name);
     }
+    project
+}
+
+fn check(case: &Case, verdict: &mut Verdict) {
+    if let Some(expected) = case.one("json") {
+        check_json(case, expected, verdict);
+    }
+    let project = project(case);
     // `ROOT` in a reply stands for where the project happens to be, `UNROOTED` for that without its leading slash.
     let root = project.root().display().to_string();
     let unrooted = root.trim_start_matches('/').to_owned();
@@ -111,6 +128,26 @@ fn check(case: &Case, verdict: &mut Verdict) {
         && !dry
     {
         project.git(["fsck", "--strict"]);
+    }
+}
+
+/// What `clada run --json` says of the reply, compared as a value.
+fn check_json(case: &Case, expected: &cases::Block, verdict: &mut Verdict) {
+    let project = project(case);
+    let root = project.root().display().to_string();
+    let reply = case.one("reply").expect("a `reply` block").string();
+    let run = project.clada_with(["run", "--json"], &reply.replace("ROOT", &root));
+    let mut said: Value = serde_json::from_str(&run.out.replace(&root, "ROOT")).expect("JSON");
+    // Where commands cannot be fenced in.
+    if let Some(said) = said.as_object_mut() {
+        said.remove("notices");
+    }
+    let is_so: Value = serde_json::from_str(&expected.string()).expect("JSON");
+    if said != is_so {
+        verdict.expect(expected, format!("{said:#}\n").as_bytes());
+    }
+    if run.code != Some(i32::from(said["success"] != true)) {
+        verdict.wrong(format!("exit status {:?}", run.code));
     }
 }
 

@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use serde_json::{Value, json};
 
 use super::actions;
+use super::schemas::{Schema, schema};
 use crate::lang::action::Action;
 use crate::lang::fault::{Fault, Sought};
 use crate::lang::lines::LineError;
@@ -69,6 +70,12 @@ fn says_more(action: &Action<'_>) -> bool {
         | Action::Delete { .. }
         | Action::Read { .. } => false,
     }
+}
+
+/// Whether the files that an action shows are named by what it shows, and not above that.
+pub fn names_its_files(action: &str) -> bool {
+    let name = schema(action).map(Schema::name);
+    matches!(name, Some("file_read_numbered" | "files_read"))
 }
 
 /// What came of an action that went well, with the paths that the reply gave.

@@ -4,6 +4,7 @@ use serde::Deserialize;
 
 use crate::lang::action::{Action, Command};
 use crate::lang::mask::matches;
+use crate::lang::nesl::schemas::SCHEMAS;
 
 /// A name, or several by `*` and `?`, as the settings have it.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
@@ -39,60 +40,13 @@ impl ActionPattern {
     }
 }
 
-/// What SHAM and NESL call a command.
-fn names_of_blocks(command: Command) -> &'static [&'static str] {
-    match command {
-        Command::Edit => &[
-            "file_edit",
-            "file_replace_text",
-            "replace_text_in_file",
-            "file_replace_text_range",
-            "replace_text_range_in_file",
-        ],
-        Command::Overwrite => &["file_write", "write_file", "file_create", "create_file"],
-        Command::Append => &["file_append", "append_to_file"],
-        Command::ReplaceAll => &[
-            "file_replace_all_text",
-            "replace_all_text_in_file",
-            "files_replace_all_text",
-            "replace_all_text_in_files",
-            "files_replace_text_in_parents",
-        ],
-        Command::ReplaceLines => &["file_replace_lines", "replace_lines_in_file"],
-        Command::Move => &["file_move", "move_file"],
-        Command::Delete => &["file_delete", "delete_file"],
-        Command::MakeFolder => &["dir_create", "create_dir"],
-        Command::RemoveFolder => &["dir_delete", "delete_dir"],
-        Command::Read => &[
-            "file_read",
-            "read_file",
-            "file_read_numbered",
-            "read_file_numbered",
-            "files_read",
-            "read_files",
-        ],
-        Command::StepBack => &["git_step_back"],
-        Command::StepForward => &["git_step_forward"],
-        Command::List
-        | Command::Grep
-        | Command::Glob
-        | Command::Exec
-        | Command::ContextAdd
-        | Command::ContextRemove
-        | Command::ContextList
-        | Command::ContextPrune
-        | Command::ContextClear
-        | Command::Undo
-        | Command::Squash => &[],
-    }
-}
-
+/// What a command is called, in SHAM and NESL too.
 fn names(command: Command) -> impl Iterator<Item = &'static str> {
-    command
-        .names()
+    let actions = SCHEMAS
         .iter()
-        .chain(names_of_blocks(command))
-        .copied()
+        .filter(move |schema| schema.command == command);
+    let of_blocks = actions.flat_map(|schema| schema.names);
+    command.names().iter().chain(of_blocks).copied()
 }
 
 /// Which commands may be used.

@@ -4,11 +4,14 @@ use std::collections::HashMap;
 use std::io::{self, Write};
 
 use super::{EDGE, Hooked, cut_out, cut_text, fenced, one_line};
+use crate::lang::nesl::told::names_its_files;
 use crate::lang::outcome::{Outcome, Section};
 
 /// What a task or a hook has to show.
 pub(super) struct Part<'p> {
     title: String,
+    /// Blank ends of what a command wrote are left away.
+    trims: bool,
     sections: &'p mut Vec<Section>,
     /// For each section the label of the task that shows the same file with the same content, where one does before it.
     copies: Vec<Option<String>>,
@@ -23,12 +26,14 @@ pub(super) fn parts<'p>(
         hooks.into_iter().partition(|hook| hook.when == "before");
     let of_hook = |hook: &'p mut Hooked| Part {
         title: hook.title(),
+        trims: false,
         copies: vec![None; hook.sections.len()],
         sections: &mut hook.sections,
     };
     let copies = copies(&outcomes);
     let of_task = |(outcome, copies): (&'p mut Outcome, _)| Part {
         title: title(outcome),
+        trims: has_words(outcome),
         copies,
         sections: &mut outcome.sections,
     };
@@ -38,11 +43,19 @@ pub(super) fn parts<'p>(
     all.filter(Part::shows_anything).collect()
 }
 
+/// Whether its dialect has words of its own for it, and a form for what it shows: SHAM or NESL.
+fn has_words(outcome: &Outcome) -> bool {
+    outcome.id.is_some()
+}
+
 fn title(outcome: &Outcome) -> String {
-    let target = one_line(&outcome.target);
+    let target = match has_words(outcome) && names_its_files(&outcome.command) {
+        true => String::new(),
+        false => one_line(&outcome.target),
+    };
     let what = [outcome.command.as_str(), &target];
     let what: Vec<&str> = what.into_iter().filter(|word| !word.is_empty()).collect();
-    let failed = match outcome.status.is_good() {
+    let failed = match outcome.status.is_good() || has_words(outcome) {
         true => "",
         false => " (failed)",
     };
@@ -91,7 +104,8 @@ impl Part<'_> {
                     writeln!(to, "{name}:")?;
                     let whole = spool.cut(EDGE)?;
                     if whole.left_out == 0 {
-                        to.write_all(fenced(&whole.head, fence).as_bytes())?;
+                        let text = ended(&whole.head, self.trims);
+                        to.write_all(fenced(text, fence).as_bytes())?;
                     } else {
                         // Too long to be looked through once more: fenced in any case.
                         writeln!(to, "<!-- clada:off {fence} -->")?;
@@ -127,6 +141,7 @@ impl Part<'_> {
         for (section, copy) in self.sections.iter_mut().zip(&self.copies) {
             let is_file = matches!(section, Section::File { .. });
             let after_file = std::mem::replace(&mut is_next, is_file);
+            let is_stream = matches!(section, Section::Stream(..));
             let size = section.size();
             if size == 0 {
                 continue;
@@ -149,7 +164,8 @@ impl Part<'_> {
                     spool.cut(edge(size))?
                 }
             };
-            part += &fenced(&cut_out(&cut, whole), fence);
+            let text = cut_out(&cut, whole);
+            part += &fenced(ended(&text, self.trims && is_stream), fence);
         }
         Ok(part)
     }
@@ -163,6 +179,14 @@ impl Section {
             Self::File { content, .. } => content.len().max(1) as u64,
             Self::Stream(_, spool) => spool.size(),
         }
+    }
+}
+
+/// A text up to its last character that is not blank, where that is asked for.
+fn ended(text: &str, trims: bool) -> &str {
+    match trims {
+        true => text.trim_end(),
+        false => text,
     }
 }
 

@@ -8,6 +8,7 @@ mod editors;
 mod idle;
 mod kill;
 mod options;
+mod originals;
 mod race;
 mod remembers;
 mod retry;
