@@ -60,7 +60,10 @@ impl Wanted {
         (of, number, plan): (Number, Number, Vec<Plan>),
         source: Option<Source>,
     ) -> bool {
-        let Some(tasks) = scan(&text).batches.first().map(|batch| names(&batch.tasks)) else {
+        let found = scan(&text);
+        let whole = found.batches.first();
+        let whole = whole.filter(|batch| batch.tasks.len() == plan.len());
+        let Some(tasks) = whole.map(|batch| names(&batch.tasks)) else {
             return false;
         };
         // One tick may ask for several batches, and counts once.

@@ -37,7 +37,7 @@ fn the_state_of_a_clada_that_read_nothing_but_cml_says_so() {
     story.dialects = Dialects::ALL;
     assert_eq!(
         story.look(true, true, false, false),
-        "offer dialects: line 2\n"
+        "offer 1 tasks: other dialects\n"
     );
 }
 

@@ -29,7 +29,9 @@ proptest! {
             said.collect()
         };
         for batch in scan(&text).batches {
-            if batch.state.problem().is_some() || batch.tasks.is_empty() {
+            // A block without an end that another dialect's block cut off can be read where it stands only.
+            let is_cut_off = batch.tasks.last().is_none_or(|task| task.action.is_err());
+            if batch.state.problem().is_some() || is_cut_off {
                 continue;
             }
             let text = alone(&text, &batch);

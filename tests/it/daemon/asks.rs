@@ -96,12 +96,12 @@ fn blocks_of_sham_wait_for_a_tick_too() {
         notes.results,
         [
             "aaa ✅ exec bash",
-            "bbb ⏸ exec bash - asks for `deploy` - [ ] run it",
+            "bbb ⏸ exec bash - asks for `deploy now` - [ ] run it",
             "ccc ✅ exec bash",
             "read as SHAM",
         ]
     );
-    tick(&project, "bbb ⏸ exec bash - asks for `deploy`");
+    tick(&project, "bbb ⏸ exec bash - asks for `deploy now`");
     let notes = wait_for_results(&project, "bbb ✅");
     assert_eq!(
         notes.results,
