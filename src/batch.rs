@@ -206,6 +206,7 @@ impl Runner {
     /// Goes by these settings from now on.
     pub fn take(&mut self, setup: Setup) {
         self.disk.obey(setup.paths);
+        self.disk.limit(setup.largest_file);
         (self.rules, self.git) = (setup.rules, setup.git);
         (self.actions, self.hooks) = (setup.actions, setup.hooks);
         self.dialects = setup.dialects;

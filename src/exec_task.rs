@@ -53,8 +53,14 @@ impl Rules {
         sandbox::shortfall(&self.fence)
     }
 
-    /// Why a script may not run, or not yet; nothing where it may. `approved`: the user was asked.
-    pub fn hold(&self, script: &str, lang: Option<Language>, approved: bool) -> Option<Hold> {
+    /// Why a script may not run, or not yet; nothing where it may. `target` is what is shown of it, `approved`: the user
+    /// was asked.
+    pub fn hold(
+        &self,
+        (script, target): (&str, &str),
+        lang: Option<Language>,
+        approved: bool,
+    ) -> Option<Hold> {
         if !self.enabled {
             let why = "commands are switched off here (`exec.enabled`): leave it to the user";
             return Some(Hold::Refused(why.to_owned()));
@@ -66,7 +72,7 @@ impl Rules {
             Verdict::Ask { command, .. } if !approved => {
                 // A script of one line shows it already, if that is shown whole.
                 let script = script.trim();
-                let is_shown = script.lines().count() <= 1 && report::brief(script) == script;
+                let is_shown = target == script && report::brief(script) == script;
                 Some(Hold::Asks(
                     (!is_shown).then(|| format!("asks for `{command}`")),
                 ))

@@ -40,7 +40,7 @@ pub(super) fn due(
             return Due::Run;
         };
         let approved = *plan == Plan::Approved;
-        let hold = rules.hold(&script.text(), *lang, approved);
+        let hold = rules.hold((&script.text(), &task.target()), *lang, approved);
         hold.map_or(Due::Run, Due::Hold)
     };
     let due = tasks.iter().enumerate().map(|(index, task)| {

@@ -10,8 +10,8 @@ use tokio::runtime::Runtime;
 use tokio::sync::watch as channel;
 
 use crate::cli::Watch;
-use crate::cmd;
 use crate::cmd::rules::Source;
+use crate::cmd::{self, context};
 use crate::config::{self, Folders};
 use crate::daemon::{Clock, Daemon, Delivery, Limits, Memory, Pending, Shown};
 use crate::error::Error;
@@ -117,6 +117,13 @@ impl Listener {
         };
         let others = Lock::held(&locks, config::WATCHED_LOCKS);
         let memory = Memory::open(ledger, limits, note.path(), text.as_deref(), &others)?;
+        if let Some(was) = &memory.was {
+            let set = context::store(&place.folders, root.1, was);
+            // What is lost by that is put in again by the next reply.
+            if let Err(error) = runner.context.take_over(&set) {
+                tracing::error!(%error, "context");
+            }
+        }
         let mode = args.poll.map_or(Mode::Events, |every| Mode::Poll { every });
         let watcher = Watcher::start(&note.places(), mode)?;
         let stop = cmd::stop_signal()?;

@@ -12,7 +12,8 @@ use crate::lang::hex::hex;
 use crate::lang::note::{self, Block, Blocks, Note};
 use crate::lang::record::{Key, Number, Offer, Seed, Tick};
 use crate::lang::report::{self, Offered, Report};
-use crate::lang::task::{Batch, Task};
+use crate::lang::scan::alone;
+use crate::lang::task::Task;
 use crate::world::ledger::{
     BlockId, FileId, KnownBlock, Ledger, LedgerError, LogBatch, NewBlock, Noted, Sight,
 };
@@ -42,6 +43,8 @@ pub struct Memory {
     /// When that was done last, in seconds since 1970.
     pruned: i64,
     pub(super) file: FileId,
+    /// The path that the file had before, if it was renamed since.
+    pub was: Option<PathBuf>,
     pub(super) engine: State,
     /// The body last looked at.
     pub(super) looked: Option<Hash>,
@@ -113,12 +116,14 @@ impl Memory {
     ) -> Result<Self, LedgerError> {
         let seed = ledger.seed();
         let mut known = ledger.file(path)?;
+        let mut was = None;
         if known.is_none()
             && let Some(text) = text
-            && let Some(file) = renamed(&ledger, text, watched)?
+            && let Some((file, old)) = renamed(&ledger, text, watched)?
         {
             ledger.move_file(file, path)?;
             known = ledger.file(path)?;
+            was = Some(old);
         }
         let (file, kept) = match known {
             Some(known) => (known.id, known.state),
@@ -147,6 +152,7 @@ impl Memory {
             limits,
             pruned: 0,
             file,
+            was,
             engine,
             looked,
             ticked: Vec::new(),
@@ -261,7 +267,7 @@ impl Memory {
             let batch = &look.scan.batches[*batch];
             Some(Unkept {
                 number: *number,
-                text: whole_text(look.body, batch).to_owned(),
+                text: alone(look.body, batch),
                 tasks: names(&batch.tasks),
             })
         });
@@ -418,23 +424,12 @@ impl Memory {
     }
 }
 
-/// A batch's text with the indentation of its first line, without which it would not be the same batch by itself.
-pub(super) fn whole_text<'b>(body: &'b str, batch: &Batch<'_>) -> &'b str {
-    let line = body[..batch.span.start]
-        .rfind('\n')
-        .map_or(0, |newline| newline + 1);
-    let is_indent = body[line..batch.span.start]
-        .chars()
-        .all(char::is_whitespace);
-    &body[if is_indent { line } else { batch.span.start }..batch.span.end]
-}
-
 /// The file, now gone, that had this very text: the results block on top, which others may have too, and the body.
 fn renamed(
     ledger: &Ledger,
     text: &str,
     watched: &[PathBuf],
-) -> Result<Option<FileId>, LedgerError> {
+) -> Result<Option<(FileId, PathBuf)>, LedgerError> {
     let seed = ledger.seed();
     let Some(top) = note::top_block(text) else {
         return Ok(None);
@@ -452,7 +447,7 @@ fn renamed(
         let body = hash(&note::split(text, &known).body);
         let kept = ledger.file(&block.path)?;
         if kept.is_some_and(|kept| parted(&kept.state).0 == Some(body)) {
-            return Ok(Some(block.file));
+            return Ok(Some((block.file, block.path)));
         }
     }
     Ok(None)

@@ -12,13 +12,13 @@ use crate::batch::{Job, Part, Progress, Ran, Surroundings};
 use crate::config;
 use crate::daemon::books::{Books, Entry};
 use crate::daemon::delivery::{self, running_block};
-use crate::daemon::memory::{Memory, names, whole_text};
+use crate::daemon::memory::{Memory, names};
 use crate::daemon::{Daemon, Refused, Shown};
 use crate::engine::{self, Event};
 use crate::lang::outcome::{Outcome, Status};
 use crate::lang::record::{Number, Offer, Plan, Source};
 use crate::lang::report::{self, Offered};
-use crate::lang::scan::scan;
+use crate::lang::scan::{alone, scan};
 use crate::lang::task::{Batch, Scan};
 use crate::world::lock::Lock;
 use crate::world::output_file::RUNNING;
@@ -46,7 +46,7 @@ impl Wanted {
         self.jobs.push(Job { batch, plan });
         self.entries.push(Entry {
             number,
-            text: whole_text(body, found).to_owned(),
+            text: alone(body, found),
             tasks: names(&found.tasks),
             again: None,
             source: None,
@@ -60,7 +60,10 @@ impl Wanted {
         (of, number, plan): (Number, Number, Vec<Plan>),
         source: Option<Source>,
     ) -> bool {
-        let Some(tasks) = scan(&text).batches.first().map(|batch| names(&batch.tasks)) else {
+        let found = scan(&text);
+        let whole = found.batches.first();
+        let whole = whole.filter(|batch| batch.tasks.len() == plan.len());
+        let Some(tasks) = whole.map(|batch| names(&batch.tasks)) else {
             return false;
         };
         // One tick may ask for several batches, and counts once.

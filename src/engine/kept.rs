@@ -6,14 +6,15 @@ use serde::{Deserialize, Serialize};
 
 use super::State;
 use super::seen::Seen;
-use crate::lang::dialect::Dialects;
+use crate::lang::dialect::{Dialect, Dialects};
 use crate::lang::record::{Key, Number, Prose, Record, Seed, Tick};
 
 /// What is kept of a [`State`].
 #[derive(Serialize, Deserialize)]
 struct Kept {
     next: Number,
-    #[serde(default)]
+    /// Without it this was written by a clada that read no other.
+    #[serde(default = "only_cml")]
     dialects: Dialects,
     last: Option<Vec<Place>>,
     hidden: Vec<Place>,
@@ -32,6 +33,10 @@ struct Place {
     number: Number,
     prose: Prose,
     bared: bool,
+}
+
+fn only_cml() -> Dialects {
+    Dialects::from_iter([Dialect::Cml])
 }
 
 impl State {

@@ -3,6 +3,7 @@
 
 use std::collections::HashMap;
 
+use crate::lang::dialect::Dialect;
 use crate::lang::record::{Fate, FileState, Key, Plan, Prose, Record, Stand, TaskRecord};
 use crate::lang::scan::scan;
 use crate::lang::task::Scan;
@@ -119,9 +120,12 @@ fn stand(record: &Record, index: usize, path: &str) -> Stand {
 }
 
 /// Whether one text may be the other, half-typed: they have at least half of the vanished one's text in common, from the
-/// start and from the end, tags aside.
-pub(super) fn is_alike(text: &str, vanished: &str) -> bool {
-    let (text, vanished) = (without_tags(text), without_tags(vanished));
+/// start and from the end, the tags of CML aside.
+pub(super) fn is_alike(dialect: Dialect, text: &str, vanished: &str) -> bool {
+    let (text, vanished) = match dialect {
+        Dialect::Cml => (without_tags(text), without_tags(vanished)),
+        _ => (without_blanks(text), without_blanks(vanished)),
+    };
     let pairs = text.iter().zip(&vanished);
     let start = pairs.take_while(|(a, b)| a == b).count();
     let rest = text[start..]
@@ -147,6 +151,10 @@ fn without_tags(text: &str) -> Vec<char> {
         c => !in_tag && !c.is_whitespace(),
     };
     text.chars().filter(outside).collect()
+}
+
+fn without_blanks(text: &str) -> Vec<char> {
+    text.chars().filter(|c| !c.is_whitespace()).collect()
 }
 
 /// Whether nothing but an `<i>` differs.

@@ -143,6 +143,6 @@ fn is_typed<'s>(
 ) -> bool {
     vanished.any(|seen| {
         seen.prose == new.prose && !new.prose.is_none()
-            || revision::is_alike(new.text(look), &seen.text)
+            || revision::is_alike(new.batch.dialect, new.text(look), &seen.text)
     })
 }

@@ -197,6 +197,7 @@ pub(crate) fn may_show(place: &Place, files: &dyn Files) -> Result<(), Failure> 
 fn told(hits: &Hits, tree: &Tree, kind: Kind) -> String {
     let mut said = match (hits.lines, hits.shown.len()) {
         (0, _) if hits.searched > 0 => format!("no match in {}", counted(hits.searched, "file")),
+        (0, _) if !hits.unread.is_empty() => "no match".to_owned(),
         (0, _) if kind != Kind::Dir => "no match: it is no text".to_owned(),
         (0, _) => "no match: no file to search is there".to_owned(),
         (lines, shown) => {

@@ -93,6 +93,19 @@ pub fn scan_for(text: &str, dialects: Dialects) -> Scan<'_> {
     found
 }
 
+/// The text of a batch that gives this batch when it is read by itself: with the indentation of its first line, and a line
+/// end, without which more of its last line could be still to come.
+pub fn alone(text: &str, batch: &Batch<'_>) -> String {
+    let span = &batch.span;
+    let line = line_start(text.as_bytes(), span.start);
+    let is_indented = text[line..span.start].chars().all(char::is_whitespace);
+    let mut alone = text[if is_indented { line } else { span.start }..span.end].to_owned();
+    if !alone.ends_with('\n') {
+        alone.push('\n');
+    }
+    alone
+}
+
 /// Reads what begins with a mark, if it is a block of that dialect.
 fn read_other<'t>(
     text: &'t str,

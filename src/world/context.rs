@@ -70,6 +70,21 @@ impl ContextStore {
         }
     }
 
+    /// Has what is in another one, unless it has something itself: the watched file has another name now.
+    ///
+    /// # Errors
+    /// Where its file cannot be moved.
+    pub fn take_over(&self, other: &Self) -> io::Result<()> {
+        let _lock = self.lock()?;
+        if self.path.exists() {
+            return Ok(());
+        }
+        match fs::rename(&other.path, &self.path) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(other.trouble(&error)),
+            _ => Ok(()),
+        }
+    }
+
     fn folder(&self) -> &Path {
         self.path.parent().unwrap_or(Path::new("/"))
     }

@@ -132,6 +132,24 @@ fn a_listener_keeps_the_set_of_its_notes() {
 }
 
 #[test]
+fn notes_that_are_renamed_keep_their_set() {
+    let project = Project::new();
+    project.write("a.txt", "one\n");
+    let watching = project.watch(["--no-git", "--no-clipboard"]);
+    let said = || project.read("clada.md");
+    project.write(
+        "clada.md",
+        "<task><c>context-add</c><path>a.txt</path></task>\n",
+    );
+    wait_until(|| said().contains("1 ✅"), said);
+    drop(watching);
+    std::fs::rename(project.path("clada.md"), project.path("notes.md")).expect("rename");
+    drop(project.watch(["--no-git", "--no-clipboard", "notes.md"]));
+    let list = project.clada(["context", "notes.md", "list"]).exits(0);
+    assert!(list.out.contains("a.txt"), "{}", list.out);
+}
+
+#[test]
 fn what_changed_since_is_named_and_not_fatal() {
     let project = Project::new();
     for file in ["gone.txt", "short.txt", "key.txt", "same.txt"] {

@@ -18,6 +18,30 @@ use crate::cases;
 const SEED: Seed = Seed(1, 2);
 
 #[test]
+fn the_state_of_a_clada_that_read_nothing_but_cml_says_so() {
+    let blocks = "notes\n<<<FILE>>>\na.txt\n<<<OVERWRITE>>>\na\n<<<END>>>\n";
+    let cml = Dialects::from_iter([Dialect::Cml]);
+    let mut story = Story {
+        body: blocks.to_owned(),
+        dialects: cml,
+        ..Story::default()
+    };
+    story.look(true, true, false, false);
+    let kept: serde_json::Value = serde_json::from_str(&story.kept).expect("a state");
+    let mut older = kept.clone();
+    older.as_object_mut().expect("fields").remove("dialects");
+    assert_ne!(kept, older);
+    story.kept = older.to_string();
+    let state = State::from_text(SEED, &story.kept, Vec::new(), &mut |_| String::new());
+    story.state = state.expect("a kept state");
+    story.dialects = Dialects::ALL;
+    assert_eq!(
+        story.look(true, true, false, false),
+        "offer 1 tasks: other dialects\n"
+    );
+}
+
+#[test]
 fn cases_of_the_engine() {
     cases::run("engine", |case, verdict| {
         let mut story = Story::default();

@@ -106,7 +106,7 @@ fn piece() -> impl Strategy<Value = String> {
     ]
 }
 
-fn text() -> impl Strategy<Value = String> {
+pub(crate) fn text() -> impl Strategy<Value = String> {
     proptest::collection::vec(piece(), 0..40).prop_map(|pieces| pieces.concat())
 }
 

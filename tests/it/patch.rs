@@ -150,7 +150,7 @@ proptest! {
 }
 
 /// Pieces that patches are made of, right and wrong.
-fn piece() -> impl Strategy<Value = String> {
+pub(crate) fn piece() -> impl Strategy<Value = String> {
     let pieces = [
         "diff --git a/x b/x\n",
         "--- a/x\n",

@@ -3,12 +3,43 @@
 use std::fmt::Write as _;
 
 use clada::lang::dialect::Dialect;
-use clada::lang::scan::scan;
+use clada::lang::scan::{alone, scan};
 use clada::lang::task::{Action, Batch, BatchState, Change, ContextTask, Lines, Payload, Task};
 use clada::lang::text::Form;
 use clada::lang::wording;
 
-use crate::cases;
+use proptest::prelude::*;
+
+use crate::{blocks, cases, cml, nesl, patch};
+
+proptest! {
+    /// What is remembered of a batch is all that it takes to run it again.
+    #[test]
+    fn a_batch_is_the_same_by_itself(
+        text in prop_oneof![
+            cml::text(),
+            nesl::text(),
+            blocks::text(),
+            proptest::collection::vec(patch::piece(), 0..30).prop_map(|pieces| pieces.concat()),
+        ],
+    ) {
+        let tasks = |batch: &Batch<'_>| -> Vec<_> {
+            let tasks = batch.tasks.iter();
+            let said = tasks.map(|task| (task.command_name().to_owned(), task.target().into_owned(), task.action.is_ok()));
+            said.collect()
+        };
+        for batch in scan(&text).batches {
+            // A block without an end that another dialect's block cut off can be read where it stands only.
+            let is_cut_off = batch.tasks.last().is_none_or(|task| task.action.is_err());
+            if batch.state.problem().is_some() || is_cut_off {
+                continue;
+            }
+            let text = alone(&text, &batch);
+            let read = scan(&text).batches.first().map(tasks);
+            prop_assert_eq!(read, Some(tasks(&batch)), "{:?}", text);
+        }
+    }
+}
 
 /// Checks the cases of a dialect, each a `reply` and what the scan reads in it.
 pub(crate) fn check(folder: &str) {

@@ -116,12 +116,17 @@ impl Disk {
 
     /// The content of a file, whatever a task may do with it and however large it is.
     pub(super) fn content(&self, place: &Place) -> Result<Content, FsError> {
-        self.read_up_to(place, u64::MAX)
+        self.read_up_to(place, u64::MAX, open_sole)
     }
 
-    /// The content of a file that is not too large, whatever a task may do with it.
+    /// The content of a file that is not too large, for changing it.
     pub(super) fn sized(&self, place: &Place) -> Result<Content, FsError> {
-        self.read_up_to(place, self.largest)
+        self.read_up_to(place, self.largest, open_sole)
+    }
+
+    /// The same for no more than showing it: it may have other names too, as in pnpm's `node_modules`.
+    pub(super) fn shown(&self, place: &Place) -> Result<Content, FsError> {
+        self.read_up_to(place, self.largest, open_regular)
     }
 
     /// Told at the end of a batch: what was changed is on its way to the disk.
@@ -253,9 +258,9 @@ impl Disk {
     }
 
     /// The content of a file that has no more bytes than this.
-    fn read_up_to(&self, place: &Place, limit: u64) -> Result<Content, FsError> {
+    fn read_up_to(&self, place: &Place, limit: u64, open: Open) -> Result<Content, FsError> {
         let (dir, _) = self.way_to_existing(place)?;
-        let (file, found) = open_regular(&dir, last(place)?, place)?;
+        let (file, found) = open(&dir, last(place)?, place)?;
         let stamp = stamp(&found);
         if stamp.size > limit {
             return Err(too_large(place, (stamp.size, limit), true));
@@ -387,7 +392,7 @@ impl<'d> Way<'d> {
 /// What the file is now, if it is a regular one that may be replaced.
 fn replaceable(dir: &Dir, place: &Place) -> Result<Option<(File, Metadata)>, FsError> {
     let name = last(place)?;
-    let file = match open_regular(dir, name, place) {
+    let file = match open_sole(dir, name, place) {
         Err(FsError::NotFound(_)) => return Ok(None),
         opened => opened?,
     };
@@ -439,7 +444,7 @@ impl Files for Disk {
 
     fn read(&self, place: &Place) -> Result<Content, FsError> {
         self.allowed(Access::Read, place)?;
-        self.sized(place)
+        self.shown(place)
     }
 
     fn read_to_change(&self, place: &Place) -> Result<Content, FsError> {
@@ -619,21 +624,27 @@ pub(super) fn open_regular(
         },
     })?;
     let found = file.metadata().map_err(|e| io_error("read", place, e))?;
-    check_regular(&found, place)?;
-    Ok((file, found))
-}
-
-fn check_regular(found: &Metadata, place: &Place) -> Result<(), FsError> {
-    match kind(found) {
+    match kind(&found) {
         Kind::Dir => Err(FsError::IsAFolder(show(place))),
         Kind::Link | Kind::Other => Err(FsError::NotAFile(show(place))),
-        Kind::File if found.nlink() > 1 => Err(FsError::HardLinks {
-            path: show(place),
-            links: found.nlink(),
-        }),
-        Kind::File => Ok(()),
+        Kind::File => Ok((file, found)),
     }
 }
+
+/// The same of one that has no other name: what is done to it is done to nothing else.
+fn open_sole(dir: &Dir, name: &OsStr, place: &Place) -> Result<(File, Metadata), FsError> {
+    let (file, found) = open_regular(dir, name, place)?;
+    match found.nlink() {
+        0 | 1 => Ok((file, found)),
+        links => Err(FsError::HardLinks {
+            path: show(place),
+            links,
+        }),
+    }
+}
+
+/// How a file is opened for reading.
+type Open = fn(&Dir, &OsStr, &Place) -> Result<(File, Metadata), FsError>;
 
 pub(super) fn kind(found: &Metadata) -> Kind {
     match found.file_type() {

@@ -101,8 +101,8 @@ pub trait Files {
     /// The content of a regular file, for showing it.
     ///
     /// # Errors
-    /// For anything but a readable regular file with one name, for one that is too large, which is not read at all, and for one
-    /// that may not be shown.
+    /// For anything but a readable regular file, for one that is too large, which is not read at all, and for one that may
+    /// not be shown.
     fn read(&self, place: &Place) -> Result<Content, FsError>;
 
     /// The same for changing it: no more of it may be shown than [`Self::may_show`] allows.

@@ -77,8 +77,12 @@ impl<'d> Preview<'d> {
         Ok(())
     }
 
-    /// The content of a file, whatever a task may do with it.
-    fn content(&self, place: &Place) -> Result<Content, FsError> {
+    /// The content of a file, whatever a task may do with it; `on_disk` reads one that is as it is on the disk.
+    fn content(
+        &self,
+        place: &Place,
+        on_disk: fn(&Disk, &Place) -> Result<Content, FsError>,
+    ) -> Result<Content, FsError> {
         match self.node(&place.0) {
             Node::File(bytes) => Ok(Content {
                 bytes,
@@ -86,7 +90,7 @@ impl<'d> Preview<'d> {
             }),
             Node::Folder => Err(FsError::IsAFolder(place.0.display().to_string())),
             Node::Absent => Err(Self::missing(place)),
-            Node::Disk(on_disk) => self.disk.sized(&on_disk),
+            Node::Disk(there) => on_disk(self.disk, &there),
         }
     }
 
@@ -124,12 +128,12 @@ impl Files for Preview<'_> {
 
     fn read(&self, place: &Place) -> Result<Content, FsError> {
         self.disk.allowed(Access::Read, place)?;
-        self.content(place)
+        self.content(place, Disk::shown)
     }
 
     fn read_to_change(&self, place: &Place) -> Result<Content, FsError> {
         self.disk.allowed(Access::Write, place)?;
-        self.content(place)
+        self.content(place, Disk::sized)
     }
 
     fn may_show(&self, place: &Place) -> Result<(), FsError> {

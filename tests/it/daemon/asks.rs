@@ -77,6 +77,45 @@ fn a_command_waits_for_a_tick() {
 }
 
 #[test]
+fn blocks_of_sham_wait_for_a_tick_too() {
+    let project = project();
+    let _watching = listen(&project);
+    let block = |id: &str, script: &str| {
+        format!(
+            "#!SHAM [@three-char-SHA-256: {id}]\naction = \"exec\"\nlang = \"bash\"\ncode = \"{script}\"\n#!END_SHAM_{id}\n"
+        )
+    };
+    let blocks = [
+        block("aaa", "echo one >> runs.txt"),
+        block("bbb", "deploy now"),
+        block("ccc", "echo two >> runs.txt"),
+    ];
+    save(&project, &blocks.concat());
+    let notes = wait_for_results(&project, "bbb ⏸");
+    assert_eq!(
+        notes.results,
+        [
+            "aaa ✅ exec bash",
+            "bbb ⏸ exec bash - asks for `deploy now` - [ ] run it",
+            "ccc ✅ exec bash",
+            "read as SHAM",
+        ]
+    );
+    tick(&project, "bbb ⏸ exec bash - asks for `deploy now`");
+    let notes = wait_for_results(&project, "bbb ✅");
+    assert_eq!(
+        notes.results,
+        [
+            "aaa ⏭ exec bash - not run again",
+            "bbb ✅ exec bash",
+            "ccc ⏭ exec bash - not run again",
+            "read as SHAM",
+        ]
+    );
+    assert_eq!(ran(&project), ["one", "two", "deploy now"]);
+}
+
+#[test]
 fn a_command_that_stands_further_down_in_its_script_is_named() {
     let project = project();
     let _watching = listen(&project);
