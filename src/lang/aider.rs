@@ -11,7 +11,7 @@ use std::ops::Range;
 
 use memchr::memrchr;
 
-use super::block::{self, Line, Marker, damaged_end, is_fence, lines, problem};
+use super::block::{self, Line, Marker, damaged_end, is_fence, lines};
 use super::dialect::Dialect;
 use super::found::Found;
 use super::tag::{next_line, starts_line};
@@ -55,7 +55,7 @@ pub(super) fn read<'t>(text: &'t str, at: usize, floor: usize) -> Option<Found<'
         start = own.map_or(next.at, |name| name.at);
         (head, name) = (next, own.or(name));
     }
-    Some(block::found(Dialect::Aider, span, state, tasks))
+    Some(Found::batch(Dialect::Aider, span, state, tasks))
 }
 
 /// What a block asks for.
@@ -66,13 +66,13 @@ fn action<'t>(
     name: Option<Name<'t>>,
 ) -> Result<Action<'t>, Problem> {
     let Some(name) = name else {
-        return Err(problem(
+        return Err(Problem::said(
             head.at,
             "the file's path is missing: put it alone on the line above this one or above its fence, in back-ticks if it \
              has spaces",
         ));
     };
-    let divider = body.divider.map_err(|(at, said)| problem(at, said))?;
+    let divider = body.divider.map_err(|(at, said)| Problem::said(at, said))?;
     let part = |lines| block::payload(text, lines, head.indent);
     let (search, replace) = (
         part(head.end..divider.start),
@@ -155,7 +155,7 @@ impl<'t> Head<'t> {
                     return Ok((body, block::end(at, line)));
                 }
                 Some(_) => {
-                    let problem = problem(
+                    let problem = Problem::said(
                         at,
                         "this marker stands inside a block that is not ended, so nothing from there to its end was done: \
                          put `>>>>>>> REPLACE` above; a text with lines that are markers cannot be written in this format",

@@ -3,10 +3,8 @@
 
 use std::ops::Range;
 
-use super::dialect::Dialect;
-use super::found::Found;
 use super::tag::line_start;
-use super::task::{Action, Batch, BatchState, Cause, Command, Payload, Problem, Task};
+use super::task::{Action, BatchState, Command, Payload, Problem, Task};
 
 /// A line and its offset, its line end included.
 pub(super) type Line<'t> = (usize, &'t str);
@@ -94,34 +92,5 @@ pub(super) fn task<'t>(
         call: None,
         action,
         warnings: Vec::new(),
-    }
-}
-
-/// A batch of these tasks; the scan goes on behind it.
-pub(super) fn found(
-    dialect: Dialect,
-    span: Range<usize>,
-    state: BatchState,
-    tasks: Vec<Task<'_>>,
-) -> Found<'_> {
-    Found {
-        resume: span.end,
-        problems: Vec::new(),
-        batch: Some(Batch {
-            dialect,
-            span,
-            atomic: false,
-            message: None,
-            state,
-            tasks,
-        }),
-    }
-}
-
-/// A problem in a sentence.
-pub(super) fn problem(at: usize, said: &str) -> Problem {
-    Problem {
-        at,
-        cause: Cause::Said(said.to_owned()),
     }
 }

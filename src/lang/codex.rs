@@ -22,8 +22,8 @@ use super::action::{Action, Command};
 use super::dialect::Dialect;
 use super::found::Found;
 use super::hunk::Hunk;
-use super::patch::{Body, Reader, added, edit, said, task};
-use super::task::{Batch, BatchState, Cause, Problem, Task};
+use super::patch::{Body, Reader, added, edit, task};
+use super::task::{BatchState, Cause, Problem, Task};
 
 /// What a block of it has, and hardly anything else.
 pub(super) const MARKS: &[&str] = &[BEGIN];
@@ -53,13 +53,13 @@ pub(super) fn read<'t>(text: &'t str, at: usize, floor: usize) -> Option<Found<'
             BEGIN => {
                 let why = "`*** Begin Patch` comes again before this one is ended, so nothing in it was done: end it with \
                            `*** End Patch` on a line of its own";
-                break BatchState::Broken(said(at, why));
+                break BatchState::Broken(Problem::said(at, why));
             }
             END => {
                 reader.at = line.next;
                 if tasks.is_empty() {
                     let why = "there is no file in this patch: name one by `*** Update File: PATH`";
-                    break BatchState::Broken(said(at, why));
+                    break BatchState::Broken(Problem::said(at, why));
                 }
                 break match reader.at_end {
                     true => BatchState::Provisional,
@@ -73,19 +73,7 @@ pub(super) fn read<'t>(text: &'t str, at: usize, floor: usize) -> Option<Found<'
     if state.problem().is_some() {
         tasks.clear();
     }
-    let batch = Batch {
-        dialect: Dialect::Codex,
-        span: at..reader.at,
-        atomic: false,
-        message: None,
-        state,
-        tasks,
-    };
-    Some(Found {
-        batch: Some(batch),
-        problems: Vec::new(),
-        resume: reader.at,
-    })
+    Some(Found::batch(Dialect::Codex, at..reader.at, state, tasks))
 }
 
 /// Whether a line is no content, but one that begins or ends something.
@@ -130,7 +118,7 @@ fn read_file<'t>(text: &'t str, reader: &mut Reader<'t>, is_crlf: bool) -> Optio
         match read_hunks(reader, is_crlf) {
             Ok(hunks) if hunks.is_empty() && to.is_none() => {
                 let why = "this file has no hunk: write the lines around the change, each behind its ` `, `-` or `+`";
-                (Some(Command::Edit), Err(said(header.at, why)))
+                (Some(Command::Edit), Err(Problem::said(header.at, why)))
             }
             Ok(hunks) => {
                 let (command, action) = edit(path, to, hunks);
@@ -143,11 +131,14 @@ fn read_file<'t>(text: &'t str, reader: &mut Reader<'t>, is_crlf: bool) -> Optio
         let _ = pass(reader, "");
         let why = "not a line of a patch: a file begins with `*** Add File: PATH`, `*** Update File: PATH` or \
                    `*** Delete File: PATH`";
-        (None, Err(said(header.at, why)))
+        (None, Err(Problem::said(header.at, why)))
     };
     let is_named = action.as_ref().is_ok_and(|action| !has_no_path(action));
     let action = match action {
-        Ok(_) if !is_named => Err(said(header.at, "the path is missing behind the colon")),
+        Ok(_) if !is_named => Err(Problem::said(
+            header.at,
+            "the path is missing behind the colon",
+        )),
         action => action,
     };
     Some(task(header.at..reader.at, command, action))
@@ -169,7 +160,7 @@ fn pass(reader: &mut Reader<'_>, why: &str) -> Result<(), Problem> {
     let mut refused = Ok(());
     while let Some(line) = reader.peek().filter(|line| !is_mark(line.text)) {
         if refused.is_ok() && !line.bare().is_empty() {
-            refused = Err(said(line.at, why));
+            refused = Err(Problem::said(line.at, why));
         }
         reader.at = line.next;
     }
@@ -208,7 +199,7 @@ fn read_hunks<'t>(reader: &mut Reader<'t>, is_crlf: bool) -> Result<Vec<Hunk<'t>
         let hunk = std::mem::take(hunk);
         let is_bare = hunk == Hunk::default();
         if !is_bare && refused.is_none() && !hunk.changes() {
-            refused = Some(said(
+            refused = Some(Problem::said(
                 at,
                 "this hunk changes nothing: it has no line that begins with `-` or `+`",
             ));
@@ -239,7 +230,7 @@ fn read_hunks<'t>(reader: &mut Reader<'t>, is_crlf: bool) -> Result<Vec<Hunk<'t>
             end(&mut hunk, &mut body, begun);
         } else if !body.push(line.text, is_crlf) && unread.is_none() {
             let why = "a line of a hunk begins with a space, `-` or `+`: put one before it";
-            unread = Some(said(line.at, why));
+            unread = Some(Problem::said(line.at, why));
         }
     }
     end(&mut hunk, &mut body, begun);

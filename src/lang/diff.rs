@@ -11,9 +11,9 @@ use super::action::{Action, Command};
 use super::dialect::Dialect;
 use super::found::Found;
 use super::hunk::{Hunk, Sign};
-use super::patch::{Asked, Body, Reader, added, edit, said, task};
+use super::patch::{Asked, Body, Reader, added, edit, task};
 use super::tag::line_start;
-use super::task::{Batch, BatchState, Cause, Problem, Task};
+use super::task::{BatchState, Cause, Problem, Task};
 use header::{Header, Range};
 
 /// What a block of it has, and hardly anything else.
@@ -53,24 +53,12 @@ pub(super) fn read<'t>(text: &'t str, at: usize, floor: usize) -> Option<Found<'
         Some(_) if !diff.closed => {
             tasks.clear();
             let why = "the fence around this diff is not closed, so nothing in it was done: close it behind the last line";
-            BatchState::Open(said(start, why))
+            BatchState::Open(Problem::said(start, why))
         }
         _ if diff.reader.at_end => BatchState::Provisional,
         _ => BatchState::Complete,
     };
-    let batch = Batch {
-        dialect: Dialect::Diff,
-        span: start..diff.end,
-        atomic: false,
-        message: None,
-        state,
-        tasks,
-    };
-    Some(Found {
-        batch: Some(batch),
-        problems: Vec::new(),
-        resume: diff.end,
-    })
+    Some(Found::batch(Dialect::Diff, start..diff.end, state, tasks))
 }
 
 /// The fence that opens on the line above.
@@ -157,7 +145,7 @@ impl<'t> Diff<'t> {
         let mut after_blank = true;
         while let Some(line) = self.reader.peek() {
             let mut refuse = |at, why: &str| {
-                refused.get_or_insert_with(|| said(at, why));
+                refused.get_or_insert_with(|| Problem::said(at, why));
             };
             let is_bare = hunks.is_empty() && header.lacks_hunk && Sign::of(line.text).is_some();
             if is_bare || header::begins_hunk(line.text) {
@@ -200,7 +188,7 @@ impl<'t> Diff<'t> {
         }
         if let Some(at) = idle {
             let why = "this hunk changes nothing: it has no line that begins with `-` or `+`";
-            refused.get_or_insert_with(|| said(at, why));
+            refused.get_or_insert_with(|| Problem::said(at, why));
         }
     }
 
@@ -353,7 +341,10 @@ impl<'t> Diff<'t> {
             let names = header.names(at)?;
             if names.is_new {
                 if hunks.len() > 1 {
-                    return Err(said(at, "a new file has one hunk, with all its lines"));
+                    return Err(Problem::said(
+                        at,
+                        "a new file has one hunk, with all its lines",
+                    ));
                 }
                 let hunk = hunks.pop().unwrap_or_default();
                 if !hunk
@@ -361,7 +352,10 @@ impl<'t> Diff<'t> {
                     .iter()
                     .all(|(sign, line)| *sign == Sign::Added || line.trim().is_empty())
                 {
-                    return Err(said(at, "every line of a new file begins with `+`"));
+                    return Err(Problem::said(
+                        at,
+                        "every line of a new file begins with `+`",
+                    ));
                 }
                 return Ok(Action::Overwrite {
                     path: names.path,
@@ -382,7 +376,7 @@ impl<'t> Diff<'t> {
                 });
             }
             if hunks.is_empty() && names.to.is_none() {
-                return Err(said(at, header.nothing_to_do()));
+                return Err(Problem::said(at, header.nothing_to_do()));
             }
             Ok(edit(names.path, names.to, hunks).1)
         });

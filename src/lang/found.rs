@@ -1,6 +1,9 @@
 //! What a reader of a dialect hands to the scan.
 
-use super::task::{Batch, Problem};
+use std::ops::Range;
+
+use super::dialect::Dialect;
+use super::task::{Batch, BatchState, Problem, Task};
 
 /// What a dialect's reader found at an offset.
 pub(super) struct Found<'t> {
@@ -9,4 +12,27 @@ pub(super) struct Found<'t> {
     pub(super) problems: Vec<Problem>,
     /// Where the scan goes on.
     pub(super) resume: usize,
+}
+
+impl<'t> Found<'t> {
+    /// A batch that marks itself as a whole, behind which the scan goes on.
+    pub(super) fn batch(
+        dialect: Dialect,
+        span: Range<usize>,
+        state: BatchState,
+        tasks: Vec<Task<'t>>,
+    ) -> Self {
+        Self {
+            resume: span.end,
+            problems: Vec::new(),
+            batch: Some(Batch {
+                dialect,
+                span,
+                atomic: false,
+                message: None,
+                state,
+                tasks,
+            }),
+        }
+    }
 }

@@ -5,7 +5,7 @@ use memchr::memchr;
 use super::action::{Action, Change, Command, Payload};
 use super::block::is_fence;
 use super::hunk::{Hunk, Sign};
-use super::task::{Cause, Problem, Task};
+use super::task::{Problem, Task};
 
 /// A line of a text.
 #[derive(Debug, Clone, Copy)]
@@ -151,14 +151,6 @@ pub(super) fn task<'t>(
         call: None,
         action,
         warnings: Vec::new(),
-    }
-}
-
-/// A problem with the sentence that tells it.
-pub(super) fn said(at: usize, said: impl Into<String>) -> Problem {
-    Problem {
-        at,
-        cause: Cause::Said(said.into()),
     }
 }
 

@@ -10,7 +10,7 @@
 
 use memchr::memmem;
 
-use super::block::{self, Line, damaged_end, is_fence, lines, problem};
+use super::block::{self, Line, damaged_end, is_fence, lines};
 use super::dialect::Dialect;
 use super::found::Found;
 use super::tag::{rest_is_blank, starts_line};
@@ -38,7 +38,7 @@ pub(super) fn read<'t>(text: &'t str, at: usize, floor: usize) -> Option<Found<'
         .action
         .map(|action| block::task(span.clone(), why, action));
     let tasks = task.into_iter().collect();
-    Some(block::found(Dialect::Replacer, span, read.state, tasks))
+    Some(Found::batch(Dialect::Replacer, span, read.state, tasks))
 }
 
 /// The `<<<EXPLANATION>>>` above a block, if there is nothing but its text between, and that text.
@@ -141,12 +141,12 @@ impl<'t> Reader<'t> {
                          was done: write an explanation above `<<<FILE>>>`, below `<<<EXPLANATION>>>`";
                     // What stands here may be anything: the scan looks at all of it.
                     let end = mark + first.trim_end().len();
-                    return Block::damaged(end, BatchState::Broken(problem(line.0, said)));
+                    return Block::damaged(end, BatchState::Broken(Problem::said(line.0, said)));
                 }
                 Some(_) => {
                     let said = "`<<<SEARCH>>>` or `<<<OVERWRITE>>>` must stand here, below the path, so nothing of this \
                          block was done: write it whole, up to `<<<END>>>`";
-                    return Block::damaged(line.0, BatchState::Broken(problem(line.0, said)));
+                    return Block::damaged(line.0, BatchState::Broken(Problem::said(line.0, said)));
                 }
             }
         }
@@ -183,7 +183,7 @@ impl<'t> Reader<'t> {
                     break (here, line);
                 }
                 (Marker::End, None) => {
-                    missing = Some(problem(
+                    missing = Some(Problem::said(
                         here,
                         "`<<<REPLACE>>>` is missing: put it and what is to stand there above this `<<<END>>>`",
                     ));
@@ -197,7 +197,7 @@ impl<'t> Reader<'t> {
         let indent = self.indent(at, end);
         let text = |lines| block::payload(self.text, lines, indent);
         let action = match (path, missing) {
-            (Err(said), _) => Err(problem(at, said)),
+            (Err(said), _) => Err(Problem::said(at, said)),
             (_, Some(problem)) => Err(problem),
             (Ok(path), None) if overwrites => Ok(Action::Overwrite {
                 path: path.into(),
@@ -247,7 +247,7 @@ impl<'t> Reader<'t> {
 
     /// A marker stands where it may not.
     fn damaged(&self, at: usize, lines: impl Iterator<Item = Line<'t>>) -> Block<'t> {
-        let problem = problem(
+        let problem = Problem::said(
             at,
             "this marker stands inside a block that is not ended, so nothing from there to its end was done: put \
              `<<<END>>>` above; a text with lines that are markers cannot be written in this format",

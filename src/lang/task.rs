@@ -174,6 +174,16 @@ pub struct Problem {
     pub cause: Cause,
 }
 
+impl Problem {
+    /// One that is told by a sentence, with the next step.
+    pub(super) fn said(at: usize, said: impl Into<String>) -> Self {
+        Self {
+            at,
+            cause: Cause::Said(said.into()),
+        }
+    }
+}
+
 /// An error in a block of SHAM or NESL.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BlockError {

@@ -21,13 +21,22 @@ fn the_history_of_this_repository() {
     };
     let project = Project::new();
     let mut before = BTreeMap::new();
+    let mut others_before: Vec<String> = Vec::new();
     for commit in commits.lines() {
-        let after = files(commit);
+        let (after, others) = files(commit);
         let reply = reply(&before, &after);
         if !reply.is_empty() {
             let run = project.clada_with(["run", "--no-git", "-"], &reply);
             assert_eq!(run.code, Some(0), "{commit}\n{}\n{}", run.out, run.err);
         }
+        // No reply can hold what is no text.
+        for path in others_before {
+            let _ = std::fs::remove_file(project.path(&path));
+        }
+        for (path, bytes) in &others {
+            project.write(path, bytes);
+        }
+        others_before = others.into_keys().collect();
         let tree = git(&["rev-parse", &format!("{commit}^{{tree}}")]).expect("tree");
         assert_eq!(written_tree(&project), tree, "{commit}\n{reply}");
         before = after;
@@ -37,41 +46,40 @@ fn the_history_of_this_repository() {
 
 /// What git prints in this repository.
 fn git(args: &[&str]) -> Option<String> {
+    git_bytes(args).map(|bytes| String::from_utf8(bytes).expect("UTF-8"))
+}
+
+fn git_bytes(args: &[&str]) -> Option<Vec<u8>> {
     let output = Command::new("git")
         .arg("-C")
         .arg(cases::root())
         .args(args)
         .output()
         .ok()?;
-    output
-        .status
-        .success()
-        .then(|| String::from_utf8(output.stdout).expect("UTF-8"))
+    output.status.success().then_some(output.stdout)
 }
 
-/// The text files of a commit, with their modes.
-fn files(commit: &str) -> BTreeMap<String, (String, String)> {
+/// Text files with their modes, by their paths.
+type Texts = BTreeMap<String, (String, String)>;
+
+/// The text files of a commit, and the others.
+fn files(commit: &str) -> (Texts, BTreeMap<String, Vec<u8>>) {
     let list = git(&["ls-tree", "-r", "-z", commit]).expect("ls-tree");
-    let entries = list.split_terminator('\0').map(|entry| {
+    let (mut texts, mut others) = (BTreeMap::new(), BTreeMap::new());
+    for entry in list.split_terminator('\0') {
         let (about, path) = entry.split_once('\t').expect("entry");
         let mut words = about.split(' ');
         let (mode, id) = (words.next().expect("mode"), words.nth(1).expect("id"));
-        (
-            path.to_owned(),
-            (
-                mode.to_owned(),
-                git(&["cat-file", "blob", id]).expect("blob"),
-            ),
-        )
-    });
-    entries.collect()
+        match String::from_utf8(git_bytes(&["cat-file", "blob", id]).expect("blob")) {
+            Ok(text) => drop(texts.insert(path.to_owned(), (mode.to_owned(), text))),
+            Err(error) => drop(others.insert(path.to_owned(), error.into_bytes())),
+        }
+    }
+    (texts, others)
 }
 
 /// The reply that leads from one tree to the next.
-fn reply(
-    before: &BTreeMap<String, (String, String)>,
-    after: &BTreeMap<String, (String, String)>,
-) -> String {
+fn reply(before: &Texts, after: &Texts) -> String {
     let mut tasks = String::new();
     for path in before.keys().filter(|path| !after.contains_key(*path)) {
         // What moved is moved.

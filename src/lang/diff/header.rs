@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use crate::lang::patch::{Reader, said};
+use crate::lang::patch::Reader;
 use crate::lang::task::Problem;
 
 /// Where a hunk is: `@@ -LINE,OLD +LINE,NEW @@`.
@@ -177,7 +177,7 @@ impl<'t> Header<'t> {
         } else {
             return None;
         };
-        Some(said(at, why))
+        Some(Problem::said(at, why))
     }
 
     /// The mode that the file is to have and does not get.
@@ -201,7 +201,7 @@ impl<'t> Header<'t> {
     /// The file that is meant.
     pub(super) fn names(&self, at: usize) -> Result<Names<'t>, Problem> {
         let unread = || {
-            said(
+            Problem::said(
                 at,
                 "the names of the file cannot be read: write `--- a/PATH` and `+++ b/PATH`",
             )
@@ -231,7 +231,7 @@ impl<'t> Header<'t> {
             (_, true) => (without(old, "a/"), new),
         };
         if is_new && is_gone {
-            return Err(said(
+            return Err(Problem::said(
                 at,
                 "the file is both new and deleted: leave one of the two out",
             ));
@@ -242,7 +242,7 @@ impl<'t> Header<'t> {
                 "`{old}` and `{new}` are two files: write the same name in both lines, or `rename from` and `rename to` \
                  below a `diff --git`"
             );
-            return Err(said(at, why));
+            return Err(Problem::said(at, why));
         }
         Ok(Names {
             path: if is_gone { old } else { new },
