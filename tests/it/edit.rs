@@ -19,7 +19,12 @@ fn cases() {
 fn check(case: &Case, verdict: &mut Verdict) {
     let file = case.one("file").expect("a `file` block").text();
     let payloads = Payloads::of(case);
+    // In a fence, as a reply has it: there a diff says by its lines alone how far it goes.
     let patch = case.one("patch").map(Block::string).unwrap_or_default();
+    let patch = match patch.starts_with("---") {
+        true => format!("```diff\n{patch}```\n"),
+        false => patch,
+    };
     let hunks = hunks(&patch);
     let edit = match hunks.is_empty() {
         true => payloads.edit(),
