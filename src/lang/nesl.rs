@@ -7,6 +7,7 @@ mod grammar;
 mod lines;
 pub mod schemas;
 pub mod told;
+mod values;
 
 use std::sync::Arc;
 
@@ -135,7 +136,7 @@ fn task<'t>(text: &'t str, block: Block<'t>, span: std::ops::Range<usize>) -> Ta
     };
     let (command, action) = match asked {
         Ok(asked) => {
-            call.primary = actions::primary(asked.command, &asked.params);
+            call.primary = values::primary(asked.command, &asked.params);
             call.params = asked.params;
             (Some(asked.command), Ok(asked.action))
         }

@@ -4,7 +4,7 @@
 use std::borrow::Cow;
 use std::time::Duration;
 
-use super::actions::Values;
+use super::values::Values;
 use crate::lang::action::{Action, Change, Command, ContextTask, Payload};
 use crate::lang::language::Language;
 

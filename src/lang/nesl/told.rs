@@ -4,8 +4,8 @@ use std::borrow::Cow;
 
 use serde_json::{Value, json};
 
-use super::actions;
 use super::schemas::{Schema, schema};
+use super::values;
 use crate::lang::action::Action;
 use crate::lang::fault::{Fault, Sought};
 use crate::lang::lines::LineError;
@@ -103,7 +103,7 @@ fn data(call: &Call<'_>, action: &Action<'_>, known: Value) -> Value {
         Action::Read { .. } => match call.text("paths") {
             None => json!({ "path": path(), "content": content(&known).first() }),
             Some(paths) => {
-                let paths: Vec<&str> = actions::lines(paths).collect();
+                let paths: Vec<&str> = values::lines(paths).collect();
                 json!({ "paths": paths, "content": content(&known) })
             }
         },
