@@ -12,7 +12,7 @@ use std::os::unix::ffi::OsStringExt;
 use std::os::unix::fs::MetadataExt;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Stdio};
 use std::sync::{Arc, OnceLock};
 
 use landlock::{
@@ -386,6 +386,8 @@ fn tried(way: Way) -> Result<Way, String> {
     }));
     let guarded = terminated(path).map_err(not)?;
     let mut command = Command::new("/bin/sh");
+    // Where clada ends right now, nobody takes the error, and the child says so on its way out.
+    command.stderr(Stdio::null());
     #[expect(
         unsafe_code,
         reason = "pre_exec is the only way to act between fork and exec"
