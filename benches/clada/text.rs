@@ -17,18 +17,34 @@ use crate::table::{Pair, Row, gbs, paired, speed, time};
 const MB: usize = 1_000_000;
 
 pub(crate) fn scan_prose(print: &mut dyn FnMut(Row)) {
-    measure_scan("100 MB, 10 batches in it", &prose(100 * MB), 8.0, print);
+    measure_scan(
+        "100 MB, 10 batches in it",
+        &prose(100 * MB),
+        Some(8.0),
+        print,
+    );
 }
 
 pub(crate) fn scan_tasks(print: &mut dyn FnMut(Row)) {
-    measure_scan("20 MB, nothing else", &tasks(20 * MB), 1.0, print);
+    measure_scan("20 MB, nothing else", &tasks(20 * MB), Some(1.0), print);
 }
 
 pub(crate) fn scan_mixed(print: &mut dyn FnMut(Row)) {
-    measure_scan("100 MB in every dialect", &mixed(100 * MB), 0.5, print);
+    measure_scan(
+        "100 MB of chats in every dialect",
+        &mixed(100 * MB),
+        Some(0.5),
+        print,
+    );
+    measure_scan(
+        "20 MB, nothing but blocks of one line",
+        &dense(20 * MB),
+        None,
+        print,
+    );
 }
 
-fn measure_scan(what: &str, text: &str, goal: f64, print: &mut dyn FnMut(Row)) {
+fn measure_scan(what: &str, text: &str, goal: Option<f64>, print: &mut dyn FnMut(Row)) {
     // No text holds this byte: all of it is read and nothing found.
     let absent = || memchr::memchr(0xff, text.as_bytes());
     let Pair {
@@ -41,7 +57,7 @@ fn measure_scan(what: &str, text: &str, goal: f64, print: &mut dyn FnMut(Row)) {
         ours: gbs(text.len(), ours),
         baseline: ("memchr of a byte not there", gbs(text.len(), theirs)),
         ratio,
-        goal: Some((format!("{goal} GB/s"), speed(text.len(), ours) >= goal)),
+        goal: goal.map(|goal| (format!("{goal} GB/s"), speed(text.len(), ours) >= goal)),
     });
 }
 
@@ -137,30 +153,81 @@ pub(crate) fn prose(length: usize) -> String {
     text
 }
 
-/// Prose, code, and a block of each dialect, over and over.
+/// Chats: a question, an answer in prose with code in it, and what to do, each time in the next dialect, with as much
+/// code in it as a reply has.
 fn mixed(length: usize) -> String {
     let mut text = String::with_capacity(length + 16 * 1024);
     let mut number = 0;
     while text.len() < length {
         number += 1;
-        for _ in 0..8 {
+        for _ in 0..12 {
             text.push_str("What was tried, what came of it, and what to look at: a < b, `Vec<String>`, R&D, 2 * 3 + 4, #12.\n");
         }
         text.push_str("# A heading\n* an item\n+ another\n- [ ] a box\n\n```rust\n#[test]\nfn it_is() {\n    assert!(1 + 1 < 3 && *x != 2);\n}\n```\n\n");
-        let _ = write!(
-            text,
-            "<tasks>\n{}</tasks>\n\n\
-             ```sh nesl\n#!nesl [@three-char-SHA-256: a{number:x}]\naction = \"file_write\"\npath = \"/tmp/a.txt\"\n\
-             content = <<'EOT_a{number:x}'\nhello\nworld\nEOT_a{number:x}\n#!end_a{number:x}\n```\n\n\
-             #!SHAM [@three-char-SHA-256: abc]\naction = \"exec\"\nlang = \"bash\"\ncode = \"make\"\n#!END_SHAM_abc\n\n\
-             <<<EXPLANATION>>>\nwhy\n<<<FILE>>>\nsrc/a.py\n<<<SEARCH>>>\nold\n<<<REPLACE>>>\nnew\n<<<END>>>\n\n\
-             src/b.py\n```python\n<<<<<<< SEARCH\nold = 1\n=======\nnew = 2\n>>>>>>> REPLACE\n```\n\n\
-             *** Begin Patch\n*** Update File: src/c.py\n@@ def f():\n-    old = 1\n+    new = 2\n*** End Patch\n\n\
-             ```diff\n--- a/src/d.py\n+++ b/src/d.py\n@@ -1,3 +1,3 @@\n one\n-two\n+three\n four\n```\n\n",
-            task(number)
-        );
+        text.push_str(&block(number, &code(40)));
     }
     text
+}
+
+/// Prose with a block of each dialect, each as short as can be.
+fn dense(length: usize) -> String {
+    let mut text = String::with_capacity(length + 16 * 1024);
+    let mut number = 0;
+    while text.len() < length {
+        number += 1;
+        if number % 7 == 0 {
+            text.push_str("What was tried, what came of it, and what to look at: a < b, `Vec<String>`, R&D, 2 * 3 + 4, #12.\n");
+        }
+        text.push_str(&block(number, &code(1)));
+    }
+    text
+}
+
+/// Lines of code.
+fn code(lines: usize) -> String {
+    let line = |number| {
+        format!("    let total{number} = items.iter().map(|item| item.price * 2).sum::<u64>();\n")
+    };
+    (0..lines).map(line).collect()
+}
+
+/// A block with this code, each time in the next dialect.
+fn block(number: usize, code: &str) -> String {
+    let signed = |sign| {
+        code.lines()
+            .map(|line| format!("{sign}{line}\n"))
+            .collect::<String>()
+    };
+    let lines = code.lines().count();
+    match number % 7 {
+        0 => format!(
+            "<tasks>\n<task>\n<path>src/a{number}.rs</path>\n<c>edit</c>\n<search>\n{code}</search>\n<replace>\n{code}{code}</replace>\n</task>\n</tasks>\n\n"
+        ),
+        1 => format!(
+            "```sh nesl\n#!nesl [@three-char-SHA-256: a1b]\naction = \"file_write\"\npath = \"/tmp/a{number}.rs\"\n\
+             content = <<'EOT_a1b'\n{code}EOT_a1b\n#!end_a1b\n```\n\n"
+        ),
+        2 => format!(
+            "#!SHAM [@three-char-SHA-256: abc]\naction = \"file_append\"\npath = \"/tmp/b{number}.rs\"\n\
+             content = <<'EOT_SHAM_abc'\n{code}EOT_SHAM_abc\n#!END_SHAM_abc\n\n"
+        ),
+        3 => format!(
+            "<<<EXPLANATION>>>\nwhy\n<<<FILE>>>\nsrc/c{number}.rs\n<<<SEARCH>>>\n{code}<<<REPLACE>>>\n{code}{code}<<<END>>>\n\n"
+        ),
+        4 => format!(
+            "src/d{number}.rs\n```rust\n<<<<<<< SEARCH\n{code}=======\n{code}{code}>>>>>>> REPLACE\n```\n\n"
+        ),
+        5 => format!(
+            "*** Begin Patch\n*** Update File: src/e{number}.rs\n@@ fn sums()\n{}{}*** End Patch\n\n",
+            signed("-"),
+            signed("+")
+        ),
+        _ => format!(
+            "```diff\n--- a/src/f{number}.rs\n+++ b/src/f{number}.rs\n@@ -1,{lines} +1,{lines} @@\n{}{}```\n\n",
+            signed("-"),
+            signed("+")
+        ),
+    }
 }
 
 /// Tasks of every kind with short payloads, 20 of them in a batch.

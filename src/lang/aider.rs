@@ -33,7 +33,7 @@ pub(super) fn read<'t>(text: &'t str, at: usize, floor: usize) -> Option<Found<'
     let mut name = Name::above(text, head.at, floor);
     let mut start = name.map_or(head.at, |name| name.at);
     let (mut span, mut state) = (start..start, BatchState::Complete);
-    let mut tasks = Vec::new();
+    let mut tasks = Vec::with_capacity(1);
     loop {
         let (body, end) = match head.body(text) {
             Ok(read) => read,

@@ -41,7 +41,7 @@ pub(crate) fn read<'t>(text: &'t str, open: &Tag<'t>, ends: &mut Ends<'t>) -> Re
             atomic: false,
             message: None,
             state: BatchState::Complete,
-            tasks: Vec::new(),
+            tasks: Vec::with_capacity(1),
         },
         broken: None,
         provisional: false,

@@ -40,7 +40,7 @@ pub(super) fn read<'t>(text: &'t str, at: usize, floor: usize) -> Option<Found<'
     }
     reader.at = first.next;
     let is_crlf = first.text.ends_with('\r');
-    let mut tasks = Vec::new();
+    let mut tasks = Vec::with_capacity(1);
     let state = loop {
         let Some(line) = reader.peek() else {
             let cause = Cause::NotEnded {

@@ -40,7 +40,7 @@ pub(super) fn read<'t>(text: &'t str, at: usize, floor: usize) -> Option<Found<'
         closed: false,
         doubtful: None,
     };
-    let mut tasks = Vec::new();
+    let mut tasks = Vec::with_capacity(1);
     while !diff.closed
         && let Some(task) = diff.read_file(tasks.is_empty())
     {

@@ -4,6 +4,10 @@ mod commands;
 mod meant;
 mod parts;
 
+use std::sync::LazyLock;
+
+use memchr::memmem::Finder;
+
 use super::action::{Action, Command, Payload};
 use super::tag::{Kind, Name, Tag};
 use super::task::{Cause, Problem, Task};
@@ -190,10 +194,13 @@ impl<'t> Elements<'t> {
     }
 }
 
+/// Made once: that took longer than to search a short payload.
+static TASK_END: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new("</task>"));
+
 /// Whether a payload holds the end of a task that does not begin in it, alone on a line.
 fn holds_task_end(payload: &str) -> bool {
     let mut depth = 0;
-    memchr::memmem::find(payload.as_bytes(), b"</task>").is_some()
+    TASK_END.find(payload.as_bytes()).is_some()
         && memchr::memchr_iter(b'<', payload.as_bytes())
             .filter_map(|at| Tag::at(payload, at))
             .filter(|tag| tag.name == Some(Name::Task) && tag.alone(payload))

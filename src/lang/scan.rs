@@ -5,9 +5,12 @@
 //! followed by nothing or another tag on that line. Between `<!-- clada:off -->` and `<!-- clada:on -->` nothing is
 //! looked at; a word in both (`clada:off k3v9`) pairs them.
 //!
-//! Everything else is prose and passes at the speed of `memchr`; line numbers are not counted here for that reason.
+//! Everything else is prose and passes at nearly the speed of `memchr`; line numbers are not counted here for that reason.
 
-use memchr::{memchr2, memchr3, memmem};
+use std::sync::LazyLock;
+
+use aho_corasick::{AhoCorasick, MatchKind};
+use memchr::memmem;
 
 use super::dialect::{Dialect, Dialects};
 use super::found::Found;
@@ -30,7 +33,7 @@ pub fn scan_for(text: &str, dialects: Dialects) -> Scan<'_> {
     let mut found = Scan::default();
     let mut ends = Ends::new(text);
     let mut loose = Loose::default();
-    let mut places = Places::new(text, dialects);
+    let places = Places::new(text, dialects);
     let mut escaped_batch_open = false;
     let mut at = 0;
     let mut last_tag_end = usize::MAX;
@@ -167,20 +170,26 @@ fn is_gap(text: &str) -> bool {
         .all(|line| line.is_empty() || line.starts_with("```") || line.starts_with("~~~"))
 }
 
-/// How much text is looked through at a time. It is gone through several times, which costs little while it is in the
-/// processor's cache: with one memmem for each mark over the whole text, the scan of prose took four times as long.
-const WINDOW: usize = 32 * 1024;
-
 /// What a batch may begin with, in the order of the text.
 struct Places<'t> {
     text: &'t [u8],
-    marks: Vec<(Dialect, &'static str)>,
-    /// The only mark that begins with a letter.
-    diff: Option<memmem::Finder<'static>>,
-    window: usize,
-    /// The next `<` or `&`, the next `#`, `*` or `+`, and the next `diff --git`, in the window.
-    next: [usize; 3],
+    marks: Vec<(Dialect, &'static [u8])>,
 }
+
+/// The only mark that begins with a letter, and what of it is seldom anything else: prose is full of its first letter.
+const WORDED: (&[u8], &str) = (b"diff ", "--git ");
+
+/// What is looked for, all of it at once. So few and so short, they are found by vector instructions, though only with this
+/// kind of match; one search for each took twice as long.
+static SIGNS: LazyLock<AhoCorasick> = LazyLock::new(|| {
+    AhoCorasick::builder()
+        .match_kind(MatchKind::LeftmostFirst)
+        .build(["<", "&", "#", "*", "+", WORDED.1])
+        .expect("a few short patterns")
+});
+
+/// How many bytes are looked at one by one before it is worth to begin a search.
+const NEAR: usize = 24;
 
 impl<'t> Places<'t> {
     fn new(text: &'t str, dialects: Dialects) -> Self {
@@ -195,65 +204,45 @@ impl<'t> Places<'t> {
         let wanted = marks
             .into_iter()
             .filter(|(dialect, _)| dialects.has(*dialect));
-        let marks =
-            wanted.flat_map(|(dialect, marks)| marks.iter().map(move |mark| (dialect, *mark)));
-        let marks: Vec<_> = marks.collect();
-        let worded = marks.iter().find(|(_, mark)| mark.starts_with('d'));
+        let marks = wanted
+            .flat_map(|(dialect, marks)| marks.iter().map(move |mark| (dialect, mark.as_bytes())));
         Self {
             text: text.as_bytes(),
-            diff: worded.map(|(_, mark)| memmem::Finder::new(*mark)),
-            marks,
-            window: 0,
-            next: [0; 3],
+            marks: marks.collect(),
         }
     }
 
     /// The next place at an offset or behind it.
-    fn next(&mut self, mut from: usize) -> Option<usize> {
+    fn next(&self, from: usize) -> Option<usize> {
+        let mut at = from;
         loop {
-            if from >= self.window {
-                if from >= self.text.len() {
-                    return None;
-                }
-                self.window = self.text.len().min(from + WINDOW);
-                // Without other dialects only tags are looked for.
-                let passed = |is_on| if is_on { 0 } else { self.window };
-                let (others, diff) = (!self.marks.is_empty(), self.diff.is_some());
-                self.next = [0, passed(others), passed(diff)];
+            let rest = self.text.get(at..)?;
+            let near = &rest[..rest.len().min(NEAR)];
+            let is_sign = |byte: &u8| matches!(byte, b'<' | b'&' | b'#' | b'*' | b'+' | b'-');
+            at += match near.iter().position(is_sign) {
+                Some(sign) => sign,
+                None => near.len() + SIGNS.find(&rest[near.len()..])?.start(),
+            };
+            if self.text[at] != b'-' {
+                return Some(at);
             }
-            let window = self.window;
-            let [tag, sign, word] = &mut self.next;
-            let text = &self.text[from..window];
-            if *tag <= from {
-                *tag = memchr2(b'<', b'&', text).map_or(window, |at| from + at);
-            }
-            if *sign <= from {
-                *sign = memchr3(b'#', b'*', b'+', text).map_or(window, |at| from + at);
-            }
-            if let Some(diff) = &self.diff
-                && *word <= from
+            if self.text[at..].starts_with(WORDED.1.as_bytes())
+                && self.text[from..at].ends_with(WORDED.0)
             {
-                let end = self.text.len().min(window + diff.needle().len() - 1);
-                let found = diff.find(&self.text[from..end]);
-                *word = found.map_or(window, |at| from + at);
+                return Some(at - WORDED.0.len());
             }
-            let next = (*tag).min(*sign).min(*word);
-            if next < window {
-                return Some(next);
-            }
-            if window == self.text.len() {
-                return None;
-            }
-            from = window;
+            at += 1;
         }
     }
 
     /// Of which dialect the mark is that is at a place.
     fn mark(&self, at: usize) -> Option<Dialect> {
         let rest = &self.text[at..];
-        let found = self.marks.iter();
-        let mut found = found.filter(|(_, mark)| rest.starts_with(mark.as_bytes()));
-        found.next().map(|(dialect, _)| *dialect)
+        let second = rest.get(1)?;
+        let mut marks = self.marks.iter();
+        let found = marks
+            .find(|(_, mark)| (mark[0], mark[1]) == (rest[0], *second) && rest.starts_with(mark));
+        found.map(|(dialect, _)| *dialect)
     }
 }
 

@@ -188,13 +188,14 @@ fn unquoted(text: &str) -> Option<Cow<'_, str>> {
 
 /// The first character that a key may not have there.
 fn bad_character(key: &str) -> Option<(usize, char)> {
-    let mut characters = key.char_indices();
-    characters.find(|(at, c)| {
-        let is_good = match c.general_category_group() {
+    let is_good = |(at, c): (usize, char)| match c {
+        '_' => true,
+        _ if c.is_ascii() => c.is_ascii_alphabetic() || c.is_ascii_digit() && at > 0,
+        _ => match c.general_category_group() {
             GeneralCategoryGroup::Letter => true,
-            GeneralCategoryGroup::Number => *at > 0,
-            _ => *c == '_',
-        };
-        !is_good
-    })
+            GeneralCategoryGroup::Number => at > 0,
+            _ => false,
+        },
+    };
+    key.char_indices().find(|found| !is_good(*found))
 }

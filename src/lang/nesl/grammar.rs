@@ -136,20 +136,38 @@ enum Class {
 #[derive(Debug, Default)]
 pub(super) struct Properties<'t> {
     pub(super) list: Vec<(&'t str, Cow<'t, str>)>,
+    /// Where each is, once there are [`FEW`] of them.
     places: HashMap<&'t str, usize>,
 }
 
+/// So many keys are found faster one by one than by hash.
+const FEW: usize = 16;
+
 impl<'t> Properties<'t> {
     pub(super) fn get(&self, key: &str) -> Option<&Cow<'t, str>> {
-        self.places.get(key).map(|place| &self.list[*place].1)
+        self.place(key).map(|place| &self.list[place].1)
+    }
+
+    fn place(&self, key: &str) -> Option<usize> {
+        match self.list.len() < FEW {
+            true => self.list.iter().position(|(known, _)| *known == key),
+            false => self.places.get(key).copied(),
+        }
     }
 
     fn set(&mut self, key: &'t str, value: Cow<'t, str>) {
-        let place = *self.places.entry(key).or_insert(self.list.len());
-        match self.list.get_mut(place) {
-            Some(known) => known.1 = value,
-            None => self.list.push((key, value)),
+        if let Some(place) = self.place(key) {
+            self.list[place].1 = value;
+            return;
         }
+        self.list.push((key, value));
+        let new = match self.list.len() {
+            ..FEW => return,
+            FEW => 0,
+            more => more - 1,
+        };
+        let keys = self.list.iter().map(|(key, _)| *key).enumerate().skip(new);
+        self.places.extend(keys.map(|(place, key)| (key, place)));
     }
 }
 
