@@ -22,7 +22,7 @@ use crate::world::lock::Lock;
 use crate::world::note_file::{NoteError, NoteFile, Reading};
 use crate::world::output_file::OutputFile;
 use crate::world::sandbox;
-use crate::world::watch::{Mode, Settle, Watcher};
+use crate::world::watch::{Hub, Mode, Settle, Watcher};
 
 /// What a new notes file says.
 const GREETING: &str = include_str!("../../config/greeting.md");
@@ -125,7 +125,7 @@ impl Listener {
             }
         }
         let mode = args.poll.map_or(Mode::Events, |every| Mode::Poll { every });
-        let watcher = Watcher::start(&note.places(), mode)?;
+        let watcher = Watcher::start(&Hub::default(), &note.places(), mode)?;
         let stop = cmd::stop_signal()?;
         let clipboard = (!args.no_clipboard).then(Clipboard::start);
         let daemon = Daemon {

@@ -17,10 +17,11 @@
 use notify::event::{AccessKind, AccessMode, EventKind, ModifyKind, RenameMode};
 use notify::{Config, Event, PollWatcher, RecommendedWatcher, RecursiveMode, Watcher as _};
 use notify_debouncer_full::{DebounceEventResult, Debouncer, NoCache, new_debouncer_opt};
+use std::collections::HashMap;
 use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::{Duration, Instant};
 use tokio::sync::Notify;
 
@@ -71,7 +72,7 @@ pub enum WatchError {
 /// A watch that is always armed, or looking for what to watch.
 pub struct Watcher {
     source: Source,
-    mailbox: Arc<Mailbox>,
+    subscriber: Arc<Subscriber>,
     armed: Vec<Armed>,
     /// What is to be watched and is not there, and when to look for it again.
     absent: Vec<PathBuf>,
@@ -89,8 +90,143 @@ struct Armed {
 type Directory = (u64, u64);
 
 enum Source {
-    Events(RecommendedWatcher),
+    Events(Hub),
     Poll(Debouncer<PollWatcher, NoCache>),
+}
+
+/// Where the events of all files of this process come from: the system allows few who ask for any, and each has a thread.
+/// Clones are the same one.
+#[derive(Clone, Default)]
+pub struct Hub {
+    /// Made when the first directory is watched.
+    events: Arc<Mutex<Option<RecommendedWatcher>>>,
+    /// Never locked while the other is waited for, as that is answered by the thread that reads this.
+    told: Arc<Mutex<Told>>,
+}
+
+/// Who is told of what happens in which directory.
+type Told = HashMap<PathBuf, Directions>;
+
+#[derive(Default)]
+struct Directions {
+    /// The directory that is watched under this path; none if that may have ended.
+    directory: Option<Directory>,
+    subscribers: Vec<Weak<Subscriber>>,
+}
+
+/// Somebody who wants to know of some places.
+struct Subscriber {
+    places: Vec<PathBuf>,
+    directories: Vec<PathBuf>,
+    mailbox: Mailbox,
+}
+
+impl Hub {
+    fn told(&self) -> MutexGuard<'_, Told> {
+        self.told.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Watches a directory for somebody; `None` if it is not there.
+    fn arm(&self, path: &Path, subscriber: &Arc<Subscriber>) -> notify::Result<Option<Directory>> {
+        let mut events = self.events.lock().unwrap_or_else(PoisonError::into_inner);
+        let events = match &mut *events {
+            Some(events) => events,
+            none => none.insert(self.start()?),
+        };
+        let Some(directory) = directory_at(path) else {
+            return Ok(None);
+        };
+        let is_watched = {
+            let mut told = self.told();
+            let directions = told.entry(path.to_owned()).or_default();
+            let known = Arc::downgrade(subscriber);
+            if !directions.subscribers.iter().any(|it| it.ptr_eq(&known)) {
+                directions.subscribers.push(known);
+            }
+            // Before it is watched, so that what then ends it is not overwritten.
+            directions.directory.replace(directory) == Some(directory)
+        };
+        if is_watched {
+            return Ok(Some(directory));
+        }
+        // The watch of a directory that was moved away is still there, under this name.
+        let _ = events.unwatch(path);
+        let watched = events.watch(path, RecursiveMode::NonRecursive);
+        if watched.is_err()
+            && let Some(directions) = self.told().get_mut(path)
+        {
+            directions.directory = None;
+        }
+        watched.map(|()| Some(directory))
+    }
+
+    /// Nobody is told for this one any more; directories that nobody else wants are not watched.
+    fn leave(&self, subscriber: &Arc<Subscriber>) {
+        let leaving = Arc::downgrade(subscriber);
+        let mut events = self.events.lock().unwrap_or_else(PoisonError::into_inner);
+        for path in &subscriber.directories {
+            let is_last = {
+                let mut told = self.told();
+                let Some(directions) = told.get_mut(path) else {
+                    continue;
+                };
+                directions.subscribers.retain(|it| !it.ptr_eq(&leaving));
+                directions.subscribers.is_empty() && told.remove(path).is_some()
+            };
+            if is_last && let Some(events) = &mut *events {
+                let _ = events.unwatch(path);
+            }
+        }
+    }
+
+    fn start(&self) -> notify::Result<RecommendedWatcher> {
+        #[cfg(target_os = "linux")]
+        tell_of_mounts(&self.told);
+        let told = Arc::downgrade(&self.told);
+        let handler = move |result: notify::Result<Event>| {
+            if let Some(told) = told.upgrade() {
+                let mut told = told.lock().unwrap_or_else(PoisonError::into_inner);
+                match result {
+                    Ok(event) => tell(&mut told, &event),
+                    Err(_) => tell_all(&mut told, Signal::Changing),
+                }
+            }
+        };
+        RecommendedWatcher::new(handler, Config::default())
+    }
+}
+
+/// Tells of an event those whom it is about.
+fn tell(told: &mut Told, event: &Event) {
+    // That a directory went may be among what was missed.
+    if event.need_rescan() {
+        return tell_all(told, Signal::Lost);
+    }
+    for path in &event.paths {
+        for directory in [Some(path.as_path()), path.parent()].into_iter().flatten() {
+            let Some(directions) = told.get_mut(directory) else {
+                continue;
+            };
+            for subscriber in directions.subscribers.iter().filter_map(Weak::upgrade) {
+                let signal = meaning(event, &subscriber.places, &subscriber.directories);
+                if signal == Some(Signal::Lost) {
+                    directions.directory = None;
+                }
+                if let Some(signal) = signal {
+                    subscriber.mailbox.post(signal);
+                }
+            }
+        }
+    }
+}
+
+/// Tells all of what may be about any of them.
+fn tell_all(told: &mut Told, signal: Signal) {
+    for directions in told.values() {
+        for subscriber in directions.subscribers.iter().filter_map(Weak::upgrade) {
+            subscriber.mailbox.post(signal);
+        }
+    }
 }
 
 impl Watcher {
@@ -99,34 +235,36 @@ impl Watcher {
     ///
     /// # Errors
     /// Where a directory is not there or none, and where the system does not let it be watched.
-    pub fn start(places: &[PathBuf], mode: Mode) -> Result<Watcher, WatchError> {
+    pub fn start(hub: &Hub, places: &[PathBuf], mode: Mode) -> Result<Watcher, WatchError> {
         let directories = directories(places);
         for path in &directories {
             check(path)?;
         }
-        let mailbox = Arc::new(Mailbox::default());
+        let subscriber = Arc::new(Subscriber {
+            places: places.to_vec(),
+            directories,
+            mailbox: Mailbox::default(),
+        });
         let (source, watched, every) = match mode {
             Mode::Events => {
-                #[cfg(target_os = "linux")]
-                tell_of_mounts(&mailbox);
-                let source = Source::events(places, &directories, &mailbox)?;
-                (source, directories, RETRY)
+                let watched = subscriber.directories.clone();
+                (Source::Events(hub.clone()), watched, RETRY)
             }
             Mode::Poll { every } => {
-                let source = Source::poll(places, every, &mailbox)?;
+                let source = Source::poll(places, every, &subscriber)?;
                 (source, places.to_vec(), every)
             }
         };
         let mut watcher = Watcher {
             source,
-            mailbox,
+            subscriber,
             armed: Vec::new(),
             absent: Vec::new(),
             retry: Instant::now() + every,
             every,
         };
         for path in watched {
-            match watcher.source.arm(&path) {
+            match watcher.source.arm(&path, &watcher.subscriber) {
                 Ok(Some(armed)) => watcher.armed.push(armed),
                 Ok(None) => watcher.absent.push(path),
                 Err(cause) => return Err(explain(path, cause)),
@@ -138,12 +276,12 @@ impl Watcher {
     /// The next signal; waits without waking up for as long as there is none. May be dropped and called again at any time.
     pub async fn next(&mut self) -> Signal {
         loop {
-            if let Some(signal) = self.mailbox.take() {
+            if let Some(signal) = self.subscriber.mailbox.take() {
                 let lost = self.disarm(signal == Signal::Lost);
                 return if lost { Signal::Lost } else { signal };
             }
             tokio::select! {
-                () = self.mailbox.filled.notified() => {}
+                () = self.subscriber.mailbox.filled.notified() => {}
                 () = tokio::time::sleep_until(self.retry.into()), if !self.absent.is_empty() => {
                     self.retry = Instant::now() + self.every;
                     if self.rearm() {
@@ -170,14 +308,15 @@ impl Watcher {
     /// Looks for what is not there; whether any of it is.
     fn rearm(&mut self) -> bool {
         let before = self.armed.len();
-        self.absent.retain(|path| match self.source.arm(path) {
-            Ok(Some(armed)) => {
-                self.armed.push(armed);
-                false
-            }
-            // A limit that was reached meanwhile can be raised: try on as if it were not there.
-            Ok(None) | Err(_) => true,
-        });
+        self.absent
+            .retain(|path| match self.source.arm(path, &self.subscriber) {
+                Ok(Some(armed)) => {
+                    self.armed.push(armed);
+                    false
+                }
+                // A limit that was reached meanwhile can be raised: try on as if it were not there.
+                Ok(None) | Err(_) => true,
+            });
         self.armed.len() > before
     }
 }
@@ -195,42 +334,17 @@ fn directory_at(path: &Path) -> Option<Directory> {
 }
 
 impl Source {
-    fn events(
-        places: &[PathBuf],
-        directories: &[PathBuf],
-        mailbox: &Arc<Mailbox>,
-    ) -> Result<Source, WatchError> {
-        let mailbox = Arc::clone(mailbox);
-        let (known, watched) = (places.to_vec(), directories.to_vec());
-        let handler = move |result: notify::Result<Event>| {
-            let signal = match result {
-                Ok(event) => meaning(&event, &known, &watched),
-                Err(_) => Some(Signal::Changing),
-            };
-            if let Some(signal) = signal {
-                mailbox.post(signal);
-            }
-        };
-        match RecommendedWatcher::new(handler, Config::default()) {
-            Ok(watcher) => Ok(Source::Events(watcher)),
-            Err(cause) => Err(explain(
-                directories.first().cloned().unwrap_or_default(),
-                cause,
-            )),
-        }
-    }
-
     /// Polls the files themselves: of a directory it would read every file in it each time.
     fn poll(
         places: &[PathBuf],
         every: Duration,
-        mailbox: &Arc<Mailbox>,
+        subscriber: &Arc<Subscriber>,
     ) -> Result<Source, WatchError> {
-        let mailbox = Arc::clone(mailbox);
+        let subscriber = Arc::clone(subscriber);
         let handler = move |result: DebounceEventResult| {
             // An error is a file that is not there, each time again; that it went is an event.
             if result.is_ok() {
-                mailbox.post(Signal::Changing);
+                subscriber.mailbox.post(Signal::Changing);
             }
         };
         let config = Config::default()
@@ -243,35 +357,40 @@ impl Source {
         }
     }
 
-    /// Watches a path; `None` if it is not there.
-    fn arm(&mut self, path: &Path) -> notify::Result<Option<Armed>> {
-        let (armed, directory) = match self {
-            Source::Events(watcher) => {
-                // The watch of a directory that was moved away is still there, under this name.
-                let _ = watcher.unwatch(path);
-                let armed = watcher.watch(path, RecursiveMode::NonRecursive);
-                (armed, directory_at(path))
-            }
+    /// Watches a path for somebody; `None` if it is not there.
+    fn arm(&mut self, path: &Path, subscriber: &Arc<Subscriber>) -> notify::Result<Option<Armed>> {
+        let armed = match self {
+            Source::Events(hub) => hub.arm(path, subscriber).map(|found| found.map(Some)),
             // It would take a path that is not there without an error and never look again.
             Source::Poll(_) if !path.exists() => return Ok(None),
             // It goes by the path each time.
-            Source::Poll(debouncer) => (debouncer.watch(path, RecursiveMode::NonRecursive), None),
+            Source::Poll(debouncer) => debouncer
+                .watch(path, RecursiveMode::NonRecursive)
+                .map(|()| Some(None)),
         };
         let path = path.to_owned();
         match armed {
-            Ok(()) => Ok(Some(Armed { path, directory })),
+            Ok(armed) => Ok(armed.map(|directory| Armed { path, directory })),
             Err(error) if matches!(error.kind, notify::ErrorKind::PathNotFound) => Ok(None),
             Err(error) => Err(error),
         }
     }
 }
 
-/// Takes the directory for lost whenever something is mounted or taken away, anywhere: so it is looked for, and watched anew.
+impl Drop for Watcher {
+    fn drop(&mut self) {
+        if let Source::Events(hub) = &self.source {
+            hub.leave(&self.subscriber);
+        }
+    }
+}
+
+/// Takes all directories for lost whenever something is mounted or taken away, anywhere: so they are looked for, and watched anew.
 /// `notify` passes over the event of a file system that goes, and also the same one at the same place is not watched after that.
 #[cfg(target_os = "linux")]
-fn tell_of_mounts(mailbox: &Arc<Mailbox>) {
+fn tell_of_mounts(told: &Arc<Mutex<Told>>) {
     use rustix::event::{PollFd, PollFlags, poll};
-    let mailbox = Arc::downgrade(mailbox);
+    let told = Arc::downgrade(told);
     // Where there is no such table nothing tells.
     let Ok(table) = std::fs::File::open("/proc/self/mountinfo") else {
         return;
@@ -284,10 +403,14 @@ fn tell_of_mounts(mailbox: &Arc<Mailbox>) {
                 Err(_) => return,
                 Ok(_) => {}
             }
-            let Some(mailbox) = mailbox.upgrade() else {
+            let Some(told) = told.upgrade() else {
                 return;
             };
-            mailbox.post(Signal::Lost);
+            let mut told = told.lock().unwrap_or_else(PoisonError::into_inner);
+            for directions in told.values_mut() {
+                directions.directory = None;
+            }
+            tell_all(&mut told, Signal::Lost);
         }
     };
     let _ = std::thread::Builder::new()
@@ -297,10 +420,6 @@ fn tell_of_mounts(mailbox: &Arc<Mailbox>) {
 
 /// What an event means for these places, if anything.
 fn meaning(event: &Event, places: &[PathBuf], directories: &[PathBuf]) -> Option<Signal> {
-    // That the directory went may be among what was missed.
-    if event.need_rescan() {
-        return Some(Signal::Lost);
-    }
     let is_about = |path: Option<&PathBuf>| path.is_some_and(|path| places.contains(path));
     let gone = matches!(
         event.kind,

@@ -31,7 +31,7 @@ impl Place {
         self.path("notes.md")
     }
     fn watch(&self) -> Watcher {
-        Watcher::start(&[self.notes()], Mode::Events).unwrap()
+        Watcher::start(&Hub::default(), &[self.notes()], Mode::Events).unwrap()
     }
 }
 
@@ -122,7 +122,12 @@ async fn the_target_of_a_link_and_the_link_are_watched() {
     let place = Place::new();
     let link = place.directory().parent().unwrap().join("link.md");
     std::os::unix::fs::symlink(place.notes(), &link).unwrap();
-    let mut watcher = Watcher::start(&[place.notes(), link.clone()], Mode::Events).unwrap();
+    let mut watcher = Watcher::start(
+        &Hub::default(),
+        &[place.notes(), link.clone()],
+        Mode::Events,
+    )
+    .unwrap();
     fs::write(&link, "through the link").unwrap();
     expect(&mut watcher, Signal::Over).await;
     while timeout(Duration::from_millis(20), watcher.next())
@@ -149,7 +154,7 @@ async fn other_files_and_reading_give_no_signal() {
     // Events come in order, so when this one is here, those before it have been judged.
     fs::rename(place.directory(), place.directory().with_extension("away")).unwrap();
     assert_eq!(timeout(LONG, watcher.next()).await.unwrap(), Signal::Lost);
-    assert_eq!(watcher.mailbox.take(), None);
+    assert_eq!(watcher.subscriber.mailbox.take(), None);
 }
 
 #[tokio::test]
@@ -196,7 +201,8 @@ async fn another_name_further_up_is_noticed_at_the_next_event() {
     let upper = place.directory().join("upper");
     let notes = upper.join("lower/notes.md");
     fs::create_dir_all(upper.join("lower")).unwrap();
-    let mut watcher = Watcher::start(std::slice::from_ref(&notes), Mode::Events).unwrap();
+    let mut watcher =
+        Watcher::start(&Hub::default(), std::slice::from_ref(&notes), Mode::Events).unwrap();
     let away = upper.with_extension("away");
     fs::rename(&upper, &away).unwrap();
     fs::write(away.join("lower/notes.md"), "away").unwrap();
@@ -212,8 +218,12 @@ async fn polling_sees_each_save() {
     let place = Place::new();
     let every = Duration::from_millis(50);
     let later = place.path("later.md");
-    let mut watcher =
-        Watcher::start(&[place.notes(), later.clone()], Mode::Poll { every }).unwrap();
+    let mut watcher = Watcher::start(
+        &Hub::default(),
+        &[place.notes(), later.clone()],
+        Mode::Poll { every },
+    )
+    .unwrap();
     for text in ["one", "two", "two!"] {
         fs::write(place.notes(), text).unwrap();
         expect(&mut watcher, Signal::Changing).await;
@@ -229,7 +239,7 @@ async fn polling_sees_each_save() {
 #[test]
 fn a_directory_that_is_none_is_said_to_be() {
     let place = Place::new();
-    let start = |path: &str| Watcher::start(&[place.path(path)], Mode::Events);
+    let start = |path: &str| Watcher::start(&Hub::default(), &[place.path(path)], Mode::Events);
     assert!(matches!(
         start("missing/notes.md"),
         Err(WatchError::NoDirectory { .. })
@@ -243,7 +253,10 @@ fn a_directory_that_is_none_is_said_to_be() {
 #[test]
 fn missed_events_are_a_reason_to_look() {
     let event = Event::new(EventKind::Other).set_flag(notify::event::Flag::Rescan);
-    assert_eq!(meaning(&event, &[], &[]), Some(Signal::Lost));
+    let (hub, place) = (Hub::default(), Place::new());
+    let watcher = Watcher::start(&hub, &[place.notes()], Mode::Events).unwrap();
+    tell(&mut hub.told(), &event);
+    assert_eq!(watcher.subscriber.mailbox.take(), Some(Signal::Lost));
 }
 
 #[test]
@@ -295,4 +308,39 @@ fn settles_at_once_later_or_at_the_latest() {
     settle.looked(Some(false), at(3000));
     assert_eq!(settle.due(), None);
     assert_eq!(Settle::new(Duration::ZERO).quiet, Duration::from_millis(10));
+}
+
+#[tokio::test]
+#[cfg(target_os = "linux")]
+async fn one_hub_serves_many_and_each_is_told_of_its_own_only() {
+    let (hub, here, there) = (Hub::default(), Place::new(), Place::new());
+    let start = |path: PathBuf| Watcher::start(&hub, &[path], Mode::Events).unwrap();
+    let mut notes = start(here.notes());
+    let mut others = start(here.path("others.md"));
+    let mut elsewhere = start(there.notes());
+    fs::write(here.notes(), "text").unwrap();
+    expect(&mut notes, Signal::Over).await;
+    assert_eq!(others.subscriber.mailbox.take(), None);
+    assert_eq!(elsewhere.subscriber.mailbox.take(), None);
+
+    // Who goes takes nothing from those who stay.
+    drop(notes);
+    fs::write(here.path("others.md"), "text").unwrap();
+    expect(&mut others, Signal::Over).await;
+
+    // All who wait for a directory have it back when it comes back.
+    let mut notes = start(here.notes());
+    fs::rename(here.directory(), here.root.path().join("away")).unwrap();
+    expect(&mut notes, Signal::Lost).await;
+    expect(&mut others, Signal::Lost).await;
+    fs::create_dir(here.directory()).unwrap();
+    expect(&mut notes, Signal::Changing).await;
+    expect(&mut others, Signal::Changing).await;
+    for (watcher, name) in [(&mut notes, "notes.md"), (&mut others, "others.md")] {
+        fs::write(here.path(name), "text").unwrap();
+        expect(watcher, Signal::Over).await;
+    }
+    drop((notes, others));
+    let left: Vec<_> = hub.told().keys().cloned().collect();
+    assert_eq!(left, [there.directory()]);
 }
