@@ -4,6 +4,7 @@ use std::fs::OpenOptions;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::runtime::Runtime;
@@ -127,7 +128,7 @@ impl Listener {
         let mode = args.poll.map_or(Mode::Events, |every| Mode::Poll { every });
         let watcher = Watcher::start(&Hub::default(), &note.places(), mode)?;
         let stop = cmd::stop_signal()?;
-        let clipboard = (!args.no_clipboard).then(Clipboard::start);
+        let clipboard = (!args.no_clipboard).then(|| Arc::new(Clipboard::start()));
         let daemon = Daemon {
             watcher,
             settle: Settle::new(Duration::from_millis(args.debounce)),

@@ -1,6 +1,8 @@
 //! Where results go: the output file, the clipboard, and on top of the notes, in this order, each going on where the one
 //! before fails. Never decides what is worth telling.
 
+use std::sync::Arc;
+
 use crate::config;
 use crate::daemon::Shown;
 use crate::daemon::memory::{Known, Memory, Ticked};
@@ -15,8 +17,8 @@ use crate::world::output_file::OutputFile;
 pub struct Delivery {
     pub note: NoteFile,
     pub output: OutputFile,
-    /// `None` where it is off.
-    pub clipboard: Option<Clipboard>,
+    /// One for the whole process; `None` where it is off.
+    pub clipboard: Option<Arc<Clipboard>>,
     /// The local time, `HH:MM:SS`.
     pub time: fn() -> String,
     /// A block that could not be written yet.
@@ -28,7 +30,7 @@ impl Delivery {
     pub fn new(
         note: NoteFile,
         output: OutputFile,
-        clipboard: Option<Clipboard>,
+        clipboard: Option<Arc<Clipboard>>,
         time: fn() -> String,
     ) -> Self {
         Self {
