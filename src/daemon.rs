@@ -9,10 +9,10 @@ mod runs;
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use tokio::sync::watch;
-use tokio::time::sleep_until;
+use tokio::time::{sleep, sleep_until};
 
 use crate::batch::{Progress, Runner, Setup};
 use crate::config;
@@ -25,7 +25,7 @@ use crate::lang::wording;
 use crate::world::ledger::LedgerError;
 use crate::world::lock::Lock;
 use crate::world::note_file::Reading;
-use crate::world::watch::{Settle, Watcher};
+use crate::world::watch::{Settle, Signal, Watcher};
 
 use memory::{Hash, Taken, hash};
 use runs::Wanted;
@@ -64,9 +64,17 @@ pub struct Clock {
 /// See [`Daemon::refresh`].
 pub type Refresh = Box<dyn Fn() -> Result<(Setup, Option<String>), String>>;
 
+/// Why a listener begins to listen.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Begin {
+    /// Nobody listened: what the file says now is looked at.
+    Anew,
+    /// It rested, and this happened.
+    Woken(Signal),
+}
+
 /// A listener on one file.
 pub struct Daemon {
-    pub watcher: Watcher,
     pub settle: Settle,
     pub runner: Runner,
     pub delivery: Delivery,
@@ -76,6 +84,8 @@ pub struct Daemon {
     pub memory: Memory,
     /// What is there at first sight is to run.
     pub run_existing: bool,
+    /// After how long with nothing to do listening ends; nothing: never.
+    pub rest: Option<Duration>,
     /// Has what the settings come to now, and why not all of them hold; or what is wrong with these.
     pub refresh: Refresh,
     pub pending: Pending,
@@ -142,9 +152,22 @@ struct Found {
 }
 
 impl Daemon {
-    /// Listens until `stop` becomes true.
-    pub async fn listen(&mut self, stop: &watch::Receiver<bool>, show: &mut dyn FnMut(Shown<'_>)) {
-        let first = self.first_text(show);
+    /// Listens until `stop` becomes true, or there is nothing more to do.
+    pub async fn listen(
+        &mut self,
+        watcher: &mut Watcher,
+        begin: Begin,
+        stop: &watch::Receiver<bool>,
+        show: &mut dyn FnMut(Shown<'_>),
+    ) {
+        let first = match begin {
+            Begin::Anew => self.first_text(show),
+            Begin::Woken(signal) => {
+                self.pending.has_begun = true;
+                self.settle.on(signal, Instant::now());
+                None
+            }
+        };
         self.recover(show);
         for warning in std::mem::take(&mut self.pending.warnings) {
             show(Shown::Trouble(&warning));
@@ -159,10 +182,11 @@ impl Daemon {
         let mut stopped = stop.clone();
         loop {
             let due = self.due();
+            let rest = self.rest.filter(|_| due.is_none());
             tokio::select! {
                 biased;
                 _ = stopped.wait_for(|stop| *stop) => return,
-                signal = self.watcher.next() => {
+                signal = watcher.next() => {
                     let now = Instant::now();
                     tracing::debug!(?signal, "signal");
                     self.settle.on(signal, now);
@@ -173,6 +197,7 @@ impl Daemon {
                 () = sleep_until(due.unwrap_or_else(Instant::now).into()), if due.is_some() => {
                     self.look(stop, show).await;
                 }
+                () = sleep(rest.unwrap_or_default()), if rest.is_some() => return,
             }
         }
     }

@@ -7,7 +7,7 @@ use std::process::ExitCode;
 use crate::batch::{Git, Hooks, NO_REPOSITORY};
 use crate::cli::Root;
 use crate::cmd;
-use crate::cmd::rules::Source;
+use crate::cmd::rules::{Login, Source};
 use crate::config::Folders;
 use crate::config::settings::{Hook, SettingsError};
 use crate::error::Error;
@@ -31,7 +31,9 @@ pub fn main(args: &Root) -> Result<ExitCode, Error> {
     let (_, root) = cmd::find_root(args.root.as_deref())?;
     let folders = Folders::of_user().ok_or(Error::NoHome)?;
     let wrong = |error: SettingsError| vec![("settings", Found::Wrong(error.to_string()))];
-    let checks = match cmd::runtime()?.block_on(Source::start(&folders, &root, None, true)) {
+    let login = Login::default();
+    let start = Source::start(&folders, &root, (None, true), &login);
+    let checks = match cmd::runtime()?.block_on(start) {
         Err(error) => wrong(error),
         Ok(start) => {
             let mut checks = match start.setup {

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use crate::cli::Watch;
 use crate::cmd;
-use crate::cmd::watch::{Listener, Place};
+use crate::cmd::watch::{Listener, Place, Post, Shared};
 use crate::config;
 use crate::daemon::{BY_COMMAND, Which};
 use crate::error::Error;
@@ -32,15 +32,18 @@ pub fn main(args: &Watch) -> Result<ExitCode, Error> {
 /// Where the file or the ledger cannot be used.
 pub(super) fn again(args: &Watch, which: Which) -> Result<ExitCode, Error> {
     let place = Place::of(args)?;
-    let mut listener = match Listener::new(args, &place, false) {
-        Ok(listener) => listener,
+    let ledger = Ledger::open(&place.folders.state)?;
+    let shared = Shared::start(!args.no_clipboard)?;
+    let post = match Post::take(args, place, &shared.hub, &ledger, false) {
+        Ok(post) => post,
         Err(Error::Watched {
             error: held @ LockError::Held(_),
             ..
-        }) => return ask(&place, which, &held),
+        }) => return ask(&Place::of(args)?, which, &held),
         Err(error) => return Err(error),
     };
-    let ran = listener.run(async |daemon, stop, show| daemon.retry(which, stop, show).await);
+    let mut listener = Listener::new(args, &post, ledger, &shared)?;
+    let ran = listener.run_here(async |daemon, stop, show| daemon.retry(which, stop, show).await);
     Ok(match ran {
         Some(success) => ExitCode::from(u8::from(!success)),
         None => nothing(which)?,

@@ -2,7 +2,10 @@
 
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
+
+use tokio::sync::OnceCell;
 
 use crate::batch::{Git, Hooks, Setup};
 use crate::cli::Exec;
@@ -34,6 +37,10 @@ pub(super) struct Source {
     env: LoginEnv,
 }
 
+/// What the login shell told of its environment, or why it did not. It is asked once for all listeners of a process.
+#[derive(Clone, Default)]
+pub(super) struct Login(Arc<OnceCell<Result<LoginEnv, String>>>);
+
 /// What a start has found.
 pub(super) struct Start {
     pub(super) source: Source,
@@ -55,8 +62,8 @@ impl Source {
     pub(super) async fn start(
         folders: &Folders,
         root: &Path,
-        flags: Option<&Exec>,
-        git: bool,
+        (flags, git): (Option<&Exec>, bool),
+        login: &Login,
     ) -> Result<Start, SettingsError> {
         let loaded = Settings::load(folders, root)?;
         let is_asked = match loaded.settings.exec.login_env {
@@ -71,16 +78,20 @@ impl Source {
             git,
             env: LoginEnv::own(),
         };
-        let mut login = None;
+        let mut asked = None;
         if is_asked {
-            let asked = LoginEnv::capture(PATIENCE).await;
-            let asked = asked.map(|env| source.env = env);
-            login = Some(asked.map_err(|error| format!("⚠ {error}")));
+            let told = login.0.get_or_init(|| async {
+                let told = LoginEnv::capture(PATIENCE).await;
+                told.map_err(|error| format!("⚠ {error}"))
+            });
+            let told = told.await.as_ref();
+            let told = told.map(|env| source.env = env.clone());
+            asked = Some(told.map_err(String::clone));
         }
         let setup = source.made_of(loaded);
         Ok(Start {
             source,
-            login,
+            login: asked,
             setup,
         })
     }

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use crate::batch::{NoJournal, Part, Progress, Surroundings};
 use crate::cli::Run;
-use crate::cmd::rules::Source;
+use crate::cmd::rules::{Login, Source};
 use crate::cmd::{self, read_reply};
 use crate::config::{self, Folders};
 use crate::error::Error;
@@ -30,8 +30,8 @@ pub fn main(args: &Run) -> Result<ExitCode, Error> {
     let start = runtime.block_on(Source::start(
         &folders,
         &root,
-        Some(&args.exec),
-        !args.no_git,
+        (Some(&args.exec), !args.no_git),
+        &Login::default(),
     ))?;
     let not_logged_in = start.login.and_then(Result::err);
     let (setup, notice) = start.setup?;

@@ -11,10 +11,10 @@ use tokio::runtime::Runtime;
 use tokio::sync::watch as channel;
 
 use crate::cli::Watch;
-use crate::cmd::rules::Source;
+use crate::cmd::rules::{Login, Source};
 use crate::cmd::{self, context};
 use crate::config::{self, Folders};
-use crate::daemon::{Clock, Daemon, Delivery, Limits, Memory, Pending, Shown};
+use crate::daemon::{Begin, Clock, Daemon, Delivery, Limits, Memory, Pending, Shown};
 use crate::error::Error;
 use crate::terminal::Terminal;
 use crate::world::clipboard::Clipboard;
@@ -34,8 +34,14 @@ const GREETING: &str = include_str!("../../config/greeting.md");
 /// Where the file cannot be watched, or another clada watches it.
 pub fn main(args: &Watch) -> Result<ExitCode, Error> {
     let place = Place::of(args)?;
-    let mut listener = Listener::new(args, &place, true)?;
-    listener.run(async |daemon, stop, show| daemon.listen(stop, show).await);
+    let ledger = Ledger::open(&place.folders.state)?;
+    let shared = Shared::start(!args.no_clipboard)?;
+    let mut post = Post::take(args, place, &shared.hub, &ledger, true)?;
+    let mut listener = Listener::new(args, &post, ledger, &shared)?;
+    let watcher = &mut post.watcher;
+    listener.run_here(async |daemon, stop, show| {
+        daemon.listen(watcher, Begin::Anew, stop, show).await;
+    });
     Ok(ExitCode::SUCCESS)
 }
 
@@ -60,32 +66,60 @@ impl Place {
     }
 }
 
-/// A daemon with the locks that it needs.
-pub(super) struct Listener {
-    daemon: Daemon,
-    runtime: Runtime,
-    stop: channel::Receiver<bool>,
+/// What the listeners of one process share.
+#[derive(Clone)]
+pub(super) struct Shared {
+    pub(super) hub: Hub,
+    /// Becomes true when clada is to end.
+    pub(super) stop: channel::Receiver<bool>,
+    /// Nothing where it is off.
+    pub(super) clipboard: Option<Arc<Clipboard>>,
+    pub(super) login: Login,
+}
+
+impl Shared {
+    /// Begins to listen for signals, too.
+    ///
+    /// # Errors
+    /// Where that cannot be.
+    pub(super) fn start(copies: bool) -> io::Result<Self> {
+        sandbox::warm_up();
+        Ok(Self {
+            hub: Hub::default(),
+            stop: cmd::stop_signal()?,
+            clipboard: copies.then(|| Arc::new(Clipboard::start())),
+            login: Login::default(),
+        })
+    }
+}
+
+/// A notes file that this process alone listens on, also while it rests.
+pub(super) struct Post {
+    place: Place,
+    pub(super) note: NoteFile,
+    /// The path of the output file.
+    output: PathBuf,
+    pub(super) watcher: Watcher,
     _locks: (Lock, Option<Lock>),
 }
 
-impl Listener {
+impl Post {
     /// Takes the locks on the file and its output. With `creates` makes a file that nobody knows of yet; one that was
     /// there may be about to come back.
     ///
     /// # Errors
     /// Where the file cannot be watched, or another clada watches it.
-    pub(super) fn new(args: &Watch, place: &Place, creates: bool) -> Result<Self, Error> {
+    pub(super) fn take(
+        args: &Watch,
+        place: Place,
+        hub: &Hub,
+        ledger: &Ledger,
+        creates: bool,
+    ) -> Result<Self, Error> {
         let note = NoteFile::new(&place.file, config::NOTES_LIMIT)?;
-        // First of all that is made: the folder is to be nobody else's.
-        let ledger = Ledger::open(&place.folders.state)?;
         if creates && ledger.file(note.path())?.is_none() {
             create_if_missing(&place.file)?;
         }
-        let text = match note.read() {
-            Ok(Reading::Text { text, .. }) => Some(text),
-            Err(error @ NoteError::NotAFile { .. }) => return Err(error.into()),
-            _ => None,
-        };
         let locks = place.folders.locks();
         let watched =
             Lock::try_take(&locks, "file", note.path()).map_err(|error| Error::Watched {
@@ -93,15 +127,57 @@ impl Listener {
                 error,
             })?;
         let (output, output_lock) = output(args, note.path(), &locks)?;
+        let mode = args.poll.map_or(Mode::Events, |every| Mode::Poll { every });
+        let watcher = Watcher::start(hub, &note.places(), mode)?;
+        Ok(Self {
+            place,
+            note,
+            output,
+            watcher,
+            _locks: (watched, output_lock),
+        })
+    }
+
+    /// The project folder.
+    pub(super) fn root(&self) -> &Path {
+        &self.place.root.1
+    }
+}
+
+/// A daemon, and what drives it.
+pub(super) struct Listener {
+    pub(super) daemon: Daemon,
+    runtime: Runtime,
+    stop: channel::Receiver<bool>,
+}
+
+impl Listener {
+    /// Makes a daemon of what the ledger and the settings say.
+    ///
+    /// # Errors
+    /// Where the project folder, the settings or the ledger cannot be used, or the notes are none.
+    pub(super) fn new(
+        args: &Watch,
+        post: &Post,
+        ledger: Ledger,
+        shared: &Shared,
+    ) -> Result<Self, Error> {
+        let (place, note) = (&post.place, &post.note);
+        let text = match note.read() {
+            Ok(Reading::Text { text, .. }) => Some(text),
+            Err(error @ NoteError::NotAFile { .. }) => return Err(error.into()),
+            _ => None,
+        };
+        let locks = place.folders.locks();
         let own: Vec<PathBuf> = note
             .places()
             .into_iter()
-            .chain([output.path().to_owned()])
+            .chain([post.output.clone()])
             .collect();
         let root = (place.root.0.as_path(), place.root.1.as_path());
-        sandbox::warm_up();
         let runtime = cmd::runtime()?;
-        let start = Source::start(&place.folders, root.1, Some(&args.exec), !args.no_git);
+        let flags = (Some(&args.exec), !args.no_git);
+        let start = Source::start(&place.folders, root.1, flags, &shared.login);
         let start = runtime.block_on(start)?;
         let (source, (setup, notice)) = (start.source, start.setup?);
         // The user's services and shells are theirs to mend: it is told once, at the start.
@@ -125,15 +201,15 @@ impl Listener {
                 tracing::error!(%error, "context");
             }
         }
-        let mode = args.poll.map_or(Mode::Events, |every| Mode::Poll { every });
-        let watcher = Watcher::start(&Hub::default(), &note.places(), mode)?;
-        let stop = cmd::stop_signal()?;
-        let clipboard = (!args.no_clipboard).then(|| Arc::new(Clipboard::start()));
         let daemon = Daemon {
-            watcher,
             settle: Settle::new(Duration::from_millis(args.debounce)),
             runner,
-            delivery: Delivery::new(note.hurried_by(stop.clone()), output, clipboard, cmd::time),
+            delivery: Delivery::new(
+                note.clone().hurried_by(shared.stop.clone()),
+                OutputFile::new(post.output.clone()),
+                shared.clipboard.clone(),
+                cmd::time,
+            ),
             locks,
             clock: Clock {
                 date_time: cmd::date_time,
@@ -144,26 +220,34 @@ impl Listener {
             },
             memory,
             run_existing: args.run_existing,
+            rest: None,
             refresh: Box::new(move || source.setup().map_err(|error| error.to_string())),
             pending: Pending::new(warnings, notice),
         };
         Ok(Self {
             daemon,
             runtime,
-            stop,
-            _locks: (watched, output_lock),
+            stop: shared.stop.clone(),
         })
     }
 
-    /// Has the daemon do something, and shows it in this terminal.
+    /// Has the daemon do something.
     pub(super) fn run<T>(
+        &mut self,
+        show: &mut dyn FnMut(Shown<'_>),
+        what: impl AsyncFnOnce(&mut Daemon, &channel::Receiver<bool>, &mut dyn FnMut(Shown<'_>)) -> T,
+    ) -> T {
+        let Self { daemon, stop, .. } = self;
+        self.runtime.block_on(what(daemon, stop, show))
+    }
+
+    /// Has the daemon do something, and shows it in this terminal.
+    pub(super) fn run_here<T>(
         &mut self,
         what: impl AsyncFnOnce(&mut Daemon, &channel::Receiver<bool>, &mut dyn FnMut(Shown<'_>)) -> T,
     ) -> T {
         let mut terminal = Terminal::new(io::stdout());
-        let mut show = |shown: Shown<'_>| show(&mut terminal, &shown);
-        let Self { daemon, stop, .. } = self;
-        self.runtime.block_on(what(daemon, stop, &mut show))
+        self.run(&mut |shown: Shown<'_>| show(&mut terminal, &shown), what)
     }
 }
 
@@ -202,8 +286,8 @@ fn create_if_missing(file: &Path) -> Result<(), Error> {
     }
 }
 
-/// The output file beside the watched one. A second watched file in the same folder gets one of its own name.
-fn output(args: &Watch, file: &Path, locks: &Path) -> Result<(OutputFile, Option<Lock>), Error> {
+/// The path of the output file beside the watched one. A second watched file in the same folder gets one of its own name.
+fn output(args: &Watch, file: &Path, locks: &Path) -> Result<(PathBuf, Option<Lock>), Error> {
     let name = Path::new(&args.output_file);
     if name.file_name() != Some(name.as_os_str()) {
         return Err(Error::OutputName(args.output_file.clone()));
@@ -213,7 +297,7 @@ fn output(args: &Watch, file: &Path, locks: &Path) -> Result<(OutputFile, Option
         return Err(Error::OutputIsNotes(path));
     }
     if let Ok(lock) = Lock::try_take(locks, "output", &path) {
-        return Ok((OutputFile::new(path), Some(lock)));
+        return Ok((path, Some(lock)));
     }
     let stem = args
         .output_file
@@ -223,5 +307,5 @@ fn output(args: &Watch, file: &Path, locks: &Path) -> Result<(OutputFile, Option
     let path = file.with_file_name(format!("{stem}.{own}.txt"));
     // Nobody else watches this file, so nobody else takes this name.
     let lock = Lock::try_take(locks, "output", &path).ok();
-    Ok((OutputFile::new(path), lock))
+    Ok((path, lock))
 }

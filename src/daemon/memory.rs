@@ -21,6 +21,9 @@ use crate::world::ledger::{
 /// The hash of a body.
 pub(super) type Hash = [u8; 32];
 
+/// Behind the hash of a body that nothing is to be done about.
+const AT_REST: &str = " at rest";
+
 /// How much the ledger remembers of batches that are in no notes any more.
 #[derive(Debug, Clone, Copy)]
 pub struct Limits {
@@ -159,6 +162,30 @@ impl Memory {
             kept,
             unkept: Vec::new(),
         })
+    }
+
+    /// Whether nothing is to be done about a text, nor to be told of its file, as far as the ledger knows.
+    ///
+    /// # Errors
+    /// Where the ledger cannot be read.
+    pub fn is_at_rest(ledger: &Ledger, path: &Path, text: &str) -> Result<bool, LedgerError> {
+        let Some(known) = ledger.file(path)? else {
+            return Ok(false);
+        };
+        let (looked, _) = parted(&known.state);
+        let first = known.state.lines().next().unwrap_or_default();
+        let (Some(looked), true) = (looked, first.ends_with(AT_REST)) else {
+            return Ok(false);
+        };
+        let of_file = Known {
+            seed: ledger.seed(),
+            keys: Arc::new(ledger.blocks(known.id)?.into_iter().collect()),
+            body: LastBody::Hash(looked),
+        };
+        let note = note::split(text, &of_file);
+        let is_seen =
+            hash(&note.body) == looked && !note.blocks.iter().any(|it| !it.ticks().is_empty());
+        Ok(is_seen && ledger.is_told(known.id)? && ledger.owed(known.id)?.is_none())
     }
 
     /// Whether nothing was seen of the file yet.
@@ -322,7 +349,11 @@ impl Memory {
     /// The state as the ledger keeps it, perhaps as it will be when a batch has begun.
     pub(super) fn state(&self, beginning: Option<Number>) -> String {
         let looked = self.looked.map(|hash| hex(&hash)).unwrap_or_default();
-        format!("{looked}\n{}", self.engine.to_text(beginning))
+        let rests = match self.engine.is_at_rest(beginning) {
+            true => AT_REST,
+            false => "",
+        };
+        format!("{looked}{rests}\n{}", self.engine.to_text(beginning))
     }
 
     /// Holds the ledger to its limits, now and then. It is no loss where that cannot be.

@@ -149,6 +149,15 @@ impl State {
         batches.any(|(of, tasks)| *of == batch && tasks.contains(&task))
     }
 
+    /// Whether a look at the same text would find nothing to do, as of when this batch has begun.
+    pub fn is_at_rest(&self, beginning: Option<Number>) -> bool {
+        let mut waiting = self.waiting.keys();
+        waiting.all(|number| beginning == Some(*number))
+            && self.ticks.is_empty()
+            && self.typing.is_empty()
+            && self.unclosed == 0
+    }
+
     /// A batch that was seen.
     pub fn record(&self, number: Number) -> Option<&Record> {
         self.records.get(&number)

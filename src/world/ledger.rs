@@ -342,6 +342,19 @@ impl Ledger {
         })
     }
 
+    /// Whether each batch of a file that began has ended, and was told of.
+    ///
+    /// # Errors
+    /// Where the ledger cannot be read.
+    pub fn is_told(&self, file: FileId) -> Result<bool> {
+        self.look(|db| {
+            let those =
+                "WHERE file = ? AND began_ms IS NOT NULL AND (ended_ms IS NULL OR NOT told)";
+            let is_untold = format!("SELECT EXISTS (SELECT 1 FROM batch {those})");
+            db.query_row(&is_untold, [file], |row| Ok(!row.get::<_, bool>(0)?))
+        })
+    }
+
     /// Keeps a results block before it is written into its file; one of results is on the disk when this returns, as after a
     /// power cut the file must not have a block that nobody knows. `now` is Unix time in seconds. Old blocks of the file
     /// are forgotten.

@@ -317,7 +317,7 @@ async fn one_hub_serves_many_and_each_is_told_of_its_own_only() {
     let start = |path: PathBuf| Watcher::start(&hub, &[path], Mode::Events).unwrap();
     let mut notes = start(here.notes());
     let mut others = start(here.path("others.md"));
-    let mut elsewhere = start(there.notes());
+    let elsewhere = start(there.notes());
     fs::write(here.notes(), "text").unwrap();
     expect(&mut notes, Signal::Over).await;
     assert_eq!(others.subscriber.mailbox.take(), None);
