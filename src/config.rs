@@ -1,5 +1,6 @@
 //! The settings, and the places that belong to clada.
 
+pub mod registry;
 pub mod settings;
 
 use std::path::{Path, PathBuf};

@@ -3,6 +3,7 @@
 use std::io;
 use std::path::PathBuf;
 
+use crate::config::registry::RegistryError;
 use crate::config::settings::SettingsError;
 use crate::undo::UndoError;
 use crate::world::ledger::LedgerError;
@@ -42,6 +43,8 @@ pub enum Error {
     NoActions(&'static str),
     #[error(transparent)]
     Settings(#[from] SettingsError),
+    #[error(transparent)]
+    Registry(#[from] RegistryError),
     #[error(transparent)]
     Lock(#[from] LockError),
     #[error(transparent)]

@@ -329,7 +329,7 @@ fn read(path: &Path) -> Result<Option<Table>, SettingsError> {
 }
 
 /// A file's text. A command may have put anything in its place: a pipe is not waited for, nor is all read of a device.
-fn text_of(path: &Path) -> io::Result<String> {
+pub(super) fn text_of(path: &Path) -> io::Result<String> {
     let mut options = OpenOptions::new();
     let file = options
         .read(true)

@@ -12,6 +12,8 @@ const HOMES: &[(&str, &str)] = &[
     ("cap_std", "world/workspace/"),
     ("cap_tempfile", "world/workspace/"),
     ("clap", "cli"),
+    ("clap_complete", "cmd/completions"),
+    ("clap_mangen", "cmd/man"),
     ("directories", "config"),
     ("git2", "world/snapshot"),
     ("globset", "lang/"),
@@ -28,6 +30,7 @@ const HOMES: &[(&str, &str)] = &[
     ("rusqlite", "world/ledger"),
     ("tempfile", "world/"),
     ("toml", "config"),
+    ("toml_edit", "config/registry"),
     ("tracing_subscriber", "main"),
     ("unicode_properties", "lang/nesl/assignment"),
 ];
