@@ -1,6 +1,7 @@
 //! The command line: structs and help only.
 
-use std::path::PathBuf;
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use clap::{Args, CommandFactory, Parser, Subcommand};
@@ -82,13 +83,17 @@ pub enum Command {
     Squash(Squash),
     /// Print the files that the chat works with as one text to paste, or change which they are
     Context(Context),
+    /// Watch all files of your list in one process, as a service does
+    Daemon(Daemon),
+    /// Tell what the cladas that run are doing, and what they did last
+    Status(Status),
     /// Tell what works here and what does not: settings, sandbox, environment
     Doctor(Root),
     /// Print the text that teaches an LLM to write tasks: paste it into the chat once
     Instructions(Instructions),
 }
 
-#[derive(Debug, Args)]
+#[derive(Debug, Clone, Args)]
 pub struct Watch {
     /// The notes file to watch; created if it is missing [default: clada.md in the project folder]
     pub file: Option<PathBuf>,
@@ -123,6 +128,39 @@ pub struct Watch {
     pub output_file: String,
 }
 
+impl Watch {
+    /// To watch a file as it is watched where nothing is said of how.
+    pub fn of(file: &Path, root: &Path) -> Self {
+        /// What clap reads a command line into.
+        #[derive(Parser)]
+        struct Line {
+            #[command(flatten)]
+            watch: Watch,
+        }
+        let line = [OsStr::new("watch"), OsStr::new("--root"), root.as_os_str()];
+        let Line { watch } = Line::parse_from(line);
+        Self {
+            file: Some(file.to_owned()),
+            ..watch
+        }
+    }
+}
+
+/// How all files of the list are watched.
+#[derive(Debug, Args)]
+pub struct Daemon {
+    /// Do not copy results to the clipboard
+    #[arg(long)]
+    pub no_clipboard: bool,
+}
+
+#[derive(Debug, Args)]
+pub struct Status {
+    /// Print one JSON object
+    #[arg(long)]
+    pub json: bool,
+}
+
 #[derive(Debug, Args)]
 pub struct Run {
     /// The reply; `-` or nothing for standard input
@@ -150,7 +188,7 @@ pub struct Run {
 }
 
 /// What holds for commands instead of what the settings say.
-#[derive(Debug, Args)]
+#[derive(Debug, Clone, Args)]
 pub struct Exec {
     /// How long a command may take, unless its task says otherwise [default: exec.timeout]
     #[arg(long, value_name = "TIME", value_parser = time)]

@@ -62,6 +62,17 @@ impl Folders {
         self.state.join("locks")
     }
 
+    /// Where sockets are, the best place first.
+    pub fn sockets(&self) -> Vec<PathBuf> {
+        let base = BaseDirs::new();
+        let of_session = base.as_ref().and_then(BaseDirs::runtime_dir);
+        let of_session = of_session.map(|folder| folder.join("clada"));
+        of_session
+            .into_iter()
+            .chain([self.state.join("run")])
+            .collect()
+    }
+
     /// What no file task may touch, beside the watched file and its output.
     pub fn protected(&self, root: &Path) -> Vec<PathBuf> {
         let mut protected = self.own(root);

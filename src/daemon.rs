@@ -1,6 +1,7 @@
 //! The listener: waits for a save, asks the engine what is new, has it run, and hands out the results. Decides nothing
 //! itself.
 
+pub mod board;
 mod books;
 mod delivery;
 mod memory;
@@ -69,6 +70,8 @@ pub type Refresh = Box<dyn Fn() -> Result<(Setup, Option<String>), String>>;
 pub enum Begin {
     /// Nobody listened: what the file says now is looked at.
     Anew,
+    /// The file was made, with this text: what is in it now came later.
+    Made(&'static str),
     /// It rested, and this happened.
     Woken(Signal),
 }
@@ -143,6 +146,16 @@ struct Seen {
     retry: bool,
 }
 
+impl Seen {
+    /// A text that is surely whole.
+    fn whole() -> Self {
+        Self {
+            over: true,
+            ..Self::default()
+        }
+    }
+}
+
 /// What there is to do and to tell after a look.
 struct Found {
     wanted: Wanted,
@@ -162,6 +175,10 @@ impl Daemon {
     ) {
         let first = match begin {
             Begin::Anew => self.first_text(show),
+            Begin::Made(text) => {
+                self.settle.on(Signal::Changing, Instant::now());
+                Some((text.to_owned(), Seen::whole()))
+            }
             Begin::Woken(signal) => {
                 self.pending.has_begun = true;
                 self.settle.on(signal, Instant::now());
@@ -229,13 +246,7 @@ impl Daemon {
                 };
                 Some((text, seen))
             }
-            Ok(Reading::Missing) if self.memory.is_new() => {
-                let seen = Seen {
-                    over: true,
-                    ..Seen::default()
-                };
-                Some((String::new(), seen))
-            }
+            Ok(Reading::Missing) if self.memory.is_new() => Some((String::new(), Seen::whole())),
             Ok(Reading::Missing) => {
                 self.complain(MISSING, show);
                 None

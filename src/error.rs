@@ -31,6 +31,8 @@ pub enum Error {
     OutputIsNotes(PathBuf),
     #[error("`{}` is watched already: {error}", path.display())]
     Watched { path: PathBuf, error: LockError },
+    #[error("the daemon runs already: {0}")]
+    DaemonRuns(LockError),
     #[error("the last batch still runs: try again when its results are there")]
     StillRuns,
     #[error(

@@ -90,7 +90,7 @@ impl Entry {
 /// Results that were taken off notes, as lines.
 fn foreign_text(block: &ForeignBlock, home: &Path) -> String {
     let taken = cmd::local(at(block.time * 1000)).strftime("%Y-%m-%d %H:%M:%S");
-    let file = one_line(&short(&block.path, home));
+    let file = one_line(&cmd::short(&block.path, home));
     let mut text = format!("{taken}  {file}  results of another clada, taken off\n");
     for line in block.text.lines() {
         text += &format!("  {}\n", one_line(line));
@@ -109,7 +109,7 @@ fn batch_text(batch: &LogBatch, home: &Path, watched: &[PathBuf]) -> String {
     let again = batch.again.map_or(String::new(), |number| {
         format!(" (again from batch {number})")
     });
-    let file = one_line(&short(&batch.path, home));
+    let file = one_line(&cmd::short(&batch.path, home));
     let mut text = format!(
         "{began}  {file}  batch {}{again}  {took}  {}\n",
         batch.number, batch.id
@@ -173,14 +173,6 @@ fn batch_json(batch: &LogBatch) -> Value {
         "privateCommits": batch.commits.as_ref().map(|commits| commits.private),
         "tasks": tasks.collect::<Vec<Value>>(),
     })
-}
-
-/// A path with `~` for the home.
-fn short(path: &Path, home: &Path) -> String {
-    match path.strip_prefix(home) {
-        Ok(below) => Path::new("~").join(below).display().to_string(),
-        Err(_) => path.display().to_string(),
-    }
 }
 
 fn at(ms: i64) -> Timestamp {

@@ -3,6 +3,7 @@
 pub mod approve;
 pub mod check;
 pub mod context;
+pub mod daemon;
 pub mod diff;
 pub mod doctor;
 mod history;
@@ -12,6 +13,7 @@ pub mod retry;
 mod rules;
 pub mod run;
 pub mod squash;
+pub mod status;
 pub mod step;
 pub mod trust;
 pub mod undo;
@@ -60,6 +62,8 @@ pub fn dispatch(cli: Cli) -> Result<ExitCode, Error> {
         Some(Command::Diff(args)) => diff::main(&args),
         Some(Command::Squash(args)) => squash::main(&args),
         Some(Command::Context(args)) => context::main(&args),
+        Some(Command::Daemon(args)) => daemon::main(&args),
+        Some(Command::Status(args)) => status::main(&args),
         Some(Command::Doctor(args)) => doctor::main(&args),
         Some(Command::Instructions(args)) => instructions::main(&args),
     }
@@ -286,4 +290,12 @@ fn run_id() -> String {
 fn word() -> String {
     let number = RandomState::new().build_hasher().finish();
     format!("{number:016x}")
+}
+
+/// A path with `~` for the home.
+fn short(path: &Path, home: &Path) -> String {
+    match path.strip_prefix(home) {
+        Ok(below) => Path::new("~").join(below).display().to_string(),
+        Err(_) => path.display().to_string(),
+    }
 }

@@ -12,8 +12,9 @@ use tokio::sync::watch as channel;
 
 use crate::cli::Watch;
 use crate::cmd::rules::{Login, Source};
-use crate::cmd::{self, context};
+use crate::cmd::{self, context, status};
 use crate::config::{self, Folders};
+use crate::daemon::board::Board;
 use crate::daemon::{Begin, Clock, Daemon, Delivery, Limits, Memory, Pending, Shown};
 use crate::error::Error;
 use crate::terminal::Terminal;
@@ -38,9 +39,17 @@ pub fn main(args: &Watch) -> Result<ExitCode, Error> {
     let shared = Shared::start(!args.no_clipboard)?;
     let mut post = Post::take(args, place, &shared.hub, &ledger, true)?;
     let mut listener = Listener::new(args, &post, ledger, &shared)?;
-    let watcher = &mut post.watcher;
-    listener.run_here(async |daemon, stop, show| {
-        daemon.listen(watcher, Begin::Anew, stop, show).await;
+    let board = Board::default();
+    let _socket = status::answer(&post.place.folders, status::Kind::Watch, &board);
+    let (file, root) = (post.note.path().to_owned(), post.place.root.1.clone());
+    let mut terminal = Terminal::new(io::stdout());
+    let mut show = |shown: Shown<'_>| {
+        board.shown((&file, &root), &shown, cmd::time);
+        show(&mut terminal, &shown);
+    };
+    let (watcher, begin) = (&mut post.watcher, post.begin);
+    listener.run(&mut show, async |daemon, stop, show| {
+        daemon.listen(watcher, begin, stop, show).await;
     });
     Ok(ExitCode::SUCCESS)
 }
@@ -100,6 +109,8 @@ pub(super) struct Post {
     /// The path of the output file.
     output: PathBuf,
     pub(super) watcher: Watcher,
+    /// How the first look begins.
+    pub(super) begin: Begin,
     _locks: (Lock, Option<Lock>),
 }
 
@@ -117,9 +128,11 @@ impl Post {
         creates: bool,
     ) -> Result<Self, Error> {
         let note = NoteFile::new(&place.file, config::NOTES_LIMIT)?;
-        if creates && ledger.file(note.path())?.is_none() {
-            create_if_missing(&place.file)?;
-        }
+        let is_new = creates && ledger.file(note.path())?.is_none();
+        let begin = match is_new && create_if_missing(&place.file)? {
+            true => Begin::Made(GREETING),
+            false => Begin::Anew,
+        };
         let locks = place.folders.locks();
         let watched =
             Lock::try_take(&locks, "file", note.path()).map_err(|error| Error::Watched {
@@ -134,13 +147,9 @@ impl Post {
             note,
             output,
             watcher,
+            begin,
             _locks: (watched, output_lock),
         })
-    }
-
-    /// The project folder.
-    pub(super) fn root(&self) -> &Path {
-        &self.place.root.1
     }
 }
 
@@ -269,21 +278,18 @@ fn show(terminal: &mut Terminal<io::Stdout>, shown: &Shown<'_>) {
     }
 }
 
-/// A missing notes file is created with a greeting; where its folder is missing too, that is the caller's mistake.
-fn create_if_missing(file: &Path) -> Result<(), Error> {
-    match OpenOptions::new().write(true).create_new(true).open(file) {
-        Ok(mut created) => created
-            .write_all(GREETING.as_bytes())
-            .map_err(|error| Error::Create {
-                path: file.to_owned(),
-                error,
-            }),
-        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
-        Err(error) => Err(Error::Create {
-            path: file.to_owned(),
-            error,
-        }),
-    }
+/// A missing notes file is created with a greeting; where its folder is missing too, that is the caller's mistake. Whether
+/// it was missing.
+fn create_if_missing(file: &Path) -> Result<bool, Error> {
+    let made = match OpenOptions::new().write(true).create_new(true).open(file) {
+        Ok(mut created) => created.write_all(GREETING.as_bytes()).map(|()| true),
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(false),
+        Err(error) => Err(error),
+    };
+    made.map_err(|error| Error::Create {
+        path: file.to_owned(),
+        error,
+    })
 }
 
 /// The path of the output file beside the watched one. A second watched file in the same folder gets one of its own name.

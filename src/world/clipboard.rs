@@ -42,7 +42,7 @@ pub enum ClipboardError {
 pub struct Clipboard {
     shared: Arc<Shared>,
     /// Disconnected when the thread has ended; or why it could not be started.
-    ended: std::io::Result<Receiver<()>>,
+    ended: std::io::Result<Mutex<Receiver<()>>>,
 }
 
 #[derive(Default)]
@@ -74,7 +74,7 @@ impl Clipboard {
             .spawn(move || serve(&desk, ending));
         Clipboard {
             shared,
-            ended: started.map(|_| ended),
+            ended: started.map(|_| Mutex::new(ended)),
         }
     }
 
@@ -108,6 +108,7 @@ impl Drop for Clipboard {
         self.shared.filled.notify_one();
         if let Ok(ended) = &self.ended {
             // Not joined: a thread that a display holds is left to the end of the process.
+            let ended = ended.lock().unwrap_or_else(PoisonError::into_inner);
             let _ = ended.recv_timeout(FAREWELL);
         }
     }

@@ -19,7 +19,7 @@ use tokio::io::AsyncReadExt;
 use tokio::process::{Child, ChildStdout, Command};
 use tokio::time::{Instant, timeout, timeout_at};
 
-use crate::world::turn::TURN;
+use crate::world::children::{Own, TURN};
 
 /// Start-up files that print more than this are given up.
 const MOST: usize = 16 * 1024 * 1024;
@@ -166,7 +166,7 @@ async fn ask(shell: &Path, own: Vars, patience: Duration) -> Result<LoginEnv, Lo
     let home = home
         .map(|(_, home)| Path::new(home))
         .filter(|home| home.is_dir());
-    let _turn = TURN.lock().await;
+    let _turn = TURN.write().await;
     let mut tried = String::new();
     for way in ways {
         let mut command = Command::new(shell);
@@ -220,9 +220,9 @@ async fn told(mut command: Command, patience: Duration) -> Result<Vars, String> 
     in_own_session(&mut command);
 
     let deadline = Instant::now() + patience;
-    let mut child = command
-        .spawn()
-        .map_err(|error| format!("was not started: {error}"))?;
+    let pid = |child: &Child| Pid::from_raw(child.id()? as i32);
+    let started = Own::start(|| command.spawn(), pid);
+    let (mut child, _own) = started.map_err(|error| format!("was not started: {error}"))?;
     let stdout = child.stdout.take();
     // Declared after `child`, so dropped before it, while nobody has reaped the shell and its number is still its own.
     let mut tree = Tree::of(&child, word);

@@ -1,10 +1,11 @@
 //! The outside world: one file for each outside thing. These files do not know each other, nor the engine.
 //!
 //! Five are parts that others stand on: [`attributes`] and [`lease`], under [`note_file`] and whatever else replaces files,
-//! [`hurry`], under what waits for other programs, [`sandbox`], under [`shell`], and [`turn`], under [`shell`] and
-//! [`login_env`].
+//! [`hurry`], under what waits for other programs, [`sandbox`], under [`shell`], and [`children`], under what starts programs
+//! in sessions of their own: [`shell`], [`login_env`], [`snapshot`].
 
 pub mod attributes;
+pub mod children;
 pub mod clipboard;
 pub mod context;
 pub mod hurry;
@@ -18,6 +19,6 @@ pub mod output_file;
 pub mod sandbox;
 pub mod shell;
 pub mod snapshot;
-pub mod turn;
+pub mod socket;
 pub mod watch;
 pub mod workspace;

@@ -18,9 +18,10 @@ use std::path::Path;
 use std::pin::{Pin, pin};
 use std::process::{ExitStatus, Stdio};
 use std::rc::Rc;
+use std::sync::OnceLock;
 use std::time::Duration;
 
-use rustix::process::setsid;
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit, setsid};
 use tempfile::NamedTempFile;
 use tokio::io::{AsyncRead, AsyncReadExt};
 use tokio::process::{Child, ChildStderr, ChildStdout, Command};
@@ -30,8 +31,8 @@ use tokio::time::{Instant, sleep, timeout, timeout_at};
 use crate::lang::language::Language;
 use crate::lang::mask::{Mask, Masking};
 use crate::lang::plain::Plain;
+use crate::world::children::TURN;
 use crate::world::sandbox::{Fence, Ready, SandboxError};
-use crate::world::turn::TURN;
 
 use captured::Spool;
 use family::{Family, GRACE, STUCK};
@@ -149,7 +150,8 @@ pub enum ShellError {
 /// However it ends, no process that it started is left: also those that left its session, where the system can tell
 /// (Linux). When `cancelled` resolves, the script is ended as at its timeout: SIGTERM, and SIGKILL 2 s later.
 ///
-/// - One script runs at a time in this process; others wait their [turn](TURN), and their time does not run yet.
+/// - Scripts run side by side, but not while the login shell is asked: they wait their [turn](TURN), and their time does
+///   not run yet.
 /// - Poll it on a thread that lives as long as the process. The shell is told to die when clada does
 ///   (`PR_SET_PDEATHSIG`), and for Linux that is the *thread* that started it.
 /// - Drop it and everything is sent SIGKILL at once, without waiting; cancel it to see the ending.
@@ -171,7 +173,7 @@ async fn run_by(
     let _turn = tokio::select! {
         biased;
         () = &mut cancelled => return Ok(Ran::not_started()),
-        turn = TURN.lock() => turn,
+        turn = TURN.read() => turn,
     };
 
     if script.text.contains('\0') {
@@ -252,16 +254,15 @@ async fn see_through(
     cancelled: impl Future<Output = ()>,
     on_output: &mut (dyn FnMut(Stream, &[u8]) + '_),
 ) -> Result<Ran, ShellError> {
-    let earlier = family::adopt_orphans();
-    let mut child = command.spawn().map_err(|error| {
+    // The family is declared after the child, so dropped before it, while nobody has reaped the shell and its number is
+    // still its own.
+    let (mut child, mut family) = Family::start(&mut command).map_err(|error| {
         if script.dir.is_dir() {
             ShellError::Start(error)
         } else {
             ShellError::NoDirectory
         }
     })?;
-    // Declared after `child`, so dropped before it, while nobody has reaped the shell and its number is still its own.
-    let mut family = Family::of(&child, earlier);
 
     let output = Output::new(&mut child, script, on_output);
     let ran = conduct(limit, cancelled, &mut child, &mut family, output).await;
@@ -356,6 +357,22 @@ fn script_file(text: &str) -> io::Result<NamedTempFile> {
     Ok(file)
 }
 
+/// How many files each of clada's children may have open, where clada itself may have more.
+static FILES: OnceLock<Rlimit> = OnceLock::new();
+
+/// Has this process open as many files as the system allows it. Commands get what it had before: some count on few.
+pub fn allow_many_files() {
+    let files = getrlimit(Resource::Nofile);
+    let many = Rlimit {
+        current: files.maximum,
+        maximum: files.maximum,
+    };
+    match setrlimit(Resource::Nofile, many) {
+        Ok(()) => drop(FILES.set(files)),
+        Err(error) => tracing::warn!(%error, "the limit of open files stays"),
+    }
+}
+
 /// Makes the child the leader of its own session, without a terminal to ask on, lets it die with clada, and fences it in.
 #[allow(
     unsafe_code,
@@ -364,8 +381,12 @@ fn script_file(text: &str) -> io::Result<NamedTempFile> {
 fn in_own_session(command: &mut Command, ready: Option<Ready>) {
     #[cfg(target_os = "linux")]
     let parent = rustix::process::getpid();
+    let files = FILES.get().cloned();
     let prepare = move || {
         setsid()?;
+        if let Some(files) = &files {
+            setrlimit(Resource::Nofile, files.clone())?;
+        }
         if let Some(ready) = &ready {
             ready.enter()?;
         }

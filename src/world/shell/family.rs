@@ -1,11 +1,15 @@
 //! The processes that descend from a script, and their end. Never touches a child that clada has for other reasons.
 
 use std::collections::HashSet;
+use std::io;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use rustix::process::{Pid, Signal, kill_process, kill_process_group};
-use tokio::process::Child;
+use tokio::process::{Child, Command};
 use tokio::time::{Instant, sleep};
+
+use crate::world::children::Own;
 
 /// From SIGTERM to SIGKILL.
 pub(super) const GRACE: Duration = Duration::from_secs(2);
@@ -16,25 +20,40 @@ pub(super) const SETTLE: Duration = Duration::from_millis(100);
 /// How long a killed process is waited for: one that hangs in the kernel, or is another user's, is given up.
 pub(super) const STUCK: Duration = Duration::from_millis(500);
 
-/// Has the orphans of scripts come to clada from now on, and says which children it has already.
-///
-/// To be called before a script is started.
-pub(super) fn adopt_orphans() -> HashSet<Pid> {
-    table::adopt_orphans()
+/// The variable in whose value all that descends from a script can be told, unless it clears its environment.
+const MARK: &str = "CLADA_RUN";
+
+/// The scripts that run in this process.
+static RUNNING: Mutex<Running> = Mutex::new(Running {
+    marks: Vec::new(),
+    before: Vec::new(),
+    count: 0,
+});
+
+struct Running {
+    marks: Vec<String>,
+    /// The children that clada had before the first of them.
+    before: Vec<Pid>,
+    /// How many have begun.
+    count: u64,
+}
+
+fn running() -> MutexGuard<'static, Running> {
+    RUNNING.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// A script's shell and all that descends from it.
 ///
 /// A process that leaves the shell's session (`setsid`, a daemon) becomes, when its parent ends, a child of the nearest
-/// subreaper: clada. So what came from a script is below clada, and is told from clada's other children by not having
-/// been there before and by its session: none of it can be in clada's own. (Only a child that clada starts meanwhile in
-/// a session of its own would be taken for the script's; it starts none but shells, one at a time.)
+/// subreaper: clada. So what came from a script is below clada, and is told from clada's other children by not being one
+/// that somebody waits for and by its session: none of it can be in clada's own. Whose of several scripts that run side
+/// by side it is says its environment; where that was cleared, the last of them has it.
 ///
-/// Marking the environment instead would miss what clears it; a cgroup needs rights that a user often lacks.
+/// A cgroup would tell more, and needs rights that a user often lacks.
 pub(super) struct Family {
     shell: Pid,
-    /// Children that clada had before the script.
-    earlier: HashSet<Pid>,
+    mark: String,
+    _shell_is_own: Option<Own>,
     /// Those that have been sent SIGTERM; a second one makes many programs drop what they are tidying up.
     told: HashSet<Pid>,
     /// Nothing of it is left, as far as can be known.
@@ -49,14 +68,44 @@ struct Member {
 }
 
 impl Family {
-    pub(super) fn of(shell: &Child, earlier: HashSet<Pid>) -> Self {
-        let id = shell.id().and_then(|id| Pid::from_raw(id as i32));
-        let shell = id.expect("a child that has not been waited for has a number");
-        Self {
+    /// Starts a script's shell.
+    ///
+    /// # Errors
+    /// Where it cannot be started.
+    pub(super) fn start(command: &mut Command) -> io::Result<(Child, Self)> {
+        let mark = {
+            let mut running = running();
+            if running.marks.is_empty() {
+                running.before = table::adopt_orphans();
+            }
+            running.count += 1;
+            let mark = format!("{}-{}", std::process::id(), running.count);
+            running.marks.push(mark.clone());
+            mark
+        };
+        command.env(MARK, &mark);
+        let pid = |child: &Child| Pid::from_raw(child.id()? as i32);
+        let started = Own::start(|| command.spawn(), pid);
+        let (child, own) = started.inspect_err(|_| forget(&mark))?;
+        let shell = pid(&child).expect("a child that has not been waited for has a number");
+        let family = Self {
             shell,
-            earlier,
+            mark,
+            _shell_is_own: own,
             told: HashSet::new(),
             over: false,
+        };
+        Ok((child, family))
+    }
+
+    /// Whether a child of clada that is nobody's is to be ended with this script: its environment says so, or it has none
+    /// that says anything and no other script runs.
+    #[cfg(target_os = "linux")]
+    fn has(&self, mark: Option<&str>, pid: Pid) -> bool {
+        let running = running();
+        match mark.filter(|mark| running.marks.iter().any(|known| known == mark)) {
+            Some(mark) => mark == self.mark,
+            None => running.marks.len() == 1 && !running.before.contains(&pid),
         }
     }
 
@@ -125,7 +174,13 @@ impl Drop for Family {
         if !self.over {
             self.kill();
         }
+        forget(&self.mark);
     }
+}
+
+/// A script does not run any more.
+fn forget(mark: &str) {
+    running().marks.retain(|known| known != mark);
 }
 
 /// Looking processes up in `/proc`.
@@ -137,7 +192,8 @@ mod table {
 
     use rustix::process::{Pid, WaitOptions, getpid, set_child_subreaper, waitpid};
 
-    use super::{Family, Member};
+    use super::{Family, MARK, Member};
+    use crate::world::children;
 
     struct Stat {
         is_dead: bool,
@@ -151,8 +207,15 @@ mod table {
     #[derive(PartialEq, Eq)]
     struct Session(u32);
 
-    /// Dead children do not count: they are remains of a script whose run was dropped, to be reaped after the next.
-    pub(super) fn adopt_orphans() -> HashSet<Pid> {
+    impl Session {
+        fn is_led_by(&self, leader: Pid) -> bool {
+            u32::try_from(leader.as_raw_pid()) == Ok(self.0)
+        }
+    }
+
+    /// Has the orphans of scripts come to clada from now on, and says which children it has already. Dead ones do not
+    /// count: they are remains of a script whose run was dropped, to be reaped after the next.
+    pub(super) fn adopt_orphans() -> Vec<Pid> {
         // It can only fail on kernels before 3.4; orphans then stay unknown and the rest works.
         let _ = set_child_subreaper(Some(getpid()));
         let is_alive = |pid: &Pid| stat(*pid).is_some_and(|stat| !stat.is_dead);
@@ -175,11 +238,26 @@ mod table {
     /// One look, and whether it has reaped anything.
     fn look(family: &Family) -> (Vec<Member>, bool) {
         let own_session = stat(getpid()).map(|stat| stat.session);
-        let is_member = |pid: &Pid| {
-            !family.earlier.contains(pid)
-                && stat(*pid).is_some_and(|stat| Some(stat.session) != own_session)
-        };
-        let mut next: Vec<Pid> = children(getpid()).into_iter().filter(is_member).collect();
+        children::looking(|is_own| {
+            let is_member = |pid: &Pid| {
+                *pid == family.shell
+                    || !is_own(*pid)
+                        && stat(*pid).is_some_and(|stat| {
+                            let is_known =
+                                stat.session.is_led_by(family.shell) || family.told.contains(pid);
+                            // A dead one says nothing, and nobody waits for it.
+                            is_known
+                                || Some(stat.session) != own_session
+                                    && (stat.is_dead || family.has(mark(*pid).as_deref(), *pid))
+                        })
+            };
+            let next = children(getpid()).into_iter().filter(is_member);
+            walk(family, next.collect())
+        })
+    }
+
+    /// These and all that descends from them, and whether any was reaped.
+    fn walk(family: &Family, mut next: Vec<Pid>) -> (Vec<Member>, bool) {
         let mut seen = HashSet::new();
         let mut living = Vec::new();
         let mut reaped = false;
@@ -201,6 +279,26 @@ mod table {
         (living, reaped)
     }
 
+    /// What the environment of a process says of the script that it comes from.
+    fn mark(pid: Pid) -> Option<String> {
+        let read = || fs::read(format!("/proc/{pid}/environ")).ok();
+        let mut environment = read()?;
+        // It seems to have none while it becomes another program.
+        for _ in 0..4 {
+            if !environment.is_empty() {
+                break;
+            }
+            std::thread::sleep(std::time::Duration::from_micros(250));
+            environment = read()?;
+        }
+        let mut variables = environment.split(|byte| *byte == 0);
+        let value = |variable: &[u8]| {
+            let value = variable.strip_prefix(MARK.as_bytes())?.strip_prefix(b"=")?;
+            Some(String::from_utf8_lossy(value).into_owned())
+        };
+        variables.find_map(value)
+    }
+
     fn children(pid: Pid) -> Vec<Pid> {
         static LISTED: LazyLock<bool> =
             LazyLock::new(|| fs::exists("/proc/thread-self/children").unwrap_or(false));
@@ -211,8 +309,21 @@ mod table {
         }
     }
 
-    /// What the kernel lists, thread by thread.
+    /// What the kernel lists, thread by thread. While threads or children end it may leave some out, so it is asked until
+    /// it says the same twice.
     pub(super) fn listed_children(pid: Pid) -> Vec<Pid> {
+        let mut children = list(pid);
+        for _ in 0..16 {
+            let again = list(pid);
+            if again == children {
+                break;
+            }
+            children = again;
+        }
+        children
+    }
+
+    fn list(pid: Pid) -> Vec<Pid> {
         let mut children = Vec::new();
         for thread in fs::read_dir(format!("/proc/{pid}/task"))
             .into_iter()
@@ -259,14 +370,12 @@ mod table {
 /// Without `/proc` and subreapers a family is what is in the shell's process group, seen as one member.
 #[cfg(not(target_os = "linux"))]
 mod table {
-    use std::collections::HashSet;
-
     use rustix::process::{Pid, test_kill_process_group};
 
     use super::{Family, Member};
 
-    pub(super) fn adopt_orphans() -> HashSet<Pid> {
-        HashSet::new()
+    pub(super) fn adopt_orphans() -> Vec<Pid> {
+        Vec::new()
     }
 
     pub(super) fn living(family: &Family) -> Vec<Member> {

@@ -287,8 +287,14 @@ fn dropped_it_leaves_nothing() {
     assert_eq!(next.left_running, 0);
     let numbers = numbers.recv().unwrap();
     for number in numbers.split_whitespace() {
-        let state = fs::read_to_string(format!("/proc/{number}/stat")).unwrap_or_default();
-        assert!(state.is_empty() || state.contains(") Z "), "{state}");
+        // It was killed; that takes the system a moment.
+        let start = std::time::Instant::now();
+        let state = || fs::read_to_string(format!("/proc/{number}/stat")).unwrap_or_default();
+        let is_dead = |state: &str| state.is_empty() || state.contains(") Z ");
+        while !is_dead(&state()) {
+            assert!(start.elapsed() < LONG, "{}", state());
+            std::thread::sleep(Duration::from_millis(2));
+        }
     }
 }
 
@@ -337,10 +343,67 @@ fn a_daemon_is_found_and_so_are_its_children() {
 #[cfg(target_os = "linux")]
 #[test]
 fn a_process_that_cleared_its_environment_is_found() {
+    if !is_alone("a_process_that_cleared_its_environment_is_found") {
+        return;
+    }
     let ran = ran(&until_up(
         "env -i PATH=$PATH setsid sh -c 'echo $$; touch $0; exec sleep 300' $up &",
     ));
     assert_gone(&ran.stdout);
+}
+
+/// Whether a process is there.
+#[cfg(target_os = "linux")]
+fn runs(pid: &str) -> bool {
+    let pid = Pid::from_raw(pid.trim().parse().unwrap()).unwrap();
+    test_kill_process(pid).is_ok()
+}
+
+/// Whether this process runs this test only; if not, one is started that does. What says nothing of where it comes from
+/// is ended with the last script that runs, and other tests have scripts too.
+#[cfg(target_os = "linux")]
+fn is_alone(test: &str) -> bool {
+    const ALONE: &str = "CLADA_TEST_ALONE";
+    if std::env::var_os(ALONE).is_some() {
+        return true;
+    }
+    let mut alone = std::process::Command::new(std::env::current_exe().unwrap());
+    alone.args(["--exact", &format!("world::shell::tests::{test}")]);
+    assert!(alone.env(ALONE, "1").status().unwrap().success());
+    false
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn scripts_run_side_by_side_and_each_ends_its_own() {
+    if !is_alone("scripts_run_side_by_side_and_each_ends_its_own") {
+        return;
+    }
+    // Each waits until both run, and leaves something behind: marked, and with its environment cleared.
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().display();
+    let script = |own: &str, other: &str| {
+        format!(
+            "setsid sh -c 'echo $$ > {path}/{own}.kept; exec sleep 300' & \
+             env -i PATH=$PATH setsid sh -c 'echo $$ > {path}/{own}.bare; exec sleep 300' & \
+             disown -a; touch {path}/{own}; \
+             until [ -e {path}/{other} ] && [ -s {path}/{own}.kept ] && [ -s {path}/{own}.bare ]; do sleep 0.01; done"
+        )
+    };
+    let (first, second) = (script("a", "b"), script("b", "a") + "; sleep 0.5");
+    let pid = |name: &str| std::fs::read_to_string(dir.path().join(name)).unwrap();
+    std::thread::scope(|scope| {
+        let late = scope.spawn(|| ran(&second));
+        let early = ran(&first);
+        assert!(early.left_running >= 1);
+        assert!(!runs(&pid("a.kept")));
+        assert!(runs(&pid("b.kept")), "it is another's");
+        let late = late.join().unwrap();
+        assert!(late.left_running >= 2, "{}", late.left_running);
+    });
+    for name in ["a.kept", "a.bare", "b.kept", "b.bare"] {
+        assert!(!runs(&pid(name)), "{name}");
+    }
 }
 
 #[cfg(target_os = "linux")]
@@ -348,7 +411,7 @@ fn a_process_that_cleared_its_environment_is_found() {
 fn children_of_others_are_left_alone() {
     let earlier = async {
         // While another test's script runs it would be taken for that script's.
-        let _turn = TURN.lock().await;
+        let _turn = TURN.write().await;
         std::process::Command::new("setsid")
             .args(["sleep", "300"])
             .spawn()

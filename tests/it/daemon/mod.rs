@@ -7,6 +7,7 @@ pub(crate) mod display;
 mod editors;
 mod idle;
 mod kill;
+mod many;
 mod options;
 mod originals;
 mod race;

@@ -1,0 +1,148 @@
+//! Owns the sockets by which running cladas are asked what they do: one for each process, in a folder that only this user
+//! can enter. A question is a line, an answer is all that follows. Knows neither of them.
+
+use std::fs::{self, Permissions};
+use std::io::{self, BufRead, BufReader, Read, Write};
+use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::Duration;
+
+/// How long either side waits for the other's next word.
+const PATIENCE: Duration = Duration::from_secs(2);
+/// The longest question, in bytes.
+const QUESTION: u64 = 16 * 1024;
+/// What a socket's name ends in; before it is the process id.
+const EXTENSION: &str = "sock";
+
+/// Answers for as long as it lives.
+#[derive(Debug)]
+pub struct Socket {
+    path: PathBuf,
+}
+
+impl Socket {
+    /// Answers questions on a thread of its own, in the first of these folders where that can be.
+    ///
+    /// # Errors
+    /// Where it can be in none.
+    pub fn serve(
+        folders: &[PathBuf],
+        answer: impl Fn(&str) -> String + Send + 'static,
+    ) -> io::Result<Self> {
+        let mut bound = Err(io::ErrorKind::NotFound.into());
+        for folder in folders {
+            bound = bind(folder);
+            if bound.is_ok() {
+                break;
+            }
+        }
+        let (listener, path) = bound?;
+        let socket = Self { path };
+        let serve = move || {
+            for stream in listener.incoming().flatten() {
+                if let Err(error) = reply(&stream, &answer) {
+                    tracing::debug!(%error, "status");
+                }
+            }
+        };
+        thread::Builder::new()
+            .name("status".to_owned())
+            .spawn(serve)?;
+        Ok(socket)
+    }
+}
+
+impl Drop for Socket {
+    fn drop(&mut self) {
+        let _ = fs::remove_file(&self.path);
+    }
+}
+
+fn bind(folder: &Path) -> io::Result<(UnixListener, PathBuf)> {
+    fs::DirBuilder::new()
+        .recursive(true)
+        .mode(0o700)
+        .create(folder)?;
+    let path = folder.join(format!("{}.{EXTENSION}", std::process::id()));
+    // Of a process that had this id before.
+    let _ = fs::remove_file(&path);
+    let listener = UnixListener::bind(&path)?;
+    fs::set_permissions(&path, Permissions::from_mode(0o600))?;
+    Ok((listener, path))
+}
+
+/// Answers one question. Who asks and then says nothing holds up the others for a moment only.
+fn reply(stream: &UnixStream, answer: &impl Fn(&str) -> String) -> io::Result<()> {
+    stream.set_read_timeout(Some(PATIENCE))?;
+    stream.set_write_timeout(Some(PATIENCE))?;
+    let mut question = String::new();
+    BufReader::new(stream.take(QUESTION)).read_line(&mut question)?;
+    let mut stream = stream;
+    stream.write_all(answer(question.trim_end()).as_bytes())
+}
+
+/// What all cladas of this user that run answer, each with its process id. Sockets that nobody answers any more are removed.
+pub fn ask(folders: &[PathBuf], question: &str) -> Vec<(u32, io::Result<String>)> {
+    let entries = folders
+        .iter()
+        .filter_map(|folder| fs::read_dir(folder).ok());
+    let paths = entries.flatten().flatten().map(|entry| entry.path());
+    let mut answers: Vec<_> = paths
+        .filter_map(|path| {
+            let name = path.file_name()?.to_str()?;
+            let pid = name.strip_suffix(EXTENSION)?.strip_suffix('.')?;
+            let pid = pid.parse().ok()?;
+            match put(&path, question) {
+                Err(error) if error.kind() == io::ErrorKind::ConnectionRefused => {
+                    let _ = fs::remove_file(&path);
+                    None
+                }
+                answer => Some((pid, answer)),
+            }
+        })
+        .collect();
+    answers.sort_by_key(|(pid, _)| *pid);
+    answers
+}
+
+fn put(path: &Path, question: &str) -> io::Result<String> {
+    let mut stream = UnixStream::connect(path)?;
+    stream.set_read_timeout(Some(PATIENCE))?;
+    stream.set_write_timeout(Some(PATIENCE))?;
+    writeln!(stream, "{question}")?;
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer)?;
+    Ok(answer)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_runs_answers_and_who_is_gone_is_forgotten() {
+        let dir = tempfile::tempdir().expect("temp dir");
+        // A folder that cannot be is passed over.
+        let file = dir.path().join("file");
+        fs::write(&file, "").expect("write");
+        let folders = [file.join("none"), dir.path().join("run")];
+        let dead = dir.path().join("run/1.sock");
+        let socket =
+            Socket::serve(&folders, |question| format!("to {question}: yes")).expect("serve");
+        drop(UnixListener::bind(&dead).expect("bind"));
+        let mode = |path: &Path| fs::metadata(path).expect("meta").permissions().mode() & 0o777;
+        assert_eq!((mode(&folders[1]), mode(&socket.path)), (0o700, 0o600));
+
+        let answers = ask(&folders, "status");
+        let answers: Vec<_> = answers
+            .iter()
+            .map(|(pid, answer)| (*pid, answer.as_deref().ok()))
+            .collect();
+        assert_eq!(answers, [(std::process::id(), Some("to status: yes"))]);
+        assert!(!dead.exists());
+        drop(socket);
+        assert!(ask(&folders, "status").is_empty());
+    }
+}
