@@ -27,6 +27,7 @@ const HOMES: &[(&str, &str)] = &[
     ("quick_xml", "lang/tag"),
     ("rusqlite", "world/ledger"),
     ("tempfile", "world/"),
+    ("sd_notify", "world/service/"),
     ("toml", "config"),
     ("tracing_subscriber", "main"),
     ("unicode_properties", "lang/nesl/assignment"),
