@@ -36,6 +36,8 @@ pub fn main(what: &cli::Service) -> Result<ExitCode, Error> {
     let order = |order| runtime.block_on(service.order(order));
     match what {
         cli::Service::Install => {
+            // Where there is nobody to start it, nothing is left lying about.
+            runtime.block_on(service.state())?;
             let env = runtime.block_on(environment());
             service.write(&program()?, &env)?;
             order(Order::Install)?;

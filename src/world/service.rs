@@ -94,7 +94,7 @@ pub enum ServiceError {
          `sudo loginctl enable-linger USER` first"
     )]
     NoSession(String),
-    #[error("`{command}` failed: {said}")]
+    #[error("`{command}` failed: {said}; `clada service logs` tells what clada said")]
     Failed { command: String, said: String },
     #[error("`{command}` was not done within {} s: try again, `clada service status` tells how it is", limit.as_secs())]
     TooLong { command: String, limit: Duration },

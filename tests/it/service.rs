@@ -33,7 +33,12 @@ fn calls(project: &Project) -> String {
 fn orders_reach_systemd_in_turn() {
     let project = Project::new();
     fake_systemctl(&project, "LoadState=loaded\nActiveState=active", "");
-    let said = project.clada(["service", "install"]).exits(0).out;
+    // What a login has is installed, and not what this terminal has, such as the home's `bin`.
+    let profile = project.home().join(".profile");
+    std::fs::write(profile, "PATH=\"$HOME/of login:$PATH\"\n").unwrap();
+    let mut command = project.command(env!("CARGO_BIN_EXE_clada"));
+    command.args(["service", "install"]).env("SHELL", "/bin/sh");
+    let said = Ended::of(command, "").exits(0).out;
     assert!(
         said.contains("enable-linger") && said.contains(UNIT),
         "{said}"
@@ -45,7 +50,12 @@ fn orders_reach_systemd_in_turn() {
     let unit = std::fs::read_to_string(project.home().join(UNIT)).unwrap();
     let program = format!("\nExecStart=\":{}\" daemon\n", env!("CARGO_BIN_EXE_clada"));
     assert!(unit.contains(&program), "{unit}");
-    assert!(unit.contains("\nEnvironment=\"PATH=/"), "{unit}");
+    let home = project.home().display().to_string();
+    let path = format!("\nEnvironment=\"PATH={home}/of login:/");
+    assert!(
+        unit.contains(&path) && !unit.contains(&format!("{home}/bin")),
+        "{unit}"
+    );
 
     project.clada(["service", "stop"]).exits(0);
     assert_eq!(calls(&project), "--user stop clada.service\n");
@@ -120,7 +130,7 @@ fn what_cannot_be_done_is_told_with_the_next_step() {
         refuses,
     );
     let said = project.clada(["service", "install"]).exits(1).err;
-    let expected = "clada: `systemctl --user restart clada.service` failed: Job failed\n";
+    let expected = "clada: `systemctl --user restart clada.service` failed: Job failed; `clada service logs` tells what clada said\n";
     assert_eq!(said, expected);
     let said = project.clada(["service", "status"]).exits(1).out;
     assert!(
@@ -141,6 +151,8 @@ fn what_cannot_be_done_is_told_with_the_next_step() {
     );
     // Its files are not left to start it again.
     project.clada(["service", "uninstall"]).exits(1);
+    assert!(files(&project.home().join(".config/systemd")).is_empty());
+    project.clada(["service", "install"]).exits(1);
     assert!(files(&project.home().join(".config/systemd")).is_empty());
 }
 
@@ -210,7 +222,37 @@ fn the_manager_is_told_how_it_goes() {
     told(&socket, "STOPPING=1\n");
 }
 
-/// A watchdog that is meant for another process is not clada's.
+/// One that was started by hand in a terminal ends with it, as everything there does.
+#[test]
+fn a_closed_terminal_is_no_reload() {
+    if !installed("tmux") {
+        return;
+    }
+    let project = Project::new();
+    let path = project.home().join("notify");
+    let socket = UnixDatagram::bind(&path).unwrap();
+    socket
+        .set_read_timeout(Some(crate::harness::LIMIT))
+        .unwrap();
+    let tmux = |args: &[&str]| {
+        let mut command = project.command("tmux");
+        command
+            .arg("-S")
+            .arg(project.home().join("tmux"))
+            .args(args)
+            .env("NOTIFY_SOCKET", &path);
+        Ended::of(command, "").exits(0);
+    };
+    tmux(&["new-session", "-d", env!("CARGO_BIN_EXE_clada"), "daemon"]);
+    told(&socket, "READY=1\n");
+    tmux(&["kill-server"]);
+    let all = told(&socket, "STOPPING=1\n");
+    assert!(
+        !all.iter().any(|told| told.contains("RELOADING")),
+        "{all:?}"
+    );
+}
+
 #[test]
 fn without_a_manager_nothing_is_told() {
     let project = Project::new();
@@ -270,13 +312,8 @@ fn units_are_valid() {
 /// Runs `clada service install` of a clada in a folder of the home.
 fn install_from(project: &Project, folder: &str) -> Ended {
     let mut command = project.command(put(project, folder));
-    Ended::of(
-        {
-            command.args(["service", "install"]);
-            command
-        },
-        "",
-    )
+    command.args(["service", "install"]);
+    Ended::of(command, "")
 }
 
 /// Puts the program into a folder of the home, in the place of one that is there, as an upgrade does.
@@ -355,7 +392,8 @@ impl<'a> UserManager<'a> {
             ])
             .arg(program.as_ref())
             .args(args)
-            .env("XDG_RUNTIME_DIR", self.project.home().join("run"));
+            .env("XDG_RUNTIME_DIR", self.project.home().join("run"))
+            .env("XDG_DATA_HOME", self.project.home().join(ODDER));
         Ended::of(command, "")
     }
 
@@ -408,6 +446,9 @@ fn a_real_systemd_keeps_it_running() {
         assert_eq!(lines[1..], ["starts with each login"]);
         let program = manager.run("readlink", [&format!("/proc/{first}/exe")]).out;
         assert_eq!(program.trim_end(), clada.to_str().unwrap());
+        let env = manager.run("cat", [&format!("/proc/{first}/environ")]).out;
+        let data = format!("XDG_DATA_HOME={}", project.home().join(ODDER).display());
+        assert!(env.split('\0').any(|var| var == data), "{env}");
 
         manager.run("kill", ["-9", &first]).exits(0);
         let second = manager.wait_for_another(&first);
