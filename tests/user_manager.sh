@@ -9,21 +9,19 @@ done
 mkdir -p /run/systemd/system /run/log/journal
 umount -R /sys/fs/cgroup
 mount -t cgroup2 none /sys/fs/cgroup
-# The journal tells a user's units by this shape of the path.
+# The journal tells a user's units by this shape of the path, below where the first process is.
 top=/sys/fs/cgroup/$1.slice
 mkdir -p "$top/user@0.service"
-echo $$ >"$top/user@0.service/cgroup.procs"
 mkdir -m 700 "$XDG_RUNTIME_DIR"
 /lib/systemd/systemd-journald &
 until [ -S /run/systemd/journal/socket ]; do sleep 0.01; done
-/lib/systemd/systemd --user --log-target=journal &
+(echo $BASHPID >"$top/user@0.service/cgroup.procs" && exec /lib/systemd/systemd --user --log-target=journal) &
 until systemctl --user list-units >/dev/null 2>&1; do sleep 0.01; done
 echo ready
 cat >/dev/null
 managers=$(jobs -p)
 disown -a
 kill -9 $managers
-# What a service is being started from is there a moment longer.
-echo $$ >/sys/fs/cgroup/cgroup.procs
+# What has just been ended is there a moment longer.
 echo 1 >"$top/cgroup.kill"
 until find "$top" -depth -type d -exec rmdir {} + 2>/dev/null; do sleep 0.01; done
