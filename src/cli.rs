@@ -89,6 +89,9 @@ pub enum Command {
     Status(Status),
     /// Tell what works here and what does not: settings, sandbox, environment
     Doctor(Root),
+    /// Have that run in the background, from login on
+    #[command(subcommand)]
+    Service(Service),
     /// Print the text that teaches an LLM to write tasks: paste it into the chat once
     Instructions(Instructions),
 }
@@ -243,6 +246,31 @@ pub enum ContextChange {
     Prune,
     /// Take out all of it
     Clear,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum Service {
+    /// Start clada now and with each login; also after clada was moved
+    Install,
+    /// End it, and leave nothing of the service behind
+    Uninstall,
+    /// Start it
+    Start,
+    /// End it until the next login
+    Stop,
+    /// End it and start it again: after an upgrade
+    Restart,
+    /// Tell how it does
+    Status,
+    /// Show what it said
+    Logs {
+        /// Show also what comes, until Ctrl-C
+        #[arg(short, long)]
+        follow: bool,
+        /// How many lines
+        #[arg(short, long, value_name = "N", default_value = "50")]
+        number: usize,
+    },
 }
 
 #[derive(Debug, Args)]

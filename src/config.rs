@@ -43,6 +43,8 @@ pub struct Folders {
     pub state: PathBuf,
     /// The user's settings.
     pub config: PathBuf,
+    /// Where the system looks for services of the user.
+    pub services: PathBuf,
 }
 
 impl Folders {
@@ -54,6 +56,10 @@ impl Folders {
             home: base.home_dir().to_owned(),
             state: own.state_dir().unwrap_or(own.data_local_dir()).to_owned(),
             config: own.config_dir().to_owned(),
+            services: match cfg!(target_os = "macos") {
+                true => base.home_dir().join("Library/LaunchAgents"),
+                false => base.config_dir().join("systemd/user"),
+            },
         })
     }
 
@@ -84,15 +90,12 @@ impl Folders {
     pub fn own(&self, root: &Path) -> Vec<PathBuf> {
         // Each is looked at for every task: only what this system starts.
         let services: &[&str] = if cfg!(target_os = "macos") {
-            &["Library/LaunchAgents/clada.plist"]
+            &["clada.plist"]
         } else {
-            &[
-                ".config/systemd/user/clada.service",
-                ".config/systemd/user/clada@.service",
-            ]
+            &["clada.service", "clada.service.d"]
         };
         let mut own = vec![root.join(PROJECT), self.state.clone(), self.config.clone()];
-        own.extend(services.iter().map(|service| self.home.join(service)));
+        own.extend(services.iter().map(|service| self.services.join(service)));
         own
     }
 }

@@ -9,6 +9,7 @@ use crate::undo::UndoError;
 use crate::world::ledger::LedgerError;
 use crate::world::lock::LockError;
 use crate::world::note_file::NoteError;
+use crate::world::service::ServiceError;
 use crate::world::snapshot::SnapshotError;
 use crate::world::watch::WatchError;
 
@@ -66,6 +67,8 @@ pub enum Error {
     CutShort(String),
     #[error("git: {0}")]
     Snapshot(#[from] SnapshotError),
+    #[error(transparent)]
+    Service(#[from] ServiceError),
     #[error("cannot create `{}`: {error}", path.display())]
     Create { path: PathBuf, error: io::Error },
     #[error("{0}")]
@@ -82,6 +85,7 @@ impl Error {
             Self::Watch(TooManyWatches { .. } | TooManyWatchers { .. } | Other { .. })
             | Self::Ledger(_)
             | Self::Undo(_)
+            | Self::Service(_)
             | Self::Snapshot(_)
             | Self::NoHistory(_)
             | Self::CutShort(_)

@@ -29,6 +29,7 @@ use crate::lang::outcome::Status;
 use crate::world::ledger::Ledger;
 use crate::world::lock::Lock;
 use crate::world::note_file::Reading;
+use crate::world::service::supervisor::Supervisor;
 use crate::world::shell;
 use crate::world::watch::{Mode, Watcher};
 
@@ -54,7 +55,8 @@ pub fn main(args: &cli::Daemon) -> Result<ExitCode, Error> {
     let _lock =
         Lock::try_take(&folders.locks(), "daemon", &folders.state).map_err(Error::DaemonRuns)?;
     shell::allow_many_files();
-    let shared = Shared::start(!args.no_clipboard)?;
+    let (stop, reloads) = cmd::stop_and_reload()?;
+    let shared = Shared::start(stop, !args.no_clipboard);
     let board = Board::default();
     let _socket = status::answer(&folders, status::Kind::Daemon, &board);
     let house = House {
@@ -67,7 +69,7 @@ pub fn main(args: &cli::Daemon) -> Result<ExitCode, Error> {
         said: RefCell::default(),
     };
     let runtime = cmd::runtime()?;
-    LocalSet::new().block_on(&runtime, run(Rc::new(house)))?;
+    LocalSet::new().block_on(&runtime, run(Rc::new(house), reloads))?;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -123,27 +125,50 @@ struct Kept {
     task: JoinHandle<()>,
 }
 
-/// Keeps the files of the list until clada is stopped.
-async fn run(house: Rc<House>) -> Result<(), Error> {
+/// Keeps the files of the list until clada is stopped. A reload reads all anew: the list, and what the login shell says;
+/// settings are read for each batch in any case.
+async fn run(house: Rc<House>, mut reloads: channel::Receiver<u64>) -> Result<(), Error> {
+    let mut supervisor = Supervisor::from_env();
     let path = Registry::path(&house.folders);
     std::fs::create_dir_all(&house.folders.config)?;
     let mut list = Watcher::start(&house.shared.hub, std::slice::from_ref(&path), Mode::Events)?;
     let mut stopped = house.shared.stop.clone();
     let mut kept = HashMap::new();
     take_list(&house, &mut kept);
-    house.unready.none().await;
+    let count = |kept: &HashMap<PathBuf, Kept>| match kept.len() {
+        1 => "watching 1 file".to_owned(),
+        files => format!("watching {files} files"),
+    };
+    loop {
+        tokio::select! {
+            biased;
+            _ = stopped.wait_for(|stop| *stop) => break,
+            () = supervisor.beat() => continue,
+            () = house.unready.none() => break,
+        }
+    }
+    supervisor.ready(&count(&kept));
     tracing::info!(files = kept.len(), "watching");
     loop {
         tokio::select! {
             biased;
             _ = stopped.wait_for(|stop| *stop) => break,
+            () = supervisor.beat() => {}
             _ = list.next() => {
                 // Of a list that is just being written the rest follows.
                 while timeout(QUIET, list.next()).await.is_ok() {}
                 take_list(&house, &mut kept);
+                supervisor.status(&count(&kept));
+            }
+            Ok(()) = reloads.changed() => {
+                supervisor.reloading();
+                house.shared.login.forget();
+                take_list(&house, &mut kept);
+                supervisor.ready(&count(&kept));
             }
         }
     }
+    supervisor.stopping();
     let tasks = kept.into_values().map(|kept| {
         kept.stop.send_replace(true);
         kept.task

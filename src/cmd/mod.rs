@@ -12,6 +12,7 @@ pub mod log;
 pub mod retry;
 mod rules;
 pub mod run;
+pub mod service;
 pub mod squash;
 pub mod status;
 pub mod step;
@@ -65,6 +66,7 @@ pub fn dispatch(cli: Cli) -> Result<ExitCode, Error> {
         Some(Command::Daemon(args)) => daemon::main(&args),
         Some(Command::Status(args)) => status::main(&args),
         Some(Command::Doctor(args)) => doctor::main(&args),
+        Some(Command::Service(what)) => service::main(&what),
         Some(Command::Instructions(args)) => instructions::main(&args),
     }
 }
@@ -209,6 +211,19 @@ fn runtime() -> io::Result<Runtime> {
 /// SIGIO gets a handler too: clada asks by leases whether somebody is writing, and the system's answer to a lease that
 /// somebody breaks would end the process. A handler, unlike ignoring, is not inherited by commands.
 fn stop_signal() -> io::Result<channel::Receiver<bool>> {
+    signals(None)
+}
+
+/// The same, but SIGHUP does not stop: it counts how often clada was told to read its settings again. Only where it tells that the
+/// terminal that clada was started in is gone it stops all the same.
+fn stop_and_reload() -> io::Result<(channel::Receiver<bool>, channel::Receiver<u64>)> {
+    let (reload, reloads) = channel::channel(0);
+    Ok((signals(Some(reload))?, reloads))
+}
+
+fn signals(reload: Option<channel::Sender<u64>>) -> io::Result<channel::Receiver<bool>> {
+    let has_terminal = || std::fs::File::open("/dev/tty").is_ok();
+    let had_terminal = has_terminal();
     let (stop, stopped) = channel::channel(false);
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_io()
@@ -225,7 +240,12 @@ fn stop_signal() -> io::Result<channel::Receiver<bool>> {
             tokio::select! {
                 _ = interrupt.recv() => {}
                 _ = terminate.recv() => {}
-                _ = hangup.recv() => {}
+                _ = hangup.recv() => {
+                    if let Some(reload) = reload.as_ref().filter(|_| !had_terminal || has_terminal()) {
+                        reload.send_modify(|times| *times += 1);
+                        continue;
+                    }
+                }
             }
             if stop.send_replace(true) {
                 std::process::exit(130);

@@ -33,7 +33,7 @@ pub fn main(args: &Watch) -> Result<ExitCode, Error> {
 pub(super) fn again(args: &Watch, which: Which) -> Result<ExitCode, Error> {
     let place = Place::of(args)?;
     let ledger = Ledger::open(&place.folders.state)?;
-    let shared = Shared::start(!args.no_clipboard)?;
+    let shared = Shared::start(cmd::stop_signal()?, !args.no_clipboard);
     let post = match Post::take(args, place, &shared.hub, &ledger, false) {
         Ok(post) => post,
         Err(Error::Watched {

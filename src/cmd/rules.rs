@@ -2,7 +2,7 @@
 
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use tokio::sync::OnceCell;
@@ -39,7 +39,22 @@ pub(super) struct Source {
 
 /// What the login shell told of its environment, or why it did not. It is asked once for all listeners of a process.
 #[derive(Clone, Default)]
-pub(super) struct Login(Arc<OnceCell<Result<LoginEnv, String>>>);
+pub(super) struct Login(Arc<Mutex<Arc<Told>>>);
+
+type Told = OnceCell<Result<LoginEnv, String>>;
+
+impl Login {
+    fn told(&self) -> Arc<Told> {
+        let told = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        Arc::clone(&told)
+    }
+
+    /// The next who wants to know asks again.
+    pub(super) fn forget(&self) {
+        let mut told = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        *told = Arc::default();
+    }
+}
 
 /// What a start has found.
 pub(super) struct Start {
@@ -80,7 +95,8 @@ impl Source {
         };
         let mut asked = None;
         if is_asked {
-            let told = login.0.get_or_init(|| async {
+            let login = login.told();
+            let told = login.get_or_init(|| async {
                 let told = LoginEnv::capture(PATIENCE).await;
                 told.map_err(|error| format!("⚠ {error}"))
             });

@@ -36,7 +36,7 @@ const GREETING: &str = include_str!("../../config/greeting.md");
 pub fn main(args: &Watch) -> Result<ExitCode, Error> {
     let place = Place::of(args)?;
     let ledger = Ledger::open(&place.folders.state)?;
-    let shared = Shared::start(!args.no_clipboard)?;
+    let shared = Shared::start(cmd::stop_signal()?, !args.no_clipboard);
     let mut post = Post::take(args, place, &shared.hub, &ledger, true)?;
     let mut listener = Listener::new(args, &post, ledger, &shared)?;
     let board = Board::default();
@@ -87,18 +87,14 @@ pub(super) struct Shared {
 }
 
 impl Shared {
-    /// Begins to listen for signals, too.
-    ///
-    /// # Errors
-    /// Where that cannot be.
-    pub(super) fn start(copies: bool) -> io::Result<Self> {
+    pub(super) fn start(stop: channel::Receiver<bool>, copies: bool) -> Self {
         sandbox::warm_up();
-        Ok(Self {
+        Self {
             hub: Hub::default(),
-            stop: cmd::stop_signal()?,
+            stop,
             clipboard: copies.then(|| Arc::new(Clipboard::start())),
             login: Login::default(),
-        })
+        }
     }
 }
 

@@ -392,6 +392,7 @@ mod tests {
                 home: at("home"),
                 state: at("state"),
                 config: at("config"),
+                services: at("services"),
             };
             Self { dir, folders }
         }

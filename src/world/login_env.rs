@@ -41,6 +41,7 @@ const OF_THE_MANAGER: &[&str] = &[
     "INVOCATION_ID",
     "JOURNAL_STREAM",
     "MAINPID",
+    "CLADA_SERVICE_LOG",
 ];
 
 /// The same, by how they begin.
@@ -55,6 +56,12 @@ const OF_THE_SESSION: &[&str] = &[
     "XDG_RUNTIME_DIR",
     "DBUS_SESSION_BUS_ADDRESS",
 ];
+
+/// What a login sets before any start-up file.
+const OF_A_LOGIN: &[&str] = &["HOME", "USER", "LOGNAME", "SHELL", "LANG"];
+
+/// And where it looks for programs then.
+const FIRST_PATH: &str = "/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin";
 
 /// A whole environment.
 pub type Vars = Vec<(OsString, OsString)>;
@@ -91,11 +98,18 @@ impl LoginEnv {
     ///
     /// Where neither way gave an environment; then use [`LoginEnv::own`].
     pub async fn capture(patience: Duration) -> Result<Self, LoginEnvError> {
-        let of_user = [env::var_os("SHELL").map(PathBuf::from), passwd_shell()];
-        let mut shells = of_user.into_iter().flatten();
-        let shell = shells.find(|shell| shell.is_absolute() && shell.is_file());
-        let shell = shell.unwrap_or_else(|| "/bin/sh".into());
-        ask(&shell, env::vars_os().collect(), patience).await
+        ask(&shell(), env::vars_os().collect(), patience).await
+    }
+
+    /// The same, as a new login would have it: nothing that only this process was given is in it.
+    ///
+    /// # Errors
+    ///
+    /// As [`LoginEnv::capture`].
+    pub async fn of_new_login(patience: Duration) -> Result<Self, LoginEnvError> {
+        let vars = env::vars_os().filter(|(name, _)| OF_A_LOGIN.iter().any(|of| name == of));
+        let path = ("PATH".into(), FIRST_PATH.into());
+        ask(&shell(), vars.chain([path]).collect(), patience).await
     }
 
     /// That of this process, without what the service manager told it.
@@ -120,6 +134,14 @@ pub fn is_needed() -> bool {
         || std::io::stderr().is_terminal()
         || std::fs::File::open("/dev/tty").is_ok();
     !is_terminal && is_from_manager(&|name| env::var_os(name), &Parent::get())
+}
+
+/// The user's shell.
+fn shell() -> PathBuf {
+    let of_user = [env::var_os("SHELL").map(PathBuf::from), passwd_shell()];
+    let mut shells = of_user.into_iter().flatten();
+    let shell = shells.find(|shell| shell.is_absolute() && shell.is_file());
+    shell.unwrap_or_else(|| "/bin/sh".into())
 }
 
 /// Who started this process.

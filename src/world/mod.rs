@@ -17,6 +17,7 @@ pub mod login_env;
 pub mod note_file;
 pub mod output_file;
 pub mod sandbox;
+pub mod service;
 pub mod shell;
 pub mod snapshot;
 pub mod socket;

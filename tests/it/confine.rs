@@ -360,6 +360,7 @@ fn home_as_root() -> (Project, Vec<PathBuf>) {
         home: root.clone(),
         state: root.join(".local/state/clada"),
         config: root.join(".config/clada"),
+        services: root.join(".config/systemd/user"),
     };
     (project, folders.protected(&root))
 }
@@ -429,6 +430,7 @@ fn what_will_belong_to_clada_is_refused_before_it_exists() {
         home: root.clone(),
         state: root.join(".local/state/clada"),
         config: root.join(".config/clada"),
+        services: root.join(".config/systemd/user"),
     };
     let before = tree(&root);
     for task in [
@@ -440,6 +442,7 @@ fn what_will_belong_to_clada_is_refused_before_it_exists() {
         of_path(".config/clada/deep", "mkdir", ""),
         overwrite(".config/clada/config.toml", "x"),
         overwrite(".config/systemd/user/clada.service", "x"),
+        overwrite(".config/systemd/user/clada.service.d/x.conf", "x"),
         move_to("own.txt", "clada.toml"),
         move_to("own", ".config"),
         move_to("own/clada", ".config/"),

@@ -1,10 +1,7 @@
-//! What the documents say is true: the README's tutorial is followed word by word, its reference names what there is, and
-//! the shipped files are well formed.
-
-use std::process::Command;
+//! What the documents say is true: the README's tutorial is followed word by word, and its reference names what there is.
 
 use crate::cases;
-use crate::harness::{Project, results, wait_until};
+use crate::harness::{Ended, Project, results, wait_until};
 
 fn readme() -> String {
     std::fs::read_to_string(cases::root().join("README.md")).expect("README")
@@ -108,15 +105,26 @@ fn the_reference_names_every_command_and_flag() {
     }
     let project = Project::new();
     for name in [
-        "watch", "run", "check", "log", "retry", "approve", "trust", "doctor", "squash",
+        "watch",
+        "run",
+        "check",
+        "log",
+        "retry",
+        "approve",
+        "trust",
+        "doctor",
+        "squash",
+        "daemon",
+        "service logs",
     ] {
-        let args = [name, "--help"];
-        let help = project.clada(args).exits(0).out;
+        let mut command = project.command(env!("CARGO_BIN_EXE_clada"));
+        command.args(name.split(' ')).arg("--help");
+        let help = Ended::of(command, "").exits(0).out;
         let flags = help
             .split_whitespace()
             .filter(|word| word.starts_with("--") && *word != "--help");
         for flag in flags {
-            assert!(readme.contains(flag), "README lacks {flag} of {args:?}");
+            assert!(readme.contains(flag), "README lacks {flag} of {name}");
         }
     }
 }
@@ -135,57 +143,6 @@ fn ci_finds_the_readmes_test_command() {
             && ci.contains("clippy --all-targets -- -D warnings")
             && ci.contains("fmt --check")
     );
-}
-
-#[test]
-fn the_systemd_unit_is_valid() {
-    let project = Project::new();
-    let bin = project.home().join(".cargo/bin");
-    std::fs::create_dir_all(&bin).expect("mkdir");
-    std::os::unix::fs::symlink(env!("CARGO_BIN_EXE_clada"), bin.join("clada")).expect("link");
-    let runtime = project.home().join("run");
-    std::fs::create_dir(&runtime).expect("mkdir");
-    // The verifier's `%h` is the user's real home, so the unit is given this one.
-    let unit = std::fs::read_to_string(cases::root().join("systemd/clada@.service")).expect("unit");
-    let unit = unit.replace("%h", &project.home().display().to_string());
-    let instance = project.home().join("clada@tmp.service");
-    std::fs::write(&instance, unit).expect("write");
-    let verify = project
-        .command("systemd-analyze")
-        .args(["verify", "--user", "--man=no"])
-        .arg(&instance)
-        .env("XDG_RUNTIME_DIR", &runtime)
-        .output();
-    match verify {
-        Ok(output) => {
-            let said = String::from_utf8_lossy(&output.stderr).into_owned();
-            let ours: Vec<&str> = said.lines().filter(|line| line.contains("clada")).collect();
-            assert!(output.status.success() && ours.is_empty(), "{said}");
-        }
-        Err(error) => eprintln!("skipped: systemd-analyze: {error}"),
-    }
-}
-
-#[test]
-fn the_launchd_agent_is_well_formed() {
-    let check = "import plistlib,sys; p=plistlib.load(open(sys.argv[1],'rb')); \
-                 assert p['Label']=='clada' and p['ProgramArguments'][1]=='watch' and p['RunAtLoad'] is True; \
-                 known={'Label','ProgramArguments','RunAtLoad','KeepAlive','StandardOutPath','StandardErrorPath'}; \
-                 assert set(p)<=known, set(p)-known";
-    let plist = cases::root().join("launchd/clada.plist");
-    match Command::new("python3")
-        .arg("-c")
-        .arg(check)
-        .arg(plist)
-        .output()
-    {
-        Ok(output) => assert!(
-            output.status.success(),
-            "{}",
-            String::from_utf8_lossy(&output.stderr)
-        ),
-        Err(error) => eprintln!("skipped: python3: {error}"),
-    }
 }
 
 /// What the README says of an attempt to get out of the fence is what the tests find.

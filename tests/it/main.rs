@@ -40,6 +40,8 @@ mod run;
 mod sandbox;
 mod scanned;
 mod search;
+#[cfg(target_os = "linux")]
+mod service;
 mod stale;
 mod tidy;
 mod undo;

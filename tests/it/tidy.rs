@@ -29,6 +29,7 @@ const HOMES: &[(&str, &str)] = &[
     ("quick_xml", "lang/tag"),
     ("rusqlite", "world/ledger"),
     ("tempfile", "world/"),
+    ("sd_notify", "world/service/"),
     ("toml", "config"),
     ("toml_edit", "config/registry"),
     ("tracing_subscriber", "main"),

@@ -1,0 +1,199 @@
+//! `clada service`: has the user's service manager keep `clada daemon` running, and tells how that does.
+
+use std::fs::Metadata;
+use std::io::{self, Write};
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::time::Duration;
+
+use crate::cli;
+use crate::cmd;
+use crate::config::Folders;
+use crate::error::Error;
+use crate::world::login_env::LoginEnv;
+use crate::world::service::{Order, Runs, Service, ServiceError, State};
+
+/// How long the login shell may take to tell its environment.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// What says where clada's own files are: in the background they are to be the same as here.
+const OF_PLACES: &[&str] = &["XDG_CONFIG_HOME", "XDG_STATE_HOME", "XDG_DATA_HOME"];
+
+/// Carries out what is asked of the service. Fails where `status` finds that it does not run.
+///
+/// # Errors
+/// Where the service manager cannot be reached or refuses, and where a command that clada runs calls this.
+pub fn main(what: &cli::Service) -> Result<ExitCode, Error> {
+    let folders = Folders::of_user().ok_or(Error::NoHome)?;
+    let service = Service::of_user(&folders.services, &folders.home);
+    let runtime = cmd::runtime()?;
+    match what {
+        cli::Service::Status => return tell(&runtime.block_on(service.state())?),
+        cli::Service::Logs { follow, number } => return logs(&service, *number, *follow),
+        _ => cmd::for_the_user("service")?,
+    }
+    let order = |order| runtime.block_on(service.order(order));
+    match what {
+        cli::Service::Install => {
+            // Where there is nobody to start it, nothing is left lying about.
+            runtime.block_on(service.state())?;
+            let env = runtime.block_on(environment());
+            service.write(&program()?, &env)?;
+            order(Order::Install)?;
+            installed(&service)?;
+        }
+        cli::Service::Uninstall => uninstall(&service, order)?,
+        cli::Service::Start => order(Order::Start)?,
+        cli::Service::Stop => order(Order::Stop)?,
+        _ => order(Order::Restart)?,
+    }
+    match what {
+        cli::Service::Start | cli::Service::Restart => tell(&runtime.block_on(service.state())?),
+        _ => Ok(ExitCode::SUCCESS),
+    }
+}
+
+fn installed(service: &Service) -> io::Result<()> {
+    let file = service.file();
+    let mut out = io::stdout().lock();
+    writeln!(
+        out,
+        "clada runs in the background now, and from each login on"
+    )?;
+    writeln!(out, "the service is {}", file.display())?;
+    if cfg!(target_os = "linux") {
+        writeln!(
+            out,
+            "it ends when you log out everywhere; `loginctl enable-linger` has it run on, and from the start of the machine"
+        )?;
+    }
+    Ok(())
+}
+
+/// Its files go also where the manager cannot be told: they would start it again.
+fn uninstall(
+    service: &Service,
+    order: impl Fn(Order) -> Result<(), ServiceError>,
+) -> Result<(), Error> {
+    let removed = order(Order::Remove);
+    let found = service.erase()?;
+    match removed {
+        Ok(()) => order(Order::Forget)?,
+        Err(ServiceError::NotInstalled) if found => {}
+        Err(error) => return Err(error.into()),
+    }
+    let said = "clada is no service any more; your settings, notes and the log of what ran stay";
+    Ok(writeln!(io::stdout(), "{said}")?)
+}
+
+fn tell(state: &State) -> Result<ExitCode, Error> {
+    let mut out = io::stdout().lock();
+    if !state.is_installed {
+        let next = "`clada service install` has clada run in the background";
+        writeln!(out, "not installed: {next}")?;
+        return Ok(ExitCode::FAILURE);
+    }
+    let runs = match &state.runs {
+        Runs::Yes => "running",
+        Runs::Starts => "starting",
+        Runs::Reloads => "reading the settings again",
+        Runs::Ends => "ending",
+        Runs::No => "stopped: `clada service start` starts it",
+        Runs::Failed(why) => {
+            let next = "`clada service logs` tells more, `clada service start` tries again";
+            &format!("failed: {why}; {next}")
+        }
+    };
+    let pid = state.pid.map(|pid| format!(" (process {pid})"));
+    write!(out, "{runs}{}", pid.unwrap_or_default())?;
+    for (before, said) in [(" since ", &state.since), (": ", &state.said)] {
+        if !said.is_empty() && state.pid.is_some() {
+            write!(out, "{before}{said}")?;
+        }
+    }
+    writeln!(out)?;
+    match state.at_login {
+        Some(true) => writeln!(out, "starts with each login")?,
+        Some(false) => writeln!(out, "does not start by itself: `clada service install`")?,
+        None => {}
+    }
+    if state.restarts > 0 {
+        let times = match state.restarts {
+            1 => "once".to_owned(),
+            many => format!("{many} times"),
+        };
+        writeln!(
+            out,
+            "was started again {times} because it had failed: `clada service logs` tells more"
+        )?;
+    }
+    if state.pid.is_some_and(is_another_program) {
+        writeln!(
+            out,
+            "it is not this clada that runs, but one from before an upgrade or from elsewhere: `clada service restart`, or \
+             `clada service install` to have this one"
+        )?;
+    }
+    let runs = matches!(state.runs, Runs::Yes | Runs::Starts | Runs::Reloads);
+    Ok(ExitCode::from(u8::from(!runs)))
+}
+
+fn logs(service: &Service, lines: usize, follow: bool) -> Result<ExitCode, Error> {
+    let mut command = service.logs(lines, follow);
+    let status = command.status().map_err(|error| {
+        let name = command.get_program().to_string_lossy();
+        io::Error::other(format!("`{name}` cannot show the log: {error}"))
+    })?;
+    Ok(ExitCode::from(u8::from(!status.success())))
+}
+
+/// What the service starts with, so that programs are found also where the login shell tells nothing later.
+async fn environment() -> Vec<(&'static str, String)> {
+    let own = |name: &str| std::env::var(name).ok();
+    let login = LoginEnv::of_new_login(PATIENCE).await.ok();
+    let of_login = login.as_ref().and_then(|env| {
+        let mut vars = env.vars().iter();
+        let (_, path) = vars.find(|(name, _)| name == "PATH")?;
+        path.to_str().map(str::to_owned)
+    });
+    let places = OF_PLACES.iter().map(|name| (*name, own(name)));
+    let path = [("PATH", of_login.or_else(|| own("PATH")))];
+    let vars = path.into_iter().chain(places);
+    vars.filter_map(|(name, value)| Some((name, value?)))
+        .collect()
+}
+
+/// The path of this program under which an upgrade is found too: as it was called, or as a shell finds it. What the system says is
+/// where all links lead, such as to a folder of this version.
+fn program() -> io::Result<PathBuf> {
+    let exact = own_program()?;
+    let called = std::env::args_os().next().map(PathBuf::from);
+    let called = called.filter(|path| path.components().nth(1).is_some());
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let found = std::env::split_paths(&path).map(|folder| folder.join("clada"));
+    let mut known = called.into_iter().chain(found);
+    let same = known.find(|path| path.canonicalize().is_ok_and(|path| path == exact));
+    std::path::absolute(same.unwrap_or(exact))
+}
+
+/// Where this program is. Linux adds a word to the path where another file has taken its place.
+fn own_program() -> io::Result<PathBuf> {
+    let path = std::env::current_exe()?;
+    let put = path
+        .to_str()
+        .and_then(|path| path.strip_suffix(" (deleted)"));
+    Ok(match put {
+        Some(put) if !path.exists() => PathBuf::from(put),
+        _ => path,
+    })
+}
+
+/// Whether a process runs another program file than the one at this program's place now. False where the system does not tell.
+fn is_another_program(pid: u32) -> bool {
+    let file = |path: &Path| path.metadata().ok();
+    let own = own_program().ok().and_then(|path| file(&path));
+    let its = file(&PathBuf::from(format!("/proc/{pid}/exe")));
+    let id = |meta: Metadata| (meta.dev(), meta.ino());
+    own.zip(its).is_some_and(|(own, its)| id(own) != id(its))
+}

@@ -1,0 +1,301 @@
+//! Owns clada's place among the services of this user: its file there, and the orders that the system's service manager is given.
+//! Never decides what a person is told of them.
+
+mod launchd;
+pub mod supervisor;
+mod systemd;
+
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::process::{Output, Stdio};
+use std::time::Duration;
+
+use rustix::process::getuid;
+use tempfile::NamedTempFile;
+use tokio::process::Command;
+use tokio::time::timeout;
+
+/// How long the manager may take to answer.
+const ANSWER: Duration = Duration::from_secs(10);
+
+/// How long it may take to carry out an order: a service has its own time to begin and to end.
+const ORDER: Duration = Duration::from_secs(120);
+
+/// clada as a service.
+#[derive(Debug)]
+pub struct Service {
+    manager: Manager,
+    /// Where the manager looks for this user's services.
+    folder: PathBuf,
+    /// Where launchd writes what clada says.
+    log: PathBuf,
+}
+
+#[derive(Debug, Clone, Copy)]
+enum Manager {
+    Systemd,
+    Launchd,
+}
+
+/// What can be asked of the manager.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Order {
+    /// Take in the file, start with each login, and start now, anew if it runs.
+    Install,
+    /// End, and start no more.
+    Remove,
+    /// Forget the file, which is gone.
+    Forget,
+    Start,
+    Stop,
+    Restart,
+}
+
+/// How clada does as a service.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct State {
+    pub is_installed: bool,
+    pub runs: Runs,
+    /// The process, where there is one.
+    pub pid: Option<u32>,
+    /// What it said last of what it does.
+    pub said: String,
+    /// Since when that is so, as the manager puts it.
+    pub since: String,
+    /// How often the manager started it again by itself.
+    pub restarts: u32,
+    /// Whether it starts with each login; `None` where the manager does not say.
+    pub at_login: Option<bool>,
+}
+
+/// Whether it runs.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub enum Runs {
+    /// It was not started, or was told to end.
+    #[default]
+    No,
+    Starts,
+    Yes,
+    Reloads,
+    Ends,
+    /// It ended though nobody told it to, in words.
+    Failed(String),
+}
+
+/// Why something cannot be done with the service.
+#[derive(Debug, thiserror::Error)]
+pub enum ServiceError {
+    #[error(
+        "there is no `{0}` here, so nothing can keep clada running: have `clada daemon` started by what starts your programs"
+    )]
+    NoManager(&'static str),
+    #[error(
+        "your systemd cannot be reached ({0}): log in as this user itself, not through `su` or `sudo`; where nobody logs in, \
+         `sudo loginctl enable-linger USER` first"
+    )]
+    NoSession(String),
+    #[error("`{command}` failed: {said}; `clada service logs` tells what clada said")]
+    Failed { command: String, said: String },
+    #[error("`{command}` was not done within {} s: try again, `clada service status` tells how it is", limit.as_secs())]
+    TooLong { command: String, limit: Duration },
+    #[error("clada is not installed as a service: `clada service install` does that")]
+    NotInstalled,
+    #[error("`{}` cannot be a service: {why}; install clada elsewhere", path.display())]
+    Program { path: PathBuf, why: &'static str },
+    #[error("`{}`: {error}", path.display())]
+    File { path: PathBuf, error: io::Error },
+}
+
+/// Something that a manager is told, as arguments; whether all ends if it fails.
+type Step = (Vec<String>, bool);
+
+impl Service {
+    /// That of this user, whose services are in `folder`.
+    pub fn of_user(folder: &Path, home: &Path) -> Self {
+        let manager = match cfg!(target_os = "macos") {
+            true => Manager::Launchd,
+            false => Manager::Systemd,
+        };
+        Self {
+            manager,
+            folder: folder.to_owned(),
+            log: home.join("Library/Logs/clada.log"),
+        }
+    }
+
+    /// What the manager reads.
+    pub fn file(&self) -> PathBuf {
+        self.folder.join(match self.manager {
+            Manager::Systemd => systemd::FILE,
+            Manager::Launchd => launchd::FILE,
+        })
+    }
+
+    /// Writes the file that starts this program in an environment with these variables, whole or not at all.
+    ///
+    /// # Errors
+    /// Where the program cannot be named there, and where nothing can be written.
+    pub fn write(&self, program: &Path, env: &[(&str, String)]) -> Result<(), ServiceError> {
+        let name = program
+            .to_str()
+            .filter(|name| !name.contains(char::is_control));
+        let name = name.ok_or(ServiceError::Program {
+            path: program.to_owned(),
+            why: "its path is no plain text",
+        })?;
+        let text = match self.manager {
+            Manager::Systemd => systemd::unit(name, env),
+            Manager::Launchd => launchd::agent(name, env, &self.log),
+        };
+        let path = self.file();
+        self.put(&path, &text)
+            .map_err(|error| ServiceError::File { path, error })
+    }
+
+    fn put(&self, path: &Path, text: &str) -> io::Result<()> {
+        if let (Manager::Launchd, Some(logs)) = (self.manager, self.log.parent()) {
+            std::fs::create_dir_all(logs)?;
+        }
+        std::fs::create_dir_all(&self.folder)?;
+        let mut file = NamedTempFile::new_in(&self.folder)?;
+        file.write_all(text.as_bytes())?;
+        file.as_file().sync_all()?;
+        file.persist(path)?;
+        Ok(())
+    }
+
+    /// Removes the file and all that the manager keeps beside it; whether anything was there.
+    ///
+    /// # Errors
+    /// Where something of it cannot be removed.
+    pub fn erase(&self) -> Result<bool, ServiceError> {
+        let files = match self.manager {
+            Manager::Systemd => systemd::leftovers(&self.folder),
+            Manager::Launchd => vec![supervisor::old_log(&self.log), self.log.clone()],
+        };
+        let mut found = false;
+        // The file last: what is left after a failure still shows.
+        for path in files.into_iter().chain([self.file()]) {
+            let removed = match path.symlink_metadata() {
+                Ok(meta) if meta.is_dir() => std::fs::remove_dir_all(&path),
+                Ok(_) => std::fs::remove_file(&path),
+                Err(error) => Err(error),
+            };
+            match removed {
+                Ok(()) => found = true,
+                Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+                Err(error) => return Err(ServiceError::File { path, error }),
+            }
+        }
+        if let Manager::Systemd = self.manager {
+            systemd::remove_empty(&self.folder);
+        }
+        Ok(found)
+    }
+
+    /// How it does.
+    ///
+    /// # Errors
+    /// Where the manager cannot be asked.
+    pub async fn state(&self) -> Result<State, ServiceError> {
+        let args = match self.manager {
+            Manager::Systemd => systemd::question(),
+            Manager::Launchd => launchd::question(getuid().as_raw()),
+        };
+        let (command, output) = self.call(&args, ANSWER).await?;
+        let out = String::from_utf8_lossy(&output.stdout);
+        match self.manager {
+            Manager::Systemd if output.status.success() => Ok(systemd::state(&out)),
+            Manager::Systemd => Err(ServiceError::NoSession(said(&output, command))),
+            Manager::Launchd => Ok(launchd::state(
+                output.status.success().then_some(&*out),
+                self.file().exists(),
+            )),
+        }
+    }
+
+    /// Has the manager do something.
+    ///
+    /// # Errors
+    /// Where it cannot, or does not within two minutes.
+    pub async fn order(&self, order: Order) -> Result<(), ServiceError> {
+        let is_new = matches!(order, Order::Install | Order::Forget);
+        // It also tells what is wrong in general better than an order would.
+        if !self.state().await?.is_installed && !is_new {
+            return Err(ServiceError::NotInstalled);
+        }
+        let steps = match self.manager {
+            Manager::Systemd => systemd::steps(order),
+            Manager::Launchd => launchd::steps(order, getuid().as_raw(), &self.file()),
+        };
+        for (args, must) in steps {
+            let (command, output) = self.call(&args, ORDER).await?;
+            if must && !output.status.success() {
+                let said = said(&output, String::from("it did not say why"));
+                return Err(ServiceError::Failed { command, said });
+            }
+        }
+        Ok(())
+    }
+
+    /// The program that shows what clada said, the last lines of it, and with `follow` what comes.
+    pub fn logs(&self, lines: usize, follow: bool) -> std::process::Command {
+        let (program, args) = match self.manager {
+            Manager::Systemd => systemd::logs(lines, follow),
+            Manager::Launchd => launchd::logs(&self.log, lines, follow),
+        };
+        let mut command = std::process::Command::new(program);
+        command.args(args);
+        command
+    }
+
+    /// Runs the manager's program to its end; with how it was called.
+    async fn call(
+        &self,
+        args: &[String],
+        limit: Duration,
+    ) -> Result<(String, Output), ServiceError> {
+        let program = match self.manager {
+            Manager::Systemd => systemd::PROGRAM,
+            Manager::Launchd => launchd::PROGRAM,
+        };
+        let mut command = Command::new(program);
+        command
+            .args(args)
+            .stdin(Stdio::null())
+            .kill_on_drop(true)
+            .env("LC_ALL", "C");
+        // A login that went by another way than the usual one, as with `su -`, does not name it.
+        let runtime = PathBuf::from(format!("/run/user/{}", getuid().as_raw()));
+        if std::env::var_os("XDG_RUNTIME_DIR").is_none() && runtime.is_dir() {
+            command.env("XDG_RUNTIME_DIR", runtime);
+        }
+        let called = format!("{program} {}", args.join(" "));
+        match timeout(limit, command.output()).await {
+            Ok(Ok(output)) => Ok((called, output)),
+            Ok(Err(error)) if error.kind() == io::ErrorKind::NotFound => {
+                Err(ServiceError::NoManager(program))
+            }
+            Ok(Err(error)) => Err(ServiceError::Failed {
+                command: called,
+                said: error.to_string(),
+            }),
+            Err(_) => Err(ServiceError::TooLong {
+                command: called,
+                limit,
+            }),
+        }
+    }
+}
+
+/// What a failed program said, in one line.
+fn said(output: &Output, otherwise: String) -> String {
+    let text = [&output.stderr, &output.stdout].map(|bytes| String::from_utf8_lossy(bytes));
+    let mut lines = text.iter().flat_map(|text| text.lines().map(str::trim));
+    let first = lines.find(|line| !line.is_empty());
+    first.map_or(otherwise, |line| line.trim_end_matches('.').to_owned())
+}
+
+fn words<const N: usize>(words: [&str; N]) -> Vec<String> {
+    words.map(str::to_owned).into()
+}

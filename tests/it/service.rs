@@ -1,0 +1,533 @@
+//! clada as a service: what the service manager is told and tells, with a real one where it can run.
+
+use std::os::unix::net::UnixDatagram;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use rustix::process::Signal;
+
+use crate::harness::{Ended, Project, Watching, installed, results, wait_until};
+
+const UNIT: &str = ".config/systemd/user/clada.service";
+
+/// A `systemctl` that notes what it is asked, for a service in this state, and ends so.
+fn fake_systemctl(project: &Project, state: &str, end: &str) {
+    let home = project.home().display().to_string();
+    project.program(
+        "systemctl",
+        &format!(
+            "case $* in *show*) [ -e '{home}/{UNIT}' ] && echo '{state}' || echo LoadState=not-found;; \
+             *) echo \"$*\" >> '{home}/calls';; esac\n{end}"
+        ),
+    );
+}
+
+fn calls(project: &Project) -> String {
+    let path = project.home().join("calls");
+    let calls = std::fs::read_to_string(&path).unwrap_or_default();
+    let _ = std::fs::remove_file(path);
+    calls
+}
+
+#[test]
+fn orders_reach_systemd_in_turn() {
+    let project = Project::new();
+    fake_systemctl(&project, "LoadState=loaded\nActiveState=active", "");
+    // What a login has is installed, and not what this terminal has, such as the home's `bin`.
+    let profile = project.home().join(".profile");
+    std::fs::write(profile, "PATH=\"$HOME/of login:$PATH\"\n").unwrap();
+    let mut command = project.command(env!("CARGO_BIN_EXE_clada"));
+    command.args(["service", "install"]).env("SHELL", "/bin/sh");
+    let said = Ended::of(command, "").exits(0).out;
+    assert!(
+        said.contains("enable-linger") && said.contains(UNIT),
+        "{said}"
+    );
+    assert_eq!(
+        calls(&project),
+        "--user daemon-reload\n--user reset-failed clada.service\n--user enable clada.service\n--user restart clada.service\n"
+    );
+    let unit = std::fs::read_to_string(project.home().join(UNIT)).unwrap();
+    let program = format!("\nExecStart=\":{}\" daemon\n", env!("CARGO_BIN_EXE_clada"));
+    assert!(unit.contains(&program), "{unit}");
+    let home = project.home().display().to_string();
+    let path = format!("\nEnvironment=\"PATH={home}/of login:/");
+    assert!(
+        unit.contains(&path) && !unit.contains(&format!("{home}/bin")),
+        "{unit}"
+    );
+
+    project.clada(["service", "stop"]).exits(0);
+    assert_eq!(calls(&project), "--user stop clada.service\n");
+    project.clada(["service", "restart"]).exits(0);
+    assert_eq!(
+        calls(&project),
+        "--user reset-failed clada.service\n--user restart clada.service\n"
+    );
+
+    // What systemd makes beside the unit, for it and for others.
+    let folder = project.home().join(".config/systemd");
+    for name in [
+        "user/clada.service.d/x.conf",
+        "user.control/clada.service.d/x.conf",
+    ] {
+        let path = folder.join(name);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, "").unwrap();
+    }
+    for name in ["default.target.wants", "other.target.wants"] {
+        let wants = folder.join("user").join(name);
+        std::fs::create_dir(&wants).unwrap();
+        std::os::unix::fs::symlink("../clada.service", wants.join("clada.service")).unwrap();
+    }
+    std::fs::write(folder.join("user/other.target.wants/own.service"), "").unwrap();
+    project.clada(["service", "uninstall"]).exits(0);
+    assert_eq!(
+        calls(&project),
+        "--user stop clada.service\n--user disable clada.service\n--user daemon-reload\n--user reset-failed clada.service\n"
+    );
+    assert_eq!(files(&folder), ["user/other.target.wants/own.service"]);
+    let again = project.clada(["service", "uninstall"]).exits(1);
+    assert!(again.err.contains("not installed"), "{}", again.err);
+}
+
+/// The files and links below a folder.
+fn files(folder: &Path) -> Vec<String> {
+    let found = Command::new("find")
+        .args([".", "!", "-type", "d", "-printf", "%P\n"])
+        .current_dir(folder)
+        .output()
+        .unwrap();
+    let mut files: Vec<String> = String::from_utf8(found.stdout)
+        .unwrap()
+        .lines()
+        .map(str::to_owned)
+        .collect();
+    files.sort();
+    files
+}
+
+#[test]
+fn what_cannot_be_done_is_told_with_the_next_step() {
+    let project = Project::new();
+    fake_systemctl(&project, "", "");
+    let none = project.clada(["service", "status"]).exits(1);
+    assert!(none.out.contains("`clada service install`"), "{}", none.out);
+    for verb in ["start", "stop", "restart"] {
+        let said = project.clada(["service", verb]).exits(1).err;
+        assert!(said.contains("`clada service install`"), "{said}");
+    }
+    assert_eq!(calls(&project), "");
+
+    let refuses = "case $* in *restart*) echo 'Job failed.' >&2; exit 1;; esac";
+    fake_systemctl(
+        &project,
+        "LoadState=loaded\nActiveState=failed\nResult=watchdog",
+        refuses,
+    );
+    let said = project.clada(["service", "install"]).exits(1).err;
+    let expected = "clada: `systemctl --user restart clada.service` failed: Job failed; `clada service logs` tells what clada said\n";
+    assert_eq!(said, expected);
+    let said = project.clada(["service", "status"]).exits(1).out;
+    assert!(
+        said.starts_with("failed: it hung; `clada service logs`"),
+        "{said}"
+    );
+
+    // Nobody is logged in, or it is another user that is.
+    fake_systemctl(
+        &project,
+        "",
+        "echo 'Failed to connect to bus: No medium found' >&2; exit 1",
+    );
+    let said = project.clada(["service", "stop"]).exits(1).err;
+    assert!(
+        said.contains("No medium found") && said.contains("loginctl"),
+        "{said}"
+    );
+    // Its files are not left to start it again.
+    project.clada(["service", "uninstall"]).exits(1);
+    assert!(files(&project.home().join(".config/systemd")).is_empty());
+    project.clada(["service", "install"]).exits(1);
+    assert!(files(&project.home().join(".config/systemd")).is_empty());
+}
+
+#[test]
+fn a_command_of_a_reply_cannot_change_the_service() {
+    let project = Project::new();
+    fake_systemctl(&project, "LoadState=loaded", "");
+    for verb in ["install", "uninstall", "start", "stop", "restart"] {
+        let mut command = project.command(env!("CARGO_BIN_EXE_clada"));
+        command.args(["service", verb]).env("CLADA", "1");
+        let said = Ended::of(command, "").exits(2).err;
+        assert!(said.contains("is for the user"), "{said}");
+    }
+    assert_eq!(calls(&project), "");
+    assert!(!project.home().join(UNIT).exists());
+}
+
+/// Reads what is told until this is among it.
+#[track_caller]
+fn told(socket: &UnixDatagram, expected: &str) -> Vec<String> {
+    let mut all = Vec::new();
+    loop {
+        let mut bytes = [0; 4096];
+        let length = socket.recv(&mut bytes).expect("nothing more is told");
+        all.push(String::from_utf8(bytes[..length].into()).unwrap());
+        if all.last().unwrap().contains(expected) {
+            return all;
+        }
+    }
+}
+
+#[test]
+fn the_manager_is_told_how_it_goes() {
+    let project = Project::new();
+    let path = project.home().join("notify");
+    let socket = UnixDatagram::bind(&path).unwrap();
+    socket
+        .set_read_timeout(Some(crate::harness::LIMIT))
+        .unwrap();
+    let mut command = project.command(env!("CARGO_BIN_EXE_clada"));
+    command
+        .arg("daemon")
+        .env("NOTIFY_SOCKET", &path)
+        .env("WATCHDOG_USEC", "200000");
+    let daemon = Watching::start(command);
+    let ready = told(&socket, "READY=1\n");
+    assert!(
+        ready.last().unwrap().contains("\nSTATUS=watching"),
+        "{ready:?}"
+    );
+    told(&socket, "WATCHDOG=1\n");
+    told(&socket, "WATCHDOG=1\n");
+
+    daemon.signal(Signal::HUP);
+    let reloading = told(&socket, "RELOADING=1\n");
+    let now = reloading
+        .last()
+        .unwrap()
+        .split_once("MONOTONIC_USEC=")
+        .unwrap()
+        .1;
+    assert!(now.trim().parse::<u64>().is_ok_and(|now| now > 0), "{now}");
+    told(&socket, "READY=1\n");
+    told(&socket, "WATCHDOG=1\n");
+
+    assert_eq!(daemon.stop(Signal::TERM), Some(0));
+    told(&socket, "STOPPING=1\n");
+}
+
+/// One that was started by hand in a terminal ends with it, as everything there does.
+#[test]
+fn a_closed_terminal_is_no_reload() {
+    if !installed("tmux") {
+        return;
+    }
+    let project = Project::new();
+    let path = project.home().join("notify");
+    let socket = UnixDatagram::bind(&path).unwrap();
+    socket
+        .set_read_timeout(Some(crate::harness::LIMIT))
+        .unwrap();
+    let tmux = |args: &[&str]| {
+        let mut command = project.command("tmux");
+        command
+            .arg("-S")
+            .arg(project.home().join("tmux"))
+            .args(args)
+            .env("NOTIFY_SOCKET", &path);
+        Ended::of(command, "").exits(0);
+    };
+    tmux(&["new-session", "-d", env!("CARGO_BIN_EXE_clada"), "daemon"]);
+    told(&socket, "READY=1\n");
+    tmux(&["kill-server"]);
+    let all = told(&socket, "STOPPING=1\n");
+    assert!(
+        !all.iter().any(|told| told.contains("RELOADING")),
+        "{all:?}"
+    );
+}
+
+#[test]
+fn without_a_manager_nothing_is_told() {
+    let project = Project::new();
+    let mut command = project.command(env!("CARGO_BIN_EXE_clada"));
+    command
+        .arg("daemon")
+        .env("NOTIFY_SOCKET", project.home().join("gone"));
+    let daemon = Watching::start(command);
+    // It runs if it takes a signal as it should; before it does, that signal would end it by itself.
+    let caught = || {
+        let status = std::fs::read_to_string(format!("/proc/{}/status", daemon.pid())).unwrap();
+        let line = status
+            .lines()
+            .find(|line| line.starts_with("SigCgt:"))
+            .unwrap();
+        let set = u64::from_str_radix(line["SigCgt:".len()..].trim(), 16).unwrap();
+        set & (1 << (Signal::TERM.as_raw() - 1)) != 0
+    };
+    wait_until(caught, || "the daemon".to_owned());
+    assert_eq!(daemon.stop(Signal::TERM), Some(0));
+}
+
+/// A program folder that nobody should have.
+const ODD: &str = "a b %h $HOME `c` ä";
+/// systemd takes no program in such a one.
+const ODDER: &str = "it's \"here\" \\x $HOME %n";
+
+/// The shipped unit, and those that are made of it, are taken by systemd without a word.
+#[test]
+fn units_are_valid() {
+    if !installed("systemd-analyze") {
+        return;
+    }
+    let project = Project::new();
+    let runtime = project.home().join("run");
+    std::fs::create_dir(&runtime).unwrap();
+    fake_systemctl(&project, "LoadState=loaded", "");
+    for folder in ["bin", ODD, ODDER] {
+        install_from(&project, folder).exits(0);
+        let verify = project
+            .command("systemd-analyze")
+            .args(["verify", "--user", "--man=no"])
+            .arg(project.home().join(UNIT))
+            .env("XDG_RUNTIME_DIR", &runtime)
+            .output()
+            .unwrap();
+        let verify = Ended::new(verify).exits(0);
+        let ours: Vec<&str> = verify
+            .err
+            .lines()
+            .filter(|line| line.contains("clada"))
+            .collect();
+        assert!(ours.is_empty(), "{folder}: {ours:?}");
+    }
+}
+
+/// Runs `clada service install` of a clada in a folder of the home.
+fn install_from(project: &Project, folder: &str) -> Ended {
+    let mut command = project.command(put(project, folder));
+    command.args(["service", "install"]);
+    Ended::of(command, "")
+}
+
+/// Puts the program into a folder of the home, in the place of one that is there, as an upgrade does.
+fn put(project: &Project, folder: &str) -> PathBuf {
+    let folder = project.home().join(folder);
+    std::fs::create_dir_all(&folder).unwrap();
+    let new = folder.join("new");
+    std::fs::copy(env!("CARGO_BIN_EXE_clada"), &new).unwrap();
+    std::fs::rename(new, folder.join("clada")).unwrap();
+    folder.join("clada")
+}
+
+/// A real systemd of a user, whose home is the project's. Ends when dropped.
+struct UserManager<'a> {
+    project: &'a Project,
+    namespaces: Child,
+    /// The first process in them.
+    inside: String,
+}
+
+impl<'a> UserManager<'a> {
+    /// `None`, and a line that says so, where none can run.
+    fn start(project: &'a Project) -> Option<Self> {
+        for program in ["unshare", "nsenter", "systemctl", "journalctl"] {
+            if !installed(program) {
+                return None;
+            }
+        }
+        let may_mount = || {
+            let mut command = project.command("unshare");
+            command.args(["--mount", "--cgroup", "mount", "-t", "cgroup2", "none"]);
+            command.arg("/sys/fs/cgroup");
+            Ended::of(command, "").code == Some(0)
+        };
+        if Path::new("/run/systemd/system").exists() || !may_mount() {
+            eprintln!(
+                "skipped: a systemd for this test needs to be root with control groups, where none runs yet"
+            );
+            return None;
+        }
+        static STARTED: AtomicU32 = AtomicU32::new(0);
+        let number = STARTED.fetch_add(1, Ordering::Relaxed);
+        let name = format!("cladatest{}_{number}", std::process::id());
+        let script = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/user_manager.sh");
+        let mut namespaces = project
+            .command("unshare")
+            .args([
+                "--mount",
+                "--pid",
+                "--fork",
+                "--mount-proc",
+                "--cgroup",
+                "bash",
+            ])
+            .args([script, &name])
+            .env("XDG_RUNTIME_DIR", project.home().join("run"))
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut out = std::io::BufReader::new(namespaces.stdout.take().unwrap());
+        let mut line = String::new();
+        std::io::BufRead::read_line(&mut out, &mut line).unwrap();
+        assert_eq!(line, "ready\n", "the user manager does not start");
+        let pid = namespaces.id();
+        let children = std::fs::read_to_string(format!("/proc/{pid}/task/{pid}/children"));
+        Some(Self {
+            project,
+            namespaces,
+            inside: children.unwrap().trim().to_owned(),
+        })
+    }
+
+    /// Runs a program where that systemd is.
+    fn run<const N: usize>(&self, program: impl AsRef<std::ffi::OsStr>, args: [&str; N]) -> Ended {
+        let mut command = self.project.command("nsenter");
+        command
+            .args([
+                "--target",
+                &self.inside,
+                "--mount",
+                "--pid",
+                "--cgroup",
+                "--",
+            ])
+            .arg(program.as_ref())
+            .args(args)
+            .env("XDG_RUNTIME_DIR", self.project.home().join("run"))
+            .env("XDG_DATA_HOME", self.project.home().join(ODDER));
+        Ended::of(command, "")
+    }
+
+    fn main_pid(&self) -> String {
+        let args = ["--user", "show", "clada", "--property=MainPID", "--value"];
+        self.run("systemctl", args).exits(0).out.trim().to_owned()
+    }
+
+    /// Waits until another process than this one runs as the service.
+    fn wait_for_another(&self, than: &str) -> String {
+        let is_running = |text: &str| text.contains("running (process");
+        let mut now = String::new();
+        wait_until(
+            || {
+                now = self.main_pid();
+                let status = self.run(env!("CARGO_BIN_EXE_clada"), ["service", "status"]);
+                now != than && now != "0" && is_running(&status.out)
+            },
+            || format!("another process than {than}"),
+        );
+        now
+    }
+}
+
+impl Drop for UserManager<'_> {
+    fn drop(&mut self) {
+        drop(self.namespaces.stdin.take());
+        let _ = self.namespaces.wait();
+    }
+}
+
+#[test]
+fn a_real_systemd_keeps_it_running() {
+    let project = Project::new();
+    let Some(manager) = UserManager::start(&project) else {
+        return;
+    };
+    for folder in [ODD, ODDER] {
+        let clada = put(&project, folder);
+        let service = |verb: &str| manager.run(&clada, ["service", verb]);
+        service("install").exits(0);
+        let status = service("status").exits(0).out;
+        let lines: Vec<&str> = status.lines().collect();
+        let first = manager.main_pid();
+        let running = format!("running (process {first}) since ");
+        assert!(
+            lines[0].starts_with(&running) && lines[0].contains(": watching"),
+            "{status}"
+        );
+        assert_eq!(lines[1..], ["starts with each login"]);
+        let program = manager.run("readlink", [&format!("/proc/{first}/exe")]).out;
+        assert_eq!(program.trim_end(), clada.to_str().unwrap());
+        let env = manager.run("cat", [&format!("/proc/{first}/environ")]).out;
+        let data = format!("XDG_DATA_HOME={}", project.home().join(ODDER).display());
+        assert!(env.split('\0').any(|var| var == data), "{env}");
+
+        manager.run("kill", ["-9", &first]).exits(0);
+        let second = manager.wait_for_another(&first);
+        let status = service("status").exits(0).out;
+        assert!(status.contains("was started again once"), "{status}");
+
+        manager
+            .run("systemctl", ["--user", "reload", "clada"])
+            .exits(0);
+        assert_eq!(manager.main_pid(), second);
+        assert!(service("status").exits(0).out.contains("process "));
+
+        // It hangs.
+        let beside = project.home().join(".config/systemd/user/clada.service.d");
+        std::fs::create_dir_all(&beside).unwrap();
+        std::fs::write(beside.join("test.conf"), "[Service]\nWatchdogSec=1\n").unwrap();
+        service("install").exits(0);
+        let third = manager.main_pid();
+        manager.run("kill", ["-STOP", &third]).exits(0);
+        manager.wait_for_another(&third);
+        let logs = service("logs").exits(0).out;
+        assert!(logs.contains("Watchdog timeout"), "{logs}");
+
+        service("stop").exits(0);
+        let status = service("status").exits(1).out;
+        assert!(
+            status.starts_with("stopped: `clada service start`"),
+            "{status}"
+        );
+        service("start").exits(0);
+
+        let old = manager.main_pid();
+        put(&project, folder);
+        let status = service("status").exits(0).out;
+        assert!(status.contains("`clada service restart`"), "{status}");
+        service("restart").exits(0);
+        assert_ne!(manager.main_pid(), old);
+        let status = service("status").exits(0).out;
+        assert!(!status.contains("`clada service restart`"), "{status}");
+
+        service("uninstall").exits(0);
+        assert_eq!(manager.main_pid(), "0");
+        let status = service("status").exits(1).out;
+        assert!(status.starts_with("not installed: "), "{status}");
+        assert!(files(&project.home().join(".config/systemd")).is_empty());
+    }
+}
+
+/// What the unit says takes nothing from commands: they run, and the fence that clada makes for each holds, with its own mounts.
+#[test]
+fn the_unit_leaves_commands_their_fence() {
+    let project = Project::with_git();
+    let Some(manager) = UserManager::start(&project) else {
+        return;
+    };
+    let beside = project.home().join(".config/systemd/user/clada.service.d");
+    std::fs::create_dir_all(&beside).unwrap();
+    let (clada, root) = (env!("CARGO_BIN_EXE_clada"), project.root());
+    let (root, notes) = (root.display(), project.path("clada.md"));
+    let watch = format!("{clada} watch --root {root} {}", notes.display());
+    let unit = format!("[Service]\nType=exec\nWatchdogSec=0\nExecStart=\nExecStart={watch}\n");
+    std::fs::write(beside.join("test.conf"), unit).unwrap();
+    manager.run(clada, ["service", "install"]).exits(0);
+    let logs = || manager.run(clada, ["service", "logs"]).out;
+    wait_until(|| logs().contains("watching /"), logs);
+    let script =
+        "echo here > here.txt\ngit config some.thing of-a-reply || echo refused > refused.txt";
+    let reply = format!("<tasks>\n<task>\n<c>exec</c>\n<x>\n{script}\n</x>\n</task>\n</tasks>\n");
+    project.write("clada.md", reply);
+    wait_until(|| project.read("clada.md").contains("=== END ==="), logs);
+    let got = results(&project.read("clada.md"));
+    assert!(got.starts_with("1 ✅ exec"), "{got}");
+    assert_eq!(project.read("here.txt"), "here\n");
+    assert_eq!(project.read("refused.txt"), "refused\n");
+    manager.run(clada, ["service", "uninstall"]).exits(0);
+}
