@@ -9,7 +9,7 @@ mod runs;
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use tokio::sync::watch;
 use tokio::time::sleep_until;
@@ -61,8 +61,31 @@ pub struct Clock {
     pub word: fn() -> String,
 }
 
+/// How a listener listens, tells and remembers.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Listening {
+    /// How long the notes must be quiet.
+    pub debounce: Duration,
+    /// How often to look, where that is not told by events. It takes a new start to change that.
+    pub poll: Option<Duration>,
+    /// The name of the output file. It takes a new start to change that: it is locked, and no task may touch it.
+    pub output: String,
+    pub clipboard: bool,
+    /// The desktop tells of a batch that is over.
+    pub notifies: bool,
+    pub limits: Limits,
+}
+
+/// What the settings come to.
+pub struct Fresh {
+    pub setup: Setup,
+    pub listening: Listening,
+    /// Why not all of them hold.
+    pub notice: Option<String>,
+}
+
 /// See [`Daemon::refresh`].
-pub type Refresh = Box<dyn Fn() -> Result<(Setup, Option<String>), String>>;
+pub type Refresh = Box<dyn Fn() -> Result<Fresh, String>>;
 
 /// A listener on one file.
 pub struct Daemon {
@@ -76,7 +99,8 @@ pub struct Daemon {
     pub memory: Memory,
     /// What is there at first sight is to run.
     pub run_existing: bool,
-    /// Has what the settings come to now, and why not all of them hold; or what is wrong with these.
+    pub listening: Listening,
+    /// Has what the settings come to now; or what is wrong with these.
     pub refresh: Refresh,
     pub pending: Pending,
 }
@@ -97,9 +121,12 @@ pub struct Pending {
     unkept: String,
     /// What is to be said when listening begins.
     warnings: Vec<String>,
-    /// What is to be said of the settings, and what was said of them last.
+    /// Why not all of the settings hold, and what was said of that last.
     settings: Option<String>,
     told_of_settings: Option<String>,
+    /// What is wrong with them, and what was said of that last.
+    wrong: Option<String>,
+    told_of_wrong: Option<String>,
 }
 
 impl Pending {
@@ -110,6 +137,15 @@ impl Pending {
             settings,
             ..Self::default()
         }
+    }
+
+    /// What is to be said of wrong settings, or of some that are right again; once.
+    fn news_of_wrong(&mut self) -> Option<String> {
+        if self.wrong == self.told_of_wrong {
+            return None;
+        }
+        self.told_of_wrong.clone_from(&self.wrong);
+        Some(self.wrong.clone().unwrap_or_else(|| MENDED.to_owned()))
     }
 }
 
@@ -268,6 +304,7 @@ impl Daemon {
         stop: &watch::Receiver<bool>,
         show: &mut dyn FnMut(Shown<'_>),
     ) {
+        self.take_settings();
         // What could not begin before the last end of clada is tried again.
         seen.retry |= !std::mem::replace(&mut self.pending.has_begun, true);
         let note = self.memory.split(text);
@@ -286,7 +323,8 @@ impl Daemon {
             self.complain(&error.to_string(), show);
             (Vec::new(), None)
         });
-        let is_untold = !self.pending.recovered.is_empty();
+        let pending = &self.pending;
+        let is_untold = !pending.recovered.is_empty() || pending.wrong != pending.told_of_wrong;
         if is_same && !settled && ticks.is_empty() && void.is_none() && !is_untold {
             self.delivery.write_unwritten(text, &mut self.memory, show);
             return;
@@ -297,7 +335,6 @@ impl Daemon {
             .iter()
             .find(|block| !block.is_known)
             .map(|block| block.text);
-        self.take_settings();
         let dialects = self.runner.dialects;
         let scan = scan_for(&note.body, dialects);
         let scan = self.memory.engine.part(&note.body, scan);
@@ -337,6 +374,7 @@ impl Daemon {
                 copies = true;
             }
         }
+        report.notices.extend(self.pending.news_of_wrong());
         if report.is_empty() {
             self.delivery.write_unwritten(text, &mut self.memory, show);
         } else {
@@ -483,6 +521,7 @@ impl Daemon {
         let ran = self.run("", &scan(""), wanted, false, stop, show).await;
         let mut report = std::mem::take(&mut self.pending.recovered);
         report.take(ran?.report);
+        report.notices.extend(self.pending.news_of_wrong());
         let success = report.success();
         self.memory.add_asked(&mut report, self.clock.when);
         let now = (self.clock.now_ms)().div_euclid(1000);
@@ -572,6 +611,9 @@ fn say_once(said: &mut String, why: &str, show: &mut dyn FnMut(Shown<'_>)) {
         show(Shown::Trouble(why));
     }
 }
+
+/// What is said of settings that were wrong.
+const MENDED: &str = "✅ the settings are right again, and hold";
 
 /// What is said where a remembered batch cannot be had.
 const UNREADABLE: &str = "❌ what was ticked cannot be read from the ledger: it is tried again";

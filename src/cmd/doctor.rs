@@ -7,7 +7,7 @@ use std::process::ExitCode;
 use crate::batch::{Git, Hooks, NO_REPOSITORY};
 use crate::cli::Root;
 use crate::cmd;
-use crate::cmd::rules::Source;
+use crate::cmd::rules::{Made, Source};
 use crate::config::Folders;
 use crate::config::settings::{Hook, SettingsError};
 use crate::error::Error;
@@ -34,9 +34,9 @@ pub fn main(args: &Root) -> Result<ExitCode, Error> {
     let checks = match cmd::runtime()?.block_on(Source::start(&folders, &root, None, true)) {
         Err(error) => wrong(error),
         Ok(start) => {
-            let mut checks = match start.setup {
+            let mut checks = match start.made {
                 Err(error) => wrong(error),
-                Ok((setup, notice)) => [
+                Ok(Made { setup, notice, .. }) => [
                     ("settings", settings(&folders, notice)),
                     ("sandbox", sandbox(&setup.rules)),
                     ("git", git(&root, setup.git.as_ref())),

@@ -2,6 +2,7 @@
 
 pub mod approve;
 pub mod check;
+pub mod config;
 pub mod context;
 pub mod diff;
 pub mod doctor;
@@ -30,7 +31,7 @@ use tokio::sync::watch as channel;
 
 use crate::batch::{Runner, Setup};
 use crate::cli::{Cli, Command};
-use crate::config::{self, Folders};
+use crate::config::{Folders, WATCHED_LOCKS};
 use crate::error::Error;
 use crate::terminal::Terminal;
 use crate::world::lock::Lock;
@@ -60,6 +61,7 @@ pub fn dispatch(cli: Cli) -> Result<ExitCode, Error> {
         Some(Command::Diff(args)) => diff::main(&args),
         Some(Command::Squash(args)) => squash::main(&args),
         Some(Command::Context(args)) => context::main(&args),
+        Some(Command::Config(args)) => config::main(&args),
         Some(Command::Doctor(args)) => doctor::main(&args),
         Some(Command::Instructions(args)) => instructions::main(&args),
     }
@@ -159,7 +161,7 @@ fn workspace(
     own: &[PathBuf],
 ) -> Result<(Disk, Vec<PathBuf>), Error> {
     // The files of another clada are no more a task's business than one's own.
-    let others = Lock::held(&folders.locks(), config::WATCHED_LOCKS);
+    let others = Lock::held(&folders.locks(), WATCHED_LOCKS);
     let own = [own, &others].concat();
     let mut protected = folders.protected(canonical);
     protected.extend_from_slice(&own);

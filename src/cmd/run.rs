@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use crate::batch::{NoJournal, Part, Progress, Surroundings};
 use crate::cli::Run;
-use crate::cmd::rules::Source;
+use crate::cmd::rules::{Made, Source};
 use crate::cmd::{self, read_reply};
 use crate::config::{self, Folders};
 use crate::error::Error;
@@ -25,7 +25,6 @@ pub fn main(args: &Run) -> Result<ExitCode, Error> {
     let (given, root) = cmd::find_root(args.root.as_deref())?;
     let text = read_reply(args.file.as_deref())?;
     let folders = Folders::of_user().ok_or(Error::NoHome)?;
-    let own = [root.join(config::NOTES), root.join(config::OUTPUT)];
     let runtime = cmd::runtime()?;
     let start = runtime.block_on(Source::start(
         &folders,
@@ -34,7 +33,12 @@ pub fn main(args: &Run) -> Result<ExitCode, Error> {
         !args.no_git,
     ))?;
     let not_logged_in = start.login.and_then(Result::err);
-    let (setup, notice) = start.setup?;
+    let Made {
+        setup,
+        settings,
+        notice,
+    } = start.made?;
+    let own = [config::NOTES, &settings.watch.output_file].map(|name| root.join(name));
     let mut runner = cmd::runner((&given, &root), &folders, (&own[0], &own), setup)?;
     runner.with_params = args.json;
     runtime.block_on(async {

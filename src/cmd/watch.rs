@@ -10,10 +10,11 @@ use tokio::runtime::Runtime;
 use tokio::sync::watch as channel;
 
 use crate::cli::Watch;
-use crate::cmd::rules::Source;
+use crate::cmd::rules::{Made, Source};
 use crate::cmd::{self, context};
+use crate::config::settings::{Every, Settings};
 use crate::config::{self, Folders};
-use crate::daemon::{Clock, Daemon, Delivery, Limits, Memory, Pending, Shown};
+use crate::daemon::{Clock, Daemon, Delivery, Fresh, Limits, Listening, Memory, Pending, Shown};
 use crate::error::Error;
 use crate::terminal::Terminal;
 use crate::world::clipboard::Clipboard;
@@ -57,6 +58,33 @@ impl Place {
             root,
         })
     }
+
+    /// The files of settings, where they can be watched: a change of them is looked at without a save of the notes.
+    fn settings(&self) -> Vec<PathBuf> {
+        let files = Settings::files(&self.folders, &self.root.1);
+        let is_watchable = |file: &PathBuf| file.parent().is_some_and(Path::is_dir);
+        files.into_iter().filter(is_watchable).collect()
+    }
+}
+
+/// How a listener listens: as the flags have it, and where they say nothing, the settings.
+fn listening(flags: &Watch, settings: &Settings) -> Listening {
+    let (watch, ledger) = (&settings.watch, &settings.ledger);
+    let Every(poll) = flags.poll.unwrap_or(watch.poll);
+    let days = flags.ledger_days.unwrap_or(ledger.days);
+    let size = flags.ledger_size.map(|mib| u64::from(mib) * 1024 * 1024);
+    let output = flags.output_file.clone();
+    Listening {
+        debounce: flags.debounce.map_or(watch.debounce, Duration::from_millis),
+        poll,
+        output: output.unwrap_or_else(|| watch.output_file.clone()),
+        clipboard: settings.clipboard.enabled && !flags.no_clipboard,
+        notifies: settings.notify.enabled,
+        limits: Limits {
+            seconds: i64::from(days) * 24 * 60 * 60,
+            bytes: size.unwrap_or(ledger.size),
+        },
+    }
 }
 
 /// A daemon with the locks that it needs.
@@ -91,18 +119,24 @@ impl Listener {
                 path: note.path().to_owned(),
                 error,
             })?;
-        let (output, output_lock) = output(args, note.path(), &locks)?;
-        let own: Vec<PathBuf> = note
-            .places()
-            .into_iter()
-            .chain([output.path().to_owned()])
-            .collect();
         let root = (place.root.0.as_path(), place.root.1.as_path());
         sandbox::warm_up();
         let runtime = cmd::runtime()?;
         let start = Source::start(&place.folders, root.1, Some(&args.exec), !args.no_git);
         let start = runtime.block_on(start)?;
-        let (source, (setup, notice)) = (start.source, start.setup?);
+        let source = start.source;
+        let Made {
+            setup,
+            settings,
+            notice,
+        } = start.made?;
+        let listening = listening(args, &settings);
+        let (output, output_lock) = output(&listening.output, note.path(), &locks)?;
+        let own: Vec<PathBuf> = note
+            .places()
+            .into_iter()
+            .chain([output.path().to_owned()])
+            .collect();
         // The user's services and shells are theirs to mend: it is told once, at the start.
         let not_logged_in = start.login.and_then(Result::err);
         let warnings = not_logged_in
@@ -111,12 +145,14 @@ impl Listener {
             .chain(source.holds_home().map(str::to_owned))
             .collect();
         let runner = cmd::runner(root, &place.folders, (note.path(), &own), setup)?;
-        let limits = Limits {
-            seconds: i64::from(args.ledger_days) * 24 * 60 * 60,
-            bytes: u64::from(args.ledger_size) * 1024 * 1024,
-        };
         let others = Lock::held(&locks, config::WATCHED_LOCKS);
-        let memory = Memory::open(ledger, limits, note.path(), text.as_deref(), &others)?;
+        let memory = Memory::open(
+            ledger,
+            listening.limits,
+            note.path(),
+            text.as_deref(),
+            &others,
+        )?;
         if let Some(was) = &memory.was {
             let set = context::store(&place.folders, root.1, was);
             // What is lost by that is put in again by the next reply.
@@ -124,13 +160,18 @@ impl Listener {
                 tracing::error!(%error, "context");
             }
         }
-        let mode = args.poll.map_or(Mode::Events, |every| Mode::Poll { every });
-        let watcher = Watcher::start(&note.places(), mode)?;
+        let mode = listening
+            .poll
+            .map_or(Mode::Events, |every| Mode::Poll { every });
+        let mut places = note.places();
+        places.extend(place.settings());
+        let watcher = Watcher::start(&places, mode)?;
         let stop = cmd::stop_signal()?;
-        let clipboard = (!args.no_clipboard).then(Clipboard::start);
+        let clipboard = listening.clipboard.then(Clipboard::start);
+        let flags = args.clone();
         let daemon = Daemon {
             watcher,
-            settle: Settle::new(Duration::from_millis(args.debounce)),
+            settle: Settle::new(listening.debounce),
             runner,
             delivery: Delivery::new(note.hurried_by(stop.clone()), output, clipboard, cmd::time),
             locks,
@@ -143,7 +184,15 @@ impl Listener {
             },
             memory,
             run_existing: args.run_existing,
-            refresh: Box::new(move || source.setup().map_err(|error| error.to_string())),
+            listening,
+            refresh: Box::new(move || {
+                let made = source.setup().map_err(|error| error.to_string())?;
+                Ok(Fresh {
+                    setup: made.setup,
+                    listening: self::listening(&flags, &made.settings),
+                    notice: made.notice,
+                })
+            }),
             pending: Pending::new(warnings, notice),
         };
         Ok(Self {
@@ -202,11 +251,7 @@ fn create_if_missing(file: &Path) -> Result<(), Error> {
 }
 
 /// The output file beside the watched one. A second watched file in the same folder gets one of its own name.
-fn output(args: &Watch, file: &Path, locks: &Path) -> Result<(OutputFile, Option<Lock>), Error> {
-    let name = Path::new(&args.output_file);
-    if name.file_name() != Some(name.as_os_str()) {
-        return Err(Error::OutputName(args.output_file.clone()));
-    }
+fn output(name: &str, file: &Path, locks: &Path) -> Result<(OutputFile, Option<Lock>), Error> {
     let path = file.with_file_name(name);
     if path == file {
         return Err(Error::OutputIsNotes(path));
@@ -214,10 +259,7 @@ fn output(args: &Watch, file: &Path, locks: &Path) -> Result<(OutputFile, Option
     if let Ok(lock) = Lock::try_take(locks, "output", &path) {
         return Ok((OutputFile::new(path), Some(lock)));
     }
-    let stem = args
-        .output_file
-        .strip_suffix(".txt")
-        .unwrap_or(&args.output_file);
+    let stem = name.strip_suffix(".txt").unwrap_or(name);
     let own = file.file_name().unwrap_or_default().to_string_lossy();
     let path = file.with_file_name(format!("{stem}.{own}.txt"));
     // Nobody else watches this file, so nobody else takes this name.

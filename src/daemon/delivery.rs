@@ -15,8 +15,10 @@ use crate::world::output_file::OutputFile;
 pub struct Delivery {
     pub note: NoteFile,
     pub output: OutputFile,
-    /// `None` where it is off.
+    /// `None` where it was never on.
     pub clipboard: Option<Clipboard>,
+    /// Whether it is on.
+    copies: bool,
     /// The local time, `HH:MM:SS`.
     pub time: fn() -> String,
     /// A block that could not be written yet.
@@ -34,9 +36,18 @@ impl Delivery {
         Self {
             note,
             output,
+            copies: clipboard.is_some(),
             clipboard,
             time,
             unwritten: None,
+        }
+    }
+
+    /// Has results copied from now on, or not. What was copied before stays.
+    pub(super) fn copies(&mut self, copies: bool) {
+        self.copies = copies;
+        if copies {
+            self.clipboard.get_or_insert_with(Clipboard::start);
         }
     }
 
@@ -50,6 +61,7 @@ impl Delivery {
         show: &mut dyn FnMut(Shown<'_>),
     ) {
         let time = (self.time)();
+        let copies = copies && self.copies;
         let hoped = match &self.clipboard {
             Some(_) if copies => format!("📋 Copied to clipboard at {time}"),
             _ => String::new(),
