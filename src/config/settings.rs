@@ -247,15 +247,7 @@ impl Settings {
     pub fn load(folders: &Folders, root: &Path) -> Result<Loaded, SettingsError> {
         let layers = Layers::read(folders, root)?;
         let notice = untrusted(&layers.asked, &layers.trusted.table);
-        let settings =
-            layers
-                .all()
-                .try_into()
-                .map_err(|error: toml::de::Error| SettingsError::Wrong {
-                    // Each file was looked at by itself.
-                    path: root.join(PROJECT),
-                    why: error.message().to_owned(),
-                })?;
+        let settings = Self::of(layers.all(), &layers.project.path)?;
         Ok(Loaded { settings, notice })
     }
 
@@ -271,13 +263,17 @@ impl Settings {
     /// # Errors
     /// Where the user's file cannot be read, or says what no setting can be.
     pub fn of_user(folders: &Folders) -> Result<Self, SettingsError> {
-        let path = folders.config.join(USER);
-        let user = File::read(&path)?;
+        let user = File::read(&folders.config.join(USER))?;
         let mut all = defaults().clone();
         lay_over(&mut all, user.table);
+        Self::of(all, &user.path)
+    }
+
+    /// Those of all files in one, of which this is the last. Each was looked at by itself.
+    fn of(all: Table, last: &Path) -> Result<Self, SettingsError> {
         all.try_into()
             .map_err(|error: toml::de::Error| SettingsError::Wrong {
-                path,
+                path: last.to_owned(),
                 why: error.message().to_owned(),
             })
     }

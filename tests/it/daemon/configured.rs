@@ -143,6 +143,17 @@ fn the_output_file_is_named_in_the_settings() {
     assert!(project.read("third.txt").contains("echo three"));
 }
 
+/// How much clada says of its own work is the user's to set.
+#[test]
+fn the_log_is_as_loud_as_the_settings_say() {
+    let project = Project::new();
+    project.configure("[log]\nlevel = 'debug'\n");
+    let watching = listen(&project);
+    save(&project, &exec("echo one"));
+    wait_for_results(&project, "echo one");
+    watching.wait_for("DEBUG");
+}
+
 /// What takes a new start is said with the next results.
 #[test]
 fn what_takes_a_new_start_says_so() {
