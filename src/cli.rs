@@ -6,8 +6,7 @@ use std::time::Duration;
 
 use clap::{Args, CommandFactory, Parser, Subcommand};
 
-use crate::config;
-use crate::config::settings::Sandbox;
+use crate::config::settings::{Every, Sandbox, is_bare};
 use crate::lang::dialect::Dialect;
 use crate::lang::{duration, lessons};
 
@@ -87,6 +86,8 @@ pub enum Command {
     Daemon(Daemon),
     /// Tell what the cladas that run are doing, and what they did last
     Status(Status),
+    /// Print the settings that hold here, and where each comes from
+    Config(Config),
     /// Tell what works here and what does not: settings, sandbox, environment
     Doctor(Root),
     /// Have that run in the background, from login on
@@ -103,13 +104,13 @@ pub struct Watch {
     /// The project folder: no file task can leave it [default: this folder]
     #[arg(long, value_name = "DIR")]
     pub root: Option<PathBuf>,
-    /// How long the file must be quiet where a save is not visibly over, in milliseconds
-    #[arg(long, value_name = "MS", default_value = "100", value_parser = clap::value_parser!(u64).range(10..=60_000))]
-    pub debounce: u64,
-    /// Look every so often, for file systems that report no changes
-    #[arg(long, value_name = "TIME", value_parser = time)]
-    pub poll: Option<Duration>,
-    /// Do not copy results to the clipboard
+    /// How long the file must be quiet where a save is not visibly over, in milliseconds [default: watch.debounce]
+    #[arg(long, value_name = "MS", value_parser = clap::value_parser!(u64).range(10..=60_000))]
+    pub debounce: Option<u64>,
+    /// Look every so often, for file systems that report no changes; or off [default: watch.poll]
+    #[arg(long, value_name = "TIME", value_parser = every)]
+    pub poll: Option<Every>,
+    /// Do not copy results to the clipboard [default: clipboard.enabled]
     #[arg(long)]
     pub no_clipboard: bool,
     /// Do not save the state in git before and after
@@ -120,15 +121,15 @@ pub struct Watch {
     pub run_existing: bool,
     #[command(flatten)]
     pub exec: Exec,
-    /// How long the log tells of batches that are in no notes any more
-    #[arg(long, value_name = "DAYS", default_value = "90")]
-    pub ledger_days: u32,
-    /// How large the ledger may grow before the oldest of them are forgotten, in MiB
-    #[arg(long, value_name = "MIB", default_value = "256")]
-    pub ledger_size: u32,
-    /// The file with the full output, beside the notes file
-    #[arg(long, value_name = "NAME", default_value = config::OUTPUT)]
-    pub output_file: String,
+    /// How long the log tells of batches that are in no notes any more [default: ledger.days]
+    #[arg(long, value_name = "DAYS")]
+    pub ledger_days: Option<u32>,
+    /// How large the ledger may grow before the oldest of them are forgotten, in MiB [default: ledger.size]
+    #[arg(long, value_name = "MIB")]
+    pub ledger_size: Option<u32>,
+    /// The file with the full output, beside the notes file [default: watch.output_file]
+    #[arg(long, value_name = "NAME", value_parser = bare)]
+    pub output_file: Option<String>,
 }
 
 impl Watch {
@@ -330,6 +331,16 @@ pub struct Root {
 }
 
 #[derive(Debug, Args)]
+pub struct Config {
+    /// The project folder [default: this folder]
+    #[arg(long, value_name = "DIR")]
+    pub root: Option<PathBuf>,
+    /// Print one JSON object
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Debug, Args)]
 pub struct Undo {
     /// How many batches, or the id of one or its beginning (see clada log) [default: 1]
     #[arg(value_name = "N|BATCH", value_parser = which)]
@@ -418,6 +429,18 @@ fn which(text: &str) -> Result<Which, String> {
 
 fn time(text: &str) -> Result<Duration, String> {
     duration::parse(text).ok_or_else(|| format!("it must be {}", duration::FORM))
+}
+
+fn every(text: &str) -> Result<Every, String> {
+    Every::parse(text).ok_or_else(|| format!("it must be {}", Every::FORM))
+}
+
+fn bare(name: &str) -> Result<String, String> {
+    let refused = "it must be a bare file name: the output file is beside the watched file";
+    match is_bare(name) {
+        true => Ok(name.to_owned()),
+        false => Err(refused.to_owned()),
+    }
 }
 
 fn dialect(text: &str) -> Result<Dialect, String> {

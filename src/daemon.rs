@@ -62,8 +62,31 @@ pub struct Clock {
     pub word: fn() -> String,
 }
 
+/// How a listener listens, tells and remembers.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Listening {
+    /// How long the notes must be quiet.
+    pub debounce: Duration,
+    /// How often to look, where that is not told by events. It takes a new start to change that.
+    pub poll: Option<Duration>,
+    /// The name of the output file. It takes a new start to change that: it is locked, and no task may touch it.
+    pub output: String,
+    pub clipboard: bool,
+    /// The desktop tells of a batch that is over.
+    pub notifies: bool,
+    pub limits: Limits,
+}
+
+/// What the settings come to.
+pub struct Fresh {
+    pub setup: Setup,
+    pub listening: Listening,
+    /// Why not all of them hold.
+    pub notice: Option<String>,
+}
+
 /// See [`Daemon::refresh`].
-pub type Refresh = Box<dyn Fn() -> Result<(Setup, Option<String>), String>>;
+pub type Refresh = Box<dyn Fn() -> Result<Fresh, String>>;
 
 /// Why a listener begins to listen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -89,7 +112,8 @@ pub struct Daemon {
     pub run_existing: bool,
     /// After how long with nothing to do listening ends; nothing: never.
     pub rest: Option<Duration>,
-    /// Has what the settings come to now, and why not all of them hold; or what is wrong with these.
+    pub listening: Listening,
+    /// Has what the settings come to now; or what is wrong with these.
     pub refresh: Refresh,
     pub pending: Pending,
 }
@@ -110,19 +134,45 @@ pub struct Pending {
     unkept: String,
     /// What is to be said when listening begins.
     warnings: Vec<String>,
-    /// What is to be said of the settings, and what was said of them last.
+    /// Why not all of the settings hold.
     settings: Option<String>,
-    told_of_settings: Option<String>,
+    /// What is wrong with them.
+    wrong: Option<String>,
+    told: Told,
+}
+
+/// What was said of the settings last.
+#[derive(Debug, Clone, Default)]
+pub struct Told {
+    /// Why not all of them hold.
+    settings: Option<String>,
+    /// What is wrong with them.
+    wrong: Option<String>,
 }
 
 impl Pending {
     /// Nothing was done yet; `settings` is what there is to say of them.
-    pub fn new(warnings: Vec<String>, settings: Option<String>) -> Self {
+    pub fn new(warnings: Vec<String>, settings: Option<String>, told: Told) -> Self {
         Self {
             warnings,
             settings,
+            told,
             ..Self::default()
         }
+    }
+
+    /// What was said of the settings, for who listens next.
+    pub fn told(&self) -> Told {
+        self.told.clone()
+    }
+
+    /// What is to be said of wrong settings, or of some that are right again; once.
+    fn news_of_wrong(&mut self) -> Option<String> {
+        if self.wrong == self.told.wrong {
+            return None;
+        }
+        self.told.wrong.clone_from(&self.wrong);
+        Some(self.wrong.clone().unwrap_or_else(|| MENDED.to_owned()))
     }
 }
 
@@ -304,6 +354,7 @@ impl Daemon {
         stop: &watch::Receiver<bool>,
         show: &mut dyn FnMut(Shown<'_>),
     ) {
+        self.take_settings();
         // What could not begin before the last end of clada is tried again.
         seen.retry |= !std::mem::replace(&mut self.pending.has_begun, true);
         let note = self.memory.split(text);
@@ -322,7 +373,8 @@ impl Daemon {
             self.complain(&error.to_string(), show);
             (Vec::new(), None)
         });
-        let is_untold = !self.pending.recovered.is_empty();
+        let pending = &self.pending;
+        let is_untold = !pending.recovered.is_empty() || pending.wrong != pending.told.wrong;
         if is_same && !settled && ticks.is_empty() && void.is_none() && !is_untold {
             self.delivery.write_unwritten(text, &mut self.memory, show);
             return;
@@ -333,7 +385,6 @@ impl Daemon {
             .iter()
             .find(|block| !block.is_known)
             .map(|block| block.text);
-        self.take_settings();
         let dialects = self.runner.dialects;
         let scan = scan_for(&note.body, dialects);
         let scan = self.memory.engine.part(&note.body, scan);
@@ -373,6 +424,7 @@ impl Daemon {
                 copies = true;
             }
         }
+        report.notices.extend(self.pending.news_of_wrong());
         if report.is_empty() {
             self.delivery.write_unwritten(text, &mut self.memory, show);
         } else {
@@ -519,6 +571,7 @@ impl Daemon {
         let ran = self.run("", &scan(""), wanted, false, stop, show).await;
         let mut report = std::mem::take(&mut self.pending.recovered);
         report.take(ran?.report);
+        report.notices.extend(self.pending.news_of_wrong());
         let success = report.success();
         self.memory.add_asked(&mut report, self.clock.when);
         let now = (self.clock.now_ms)().div_euclid(1000);
@@ -608,6 +661,9 @@ fn say_once(said: &mut String, why: &str, show: &mut dyn FnMut(Shown<'_>)) {
         show(Shown::Trouble(why));
     }
 }
+
+/// What is said of settings that were wrong.
+const MENDED: &str = "✅ the settings are right again, and hold";
 
 /// What is said where a remembered batch cannot be had.
 const UNREADABLE: &str = "❌ what was ticked cannot be read from the ledger: it is tried again";

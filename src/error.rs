@@ -26,8 +26,6 @@ pub enum Error {
     NotText { path: String, at: usize },
     #[error("this user has no home folder, so clada has no place for its state: set HOME")]
     NoHome,
-    #[error("`{0}` must be a bare file name: the output file is beside the watched file")]
-    OutputName(String),
     #[error("`{}` is the watched file: give the output file another name", .0.display())]
     OutputIsNotes(PathBuf),
     #[error("`{}` is watched already: {error}", path.display())]

@@ -56,7 +56,7 @@ pub fn main(args: &cli::Daemon) -> Result<ExitCode, Error> {
         Lock::try_take(&folders.locks(), "daemon", &folders.state).map_err(Error::DaemonRuns)?;
     shell::allow_many_files();
     let (stop, reloads) = cmd::stop_and_reload()?;
-    let shared = Shared::start(stop, !args.no_clipboard);
+    let shared = Shared::start(stop);
     let board = Board::default();
     let _socket = status::answer(&folders, status::Kind::Daemon, &board);
     let house = House {
@@ -67,6 +67,7 @@ pub fn main(args: &cli::Daemon) -> Result<ExitCode, Error> {
         starting: Semaphore::new(STARTING.0),
         unready: Arc::default(),
         said: RefCell::default(),
+        copies: !args.no_clipboard,
     };
     let runtime = cmd::runtime()?;
     LocalSet::new().block_on(&runtime, run(Rc::new(house), reloads))?;
@@ -82,6 +83,8 @@ struct House {
     board: Board,
     starting: Semaphore,
     unready: Arc<Unready>,
+    /// Whether results may be copied at all.
+    copies: bool,
     /// What was said of the list last.
     said: RefCell<Vec<String>>,
 }
@@ -227,7 +230,7 @@ impl House {
     /// Takes a file for this process, and whether nothing is to be done about what is in it.
     fn take(&self, args: &Watch) -> Result<(Post, bool), Error> {
         let place = Place::of(args)?;
-        let post = Post::take(args, place, &self.shared.hub, &self.ledger, true)?;
+        let post = Post::take(args, place, (&self.shared.hub, &[]), &self.ledger, true)?;
         let at_rest = match post.note.read() {
             Ok(Reading::Text { text, .. }) => {
                 Memory::is_at_rest(&self.ledger, post.note.path(), &text)?
@@ -254,7 +257,8 @@ impl House {
 /// Keeps a file until it is stopped: what is missing, or is another's now, is waited for. `first` is dropped when what is
 /// in the file has been read, or cannot be.
 async fn keep(house: Rc<House>, entry: Entry, mut stop: channel::Receiver<bool>, first: First) {
-    let args = Watch::of(&entry.file, &entry.root);
+    let mut args = Watch::of(&entry.file, &entry.root);
+    args.no_clipboard = !house.copies;
     let mut pause = PAUSES[0];
     let mut first = Some(first);
     while !*stop.borrow() {
@@ -384,9 +388,11 @@ fn listen(
     let ledger = Ledger::open(&folders.state)?;
     let mut listener = Listener::new(args, post, ledger, shared)?;
     listener.daemon.rest = Some(REST);
+    let watcher = &mut post.watcher;
     listener.run(show, async |daemon, stop, show| {
-        daemon.listen(&mut post.watcher, begin, stop, show).await;
+        daemon.listen(watcher, begin, stop, show).await;
     });
+    listener.leave(post);
     Ok(())
 }
 

@@ -7,9 +7,9 @@ use std::process::ExitCode;
 use crate::batch::{Git, Hooks, NO_REPOSITORY};
 use crate::cli::Root;
 use crate::cmd;
-use crate::cmd::rules::{Login, Source};
+use crate::cmd::rules::{Login, Made, Source};
 use crate::config::Folders;
-use crate::config::settings::{Hook, SettingsError};
+use crate::config::settings::{Hook, Settings, SettingsError};
 use crate::error::Error;
 use crate::exec_task::Rules;
 use crate::world::sandbox::{Level, support};
@@ -31,14 +31,15 @@ pub fn main(args: &Root) -> Result<ExitCode, Error> {
     let (_, root) = cmd::find_root(args.root.as_deref())?;
     let folders = Folders::of_user().ok_or(Error::NoHome)?;
     let wrong = |error: SettingsError| vec![("settings", Found::Wrong(error.to_string()))];
-    let login = Login::default();
-    let start = Source::start(&folders, &root, (None, true), &login);
-    let checks = match cmd::runtime()?.block_on(start) {
+    let checks = match Settings::load(&folders, &root) {
         Err(error) => wrong(error),
-        Ok(start) => {
-            let mut checks = match start.setup {
+        Ok(loaded) => {
+            let login = Login::default();
+            let start = Source::start(&folders, (&root, loaded), (None, true), &login);
+            let start = cmd::runtime()?.block_on(start);
+            let mut checks = match start.made {
                 Err(error) => wrong(error),
-                Ok((setup, notice)) => [
+                Ok(Made { setup, notice, .. }) => [
                     ("settings", settings(&folders, notice)),
                     ("sandbox", sandbox(&setup.rules)),
                     ("git", git(&root, setup.git.as_ref())),

@@ -40,11 +40,11 @@ impl History {
             }
             false => None,
         };
-        let own = [root.join(config::NOTES), root.join(config::OUTPUT)];
+        let settings = Settings::load(&folders, &root)?.settings;
+        let own = [config::NOTES, &settings.watch.output_file].map(|name| root.join(name));
         let (mut disk, never) = cmd::workspace((&given, &root), &folders, &own)?;
-        let settings = Settings::load(&folders, &root)?.settings.git;
-        let git = rules::git_of(&settings, &folders, std::env::vars_os().collect());
-        let snapshots = match settings.enabled {
+        let git = rules::git_of(&settings.git, &folders, std::env::vars_os().collect());
+        let snapshots = match settings.git.enabled {
             true => Snapshots::open(&root, &never, &git.options, &stop)?,
             false => None,
         };

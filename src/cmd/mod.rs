@@ -2,6 +2,7 @@
 
 pub mod approve;
 pub mod check;
+pub mod config;
 pub mod context;
 pub mod daemon;
 pub mod diff;
@@ -33,7 +34,7 @@ use tokio::sync::watch as channel;
 
 use crate::batch::{Runner, Setup};
 use crate::cli::{Cli, Command};
-use crate::config::{self, Folders};
+use crate::config::{Folders, WATCHED_LOCKS};
 use crate::error::Error;
 use crate::terminal::Terminal;
 use crate::world::lock::Lock;
@@ -65,6 +66,7 @@ pub fn dispatch(cli: Cli) -> Result<ExitCode, Error> {
         Some(Command::Context(args)) => context::main(&args),
         Some(Command::Daemon(args)) => daemon::main(&args),
         Some(Command::Status(args)) => status::main(&args),
+        Some(Command::Config(args)) => config::main(&args),
         Some(Command::Doctor(args)) => doctor::main(&args),
         Some(Command::Service(what)) => service::main(&what),
         Some(Command::Instructions(args)) => instructions::main(&args),
@@ -165,7 +167,7 @@ fn workspace(
     own: &[PathBuf],
 ) -> Result<(Disk, Vec<PathBuf>), Error> {
     // The files of another clada are no more a task's business than one's own.
-    let others = Lock::held(&folders.locks(), config::WATCHED_LOCKS);
+    let others = Lock::held(&folders.locks(), WATCHED_LOCKS);
     let own = [own, &others].concat();
     let mut protected = folders.protected(canonical);
     protected.extend_from_slice(&own);

@@ -33,8 +33,8 @@ pub fn main(args: &Watch) -> Result<ExitCode, Error> {
 pub(super) fn again(args: &Watch, which: Which) -> Result<ExitCode, Error> {
     let place = Place::of(args)?;
     let ledger = Ledger::open(&place.folders.state)?;
-    let shared = Shared::start(cmd::stop_signal()?, !args.no_clipboard);
-    let post = match Post::take(args, place, &shared.hub, &ledger, false) {
+    let shared = Shared::start(cmd::stop_signal()?);
+    let mut post = match Post::take(args, place, (&shared.hub, &[]), &ledger, false) {
         Ok(post) => post,
         Err(Error::Watched {
             error: held @ LockError::Held(_),
@@ -42,7 +42,7 @@ pub(super) fn again(args: &Watch, which: Which) -> Result<ExitCode, Error> {
         }) => return ask(&Place::of(args)?, which, &held),
         Err(error) => return Err(error),
     };
-    let mut listener = Listener::new(args, &post, ledger, &shared)?;
+    let mut listener = Listener::new(args, &mut post, ledger, &shared)?;
     let ran = listener.run_here(async |daemon, stop, show| daemon.retry(which, stop, show).await);
     Ok(match ran {
         Some(success) => ExitCode::from(u8::from(!success)),

@@ -63,24 +63,25 @@ pub(super) struct Start {
     /// environment is clada's own.
     pub(super) login: Option<Result<(), String>>,
     /// As of [`Source::setup`].
-    pub(super) setup: Made,
+    pub(super) made: Result<Made, SettingsError>,
 }
 
-/// What the settings come to, and why not all of them hold; or where they are wrong.
-type Made = Result<(Setup, Option<String>), SettingsError>;
+/// What the settings come to.
+pub(super) struct Made {
+    pub(super) setup: Setup,
+    pub(super) settings: Settings,
+    /// Why not all of them hold.
+    pub(super) notice: Option<String>,
+}
 
 impl Source {
-    /// Reads the settings, and asks the login shell for its environment where clada was started without one.
-    ///
-    /// # Errors
-    /// Where the settings cannot be loaded.
+    /// Makes something of settings, and asks the login shell for its environment where clada was started without one.
     pub(super) async fn start(
         folders: &Folders,
-        root: &Path,
+        (root, loaded): (&Path, Loaded),
         (flags, git): (Option<&Exec>, bool),
         login: &Login,
-    ) -> Result<Start, SettingsError> {
-        let loaded = Settings::load(folders, root)?;
+    ) -> Start {
         let is_asked = match loaded.settings.exec.login_env {
             settings::LoginEnv::Auto => login_env::is_needed(),
             settings::LoginEnv::Always => true,
@@ -104,12 +105,12 @@ impl Source {
             let told = told.map(|env| source.env = env.clone());
             asked = Some(told.map_err(String::clone));
         }
-        let setup = source.made_of(loaded);
-        Ok(Start {
+        let made = source.made_of(loaded);
+        Start {
             source,
             login: asked,
-            setup,
-        })
+            made,
+        }
     }
 
     /// What to say where the project folder holds all that a fence is to keep commands from.
@@ -119,15 +120,18 @@ impl Source {
         )
     }
 
-    /// What the settings come to now, and why not all of these hold.
+    /// What the settings come to now.
     ///
     /// # Errors
     /// Where the settings are wrong.
-    pub(super) fn setup(&self) -> Made {
+    pub(super) fn setup(&self) -> Result<Made, SettingsError> {
         self.made_of(Settings::load(&self.folders, &self.root)?)
     }
 
-    fn made_of(&self, Loaded { settings, notice }: Loaded) -> Made {
+    pub(super) fn made_of(
+        &self,
+        Loaded { settings, notice }: Loaded,
+    ) -> Result<Made, SettingsError> {
         let exec = &settings.exec;
         let policy = Policy::new(&exec.deny, &exec.ask);
         let policy = policy.map_err(|error| SettingsError::Setting {
@@ -185,14 +189,15 @@ impl Source {
             .then(|| git_of(&settings.git, &self.folders, rules.env.clone()));
         let paths = Paths::new(&settings.paths.lists(), &self.root, &self.folders.home);
         let paths = paths.map_err(|(setting, why)| SettingsError::Setting { setting, why })?;
-        let vars = settings.vars.into_iter();
+        let vars = settings.vars.iter();
+        let vars = vars.map(|(VarName(name), value)| (name.clone(), value.clone()));
         let hooks = Hooks {
-            before: settings.hooks.before,
-            after: settings.hooks.after,
-            vars: vars.map(|(VarName(name), value)| (name, value)).collect(),
+            before: settings.hooks.before.clone(),
+            after: settings.hooks.after.clone(),
+            vars: vars.collect(),
         };
         let setup = Setup {
-            dialects: settings.dialects.into_iter().collect(),
+            dialects: settings.dialects.iter().copied().collect(),
             actions: Actions::new(&settings.actions.allow, &settings.actions.deny),
             paths,
             hooks,
@@ -200,7 +205,11 @@ impl Source {
             git,
             largest_file: settings.limits.max_file_size,
         };
-        Ok((setup, notice))
+        Ok(Made {
+            setup,
+            settings,
+            notice,
+        })
     }
 }
 

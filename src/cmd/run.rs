@@ -5,8 +5,9 @@ use std::process::ExitCode;
 
 use crate::batch::{NoJournal, Part, Progress, Surroundings};
 use crate::cli::Run;
-use crate::cmd::rules::{Login, Source};
+use crate::cmd::rules::{Login, Made, Source};
 use crate::cmd::{self, read_reply};
+use crate::config::settings::Settings;
 use crate::config::{self, Folders};
 use crate::error::Error;
 use crate::lang::outcome::{Section, Status};
@@ -25,16 +26,19 @@ pub fn main(args: &Run) -> Result<ExitCode, Error> {
     let (given, root) = cmd::find_root(args.root.as_deref())?;
     let text = read_reply(args.file.as_deref())?;
     let folders = Folders::of_user().ok_or(Error::NoHome)?;
-    let own = [root.join(config::NOTES), root.join(config::OUTPUT)];
     let runtime = cmd::runtime()?;
-    let start = runtime.block_on(Source::start(
-        &folders,
-        &root,
-        (Some(&args.exec), !args.no_git),
-        &Login::default(),
-    ))?;
+    let loaded = Settings::load(&folders, &root)?;
+    let flags = (Some(&args.exec), !args.no_git);
+    let login = Login::default();
+    let start = Source::start(&folders, (&root, loaded), flags, &login);
+    let start = runtime.block_on(start);
     let not_logged_in = start.login.and_then(Result::err);
-    let (setup, notice) = start.setup?;
+    let Made {
+        setup,
+        settings,
+        notice,
+    } = start.made?;
+    let own = [config::NOTES, &settings.watch.output_file].map(|name| root.join(name));
     let mut runner = cmd::runner((&given, &root), &folders, (&own[0], &own), setup)?;
     runner.with_params = args.json;
     runtime.block_on(async {

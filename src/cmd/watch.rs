@@ -11,11 +11,14 @@ use tokio::runtime::Runtime;
 use tokio::sync::watch as channel;
 
 use crate::cli::Watch;
-use crate::cmd::rules::{Login, Source};
+use crate::cmd::rules::{Login, Made, Source};
 use crate::cmd::{self, context, status};
+use crate::config::settings::{Every, Loaded, Settings};
 use crate::config::{self, Folders};
 use crate::daemon::board::Board;
-use crate::daemon::{Begin, Clock, Daemon, Delivery, Limits, Memory, Pending, Shown};
+use crate::daemon::{
+    Begin, Clock, Daemon, Delivery, Fresh, Limits, Listening, Memory, Pending, Shown, Told,
+};
 use crate::error::Error;
 use crate::terminal::Terminal;
 use crate::world::clipboard::Clipboard;
@@ -36,9 +39,10 @@ const GREETING: &str = include_str!("../../config/greeting.md");
 pub fn main(args: &Watch) -> Result<ExitCode, Error> {
     let place = Place::of(args)?;
     let ledger = Ledger::open(&place.folders.state)?;
-    let shared = Shared::start(cmd::stop_signal()?, !args.no_clipboard);
-    let mut post = Post::take(args, place, &shared.hub, &ledger, true)?;
-    let mut listener = Listener::new(args, &post, ledger, &shared)?;
+    let shared = Shared::start(cmd::stop_signal()?);
+    let settings = [Settings::user_file(&place.folders)];
+    let mut post = Post::take(args, place, (&shared.hub, &settings), &ledger, true)?;
+    let mut listener = Listener::new(args, &mut post, ledger, &shared)?;
     let board = Board::default();
     let _socket = status::answer(&post.place.folders, status::Kind::Watch, &board);
     let (file, root) = (post.note.path().to_owned(), post.place.root.1.clone());
@@ -75,24 +79,43 @@ impl Place {
     }
 }
 
+/// How a listener listens: as the flags have it, and where they say nothing, the settings.
+fn listening(flags: &Watch, settings: &Settings) -> Listening {
+    let (watch, ledger) = (&settings.watch, &settings.ledger);
+    let Every(poll) = flags.poll.unwrap_or(watch.poll);
+    let days = flags.ledger_days.unwrap_or(ledger.days);
+    let size = flags.ledger_size.map(|mib| u64::from(mib) * 1024 * 1024);
+    let output = flags.output_file.clone();
+    Listening {
+        debounce: flags.debounce.map_or(watch.debounce, Duration::from_millis),
+        poll,
+        output: output.unwrap_or_else(|| watch.output_file.clone()),
+        clipboard: settings.clipboard.enabled && !flags.no_clipboard,
+        notifies: settings.notify.enabled,
+        limits: Limits {
+            seconds: i64::from(days) * 24 * 60 * 60,
+            bytes: size.unwrap_or(ledger.size),
+        },
+    }
+}
+
 /// What the listeners of one process share.
 #[derive(Clone)]
 pub(super) struct Shared {
     pub(super) hub: Hub,
     /// Becomes true when clada is to end.
     pub(super) stop: channel::Receiver<bool>,
-    /// Nothing where it is off.
-    pub(super) clipboard: Option<Arc<Clipboard>>,
+    pub(super) clipboard: Arc<Clipboard>,
     pub(super) login: Login,
 }
 
 impl Shared {
-    pub(super) fn start(stop: channel::Receiver<bool>, copies: bool) -> Self {
+    pub(super) fn start(stop: channel::Receiver<bool>) -> Self {
         sandbox::warm_up();
         Self {
             hub: Hub::default(),
             stop,
-            clipboard: copies.then(|| Arc::new(Clipboard::start())),
+            clipboard: Arc::new(Clipboard::start()),
             login: Login::default(),
         }
     }
@@ -107,19 +130,24 @@ pub(super) struct Post {
     pub(super) watcher: Watcher,
     /// How the first look begins.
     pub(super) begin: Begin,
+    /// The settings that were right last.
+    good: Loaded,
+    /// What was said of them.
+    told: Told,
     _locks: (Lock, Option<Lock>),
 }
 
 impl Post {
     /// Takes the locks on the file and its output. With `creates` makes a file that nobody knows of yet; one that was
-    /// there may be about to come back.
+    /// there may be about to come back. A change of the project's settings wakes it as a save does, and so does one of
+    /// these other files.
     ///
     /// # Errors
-    /// Where the file cannot be watched, or another clada watches it.
+    /// Where the file cannot be watched, or another clada watches it, or the settings are wrong.
     pub(super) fn take(
         args: &Watch,
         place: Place,
-        hub: &Hub,
+        (hub, others): (&Hub, &[PathBuf]),
         ledger: &Ledger,
         creates: bool,
     ) -> Result<Self, Error> {
@@ -135,15 +163,26 @@ impl Post {
                 path: note.path().to_owned(),
                 error,
             })?;
-        let (output, output_lock) = output(args, note.path(), &locks)?;
-        let mode = args.poll.map_or(Mode::Events, |every| Mode::Poll { every });
-        let watcher = Watcher::start(hub, &note.places(), mode)?;
+        let loaded = Settings::load(&place.folders, &place.root.1)?;
+        let listening = listening(args, &loaded.settings);
+        let (output, output_lock) = output(&listening.output, note.path(), &locks)?;
+        let mode = listening
+            .poll
+            .map_or(Mode::Events, |every| Mode::Poll { every });
+        let mut places = note.places();
+        // Where they can be watched.
+        let is_watchable = |file: &&PathBuf| file.parent().is_some_and(Path::is_dir);
+        let settings = [place.root.1.join(config::PROJECT)];
+        places.extend(settings.iter().chain(others).filter(is_watchable).cloned());
+        let watcher = Watcher::start(hub, &places, mode)?;
         Ok(Self {
             place,
             note,
             output,
             watcher,
             begin,
+            good: loaded,
+            told: Told::default(),
             _locks: (watched, output_lock),
         })
     }
@@ -157,13 +196,13 @@ pub(super) struct Listener {
 }
 
 impl Listener {
-    /// Makes a daemon of what the ledger and the settings say.
+    /// Makes a daemon of what the ledger and the settings say. Where these are wrong now, those of before hold.
     ///
     /// # Errors
-    /// Where the project folder, the settings or the ledger cannot be used, or the notes are none.
+    /// Where the project folder or the ledger cannot be used, or the notes are none.
     pub(super) fn new(
         args: &Watch,
-        post: &Post,
+        post: &mut Post,
         ledger: Ledger,
         shared: &Shared,
     ) -> Result<Self, Error> {
@@ -182,9 +221,22 @@ impl Listener {
         let root = (place.root.0.as_path(), place.root.1.as_path());
         let runtime = cmd::runtime()?;
         let flags = (Some(&args.exec), !args.no_git);
-        let start = Source::start(&place.folders, root.1, flags, &shared.login);
-        let start = runtime.block_on(start)?;
-        let (source, (setup, notice)) = (start.source, start.setup?);
+        let loaded = Settings::load(&place.folders, root.1).unwrap_or_else(|_| post.good.clone());
+        let start = Source::start(&place.folders, (root.1, loaded), flags, &shared.login);
+        let start = runtime.block_on(start);
+        let source = start.source;
+        // What is wrong is told at the first look.
+        let made = start.made.or_else(|_| source.made_of(post.good.clone()))?;
+        let Made {
+            setup,
+            settings,
+            notice,
+        } = made;
+        post.good = Loaded {
+            settings: settings.clone(),
+            notice: notice.clone(),
+        };
+        let listening = listening(args, &settings);
         // The user's services and shells are theirs to mend: it is told once, at the start.
         let not_logged_in = start.login.and_then(Result::err);
         let warnings = not_logged_in
@@ -193,12 +245,14 @@ impl Listener {
             .chain(source.holds_home().map(str::to_owned))
             .collect();
         let runner = cmd::runner(root, &place.folders, (note.path(), &own), setup)?;
-        let limits = Limits {
-            seconds: i64::from(args.ledger_days) * 24 * 60 * 60,
-            bytes: u64::from(args.ledger_size) * 1024 * 1024,
-        };
         let others = Lock::held(&locks, config::WATCHED_LOCKS);
-        let memory = Memory::open(ledger, limits, note.path(), text.as_deref(), &others)?;
+        let memory = Memory::open(
+            ledger,
+            listening.limits,
+            note.path(),
+            text.as_deref(),
+            &others,
+        )?;
         if let Some(was) = &memory.was {
             let set = context::store(&place.folders, root.1, was);
             // What is lost by that is put in again by the next reply.
@@ -206,13 +260,14 @@ impl Listener {
                 tracing::error!(%error, "context");
             }
         }
+        let flags = args.clone();
         let daemon = Daemon {
-            settle: Settle::new(Duration::from_millis(args.debounce)),
+            settle: Settle::new(listening.debounce),
             runner,
             delivery: Delivery::new(
                 note.clone().hurried_by(shared.stop.clone()),
                 OutputFile::new(post.output.clone()),
-                shared.clipboard.clone(),
+                (Arc::clone(&shared.clipboard), listening.clipboard),
                 cmd::time,
             ),
             locks,
@@ -226,14 +281,27 @@ impl Listener {
             memory,
             run_existing: args.run_existing,
             rest: None,
-            refresh: Box::new(move || source.setup().map_err(|error| error.to_string())),
-            pending: Pending::new(warnings, notice),
+            listening,
+            refresh: Box::new(move || {
+                let made = source.setup().map_err(|error| error.to_string())?;
+                Ok(Fresh {
+                    setup: made.setup,
+                    listening: self::listening(&flags, &made.settings),
+                    notice: made.notice,
+                })
+            }),
+            pending: Pending::new(warnings, notice, post.told.clone()),
         };
         Ok(Self {
             daemon,
             runtime,
             stop: shared.stop.clone(),
         })
+    }
+
+    /// What the next listener there has to know.
+    pub(super) fn leave(self, post: &mut Post) {
+        post.told = self.daemon.pending.told();
     }
 
     /// Has the daemon do something.
@@ -289,11 +357,7 @@ fn create_if_missing(file: &Path) -> Result<bool, Error> {
 }
 
 /// The path of the output file beside the watched one. A second watched file in the same folder gets one of its own name.
-fn output(args: &Watch, file: &Path, locks: &Path) -> Result<(PathBuf, Option<Lock>), Error> {
-    let name = Path::new(&args.output_file);
-    if name.file_name() != Some(name.as_os_str()) {
-        return Err(Error::OutputName(args.output_file.clone()));
-    }
+fn output(name: &str, file: &Path, locks: &Path) -> Result<(PathBuf, Option<Lock>), Error> {
     let path = file.with_file_name(name);
     if path == file {
         return Err(Error::OutputIsNotes(path));
@@ -301,10 +365,7 @@ fn output(args: &Watch, file: &Path, locks: &Path) -> Result<(PathBuf, Option<Lo
     if let Ok(lock) = Lock::try_take(locks, "output", &path) {
         return Ok((path, Some(lock)));
     }
-    let stem = args
-        .output_file
-        .strip_suffix(".txt")
-        .unwrap_or(&args.output_file);
+    let stem = name.strip_suffix(".txt").unwrap_or(name);
     let own = file.file_name().unwrap_or_default().to_string_lossy();
     let path = file.with_file_name(format!("{stem}.{own}.txt"));
     // Nobody else watches this file, so nobody else takes this name.

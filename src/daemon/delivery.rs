@@ -17,8 +17,10 @@ use crate::world::output_file::OutputFile;
 pub struct Delivery {
     pub note: NoteFile,
     pub output: OutputFile,
-    /// One for the whole process; `None` where it is off.
-    pub clipboard: Option<Arc<Clipboard>>,
+    /// One for the whole process.
+    pub clipboard: Arc<Clipboard>,
+    /// Whether it is on.
+    copies: bool,
     /// The local time, `HH:MM:SS`.
     pub time: fn() -> String,
     /// A block that could not be written yet.
@@ -30,16 +32,22 @@ impl Delivery {
     pub fn new(
         note: NoteFile,
         output: OutputFile,
-        clipboard: Option<Arc<Clipboard>>,
+        (clipboard, copies): (Arc<Clipboard>, bool),
         time: fn() -> String,
     ) -> Self {
         Self {
             note,
             output,
             clipboard,
+            copies,
             time,
             unwritten: None,
         }
+    }
+
+    /// Has results copied from now on, or not. What was copied before stays.
+    pub(super) fn copies(&mut self, copies: bool) {
+        self.copies = copies;
     }
 
     /// Hands out what came of a save whose whole text is given.
@@ -52,15 +60,16 @@ impl Delivery {
         show: &mut dyn FnMut(Shown<'_>),
     ) {
         let time = (self.time)();
-        let hoped = match &self.clipboard {
-            Some(_) if copies => format!("📋 Copied to clipboard at {time}"),
-            _ => String::new(),
+        let copies = copies && self.copies;
+        let hoped = match copies {
+            true => format!("📋 Copied to clipboard at {time}"),
+            false => String::new(),
         };
         // The file comes first, and its first line says how the copying went: it is put right where it went wrong.
         self.write_output(&mut report, &hoped, show);
-        let status = match self.clipboard.as_ref().filter(|_| copies) {
-            None => hoped,
-            Some(clipboard) => match self.copy(clipboard, &mut report) {
+        let status = match copies {
+            false => hoped,
+            true => match self.copy(&self.clipboard, &mut report) {
                 Ok(()) => hoped,
                 Err(why) => {
                     let status = format!("❌ Clipboard copy failed at {time} - {why}");

@@ -25,7 +25,7 @@ pub(super) type Hash = [u8; 32];
 const AT_REST: &str = " at rest";
 
 /// How much the ledger remembers of batches that are in no notes any more.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
     /// For how long.
     pub seconds: i64,
@@ -42,7 +42,7 @@ const PRUNE_EVERY: i64 = 24 * 60 * 60;
 /// What is remembered of one watched file.
 pub struct Memory {
     pub(super) ledger: Ledger,
-    limits: Limits,
+    pub(super) limits: Limits,
     /// When that was done last, in seconds since 1970.
     pruned: i64,
     pub(super) file: FileId,

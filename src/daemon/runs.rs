@@ -13,7 +13,7 @@ use crate::config;
 use crate::daemon::books::{Books, Entry};
 use crate::daemon::delivery::{self, running_block};
 use crate::daemon::memory::{Memory, names};
-use crate::daemon::{Daemon, Refused, Shown};
+use crate::daemon::{Daemon, Listening, Refused, Shown};
 use crate::engine::{self, Event};
 use crate::lang::outcome::{Outcome, Status};
 use crate::lang::record::{Number, Offer, Plan, Source};
@@ -22,6 +22,10 @@ use crate::lang::scan::{alone, scan};
 use crate::lang::task::{Batch, Scan};
 use crate::world::lock::Lock;
 use crate::world::output_file::RUNNING;
+
+/// What is said of settings that a listener has for its whole life.
+const LATER: &str =
+    "⚠ `watch.poll` and `watch.output_file` were changed: start clada again to have that hold";
 
 /// Batches that are to run, in this order: those that were ticked, then those of the body.
 #[derive(Default)]
@@ -184,10 +188,11 @@ impl Daemon {
                 }
             }
         };
-        if self.pending.settings != self.pending.told_of_settings {
+        if self.pending.settings != self.pending.told.settings {
             ran.report.notices.extend(self.pending.settings.clone());
             self.pending
-                .told_of_settings
+                .told
+                .settings
                 .clone_from(&self.pending.settings);
         }
         if let Some(error) = books.trouble {
@@ -200,13 +205,28 @@ impl Daemon {
 
     /// Has the run go by the settings as they are now; wrong ones leave those of before.
     pub(super) fn take_settings(&mut self) {
-        self.pending.settings = match (self.refresh)() {
-            Ok((setup, notice)) => {
-                self.runner.take(setup);
-                notice
+        let fresh = match (self.refresh)() {
+            Ok(fresh) => fresh,
+            Err(error) => {
+                self.pending.wrong = Some(format!("⚠ {error}: the settings of before hold"));
+                return;
             }
-            Err(error) => Some(format!("⚠ {error}: the settings of before hold")),
         };
+        self.pending.wrong = None;
+        self.runner.take(fresh.setup);
+        let Listening { poll, output, .. } = &self.listening;
+        let new = &fresh.listening;
+        let is_later = *poll != new.poll || *output != new.output;
+        let later = is_later.then(|| LATER.to_owned());
+        self.pending.settings = fresh.notice.or(later);
+        self.listening = Listening {
+            poll: *poll,
+            output: output.clone(),
+            ..fresh.listening
+        };
+        self.settle.take(self.listening.debounce);
+        self.delivery.copies(self.listening.clipboard);
+        self.memory.limits = self.listening.limits;
     }
 
     /// `None` if clada was stopped first.

@@ -490,6 +490,11 @@ impl Settle {
         }
     }
 
+    /// Has another quiet time count from now on.
+    pub fn take(&mut self, quiet: Duration) {
+        self.quiet = quiet.max(Settle::LEAST);
+    }
+
     pub fn on(&mut self, signal: Signal, now: Instant) {
         let first = self.since.map_or(now, |(first, _)| first);
         self.since = Some((first, now));

@@ -112,6 +112,7 @@ fn the_reference_names_every_command_and_flag() {
         "retry",
         "approve",
         "trust",
+        "config",
         "doctor",
         "squash",
         "daemon",

@@ -9,6 +9,7 @@ mod cases;
 mod chance;
 mod cli;
 mod cml;
+mod config;
 mod confine;
 mod context;
 mod daemon;

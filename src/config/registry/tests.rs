@@ -17,6 +17,7 @@ impl Place {
             home: "/home".into(),
             state: at("state"),
             config: at("config"),
+            services: PathBuf::new(),
         };
         Self { dir, folders }
     }

@@ -351,8 +351,9 @@ fn what_a_project_says_of_commands_waits_for_trust() {
     assert_eq!(notes.results.len(), 1, "{:?}", notes.results);
     // A broken one leaves what was.
     project.write("clada.toml", "[exec]\nask = 'deploy'\n");
+    let notes = wait_for_results(&project, "the settings of before hold");
     save(&project, &exec("deploy three"));
-    let notes = wait_for_results(&project, "1 ✅ exec deploy three");
+    wait_for_results(&project, "1 ✅ exec deploy three");
     let said = notes.results.last().expect("a line");
     assert!(
         said.contains("clada.toml`, line 2, column 7: ")

@@ -1,0 +1,26 @@
+//! `clada config`: prints the settings that hold, and where each comes from. Changes nothing.
+
+use std::io::Write;
+use std::process::ExitCode;
+
+use crate::cli::Config;
+use crate::cmd;
+use crate::config::Folders;
+use crate::config::settings::Effective;
+use crate::error::Error;
+
+/// Prints them.
+///
+/// # Errors
+/// Where the settings are wrong, or the folder cannot be used.
+pub fn main(args: &Config) -> Result<ExitCode, Error> {
+    let (_, root) = cmd::find_root(args.root.as_deref())?;
+    let folders = Folders::of_user().ok_or(Error::NoHome)?;
+    let effective = Effective::load(&folders, &root)?;
+    let mut out = std::io::stdout().lock();
+    match args.json {
+        true => writeln!(out, "{:#}", effective.to_json())?,
+        false => write!(out, "{}", effective.to_toml())?,
+    }
+    Ok(ExitCode::SUCCESS)
+}

@@ -1,0 +1,128 @@
+//! The settings of how a listener listens, tells and remembers. Values only.
+
+use std::path::Path;
+use std::time::Duration;
+
+use serde::{Deserialize, Deserializer};
+
+use super::{bytes, written};
+use crate::lang::duration;
+
+/// How the notes are watched, and where the full output goes.
+#[derive(Debug, Clone, Default, PartialEq, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Watch {
+    #[serde(deserialize_with = "quiet")]
+    pub debounce: Duration,
+    pub poll: Every,
+    #[serde(deserialize_with = "bare")]
+    pub output_file: String,
+}
+
+/// How often something is done; `None` for never.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Every(pub Option<Duration>);
+
+impl Every {
+    /// What it must look like, for messages.
+    pub const FORM: &str = "`off`, or a time such as `1s`";
+
+    /// Reads `off` or a time.
+    pub fn parse(text: &str) -> Option<Self> {
+        match text {
+            "off" => Some(Self(None)),
+            time => duration::parse(time).map(|time| Self(Some(time))),
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for Every {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        written(from, Self::parse, Self::FORM)
+    }
+}
+
+/// Whether results are copied.
+#[derive(Debug, Clone, Default, PartialEq, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Clipboard {
+    pub enabled: bool,
+}
+
+/// Whether the desktop tells of a batch that is over.
+#[derive(Debug, Clone, Default, PartialEq, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Notify {
+    pub enabled: bool,
+}
+
+/// What is remembered of batches that are in no notes any more.
+#[derive(Debug, Clone, Default, PartialEq, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Ledger {
+    pub days: u32,
+    /// In bytes.
+    #[serde(deserialize_with = "bytes")]
+    pub size: u64,
+}
+
+/// What clada says of its own work.
+#[derive(Debug, Clone, Default, PartialEq, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Log {
+    pub level: Level,
+    pub format: Format,
+}
+
+/// How much of it.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Level {
+    #[default]
+    Off,
+    Error,
+    Warn,
+    Info,
+    Debug,
+    Trace,
+}
+
+impl Level {
+    /// Its name, as it is written in the settings.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Off => "off",
+            Self::Error => "error",
+            Self::Warn => "warn",
+            Self::Info => "info",
+            Self::Debug => "debug",
+            Self::Trace => "trace",
+        }
+    }
+}
+
+/// In which form.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Format {
+    #[default]
+    Text,
+    Json,
+}
+
+/// Whether a name is that of a file beside another.
+pub fn is_bare(name: &str) -> bool {
+    let path = Path::new(name);
+    path.file_name() == Some(path.as_os_str()) && !name.contains('\0')
+}
+
+fn quiet<'de, D: Deserializer<'de>>(from: D) -> Result<Duration, D::Error> {
+    let range = Duration::from_millis(10)..=Duration::from_secs(60);
+    let parse = |text: &str| duration::parse(text).filter(|time| range.contains(time));
+    written(from, parse, "a time from `10ms` to `60s`")
+}
+
+fn bare<'de, D: Deserializer<'de>>(from: D) -> Result<String, D::Error> {
+    let parse = |name: &str| is_bare(name).then(|| name.to_owned());
+    written(from, parse, "a bare file name, such as `results.txt`")
+}
