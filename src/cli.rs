@@ -9,6 +9,7 @@ use crate::config;
 use crate::config::settings::Sandbox;
 use crate::lang::dialect::Dialect;
 use crate::lang::{duration, lessons};
+use crate::world::clipboard;
 
 /// Carries out the file edits and commands in an LLM's chat reply when you save it in a notes file
 #[derive(Debug, Parser)]
@@ -82,6 +83,11 @@ pub enum Command {
     Squash(Squash),
     /// Print the files that the chat works with as one text to paste, or change which they are
     Context(Context),
+    /// Copy the last results of a notes file once more
+    Copy(Copy),
+    /// What clada starts to have a text on the clipboard
+    #[command(name = clipboard::OWNER, hide = true)]
+    ClipboardOwner(ClipboardOwner),
     /// Tell what works here and what does not: settings, sandbox, environment
     Doctor(Root),
     /// Print the text that teaches an LLM to write tasks: paste it into the chat once
@@ -205,6 +211,22 @@ pub enum ContextChange {
     Prune,
     /// Take out all of it
     Clear,
+}
+
+#[derive(Debug, Args)]
+pub struct Copy {
+    /// The notes file whose results they are [default: clada.md in the project folder]
+    pub file: Option<PathBuf>,
+    /// The project folder [default: this folder]
+    #[arg(long, value_name = "DIR")]
+    pub root: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub struct ClipboardOwner {
+    /// Until something else is copied
+    #[arg(long = clipboard::OWNER_STAYS)]
+    pub stays: bool,
 }
 
 #[derive(Debug, Args)]

@@ -2,6 +2,7 @@
 
 pub mod approve;
 pub mod check;
+pub mod clipboard;
 pub mod context;
 pub mod diff;
 pub mod doctor;
@@ -60,6 +61,8 @@ pub fn dispatch(cli: Cli) -> Result<ExitCode, Error> {
         Some(Command::Diff(args)) => diff::main(&args),
         Some(Command::Squash(args)) => squash::main(&args),
         Some(Command::Context(args)) => context::main(&args),
+        Some(Command::Copy(args)) => clipboard::main(&args),
+        Some(Command::ClipboardOwner(args)) => clipboard::own(&args),
         Some(Command::Doctor(args)) => doctor::main(&args),
         Some(Command::Instructions(args)) => instructions::main(&args),
     }

@@ -17,11 +17,12 @@ use crate::config::{self, Folders};
 use crate::daemon::{Clock, Daemon, Delivery, Limits, Memory, Pending, Shown};
 use crate::error::Error;
 use crate::terminal::Terminal;
-use crate::world::clipboard::Clipboard;
+use crate::world::clipboard::{Around, Clipboard};
 use crate::world::ledger::Ledger;
 use crate::world::lock::Lock;
 use crate::world::note_file::{NoteError, NoteFile, Reading};
 use crate::world::output_file::OutputFile;
+use crate::world::packet::PacketFile;
 use crate::world::sandbox;
 use crate::world::watch::{Mode, Settle, Watcher};
 
@@ -128,12 +129,19 @@ impl Listener {
         let mode = args.poll.map_or(Mode::Events, |every| Mode::Poll { every });
         let watcher = Watcher::start(&note.places(), mode)?;
         let stop = cmd::stop_signal()?;
-        let clipboard = (!args.no_clipboard).then(|| Arc::new(Clipboard::start()));
+        let clipboard =
+            (!args.no_clipboard).then(|| Arc::new(Clipboard::start(Around::of_process())));
+        let packet = PacketFile::of(&place.folders.packets(), note.path());
         let daemon = Daemon {
             watcher,
             settle: Settle::new(Duration::from_millis(args.debounce)),
             runner,
-            delivery: Delivery::new(note.hurried_by(stop.clone()), output, clipboard, cmd::time),
+            delivery: Delivery::new(
+                note.hurried_by(stop.clone()),
+                output,
+                (packet, clipboard),
+                cmd::time,
+            ),
             locks,
             clock: Clock {
                 date_time: cmd::date_time,
