@@ -127,7 +127,7 @@ impl Around {
 pub struct Clipboard {
     shared: Arc<Shared>,
     /// Disconnected when the thread has ended; or why it could not be started.
-    ended: std::io::Result<Receiver<()>>,
+    ended: std::io::Result<Mutex<Receiver<()>>>,
 }
 
 #[derive(Default)]
@@ -159,7 +159,7 @@ impl Clipboard {
             .spawn(move || serve(&desk, around, ending));
         Clipboard {
             shared,
-            ended: started.map(|_| ended),
+            ended: started.map(|_| Mutex::new(ended)),
         }
     }
 
@@ -191,7 +191,8 @@ impl Drop for Clipboard {
     fn drop(&mut self) {
         self.shared.lock().closed = true;
         self.shared.filled.notify_one();
-        if let Ok(ended) = &self.ended {
+        if let Ok(ended) = &mut self.ended {
+            let ended = ended.get_mut().unwrap_or_else(PoisonError::into_inner);
             // Not joined: a thread that a display holds is left to the end of the process.
             let _ = ended.recv_timeout(FAREWELL);
         }
@@ -248,7 +249,11 @@ fn serve(shared: &Shared, around: Around, _ending: SyncSender<()>) {
                 let _ = answer.try_send(result);
             }
             Next::Again => {
-                late.take_if(|(text, until)| hand.put(text).is_ok() || Instant::now() > *until);
+                late.take_if(|(text, until)| {
+                    let copied = hand.put(text);
+                    tracing::debug!(?copied, "late");
+                    copied.is_ok() || Instant::now() > *until
+                });
             }
             Next::Closed => break,
         }

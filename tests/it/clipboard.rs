@@ -10,7 +10,7 @@ use rustix::process::Signal;
 
 use crate::daemon::display::Xvfb;
 use crate::daemon::{NOTES, exec, wait_for_results};
-use crate::harness::{Project, installed, runs, save_by_rename, wait_until};
+use crate::harness::{Project, Watching, installed, runs, save_by_rename, wait_until};
 
 const PATIENCE: Duration = Duration::from_secs(20);
 
@@ -18,7 +18,7 @@ const PATIENCE: Duration = Duration::from_secs(20);
 fn around(vars: &[(&str, &str)]) -> Around {
     let path = std::env::var_os("PATH").unwrap();
     let home = [("HOME", "/tmp")];
-    let vars = vars.iter().chain(&home);
+    let vars = home.iter().chain(vars);
     let vars = vars.map(|(name, value)| ((*name).into(), (*value).into()));
     Around {
         program: env!("CARGO_BIN_EXE_clada").into(),
@@ -68,9 +68,10 @@ impl Drop for Session {
     }
 }
 
-/// The processes that keep the clipboard of a display.
-fn owners(display: &str) -> Vec<String> {
+/// The processes that keep the clipboard for programs of this project.
+fn owners(project: &Project) -> Vec<String> {
     let mut found = Vec::new();
+    let home = format!("HOME={}", project.home().display());
     for entry in std::fs::read_dir("/proc").unwrap().flatten() {
         let read = |name: &str| std::fs::read(entry.path().join(name)).unwrap_or_default();
         let has = |bytes: Vec<u8>, part: &str| {
@@ -79,7 +80,7 @@ fn owners(display: &str) -> Vec<String> {
                 .any(|it| it == part.as_bytes())
         };
         let is_owner = has(read("cmdline"), "clipboard-owner");
-        if is_owner && has(read("environ"), &format!("DISPLAY={display}")) {
+        if is_owner && has(read("environ"), &home) {
             found.push(entry.file_name().into_string().unwrap());
         }
     }
@@ -123,7 +124,9 @@ fn readers_get_the_text_also_after_the_display_came_back() {
         return;
     };
     let project = Project::new();
-    let clipboard = Clipboard::start(around(&[("DISPLAY", xvfb.name())]));
+    let home = project.home().display().to_string();
+    let vars = [("HOME", &*home), ("DISPLAY", xvfb.name())];
+    let clipboard = Clipboard::start(around(&vars));
     for text in ["first", "second 🌍 `$x`"] {
         assert_eq!(copy(&clipboard, text), Ok(Copied::Kept));
         assert_eq!(xvfb.clipboard(&project), text);
@@ -138,7 +141,7 @@ fn readers_get_the_text_also_after_the_display_came_back() {
     assert_eq!(copy(&clipboard, "back"), Ok(Copied::Kept));
     assert_eq!(xvfb.clipboard(&project), "back");
     drop(clipboard);
-    assert_eq!(owners(&name), [""; 0]);
+    assert_eq!(owners(&project), [""; 0]);
 }
 
 /// A server that accepts and never answers, as one does that is stopped.
@@ -147,7 +150,9 @@ fn a_display_that_hangs_holds_up_nobody() {
     let Some(xvfb) = Xvfb::start() else { return };
     let project = Project::new();
     xvfb.signal(Signal::STOP);
-    let clipboard = Clipboard::start(around(&[("DISPLAY", xvfb.name())]));
+    let home = project.home().display().to_string();
+    let vars = [("HOME", &*home), ("DISPLAY", xvfb.name())];
+    let clipboard = Clipboard::start(around(&vars));
     let patience = Duration::from_millis(300);
     let copy = |text: &str| clipboard.copy(text.to_owned(), patience);
     let refused = Err(ClipboardError::NoAnswer { patience });
@@ -156,7 +161,7 @@ fn a_display_that_hangs_holds_up_nobody() {
     xvfb.signal(Signal::CONT);
     while copy("later") != Ok(Copied::Kept) {}
     assert_eq!(xvfb.clipboard(&project), "later");
-    let owner = owners(xvfb.name());
+    let owner = owners(&project);
     xvfb.signal(Signal::STOP);
     drop(clipboard);
     xvfb.signal(Signal::CONT);
@@ -237,7 +242,8 @@ fn other_programs_copy_where_clada_cannot() {
         let clipboard = Clipboard::start(around);
         assert_eq!(copy(&clipboard, text), Ok(Copied::By(name)));
         drop(clipboard);
-        assert_eq!(xvfb.clipboard(&project), text);
+        // xsel says that it is done a moment before it is.
+        wait_until(|| xvfb.clipboard(&project) == text, || format!("{text:?}"));
     }
 }
 
@@ -355,7 +361,7 @@ fn the_owner_ends_with_clada_however_that_ends() {
             "{}",
             notes.status
         );
-        let owner = owners(xvfb.name());
+        let owner = owners(&project);
         assert_eq!(owner.len(), 1);
         watching.stop(signal);
         wait_until(
@@ -363,6 +369,28 @@ fn the_owner_ends_with_clada_however_that_ends() {
             || format!("{owner:?} to end after {signal:?}"),
         );
     }
+}
+
+/// A package manager puts a new program in the place of the one that runs.
+#[test]
+fn an_owner_is_found_though_the_program_was_replaced() {
+    let Some(xvfb) = Xvfb::start() else { return };
+    let project = Project::new().on_display(xvfb.name());
+    std::fs::create_dir(project.home().join("bin")).unwrap();
+    let program = project.home().join("bin/clada");
+    // A file that this process writes cannot be started while another test starts something.
+    let mut cp = Command::new("cp");
+    cp.arg(env!("CARGO_BIN_EXE_clada")).arg(&program);
+    assert!(cp.status().unwrap().success());
+    let mut command = project.command(&program);
+    command.args(["watch", "--no-git"]);
+    let watching = Watching::start(command);
+    watching.wait_for("watching ");
+    std::fs::remove_file(program).unwrap();
+    project.program("clada", "exit 1");
+    save_by_rename(&project.path(NOTES), exec("echo fine"));
+    let notes = wait_for_results(&project, "1 ✅");
+    assert!(notes.status.starts_with("📋"), "{}", notes.status);
 }
 
 #[test]
@@ -386,7 +414,7 @@ fn copy_puts_the_last_results_there_until_something_else_is_copied() {
         project.read("my.md")
     );
     drop(watching);
-    assert_eq!(owners(xvfb.name()), [""; 0]);
+    assert_eq!(owners(&project), [""; 0]);
     let copied = project.clada(["copy", "my.md"]).exits(0);
     assert_eq!(copied.err, "on the clipboard\n");
     let text = xvfb.clipboard(&project);
@@ -395,7 +423,7 @@ fn copy_puts_the_last_results_there_until_something_else_is_copied() {
         text.ends_with("[1] exec echo one:\nstdout:\none\n=== END ===\n"),
         "{text}"
     );
-    let owner = owners(xvfb.name());
+    let owner = owners(&project);
     assert_eq!(owner.len(), 1);
 
     let mut xclip = project.command("xclip");
@@ -404,6 +432,12 @@ fn copy_puts_the_last_results_there_until_something_else_is_copied() {
         .stdin(Stdio::null())
         .stdout(Stdio::null());
     assert!(xclip.status().unwrap().success());
+    wait_until(|| !runs(&owner[0]), || "the owner to end".to_owned());
+    // What it was there for is gone with the display.
+    project.clada(["copy", "my.md"]).exits(0);
+    let owner = owners(&project);
+    assert_eq!(owner.len(), 1);
+    drop(xvfb);
     wait_until(|| !runs(&owner[0]), || "the owner to end".to_owned());
     project.clada(["copy"]).exits(1);
     project
@@ -414,27 +448,37 @@ fn copy_puts_the_last_results_there_until_something_else_is_copied() {
 /// A tmux of one's own, which is a terminal that takes OSC 52.
 struct Tmux<'p> {
     project: &'p Project,
+    /// Also that of its socket and its settings.
+    name: &'static str,
 }
 
-impl Tmux<'_> {
+impl<'p> Tmux<'p> {
+    fn start(project: &'p Project, name: &'static str, settings: &str, command: &str) -> Self {
+        let tmux = Self { project, name };
+        std::fs::write(project.home().join(format!("{name}.conf")), settings).unwrap();
+        let mut start = tmux.command();
+        let started = start.args(["new", "-d", command]).status();
+        assert!(started.unwrap().success());
+        tmux
+    }
+
     fn command(&self) -> Command {
         let mut tmux = self.project.command("tmux");
         tmux.env("LC_ALL", "C.UTF-8")
             .env("SSH_CONNECTION", "1 2 3 4");
-        tmux.arg("-S").arg(self.project.home().join("tmux"));
+        tmux.args(self.place());
         tmux
     }
 
-    fn start(&self, command: &str) {
-        let settings = self.project.home().join("tmux.conf");
-        std::fs::write(&settings, "set -s set-clipboard on\n").unwrap();
-        let mut tmux = self.command();
-        let started = tmux
-            .arg("-f")
-            .arg(settings)
-            .args(["new", "-d", command])
-            .status();
-        assert!(started.unwrap().success());
+    fn place(&self) -> [String; 4] {
+        let home = self.project.home();
+        let of = |end: &str| format!("{}/{}{end}", home.display(), self.name);
+        ["-S".to_owned(), of(""), "-f".to_owned(), of(".conf")]
+    }
+
+    fn shows(&self) -> String {
+        let shown = self.command().args(["capture-pane", "-p"]).output();
+        String::from_utf8(shown.unwrap().stdout).unwrap()
     }
 
     fn buffer(&self) -> String {
@@ -456,16 +500,9 @@ fn over_ssh_the_terminal_gets_it() {
     }
     let project = Project::new();
     project.write(NOTES, "");
-    let tmux = Tmux { project: &project };
-    tmux.start(&format!("'{}' watch --no-git", env!("CARGO_BIN_EXE_clada")));
-    let shows = || {
-        let shown = tmux
-            .command()
-            .args(["capture-pane", "-p"])
-            .output()
-            .unwrap();
-        String::from_utf8(shown.stdout).unwrap()
-    };
+    let watch = format!("'{}' watch --no-git", env!("CARGO_BIN_EXE_clada"));
+    let tmux = Tmux::start(&project, "tmux", "set -s set-clipboard on\n", &watch);
+    let shows = || tmux.shows();
     wait_until(|| shows().contains("watching "), shows);
     save_by_rename(&project.path(NOTES), exec("echo ‘one’"));
     let notes = wait_for_results(&project, "1 ✅");
@@ -489,6 +526,31 @@ fn over_ssh_the_terminal_gets_it() {
     save_by_rename(&project.path(NOTES), project.read(NOTES));
     let notes = wait_for_results(&project, "1 ❌");
     assert!(notes.body.starts_with("<tasks>"), "{}", notes.body);
+}
+
+/// One that is not to take it for itself passes it on to the terminal around it, here another tmux.
+#[test]
+fn it_passes_through_a_tmux() {
+    if !installed("tmux") {
+        return;
+    }
+    let project = Project::new();
+    project.write("a.txt", "one\n");
+    project.clada(["context", "add", "a.txt"]).exits(0);
+    let outer = Tmux::start(&project, "outer", "set -s set-clipboard on\n", "cat");
+    let inner = Tmux {
+        project: &project,
+        name: "inner",
+    };
+    let settings = "set -s set-clipboard off\nset -g allow-passthrough on\n";
+    std::fs::write(project.home().join("inner.conf"), settings).unwrap();
+    let attach = format!("env -u TMUX tmux '{}'", inner.place().join("' '"));
+    let copy = format!("'{}' context --copy; cat", env!("CARGO_BIN_EXE_clada"));
+    let mut split = outer.command();
+    split.args(["respawn-pane", "-k", &format!("{attach} new \"{copy}\"")]);
+    assert!(split.status().unwrap().success());
+    let text = "=== START FILE: a.txt ===\none\n=== END FILE: a.txt ===\n";
+    wait_until(|| outer.buffer() == text, || outer.shows());
 }
 
 /// What a terminal takes in all is limited, and nothing tells what became of too much.

@@ -12,6 +12,7 @@ use std::fs::{self, File};
 use std::io::Read;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
+use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 
 use rustix::process::getuid;
@@ -125,6 +126,16 @@ fn x11_socket(name: &OsStr) -> Option<PathBuf> {
     let number = number.split('.').next()?;
     let is_number = !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit());
     is_number.then(|| format!("/tmp/.X11-unix/X{number}").into())
+}
+
+/// Whether the display of this environment accepts a connection. `None` where that cannot be asked.
+pub(super) fn accepts(vars: &Vars) -> Option<bool> {
+    if let Some(name) = var(vars, "WAYLAND_DISPLAY") {
+        let path = Path::new(var(vars, RUNTIME)?).join(name);
+        return Some(UnixStream::connect(path).is_ok());
+    }
+    let path = x11_socket(var(vars, "DISPLAY")?)?;
+    Some(UnixStream::connect(path).is_ok())
 }
 
 /// What Wayland compositors have in the session's folder: one whose processes cannot be looked into may stand there alone.

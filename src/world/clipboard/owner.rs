@@ -6,17 +6,18 @@
 //!
 //! It gets texts on its standard input, each after its length, and answers each with a line. At the end of the input it ends.
 
+use std::env;
 use std::io::{self, Read, Write};
 use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
-use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
-use super::display::Vars;
+use super::display::{self, Vars};
 use super::{ClipboardError, MOST};
 
 /// The name of the command that is the owner.
@@ -28,6 +29,8 @@ pub const STAYS: &str = "stays";
 const PATIENCE: Duration = Duration::from_secs(5);
 /// How long giving the text to a clipboard manager may take at the end; it takes 100 ms where there is none.
 const FAREWELL: Duration = Duration::from_millis(300);
+/// How often an owner that stays looks whether its display does.
+const LOOK: Duration = Duration::from_secs(10);
 /// What the answers are.
 const DONE: &str = "done";
 const UNREACHABLE: &str = "unreachable ";
@@ -166,10 +169,13 @@ pub fn own(stays: bool) -> io::Result<()> {
         }
     }
     drop(texts);
-    let _ = match stays {
-        true => ended.recv().ok(),
-        false => ended.recv_timeout(FAREWELL).ok(),
-    };
+    // Who waits for another copy is not told when the display goes. One that cannot be asked is taken to stay.
+    let vars = env::vars_os().collect();
+    let is_there = || stays && display::accepts(&vars).unwrap_or(true);
+    let every = if is_there() { LOOK } else { FAREWELL };
+    while let Err(RecvTimeoutError::Timeout) = ended.recv_timeout(every)
+        && is_there()
+    {}
     Ok(())
 }
 
