@@ -128,14 +128,16 @@ fn x11_socket(name: &OsStr) -> Option<PathBuf> {
     is_number.then(|| format!("/tmp/.X11-unix/X{number}").into())
 }
 
-/// Whether the display of this environment accepts a connection. `None` where that cannot be asked.
-pub(super) fn accepts(vars: &Vars) -> Option<bool> {
-    if let Some(name) = var(vars, "WAYLAND_DISPLAY") {
-        let path = Path::new(var(vars, RUNTIME)?).join(name);
-        return Some(UnixStream::connect(path).is_ok());
-    }
-    let path = x11_socket(var(vars, "DISPLAY")?)?;
-    Some(UnixStream::connect(path).is_ok())
+/// Which server the display of this environment has now: another one may come in its place. `None` where none accepts a
+/// connection, or that cannot be asked.
+pub(super) fn server(vars: &Vars) -> Option<(u64, i64, i64)> {
+    let path = match var(vars, "WAYLAND_DISPLAY") {
+        Some(name) => Path::new(var(vars, RUNTIME)?).join(name),
+        None => x11_socket(var(vars, "DISPLAY")?)?,
+    };
+    UnixStream::connect(&path).ok()?;
+    let meta = fs::metadata(path).ok()?;
+    Some((meta.ino(), meta.ctime(), meta.ctime_nsec()))
 }
 
 /// What Wayland compositors have in the session's folder: one whose processes cannot be looked into may stand there alone.

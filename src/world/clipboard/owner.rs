@@ -171,10 +171,12 @@ pub fn own(stays: bool) -> io::Result<()> {
     drop(texts);
     // Who waits for another copy is not told when the display goes. One that cannot be asked is taken to stay.
     let vars = env::vars_os().collect();
-    let is_there = || stays && display::accepts(&vars).unwrap_or(true);
-    let every = if is_there() { LOOK } else { FAREWELL };
+    let server = || stays.then(|| display::server(&vars)).flatten();
+    let first = server();
+    let every = if stays { LOOK } else { FAREWELL };
     while let Err(RecvTimeoutError::Timeout) = ended.recv_timeout(every)
-        && is_there()
+        && stays
+        && server() == first
     {}
     Ok(())
 }
