@@ -9,6 +9,7 @@ use clap::{Args, CommandFactory, Parser, Subcommand};
 use crate::config::settings::{Every, Sandbox, is_bare};
 use crate::lang::dialect::Dialect;
 use crate::lang::{duration, lessons};
+use crate::world::clipboard;
 
 /// Carries out the file edits and commands in an LLM's chat reply when you save it in a notes file
 #[derive(Debug, Parser)]
@@ -88,6 +89,11 @@ pub enum Command {
     Status(Status),
     /// Print the settings that hold here, and where each comes from
     Config(Config),
+    /// Copy the last results of a notes file once more
+    Copy(Copy),
+    /// What clada starts to have a text on the clipboard
+    #[command(name = clipboard::OWNER, hide = true)]
+    ClipboardOwner(ClipboardOwner),
     /// Tell what works here and what does not: settings, sandbox, environment
     Doctor(Root),
     /// Have that run in the background, from login on
@@ -272,6 +278,22 @@ pub enum Service {
         #[arg(short, long, value_name = "N", default_value = "50")]
         number: usize,
     },
+}
+
+#[derive(Debug, Args)]
+pub struct Copy {
+    /// The notes file whose results they are [default: clada.md in the project folder]
+    pub file: Option<PathBuf>,
+    /// The project folder [default: this folder]
+    #[arg(long, value_name = "DIR")]
+    pub root: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub struct ClipboardOwner {
+    /// Until something else is copied
+    #[arg(long = clipboard::OWNER_STAYS)]
+    pub stays: bool,
 }
 
 #[derive(Debug, Args)]

@@ -79,6 +79,11 @@ impl Folders {
             .collect()
     }
 
+    /// Where the texts are that were last meant for the clipboard.
+    pub fn packets(&self) -> PathBuf {
+        self.state.join("packets")
+    }
+
     /// What no file task may touch, beside the watched file and its output.
     pub fn protected(&self, root: &Path) -> Vec<PathBuf> {
         let mut protected = self.own(root);

@@ -22,6 +22,8 @@ pub enum Error {
     Reply { path: PathBuf, error: io::Error },
     #[error("there is no notes file `{}`: name the one that clada watches", .0.display())]
     NoNotes(PathBuf),
+    #[error("no results of `{}` have been copied yet: name the notes file that clada watches", .0.display())]
+    NothingToCopy(PathBuf),
     #[error("`{path}` is not UTF-8 text (byte {at}): save it as UTF-8")]
     NotText { path: String, at: usize },
     #[error("this user has no home folder, so clada has no place for its state: set HOME")]
@@ -87,6 +89,7 @@ impl Error {
             | Self::Snapshot(_)
             | Self::NoHistory(_)
             | Self::CutShort(_)
+            | Self::NothingToCopy(_)
             | Self::StillRuns => 1,
             _ => 2,
         }

@@ -4,13 +4,11 @@ use std::borrow::Cow;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use std::time::Duration;
 
 use serde_json::json;
-use tokio::sync::watch;
 
 use crate::cli::{Context, ContextChange};
-use crate::cmd;
+use crate::cmd::{self, clipboard};
 use crate::config::{self, Folders};
 use crate::context_task::{self, Loaded};
 use crate::error::Error;
@@ -20,12 +18,8 @@ use crate::lang::outcome::Section;
 use crate::lang::plain::plain;
 use crate::lang::report;
 use crate::lang::task::ContextTask;
-use crate::world::clipboard::Clipboard;
 use crate::world::context::ContextStore;
 use crate::world::workspace::{Disk, Files};
-
-/// How long the clipboard may take: somebody waits for it.
-const PATIENCE: Duration = Duration::from_secs(5);
 
 /// Prints, copies or changes it.
 ///
@@ -54,7 +48,7 @@ pub(super) fn store(folders: &Folders, root: &Path, notes: &Path) -> ContextStor
 }
 
 /// A path as the listener knows it: all links followed.
-fn canonical(path: &Path) -> PathBuf {
+pub(super) fn canonical(path: &Path) -> PathBuf {
     let in_folder = || {
         let folder = path.parent()?.canonicalize().ok()?;
         Some(folder.join(path.file_name()?))
@@ -160,17 +154,9 @@ fn show(args: &Context, disk: &Disk, store: &ContextStore) -> Result<ExitCode, E
     } else if !args.copy {
         std::io::stdout().write_all(text.as_bytes())?;
     }
-    let mut kept = None;
     if args.copy && !loaded.files.is_empty() {
-        let stop = cmd::stop_signal()?;
-        let clipboard = Clipboard::start();
-        match clipboard.copy(text, PATIENCE) {
-            // What is on the clipboard is gone with the program that put it there.
-            Ok(()) if cfg!(not(target_os = "macos")) => {
-                said += "on the clipboard until you press Ctrl-C here: paste it first\n";
-                kept = Some((clipboard, stop));
-            }
-            Ok(()) => said += "on the clipboard\n",
+        match clipboard::leave(text) {
+            Ok(how) => said += &format!("{how}\n"),
             Err(error) => {
                 said += &format!("❌ not on the clipboard: {error}\n");
                 code = ExitCode::FAILURE;
@@ -178,18 +164,7 @@ fn show(args: &Context, disk: &Disk, store: &ContextStore) -> Result<ExitCode, E
         }
     }
     std::io::stderr().write_all(plain(said.as_bytes()).as_bytes())?;
-    if let Some((clipboard, stop)) = kept {
-        wait(stop)?;
-        drop(clipboard);
-    }
     Ok(code)
-}
-
-fn wait(mut stop: watch::Receiver<bool>) -> Result<(), Error> {
-    cmd::runtime()?.block_on(async {
-        let _ = stop.wait_for(|stop| *stop).await;
-    });
-    Ok(())
 }
 
 /// All files between the lines that say which they are.

@@ -2,6 +2,7 @@
 
 pub mod approve;
 pub mod check;
+pub mod clipboard;
 pub mod config;
 pub mod context;
 pub mod daemon;
@@ -67,6 +68,8 @@ pub fn dispatch(cli: Cli) -> Result<ExitCode, Error> {
         Some(Command::Daemon(args)) => daemon::main(&args),
         Some(Command::Status(args)) => status::main(&args),
         Some(Command::Config(args)) => config::main(&args),
+        Some(Command::Copy(args)) => clipboard::main(&args),
+        Some(Command::ClipboardOwner(args)) => clipboard::own(&args),
         Some(Command::Doctor(args)) => doctor::main(&args),
         Some(Command::Service(what)) => service::main(&what),
         Some(Command::Instructions(args)) => instructions::main(&args),

@@ -21,11 +21,12 @@ use crate::daemon::{
 };
 use crate::error::Error;
 use crate::terminal::Terminal;
-use crate::world::clipboard::Clipboard;
+use crate::world::clipboard::{Around, Clipboard};
 use crate::world::ledger::Ledger;
 use crate::world::lock::Lock;
 use crate::world::note_file::{NoteError, NoteFile, Reading};
 use crate::world::output_file::OutputFile;
+use crate::world::packet::PacketFile;
 use crate::world::sandbox;
 use crate::world::watch::{Hub, Mode, Settle, Watcher};
 
@@ -115,7 +116,7 @@ impl Shared {
         Self {
             hub: Hub::default(),
             stop,
-            clipboard: Arc::new(Clipboard::start()),
+            clipboard: Arc::new(Clipboard::start(Around::of_process())),
             login: Login::default(),
         }
     }
@@ -261,12 +262,14 @@ impl Listener {
             }
         }
         let flags = args.clone();
+        let packet = PacketFile::of(&place.folders.packets(), note.path());
         let daemon = Daemon {
             settle: Settle::new(listening.debounce),
             runner,
             delivery: Delivery::new(
                 note.clone().hurried_by(shared.stop.clone()),
                 OutputFile::new(post.output.clone()),
+                packet,
                 (Arc::clone(&shared.clipboard), listening.clipboard),
                 cmd::time,
             ),

@@ -8,15 +8,20 @@ use crate::daemon::Shown;
 use crate::daemon::memory::{Known, Memory, Ticked};
 use crate::lang::note;
 use crate::lang::report::{self, Report};
-use crate::world::clipboard::Clipboard;
+use crate::world::clipboard::{Clipboard, Copied};
 use crate::world::ledger::BlockId;
 use crate::world::note_file::{NoteError, NoteFile, WriteBack};
 use crate::world::output_file::OutputFile;
+use crate::world::packet::PacketFile;
+
+/// Nobody knows how a terminal takes it.
+const SENT: &str = "not every terminal takes it (OSC 52); if pasting brings something else, copy from the output file";
 
 /// The places of one listener's results.
 pub struct Delivery {
     pub note: NoteFile,
     pub output: OutputFile,
+    pub packet: PacketFile,
     /// One for the whole process.
     pub clipboard: Arc<Clipboard>,
     /// Whether it is on.
@@ -32,12 +37,14 @@ impl Delivery {
     pub fn new(
         note: NoteFile,
         output: OutputFile,
+        packet: PacketFile,
         (clipboard, copies): (Arc<Clipboard>, bool),
         time: fn() -> String,
     ) -> Self {
         Self {
             note,
             output,
+            packet,
             clipboard,
             copies,
             time,
@@ -60,24 +67,19 @@ impl Delivery {
         show: &mut dyn FnMut(Shown<'_>),
     ) {
         let time = (self.time)();
-        let copies = copies && self.copies;
-        let hoped = match copies {
+        let hoped = match copies && self.copies {
             true => format!("📋 Copied to clipboard at {time}"),
             false => String::new(),
         };
         // The file comes first, and its first line says how the copying went: it is put right where it went wrong.
         self.write_output(&mut report, &hoped, show);
         let status = match copies {
-            false => hoped,
-            true => match self.copy(&self.clipboard, &mut report) {
-                Ok(()) => hoped,
-                Err(why) => {
-                    let status = format!("❌ Clipboard copy failed at {time} - {why}");
-                    self.write_output(&mut report, &status, show);
-                    status
-                }
-            },
+            true => self.copy(&mut report, &time),
+            false => String::new(),
         };
+        if status != hoped {
+            self.write_output(&mut report, &status, show);
+        }
         let block = report.block(Some(&status));
         show(Shown::Results(&block));
         // Known before it is written: if clada ends in between, it is not taken for the user's text.
@@ -110,17 +112,31 @@ impl Delivery {
         }
     }
 
-    fn copy(&self, clipboard: &Clipboard, report: &mut Report) -> Result<(), String> {
+    /// Copies what the LLM needs next, and says how that went; where the clipboard is off, the text is only kept for later.
+    fn copy(&self, report: &mut Report, time: &str) -> String {
         let name = self.output.path().file_name().unwrap_or_default();
-        report
-            .clipboard(&name.to_string_lossy())
-            .map_err(|error| error.to_string())
-            .and_then(|text| {
-                clipboard
-                    .copy(text, config::CLIPBOARD_PATIENCE)
-                    .map_err(|error| error.to_string())
-            })
-            .map_err(|why| report::one_line(&why))
+        let text = report.clipboard(&name.to_string_lossy());
+        if let Ok(text) = &text
+            && let Err(error) = self.packet.keep(text)
+        {
+            tracing::error!(%error, "packet");
+        }
+        if !self.copies {
+            return String::new();
+        }
+        let copied = text.map_err(|error| error.to_string()).and_then(|text| {
+            let copied = self.clipboard.copy(text, config::CLIPBOARD_PATIENCE);
+            copied.map_err(|error| error.to_string())
+        });
+        match copied {
+            Ok(Copied::Kept) => format!("📋 Copied to clipboard at {time}"),
+            Ok(Copied::By(program)) => format!("📋 Copied to clipboard at {time} by {program}"),
+            Ok(Copied::Sent) => format!("📋 Sent to the terminal's clipboard at {time}: {SENT}"),
+            Err(why) => {
+                let why = report::one_line(&why);
+                format!("❌ Clipboard copy failed at {time} - {why}")
+            }
+        }
     }
 
     /// Puts the block that is due on top of what is in the file now, if there is one.

@@ -15,7 +15,11 @@ pub const RESULTS: &str = "=== CLADA RESULTS ===";
 pub const END: &str = "=== END ===";
 
 /// How a line begins that says how the copying went.
-const STATUS: [&str; 2] = ["📋 Copied to clipboard at ", "❌ Clipboard copy failed at "];
+const STATUS: [&str; 3] = [
+    "📋 Copied to clipboard at ",
+    "📋 Sent to the terminal's clipboard at ",
+    "❌ Clipboard copy failed at ",
+];
 
 const BOM: char = '\u{feff}';
 

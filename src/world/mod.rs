@@ -16,6 +16,7 @@ pub mod lock;
 pub mod login_env;
 pub mod note_file;
 pub mod output_file;
+pub mod packet;
 pub mod sandbox;
 pub mod service;
 pub mod shell;

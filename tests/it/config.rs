@@ -30,7 +30,7 @@ impl Place {
             home: top.path().join("home"),
             state: top.path().join("state"),
             config: top.path().join("config"),
-            services: project.home().join("services"),
+            services: top.path().join("services"),
         };
         Self { top, folders }
     }

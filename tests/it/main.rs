@@ -8,6 +8,8 @@ mod blocks;
 mod cases;
 mod chance;
 mod cli;
+#[cfg(target_os = "linux")]
+mod clipboard;
 mod cml;
 mod config;
 mod confine;

@@ -109,6 +109,7 @@ fn status() -> impl Strategy<Value = String> {
     prop_oneof![
         Just(String::new()),
         Just("📋 Copied to clipboard at 10:32:45".to_owned()),
+        Just("📋 Sent to the terminal's clipboard at 10:32:45: not every terminal".to_owned()),
         text().prop_map(|why| format!("❌ Clipboard copy failed at 10:32:45 - {why}")),
     ]
 }

@@ -15,12 +15,17 @@ pub(crate) struct Xvfb {
 impl Xvfb {
     /// `None`, and a line that says so, where there is none; in CI there must be one.
     pub(crate) fn start() -> Option<Self> {
+        Self::start_as("")
+    }
+
+    /// One of this name.
+    pub(crate) fn start_as(name: &str) -> Option<Self> {
         if !installed("Xvfb") || !installed("xclip") {
             return None;
         }
-        let script = "exec Xvfb -displayfd 3 -screen 0 1280x900x24 -nolisten tcp -noreset 3>&1 >/dev/null 2>&1";
+        let script = "exec Xvfb $1 -displayfd 3 -screen 0 1280x900x24 -nolisten tcp -noreset 3>&1 >/dev/null 2>&1";
         let mut server = Command::new("sh")
-            .args(["-c", script])
+            .args(["-c", script, "sh", name])
             .stdout(Stdio::piped())
             .spawn()
             .expect("Xvfb");
@@ -35,6 +40,11 @@ impl Xvfb {
 
     pub(crate) fn name(&self) -> &str {
         &self.name
+    }
+
+    pub(crate) fn signal(&self, signal: rustix::process::Signal) {
+        let pid = rustix::process::Pid::from_child(&self.server);
+        rustix::process::kill_process(pid, signal).expect("kill");
     }
 
     pub(crate) fn clipboard(&self, project: &Project) -> String {

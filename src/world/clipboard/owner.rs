@@ -1,0 +1,253 @@
+//! Owns the process that has the text: both how it is started and what it does. Knows no display but the one that it is given.
+//!
+//! On X11 and Wayland the text lives in the process that set it, and the libraries find the display in the environment. That of a
+//! process with threads must not be changed; so the owner is a process of its own, which is this program again. A display that
+//! hangs, or takes the owner with it, then costs a process that is ended and started anew.
+//!
+//! It gets texts on its standard input, each after its length, and answers each with a line. At the end of the input it ends.
+
+use std::env;
+use std::io::{self, Read, Write};
+use std::os::unix::process::CommandExt;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+
+use super::display::{self, Vars};
+use super::{ClipboardError, MOST};
+
+/// The name of the command that is the owner.
+pub const NAME: &str = "clipboard-owner";
+/// The flag with which it stays until somebody else copies something.
+pub const STAYS: &str = "stays";
+
+/// How long a display may take to answer before it is given up.
+const PATIENCE: Duration = Duration::from_secs(5);
+/// How long giving the text to a clipboard manager may take at the end; it takes 100 ms where there is none.
+const FAREWELL: Duration = Duration::from_millis(300);
+/// How often an owner that stays looks whether its display does.
+const LOOK: Duration = Duration::from_secs(10);
+/// What the answers are.
+const DONE: &str = "done";
+const UNREACHABLE: &str = "unreachable ";
+
+/// An owner that runs. It is ended with this value, unless it has to stay.
+#[derive(Debug)]
+pub(super) struct Owner {
+    process: Child,
+    stays: bool,
+    is_left: bool,
+}
+
+impl Owner {
+    /// Starts one in this environment.
+    pub(super) fn start(program: &Path, vars: &Vars, stays: bool) -> Result<Self, ClipboardError> {
+        let mut command = Command::new(program);
+        command.arg(NAME);
+        if stays {
+            command.arg(format!("--{STAYS}"));
+        }
+        // Ctrl-C in a terminal is not meant for it, and it keeps no folder busy.
+        command
+            .env_clear()
+            .envs(vars)
+            .process_group(0)
+            .current_dir("/");
+        command
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null());
+        let process = command.spawn().map_err(|error| ClipboardError::NoOwner {
+            cause: error.to_string(),
+        })?;
+        Ok(Self {
+            process,
+            stays,
+            is_left: false,
+        })
+    }
+
+    /// Has it take a text.
+    pub(super) fn put(&mut self, text: &str) -> Result<(), ClipboardError> {
+        let answer = self
+            .ask(text)
+            .map_err(|error| ClipboardError::Unreachable {
+                cause: error.to_string(),
+            })?;
+        if answer == DONE {
+            self.is_left = self.stays;
+            return Ok(());
+        }
+        Err(match answer.strip_prefix(UNREACHABLE) {
+            Some(cause) => ClipboardError::Unreachable {
+                cause: cause.to_owned(),
+            },
+            None => ClipboardError::Refused { cause: answer },
+        })
+    }
+
+    fn ask(&mut self, text: &str) -> io::Result<String> {
+        let input = self
+            .process
+            .stdin
+            .as_mut()
+            .ok_or(io::ErrorKind::BrokenPipe)?;
+        let sent = input
+            .write_all(&(text.len() as u64).to_le_bytes())
+            .and_then(|()| input.write_all(text.as_bytes()));
+        sent.map_err(|_| io::Error::other("its owner ended"))?;
+        let until = Instant::now() + PATIENCE;
+        let mut answer = Vec::new();
+        while !answer.ends_with(b"\n") {
+            if !self.read(&mut answer, until)? {
+                return Err(io::Error::other("its owner ended"));
+            }
+        }
+        Ok(String::from_utf8_lossy(&answer).trim_end().to_owned())
+    }
+
+    /// Reads more of what it says; false at the end of that.
+    fn read(&mut self, into: &mut Vec<u8>, until: Instant) -> io::Result<bool> {
+        let output = self
+            .process
+            .stdout
+            .as_mut()
+            .ok_or(io::ErrorKind::BrokenPipe)?;
+        loop {
+            let left = until.saturating_duration_since(Instant::now());
+            let limit = Timespec::try_from(left).map_err(io::Error::other)?;
+            match poll(&mut [PollFd::new(output, PollFlags::IN)], Some(&limit)) {
+                Err(rustix::io::Errno::INTR) => {}
+                Ok(0) => return Err(io::Error::other("it does not answer")),
+                ready => {
+                    ready?;
+                    break;
+                }
+            }
+        }
+        let mut bytes = [0; 1024];
+        let count = output.read(&mut bytes)?;
+        into.extend_from_slice(&bytes[..count]);
+        Ok(count > 0)
+    }
+
+    /// Has it give its text to a clipboard manager, if there is one, and end.
+    pub(super) fn end(mut self) {
+        drop(self.process.stdin.take());
+        let until = Instant::now() + FAREWELL;
+        let mut said = Vec::new();
+        while !self.is_left && matches!(self.read(&mut said, until), Ok(true)) {}
+    }
+}
+
+impl Drop for Owner {
+    fn drop(&mut self) {
+        if !self.is_left {
+            let _ = self.process.kill();
+            let _ = self.process.wait();
+        }
+    }
+}
+
+/// What the process does that is the owner. With `stays` it takes one text, and ends when somebody else copies something.
+///
+/// # Errors
+/// Where its input is none, or there is no thread.
+pub fn own(stays: bool) -> io::Result<()> {
+    let (texts, work) = sync_channel(1);
+    let (ending, ended) = sync_channel(0);
+    // The display may hang: whether clada has ended is noticed beside it.
+    thread::Builder::new().spawn(move || serve(&work, stays, ending))?;
+    let mut input = io::stdin().lock();
+    while let Some(text) = next(&mut input)? {
+        if texts.send(text).is_err() {
+            break;
+        }
+    }
+    drop(texts);
+    // Who waits for another copy is not told when the display goes. One that cannot be asked is taken to stay.
+    let vars = env::vars_os().collect();
+    let server = || stays.then(|| display::server(&vars)).flatten();
+    let first = server();
+    let every = if stays { LOOK } else { FAREWELL };
+    while let Err(RecvTimeoutError::Timeout) = ended.recv_timeout(every)
+        && stays
+        && server() == first
+    {}
+    Ok(())
+}
+
+/// The next text; `None` at the end.
+fn next(input: &mut dyn Read) -> io::Result<Option<String>> {
+    let mut size = [0; 8];
+    if input.read_exact(&mut size).is_err() {
+        return Ok(None);
+    }
+    let size = usize::try_from(u64::from_le_bytes(size)).unwrap_or(usize::MAX);
+    if size > MOST {
+        return Err(io::ErrorKind::InvalidData.into());
+    }
+    let mut text = vec![0; size];
+    input.read_exact(&mut text)?;
+    String::from_utf8(text).map(Some).map_err(io::Error::other)
+}
+
+/// `_ending` is dropped after the clipboard, which says that it is done.
+fn serve(work: &Receiver<String>, stays: bool, _ending: SyncSender<()>) {
+    let mut clipboard = None;
+    for text in work {
+        let answer = match set(&mut clipboard, &text) {
+            Ok(()) => DONE.to_owned(),
+            Err(answer) => answer,
+        };
+        let said = io::stdout().write_all(format!("{answer}\n").as_bytes());
+        if said.and_then(|()| io::stdout().flush()).is_err() {
+            return;
+        }
+        if let Some(clipboard) = clipboard.as_mut().filter(|_| stays) {
+            stay(clipboard, text);
+            return;
+        }
+    }
+}
+
+/// The error is the answer.
+fn set(clipboard: &mut Option<arboard::Clipboard>, text: &str) -> Result<(), String> {
+    let clipboard = match clipboard {
+        Some(clipboard) => clipboard,
+        None => {
+            let new = arboard::Clipboard::new();
+            let new = new.map_err(|error| UNREACHABLE.to_owned() + &short(error))?;
+            clipboard.insert(new)
+        }
+    };
+    clipboard.set_text(text).map_err(short)
+}
+
+/// Waits until somebody else copies something.
+fn stay(clipboard: &mut arboard::Clipboard, text: String) {
+    #[cfg(not(target_os = "macos"))]
+    {
+        use arboard::SetExtLinux;
+        // It is told that the text is there before this, as this does not return.
+        let _ = clipboard.set().wait().text(text);
+    }
+    #[cfg(target_os = "macos")]
+    let _ = (clipboard, text);
+}
+
+/// One line, as it goes into one.
+fn short(error: arboard::Error) -> String {
+    let text = match error {
+        arboard::Error::Unknown { description } => description,
+        other => other.to_string(),
+    };
+    let words: Vec<_> = text.split_whitespace().collect();
+    let mut text = words.join(" ");
+    text.truncate(text.floor_char_boundary(120));
+    text
+}
