@@ -2,12 +2,15 @@
 
 pub mod approve;
 pub mod check;
+pub mod completions;
 pub mod context;
 pub mod diff;
 pub mod doctor;
 mod history;
+pub mod init;
 pub mod instructions;
 pub mod log;
+pub mod man;
 pub mod retry;
 mod rules;
 pub mod run;
@@ -16,6 +19,7 @@ pub mod step;
 pub mod trust;
 pub mod undo;
 pub mod watch;
+pub mod watched;
 
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::io::{self, Read};
@@ -62,6 +66,12 @@ pub fn dispatch(cli: Cli) -> Result<ExitCode, Error> {
         Some(Command::Context(args)) => context::main(&args),
         Some(Command::Doctor(args)) => doctor::main(&args),
         Some(Command::Instructions(args)) => instructions::main(&args),
+        Some(Command::Init(args)) => init::main(&args),
+        Some(Command::Add(args)) => watched::add(&args),
+        Some(Command::Remove(args)) => watched::remove(&args),
+        Some(Command::List(args)) => watched::list(&args),
+        Some(Command::Completions(args)) => completions::main(&args),
+        Some(Command::Man(args)) => man::main(&args),
     }
 }
 

@@ -185,7 +185,7 @@ fn show(terminal: &mut Terminal<io::Stdout>, shown: &Shown<'_>) {
 }
 
 /// A missing notes file is created with a greeting; where its folder is missing too, that is the caller's mistake.
-fn create_if_missing(file: &Path) -> Result<(), Error> {
+pub(super) fn create_if_missing(file: &Path) -> Result<(), Error> {
     match OpenOptions::new().write(true).create_new(true).open(file) {
         Ok(mut created) => created
             .write_all(GREETING.as_bytes())

@@ -108,8 +108,26 @@ fn the_reference_names_every_command_and_flag() {
     }
     let project = Project::new();
     for name in [
-        "watch", "run", "check", "log", "retry", "approve", "trust", "doctor", "squash",
+        "watch",
+        "run",
+        "check",
+        "log",
+        "retry",
+        "approve",
+        "trust",
+        "doctor",
+        "squash",
+        "init",
+        "add",
+        "remove",
+        "list",
+        "completions",
+        "man",
     ] {
+        assert!(
+            readme.contains(&format!("clada {name}")),
+            "README lacks {name}"
+        );
         let args = [name, "--help"];
         let help = project.clada(args).exits(0).out;
         let flags = help
