@@ -14,7 +14,7 @@ use crate::config::settings::Sandbox;
 use crate::lang::dialect::Dialect;
 use crate::lang::{duration, lessons};
 
-/// Carries out the file edits and commands in an LLM's chat reply when you save it in a notes file
+/// Carries out what an LLM's chat reply asks for when you save it in a notes file
 #[derive(Debug, Parser)]
 #[command(version, max_term_width = 100)]
 pub struct Cli {
@@ -92,7 +92,7 @@ pub enum Command {
     ///
     /// Those of yours stay as they are.
     Squash(Squash),
-    /// Print the files that the chat works with, to paste; or choose them
+    /// Print the files that the chat works with, or choose them
     Context(Context),
     /// Tell what works here and what does not
     Doctor(Root),
