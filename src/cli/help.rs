@@ -265,7 +265,7 @@ pub(super) fn groups(whole: &Command) -> Vec<(&'static str, Vec<(String, String)
         .collect();
     let groups = GROUPS.iter();
     let mut all: Vec<(&str, Vec<_>)> = groups
-        .map(|(name, names)| (*name, names.iter().filter_map(|name| there(name)).collect()))
+        .map(|(name, names)| (*name, names.iter().filter_map(&there).collect()))
         .collect();
     all.push((OTHERS, others));
     all.retain(|(_, commands): &(_, Vec<_>)| !commands.is_empty());
