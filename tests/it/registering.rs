@@ -40,9 +40,10 @@ fn init_makes_what_is_missing_and_keeps_what_is_there() {
         name(&project, "clada.md"),
         root.trim_end_matches('/').to_owned(),
     );
-    assert_eq!(list(&project), [entry.clone()]);
+    let once = [entry];
+    assert_eq!(list(&project), once);
     project.clada(["init", "--service"]).exits(0);
-    assert_eq!(list(&project), [entry]);
+    assert_eq!(list(&project), once);
 }
 
 #[test]
