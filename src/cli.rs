@@ -1,19 +1,23 @@
 //! The command line: structs and help only.
 
+mod help;
+pub mod pages;
+
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use clap::{Args, CommandFactory, Parser, Subcommand};
+use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand};
+use clap_complete::Shell;
 
 use crate::config::settings::{Every, Sandbox, is_bare};
 use crate::lang::dialect::Dialect;
 use crate::lang::{duration, lessons};
 use crate::world::clipboard;
 
-/// Carries out the file edits and commands in an LLM's chat reply when you save it in a notes file
+/// Carries out what an LLM's chat reply asks for when you save it in a notes file
 #[derive(Debug, Parser)]
-#[command(version, max_term_width = 100, after_help = EXAMPLES)]
+#[command(version, max_term_width = 100)]
 pub struct Cli {
     #[command(subcommand)]
     pub command: Option<Command>,
@@ -24,7 +28,14 @@ pub struct Cli {
 impl Cli {
     /// Reads this process's command line; wrong use ends it with status 2.
     pub fn read() -> Self {
-        Self::parse()
+        let mut whole = Self::definition();
+        let matches = whole.get_matches_mut();
+        Self::from_arg_matches(&matches).unwrap_or_else(|error| error.format(&mut whole).exit())
+    }
+
+    /// The whole program with its help.
+    pub fn definition() -> clap::Command {
+        help::with_help(Self::command())
     }
 }
 
@@ -41,47 +52,48 @@ impl Cli {
     }
 }
 
-const EXAMPLES: &str = "\
-Examples:
-  clada                           watch clada.md in this folder
-  clada instructions              the text that teaches an LLM to write tasks
-  clada run reply.md --dry-run    what a reply would change
-  clada check reply.md            what is wrong with a reply
-  clada context --copy            the files the chat works with, to paste
-
-Exit status: 0 all done, 1 something failed, 2 wrong usage.
-CLADA_LOG=debug shows on stderr what clada does and why.";
-
 #[derive(Debug, Subcommand)]
 #[command(args_conflicts_with_subcommands = true)]
 pub enum Command {
-    /// Watch a notes file and carry out each reply that is saved in it (what a bare `clada` does)
+    /// Watch a notes file and carry out each reply that is saved in it
+    ///
+    /// A bare `clada` does this too.
     Watch(Watch),
     /// Carry out one reply, once
     Run(Run),
-    /// Tell what is wrong with a reply, with line, cause and next step; carry out nothing
+    /// Tell what is wrong with a reply; carry out nothing
+    ///
+    /// Each problem is told with its line, cause and next step.
     Check(Check),
     /// Tell what ran, newest first
     Log(Log),
-    /// Run again what failed, was interrupted or did not run in the last batch
+    /// Run again what failed or did not run in the last batch
     Retry(Watch),
-    /// Run the commands that wait for you to say that they may run
+    /// Run the commands that wait for your word
+    ///
+    /// They are those that `exec.ask` names; a tick in the results says it too.
     Approve(Watch),
-    /// Have what clada.toml says of commands hold from now on, and show it
+    /// Have what clada.toml says of commands hold from now on
+    ///
+    /// It is shown, so that you see what you trust.
     Trust(Root),
     /// Take back what batches did, as a new commit
     Undo(Undo),
     /// Do again what was undone, as a new commit
     Redo(Redo),
-    /// Show an older state, for looking: step-forward brings back what was there
+    /// Show an older state, for looking
+    ///
+    /// `clada step-forward` brings back what was there.
     StepBack(StepBack),
-    /// Show a newer state again; past the newest, what was there before step-back
+    /// Show a newer state again, or what was there before step-back
     StepForward(StepForward),
     /// Show what a batch changed, as git does
     Diff(Diff),
-    /// Make one commit of several that clada made in a row; those of yours stay as they are
+    /// Make one commit of several that clada made in a row
+    ///
+    /// Those of yours stay as they are.
     Squash(Squash),
-    /// Print the files that the chat works with as one text to paste, or change which they are
+    /// Print the files that the chat works with, or choose them
     Context(Context),
     /// Watch all files of your list in one process, as a service does
     Daemon(Daemon),
@@ -94,13 +106,76 @@ pub enum Command {
     /// What clada starts to have a text on the clipboard
     #[command(name = clipboard::OWNER, hide = true)]
     ClipboardOwner(ClipboardOwner),
-    /// Tell what works here and what does not: settings, sandbox, environment
+    /// Tell what works here and what does not
     Doctor(Root),
-    /// Have that run in the background, from login on
+    /// Have the daemon run in the background, from login on
     #[command(subcommand)]
     Service(Service),
-    /// Print the text that teaches an LLM to write tasks: paste it into the chat once
+    /// Print the text that teaches an LLM to write tasks
+    ///
+    /// Paste it into the chat once.
     Instructions(Instructions),
+    /// Make clada.toml and clada.md in a project
+    ///
+    /// Nothing that is there is overwritten. On a terminal it asks whether `clada daemon` shall watch the file.
+    Init(Init),
+    /// Have `clada daemon` watch a notes file
+    Add(Add),
+    /// Have `clada daemon` watch a notes file no more
+    Remove(Remove),
+    /// Show which notes files `clada daemon` watches
+    List(List),
+    /// Print what your shell needs to complete clada's commands
+    Completions(Completions),
+    /// Print the manual, or put all its pages into a folder
+    ///
+    /// `clada man | man -l -` shows it.
+    Man(Man),
+}
+
+#[derive(Debug, Args)]
+pub struct Init {
+    /// The project folder [default: this folder]
+    #[arg(long, value_name = "DIR")]
+    pub root: Option<PathBuf>,
+    /// Register it with the background service without asking
+    #[arg(long)]
+    pub service: bool,
+}
+
+#[derive(Debug, Args)]
+pub struct Add {
+    /// The notes file; created if it is missing
+    pub file: PathBuf,
+    /// The project folder: no file task can leave it [default: the file's folder]
+    #[arg(long, value_name = "DIR")]
+    pub root: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub struct Remove {
+    /// The notes file, which may be gone
+    pub file: PathBuf,
+}
+
+#[derive(Debug, Args)]
+pub struct List {
+    /// Print one JSON array
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Debug, Args)]
+pub struct Completions {
+    /// Which shell
+    pub shell: Shell,
+}
+
+#[derive(Debug, Args)]
+pub struct Man {
+    /// Where all pages are put
+    #[arg(value_name = "DIR")]
+    pub folder: Option<PathBuf>,
 }
 
 #[derive(Debug, Clone, Args)]

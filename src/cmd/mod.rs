@@ -3,14 +3,17 @@
 pub mod approve;
 pub mod check;
 pub mod clipboard;
+pub mod completions;
 pub mod config;
 pub mod context;
 pub mod daemon;
 pub mod diff;
 pub mod doctor;
 mod history;
+pub mod init;
 pub mod instructions;
 pub mod log;
+pub mod man;
 pub mod retry;
 mod rules;
 pub mod run;
@@ -21,6 +24,7 @@ pub mod step;
 pub mod trust;
 pub mod undo;
 pub mod watch;
+pub mod watched;
 
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::io::{self, Read};
@@ -73,6 +77,12 @@ pub fn dispatch(cli: Cli) -> Result<ExitCode, Error> {
         Some(Command::Doctor(args)) => doctor::main(&args),
         Some(Command::Service(what)) => service::main(&what),
         Some(Command::Instructions(args)) => instructions::main(&args),
+        Some(Command::Init(args)) => init::main(&args),
+        Some(Command::Add(args)) => watched::add(&args),
+        Some(Command::Remove(args)) => watched::remove(&args),
+        Some(Command::List(args)) => watched::list(&args),
+        Some(Command::Completions(args)) => completions::main(&args),
+        Some(Command::Man(args)) => man::main(&args),
     }
 }
 

@@ -54,6 +54,19 @@ pub fn main(what: &cli::Service) -> Result<ExitCode, Error> {
     }
 }
 
+/// Installs the service where it is not, and starts it.
+///
+/// # Errors
+/// Where nobody answers for services, or it cannot be installed.
+pub(super) fn ensure(folders: &Folders) -> Result<(), Error> {
+    let service = Service::of_user(&folders.services, &folders.home);
+    let state = cmd::runtime()?.block_on(service.state())?;
+    match state.is_installed {
+        true => Ok(()),
+        false => main(&cli::Service::Install).map(drop),
+    }
+}
+
 fn installed(service: &Service) -> io::Result<()> {
     let file = service.file();
     let mut out = io::stdout().lock();

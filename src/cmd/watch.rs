@@ -347,7 +347,7 @@ fn show(terminal: &mut Terminal<io::Stdout>, shown: &Shown<'_>) {
 
 /// A missing notes file is created with a greeting; where its folder is missing too, that is the caller's mistake. Whether
 /// it was missing.
-fn create_if_missing(file: &Path) -> Result<bool, Error> {
+pub(super) fn create_if_missing(file: &Path) -> Result<bool, Error> {
     let made = match OpenOptions::new().write(true).create_new(true).open(file) {
         Ok(mut created) => created.write_all(GREETING.as_bytes()).map(|()| true),
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(false),

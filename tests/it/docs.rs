@@ -117,7 +117,19 @@ fn the_reference_names_every_command_and_flag() {
         "squash",
         "daemon",
         "service logs",
+        "status",
+        "copy",
+        "init",
+        "add",
+        "remove",
+        "list",
+        "completions",
+        "man",
     ] {
+        assert!(
+            readme.contains(&format!("clada {name}")),
+            "README lacks {name}"
+        );
         let mut command = project.command(env!("CARGO_BIN_EXE_clada"));
         command.args(name.split(' ')).arg("--help");
         let help = Ended::of(command, "").exits(0).out;

@@ -14,7 +14,7 @@ impl Place {
         let dir = tempfile::tempdir().expect("temp dir");
         let at = |name: &str| dir.path().join(name);
         let folders = Folders {
-            home: "/home".into(),
+            home: "/h".into(),
             state: at("state"),
             config: at("config"),
             services: PathBuf::new(),
@@ -116,7 +116,7 @@ fn what_is_wrong_costs_one_entry_and_is_told_with_its_place() {
          [wach]\n",
     );
     let Registry { entries, wrong } = place.load();
-    assert_eq!(entries, [entry("/home/n.md", "/home"), entry("/f", "/")]);
+    assert_eq!(entries, [entry("/h/n.md", "/h"), entry("/f", "/")]);
     let list = format!("`{}`, ", Registry::path(&place.folders).display());
     let wrong: Vec<&str> = wrong
         .iter()

@@ -1,0 +1,151 @@
+//! What is made of the command line's definition: completions for shells, and man pages.
+
+use std::io::{self, Write};
+
+use clap::Command;
+use clap_complete::Shell;
+use clap_mangen::Man;
+use clap_mangen::roff::{Roff, bold, roman};
+
+use super::{Cli, help};
+
+const FILES: [(&str, &str); 7] = [
+    ("clada.md", "The notes file, where no other is named."),
+    (
+        ".clada-output-latest.txt",
+        "All that the last batch said, beside the notes file.",
+    ),
+    ("clada.toml", "The settings of a project, in its folder."),
+    (
+        "~/.config/clada/config.toml",
+        "Your settings, for all projects.",
+    ),
+    (
+        "~/.config/clada/watched.toml",
+        "The notes files that clada add has put in.",
+    ),
+    (
+        "~/.local/state/clada",
+        "What clada keeps between runs: the ledger, locks, what is trusted, private snapshots.",
+    ),
+    (
+        "~/Library/Application Support/clada",
+        "The last three on macOS.",
+    ),
+];
+const ENVIRONMENT: [(&str, &str); 4] = [
+    (
+        "CLADA_LOG",
+        "What clada tells on stderr of what it does and why: error, warn, info, debug or trace.",
+    ),
+    (
+        "CLADA",
+        "Set for the commands that clada runs; with it, clada refuses what only you may do.",
+    ),
+    (
+        "XDG_CONFIG_HOME, XDG_STATE_HOME",
+        "Where the folders above are instead of ~/.config and ~/.local/state.",
+    ),
+    ("DISPLAY, WAYLAND_DISPLAY", "Where the clipboard is."),
+];
+const STATUS: [(&str, &str); 3] = [
+    ("0", "All done."),
+    ("1", "Something failed."),
+    ("2", "Wrong usage, or settings that are wrong."),
+];
+
+/// Of the whole program; all of its flags in a row would say nothing.
+const SYNOPSIS: &str = "\
+.SH SYNOPSIS
+\\fBclada\\fR [\\fIFILE\\fR] [\\fIOPTIONS\\fR]
+.br
+\\fBclada\\fR \\fICOMMAND\\fR
+";
+
+/// The completions for a shell.
+pub fn completions(shell: Shell) -> Vec<u8> {
+    let mut script = Vec::new();
+    clap_complete::generate(shell, &mut Cli::definition(), "clada", &mut script);
+    script
+}
+
+/// The man pages by their file names, the main one first.
+///
+/// # Errors
+/// Never, as they are written to memory.
+pub fn man() -> io::Result<Vec<(String, Vec<u8>)>> {
+    let mut whole = Cli::definition();
+    whole.build();
+    let mut pages = vec![("clada.1".to_owned(), page(&whole, "clada")?)];
+    for command in whole
+        .get_subcommands()
+        .filter(|command| command.get_name() != "help")
+    {
+        let name = command.get_name();
+        pages.push((format!("clada-{name}.1"), page(command, name)?));
+    }
+    Ok(pages)
+}
+
+fn page(command: &Command, name: &str) -> io::Result<Vec<u8>> {
+    let is_main = name == "clada";
+    let title = match is_main {
+        true => name.to_owned(),
+        false => format!("clada-{name}"),
+    };
+    let man = Man::new(command.clone())
+        .title(title.to_uppercase())
+        .source(concat!("clada ", env!("CARGO_PKG_VERSION")))
+        .manual("clada");
+    let mut text = Vec::new();
+    man.render_title(&mut text)?;
+    man.render_name_section(&mut text)?;
+    match is_main {
+        true => text.write_all(SYNOPSIS.as_bytes())?,
+        false => man.render_synopsis_section(&mut text)?,
+    }
+    man.render_description_section(&mut text)?;
+    if is_main {
+        commands(command).to_writer(&mut text)?;
+    } else if command.has_subcommands() {
+        man.render_subcommands_section(&mut text)?;
+    }
+    man.render_options_section(&mut text)?;
+    section("EXAMPLES", help::examples(name)).to_writer(&mut text)?;
+    if is_main {
+        section("FILES", &FILES).to_writer(&mut text)?;
+        section("ENVIRONMENT", &ENVIRONMENT).to_writer(&mut text)?;
+        section("EXIT STATUS", &STATUS).to_writer(&mut text)?;
+    } else {
+        text.write_all(b".SH \"SEE ALSO\"\n\\fBclada\\fR(1)\n")?;
+    }
+    Ok(text)
+}
+
+fn commands(whole: &Command) -> Roff {
+    let mut page = Roff::new();
+    page.control("SH", ["COMMANDS"]);
+    for (group, commands) in help::groups(whole) {
+        page.control("SS", [group]);
+        for (name, about) in commands {
+            page.control("TP", []);
+            page.text([bold(format!("clada-{name}")), roman("(1)")]);
+            page.text([roman(about)]);
+        }
+    }
+    page
+}
+
+/// Terms, and what is to be said of each.
+fn section(name: &str, terms: &[(&str, &str)]) -> Roff {
+    let mut page = Roff::new();
+    if !terms.is_empty() {
+        page.control("SH", [name]);
+    }
+    for (term, says) in terms {
+        page.control("TP", []);
+        page.text([bold(*term)]);
+        page.text([roman(*says)]);
+    }
+    page
+}

@@ -1,0 +1,17 @@
+//! `clada completions`: what a shell needs to complete clada's command lines.
+
+use std::io::Write;
+use std::process::ExitCode;
+
+use crate::cli::{self, pages};
+use crate::error::Error;
+
+/// Prints it.
+///
+/// # Errors
+/// Where it cannot be written.
+pub fn main(args: &cli::Completions) -> Result<ExitCode, Error> {
+    let script = pages::completions(args.shell);
+    std::io::stdout().lock().write_all(&script)?;
+    Ok(ExitCode::SUCCESS)
+}

@@ -1,0 +1,31 @@
+//! `clada man`: the manual.
+
+use std::fs;
+use std::io::Write;
+use std::process::ExitCode;
+
+use crate::cli::{self, pages};
+use crate::error::Error;
+
+/// Prints the main page, or puts all pages into a folder.
+///
+/// # Errors
+/// Where they cannot be written.
+pub fn main(args: &cli::Man) -> Result<ExitCode, Error> {
+    let pages = pages::man()?;
+    let Some(folder) = &args.folder else {
+        let main = pages.first().map_or(&[][..], |(_, page)| page);
+        std::io::stdout().lock().write_all(main)?;
+        return Ok(ExitCode::SUCCESS);
+    };
+    let failed = |path: &std::path::Path, error| Error::Create {
+        path: path.to_owned(),
+        error,
+    };
+    fs::create_dir_all(folder).map_err(|error| failed(folder, error))?;
+    for (name, page) in pages {
+        let path = folder.join(name);
+        fs::write(&path, page).map_err(|error| failed(&path, error))?;
+    }
+    Ok(ExitCode::SUCCESS)
+}

@@ -1,0 +1,235 @@
+//! What is made for packages: completions that real shells take, man pages that real programs read, the archive and the
+//! Debian package.
+
+use std::path::Path;
+use std::process::Command;
+
+use crate::cases;
+use crate::harness::{Project, installed};
+
+fn run(command: &mut Command) -> String {
+    let output = command.output().expect("start");
+    let text = |bytes| String::from_utf8(bytes).expect("UTF-8");
+    let (out, err) = (text(output.stdout), text(output.stderr));
+    assert!(output.status.success(), "{command:?}\n{out}\n{err}");
+    out
+}
+
+#[test]
+fn bash_completes_commands_and_flags() {
+    let project = Project::new();
+    let script = project.clada(["completions", "bash"]).exits(0).out;
+    project.write("clada.bash", script);
+    let complete = |words: &[&str]| {
+        let words = words.join(" ");
+        let script = format!(
+            "source clada.bash\nCOMP_WORDS=({words})\nCOMP_CWORD=$((${{#COMP_WORDS[@]}} - 1))\n\
+             f=$(complete -p clada | sed 's/.*-F \\([^ ]*\\).*/\\1/')\n\
+             $f clada \"${{COMP_WORDS[-1]}}\" \"${{COMP_WORDS[-2]}}\"\nprintf '%s\\n' \"${{COMPREPLY[@]}}\""
+        );
+        let bash = project
+            .command("bash")
+            .args(["--norc", "-c", &script])
+            .output();
+        let bash = bash.expect("bash");
+        assert!(
+            bash.stderr.is_empty(),
+            "{}",
+            String::from_utf8_lossy(&bash.stderr)
+        );
+        String::from_utf8(bash.stdout).expect("UTF-8")
+    };
+    assert_eq!(complete(&["clada", "un"]), "undo\n");
+    assert_eq!(complete(&["clada", "undo", "--k"]), "--keep\n");
+    assert_eq!(complete(&["clada", "completions", "f"]), "fish\n");
+}
+
+#[test]
+fn other_shells_take_their_completions() {
+    let project = Project::new();
+    for shell in ["zsh", "fish", "elvish", "powershell"] {
+        let script = project.clada(["completions", shell]).exits(0).out;
+        assert!(script.contains("step-forward"), "{shell}");
+        project.write(shell, script);
+    }
+    for shell in ["zsh", "fish"] {
+        if installed(shell) {
+            let mut parse = project.command(shell);
+            assert_eq!(run(parse.args(["-n", shell])), "");
+        }
+    }
+    if installed("fish") {
+        let script = "source fish; complete -C 'clada und'";
+        let found = run(project.command("fish").args(["-c", script]));
+        assert!(
+            found.starts_with("undo\t") && found.lines().count() == 1,
+            "{found}"
+        );
+    }
+}
+
+#[test]
+fn the_man_pages_are_read_without_a_complaint() {
+    let project = Project::new();
+    let folder = project.path("man");
+    let folder = folder.to_str().expect("UTF-8");
+    project.clada(["man", folder]).exits(0);
+    let main = project.read("man/clada.1");
+    assert_eq!(project.clada(["man"]).exits(0).out, main);
+    for section in [
+        "COMMANDS",
+        "OPTIONS",
+        "EXAMPLES",
+        "FILES",
+        "ENVIRONMENT",
+        "\"EXIT STATUS\"",
+    ] {
+        assert!(main.contains(&format!(".SH {section}\n")), "{section}");
+    }
+    let pages = std::fs::read_dir(folder).expect("pages");
+    let pages: Vec<_> = pages.map(|page| page.expect("page").path()).collect();
+    let names: Vec<_> = pages
+        .iter()
+        .filter_map(|page| page.file_name()?.to_str())
+        .collect();
+    assert!(
+        names.contains(&"clada-step-forward.1") && !names.contains(&"clada-help.1"),
+        "{names:?}"
+    );
+    for page in main.split("\\fBclada\\-").skip(1) {
+        let name = page
+            .split("\\fR")
+            .next()
+            .unwrap_or_default()
+            .replace('\\', "");
+        assert!(
+            names.contains(&format!("clada-{name}.1").as_str()),
+            "{name}"
+        );
+    }
+    if installed("groff") {
+        for page in &pages {
+            let output = Command::new("groff")
+                .args(["-man", "-ww", "-Tutf8", "-z"])
+                .arg(page)
+                .output()
+                .expect("groff");
+            let said = String::from_utf8_lossy(&output.stderr);
+            assert!(
+                output.status.success() && said.is_empty(),
+                "{}: {said}",
+                page.display()
+            );
+        }
+    }
+}
+
+/// The archive, and the Debian package where it can be made, from the program of these tests.
+#[test]
+fn the_archive_and_the_debian_package_have_all_that_belongs_in_them() {
+    if !cfg!(target_os = "linux") {
+        eprintln!("skipped: tar here is not GNU's");
+        return;
+    }
+    let project = Project::new();
+    let deb = installed("cargo-deb");
+    let binary = env!("CARGO_BIN_EXE_clada");
+    let package = |deb: bool| {
+        let mut command = Command::new(cases::root().join(".ci/package"));
+        command.args(["--fast", "--binary", binary]);
+        command.env("SOURCE_DATE_EPOCH", "1700000000");
+        command.args((!deb).then_some("--no-deb"));
+        run(&mut command);
+    };
+    package(deb);
+    let made = cases::root().join("target/package/out");
+    let sums = run(Command::new("sha256sum")
+        .args(["-c", "SHA256SUMS"])
+        .current_dir(&made));
+    assert_eq!(sums.lines().count(), 1 + usize::from(deb), "{sums}");
+    let find = |end: &str| {
+        let files = std::fs::read_dir(&made).expect("made");
+        let mut files = files.map(|file| file.expect("file").path());
+        files
+            .find(|file| file.to_string_lossy().ends_with(end))
+            .expect(end)
+    };
+
+    let archive = find(".tar.gz");
+    let top = archive
+        .file_name()
+        .expect("name")
+        .to_string_lossy()
+        .replace(".tar.gz", "");
+    let listed = run(Command::new("tar").args(["-tf"]).arg(&archive));
+    for name in [
+        "clada",
+        "man/clada.1",
+        "man/clada-undo.1",
+        "completions/clada.bash",
+        "completions/_clada",
+        "completions/clada.fish",
+        "systemd/",
+        "launchd/clada.plist",
+        "clada.toml",
+        "README.md",
+        "LICENSE",
+    ] {
+        assert!(
+            listed.lines().any(|line| line == format!("{top}/{name}")),
+            "{name} in {listed}"
+        );
+    }
+    run(project.command("tar").arg("-xf").arg(&archive));
+    let version = |program: &Path| run(project.command(program).arg("--version"));
+    let is_this = concat!("clada ", env!("CARGO_PKG_VERSION"), "\n");
+    assert_eq!(version(&project.path(&top).join("clada")), is_this);
+    if deb {
+        debian(&project, &find(".deb"), version, is_this);
+    }
+    let before = std::fs::read(&archive).expect("archive");
+    package(false);
+    let again = std::fs::read(&archive).expect("archive");
+    assert!(again == before, "the same program gives another archive");
+}
+
+/// Looks into the Debian package, and starts the program that is in it.
+fn debian(project: &Project, deb: &Path, version: impl Fn(&Path) -> String, is_this: &str) {
+    if !installed("dpkg-deb") {
+        return;
+    }
+    let field = |name: &str| run(Command::new("dpkg-deb").arg("-f").arg(deb).arg(name));
+    assert_eq!(field("Package"), "clada\n");
+    assert!(field("Version").starts_with(env!("CARGO_PKG_VERSION")));
+    assert_eq!(field("Recommends"), "git\n");
+    assert!(field("Depends").contains("libc6"), "{}", field("Depends"));
+    let listed = run(Command::new("dpkg-deb").arg("-c").arg(deb));
+    for (mode, name) in [
+        ("-rwxr-xr-x", "usr/bin/clada"),
+        ("-rw-r--r--", "usr/share/man/man1/clada.1.gz"),
+        ("-rw-r--r--", "usr/share/man/man1/clada-undo.1.gz"),
+        ("-rw-r--r--", "usr/share/bash-completion/completions/clada"),
+        ("-rw-r--r--", "usr/share/zsh/vendor-completions/_clada"),
+        (
+            "-rw-r--r--",
+            "usr/share/fish/vendor_completions.d/clada.fish",
+        ),
+        ("-rw-r--r--", "usr/share/doc/clada/clada.toml"),
+        ("-rw-r--r--", "usr/share/doc/clada/README.md"),
+        ("-rw-r--r--", "usr/share/doc/clada/copyright"),
+    ] {
+        let is_it = |line: &&str| line.ends_with(&format!(" ./{name}"));
+        let line = listed
+            .lines()
+            .find(is_it)
+            .unwrap_or_else(|| panic!("{name} in {listed}"));
+        assert!(
+            line.starts_with(mode) && (line.contains(" 0/0 ") || line.contains(" root/root ")),
+            "{line}"
+        );
+    }
+    assert!(listed.contains("usr/lib/systemd/user/clada"), "{listed}");
+    let root = project.path("installed");
+    run(Command::new("dpkg-deb").arg("-x").arg(deb).arg(&root));
+    assert_eq!(version(&root.join("usr/bin/clada")), is_this);
+}

@@ -1,0 +1,243 @@
+//! A first day: `clada init`, and the list of watched files by `clada add`, `remove` and `list`.
+
+use serde_json::json;
+
+use crate::cases;
+use crate::harness::{Ended, Project, installed};
+
+const GREETING: &str = include_str!("../../config/greeting.md");
+
+fn list(project: &Project) -> Vec<(String, String)> {
+    let listed = project.clada(["list", "--json"]).exits(0).json();
+    let text = |value: &serde_json::Value| value.as_str().expect("text").to_owned();
+    let listed = listed.as_array().expect("array").iter();
+    listed
+        .map(|one| (text(&one["file"]), text(&one["root"])))
+        .collect()
+}
+
+fn name(project: &Project, name: &str) -> String {
+    project.path(name).display().to_string()
+}
+
+#[test]
+fn init_makes_what_is_missing_and_keeps_what_is_there() {
+    let project = Project::new();
+    let first = project.clada(["init"]).exits(0);
+    assert_eq!(project.read("clada.md"), GREETING);
+    assert!(first.out.contains("made ") && first.out.contains("clada init --service"));
+    assert!(list(&project).is_empty());
+
+    project
+        .write("clada.toml", "# mine\n")
+        .write("clada.md", "mine\n");
+    let again = project.clada(["init", "--service"]).exits(0);
+    assert!(!again.out.contains("made "), "{}", again.out);
+    assert_eq!(project.read("clada.toml"), "# mine\n");
+    assert_eq!(project.read("clada.md"), "mine\n");
+    let root = name(&project, "");
+    let entry = (
+        name(&project, "clada.md"),
+        root.trim_end_matches('/').to_owned(),
+    );
+    let once = [entry];
+    assert_eq!(list(&project), once);
+    project.clada(["init", "--service"]).exits(0);
+    assert_eq!(list(&project), once);
+}
+
+#[test]
+fn init_speaks_of_git_until_gitignore_names_the_notes() {
+    let project = Project::with_git();
+    let said = |project: &Project| project.clada(["init"]).exits(0).out;
+    assert!(said(&project).contains("git add"));
+    assert!(!project.exists(".gitignore"));
+    project.write(".gitignore", "/clada.md\n");
+    assert!(!said(&project).contains("git add"));
+}
+
+#[test]
+fn init_asks_on_a_terminal() {
+    if !installed("script") {
+        return;
+    }
+    for (answer, registers) in [
+        ("\n", true),
+        ("y\n", true),
+        ("n\n", false),
+        ("what\n", false),
+    ] {
+        let project = Project::new();
+        let mut command = project.command("script");
+        command.args([
+            "-qec",
+            &format!("{} init", env!("CARGO_BIN_EXE_clada")),
+            "/dev/null",
+        ]);
+        let said = Ended::of(command, answer).exits(0).out;
+        assert!(said.contains("[Y/n]"), "{said}");
+        assert_eq!(
+            list(&project).len(),
+            usize::from(registers),
+            "{answer:?}: {said}"
+        );
+    }
+}
+
+/// Each line that begins with `#` and no space is a setting that can be taken as it is.
+#[test]
+fn the_settings_that_init_writes_are_valid_when_they_are_uncommented() {
+    let project = Project::new();
+    project.clada(["init"]).exits(0);
+    let text = project.read("clada.toml");
+    let shown = |text: &str| {
+        project.write("clada.toml", text);
+        project.clada(["trust"]).exits(0).out
+    };
+    assert!(shown(&text).contains("says nothing of"));
+    let is_setting = |line: &str| line.starts_with('#') && !line.starts_with("# ");
+    let settings: String = text
+        .lines()
+        .map(|line| match is_setting(line) {
+            true => line[1..].to_owned() + "\n",
+            false => line.to_owned() + "\n",
+        })
+        .collect();
+    let all = shown(&settings);
+    for part in [
+        "[exec]",
+        "timeout",
+        "ask",
+        "commit",
+        "[paths.write]",
+        "[[hooks.after]]",
+    ] {
+        assert!(all.contains(part), "{part} in {all}");
+    }
+    for line in text.lines().filter(|line| is_setting(line)) {
+        assert!(!line.contains("# "), "{line}");
+    }
+}
+
+#[test]
+fn add_makes_the_file_and_remove_leaves_it() {
+    let project = Project::new();
+    let (file, root) = (name(&project, "sub/n.md"), name(&project, "sub"));
+    project
+        .write("sub/x", "")
+        .clada(["add", "sub/n.md"])
+        .exits(0);
+    assert_eq!(project.read("sub/n.md"), GREETING);
+    assert_eq!(list(&project), [(file.clone(), root)]);
+    let again = project.clada(["add", "sub/n.md"]).exits(0);
+    assert!(again.out.contains("already"), "{}", again.out);
+    let other = project.clada(["add", "sub/n.md", "--root", "."]).exits(0);
+    assert!(other.out.contains("no more for"), "{}", other.out);
+    let top = name(&project, "").trim_end_matches('/').to_owned();
+    assert_eq!(list(&project), [(file, top)]);
+    project.clada(["remove", "sub/n.md"]).exits(0);
+    assert!(list(&project).is_empty() && project.exists("sub/n.md"));
+    let unknown = project.clada(["remove", "sub/n.md"]).exits(2);
+    assert!(unknown.err.contains("clada list"), "{}", unknown.err);
+}
+
+#[test]
+fn a_file_that_is_gone_with_its_folder_is_listed_so_and_can_be_removed() {
+    let project = Project::new();
+    project
+        .write("sub/n.md", "")
+        .clada(["add", "sub/n.md"])
+        .exits(0);
+    std::fs::remove_dir_all(project.path("sub")).expect("remove");
+    let listed = project.clada(["list", "--json"]).exits(0).json();
+    assert_eq!(listed[0]["missing"], json!(["file", "root"]));
+    assert!(
+        project
+            .clada(["list"])
+            .exits(0)
+            .out
+            .contains("missing: file, root")
+    );
+    project.clada(["remove", "sub/n.md"]).exits(0);
+    assert!(list(&project).is_empty());
+}
+
+#[test]
+fn a_file_that_clada_knows_and_that_is_gone_is_not_made_anew() {
+    let project = Project::new();
+    let watching = project.watch([]);
+    assert_eq!(watching.stop(rustix::process::Signal::INT), Some(0));
+    std::fs::remove_file(project.path("clada.md")).expect("remove");
+    project.clada(["add", "clada.md"]).exits(0);
+    assert!(!project.exists("clada.md") && list(&project).len() == 1);
+}
+
+#[test]
+fn what_cannot_be_watched_is_refused_and_what_may_come_is_told() {
+    let project = Project::new();
+    project.write("sub/f", "");
+    let folder = project.clada(["add", "sub"]).exits(2);
+    assert!(folder.err.contains("sub` is a directory"), "{}", folder.err);
+    let no_root = project.clada(["add", "n.md", "--root", "sub/f"]).exits(2);
+    assert!(no_root.err.contains("not a directory"), "{}", no_root.err);
+    project.clada(["add", "missing/n.md"]).exits(2);
+    assert!(list(&project).is_empty() && !project.exists("n.md"));
+    let later = project.clada(["add", "n.md", "--root", "later"]).exits(0);
+    assert!(later.err.contains("cannot be used yet"), "{}", later.err);
+    let home = project.home().canonicalize().expect("home");
+    let wide = project.command(env!("CARGO_BIN_EXE_clada"));
+    let mut wide = wide;
+    wide.args(["add", "m.md", "--root"])
+        .arg(&home)
+        .env("HOME", &home);
+    assert!(
+        Ended::of(wide, "")
+            .exits(0)
+            .err
+            .contains("all of your home")
+    );
+    assert_eq!(list(&project).len(), 2);
+}
+
+#[test]
+fn a_command_that_clada_runs_registers_nothing() {
+    let project = Project::new();
+    for args in [&["add", "n.md"][..], &["remove", "n.md"], &["init"]] {
+        let mut command = project.command(env!("CARGO_BIN_EXE_clada"));
+        command.args(args).env("CLADA", "1");
+        assert!(Ended::of(command, "").exits(2).err.contains("for the user"));
+    }
+    assert!(!project.exists("n.md") && !project.exists("clada.toml"));
+}
+
+#[test]
+fn a_wrong_entry_is_told_and_the_others_are_listed() {
+    let project = Project::new();
+    project.clada(["add", "n.md"]).exits(0);
+    let path = match cfg!(target_os = "macos") {
+        true => "Library/Application Support/clada/watched.toml",
+        false => ".config/clada/watched.toml",
+    };
+    let path = project.home().join(path);
+    let text = std::fs::read_to_string(&path).expect("list");
+    std::fs::write(&path, format!("{text}\n[[watch]]\nfiel = '/x'\n")).expect("write");
+    let listed = project.clada(["list"]).exits(1);
+    assert!(listed.out.contains("n.md") && listed.err.contains("did you mean `file`?"));
+    let lines = text.lines().count();
+    let place = format!("line {}, column 1: unknown key `fiel`", lines + 3);
+    assert!(listed.err.contains(&place), "{}", listed.err);
+}
+
+/// Kept here, so that the settings that `clada init` writes are shipped.
+#[test]
+fn the_project_settings_speak_of_no_other_setting_than_the_shipped_ones() {
+    let read =
+        |name: &str| std::fs::read_to_string(cases::root().join("config").join(name)).expect(name);
+    let defaults = read("clada.toml");
+    let project = read("project.toml");
+    let keys = project.lines().filter_map(|line| line.strip_prefix('#'));
+    for line in keys.filter(|line| !line.starts_with([' ', '['])) {
+        let key = line.split(' ').next().unwrap_or_default();
+        assert!(defaults.contains(&format!("{key} = ")), "{key}");
+    }
+}
