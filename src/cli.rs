@@ -9,6 +9,7 @@ use crate::config;
 use crate::config::settings::Sandbox;
 use crate::lang::dialect::Dialect;
 use crate::lang::{duration, lessons};
+use crate::logs::Format;
 
 /// Carries out the file edits and commands in an LLM's chat reply when you save it in a notes file
 #[derive(Debug, Parser)]
@@ -18,6 +19,9 @@ pub struct Cli {
     pub command: Option<Command>,
     #[command(flatten)]
     pub watch: Watch,
+    /// The form of the log on stderr: text or json
+    #[arg(long, global = true, value_name = "FORMAT", value_parser = log_format)]
+    pub log_format: Option<Format>,
 }
 
 impl Cli {
@@ -49,7 +53,7 @@ Examples:
   clada context --copy            the files the chat works with, to paste
 
 Exit status: 0 all done, 1 something failed, 2 wrong usage.
-CLADA_LOG=debug shows on stderr what clada does and why.";
+CLADA_LOG=debug shows on stderr what clada does and why; CLADA_LOG=trace also what is in replies.";
 
 #[derive(Debug, Subcommand)]
 #[command(args_conflicts_with_subcommands = true)]
@@ -104,6 +108,9 @@ pub struct Watch {
     /// Do not copy results to the clipboard
     #[arg(long)]
     pub no_clipboard: bool,
+    /// Tell the desktop of each finished batch, in a notification
+    #[arg(long)]
+    pub notify: bool,
     /// Do not save the state in git before and after
     #[arg(long)]
     pub no_git: bool,
@@ -366,6 +373,10 @@ fn dialect(text: &str) -> Result<Dialect, String> {
 fn action(text: &str) -> Result<String, String> {
     let name = text.trim();
     lessons::command(name).map(|_| name.to_owned())
+}
+
+fn log_format(text: &str) -> Result<Format, String> {
+    Format::parse(text).ok_or_else(|| "it must be text or json".to_owned())
 }
 
 fn sandbox(text: &str) -> Result<Sandbox, String> {

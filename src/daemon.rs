@@ -13,6 +13,7 @@ use std::time::Instant;
 
 use tokio::sync::watch;
 use tokio::time::sleep_until;
+use tracing::Instrument;
 
 use crate::batch::{Progress, Runner, Setup};
 use crate::config;
@@ -144,6 +145,17 @@ struct Found {
 impl Daemon {
     /// Listens until `stop` becomes true.
     pub async fn listen(&mut self, stop: &watch::Receiver<bool>, show: &mut dyn FnMut(Shown<'_>)) {
+        let file = self.delivery.note.path().display();
+        let span = tracing::info_span!("notes", %file);
+        self.listen_inside(stop, show).instrument(span).await;
+    }
+
+    async fn listen_inside(
+        &mut self,
+        stop: &watch::Receiver<bool>,
+        show: &mut dyn FnMut(Shown<'_>),
+    ) {
+        tracing::info!("watching");
         let first = self.first_text(show);
         self.recover(show);
         for warning in std::mem::take(&mut self.pending.warnings) {
@@ -312,7 +324,9 @@ impl Daemon {
             ticks: &ticks,
         };
         let effects = self.memory.look(look, hash, note.above);
-        tracing::debug!(?effects, "looked");
+        tracing::debug!(effects = effects.len(), "looked");
+        // Problems quote what is wrong.
+        tracing::trace!(?effects, "looked");
         match self.keep(&look, &effects, foreign) {
             Ok(()) => self.pending.unkept.clear(),
             Err(error) => say_once(&mut self.pending.unkept, &error.to_string(), show),

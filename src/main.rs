@@ -1,27 +1,27 @@
 //! The `clada` program: reads the command line, ends with the command's exit status.
 
+use std::io::Write;
 use std::process::ExitCode;
 
 use clada::cli::Cli;
-use clada::cmd;
 use clada::lang::plain::plain;
-use tracing_subscriber::EnvFilter;
+use clada::{cmd, logs};
 
 fn main() -> ExitCode {
     let cli = Cli::read();
-    let filter = EnvFilter::try_from_env("CLADA_LOG").unwrap_or_else(|_| EnvFilter::new("off"));
-    tracing_subscriber::fmt()
-        .with_env_filter(filter)
-        .with_writer(std::io::stderr)
-        .init();
+    if let Some(wrong) = logs::start(cli.log_format) {
+        say(&wrong);
+    }
     match cmd::dispatch(cli) {
         Ok(status) => status,
         Err(error) => {
-            let _ = std::io::Write::write_all(
-                &mut std::io::stderr(),
-                plain(format!("clada: {error}\n").as_bytes()).as_bytes(),
-            );
+            say(&error.to_string());
             ExitCode::from(error.status())
         }
     }
+}
+
+fn say(what: &str) {
+    let line = logs::error_line(&format!("clada: {what}"));
+    let _ = std::io::stderr().write_all(plain(line.as_bytes()).as_bytes());
 }

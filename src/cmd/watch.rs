@@ -17,6 +17,7 @@ use crate::daemon::{Clock, Daemon, Delivery, Limits, Memory, Pending, Shown};
 use crate::error::Error;
 use crate::terminal::Terminal;
 use crate::world::clipboard::Clipboard;
+use crate::world::desktop::Desktop;
 use crate::world::ledger::Ledger;
 use crate::world::lock::Lock;
 use crate::world::note_file::{NoteError, NoteFile, Reading};
@@ -128,11 +129,14 @@ impl Listener {
         let watcher = Watcher::start(&note.places(), mode)?;
         let stop = cmd::stop_signal()?;
         let clipboard = (!args.no_clipboard).then(Clipboard::start);
+        let mut delivery =
+            Delivery::new(note.hurried_by(stop.clone()), output, clipboard, cmd::time);
+        delivery.desktop = args.notify.then(Desktop::of_process);
         let daemon = Daemon {
             watcher,
             settle: Settle::new(Duration::from_millis(args.debounce)),
             runner,
-            delivery: Delivery::new(note.hurried_by(stop.clone()), output, clipboard, cmd::time),
+            delivery,
             locks,
             clock: Clock {
                 date_time: cmd::date_time,

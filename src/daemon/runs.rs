@@ -131,6 +131,7 @@ impl Daemon {
             *target = self.runner.rules.mask.text(target).into_owned();
         }
 
+        tracing::info!(run = %around.id, batches = entries.len(), "run begins");
         let began = Instant::now();
         let since = (self.delivery.time)();
         let output = &mut self.delivery.output;
@@ -195,6 +196,12 @@ impl Daemon {
             ran.report.notices.push(said);
         }
         close(&mut self.memory, &mut ran, &entries);
+        tracing::info!(
+            run = %around.id,
+            outcome = %ran.report.counts(),
+            ms = began.elapsed().as_millis(),
+            "run ended"
+        );
         Some(ran)
     }
 

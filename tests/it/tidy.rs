@@ -24,11 +24,12 @@ const HOMES: &[(&str, &str)] = &[
     ("landlock", "world/sandbox/"),
     ("notify", "world/watch"),
     ("notify_debouncer_full", "world/watch"),
+    ("notify_rust", "world/desktop"),
     ("quick_xml", "lang/tag"),
     ("rusqlite", "world/ledger"),
     ("tempfile", "world/"),
     ("toml", "config"),
-    ("tracing_subscriber", "main"),
+    ("tracing_subscriber", "logs"),
     ("unicode_properties", "lang/nesl/assignment"),
 ];
 
