@@ -86,8 +86,10 @@ pub enum Command {
     Squash(Squash),
     /// Print the files that the chat works with as one text to paste, or change which they are
     Context(Context),
-    /// Tell what works here and what does not: settings, sandbox, environment
-    Doctor(Root),
+    /// Tell what works here and what does not, and what to do about it; changes nothing
+    Doctor(Doctor),
+    /// Show what commands write, as they do, and the results; ends with Ctrl-C
+    Tail(Tail),
     /// Print the text that teaches an LLM to write tasks: paste it into the chat once
     Instructions(Instructions),
 }
@@ -229,6 +231,9 @@ pub struct Log {
     /// How many batches to show
     #[arg(short, long, value_name = "N", default_value = "10")]
     pub number: usize,
+    /// Only those of this notes file
+    #[arg(long, value_name = "FILE")]
+    pub file: Option<PathBuf>,
     /// Print one JSON array
     #[arg(long)]
     pub json: bool,
@@ -265,6 +270,27 @@ pub struct Squash {
 
 #[derive(Debug, Args)]
 pub struct Root {
+    /// The project folder [default: this folder]
+    #[arg(long, value_name = "DIR")]
+    pub root: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub struct Doctor {
+    /// The notes file to look at [default: clada.md in the project folder]
+    pub file: Option<PathBuf>,
+    /// The project folder [default: this folder]
+    #[arg(long, value_name = "DIR")]
+    pub root: Option<PathBuf>,
+    /// Print one JSON array
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Debug, Args)]
+pub struct Tail {
+    /// The notes file whose output it is [default: clada.md in the project folder]
+    pub file: Option<PathBuf>,
     /// The project folder [default: this folder]
     #[arg(long, value_name = "DIR")]
     pub root: Option<PathBuf>,

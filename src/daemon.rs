@@ -325,8 +325,8 @@ impl Daemon {
         };
         let effects = self.memory.look(look, hash, note.above);
         tracing::debug!(effects = effects.len(), "looked");
-        // Problems quote what is wrong.
-        tracing::trace!(?effects, "looked");
+        // Whoever asks for this asks for what is in the notes.
+        tracing::trace!(body = look.body, ?effects, "looked");
         match self.keep(&look, &effects, foreign) {
             Ok(()) => self.pending.unkept.clear(),
             Err(error) => say_once(&mut self.pending.unkept, &error.to_string(), show),

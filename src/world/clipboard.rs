@@ -4,12 +4,16 @@
 //! server that hangs blocks that thread and nobody else. It is made at the first copy and made anew after an error, so that a display
 //! that appears later (a service that started before the desktop) is found without being looked for.
 
+mod trial;
+
 use std::env;
 use std::panic::{self, AssertUnwindSafe};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::Duration;
+
+pub use trial::{Trial, try_out};
 
 /// X11 says yes to more than this and gives every reader nothing.
 const MOST: usize = 16 * 1024 * 1024;

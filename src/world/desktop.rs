@@ -97,7 +97,10 @@ mod tests {
 
     #[test]
     fn a_text_is_no_markup() {
-        assert_eq!(without_markup("a < b && <i>"), "a &lt; b &amp;&amp; &lt;i&gt;");
+        assert_eq!(
+            without_markup("a < b && <i>"),
+            "a &lt; b &amp;&amp; &lt;i&gt;"
+        );
     }
 
     /// Nobody takes the notices, as where the bus hangs.

@@ -15,6 +15,7 @@ mod daemon;
 mod dialects;
 mod disk_full;
 mod docs;
+mod doctor;
 mod edit;
 mod engine;
 #[cfg(target_os = "linux")]
@@ -27,9 +28,12 @@ mod harness;
 mod hooks;
 mod lessons;
 mod log;
+mod logs;
 mod meanwhile;
 mod nesl;
 mod note;
+#[cfg(target_os = "linux")]
+mod notices;
 mod patch;
 mod paths;
 mod policy;
@@ -41,5 +45,6 @@ mod sandbox;
 mod scanned;
 mod search;
 mod stale;
+mod tail;
 mod tidy;
 mod undo;

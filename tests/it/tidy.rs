@@ -31,6 +31,7 @@ const HOMES: &[(&str, &str)] = &[
     ("toml", "config"),
     ("tracing_subscriber", "logs"),
     ("unicode_properties", "lang/nesl/assignment"),
+    ("wl_clipboard_rs", "world/clipboard"),
 ];
 
 /// What a floor may not name.
