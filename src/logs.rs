@@ -76,10 +76,10 @@ pub fn start(flag: Option<Format>) -> Option<String> {
     wrong
 }
 
-/// A line about an error for stderr: where that is the journal, with the mark that makes it one.
-pub fn error_line(text: &str) -> String {
+/// A line of clada's own for stderr: where that is the journal, with the mark that says how bad it is.
+pub fn line(level: Level, text: &str) -> String {
     match to_journal() {
-        true => format!("<3>{text}\n"),
+        true => format!("<{}>{text}\n", priority(level)),
         false => format!("{text}\n"),
     }
 }

@@ -6,6 +6,7 @@ use std::process::ExitCode;
 use clada::cli::Cli;
 use clada::lang::plain::plain;
 use clada::{cmd, logs};
+use tracing::Level;
 
 fn main() -> ExitCode {
     let cli = Cli::read();
@@ -22,6 +23,6 @@ fn main() -> ExitCode {
 }
 
 fn say(what: &str) {
-    let line = logs::error_line(&format!("clada: {what}"));
+    let line = logs::line(Level::ERROR, &format!("clada: {what}"));
     let _ = std::io::stderr().write_all(plain(line.as_bytes()).as_bytes());
 }

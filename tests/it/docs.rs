@@ -108,7 +108,7 @@ fn the_reference_names_every_command_and_flag() {
     }
     let project = Project::new();
     for name in [
-        "watch", "run", "check", "log", "retry", "approve", "trust", "doctor", "squash",
+        "watch", "run", "check", "log", "retry", "approve", "trust", "doctor", "squash", "tail",
     ] {
         let args = [name, "--help"];
         let help = project.clada(args).exits(0).out;
