@@ -133,7 +133,7 @@ impl Shown {
     fn all(&mut self) -> Result<(), Error> {
         let mut out = io::stdout().lock();
         loop {
-            let piece = self.follower.next().map_err(|error| Error::Reply {
+            let piece = self.follower.read().map_err(|error| Error::Reply {
                 path: self.follower.path().to_owned(),
                 error,
             })?;

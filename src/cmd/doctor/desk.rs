@@ -138,7 +138,7 @@ fn path(text: &str) -> Option<String> {
     let settings = text
         .lines()
         .filter_map(|line| line.trim().strip_prefix("Environment="));
-    let in_unit = settings.filter_map(|setting| {
+    let mut in_unit = settings.filter_map(|setting| {
         let (_, path) = setting
             .split_once("PATH=")
             .filter(|(before, _)| before.is_empty() || before.ends_with(['"', '\'', ' ']))?;
@@ -147,7 +147,7 @@ fn path(text: &str) -> Option<String> {
     let in_agent = text
         .split_once("<key>PATH</key>")
         .and_then(|(_, after)| between(after));
-    in_unit.last().or(in_agent).map(str::to_owned)
+    in_unit.next_back().or(in_agent).map(str::to_owned)
 }
 
 /// The next string of a property list.

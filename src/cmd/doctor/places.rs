@@ -96,7 +96,7 @@ pub(super) async fn watching(file: &Path) -> Found {
         return Found::Wrong("the notes are in no folder: name a file".to_owned());
     };
     let probe = Probe(folder.join(format!(".clada-probe-{}", cmd::word())));
-    let mut watcher = match Watcher::start(&[probe.0.clone()], Mode::Events) {
+    let mut watcher = match Watcher::start(std::slice::from_ref(&probe.0), Mode::Events) {
         Ok(watcher) => watcher,
         Err(error) => return Found::Wrong(error.to_string()),
     };
