@@ -10,7 +10,7 @@ use std::time::Duration;
 use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand};
 use clap_complete::Shell;
 
-use crate::config::settings::{Every, Sandbox, is_bare};
+use crate::config::settings::{Every, Format, Sandbox, is_bare};
 use crate::lang::dialect::Dialect;
 use crate::lang::{duration, lessons};
 use crate::world::clipboard;
@@ -23,6 +23,9 @@ pub struct Cli {
     pub command: Option<Command>,
     #[command(flatten)]
     pub watch: Watch,
+    /// The form of the log on stderr: text or json
+    #[arg(long, global = true, value_name = "FORMAT", value_parser = log_format)]
+    pub log_format: Option<Format>,
 }
 
 impl Cli {
@@ -106,8 +109,10 @@ pub enum Command {
     /// What clada starts to have a text on the clipboard
     #[command(name = clipboard::OWNER, hide = true)]
     ClipboardOwner(ClipboardOwner),
-    /// Tell what works here and what does not
-    Doctor(Root),
+    /// Tell what works here and what does not, and what to do
+    Doctor(Doctor),
+    /// Show what commands write, as they do, and the results
+    Tail(Tail),
     /// Have the daemon run in the background, from login on
     #[command(subcommand)]
     Service(Service),
@@ -194,6 +199,12 @@ pub struct Watch {
     /// Do not copy results to the clipboard [default: clipboard.enabled]
     #[arg(long)]
     pub no_clipboard: bool,
+    /// Tell the desktop of each finished batch, in a notification
+    #[arg(long)]
+    pub notify: bool,
+    /// It is the daemon that watches.
+    #[arg(skip)]
+    pub is_service: bool,
     /// Do not save the state in git before and after
     #[arg(long)]
     pub no_git: bool,
@@ -386,6 +397,9 @@ pub struct Log {
     /// How many batches to show
     #[arg(short, long, value_name = "N", default_value = "10")]
     pub number: usize,
+    /// Only those of this notes file
+    #[arg(long, value_name = "FILE")]
+    pub file: Option<PathBuf>,
     /// Print one JSON array
     #[arg(long)]
     pub json: bool,
@@ -428,6 +442,18 @@ pub struct Root {
 }
 
 #[derive(Debug, Args)]
+pub struct Doctor {
+    /// The notes file to look at [default: clada.md in the project folder]
+    pub file: Option<PathBuf>,
+    /// The project folder [default: this folder]
+    #[arg(long, value_name = "DIR")]
+    pub root: Option<PathBuf>,
+    /// Print one JSON array
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Debug, Args)]
 pub struct Config {
     /// The project folder [default: this folder]
     #[arg(long, value_name = "DIR")]
@@ -435,6 +461,15 @@ pub struct Config {
     /// Print one JSON object
     #[arg(long)]
     pub json: bool,
+}
+
+#[derive(Debug, Args)]
+pub struct Tail {
+    /// The notes file whose output it is [default: clada.md in the project folder]
+    pub file: Option<PathBuf>,
+    /// The project folder [default: this folder]
+    #[arg(long, value_name = "DIR")]
+    pub root: Option<PathBuf>,
 }
 
 #[derive(Debug, Args)]
@@ -552,6 +587,10 @@ fn dialect(text: &str) -> Result<Dialect, String> {
 fn action(text: &str) -> Result<String, String> {
     let name = text.trim();
     lessons::command(name).map(|_| name.to_owned())
+}
+
+fn log_format(text: &str) -> Result<Format, String> {
+    Format::parse(text).ok_or_else(|| "it must be text or json".to_owned())
 }
 
 fn sandbox(text: &str) -> Result<Sandbox, String> {

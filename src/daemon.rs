@@ -14,6 +14,7 @@ use std::time::{Duration, Instant};
 
 use tokio::sync::watch;
 use tokio::time::{sleep, sleep_until};
+use tracing::Instrument;
 
 use crate::batch::{Progress, Runner, Setup};
 use crate::config;
@@ -223,6 +224,20 @@ impl Daemon {
         stop: &watch::Receiver<bool>,
         show: &mut dyn FnMut(Shown<'_>),
     ) {
+        let file = self.delivery.note.path().display();
+        let span = tracing::info_span!("notes", %file);
+        let listening = self.listen_inside(watcher, begin, stop, show);
+        listening.instrument(span).await;
+    }
+
+    async fn listen_inside(
+        &mut self,
+        watcher: &mut Watcher,
+        begin: Begin,
+        stop: &watch::Receiver<bool>,
+        show: &mut dyn FnMut(Shown<'_>),
+    ) {
+        tracing::debug!("listening");
         let first = match begin {
             Begin::Anew => self.first_text(show),
             Begin::Made(text) => {
@@ -399,7 +414,9 @@ impl Daemon {
             ticks: &ticks,
         };
         let effects = self.memory.look(look, hash, note.above);
-        tracing::debug!(?effects, "looked");
+        tracing::debug!(effects = effects.len(), "looked");
+        // Whoever asks for this asks for what is in the notes.
+        tracing::trace!(body = look.body, ?effects, "looked");
         match self.keep(&look, &effects, foreign) {
             Ok(()) => self.pending.unkept.clear(),
             Err(error) => say_once(&mut self.pending.unkept, &error.to_string(), show),

@@ -27,7 +27,7 @@
 //!
 //! | floor | what | may use |
 //! | --- | --- | --- |
-//! | 4 entry | `main.rs`, [`cli`], [`cmd`] | everything below |
+//! | 4 entry | `main.rs`, [`logs`], [`cli`], [`cmd`] | everything below |
 //! | 3 shell | [`daemon`]: waits for an event, asks the engine, performs its effects | engine, batch, world |
 //! | 2 act | [`batch`]: before-snapshot, each task, after-snapshot; [`file_task`], [`exec_task`], [`context_task`]: what the commands mean; [`undo`]: takes batches back | world, lang |
 //! | 1 decide | [`engine`]: `step(state, event) -> effects`; no I/O, no clock | lang |
@@ -50,6 +50,7 @@ pub mod error;
 pub mod exec_task;
 pub mod file_task;
 pub mod lang;
+pub mod logs;
 pub mod terminal;
 pub mod undo;
 pub mod world;

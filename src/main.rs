@@ -1,35 +1,37 @@
 //! The `clada` program: reads the command line, ends with the command's exit status.
 
+use std::io::Write;
 use std::process::ExitCode;
 
-use clada::cli::Cli;
-use clada::cmd;
+use clada::cli::{Cli, Command};
 use clada::config::Folders;
 use clada::config::settings::Settings;
 use clada::lang::plain::plain;
-use tracing_subscriber::EnvFilter;
+use clada::{cmd, logs};
+use tracing::Level;
 
 fn main() -> ExitCode {
     let cli = Cli::read();
-    let filter = EnvFilter::try_from_env("CLADA_LOG").unwrap_or_else(|_| EnvFilter::new(level()));
-    tracing_subscriber::fmt()
-        .with_env_filter(filter)
-        .with_writer(std::io::stderr)
-        .init();
+    // What is wrong with the settings the command tells that reads them.
+    let settings = Folders::of_user().and_then(|folders| Settings::of_user(&folders).ok());
+    let is_service = matches!(cli.command, Some(Command::Daemon(_)));
+    if let Some(wrong) = logs::start(
+        cli.log_format,
+        settings.map(|of_user| of_user.log),
+        is_service,
+    ) {
+        say(&wrong);
+    }
     match cmd::dispatch(cli) {
         Ok(status) => status,
         Err(error) => {
-            let _ = std::io::Write::write_all(
-                &mut std::io::stderr(),
-                plain(format!("clada: {error}\n").as_bytes()).as_bytes(),
-            );
+            say(&error.to_string());
             ExitCode::from(error.status())
         }
     }
 }
 
-/// As the user's settings have it. What is wrong with them the command tells that reads them.
-fn level() -> &'static str {
-    let settings = Folders::of_user().and_then(|folders| Settings::of_user(&folders).ok());
-    settings.map_or("off", |settings| settings.log.level.name())
+fn say(what: &str) {
+    let line = logs::line(Level::ERROR, &format!("clada: {what}"));
+    let _ = std::io::stderr().write_all(plain(line.as_bytes()).as_bytes());
 }

@@ -5,9 +5,11 @@ use std::io::{self, Write};
 use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressStyle};
+use tracing::Level;
 
 use crate::batch::Progress;
 use crate::lang::report;
+use crate::logs;
 
 /// How often the time of a running command is shown anew.
 const TICK: Duration = Duration::from_millis(100);
@@ -42,7 +44,7 @@ impl<W: Write> Terminal<W> {
     pub fn trouble(&mut self, text: &str) {
         let end = self.line_end();
         self.write(end.as_bytes());
-        let line = report::one_line(text) + "\n";
+        let line = logs::line(Level::WARN, &report::one_line(text));
         let write = || {
             let _ = io::stderr().write_all(line.as_bytes());
         };

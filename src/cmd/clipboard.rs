@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use crate::cli::{ClipboardOwner, Copy};
 use crate::cmd;
-use crate::cmd::context::canonical;
+use crate::cmd::canonical;
 use crate::config::{self, Folders};
 use crate::error::Error;
 use crate::lang::plain::plain;

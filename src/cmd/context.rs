@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::ExitCode;
 
 use serde_json::json;
@@ -34,7 +34,7 @@ pub fn main(args: &Context) -> Result<ExitCode, Error> {
         None => root.join(config::NOTES),
     };
     let store = store(&folders, &root, &notes);
-    let own = [canonical(&notes), root.join(config::OUTPUT)];
+    let own = [cmd::canonical(&notes), root.join(config::OUTPUT)];
     let (disk, _) = cmd::workspace((&given, &root), &folders, &own)?;
     match &args.change {
         None => show(args, &disk, &store),
@@ -44,17 +44,7 @@ pub fn main(args: &Context) -> Result<ExitCode, Error> {
 
 /// Where the set of a watched file is.
 pub(super) fn store(folders: &Folders, root: &Path, notes: &Path) -> ContextStore {
-    ContextStore::of(&folders.state.join("context"), root, &canonical(notes))
-}
-
-/// A path as the listener knows it: all links followed.
-pub(super) fn canonical(path: &Path) -> PathBuf {
-    let in_folder = || {
-        let folder = path.parent()?.canonicalize().ok()?;
-        Some(folder.join(path.file_name()?))
-    };
-    let followed = path.canonicalize().ok().or_else(in_folder);
-    followed.unwrap_or_else(|| path.to_owned())
+    ContextStore::of(&folders.state.join("context"), root, &cmd::canonical(notes))
 }
 
 fn perform(

@@ -259,6 +259,7 @@ impl House {
 async fn keep(house: Rc<House>, entry: Entry, mut stop: channel::Receiver<bool>, first: First) {
     let mut args = Watch::of(&entry.file, &entry.root);
     args.no_clipboard = !house.copies;
+    args.is_service = true;
     let mut pause = PAUSES[0];
     let mut first = Some(first);
     while !*stop.borrow() {

@@ -1,17 +1,23 @@
 //! `clada doctor`: tells what works here and what does not, with the next step. Changes nothing.
 
+mod desk;
+mod places;
+
 use std::io::Write;
 use std::path::Path;
-use std::process::ExitCode;
+use std::process::{Command, ExitCode, Stdio};
+
+use serde_json::{Value, json};
 
 use crate::batch::{Git, Hooks, NO_REPOSITORY};
-use crate::cli::Root;
+use crate::cli::Doctor;
 use crate::cmd;
 use crate::cmd::rules::{Login, Made, Source};
-use crate::config::Folders;
 use crate::config::settings::{Hook, Settings, SettingsError};
+use crate::config::{self, Folders};
 use crate::error::Error;
 use crate::exec_task::Rules;
+use crate::lang::report::one_line;
 use crate::world::sandbox::{Level, support};
 use crate::world::snapshot::{SnapshotError, Survey, survey};
 
@@ -27,45 +33,80 @@ enum Found {
 ///
 /// # Errors
 /// Where the project folder cannot be used.
-pub fn main(args: &Root) -> Result<ExitCode, Error> {
+pub fn main(args: &Doctor) -> Result<ExitCode, Error> {
     let (_, root) = cmd::find_root(args.root.as_deref())?;
     let folders = Folders::of_user().ok_or(Error::NoHome)?;
-    let wrong = |error: SettingsError| vec![("settings", Found::Wrong(error.to_string()))];
-    let checks = match Settings::load(&folders, &root) {
-        Err(error) => wrong(error),
-        Ok(loaded) => {
-            let login = Login::default();
-            let start = Source::start(&folders, (&root, loaded), (None, true), &login);
-            let start = cmd::runtime()?.block_on(start);
-            let mut checks = match start.made {
-                Err(error) => wrong(error),
-                Ok(Made { setup, notice, .. }) => [
-                    ("settings", settings(&folders, notice)),
-                    ("sandbox", sandbox(&setup.rules)),
-                    ("git", git(&root, setup.git.as_ref())),
-                ]
-                .into_iter()
-                .chain(hooks(&setup.hooks).map(|hooks| ("hooks", hooks)))
-                .collect(),
-            };
-            checks.push(("environment", environment(start.login)));
-            checks
-        }
-    };
+    let notes = args.file.clone();
+    let notes = notes.unwrap_or_else(|| root.join(config::NOTES));
+    let runtime = cmd::runtime()?;
+    let mut checks = runtime.block_on(rules(&folders, &root));
+    checks.push(("notes", places::notes(&notes)));
+    checks.push(("watching", runtime.block_on(places::watching(&notes))));
+    #[cfg(target_os = "linux")]
+    checks.push(("inotify", places::limits()));
+    #[cfg(target_os = "macos")]
+    checks.push(("permission", places::permission(&folders)));
+    checks.extend(desk::desk());
+    checks.push(("service", desk::service(&folders)));
+    checks.push(("other cladas", places::others(&folders)));
+    checks.push(("ledger", places::ledger(&folders)));
+    checks.push(("disk", places::room(&folders, &root)));
+    let success = !checks
+        .iter()
+        .any(|(_, found)| matches!(found, Found::Wrong(_)));
     let mut out = std::io::stdout().lock();
-    let mut success = true;
-    for (name, found) in checks {
-        let (mark, said) = match found {
-            Found::Fine(said) => ("✅", said),
-            Found::Less(said) => ("⚠", said),
-            Found::Wrong(said) => {
-                success = false;
-                ("❌", said)
-            }
-        };
-        writeln!(out, "{mark} {name}: {}", said.trim_start_matches("⚠ "))?;
+    if args.json {
+        let checks: Vec<Value> = checks.iter().map(json_of).collect();
+        writeln!(out, "{:#}", Value::from(checks))?;
+    } else {
+        for (name, found) in &checks {
+            let (mark, _, said) = found.told();
+            writeln!(out, "{mark} {name}: {said}")?;
+        }
     }
     Ok(ExitCode::from(u8::from(!success)))
+}
+
+impl Found {
+    /// Its mark, its word, and what there is to say.
+    fn told(&self) -> (&'static str, &'static str, String) {
+        let (mark, word, said) = match self {
+            Self::Fine(said) => ("✅", "ok", said),
+            Self::Less(said) => ("⚠", "warn", said),
+            Self::Wrong(said) => ("❌", "fail", said),
+        };
+        (mark, word, one_line(said.trim_start_matches("⚠ ")))
+    }
+}
+
+fn json_of((name, found): &(&'static str, Found)) -> Value {
+    let (_, word, said) = found.told();
+    json!({ "check": name, "status": word, "message": said })
+}
+
+/// What the settings come to.
+async fn rules(folders: &Folders, root: &Path) -> Vec<(&'static str, Found)> {
+    let wrong = |error: SettingsError| vec![("settings", Found::Wrong(error.to_string()))];
+    let loaded = match Settings::load(folders, root) {
+        Err(error) => return wrong(error),
+        Ok(loaded) => loaded,
+    };
+    let login = Login::default();
+    let start = Source::start(folders, (root, loaded), (None, true), &login).await;
+    let mut checks = match start.made {
+        Err(error) => wrong(error),
+        Ok(Made { setup, notice, .. }) => [
+            ("settings", settings(folders, notice)),
+            ("sandbox", sandbox(&setup.rules)),
+            ("git", git(root, setup.git.as_ref())),
+            ("git program", git_program(setup.git.as_ref())),
+        ]
+        .into_iter()
+        .chain(hooks(&setup.hooks).map(|hooks| ("hooks", hooks)))
+        .collect(),
+    };
+    checks.push(("environment", environment(start.login)));
+    checks
 }
 
 fn settings(folders: &Folders, notice: Option<String>) -> Found {
@@ -134,6 +175,33 @@ fn git(root: &Path, git: Option<&Git>) -> Found {
         Ok(Survey::Nothing) => Found::Less(format!("the state is not saved: {NO_REPOSITORY}")),
         Err(error @ SnapshotError::Without(_)) => Found::Less(error.to_string()),
         Err(error) => Found::Wrong(format!("nothing runs as long as this is so: {error}")),
+    }
+}
+
+/// git itself, which clada needs for little.
+fn git_program(git: Option<&Git>) -> Found {
+    let wants = git.is_some_and(|git| git.options.sign || git.options.hooks);
+    let mut program = Command::new("git");
+    if let Some(git) = git {
+        let env = git.options.env.iter().map(|(name, value)| (name, value));
+        program.env_clear().envs(env);
+    }
+    let output = program.arg("--version").stdin(Stdio::null()).output();
+    let why = match output {
+        Ok(output) if output.status.success() => {
+            let said = String::from_utf8_lossy(&output.stdout);
+            return Found::Fine(said.trim().to_owned());
+        }
+        Ok(output) => output.status.to_string(),
+        Err(error) => error.to_string(),
+    };
+    match wants {
+        true => Found::Wrong(format!(
+            "`git --version` fails ({why}), and `git.sign` or `git.hooks` needs it: install git, or turn these off"
+        )),
+        false => Found::Less(format!(
+            "`git --version` fails ({why}): clada saves states without it, but `clada diff`, signatures and hooks need it: install git"
+        )),
     }
 }
 

@@ -26,7 +26,7 @@ use crate::world::lock::Lock;
 pub fn main(args: &Log) -> Result<ExitCode, Error> {
     let folders = Folders::of_user().ok_or(Error::NoHome)?;
     let entries = match Ledger::read(&folders.state)? {
-        Some(ledger) => newest(&ledger, args.number)?,
+        Some(ledger) => newest(&ledger, args)?,
         None => Vec::new(),
     };
     let mut out = std::io::stdout().lock();
@@ -51,9 +51,17 @@ enum Entry {
     Foreign(ForeignBlock),
 }
 
-fn newest(ledger: &Ledger, number: usize) -> Result<Vec<Entry>, Error> {
-    let batches = ledger.log(number)?.into_iter().map(Entry::Batch);
-    let foreign = ledger.foreign(number)?.into_iter().map(Entry::Foreign);
+fn newest(ledger: &Ledger, args: &Log) -> Result<Vec<Entry>, Error> {
+    let number = args.number;
+    let file = args.file.as_deref().map(cmd::canonical);
+    let batches = ledger
+        .log_of(number, file.as_deref())?
+        .into_iter()
+        .map(Entry::Batch);
+    let foreign = ledger
+        .foreign(number, file.as_deref())?
+        .into_iter()
+        .map(Entry::Foreign);
     let mut entries: Vec<Entry> = batches.chain(foreign).collect();
     entries.sort_by_key(|entry| std::cmp::Reverse(entry.time_ms()));
     entries.truncate(number);

@@ -21,6 +21,7 @@ pub mod service;
 pub mod squash;
 pub mod status;
 pub mod step;
+pub mod tail;
 pub mod trust;
 pub mod undo;
 pub mod watch;
@@ -76,6 +77,7 @@ pub fn dispatch(cli: Cli) -> Result<ExitCode, Error> {
         Some(Command::ClipboardOwner(args)) => clipboard::own(&args),
         Some(Command::Doctor(args)) => doctor::main(&args),
         Some(Command::Service(what)) => service::main(&what),
+        Some(Command::Tail(args)) => tail::main(&args),
         Some(Command::Instructions(args)) => instructions::main(&args),
         Some(Command::Init(args)) => init::main(&args),
         Some(Command::Add(args)) => watched::add(&args),
@@ -133,6 +135,16 @@ fn find_root(given: Option<&Path>) -> Result<(PathBuf, PathBuf), Error> {
     // Else each task would fail by itself.
     std::fs::read_dir(&canonical).map_err(failed)?;
     Ok((as_the_shell_says(given), canonical))
+}
+
+/// A path as the listener knows it: all links followed.
+fn canonical(path: &Path) -> PathBuf {
+    let in_folder = || {
+        let folder = path.parent()?.canonicalize().ok()?;
+        Some(folder.join(path.file_name()?))
+    };
+    let followed = path.canonicalize().ok().or_else(in_folder);
+    followed.unwrap_or_else(|| path.to_owned())
 }
 
 /// A relative path below the current folder as the shell names it: the system knows that without its links only, but

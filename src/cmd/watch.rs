@@ -22,6 +22,7 @@ use crate::daemon::{
 use crate::error::Error;
 use crate::terminal::Terminal;
 use crate::world::clipboard::{Around, Clipboard};
+use crate::world::desktop::Desktop;
 use crate::world::ledger::Ledger;
 use crate::world::lock::Lock;
 use crate::world::note_file::{NoteError, NoteFile, Reading};
@@ -92,7 +93,7 @@ fn listening(flags: &Watch, settings: &Settings) -> Listening {
         poll,
         output: output.unwrap_or_else(|| watch.output_file.clone()),
         clipboard: settings.clipboard.enabled && !flags.no_clipboard,
-        notifies: settings.notify.enabled,
+        notifies: flags.notify || flags.is_service && settings.notify.enabled,
         limits: Limits {
             seconds: i64::from(days) * 24 * 60 * 60,
             bytes: size.unwrap_or(ledger.size),
@@ -263,16 +264,18 @@ impl Listener {
         }
         let flags = args.clone();
         let packet = PacketFile::of(&place.folders.packets(), note.path());
+        let mut delivery = Delivery::new(
+            note.clone().hurried_by(shared.stop.clone()),
+            OutputFile::new(post.output.clone()),
+            packet,
+            (Arc::clone(&shared.clipboard), listening.clipboard),
+            cmd::time,
+        );
+        delivery.desktop = listening.notifies.then(Desktop::of_process);
         let daemon = Daemon {
             settle: Settle::new(listening.debounce),
             runner,
-            delivery: Delivery::new(
-                note.clone().hurried_by(shared.stop.clone()),
-                OutputFile::new(post.output.clone()),
-                packet,
-                (Arc::clone(&shared.clipboard), listening.clipboard),
-                cmd::time,
-            ),
+            delivery,
             locks,
             clock: Clock {
                 date_time: cmd::date_time,

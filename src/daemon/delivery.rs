@@ -9,6 +9,7 @@ use crate::daemon::memory::{Known, Memory, Ticked};
 use crate::lang::note;
 use crate::lang::report::{self, Report};
 use crate::world::clipboard::{Clipboard, Copied};
+use crate::world::desktop::Desktop;
 use crate::world::ledger::BlockId;
 use crate::world::note_file::{NoteError, NoteFile, WriteBack};
 use crate::world::output_file::OutputFile;
@@ -26,6 +27,8 @@ pub struct Delivery {
     pub clipboard: Arc<Clipboard>,
     /// Whether it is on.
     copies: bool,
+    /// Where a finished run is told of in a few words; `None` where it is off.
+    pub desktop: Option<Desktop>,
     /// The local time, `HH:MM:SS`.
     pub time: fn() -> String,
     /// A block that could not be written yet.
@@ -47,6 +50,7 @@ impl Delivery {
             packet,
             clipboard,
             copies,
+            desktop: None,
             time,
             unwritten: None,
         }
@@ -82,6 +86,11 @@ impl Delivery {
         }
         let block = report.block(Some(&status));
         show(Shown::Results(&block));
+        if let Some(desktop) = self.desktop.as_ref().filter(|_| copies) {
+            let name = self.note.path().file_name().unwrap_or_default();
+            let title = format!("{}: {}", name.to_string_lossy(), report.counts());
+            desktop.tell(title, report.troubles());
+        }
         // Known before it is written: if clada ends in between, it is not taken for the user's text.
         match memory.add_block(&block, &report, now) {
             Ok(id) => self.unwritten = Some((id, block)),

@@ -20,6 +20,7 @@ use crate::lang::record::{Number, Offer, Plan, Source};
 use crate::lang::report::{self, Offered};
 use crate::lang::scan::{alone, scan};
 use crate::lang::task::{Batch, Scan};
+use crate::world::desktop::Desktop;
 use crate::world::lock::Lock;
 use crate::world::output_file::RUNNING;
 
@@ -135,6 +136,7 @@ impl Daemon {
             *target = self.runner.rules.mask.text(target).into_owned();
         }
 
+        tracing::info!(run = %around.id, batches = entries.len(), "run begins");
         let began = Instant::now();
         let since = (self.delivery.time)();
         let output = &mut self.delivery.output;
@@ -200,6 +202,12 @@ impl Daemon {
             ran.report.notices.push(said);
         }
         close(&mut self.memory, &mut ran, &entries);
+        tracing::info!(
+            run = %around.id,
+            outcome = %ran.report.counts(),
+            ms = began.elapsed().as_millis(),
+            "run ended"
+        );
         Some(ran)
     }
 
@@ -226,6 +234,7 @@ impl Daemon {
         };
         self.settle.take(self.listening.debounce);
         self.delivery.copies(self.listening.clipboard);
+        self.delivery.desktop = self.listening.notifies.then(Desktop::of_process);
         self.memory.limits = self.listening.limits;
     }
 

@@ -1,6 +1,7 @@
 //! The form of results: the block on top of the notes, the full output, the clipboard's text, JSON. Decides nothing.
 
 mod outputs;
+mod summary;
 
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};

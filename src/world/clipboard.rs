@@ -10,6 +10,8 @@ mod owner;
 mod program;
 mod terminal;
 
+mod trial;
+
 use std::env;
 use std::io::IsTerminal;
 use std::path::PathBuf;
@@ -23,6 +25,8 @@ use owner::Owner;
 
 pub use display::Vars;
 pub use owner::{NAME as OWNER, STAYS as OWNER_STAYS, own};
+
+pub use trial::{Trial, try_out};
 
 /// X11 says yes to more than this and gives every reader nothing.
 const MOST: usize = 16 * 1024 * 1024;

@@ -83,6 +83,20 @@ impl Ledger {
         })
     }
 
+    /// Looks through all of it.
+    ///
+    /// # Errors
+    /// Where it is damaged or cannot be read.
+    pub fn check(&self) -> Result<()> {
+        self.look(|db| {
+            let said: String = db.pragma_query_value(None, "quick_check", |row| row.get(0))?;
+            match said.as_str() {
+                "ok" => Ok(()),
+                _ => Err(place::damage()),
+            }
+        })
+    }
+
     /// What the keys of this ledger are made with.
     pub fn seed(&self) -> Seed {
         self.seed
@@ -493,21 +507,32 @@ impl Ledger {
     /// # Errors
     /// Where the ledger cannot be read.
     pub fn log(&self, limit: usize) -> Result<Vec<LogBatch>> {
-        let those = "WHERE began_ms IS NOT NULL ORDER BY began_ms DESC, batch.id DESC LIMIT ?";
-        self.look(|db| rows::log_batches(db, those, [limit]))
+        self.log_of(limit, None)
+    }
+
+    /// As [`Ledger::log`], those of the file at a path, if one is given.
+    ///
+    /// # Errors
+    /// Where the ledger cannot be read.
+    pub fn log_of(&self, limit: usize, file: Option<&Path>) -> Result<Vec<LogBatch>> {
+        let those = "WHERE began_ms IS NOT NULL AND (?2 IS NULL OR path = ?2)
+             ORDER BY began_ms DESC, batch.id DESC LIMIT ?1";
+        let file = file.map(|path| path.as_os_str().as_bytes());
+        self.look(|db| rows::log_batches(db, those, params![limit, file]))
     }
 
     /// The results blocks that were taken off notes and are not ours, newest first, at most so many.
     ///
     /// # Errors
     /// Where the ledger cannot be read.
-    pub fn foreign(&self, limit: usize) -> Result<Vec<ForeignBlock>> {
+    pub fn foreign(&self, limit: usize, file: Option<&Path>) -> Result<Vec<ForeignBlock>> {
+        let file = file.map(|path| path.as_os_str().as_bytes());
         self.look(|db| {
             let mut blocks = db.prepare(
                 "SELECT path, text, block.time FROM block JOIN file ON file.id = block.file
-                 WHERE key IS NULL ORDER BY block.id DESC LIMIT ?",
+                 WHERE key IS NULL AND (?2 IS NULL OR path = ?2) ORDER BY block.id DESC LIMIT ?1",
             )?;
-            let blocks = blocks.query_map([limit], |row| {
+            let blocks = blocks.query_map(params![limit, file], |row| {
                 Ok(ForeignBlock {
                     path: rows::path(row)?,
                     text: row.get("text")?,

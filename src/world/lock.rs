@@ -140,9 +140,15 @@ impl Lock {
     ///
     /// No lock is tried: that could be in the way of somebody who takes it in just that moment.
     pub fn held(folder: &Path, kinds: &[&str]) -> Vec<PathBuf> {
+        let holders = Self::holders(folder, kinds).into_iter();
+        holders.map(|(_, path)| path).collect()
+    }
+
+    /// As [`Lock::held`], with the ids of the processes.
+    pub fn holders(folder: &Path, kinds: &[&str]) -> Vec<(i32, PathBuf)> {
         files(folder, kinds)
             .filter_map(|file| Holder::read(&file))
-            .map(|holder| holder.path)
+            .map(|holder| (holder.pid.as_raw_pid(), holder.path))
             .collect()
     }
 }

@@ -8,6 +8,7 @@ pub mod attributes;
 pub mod children;
 pub mod clipboard;
 pub mod context;
+pub mod desktop;
 pub mod hurry;
 pub mod intent;
 pub mod lease;

@@ -1,10 +1,14 @@
 //! The file beside the watched one that holds the full output: written as commands run, put into its final form at the
 //! end. Never anything but a regular file of its own name, since clada writes it outside every fence.
 
+mod follow;
+
 use std::fs::{File, OpenOptions};
 use std::io::{self, BufWriter, Read, Seek, SeekFrom, Write};
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
+
+pub use follow::{Follower, Piece};
 
 /// The first line for as long as a run goes on.
 pub const RUNNING: &str = "⏳ running\n";

@@ -115,6 +115,7 @@ fn the_reference_names_every_command_and_flag() {
         "config",
         "doctor",
         "squash",
+        "tail",
         "daemon",
         "service logs",
         "status",

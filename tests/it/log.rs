@@ -120,6 +120,8 @@ fn batches_are_told_newest_first() {
     );
     assert_eq!(log(&project, []).out, format!("{second}\n{first}"));
     assert_eq!(log(&project, ["-n", "1"]).out, second);
+    let file = home.display().to_string();
+    assert_eq!(log(&project, ["--file", &file]).out, first, "of one file");
 
     drop(ledger);
     assert_eq!(

@@ -18,6 +18,7 @@ mod daemon;
 mod dialects;
 mod disk_full;
 mod docs;
+mod doctor;
 mod edit;
 mod engine;
 #[cfg(target_os = "linux")]
@@ -30,9 +31,12 @@ mod harness;
 mod hooks;
 mod lessons;
 mod log;
+mod logs;
 mod meanwhile;
 mod nesl;
 mod note;
+#[cfg(target_os = "linux")]
+mod notices;
 mod package;
 mod patch;
 mod paths;
@@ -48,5 +52,6 @@ mod search;
 #[cfg(target_os = "linux")]
 mod service;
 mod stale;
+mod tail;
 mod tidy;
 mod undo;

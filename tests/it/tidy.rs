@@ -26,14 +26,16 @@ const HOMES: &[(&str, &str)] = &[
     ("landlock", "world/sandbox/"),
     ("notify", "world/watch"),
     ("notify_debouncer_full", "world/watch"),
+    ("notify_rust", "world/desktop"),
     ("quick_xml", "lang/tag"),
     ("rusqlite", "world/ledger"),
     ("tempfile", "world/"),
     ("sd_notify", "world/service/"),
     ("toml", "config"),
     ("toml_edit", "config/registry"),
-    ("tracing_subscriber", "main"),
+    ("tracing_subscriber", "logs"),
     ("unicode_properties", "lang/nesl/assignment"),
+    ("wl_clipboard_rs", "world/clipboard"),
 ];
 
 /// What a floor may not name.

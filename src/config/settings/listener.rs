@@ -78,7 +78,9 @@ pub struct Log {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Level {
+    /// As much as fits where it goes to.
     #[default]
+    Auto,
     Off,
     Error,
     Warn,
@@ -88,15 +90,16 @@ pub enum Level {
 }
 
 impl Level {
-    /// Its name, as it is written in the settings.
-    pub fn name(self) -> &'static str {
+    /// Its name, as it is written in the settings; `None` for what depends on where it goes to.
+    pub fn name(self) -> Option<&'static str> {
         match self {
-            Self::Off => "off",
-            Self::Error => "error",
-            Self::Warn => "warn",
-            Self::Info => "info",
-            Self::Debug => "debug",
-            Self::Trace => "trace",
+            Self::Auto => None,
+            Self::Off => Some("off"),
+            Self::Error => Some("error"),
+            Self::Warn => Some("warn"),
+            Self::Info => Some("info"),
+            Self::Debug => Some("debug"),
+            Self::Trace => Some("trace"),
         }
     }
 }
@@ -108,6 +111,17 @@ pub enum Format {
     #[default]
     Text,
     Json,
+}
+
+impl Format {
+    /// The one of this name.
+    pub fn parse(name: &str) -> Option<Self> {
+        match name {
+            "text" => Some(Self::Text),
+            "json" => Some(Self::Json),
+            _ => None,
+        }
+    }
 }
 
 /// Whether a name is that of a file beside another.

@@ -241,7 +241,7 @@ fn stay(clipboard: &mut arboard::Clipboard, text: String) {
 }
 
 /// One line, as it goes into one.
-fn short(error: arboard::Error) -> String {
+pub(super) fn short(error: arboard::Error) -> String {
     let text = match error {
         arboard::Error::Unknown { description } => description,
         other => other.to_string(),

@@ -276,7 +276,7 @@ fn connect(path: &Path) -> rusqlite::Result<Connection> {
     Ok(db)
 }
 
-fn damage() -> rusqlite::Error {
+pub(super) fn damage() -> rusqlite::Error {
     rusqlite::Error::SqliteFailure(ffi::Error::new(ffi::SQLITE_CORRUPT), None)
 }
 

@@ -1,0 +1,182 @@
+//! The doctor on the desktop: display, clipboard, and the service that starts clada at login.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use super::Found;
+use crate::config::Folders;
+use crate::world::clipboard::try_out;
+
+/// How long the display may take.
+const PATIENCE: Duration = Duration::from_secs(5);
+/// What helps a service that has no display.
+const IMPORT: &str = "in a service, `systemctl --user import-environment DISPLAY WAYLAND_DISPLAY XAUTHORITY` once in the desktop's session";
+
+/// Display and clipboard.
+pub(super) fn desk() -> Vec<(&'static str, Found)> {
+    let Some(trial) = try_out(PATIENCE) else {
+        let hangs = "it does not answer: results come into the notes and the output file only, until it does";
+        return vec![("display", Found::Less(hangs.to_owned()))];
+    };
+    let display = match trial.display {
+        Ok(name) => Found::Fine(name),
+        // Without a display there is no clipboard to tell of.
+        Err(why) => return vec![("display", Found::Less(format!("{why} ({IMPORT})")))],
+    };
+    let clipboard = match trial.clipboard {
+        Ok(works) => Found::Fine(works.to_owned()),
+        Err(why) => Found::Less(why),
+    };
+    let data_control = trial.data_control.map(|found| match found {
+        Ok(()) => Found::Fine("programs without a window can copy".to_owned()),
+        Err(why) => Found::Less(why),
+    });
+    let mut found = vec![("display", display), ("clipboard", clipboard)];
+    found.extend(data_control.map(|it| ("data control", it)));
+    found
+}
+
+/// Whether clada starts at login, and which one.
+pub(super) fn service(folders: &Folders) -> Found {
+    let unit = unit(folders);
+    let none = || {
+        Found::Fine(
+            "none is installed: clada runs where you start it (`clada service install` has it start at login)"
+                .to_owned(),
+        )
+    };
+    let text = match fs::read_to_string(&unit) {
+        Ok(text) => text,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return none(),
+        Err(error) => return Found::Less(format!("`{}` cannot be read: {error}", unit.display())),
+    };
+    let again = "run `clada service install` again";
+    let shown = unit.display();
+    let Some(program) = program(&text, &folders.home) else {
+        return Found::Wrong(format!("`{shown}` starts nothing: {again}"));
+    };
+    let Ok(starts) = program.canonicalize() else {
+        return Found::Wrong(format!(
+            "`{shown}` starts `{}`, which is not there: {again}",
+            program.display()
+        ));
+    };
+    let this = std::env::current_exe().and_then(|this| this.canonicalize());
+    if this.is_ok_and(|this| this != starts) {
+        return Found::Less(format!(
+            "`{shown}` starts `{}`, which is not the clada that you run here: {again} with the one that you want",
+            program.display()
+        ));
+    }
+    if !is_enabled(&unit) {
+        return Found::Less(format!(
+            "`{shown}` does not start at login: `systemctl --user enable --now clada`"
+        ));
+    }
+    let has_git = |path: &str| std::env::split_paths(path).any(|dir| dir.join("git").is_file());
+    match path(&text) {
+        Some(path) if !has_git(&path) => Found::Less(format!(
+            "`{shown}` has a PATH without git, {path}: {again} in a shell that has what you need"
+        )),
+        Some(path) => Found::Fine(format!("`{shown}`, with the PATH {path}")),
+        None => Found::Fine(format!(
+            "`{shown}`; commands have the PATH of your login shell"
+        )),
+    }
+}
+
+fn unit(folders: &Folders) -> PathBuf {
+    if cfg!(target_os = "macos") {
+        return folders.home.join("Library/LaunchAgents/clada.plist");
+    }
+    let config = folders.config.parent().unwrap_or(&folders.home);
+    config.join("systemd/user/clada.service")
+}
+
+/// A unit is enabled by a link in a folder that is named for what wants it; an agent of launchd by being there.
+fn is_enabled(unit: &Path) -> bool {
+    if unit.extension().is_some_and(|end| end == "plist") {
+        return true;
+    }
+    let (Some(folder), Some(name)) = (unit.parent(), unit.file_name()) else {
+        return false;
+    };
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    let mut wants =
+        entries.filter(|entry| entry.path().extension().is_some_and(|end| end == "wants"));
+    wants.any(|wants| wants.path().join(name).symlink_metadata().is_ok())
+}
+
+/// What a unit of systemd or an agent of launchd starts.
+fn program(text: &str, home: &Path) -> Option<PathBuf> {
+    let home = home.to_string_lossy();
+    let first = match text
+        .lines()
+        .find_map(|line| line.trim().strip_prefix("ExecStart="))
+    {
+        Some(command) => {
+            let command = command.trim_start_matches(['@', '-', ':', '+', '!', '|']);
+            match command.strip_prefix('"') {
+                Some(quoted) => quoted.split('"').next()?,
+                None => command.split_whitespace().next()?,
+            }
+        }
+        None => {
+            let (_, after) = text.split_once("<key>ProgramArguments</key>")?;
+            between(after)?
+        }
+    };
+    let program = first.replace("%h", &home).replace("%%", "%");
+    Some(program)
+        .filter(|program| !program.is_empty())
+        .map(Into::into)
+}
+
+/// The PATH that it is given.
+fn path(text: &str) -> Option<String> {
+    let settings = text
+        .lines()
+        .filter_map(|line| line.trim().strip_prefix("Environment="));
+    let mut in_unit = settings.filter_map(|setting| {
+        let (_, path) = setting
+            .split_once("PATH=")
+            .filter(|(before, _)| before.is_empty() || before.ends_with(['"', '\'', ' ']))?;
+        path.split(['"', '\'']).next()
+    });
+    let in_agent = text
+        .split_once("<key>PATH</key>")
+        .and_then(|(_, after)| between(after));
+    in_unit.next_back().or(in_agent).map(str::to_owned)
+}
+
+/// The next string of a property list.
+fn between(text: &str) -> Option<&str> {
+    let (_, string) = text.split_once("<string>")?;
+    Some(string.split_once("</string>")?.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_service_starts_is_found() {
+        let of = |text: &str| (program(text, Path::new("/h")), path(text));
+        let unit = "[Service]\nExecStart=-%h/bin/clada daemon\nEnvironment=LANG=C\nEnvironment=\"PATH=/a:/b c\"\n";
+        assert_eq!(
+            of(unit),
+            (Some("/h/bin/clada".into()), Some("/a:/b c".to_owned()))
+        );
+        let unit =
+            "ExecStart=\"/with space/clada\" daemon\nEnvironment=\"CDPATH=/x\" \"PATH=/a\"\n";
+        assert_eq!(of(unit), (Some("/with space/clada".into()), None));
+        let agent = "<dict><key>ProgramArguments</key>\n<array><string>/bin/clada</string><string>daemon</string></array>\
+                     <key>EnvironmentVariables</key><dict><key>PATH</key><string>/a:/b</string></dict></dict>";
+        assert_eq!(
+            of(agent),
+            (Some("/bin/clada".into()), Some("/a:/b".to_owned()))
+        );
+        assert_eq!(of("[Service]\nExecStart=\n"), (None, None));
+    }
+}

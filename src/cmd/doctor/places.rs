@@ -1,0 +1,263 @@
+//! The doctor on files: the notes, whether a save of them is noticed, room on the disks, what clada remembers, and who
+//! else is at work.
+
+use std::fs::{self, OpenOptions};
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use rustix::fs::statvfs;
+
+use super::Found;
+use crate::cmd;
+use crate::config::{self, Folders};
+use crate::world::ledger::Ledger;
+use crate::world::lock::Lock;
+use crate::world::note_file::{NoteFile, Reading};
+use crate::world::watch::{Hub, Mode, Signal, Watcher};
+
+/// How long the notice of a save may take.
+const PATIENCE: Duration = Duration::from_secs(5);
+/// Less room than this is soon gone, and with this little nothing works, in bytes.
+const LITTLE: u64 = 256 * 1024 * 1024;
+const NONE: u64 = 4 * 1024 * 1024;
+/// What helps where saves are not noticed.
+const POLL: &str = "start clada with `--poll 1s`";
+
+/// The notes file itself.
+pub(super) fn notes(file: &Path) -> Found {
+    let reading = NoteFile::new(file, config::NOTES_LIMIT)
+        .and_then(|note| note.read().map(|reading| (note, reading)));
+    let (note, text) = match reading {
+        Err(error) => return Found::Wrong(error.to_string()),
+        Ok((note, Reading::Missing)) => {
+            let path = note.path().display();
+            return Found::Fine(format!("`{path}` is not there yet: `clada watch` makes it"));
+        }
+        Ok((note, Reading::Text { text, .. })) => (note, text),
+    };
+    let path = note.path();
+    let (size, limit) = (text.len() as u64, config::NOTES_LIMIT);
+    if let Some(system) = network(path) {
+        return Found::Less(format!(
+            "`{}` is on {system}: what other machines save there gives no notice, so {POLL}",
+            path.display()
+        ));
+    }
+    if size > limit / 2 {
+        return Found::Less(format!(
+            "`{}` has {} of at most {} MiB: move old replies out of it",
+            path.display(),
+            mib(size),
+            mib(limit)
+        ));
+    }
+    Found::Fine(format!("`{}`, {size} bytes of text", path.display()))
+}
+
+/// The name of the file system, where that is shared with other machines.
+#[cfg(target_os = "linux")]
+fn network(path: &Path) -> Option<&'static str> {
+    // From the system's header `linux/magic.h` and, for the last ones, their own sources.
+    const SHARED: [(u32, &str); 9] = [
+        (0x6969, "NFS"),
+        (0x517b, "SMB"),
+        (0xff53_4d42, "CIFS"),
+        (0xfe53_4d42, "SMB"),
+        (0x0102_1997, "9p"),
+        (0x00c3_6400, "Ceph"),
+        (0x5346_414f, "AFS"),
+        (0x7375_7245, "Coda"),
+        (0x786f_4256, "a VirtualBox share"),
+    ];
+    let found = rustix::fs::statfs(path).ok()?;
+    #[allow(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "32 bits say which it is"
+    )]
+    let kind = found.f_type as u32;
+    let name = SHARED.iter().find(|(magic, _)| *magic == kind);
+    name.map(|(_, name)| *name)
+}
+
+#[cfg(not(target_os = "linux"))]
+fn network(_path: &Path) -> Option<&'static str> {
+    None
+}
+
+/// Whether a save beside the notes is noticed.
+pub(super) async fn watching(file: &Path) -> Found {
+    let folder = match NoteFile::new(file, config::NOTES_LIMIT) {
+        Ok(note) => note.path().parent().map(Path::to_owned),
+        Err(error) => return Found::Wrong(error.to_string()),
+    };
+    let Some(folder) = folder else {
+        return Found::Wrong("the notes are in no folder: name a file".to_owned());
+    };
+    let probe = Probe(folder.join(format!(".clada-probe-{}", cmd::word())));
+    let mut watcher = match Watcher::start(
+        &Hub::default(),
+        std::slice::from_ref(&probe.0),
+        Mode::Events,
+    ) {
+        Ok(watcher) => watcher,
+        Err(error) => return Found::Wrong(error.to_string()),
+    };
+    if let Err(error) = probe.save() {
+        return Found::Wrong(format!(
+            "nothing can be written in `{}` ({error}), so no results either: make it writable for this user",
+            folder.display()
+        ));
+    }
+    let noticed = async { while watcher.next().await == Signal::Lost {} };
+    match tokio::time::timeout(PATIENCE, noticed).await {
+        Ok(()) => Found::Fine(format!("saves in `{}` are noticed", folder.display())),
+        Err(_) => Found::Wrong(format!(
+            "saves in `{}` are not noticed, its file system gives no notice: {POLL}",
+            folder.display()
+        )),
+    }
+}
+
+/// A file that is not there any more when this is dropped.
+struct Probe(PathBuf);
+
+impl Probe {
+    fn save(&self) -> std::io::Result<()> {
+        let mut new = OpenOptions::new();
+        new.write(true)
+            .create_new(true)
+            .open(&self.0)?
+            .write_all(b"clada doctor\n")
+    }
+}
+
+impl Drop for Probe {
+    fn drop(&mut self) {
+        let _ = fs::remove_file(&self.0);
+    }
+}
+
+/// What the system allows to be watched, and how much of that is taken by this user.
+#[cfg(target_os = "linux")]
+pub(super) fn limits() -> Found {
+    let limit = |what: &str| {
+        let text = fs::read_to_string(format!("/proc/sys/fs/inotify/{what}")).ok()?;
+        text.trim().parse::<usize>().ok()
+    };
+    let names = ["max_user_watches", "max_user_instances"];
+    let [Some(watches), Some(instances)] = names.map(limit) else {
+        return Found::Less(format!(
+            "this system has no inotify that could be asked: {POLL}"
+        ));
+    };
+    let (watched, watchers) = watched();
+    let said =
+        format!("{watched} of {watches} watches and {watchers} of {instances} watchers are in use");
+    let is_short = |used: usize, limit: usize| used + 8 > limit || used > limit / 10 * 9;
+    let short = match (is_short(watched, watches), is_short(watchers, instances)) {
+        (false, false) => return Found::Fine(said),
+        (true, _) => (names[0], watches),
+        (false, true) => (names[1], instances),
+    };
+    Found::Less(format!(
+        "{said}: raise it by `sudo sysctl fs.inotify.{}={}`, and in /etc/sysctl.d for good",
+        short.0,
+        short.1.max(64) * 4
+    ))
+}
+
+/// How many watches and watchers the processes have that this user may look at.
+#[cfg(target_os = "linux")]
+fn watched() -> (usize, usize) {
+    let (mut watches, mut watchers) = (0, 0);
+    let entries = |path: &Path| fs::read_dir(path).into_iter().flatten().flatten();
+    for process in entries(Path::new("/proc")) {
+        for open in entries(&process.path().join("fd")) {
+            let leads_to = fs::read_link(open.path()).unwrap_or_default();
+            if leads_to != Path::new("anon_inode:inotify") {
+                continue;
+            }
+            watchers += 1;
+            let info = process.path().join("fdinfo").join(open.file_name());
+            let info = fs::read_to_string(info).unwrap_or_default();
+            watches += info
+                .lines()
+                .filter(|line| line.starts_with("inotify "))
+                .count();
+        }
+    }
+    (watches, watchers)
+}
+
+/// Room for what clada writes.
+pub(super) fn room(folders: &Folders, root: &Path) -> Found {
+    let mut least: Option<(u64, &Path)> = None;
+    for folder in [folders.state.as_path(), root] {
+        let there = folder.ancestors().find(|folder| folder.exists());
+        let Some(Ok(found)) = there.map(statvfs) else {
+            continue;
+        };
+        let free = found.f_bavail.saturating_mul(found.f_frsize);
+        if least.is_none_or(|(least, _)| free < least) {
+            least = Some((free, folder));
+        }
+    }
+    let Some((free, folder)) = least else {
+        return Found::Less("how much is free cannot be asked here".to_owned());
+    };
+    let said = format!("{} MiB free for `{}`", mib(free), folder.display());
+    match free {
+        ..NONE => Found::Wrong(format!("{said}: nothing runs without; free some")),
+        NONE..LITTLE => Found::Less(format!("{said}: free some soon")),
+        _ => Found::Fine(said),
+    }
+}
+
+/// What clada remembers.
+pub(super) fn ledger(folders: &Folders) -> Found {
+    match Ledger::read(&folders.state) {
+        Ok(None) => Found::Fine("nothing ran yet".to_owned()),
+        Ok(Some(ledger)) => match ledger.check() {
+            Ok(()) => Found::Fine(format!("whole, in `{}`", folders.state.display())),
+            Err(error) => Found::Wrong(error.to_string()),
+        },
+        Err(error) => Found::Wrong(error.to_string()),
+    }
+}
+
+/// Who watches what.
+pub(super) fn others(folders: &Folders) -> Found {
+    let mut holders = Lock::holders(&folders.locks(), &config::WATCHED_LOCKS[..1]);
+    holders.sort();
+    if holders.is_empty() {
+        return Found::Fine("none runs now".to_owned());
+    }
+    let each = holders
+        .iter()
+        .map(|(pid, path)| format!("process {pid} watches `{}`", path.display()));
+    Found::Fine(each.collect::<Vec<_>>().join("; "))
+}
+
+/// Whether the system lets clada into the folders that macOS asks the user about.
+#[cfg(target_os = "macos")]
+pub(super) fn permission(folders: &Folders) -> Found {
+    let names = ["Documents", "Desktop", "Downloads"];
+    let is_closed = |name: &&str| {
+        let read = fs::read_dir(folders.home.join(name));
+        read.is_err_and(|error| error.kind() == std::io::ErrorKind::PermissionDenied)
+    };
+    let closed: Vec<&str> = names.into_iter().filter(|name| is_closed(name)).collect();
+    if closed.is_empty() {
+        return Found::Fine("Documents, Desktop and Downloads can be read".to_owned());
+    }
+    Found::Less(format!(
+        "{} cannot be read: allow it in System Settings, Privacy & Security, Files and Folders",
+        closed.join(", ")
+    ))
+}
+
+fn mib(bytes: u64) -> u64 {
+    bytes / 1024 / 1024
+}

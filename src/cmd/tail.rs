@@ -1,0 +1,156 @@
+//! `clada tail`: shows what a listener writes into its output file, as it does. Changes nothing.
+
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::time::Duration;
+
+use crate::cli::Tail;
+use crate::cmd;
+use crate::config::{self, Folders};
+use crate::error::Error;
+use crate::lang::plain::{Plain, plain};
+use crate::world::lock::Lock;
+use crate::world::output_file::{Follower, Piece};
+use crate::world::watch::{Hub, Mode, Watcher};
+
+/// How often it is asked who watches the file, and looked where events may be missing.
+const AGAIN: Duration = Duration::from_secs(1);
+
+/// Follows the output until it is stopped.
+///
+/// # Errors
+/// Where the output file cannot be read.
+pub fn main(args: &Tail) -> Result<ExitCode, Error> {
+    let (_, root) = cmd::find_root(args.root.as_deref())?;
+    let folders = Folders::of_user().ok_or(Error::NoHome)?;
+    let notes = args.file.clone();
+    let notes = cmd::canonical(&notes.unwrap_or_else(|| root.join(config::NOTES)));
+    cmd::runtime()?.block_on(follow(&notes, &folders.locks()))?;
+    Ok(ExitCode::SUCCESS)
+}
+
+async fn follow(notes: &Path, locks: &Path) -> Result<(), Error> {
+    let mut stop = cmd::stop_signal()?;
+    let mut was = None;
+    let (path, _) = output(notes, locks);
+    let mut shown = Shown::new(path);
+    loop {
+        let (path, pid) = output(notes, locks);
+        if was.replace(pid) != Some(pid) {
+            let notes = notes.display();
+            let said = match pid {
+                Some(pid) => format!("clada (process {pid}) watches {notes}"),
+                None => format!("no clada watches {notes}: waiting for one"),
+            };
+            writeln!(io::stderr(), "{said}")?;
+        }
+        if path != shown.follower.path() {
+            shown = Shown::new(path);
+        }
+        let asked = tokio::time::sleep(AGAIN);
+        tokio::pin!(asked);
+        loop {
+            match shown.all() {
+                // Who reads this has seen enough.
+                Err(Error::Io(error)) if error.kind() == io::ErrorKind::BrokenPipe => return Ok(()),
+                shown => shown?,
+            }
+            let changed = async {
+                match &mut shown.watcher {
+                    Some(watcher) => watcher.next().await,
+                    None => std::future::pending().await,
+                }
+            };
+            tokio::select! {
+                biased;
+                _ = stop.wait_for(|stop| *stop) => return Ok(()),
+                () = &mut asked => break,
+                _ = changed => {}
+            }
+        }
+    }
+}
+
+/// The output file of a notes file, and the process that watches it, if one does. A second watched file in a folder has
+/// an output of its own name.
+fn output(notes: &Path, locks: &Path) -> (PathBuf, Option<i32>) {
+    let name = |path: &Path| {
+        path.file_name()
+            .unwrap_or_default()
+            .to_string_lossy()
+            .into_owned()
+    };
+    let end = |path: &Path| format!(".{}.txt", name(path));
+    let watched = Lock::holders(locks, &["file"]);
+    let pid = watched
+        .iter()
+        .find(|(_, path)| path == notes)
+        .map(|(pid, _)| *pid);
+    let beside = |(of, path): &(i32, PathBuf)| Some(*of) == pid && path.parent() == notes.parent();
+    let outputs = Lock::holders(locks, &["output"]).into_iter().filter(beside);
+    let outputs: Vec<PathBuf> = outputs.map(|(_, path)| path).collect();
+    let own = outputs
+        .iter()
+        .find(|path| name(path).ends_with(&end(notes)));
+    let is_others = |path: &&PathBuf| {
+        watched
+            .iter()
+            .any(|(_, other)| other != notes && name(path).ends_with(&end(other)))
+    };
+    let held = own.or_else(|| outputs.iter().find(|path| !is_others(path)));
+    let found = held.cloned().unwrap_or_else(|| {
+        let stem = config::OUTPUT
+            .strip_suffix(".txt")
+            .unwrap_or(config::OUTPUT);
+        let own = notes.with_file_name(format!("{stem}{}", end(notes)));
+        match own.exists() {
+            true => own,
+            false => notes.with_file_name(config::OUTPUT),
+        }
+    });
+    (found, pid)
+}
+
+/// What goes to the terminal.
+struct Shown {
+    follower: Follower,
+    /// Where there can be no events, it is looked every so often.
+    watcher: Option<Watcher>,
+    plain: Plain,
+}
+
+impl Shown {
+    /// Of this output file.
+    fn new(path: PathBuf) -> Self {
+        Self {
+            watcher: Watcher::start(&Hub::default(), std::slice::from_ref(&path), Mode::Events)
+                .ok(),
+            follower: Follower::new(path),
+            plain: Plain::default(),
+        }
+    }
+
+    fn all(&mut self) -> Result<(), Error> {
+        let mut out = io::stdout().lock();
+        loop {
+            let piece = self.follower.read().map_err(|error| Error::Reply {
+                path: self.follower.path().to_owned(),
+                error,
+            })?;
+            let mut text = Vec::new();
+            match piece {
+                None => return Ok(out.flush()?),
+                Some(Piece::Live(bytes)) => self.plain.push(&bytes, &mut text),
+                Some(Piece::Results(results)) => {
+                    self.plain.finish(&mut text);
+                    if !text.is_empty() {
+                        text.push(b'\n');
+                    }
+                    text.extend(plain(results.as_bytes()).into_bytes());
+                }
+            }
+            out.write_all(&text)?;
+        }
+    }
+}

@@ -1,0 +1,121 @@
+//! The log of what clada does and why, on stderr: who asks for it, in which form, and how much. Never tells what is in a
+//! reply unless `trace` is asked for, and never holds results: those are for the notes.
+
+use std::fmt;
+
+use rustix::fs::fstat;
+use tracing::{Event, Level, Subscriber};
+use tracing_subscriber::EnvFilter;
+use tracing_subscriber::fmt::format::Writer;
+use tracing_subscriber::fmt::{FmtContext, FormatEvent, FormatFields, FormattedFields};
+use tracing_subscriber::registry::LookupSpan;
+
+use crate::config::settings::{Format, Log};
+
+/// How much is told: levels, and parts of clada with levels, as `debug` or `warn,clada::daemon=debug`.
+const LEVEL: &str = "CLADA_LOG";
+/// Which form it has, where no flag says so.
+const FORMAT: &str = "CLADA_LOG_FORMAT";
+/// What systemd says of the stream that leads to the journal: device and inode.
+const JOURNAL: &str = "JOURNAL_STREAM";
+
+/// Begins to log as the flag and the environment ask for it, or else the settings; what they ask for that there is not, is
+/// said.
+///
+/// Where nothing says how much, a terminal gets nothing, as it shows what happens anyway; the journal, whoever collects
+/// JSON, and whoever runs a service get what is done.
+pub fn start(flag: Option<Format>, settings: Option<Log>, is_service: bool) -> Option<String> {
+    let settings = settings.unwrap_or_default();
+    let said = |name| std::env::var(name).ok().filter(|value| !value.is_empty());
+    let form = said(FORMAT);
+    let known = form.as_deref().map(Format::parse);
+    let format = flag.or(known.flatten()).unwrap_or(settings.format);
+    let journal = to_journal();
+    let usual = match settings.level.name() {
+        Some(level) => level,
+        None if is_service || journal || format == Format::Json => "info",
+        None => "off",
+    };
+    let level = said(LEVEL);
+    let asked = level.as_deref().map(EnvFilter::try_new);
+    let wrong = match (known, &asked) {
+        (Some(None), _) if flag.is_none() => Some(format!(
+            "{FORMAT} is \"{}\": it must be text or json",
+            form.unwrap_or_default()
+        )),
+        (_, Some(Err(error))) => Some(format!(
+            "{LEVEL} is \"{}\": {error}: give a level (error, warn, info, debug, trace)",
+            level.unwrap_or_default()
+        )),
+        _ => None,
+    };
+    let filter = asked.and_then(Result::ok);
+    let filter = filter.unwrap_or_else(|| EnvFilter::new(usual));
+    let log = tracing_subscriber::fmt()
+        .with_env_filter(filter)
+        .with_writer(std::io::stderr);
+    match format {
+        Format::Json => log.json().flatten_event(true).init(),
+        _ if journal => log.event_format(Journal).init(),
+        _ => log.init(),
+    }
+    wrong
+}
+
+/// A line of clada's own for stderr: where that is the journal, with the mark that says how bad it is.
+pub fn line(level: Level, text: &str) -> String {
+    match to_journal() {
+        true => format!("<{}>{text}\n", priority(level)),
+        false => format!("{text}\n"),
+    }
+}
+
+/// Whether stderr leads to systemd's journal. A program that was started from a service has the variable too, but
+/// perhaps another stderr.
+fn to_journal() -> bool {
+    let same = || {
+        let said = std::env::var(JOURNAL).ok()?;
+        let stderr = fstat(std::io::stderr()).ok()?;
+        Some(said == format!("{}:{}", stderr.st_dev, stderr.st_ino))
+    };
+    same().unwrap_or(false)
+}
+
+/// Lines as the journal wants them: without the time, which it adds, and with the priority in front.
+struct Journal;
+
+impl<S, N> FormatEvent<S, N> for Journal
+where
+    S: Subscriber + for<'s> LookupSpan<'s>,
+    N: for<'w> FormatFields<'w> + 'static,
+{
+    fn format_event(
+        &self,
+        context: &FmtContext<'_, S, N>,
+        mut to: Writer<'_>,
+        event: &Event<'_>,
+    ) -> fmt::Result {
+        let mut text = format!("{}: ", event.metadata().target());
+        let scope = context.event_scope().into_iter();
+        for span in scope.flat_map(|scope| scope.from_root()) {
+            if let Some(fields) = span.extensions().get::<FormattedFields<N>>() {
+                text += &format!("{fields} ");
+            }
+        }
+        context.format_fields(Writer::new(&mut text), event)?;
+        let priority = priority(*event.metadata().level());
+        // Each line is a message of its own there.
+        text.lines()
+            .try_for_each(|line| writeln!(to, "<{priority}>{line}"))
+    }
+}
+
+/// As in syslog.
+fn priority(level: Level) -> u8 {
+    match level {
+        Level::ERROR => 3,
+        Level::WARN => 4,
+        Level::INFO => 6,
+        Level::DEBUG | Level::TRACE => 7,
+    }
+}

@@ -1,0 +1,162 @@
+//! Tries out the display and its clipboard, and leaves on it what is there: a text that this put back would be gone with
+//! this process. Never tells what is on the clipboard.
+
+use std::env;
+use std::os::unix::net::UnixStream;
+use std::path::{Path, PathBuf};
+use std::sync::mpsc::sync_channel;
+use std::thread;
+use std::time::Duration;
+
+use arboard::Clipboard;
+#[cfg(target_os = "linux")]
+use arboard::{GetExtLinux, LinuxClipboardKind, SetExtLinux};
+
+use super::owner::short;
+
+/// What is put there to be read again.
+const PROBE: &str = "clada doctor";
+
+/// How a trial went. An `Err` says what is wrong, and what helps.
+pub struct Trial {
+    /// Which display there is.
+    pub display: Result<String, String>,
+    /// Whether the Wayland compositor lets programs without a window copy; `None` where there is none.
+    pub data_control: Option<Result<(), String>>,
+    /// What works.
+    pub clipboard: Result<&'static str, String>,
+}
+
+/// Tries all of it; `None` if the display does not answer within this time.
+pub fn try_out(patience: Duration) -> Option<Trial> {
+    let (done, ended) = sync_channel(1);
+    let trial = move || {
+        let _ = done.send(trial());
+    };
+    // Not joined: a display that hangs holds it up to the end of the process.
+    thread::Builder::new().spawn(trial).ok()?;
+    ended.recv_timeout(patience).ok()
+}
+
+fn var(name: &str) -> Option<String> {
+    env::var(name).ok().filter(|value| !value.is_empty())
+}
+
+fn trial() -> Trial {
+    let wayland = var("WAYLAND_DISPLAY").filter(|_| cfg!(not(target_os = "macos")));
+    Trial {
+        display: display(wayland.as_deref()),
+        data_control: wayland.map(|_| data_control().map(drop)),
+        clipboard: clipboard(),
+    }
+}
+
+fn display(wayland: Option<&str>) -> Result<String, String> {
+    if cfg!(target_os = "macos") {
+        return Ok("that of macOS".to_owned());
+    }
+    let (name, socket) = match (wayland, var("DISPLAY")) {
+        (Some(name), _) => {
+            let folder = PathBuf::from(var("XDG_RUNTIME_DIR").unwrap_or_default());
+            (format!("Wayland, {name}"), folder.join(name))
+        }
+        (None, Some(name)) => {
+            let number = name.strip_prefix(':').map(|rest| rest.split('.').next());
+            let Some(number) = number.flatten() else {
+                return Ok(format!("X11 on another machine, {name}"));
+            };
+            let socket = Path::new("/tmp/.X11-unix").join(format!("X{number}"));
+            (format!("X11, {name}"), socket)
+        }
+        (None, None) => {
+            return Err("none: DISPLAY and WAYLAND_DISPLAY are not set, so results come into the notes and the output file only"
+                .to_owned());
+        }
+    };
+    match UnixStream::connect(&socket) {
+        Ok(_) => Ok(name),
+        // It may only be reached by a socket without a file.
+        Err(_) if wayland.is_none() && Clipboard::new().is_ok() => Ok(name),
+        Err(error) => Err(format!(
+            "{name} cannot be reached ({}: {error}): start clada where the desktop runs, or log in there again",
+            socket.display()
+        )),
+    }
+}
+
+/// Whether something is on the clipboard of the Wayland display.
+#[cfg(target_os = "linux")]
+fn data_control() -> Result<bool, String> {
+    use wl_clipboard_rs::paste::{ClipboardType, Error, Seat, get_mime_types};
+    match get_mime_types(ClipboardType::Regular, Seat::Unspecified) {
+        Ok(types) => Ok(!types.is_empty()),
+        Err(Error::ClipboardEmpty | Error::NoSeats) => Ok(false),
+        Err(Error::MissingProtocol { name, .. }) => Err(format!(
+            "the compositor has no {name}, so clada copies by X11 or by `wl-copy`: install wl-clipboard, and keep Xwayland on"
+        )),
+        Err(error) => Err(format!("the compositor does not answer: {error}")),
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+fn data_control() -> Result<bool, String> {
+    Ok(true)
+}
+
+fn clipboard() -> Result<&'static str, String> {
+    let failed = |what: &str, error| {
+        let cause = short(error);
+        format!("{what} ({cause}): results come into the notes and the output file only")
+    };
+    let mut clipboard = Clipboard::new().map_err(|error| failed("cannot be reached", error))?;
+    let there = match clipboard.get_text() {
+        Ok(text) => Some(text),
+        Err(arboard::Error::ContentNotAvailable) => None,
+        Err(error) => return Err(failed("cannot be read", error)),
+    };
+    write(&mut clipboard, there).map_err(|error| failed("takes no text", error))
+}
+
+/// On X11 to the selection that nobody uses; on Wayland there is none such, so only to a clipboard that is empty.
+#[cfg(target_os = "linux")]
+fn write(
+    clipboard: &mut Clipboard,
+    _there: Option<String>,
+) -> Result<&'static str, arboard::Error> {
+    let kind = LinuxClipboardKind::Secondary;
+    match clipboard.set().clipboard(kind).text(PROBE) {
+        Ok(()) => {
+            let read = clipboard.get().clipboard(kind).text()?;
+            is_probe(&read)
+        }
+        Err(arboard::Error::ClipboardNotSupported) if data_control() == Ok(false) => {
+            clipboard.set_text(PROBE)?;
+            let read = clipboard.get_text()?;
+            clipboard.clear()?;
+            is_probe(&read)
+        }
+        Err(arboard::Error::ClipboardNotSupported) => {
+            Ok("can be read; nothing was written, as that would take away what you have copied")
+        }
+        Err(error) => Err(error),
+    }
+}
+
+/// There a text stays when its process ends.
+#[cfg(not(target_os = "linux"))]
+fn write(clipboard: &mut Clipboard, there: Option<String>) -> Result<&'static str, arboard::Error> {
+    let Some(text) = there else {
+        return Ok("can be read; nothing was written, as there is no text on it to put back");
+    };
+    clipboard.set_text(PROBE)?;
+    let read = clipboard.get_text();
+    clipboard.set_text(text)?;
+    is_probe(&read?)
+}
+
+fn is_probe(read: &str) -> Result<&'static str, arboard::Error> {
+    match read == PROBE {
+        true => Ok("a text was put there and read again; what you have copied is still there"),
+        false => Err(arboard::Error::ContentNotAvailable),
+    }
+}

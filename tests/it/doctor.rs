@@ -1,0 +1,204 @@
+//! `clada doctor`: what it says of what is right and of what is not, and that it leaves everything as it was.
+
+use std::collections::BTreeMap;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+use std::time::SystemTime;
+
+use crate::daemon::display::Xvfb;
+use crate::daemon::{NOTES, exec, wait_for_results};
+use crate::harness::{Project, save_by_rename};
+
+/// The line of a check.
+#[track_caller]
+fn line(project: &Project, code: i32, check: &str) -> String {
+    let said = project.clada(["doctor"]).exits(code).out;
+    let is_it = |line: &&str| {
+        line.split_once(' ')
+            .is_some_and(|(_, rest)| rest.starts_with(&format!("{check}: ")))
+    };
+    said.lines()
+        .find(is_it)
+        .unwrap_or_else(|| panic!("no {check} in {said}"))
+        .to_owned()
+}
+
+#[track_caller]
+fn says(project: &Project, code: i32, check: &str, start: &str) {
+    let line = line(project, code, check);
+    let begins = start.split_once(' ').expect("mark and text");
+    assert!(
+        line.starts_with(&format!("{} {check}: ", begins.0)) && line.contains(begins.1),
+        "{start}: {line}"
+    );
+}
+
+/// All that is in a folder, with what it was last changed.
+fn all(folder: &Path) -> BTreeMap<PathBuf, (SystemTime, Vec<u8>)> {
+    let mut found = BTreeMap::new();
+    for entry in std::fs::read_dir(folder).expect("folder") {
+        let path = entry.expect("entry").path();
+        if path.is_dir() {
+            found.extend(all(&path));
+        }
+        let modified = path.metadata().and_then(|meta| meta.modified());
+        let content = std::fs::read(&path).unwrap_or_default();
+        found.insert(path.clone(), (modified.expect("modified"), content));
+    }
+    found
+}
+
+#[test]
+fn the_doctor_tells_what_works() {
+    let project = Project::new();
+    let ok = [
+        ("settings", "✅ no mistake in them"),
+        ("git", "✅ no repository here"),
+        ("git program", "✅ git version"),
+        ("environment", "✅ commands get"),
+        ("notes", "✅ is not there yet"),
+        ("watching", "✅ are noticed"),
+        ("service", "✅ none is installed"),
+        ("other cladas", "✅ none runs now"),
+        ("ledger", "✅ nothing ran yet"),
+        ("display", "⚠ DISPLAY and WAYLAND_DISPLAY are not set"),
+    ];
+    for (check, text) in ok {
+        says(&project, 0, check, text);
+    }
+    let support = clada::world::sandbox::support();
+    let mark = if support.lacks.is_empty() {
+        "✅"
+    } else {
+        "⚠"
+    };
+    says(&project, 0, "sandbox", &format!("{mark} {support}"));
+    #[cfg(target_os = "linux")]
+    assert!(line(&project, 0, "inotify").contains(" watchers are in use"));
+
+    project.configure("[exec]\nsandbox = 'off'\n");
+    says(&project, 0, "sandbox", "⚠ `exec.sandbox` is \"off\"");
+    project.configure("[[hooks.after]]\nrun = 'true'\n");
+    says(
+        &project,
+        0,
+        "hooks",
+        "✅ none before each batch, 1 after it",
+    );
+    project.configure("[exec]\nsandbox = 'of'\n");
+    says(&project, 1, "settings", "❌ line 2, column 11");
+}
+
+#[test]
+fn the_doctor_leaves_everything_as_it_was() {
+    let project = Project::with_git();
+    let watching = project.watch(["--no-clipboard"]);
+    save_by_rename(&project.path(NOTES), exec("echo x > made.txt"));
+    wait_for_results(&project, "✅");
+    says(
+        &project,
+        0,
+        "other cladas",
+        &format!("✅ process {} watches `", watching.pid()),
+    );
+    assert_eq!(watching.stop(rustix::process::Signal::INT), Some(0));
+    let before = (all(&project.root()), all(&project.home()));
+    says(&project, 0, "ledger", "✅ whole");
+    says(&project, 0, "notes", "✅ bytes of text");
+    assert!((all(&project.root()), all(&project.home())) == before);
+}
+
+#[test]
+fn the_doctor_finds_what_is_wrong() {
+    let project = Project::new();
+    project.write(NOTES, b"not \xff text");
+    says(&project, 1, "notes", "❌ is not text");
+    project.write(NOTES, "text");
+    let state = project.home().join(".local/state/clada");
+    std::fs::create_dir_all(&state).expect("mkdir");
+    std::fs::write(state.join("ledger.db"), "no database, and not at all empty").expect("write");
+    says(&project, 1, "ledger", "❌ is damaged");
+    assert!(state.join("ledger.db").exists());
+    project.program("git", "exit 1");
+    says(&project, 1, "git program", "⚠ install git");
+    project.configure("[git]\nhooks = true\n");
+    says(&project, 1, "git program", "❌ install git");
+}
+
+#[test]
+#[cfg(not(target_os = "macos"))]
+fn the_doctor_looks_at_the_service() {
+    let project = Project::new();
+    let units = project.home().join(".config/systemd/user");
+    std::fs::create_dir_all(units.join("default.target.wants")).expect("mkdir");
+    let unit = |program: &str, path: &str| {
+        let text = format!("[Service]\nExecStart={program} daemon\nEnvironment=\"PATH={path}\"\n");
+        std::fs::write(units.join("clada.service"), text).expect("write");
+    };
+    let this = env!("CARGO_BIN_EXE_clada");
+    unit("/nowhere/clada", "/bin");
+    says(&project, 1, "service", "❌ which is not there");
+    unit("/bin/sh", "/bin");
+    says(
+        &project,
+        0,
+        "service",
+        "⚠ is not the clada that you run here",
+    );
+    unit(this, "/bin");
+    says(&project, 0, "service", "⚠ does not start at login");
+    let wants = units.join("default.target.wants/clada.service");
+    std::os::unix::fs::symlink("../clada.service", wants).expect("link");
+    unit(this, "/nowhere");
+    says(&project, 0, "service", "⚠ without git, /nowhere");
+    project.program("git", "true");
+    let bin = project.home().join("bin").display().to_string();
+    unit(this, &bin);
+    says(&project, 0, "service", &format!("✅ with the PATH {bin}"));
+}
+
+#[test]
+fn the_doctors_json_has_each_check() {
+    let project = Project::new();
+    project.configure("[exec]\nsandbox = 'of'\n");
+    let told = project.clada(["doctor", "--json"]).exits(1).json();
+    let checks = told.as_array().expect("array");
+    assert!(checks.len() > 8, "{told:#}");
+    for check in checks {
+        let status = check["status"].as_str().expect("status");
+        assert!(["ok", "warn", "fail"].contains(&status), "{check}");
+        assert!(
+            check["check"].is_string() && check["message"].is_string(),
+            "{check}"
+        );
+    }
+    assert_eq!(checks[0]["check"], "settings");
+    assert_eq!(checks[0]["status"], "fail");
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn the_doctor_leaves_the_clipboard_as_it_was() {
+    let Some(xvfb) = Xvfb::start() else { return };
+    let project = Project::new().on_display(xvfb.name());
+    says(&project, 0, "display", &format!("✅ X11, {}", xvfb.name()));
+    says(&project, 0, "clipboard", "✅ was put there and read again");
+    let mut owner = project.command("xclip");
+    owner.args(["-selection", "clipboard", "-i"]);
+    // It goes on in the background, with what it has open.
+    owner
+        .stdin(Stdio::piped())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null());
+    let mut owner = owner.spawn().expect("xclip");
+    let mut text = owner.stdin.take().expect("stdin");
+    text.write_all(b"mine").expect("write");
+    drop(text);
+    owner.wait().expect("xclip");
+    says(&project, 0, "clipboard", "✅ was put there and read again");
+    assert_eq!(xvfb.clipboard(&project), "mine");
+
+    let gone = Project::new().on_display(":4711");
+    says(&gone, 0, "display", "⚠ cannot be reached");
+}
