@@ -5,6 +5,7 @@
 
 mod atomic;
 mod blocks;
+mod browser;
 mod cases;
 mod chance;
 mod cli;
