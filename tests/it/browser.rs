@@ -70,7 +70,10 @@ fn a_chat_in_a_browser_goes_on_by_copy_and_paste() {
 
     let expected = [
         ("3 ❌ edit greet.sh - ", "stdout:\n‘Hällo’ & <42>  😀\n"),
-        ("2 ✅ exec sh greet.sh again", "stdout:\n‘Hello’ & <42>  😀\n"),
+        (
+            "2 ✅ exec sh greet.sh again",
+            "stdout:\n‘Hello’ & <42>  😀\n",
+        ),
     ];
     for (reply, (last, said)) in REPLIES.into_iter().zip(expected) {
         let copied = || {

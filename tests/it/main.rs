@@ -22,6 +22,7 @@ mod engine;
 mod exec;
 mod fenced;
 mod files;
+mod first_day;
 mod git;
 mod guarded;
 mod harness;
@@ -40,7 +41,11 @@ mod run;
 #[cfg(target_os = "linux")]
 mod sandbox;
 mod scanned;
+#[cfg(target_os = "linux")]
+mod screenshot;
 mod search;
 mod stale;
+#[cfg(target_os = "linux")]
+mod terminal;
 mod tidy;
 mod undo;
