@@ -15,9 +15,9 @@ use crate::screenshot;
 use crate::terminal::Terminal;
 
 /// The columns of both terminals, and the lines of each.
-const COLUMNS: u16 = 100;
-const IN_SHELL: u16 = 13;
-const IN_EDITOR: u16 = 30;
+const COLUMNS: u16 = 108;
+const IN_SHELL: u16 = 14;
+const IN_EDITOR: u16 = 18;
 
 /// What the shell asks with, behind its folder.
 const PROMPT: &str = "$";
@@ -39,12 +39,12 @@ impl<'p> Day<'p> {
         let shell = ["sh", "-c", "cd && PS1='\\w$ ' exec bash --norc"];
         let shell = Terminal::start(project, "shell", (COLUMNS, IN_SHELL), &shell);
         for line in setup.lines() {
-            shell.wait_for(|lines| asks(lines));
+            shell.wait_for(asks);
             shell.type_in(line);
             shell.press("Enter");
         }
         shell.wait_for(|lines| shown(lines, "watching "));
-        let vim = format!("cd ~/hello && exec vim -u DEFAULTS -i NONE {NOTES}");
+        let vim = format!("cd ~/hello && exec vim -u DEFAULTS -i NONE -c 'set noruler' {NOTES}");
         let editor = ["sh", "-c", &vim];
         let editor = Terminal::start(project, "editor", (COLUMNS, IN_EDITOR), &editor);
         editor.wait_for(|lines| shown(lines, "Paste an LLM's reply"));
@@ -75,7 +75,7 @@ impl<'p> Day<'p> {
     /// Pastes a reply below what is in the notes, and saves.
     fn paste(&self, reply: &str) {
         self.editor.type_in("Go");
-        self.editor.paste(reply);
+        self.editor.paste(reply.trim_end());
         let last = reply.lines().last().expect("a line");
         self.editor.wait_for(|lines| shown(lines, last));
         self.editor.press("Escape");
@@ -104,14 +104,20 @@ impl<'p> Day<'p> {
         let start: String = first.chars().take(60).collect();
         let top = |lines: &[String]| lines[1].contains("CLADA RESULTS") && shown(lines, &start);
         self.editor.wait_for(top);
-        self.shell.wait_for(|lines| shown(lines, "💚"));
+        // Its messages come and go.
+        self.editor.press("C-l");
+        let is_clear = |lines: &[String]| lines.last().is_some_and(String::is_empty);
+        self.editor.wait_for(is_clear);
+        let last = expected.lines().last();
+        let told = |lines: &[String]| last == without_commits(last_of(lines)).lines().next();
+        self.shell.wait_for(told);
     }
 
     /// What a person sees now, as a picture of the README.
     fn picture(&self, name: &str) {
         let home = self.project.home().display().to_string();
         let lines = |terminal: &Terminal<'_>| -> Vec<String> {
-            let lines = terminal.drawn().into_iter();
+            let lines = terminal.shows().into_iter();
             // Where the test has its home is nothing for a reader.
             lines.map(|line| line.replace(&home, "/home/you")).collect()
         };
@@ -129,8 +135,13 @@ fn shown(lines: &[String], text: &str) -> bool {
 
 /// Whether the shell waits for a command.
 fn asks(lines: &[String]) -> bool {
+    last_of(lines).ends_with(PROMPT)
+}
+
+/// The last line that is not empty.
+fn last_of(lines: &[String]) -> &str {
     let last = lines.iter().rfind(|line| !line.is_empty());
-    last.is_some_and(|line| line.ends_with(PROMPT))
+    last.map_or("", String::as_str)
 }
 
 #[test]
@@ -176,7 +187,7 @@ fn a_first_day_with_the_readme() {
     }
     assert_eq!(blocks.next(), None);
     let log = day.run("git", &["log", "--format=%s"]);
-    assert!(log.lines().count() >= 3, "{log}");
+    assert_eq!(log.matches("💚clada").count(), 2, "{log}");
     assert_eq!(day.run("git", &["ls-files"]), "greet.sh\n");
     assert!(day.read("greet.sh").contains("$name!"));
     day.run("clada", &["undo"]);

@@ -73,17 +73,8 @@ impl<'p> Terminal<'p> {
 
     /// The lines that are on it.
     pub(crate) fn shows(&self) -> Vec<String> {
-        self.capture(&["capture-pane", "-p"])
-    }
-
-    /// The same with the escape sequences of their colours.
-    pub(crate) fn drawn(&self) -> Vec<String> {
-        self.capture(&["capture-pane", "-p", "-e"])
-    }
-
-    fn capture(&self, args: &[&str]) -> Vec<String> {
-        let output = self.tmux(args).output().expect("tmux").stdout;
-        let text = String::from_utf8(output).expect("UTF-8");
+        let output = self.tmux(&["capture-pane", "-p"]).output();
+        let text = String::from_utf8(output.expect("tmux").stdout).expect("UTF-8");
         text.lines().map(str::to_owned).collect()
     }
 

@@ -265,14 +265,16 @@ fn what_is_announced_and_cannot_be_saved_is_not_saved_empty() {
 fn what_an_editor_keeps_beside_a_never_file_is_not_saved() {
     let repo = Repo::new();
     let (first, of) = (repo.head(), ["notes.md", "sub/notes.md"]);
-    for (path, folder) in of.iter().zip(["", "sub/"]) {
-        for beside in [".notes.md.swp", ".notes.md.swo", ".notes.md.kate-swp"] {
-            repo.write(&format!("{folder}{beside}"), "x\n");
-        }
-        for beside in [".#notes.md", "#notes.md#", "notes.md~"] {
-            repo.write(&format!("{folder}{beside}"), "x\n");
-        }
-        repo.write(path, "x\n");
+    let vim = [".notes.md.swp", ".notes.md.swo"];
+    let others = [
+        ".notes.md.kate-swp",
+        ".#notes.md",
+        "#notes.md#",
+        "notes.md~",
+    ];
+    for name in [&vim[..], &others, &["notes.md"]].concat() {
+        repo.write(name, "x\n");
+        repo.write(format!("sub/{name}"), "x\n");
     }
     repo.open_without(&of).before(&message()).unwrap();
     assert_eq!(repo.head(), first);
