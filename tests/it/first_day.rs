@@ -41,10 +41,13 @@ impl<'p> Day<'p> {
         for line in setup.lines() {
             shell.wait_for(asks);
             shell.type_in(line);
+            shell.wait_for(|lines| last_of(lines).ends_with(line));
             shell.press("Enter");
         }
         shell.wait_for(|lines| shown(lines, "watching "));
-        let vim = format!("cd ~/hello && exec vim -u DEFAULTS -i NONE -c 'set noruler' {NOTES}");
+        let vim = format!(
+            "cd ~/hello && exec vim -u DEFAULTS -i NONE -c 'set noruler noshowcmd shortmess+=F' {NOTES}"
+        );
         let editor = ["sh", "-c", &vim];
         let editor = Terminal::start(project, "editor", (COLUMNS, IN_EDITOR), &editor);
         editor.wait_for(|lines| shown(lines, "Paste an LLM's reply"));
@@ -104,7 +107,7 @@ impl<'p> Day<'p> {
         let start: String = first.chars().take(60).collect();
         let top = |lines: &[String]| lines[1].contains("CLADA RESULTS") && shown(lines, &start);
         self.editor.wait_for(top);
-        // Its messages come and go.
+        // The command itself stays below the text until then.
         self.editor.press("C-l");
         let is_clear = |lines: &[String]| lines.last().is_some_and(String::is_empty);
         self.editor.wait_for(is_clear);
