@@ -1,14 +1,15 @@
-//! What the documents say is true: the README's tutorial is followed word by word, and its reference names what there is.
+//! What the documents say is true: the README's reference names what there is, and the shipped files are well formed. Its
+//! tutorial is followed in `first_day.rs`.
 
 use crate::cases;
-use crate::harness::{Ended, Project, results, wait_until};
+use crate::harness::{Ended, Project};
 
 fn readme() -> String {
     std::fs::read_to_string(cases::root().join("README.md")).expect("README")
 }
 
 /// The fenced blocks of a section: language and text.
-fn blocks(heading: &str) -> Vec<(String, String)> {
+pub(crate) fn blocks(heading: &str) -> Vec<(String, String)> {
     let readme = readme();
     let section = readme
         .split(&format!("## {heading}\n"))
@@ -31,60 +32,8 @@ fn blocks(heading: &str) -> Vec<(String, String)> {
     found
 }
 
-/// The shell block sets up a folder and starts clada; each reply is pasted below what is there, and the results that the
-/// text block behind it shows come up on top.
-#[test]
-fn the_tutorial_works_as_written() {
-    let blocks = blocks("Five minutes");
-    let mut blocks = blocks.into_iter();
-    let (language, setup) = blocks.next().expect("set-up");
-    assert_eq!(language, "sh");
-    let setup = setup
-        .strip_suffix("clada\n")
-        .expect("it ends by starting clada");
-    let project = Project::new();
-    assert!(
-        project
-            .command("sh")
-            .arg("-ec")
-            .arg(setup)
-            .status()
-            .expect("sh")
-            .success()
-    );
-    let mut command = project.command(env!("CARGO_BIN_EXE_clada"));
-    command.current_dir(project.path("hello"));
-    let watching = crate::harness::Watching::start(command);
-    watching.wait_for("watching ");
-    let notes = project.path("hello/clada.md");
-    let mut replies = 0;
-    while let (Some((language, reply)), Some((_, expected))) = (blocks.next(), blocks.next()) {
-        assert_eq!(language, "xml");
-        let before = std::fs::read_to_string(&notes).expect("notes");
-        std::fs::write(&notes, format!("{before}\n{reply}")).expect("paste");
-        let done = || {
-            std::fs::read_to_string(&notes).is_ok_and(|now| {
-                now.contains(&reply) && now.contains("=== END") && {
-                    results(&now)
-                        != before
-                            .split_once("=== CLADA")
-                            .map_or(String::new(), |_| results(&before))
-                }
-            })
-        };
-        wait_until(done, || {
-            format!("results of\n{reply}in\n{}", watching.said())
-        });
-        let got = results(&std::fs::read_to_string(&notes).expect("notes"));
-        assert_eq!(without_commits(&got), without_commits(&expected));
-        replies += 1;
-    }
-    assert_eq!(replies, 3);
-    assert_eq!(watching.stop(rustix::process::Signal::INT), Some(0));
-}
-
 /// Commits' names stand for any.
-fn without_commits(text: &str) -> String {
+pub(crate) fn without_commits(text: &str) -> String {
     let is_commit = |word: &str| word.len() == 7 && word.bytes().all(|b| b.is_ascii_hexdigit());
     let line = |line: &str| {
         line.split(' ')

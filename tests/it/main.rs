@@ -5,6 +5,7 @@
 
 mod atomic;
 mod blocks;
+mod browser;
 mod cases;
 mod chance;
 mod cli;
@@ -25,6 +26,7 @@ mod engine;
 mod exec;
 mod fenced;
 mod files;
+mod first_day;
 mod git;
 mod guarded;
 mod harness;
@@ -48,10 +50,14 @@ mod run;
 #[cfg(target_os = "linux")]
 mod sandbox;
 mod scanned;
+#[cfg(target_os = "linux")]
+mod screenshot;
 mod search;
 #[cfg(target_os = "linux")]
 mod service;
 mod stale;
 mod tail;
+#[cfg(target_os = "linux")]
+mod terminal;
 mod tidy;
 mod undo;

@@ -594,11 +594,31 @@ impl Snapshots {
     }
 
     /// Whether a path is one that was named, or by its name one of clada's own files: left by a crash, or that of
-    /// another clada in the same folder.
+    /// another clada in the same folder; or what an editor keeps beside a named one: the same text again.
     fn is_left_out(&self, path: &Path) -> bool {
         let name = path.file_name().unwrap_or_default().as_encoded_bytes();
-        name.starts_with(b".clada-") || self.never.contains(path)
+        let is_named = |path: &Path| self.never.contains(path);
+        name.starts_with(b".clada-")
+            || is_named(path)
+            || edited(name).is_some_and(|name| is_named(&path.with_file_name(name)))
     }
+}
+
+/// The file that an editor has open or has saved, where this is the name of its lock, its copy of what was typed, or its
+/// backup: `.#NAME` and `#NAME#` of Emacs, `.NAME.swp` of vim and nano, `.NAME.kate-swp`, `NAME~` of many.
+fn edited(name: &[u8]) -> Option<&OsStr> {
+    let swapped = || {
+        let name = name.strip_prefix(b".")?;
+        let at = name.iter().rposition(|byte| *byte == b'.')?;
+        let is_swap = matches!(&name[at..], [b'.', b's', b'w', _] | b".kate-swp");
+        is_swap.then_some(&name[..at])
+    };
+    let edited = name.strip_suffix(b"~").or_else(|| name.strip_prefix(b".#"));
+    let typed = || name.strip_prefix(b"#")?.strip_suffix(b"#");
+    edited
+        .or_else(typed)
+        .or_else(swapped)
+        .map(OsStr::from_bytes)
 }
 
 /// A commit's first seven digits, as git shows them.

@@ -1,12 +1,13 @@
 //! What is seen of a command while it runs: in the output file, and on the terminal.
 
 use std::io::{BufRead, BufReader};
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 use std::sync::mpsc;
 
 use super::{clada, reply};
 use crate::daemon::{NOTES, OUTPUT, exec, wait_for_results};
-use crate::harness::{Ended, LIMIT, Project, Watching, installed, save_by_rename, wait_until};
+use crate::harness::{Ended, LIMIT, Project, Watching, installed, save_by_rename};
+use crate::terminal::Terminal;
 
 /// Writes to both streams, and ends when there is a file `go`.
 const TALKS: &str =
@@ -73,70 +74,6 @@ impl Drop for Killed {
     }
 }
 
-/// A real terminal that runs one command. Ended when dropped.
-struct Terminal<'p> {
-    project: &'p Project,
-}
-
-impl<'p> Terminal<'p> {
-    fn new(project: &'p Project, command: &str) -> Self {
-        let terminal = Self { project };
-        let clada = env!("CARGO_BIN_EXE_clada");
-        // The pane stays when its command has ended.
-        let words = [
-            "-f",
-            "/dev/null",
-            "new-session",
-            "-d",
-            "-x",
-            "80",
-            "-y",
-            "24",
-            "sh",
-            "-c",
-            &format!("{command}; echo ended; cat"),
-            clada,
-        ];
-        // A server that has just been started now and then gives up at once.
-        let started = || {
-            terminal
-                .tmux()
-                .args(words)
-                .status()
-                .expect("tmux")
-                .success()
-        };
-        wait_until(started, || "tmux to start".to_owned());
-        terminal
-    }
-
-    fn tmux(&self) -> Command {
-        let mut tmux = self.project.command("tmux");
-        tmux.env("LC_ALL", "C.UTF-8")
-            .arg("-S")
-            .arg(self.project.home().join("tmux"));
-        tmux
-    }
-
-    /// The lines that are on it.
-    fn shows(&self) -> Vec<String> {
-        let output = self.tmux().args(["capture-pane", "-p"]).output();
-        let text = String::from_utf8(output.expect("tmux").stdout).expect("UTF-8");
-        text.lines().map(str::to_owned).collect()
-    }
-
-    #[track_caller]
-    fn wait_for(&self, what: impl Fn(&[String]) -> bool) {
-        wait_until(|| what(&self.shows()), || self.shows().join("\n"));
-    }
-}
-
-impl Drop for Terminal<'_> {
-    fn drop(&mut self) {
-        let _ = self.tmux().arg("kill-server").output();
-    }
-}
-
 /// The line that tells what runs, and the time in it.
 fn running(lines: &[String]) -> Option<&str> {
     let lines = lines.iter().filter(|line| !line.starts_with('▶'));
@@ -160,7 +97,10 @@ fn a_terminal_shows_what_runs_and_for_how_long() {
     ] {
         let _ = std::fs::remove_file(project.path("go"));
         project.write("reply.md", reply(&[TALKS]));
-        let terminal = Terminal::new(&project, command);
+        // It stays when the command has ended.
+        let script = format!("{command}; echo ended; cat");
+        let shell = ["sh", "-c", &script, env!("CARGO_BIN_EXE_clada")];
+        let terminal = Terminal::start(&project, "streaming", (80, 24), &shell);
         let has = |lines: &[String], line: &str| lines.iter().any(|shown| shown == line);
         terminal.wait_for(|lines| has(lines, "  │ to stdout") && has(lines, "  │ to stderr"));
         terminal.wait_for(|lines| running(lines).is_some());

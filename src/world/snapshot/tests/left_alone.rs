@@ -259,3 +259,29 @@ fn what_is_announced_and_cannot_be_saved_is_not_saved_empty() {
     assert_eq!(repo.status(), " A one.big\n");
     assert!(!repo.before().changed);
 }
+
+/// They hold the same text, and come and go with the editor.
+#[test]
+fn what_an_editor_keeps_beside_a_never_file_is_not_saved() {
+    let repo = Repo::new();
+    let (first, of) = (repo.head(), ["notes.md", "sub/notes.md"]);
+    let vim = [".notes.md.swp", ".notes.md.swo"];
+    let others = [
+        ".notes.md.kate-swp",
+        ".#notes.md",
+        "#notes.md#",
+        "notes.md~",
+    ];
+    for name in [&vim[..], &others, &["notes.md"]].concat() {
+        repo.write(name, "x\n");
+        repo.write(format!("sub/{name}"), "x\n");
+    }
+    repo.open_without(&of).before(&message()).unwrap();
+    assert_eq!(repo.head(), first);
+
+    // Those of other files are files as any.
+    repo.open_without(&of[..1]).before(&message()).unwrap();
+    let saved = repo.git(&["ls-tree", "-r", "--name-only", "HEAD", "sub/"]);
+    assert_eq!(saved.lines().count(), 7, "{saved}");
+    assert_eq!(repo.git(&["ls-files", "*notes.md*", ":!sub"]), "");
+}
