@@ -212,6 +212,14 @@ impl Runner {
         self.dialects = setup.dialects;
     }
 
+    /// Keeps tasks off these files too, and commits.
+    pub fn protect(&mut self, files: &[PathBuf]) {
+        self.disk.protect(files);
+        self.never.extend_from_slice(files);
+        self.never.sort();
+        self.never.dedup();
+    }
+
     /// Runs batches, one after the other. Tasks are numbered through.
     pub async fn run(
         &mut self,

@@ -237,7 +237,10 @@ impl Daemon {
         stop: &watch::Receiver<bool>,
         show: &mut dyn FnMut(Shown<'_>),
     ) {
-        tracing::debug!("listening");
+        match begin {
+            Begin::Anew | Begin::Made(_) => tracing::info!("watching"),
+            Begin::Woken(_) => tracing::debug!("awake"),
+        }
         let first = match begin {
             Begin::Anew => self.first_text(show),
             Begin::Made(text) => {

@@ -260,6 +260,7 @@ pub(super) fn groups(whole: &Command) -> Vec<(&'static str, Vec<(String, String)
     };
     let others = whole
         .get_subcommands()
+        .filter(|command| !command.is_hide_set())
         .filter(is_other)
         .map(shown)
         .collect();
@@ -324,7 +325,8 @@ mod tests {
         for command in whole.get_subcommands() {
             let line = format!("\n  {:<12}  ", command.get_name());
             let times = help.matches(&line).count();
-            assert_eq!(times, usize::from(command.get_name() != "help"), "{line}");
+            let is_shown = command.get_name() != "help" && !command.is_hide_set();
+            assert_eq!(times, usize::from(is_shown), "{line}");
         }
         let wide: Vec<&str> = help
             .lines()

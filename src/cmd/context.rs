@@ -34,8 +34,9 @@ pub fn main(args: &Context) -> Result<ExitCode, Error> {
         None => root.join(config::NOTES),
     };
     let store = store(&folders, &root, &notes);
-    let own = [cmd::canonical(&notes), root.join(config::OUTPUT)];
-    let (disk, _) = cmd::workspace((&given, &root), &folders, &own)?;
+    let mut own = cmd::watched_in(&folders, &root);
+    own.extend([cmd::canonical(&notes), root.join(config::OUTPUT)]);
+    let disk = cmd::workspace((&given, &root), &folders, &own)?;
     match &args.change {
         None => show(args, &disk, &store),
         Some(change) => perform(args, change, &disk, &store),

@@ -33,8 +33,10 @@ use crate::world::service::supervisor::Supervisor;
 use crate::world::shell;
 use crate::world::watch::{Mode, Watcher};
 
-/// How long a listener that has nothing to do waits before it rests: the next save is often not far.
+/// How long a listener that has nothing to do waits before it rests. Behind a save the next one is often not far.
 const REST: Duration = Duration::from_secs(60);
+/// The same, where it only looked at what is there when clada starts.
+const REST_OF_START: Duration = Duration::from_millis(200);
 /// The pauses before a file that cannot be watched is tried again, the first and the longest.
 const PAUSES: [Duration; 2] = [Duration::from_secs(1), Duration::from_secs(10)];
 /// How many files are looked at side by side when the daemon starts, and how long each of them counts.
@@ -388,7 +390,10 @@ fn listen(
 ) -> Result<(), Error> {
     let ledger = Ledger::open(&folders.state)?;
     let mut listener = Listener::new(args, post, ledger, shared)?;
-    listener.daemon.rest = Some(REST);
+    listener.daemon.rest = Some(match begin {
+        Begin::Anew | Begin::Made(_) => REST_OF_START,
+        Begin::Woken(_) => REST,
+    });
     let watcher = &mut post.watcher;
     listener.run(show, async |daemon, stop, show| {
         daemon.listen(watcher, begin, stop, show).await;
@@ -401,8 +406,7 @@ fn listen(
 fn log(file: &Path, shown: &Shown<'_>) {
     let file = file.display();
     match shown {
-        Shown::Watching(_) => tracing::debug!(%file, "awake"),
-        Shown::Progress(_) => {}
+        Shown::Watching(_) | Shown::Progress(_) => {}
         Shown::Note(note) => tracing::info!(%file, "{note}"),
         Shown::Trouble(trouble) => tracing::warn!(%file, "{trouble}"),
         Shown::Results(block) => {

@@ -41,11 +41,12 @@ impl History {
             false => None,
         };
         let settings = Settings::load(&folders, &root)?.settings;
-        let own = [config::NOTES, &settings.watch.output_file].map(|name| root.join(name));
-        let (mut disk, never) = cmd::workspace((&given, &root), &folders, &own)?;
+        let mut own = cmd::watched_in(&folders, &root);
+        own.extend([config::NOTES, &settings.watch.output_file].map(|name| root.join(name)));
+        let mut disk = cmd::workspace((&given, &root), &folders, &own)?;
         let git = rules::git_of(&settings.git, &folders, std::env::vars_os().collect());
         let snapshots = match settings.git.enabled {
-            true => Snapshots::open(&root, &never, &git.options, &stop)?,
+            true => Snapshots::open(&root, &own, &git.options, &stop)?,
             false => None,
         };
         let Some(snapshots) = snapshots else {

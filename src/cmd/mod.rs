@@ -168,14 +168,14 @@ fn runner(
     (notes, own): (&Path, &[PathBuf]),
     setup: Setup,
 ) -> Result<Runner, Error> {
-    let (mut disk, never) = workspace((given, canonical), folders, own)?;
+    let mut disk = workspace((given, canonical), folders, own)?;
     disk.limit(setup.largest_file);
     disk.obey(setup.paths);
     Ok(Runner {
         disk,
         git: setup.git,
         context: context::store(folders, canonical, notes),
-        never,
+        never: own.to_vec(),
         root: canonical.to_owned(),
         rules: setup.rules,
         actions: setup.actions,
@@ -185,22 +185,23 @@ fn runner(
     })
 }
 
-/// The files under a root, and those that no commit takes in.
+/// The files under a root that listeners have: no more a task's business than clada's own.
+fn watched_in(folders: &Folders, root: &Path) -> Vec<PathBuf> {
+    Lock::held_in(&folders.locks(), WATCHED_LOCKS, root)
+}
+
+/// The files under a root. These are protected, besides those of clada.
 fn workspace(
     (given, canonical): (&Path, &Path),
     folders: &Folders,
     own: &[PathBuf],
-) -> Result<(Disk, Vec<PathBuf>), Error> {
-    // The files of another clada are no more a task's business than one's own.
-    let others = Lock::held(&folders.locks(), WATCHED_LOCKS);
-    let own = [own, &others].concat();
+) -> Result<Disk, Error> {
     let mut protected = folders.protected(canonical);
-    protected.extend_from_slice(&own);
-    let disk = Disk::open(given, Some(&folders.home), protected).map_err(|error| Error::Root {
+    protected.extend_from_slice(own);
+    Disk::open(given, Some(&folders.home), protected).map_err(|error| Error::Root {
         path: given.to_owned(),
         error,
-    })?;
-    Ok((disk, own))
+    })
 }
 
 /// Takes the lock on a root that a run has, and says while it waits for whom; `None` if clada is stopped first.

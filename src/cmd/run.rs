@@ -40,6 +40,7 @@ pub fn main(args: &Run) -> Result<ExitCode, Error> {
     } = start.made?;
     let own = [config::NOTES, &settings.watch.output_file].map(|name| root.join(name));
     let mut runner = cmd::runner((&given, &root), &folders, (&own[0], &own), setup)?;
+    runner.protect(&cmd::watched_in(&folders, &root));
     runner.with_params = args.json;
     runtime.block_on(async {
         let around = Surroundings {

@@ -4,7 +4,7 @@ use std::fs::OpenOptions;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::Duration;
 
 use tokio::runtime::Runtime;
@@ -132,8 +132,8 @@ pub(super) struct Post {
     pub(super) watcher: Watcher,
     /// How the first look begins.
     pub(super) begin: Begin,
-    /// The settings that were right last.
-    good: Loaded,
+    /// The settings that were right last. Those of many files are the same, which are kept once.
+    good: Arc<Loaded>,
     /// What was said of them.
     told: Told,
     _locks: (Lock, Option<Lock>),
@@ -183,10 +183,24 @@ impl Post {
             output,
             watcher,
             begin,
-            good: loaded,
+            good: shared_settings(loaded),
             told: Told::default(),
             _locks: (watched, output_lock),
         })
+    }
+}
+
+/// Settings that are as those that came last share their place.
+fn shared_settings(loaded: Loaded) -> Arc<Loaded> {
+    static LAST: Mutex<Weak<Loaded>> = Mutex::new(Weak::new());
+    let mut last = LAST.lock().unwrap_or_else(PoisonError::into_inner);
+    match last.upgrade().filter(|last| **last == loaded) {
+        Some(same) => same,
+        None => {
+            let new = Arc::new(loaded);
+            *last = Arc::downgrade(&new);
+            new
+        }
     }
 }
 
@@ -223,21 +237,24 @@ impl Listener {
         let root = (place.root.0.as_path(), place.root.1.as_path());
         let runtime = cmd::runtime()?;
         let flags = (Some(&args.exec), !args.no_git);
-        let loaded = Settings::load(&place.folders, root.1).unwrap_or_else(|_| post.good.clone());
+        let loaded =
+            Settings::load(&place.folders, root.1).unwrap_or_else(|_| (*post.good).clone());
         let start = Source::start(&place.folders, (root.1, loaded), flags, &shared.login);
         let start = runtime.block_on(start);
         let source = start.source;
         // What is wrong is told at the first look.
-        let made = start.made.or_else(|_| source.made_of(post.good.clone()))?;
+        let made = start
+            .made
+            .or_else(|_| source.made_of((*post.good).clone()))?;
         let Made {
             setup,
             settings,
             notice,
         } = made;
-        post.good = Loaded {
+        post.good = shared_settings(Loaded {
             settings: settings.clone(),
             notice: notice.clone(),
-        };
+        });
         let listening = listening(args, &settings);
         // The user's services and shells are theirs to mend: it is told once, at the start.
         let not_logged_in = start.login.and_then(Result::err);
@@ -247,7 +264,7 @@ impl Listener {
             .chain(source.holds_home().map(str::to_owned))
             .collect();
         let runner = cmd::runner(root, &place.folders, (note.path(), &own), setup)?;
-        let others = Lock::held(&locks, config::WATCHED_LOCKS);
+        let others = || Lock::held(&locks, config::WATCHED_LOCKS);
         let memory = Memory::open(
             ledger,
             listening.limits,

@@ -106,7 +106,7 @@ pub(super) struct Taken {
 
 impl Memory {
     /// What the ledger knows of the file at this path, whose text is given where it can be read. One that is new there
-    /// may be another one, which is gone, under a new name; `watched` are those that a clada waits for.
+    /// may be another one, which is gone, under a new name; `watched` tells those that a clada waits for.
     ///
     /// # Errors
     /// Where the ledger cannot be used.
@@ -115,7 +115,7 @@ impl Memory {
         limits: Limits,
         path: &Path,
         text: Option<&str>,
-        watched: &[PathBuf],
+        watched: &dyn Fn() -> Vec<PathBuf>,
     ) -> Result<Self, LedgerError> {
         let seed = ledger.seed();
         let mut known = ledger.file(path)?;
@@ -459,14 +459,14 @@ impl Memory {
 fn renamed(
     ledger: &Ledger,
     text: &str,
-    watched: &[PathBuf],
+    watched: &dyn Fn() -> Vec<PathBuf>,
 ) -> Result<Option<(FileId, PathBuf)>, LedgerError> {
     let seed = ledger.seed();
     let Some(top) = note::top_block(text) else {
         return Ok(None);
     };
     for block in ledger.blocks_with(note::key(seed, top))? {
-        if block.path.exists() || watched.contains(&block.path) {
+        if block.path.exists() || watched().contains(&block.path) {
             continue;
         }
         let keys = ledger.blocks(block.file)?.into_iter().collect();

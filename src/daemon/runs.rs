@@ -99,11 +99,9 @@ impl Daemon {
     ) -> Option<Ran> {
         let _lock = self.lock(stop, show).await?;
         self.take_settings();
-        // Another clada may have begun to watch a file here.
-        let never = &mut self.runner.never;
-        never.extend(Lock::held(&self.locks, config::WATCHED_LOCKS));
-        never.sort();
-        never.dedup();
+        // The files of other listeners here are no more a task's business than one's own.
+        let others = Lock::held_in(&self.locks, config::WATCHED_LOCKS, &self.runner.root);
+        self.runner.protect(&others);
         let around = Surroundings {
             now: &self.clock.date_time,
             when: &self.clock.when,

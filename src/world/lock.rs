@@ -136,6 +136,13 @@ impl Lock {
         })
     }
 
+    /// Those of [`Self::held`] that are in a folder.
+    pub fn held_in(folder: &Path, kinds: &[&str], within: &Path) -> Vec<PathBuf> {
+        let mut held = Self::held(folder, kinds);
+        held.retain(|path| path.starts_with(within));
+        held
+    }
+
     /// The paths of which processes that still live have locks of these kinds.
     ///
     /// No lock is tried: that could be in the way of somebody who takes it in just that moment.

@@ -317,6 +317,17 @@ impl Sway {
     }
 }
 
+impl Sway {
+    /// Waits until this is on its clipboard: who had it before may be just going.
+    #[track_caller]
+    fn shows(&self, text: &str) {
+        wait_until(
+            || self.clipboard() == text,
+            || format!("{text:?}, not {:?}", self.clipboard()),
+        );
+    }
+}
+
 impl Drop for Sway {
     fn drop(&mut self) {
         let _ = self.server.kill();
@@ -332,13 +343,13 @@ fn wayland_has_the_text_too() {
     let clipboard = Clipboard::start(around(&[runtime, display]));
     for text in ["first", "second 🌍"] {
         assert_eq!(copy(&clipboard, text), Ok(Copied::Kept));
-        assert_eq!(sway.clipboard(), text);
+        sway.shows(text);
     }
     drop(clipboard);
     // Found by its socket alone.
     let clipboard = Clipboard::start(around(&[runtime]));
     assert_eq!(copy(&clipboard, "found"), Ok(Copied::Kept));
-    assert_eq!(sway.clipboard(), "found");
+    sway.shows("found");
     drop(clipboard);
     let mut by_program = around(&[runtime, display]);
     by_program.program = "/bin/false".into();

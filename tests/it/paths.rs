@@ -102,7 +102,7 @@ fn a_pattern_that_cannot_be_meant_is_an_error() {
         ),
         (
             "[paths]\nred = []",
-            "line 2, column 1: unknown field `red`, expected one of `allow`, `deny`, `read`, `write`",
+            "line 2, column 1: unknown key `paths.red`: did you mean `read`?",
         ),
         (
             "[actions]\nallow = ['edti']",
@@ -119,7 +119,7 @@ fn a_pattern_that_cannot_be_meant_is_an_error() {
         ),
         (
             "[[hooks.after]]\nrun = 'x'\ntimeout = 5",
-            "line 3, column 11: invalid type: integer `5`, expected a string",
+            "line 3, column 11: it must be one number above 0 with ms, s, m or h",
         ),
         (
             "[vars]\nx = 5",

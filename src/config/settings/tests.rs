@@ -164,7 +164,7 @@ fn the_defaults_name_every_setting() {
     let ledger = ["days", "size"].map(str::to_owned);
     assert_eq!(names(&table["ledger"]), ledger.into());
     let Log { level, format } = log;
-    assert_eq!((level, format), (Level::Off, Format::Text));
+    assert_eq!((level, format), (Level::Auto, Format::Text));
     let log = ["level", "format"].map(str::to_owned);
     assert_eq!(names(&table["log"]), log.into());
     let limits = ["output", "max_file_size"];

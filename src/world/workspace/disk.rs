@@ -72,6 +72,11 @@ impl Disk {
         })
     }
 
+    /// No task may touch these either, from now on.
+    pub fn protect(&mut self, places: &[PathBuf]) {
+        self.own.add(places);
+    }
+
     /// No task reads or writes a file of more bytes from now on.
     pub fn limit(&mut self, largest: u64) {
         self.largest = largest;

@@ -43,6 +43,13 @@ impl Own {
         Self { places, above }
     }
 
+    /// These are clada's too.
+    pub(super) fn add(&mut self, places: &[PathBuf]) {
+        self.places.extend_from_slice(places);
+        self.places.sort();
+        self.places.dedup();
+    }
+
     /// What is there of them.
     pub(super) fn ids(&self) -> Vec<Id> {
         self.places.iter().filter_map(|own| both(own).1).collect()

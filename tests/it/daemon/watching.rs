@@ -424,6 +424,8 @@ fn a_save_among_more_events_than_the_system_keeps() {
         return;
     }
     let project = Project::new();
+    // One that is made is looked at twice.
+    project.write(NOTES, "");
     let mut command = project.command(env!("CARGO_BIN_EXE_clada"));
     let watching = Watching::start({
         command.arg("watch").env("CLADA_LOG", "debug");
