@@ -33,10 +33,8 @@ use crate::world::service::supervisor::Supervisor;
 use crate::world::shell;
 use crate::world::watch::{Mode, Watcher};
 
-/// How long a listener that has nothing to do waits before it rests. Behind a save the next one is often not far.
+/// How long a listener waits behind a save, with nothing to do, before it rests: the next one is often not far.
 const REST: Duration = Duration::from_secs(60);
-/// The same, where it only looked at what is there when clada starts.
-const REST_OF_START: Duration = Duration::from_millis(200);
 /// The pauses before a file that cannot be watched is tried again, the first and the longest.
 const PAUSES: [Duration; 2] = [Duration::from_secs(1), Duration::from_secs(10)];
 /// How many files are looked at side by side when the daemon starts, and how long each of them counts.
@@ -391,7 +389,7 @@ fn listen(
     let ledger = Ledger::open(&folders.state)?;
     let mut listener = Listener::new(args, post, ledger, shared)?;
     listener.daemon.rest = Some(match begin {
-        Begin::Anew | Begin::Made(_) => REST_OF_START,
+        Begin::Anew | Begin::Made(_) => Duration::ZERO,
         Begin::Woken(_) => REST,
     });
     let watcher = &mut post.watcher;

@@ -381,11 +381,11 @@ pub fn allow_many_files() {
 fn in_own_session(command: &mut Command, ready: Option<Ready>) {
     #[cfg(target_os = "linux")]
     let parent = rustix::process::getpid();
-    let files = FILES.get().cloned();
+    let files = FILES.get().copied();
     let prepare = move || {
         setsid()?;
-        if let Some(files) = &files {
-            setrlimit(Resource::Nofile, files.clone())?;
+        if let Some(files) = files {
+            setrlimit(Resource::Nofile, files)?;
         }
         if let Some(ready) = &ready {
             ready.enter()?;
