@@ -165,13 +165,13 @@ fn change_others(root: &Path, long: Duration) -> usize {
 }
 
 /// The threads of a process.
-fn threads(pid: &str) -> Vec<PathBuf> {
+pub(crate) fn threads(pid: &str) -> Vec<PathBuf> {
     let tasks = fs::read_dir(format!("/proc/{pid}/task")).expect("a process");
     tasks.flatten().map(|task| task.path()).collect()
 }
 
 /// How long these threads have been running on some processor.
-fn busy(threads: &[PathBuf]) -> Duration {
+pub(crate) fn busy(threads: &[PathBuf]) -> Duration {
     let nanoseconds = |thread: &PathBuf| -> u64 {
         let told = fs::read_to_string(thread.join("schedstat")).unwrap_or_default();
         told.split_whitespace()
@@ -192,7 +192,7 @@ fn wake_ups(pid: u32) -> u64 {
 }
 
 /// In units of 1024 bytes.
-fn resident(pid: u32) -> u64 {
+pub(crate) fn resident(pid: u32) -> u64 {
     number_behind(
         &fs::read_to_string(format!("/proc/{pid}/status")).expect("a process"),
         "VmRSS:",

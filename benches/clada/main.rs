@@ -8,6 +8,7 @@
 
 mod git;
 mod listener;
+mod many;
 mod output;
 mod process;
 mod project;
@@ -22,6 +23,7 @@ type Group = (&'static str, fn(&mut dyn FnMut(Row)));
 const GROUPS: &[Group] = &[
     ("save to command", listener::saves),
     ("idle", listener::idle),
+    ("daemon", many::daemon),
     ("changes of other files", listener::storm),
     ("scan of prose", text::scan_prose),
     ("scan of tasks", text::scan_tasks),
