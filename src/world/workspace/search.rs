@@ -103,11 +103,12 @@ impl Disk {
     pub fn search(&self, search: &Search, paths: &[PathBuf], limit: usize, until: Instant) -> Hits {
         let own = self.own_files();
         let next = AtomicUsize::new(0);
-        let kept = AtomicUsize::new(0);
         let found = Mutex::new(Vec::new());
         let work = || {
             let mut worker = Worker::new(self, search, &own, until);
             let mut here = Vec::new();
+            // Those of its own files, which come in their order: what it does not keep has enough before it.
+            let mut room = limit;
             loop {
                 let from = next.fetch_add(SHARE, Ordering::SeqCst);
                 let share = paths.iter().enumerate().skip(from).take(SHARE);
@@ -115,11 +116,9 @@ impl Disk {
                     break;
                 }
                 for (index, path) in share {
-                    // Whoever is through with a file got it before this one: what is kept comes first.
-                    let keep = limit.saturating_sub(kept.load(Ordering::SeqCst));
-                    let searched = worker.search(path, keep.min(limit));
+                    let searched = worker.search(path, room);
                     if let Searched::Hits(hits, _) = &searched {
-                        kept.fetch_add(hits.len(), Ordering::SeqCst);
+                        room -= hits.len();
                     }
                     here.push((index, searched));
                 }
