@@ -15,8 +15,6 @@ pub const NOTES: &str = "clada.md";
 pub const OUTPUT: &str = ".clada-output-latest.txt";
 /// A project's settings; no task may change them.
 pub const PROJECT: &str = "clada.toml";
-/// How much an exec may write, in bytes of plain text.
-pub const OUTPUT_LIMIT: u64 = 1024 * 1024 * 1024;
 /// How long the file must be quiet before what looks like half a paste is taken as it is.
 pub const PASTE_QUIET: Duration = Duration::from_secs(2);
 /// How long the write-back waits for the clipboard.
