@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use directories::{BaseDirs, ProjectDirs};
+use rustix::process::getuid;
 
 /// The watched file that is taken where none is named.
 pub const NOTES: &str = "clada.md";
@@ -14,8 +15,6 @@ pub const NOTES: &str = "clada.md";
 pub const OUTPUT: &str = ".clada-output-latest.txt";
 /// A project's settings; no task may change them.
 pub const PROJECT: &str = "clada.toml";
-/// How much an exec may write, in bytes of plain text.
-pub const OUTPUT_LIMIT: u64 = 1024 * 1024 * 1024;
 /// How long the file must be quiet before what looks like half a paste is taken as it is.
 pub const PASTE_QUIET: Duration = Duration::from_secs(2);
 /// How long the write-back waits for the clipboard.
@@ -45,6 +44,8 @@ pub struct Folders {
     pub config: PathBuf,
     /// Where the system looks for services of the user.
     pub services: PathBuf,
+    /// What lives as long as the user's sessions; `None` where there is no such folder.
+    pub runtime: Option<PathBuf>,
 }
 
 impl Folders {
@@ -60,6 +61,12 @@ impl Folders {
                 true => base.home_dir().join("Library/LaunchAgents"),
                 false => base.config_dir().join("systemd/user"),
             },
+            runtime: match std::env::var_os("XDG_RUNTIME_DIR") {
+                Some(_) => base.runtime_dir().map(Path::to_owned),
+                // A login that went by another way than the usual one, as with `su -`, does not name it; services have it.
+                None => Some(PathBuf::from(format!("/run/user/{}", getuid().as_raw()))),
+            }
+            .filter(|folder| folder.is_dir()),
         })
     }
 
@@ -70,13 +77,8 @@ impl Folders {
 
     /// Where sockets are, the best place first.
     pub fn sockets(&self) -> Vec<PathBuf> {
-        let base = BaseDirs::new();
-        let of_session = base.as_ref().and_then(BaseDirs::runtime_dir);
-        let of_session = of_session.map(|folder| folder.join("clada"));
-        of_session
-            .into_iter()
-            .chain([self.state.join("run")])
-            .collect()
+        let of_session = self.runtime.iter().map(|folder| folder.join("clada"));
+        of_session.chain([self.state.join("run")]).collect()
     }
 
     /// Where the texts are that were last meant for the clipboard.

@@ -17,6 +17,11 @@
 //! A task is in the ledger on the disk before it starts, and a results block before it is written; so whatever ends clada,
 //! the next one knows what may have happened, runs nothing twice and tells what was not told.
 //!
+//! That is one file. `clada daemon` does it for all of the list ([`config::registry`]): each file is watched by the one
+//! `world/watch.rs` and sleeps; a save wakes a thread on which the listener that `clada watch` has works until nothing is left
+//! to do. What it does just then is on the [`daemon::board`], which `clada status` asks for over `world/socket.rs`. `clada
+//! service` has the system's service manager keep that process running (`world/service.rs`).
+//!
 //! What a command may do is settled anew for each run and does not change in it: `cmd/rules.rs` makes [`exec_task::Rules`]
 //! of the settings (what is asked about, the fence, the environment, the limits, what is masked), and
 //! `world/sandbox.rs` makes of the fence what the system enforces.
@@ -27,9 +32,10 @@
 //!
 //! | floor | what | may use |
 //! | --- | --- | --- |
-//! | 4 entry | `main.rs`, [`logs`], [`cli`], [`cmd`] | everything below |
-//! | 3 shell | [`daemon`]: waits for an event, asks the engine, performs its effects | engine, batch, world |
+//! | 4 entry | `main.rs`, [`logs`]: the log; [`cli`]; [`cmd`]: one file for each command, `cmd/watch.rs` one listener, `cmd/daemon.rs` many; [`terminal`]: what a person there is shown | everything below |
+//! | 3 shell | [`daemon`]: waits for an event, asks the engine, performs its effects, shows on the board what it does | engine, batch, world |
 //! | 2 act | [`batch`]: before-snapshot, each task, after-snapshot; [`file_task`], [`exec_task`], [`context_task`]: what the commands mean; [`undo`]: takes batches back | world, lang |
+//! | 2 settings | [`config`]: the settings, this user's folders, the list of watched files | world, lang |
 //! | 1 decide | [`engine`]: `step(state, event) -> effects`; no I/O, no clock | lang |
 //! | 1 do | [`world`]: one file for each outside thing | lang, its one crate |
 //! | 0 language | [`lang`]: pure text and values; parsing cannot fail, it returns tasks and problems | - |

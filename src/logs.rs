@@ -53,6 +53,8 @@ pub fn start(flag: Option<Format>, settings: Option<Log>, is_service: bool) -> O
     let filter = filter.unwrap_or_else(|| EnvFilter::new(usual));
     let log = tracing_subscriber::fmt()
         .with_env_filter(filter)
+        // Where stderr is gone, as with its terminal, that could not be told there either, and the try is a panic.
+        .log_internal_errors(false)
         .with_writer(std::io::stderr);
     match format {
         Format::Json => log.json().flatten_event(true).init(),

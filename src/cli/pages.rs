@@ -33,11 +33,12 @@ const FILES: [(&str, &str); 7] = [
         "The last three on macOS.",
     ),
 ];
-const ENVIRONMENT: [(&str, &str); 4] = [
+const ENVIRONMENT: [(&str, &str); 5] = [
     (
         "CLADA_LOG",
         "What clada tells on stderr of what it does and why: error, warn, info, debug or trace.",
     ),
+    ("CLADA_LOG_FORMAT", "In which form: text or json."),
     (
         "CLADA",
         "Set for the commands that clada runs; with it, clada refuses what only you may do.",
@@ -65,7 +66,14 @@ const SYNOPSIS: &str = "\
 /// The completions for a shell.
 pub fn completions(shell: Shell) -> Vec<u8> {
     let mut script = Vec::new();
-    clap_complete::generate(shell, &mut Cli::definition(), "clada", &mut script);
+    let whole = Cli::definition();
+    // They would offer what the help does not show.
+    let is_shown = |command: &&Command| !command.is_hide_set();
+    let mut shown = Command::new("clada")
+        .version(env!("CARGO_PKG_VERSION"))
+        .args(whole.get_arguments().cloned())
+        .subcommands(whole.get_subcommands().filter(is_shown).cloned());
+    clap_complete::generate(shell, &mut shown, "clada", &mut script);
     script
 }
 
@@ -79,7 +87,7 @@ pub fn man() -> io::Result<Vec<(String, Vec<u8>)>> {
     let mut pages = vec![("clada.1".to_owned(), page(&whole, "clada")?)];
     for command in whole
         .get_subcommands()
-        .filter(|command| command.get_name() != "help")
+        .filter(|command| command.get_name() != "help" && !command.is_hide_set())
     {
         let name = command.get_name();
         pages.push((format!("clada-{name}.1"), page(command, name)?));

@@ -25,7 +25,6 @@ use crate::config::registry::{Entry, Registry};
 use crate::daemon::board::{Board, State};
 use crate::daemon::{Begin, Memory, Shown};
 use crate::error::Error;
-use crate::lang::outcome::Status;
 use crate::world::ledger::Ledger;
 use crate::world::lock::Lock;
 use crate::world::note_file::Reading;
@@ -364,7 +363,7 @@ async fn work(
             if matches!(shown, Shown::Watching(_)) {
                 first = None;
             }
-            log(&entry.file, &shown);
+            log(&shown);
             board.shown((&entry.file, &entry.root), &shown, cmd::time);
         };
         let worked = listen(&args, (&mut post, begin), &folders, &shared, &mut show);
@@ -400,19 +399,12 @@ fn listen(
     Ok(())
 }
 
-/// Puts into the log what happens to a file, and nothing that a reply says.
-fn log(file: &Path, shown: &Shown<'_>) {
-    let file = file.display();
+/// Puts into the log what happens to a file, which the daemon's span names, and nothing that a reply says.
+fn log(shown: &Shown<'_>) {
     match shown {
         Shown::Watching(_) | Shown::Progress(_) => {}
-        Shown::Note(note) => tracing::info!(%file, "{note}"),
-        Shown::Trouble(trouble) => tracing::warn!(%file, "{trouble}"),
-        Shown::Results(block) => {
-            let marks = block.lines().filter_map(|line| line.split(' ').nth(1));
-            let marks: Vec<&str> = marks.collect();
-            let count = |status: Status| marks.iter().filter(|it| **it == status.mark()).count();
-            let (done, failed) = (count(Status::Done), count(Status::Failed));
-            tracing::info!(%file, done, failed, "results");
-        }
+        Shown::Note(note) => tracing::info!("{note}"),
+        Shown::Trouble(trouble) => tracing::warn!("{trouble}"),
+        Shown::Results(_) => tracing::info!("results"),
     }
 }

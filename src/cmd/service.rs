@@ -26,7 +26,7 @@ const OF_PLACES: &[&str] = &["XDG_CONFIG_HOME", "XDG_STATE_HOME", "XDG_DATA_HOME
 /// Where the service manager cannot be reached or refuses, and where a command that clada runs calls this.
 pub fn main(what: &cli::Service) -> Result<ExitCode, Error> {
     let folders = Folders::of_user().ok_or(Error::NoHome)?;
-    let service = Service::of_user(&folders.services, &folders.home);
+    let service = of_user(&folders);
     let runtime = cmd::runtime()?;
     match what {
         cli::Service::Status => return tell(&runtime.block_on(service.state())?),
@@ -54,17 +54,21 @@ pub fn main(what: &cli::Service) -> Result<ExitCode, Error> {
     }
 }
 
-/// Installs the service where it is not, and starts it.
+/// Installs and starts the service where it does not run, or will not at the next login. That a package has brought its file
+/// says neither.
 ///
 /// # Errors
 /// Where nobody answers for services, or it cannot be installed.
 pub(super) fn ensure(folders: &Folders) -> Result<(), Error> {
-    let service = Service::of_user(&folders.services, &folders.home);
-    let state = cmd::runtime()?.block_on(service.state())?;
-    match state.is_installed {
+    let state = cmd::runtime()?.block_on(of_user(folders).state())?;
+    match state.is_up() && state.at_login != Some(false) {
         true => Ok(()),
         false => main(&cli::Service::Install).map(drop),
     }
+}
+
+fn of_user(folders: &Folders) -> Service {
+    Service::of_user(&folders.services, &folders.home, folders.runtime.clone())
 }
 
 fn installed(service: &Service) -> io::Result<()> {
@@ -148,8 +152,7 @@ fn tell(state: &State) -> Result<ExitCode, Error> {
              `clada service install` to have this one"
         )?;
     }
-    let runs = matches!(state.runs, Runs::Yes | Runs::Starts | Runs::Reloads);
-    Ok(ExitCode::from(u8::from(!runs)))
+    Ok(ExitCode::from(u8::from(!state.is_up())))
 }
 
 fn logs(service: &Service, lines: usize, follow: bool) -> Result<ExitCode, Error> {

@@ -29,6 +29,8 @@ pub struct Service {
     folder: PathBuf,
     /// Where launchd writes what clada says.
     log: PathBuf,
+    /// Where systemd is reached.
+    runtime: Option<PathBuf>,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -66,6 +68,13 @@ pub struct State {
     pub restarts: u32,
     /// Whether it starts with each login; `None` where the manager does not say.
     pub at_login: Option<bool>,
+}
+
+impl State {
+    /// Whether it runs, or is about to.
+    pub fn is_up(&self) -> bool {
+        matches!(self.runs, Runs::Yes | Runs::Starts | Runs::Reloads)
+    }
 }
 
 /// Whether it runs.
@@ -110,8 +119,8 @@ pub enum ServiceError {
 type Step = (Vec<String>, bool);
 
 impl Service {
-    /// That of this user, whose services are in `folder`.
-    pub fn of_user(folder: &Path, home: &Path) -> Self {
+    /// That of this user, whose services are in `folder`, and the sessions' sockets in `runtime`.
+    pub fn of_user(folder: &Path, home: &Path, runtime: Option<PathBuf>) -> Self {
         let manager = match cfg!(target_os = "macos") {
             true => Manager::Launchd,
             false => Manager::Systemd,
@@ -120,6 +129,7 @@ impl Service {
             manager,
             folder: folder.to_owned(),
             log: home.join("Library/Logs/clada.log"),
+            runtime,
         }
     }
 
@@ -265,11 +275,11 @@ impl Service {
             .stdin(Stdio::null())
             .kill_on_drop(true)
             .env("LC_ALL", "C");
-        // A login that went by another way than the usual one, as with `su -`, does not name it.
-        let runtime = PathBuf::from(format!("/run/user/{}", getuid().as_raw()));
-        if std::env::var_os("XDG_RUNTIME_DIR").is_none() && runtime.is_dir() {
-            command.env("XDG_RUNTIME_DIR", runtime);
-        }
+        command.envs(
+            self.runtime
+                .iter()
+                .map(|folder| ("XDG_RUNTIME_DIR", folder)),
+        );
         let called = format!("{program} {}", args.join(" "));
         match timeout(limit, command.output()).await {
             Ok(Ok(output)) => Ok((called, output)),

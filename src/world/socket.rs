@@ -66,10 +66,13 @@ fn bind(folder: &Path) -> io::Result<(UnixListener, PathBuf)> {
         .mode(0o700)
         .create(folder)?;
     let path = folder.join(format!("{}.{EXTENSION}", std::process::id()));
+    // It has its name only when it answers: who asks before would take it for one that is left over.
+    let new = path.with_extension("new");
     // Of a process that had this id before.
-    let _ = fs::remove_file(&path);
-    let listener = UnixListener::bind(&path)?;
-    fs::set_permissions(&path, Permissions::from_mode(0o600))?;
+    let _ = fs::remove_file(&new);
+    let listener = UnixListener::bind(&new)?;
+    fs::set_permissions(&new, Permissions::from_mode(0o600))?;
+    fs::rename(new, &path)?;
     Ok((listener, path))
 }
 

@@ -31,6 +31,7 @@ impl Place {
             state: top.path().join("state"),
             config: top.path().join("config"),
             services: top.path().join("services"),
+            runtime: None,
         };
         Self { top, folders }
     }

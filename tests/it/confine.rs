@@ -361,6 +361,7 @@ fn home_as_root() -> (Project, Vec<PathBuf>) {
         state: root.join(".local/state/clada"),
         config: root.join(".config/clada"),
         services: root.join(".config/systemd/user"),
+        runtime: None,
     };
     (project, folders.protected(&root))
 }
@@ -431,6 +432,7 @@ fn what_will_belong_to_clada_is_refused_before_it_exists() {
         state: root.join(".local/state/clada"),
         config: root.join(".config/clada"),
         services: root.join(".config/systemd/user"),
+        runtime: None,
     };
     let before = tree(&root);
     for task in [

@@ -130,7 +130,9 @@ impl Project {
         command
             .current_dir(self.root())
             .env_clear()
-            .env("HOME", self.home());
+            .env("HOME", self.home())
+            // Not that of the person either.
+            .env("XDG_RUNTIME_DIR", "");
         for keep in ["LANG", "TMPDIR", "LLVM_PROFILE_FILE"] {
             if let Some(value) = std::env::var_os(keep) {
                 command.env(keep, value);

@@ -127,6 +127,25 @@ fn the_journal_gets_priorities_and_no_times() {
     );
 }
 
+/// As where a terminal is closed, or what reads the log ends.
+#[test]
+fn a_log_that_nobody_takes_ends_nothing() {
+    let project = Project::new();
+    let (reader, writer) = std::io::pipe().expect("pipe");
+    drop(reader);
+    let mut command = project.command(env!("CARGO_BIN_EXE_clada"));
+    command.args(["watch", "--no-clipboard"]);
+    command.env("CLADA_LOG", "debug").stderr(writer);
+    let mut child = command.stdout(Stdio::null()).spawn().expect("clada");
+    wait_until(|| project.exists(NOTES), || "the notes".to_owned());
+    save_by_rename(&project.path(NOTES), reply());
+    let told = || project.read(NOTES).contains("=== END ===");
+    wait_until(told, || project.read(NOTES));
+    assert_eq!(child.try_wait().expect("wait"), None);
+    child.kill().expect("kill");
+    child.wait().expect("wait");
+}
+
 #[test]
 fn what_is_asked_of_the_log_and_there_is_not_is_said() {
     let project = Project::new();

@@ -50,6 +50,7 @@ fn other_shells_take_their_completions() {
     for shell in ["zsh", "fish", "elvish", "powershell"] {
         let script = project.clada(["completions", shell]).exits(0).out;
         assert!(script.contains("step-forward"), "{shell}");
+        assert!(!script.contains("clipboard-owner"), "{shell}");
         project.write(shell, script);
     }
     for shell in ["zsh", "fish"] {
@@ -93,7 +94,9 @@ fn the_man_pages_are_read_without_a_complaint() {
         .filter_map(|page| page.file_name()?.to_str())
         .collect();
     assert!(
-        names.contains(&"clada-step-forward.1") && !names.contains(&"clada-help.1"),
+        names.contains(&"clada-step-forward.1")
+            && !names.contains(&"clada-help.1")
+            && !names.contains(&"clada-clipboard-owner.1"),
         "{names:?}"
     );
     for page in main.split("\\fBclada\\-").skip(1) {

@@ -108,6 +108,26 @@ fn files(folder: &Path) -> Vec<String> {
     files
 }
 
+/// A package brings the unit, and that alone starts nothing; nor does one that was stopped.
+#[test]
+fn init_has_a_service_run_that_is_there_and_does_not() {
+    for (state, is_started) in [
+        ("ActiveState=inactive\nUnitFileState=disabled", true),
+        ("ActiveState=inactive\nUnitFileState=enabled", true),
+        ("ActiveState=active\nUnitFileState=enabled", false),
+    ] {
+        let project = Project::new();
+        let unit = project.home().join(UNIT);
+        std::fs::create_dir_all(unit.parent().unwrap()).unwrap();
+        std::fs::write(unit, "").unwrap();
+        fake_systemctl(&project, &format!("LoadState=loaded\n{state}"), "");
+        project.clada(["init", "--service"]).exits(0);
+        let calls = calls(&project);
+        let started = "--user enable clada.service\n--user restart clada.service\n";
+        assert_eq!(calls.contains(started), is_started, "{state}: {calls}");
+    }
+}
+
 #[test]
 fn what_cannot_be_done_is_told_with_the_next_step() {
     let project = Project::new();
@@ -503,31 +523,86 @@ fn a_real_systemd_keeps_it_running() {
     }
 }
 
-/// What the unit says takes nothing from commands: they run, and the fence that clada makes for each holds, with its own mounts.
+fn exec(script: &str) -> String {
+    format!("<tasks>\n<task>\n<c>exec</c>\n<x>\n{script}\n</x>\n</task>\n</tasks>\n")
+}
+
+/// The daemon under a real systemd: what the unit says takes nothing from commands, they have the login's PATH and the fence,
+/// and what a crash interrupts is told and not run again. A batch that is at work is no hang, and `clada status` finds the
+/// service from any terminal.
 #[test]
-fn the_unit_leaves_commands_their_fence() {
+fn replies_run_in_the_service_and_none_twice() {
     let project = Project::with_git();
     let Some(manager) = UserManager::start(&project) else {
         return;
     };
+    let clada = env!("CARGO_BIN_EXE_clada");
+    let run = |args: [&str; 2]| manager.run(clada, args).exits(0).out;
+    for name in ["one", "two"] {
+        project.write(&format!("{name}/.keep"), "");
+        run(["add", project.path(name).join("clada.md").to_str().unwrap()]);
+    }
+    let tool = project.home().join("of login");
+    std::fs::create_dir(&tool).unwrap();
+    std::os::unix::fs::symlink("/bin/echo", tool.join("tool-of-login")).unwrap();
+    let profile = project.home().join(".bash_profile");
+    std::fs::write(profile, "PATH=\"$HOME/of login:$PATH\"\n").unwrap();
     let beside = project.home().join(".config/systemd/user/clada.service.d");
     std::fs::create_dir_all(&beside).unwrap();
-    let (clada, root) = (env!("CARGO_BIN_EXE_clada"), project.root());
-    let (root, notes) = (root.display(), project.path("clada.md"));
-    let watch = format!("{clada} watch --root {root} {}", notes.display());
-    let unit = format!("[Service]\nType=exec\nWatchdogSec=0\nExecStart=\nExecStart={watch}\n");
-    std::fs::write(beside.join("test.conf"), unit).unwrap();
-    manager.run(clada, ["service", "install"]).exits(0);
+    std::fs::write(beside.join("test.conf"), "[Service]\nWatchdogSec=2\n").unwrap();
+    run(["service", "install"]);
     let logs = || manager.run(clada, ["service", "logs"]).out;
-    wait_until(|| logs().contains("watching /"), logs);
-    let script =
-        "echo here > here.txt\ngit config some.thing of-a-reply || echo refused > refused.txt";
-    let reply = format!("<tasks>\n<task>\n<c>exec</c>\n<x>\n{script}\n</x>\n</task>\n</tasks>\n");
-    project.write("clada.md", reply);
-    wait_until(|| project.read("clada.md").contains("=== END ==="), logs);
-    let got = results(&project.read("clada.md"));
+    let has = |name: &str, what: &str| {
+        let text = || std::fs::read_to_string(project.path(name)).unwrap_or_default();
+        wait_until(
+            || text().contains(what),
+            || format!("{what} in {}{}", text(), logs()),
+        );
+    };
+
+    let script = "tool-of-login here > here.txt\ngit config some.thing of-a-reply || echo refused > refused.txt";
+    project.write("one/clada.md", exec(script));
+    has("one/clada.md", "=== END ===");
+    let got = results(&project.read("one/clada.md"));
     assert!(got.starts_with("1 ✅ exec"), "{got}");
-    assert_eq!(project.read("here.txt"), "here\n");
-    assert_eq!(project.read("refused.txt"), "refused\n");
-    manager.run(clada, ["service", "uninstall"]).exits(0);
+    assert_eq!(project.read("one/here.txt"), "here\n");
+    assert_eq!(project.read("one/refused.txt"), "refused\n");
+
+    // It is killed in the middle of one, and takes with it what that has started.
+    let script = "echo once >> said; (setsid sleep 1000; echo later >> said) & sleep 1000";
+    project.write("two/clada.md", exec(script));
+    has("two/said", "once\n");
+    let status = run(["status", "--json"]);
+    assert!(status.contains(r#""running""#), "{status}");
+    let first = manager.main_pid();
+    manager.run("kill", ["-9", &first]).exits(0);
+    let second = manager.wait_for_another(&first);
+    has("two/clada.md", "interrupted: clada ended while it ran");
+    assert_eq!(project.read("two/said"), "once\n");
+
+    // Longer than the watchdog waits.
+    project.write("one/clada.md", exec("sleep 5; echo still here > still.txt"));
+    has("one/still.txt", "still here");
+    has("one/clada.md", "=== END ===");
+    assert_eq!(manager.main_pid(), second);
+
+    run(["remove", project.path("two/clada.md").to_str().unwrap()]);
+    manager
+        .run("systemctl", ["--user", "reload", "clada"])
+        .exits(0);
+    let status = || run(["status", "--json"]);
+    wait_until(|| !status().contains("two/clada.md"), status);
+    assert!(status().contains("one/clada.md"));
+
+    let logs = manager
+        .run(clada, ["service", "logs", "-n", "1000"])
+        .exits(0)
+        .out;
+    assert!(
+        logs.contains("run ended") && !logs.contains("of-login"),
+        "{logs}"
+    );
+    run(["service", "uninstall"]);
+    let none = manager.run(clada, ["status"]).exits(1).out;
+    assert!(none.starts_with("no clada runs"), "{none}");
 }

@@ -18,6 +18,7 @@ impl Place {
             state: at("state"),
             config: at("config"),
             services: PathBuf::new(),
+            runtime: None,
         };
         Self { dir, folders }
     }

@@ -21,6 +21,7 @@ impl Place {
             state: at("state"),
             config: at("config"),
             services: at("services"),
+            runtime: None,
         };
         Self { dir, folders }
     }

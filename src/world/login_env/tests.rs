@@ -225,6 +225,8 @@ fn the_session_is_clada_s_own_and_the_manager_is_nobodys() {
         ("LISTEN_FDS", "1"),
         ("XPC_SERVICE_NAME", "clada"),
         ("INVOCATION_ID", "1"),
+        ("SYSTEMD_EXEC_PID", "1"),
+        ("MEMORY_PRESSURE_WATCH", "/"),
         ("OLDPWD", "/"),
         ("KEPT", "2"),
     ] {

@@ -66,7 +66,7 @@ impl Supervisor {
     }
 
     /// How often [`Supervisor::beat`] does something; `None` where it never does.
-    pub fn watchdog(&self) -> Option<Duration> {
+    fn watchdog(&self) -> Option<Duration> {
         self.watchdog.or(self.log.is_some().then_some(LOOK))
     }
 

@@ -151,7 +151,7 @@ fn what_was_pasted_while_it_was_away_runs_and_the_rest_is_left_alone() {
     );
     // Only what had something to do was woken.
     assert_eq!(
-        daemon.said().matches("results file=").count(),
+        daemon.said().matches(": results").count(),
         1,
         "{}",
         daemon.said()
