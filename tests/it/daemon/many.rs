@@ -1,6 +1,7 @@
 //! `clada daemon`: many files in one process, each by itself.
 
 use std::fs;
+use std::os::unix::fs::symlink;
 use std::path::PathBuf;
 
 use rustix::process::Signal;
@@ -271,4 +272,34 @@ fn what_another_clada_is_writing_while_a_file_rests_is_left_to_it() {
     save_by_rename(&town.notes("notes"), exec("echo awake"));
     assert!(town.results("notes", &daemon).starts_with("1 ✅ exec"));
     assert!(town.project.exists(beside), "{}", daemon.said());
+}
+
+#[test]
+fn notes_of_one_folder_take_turns_and_a_file_is_listened_on_once() {
+    let town = Town::new();
+    town.build("a");
+    town.project.write("a/two.md", "");
+    symlink(town.notes("a"), town.project.path("a/again.md")).expect("link");
+    let root = town.project.path("a");
+    let entry = |name: &str| {
+        let file = root.join(name);
+        format!("[[watch]]\nfile = {file:?}\nroot = {root:?}\n\n")
+    };
+    let list: String = ["clada.md", "two.md", "again.md"].map(entry).concat();
+    save_by_rename(
+        &town.project.home().join(".config/clada/watched.toml"),
+        list,
+    );
+    let daemon = town.daemon();
+    daemon.wait_for("is watched already: this clada itself has it");
+    let long = exec("touch begun; until [ -e go ]; do sleep 0.02; done");
+    save_by_rename(&town.notes("a"), long);
+    wait_until(|| root.join("begun").exists(), || daemon.said());
+    save_by_rename(&root.join("two.md"), exec("echo two"));
+    daemon.wait_for("waiting for another run in this folder");
+    town.project.write("a/go", "");
+    assert!(town.results("a", &daemon).starts_with("1 ✅ exec"));
+    let two = || town.project.read("a/two.md");
+    wait_until(|| two().contains("=== END ==="), two);
+    assert!(results(&two()).starts_with("1 ✅ exec"));
 }
