@@ -111,6 +111,8 @@ pub struct Daemon {
     pub memory: Memory,
     /// What is there at first sight is to run.
     pub run_existing: bool,
+    /// Becomes true when listening is to end. What runs goes on to its end.
+    pub leave: watch::Receiver<bool>,
     /// After how long with nothing to do listening ends; nothing: never.
     pub rest: Option<Duration>,
     pub listening: Listening,
@@ -216,7 +218,7 @@ struct Found {
 }
 
 impl Daemon {
-    /// Listens until `stop` becomes true, or there is nothing more to do.
+    /// Listens until it is to leave, or there is nothing more to do. `stop` ends what runs.
     pub async fn listen(
         &mut self,
         watcher: &mut Watcher,
@@ -254,6 +256,9 @@ impl Daemon {
             }
         };
         self.recover(show);
+        if !matches!(begin, Begin::Woken(_)) {
+            self.clear_leftovers(show);
+        }
         for warning in std::mem::take(&mut self.pending.warnings) {
             show(Shown::Trouble(&warning));
         }
@@ -264,13 +269,13 @@ impl Daemon {
         if let Some((text, seen)) = first {
             self.take_in(&text, seen, stop, show).await;
         }
-        let mut stopped = stop.clone();
+        let mut leave = self.leave.clone();
         loop {
             let due = self.due();
             let rest = self.rest.filter(|_| due.is_none());
             tokio::select! {
                 biased;
-                _ = stopped.wait_for(|stop| *stop) => return,
+                _ = leave.wait_for(|leave| *leave) => return,
                 signal = watcher.next() => {
                     let now = Instant::now();
                     tracing::debug!(?signal, "signal");
@@ -561,6 +566,7 @@ impl Daemon {
         show: &mut dyn FnMut(Shown<'_>),
     ) -> Option<bool> {
         self.recover(show);
+        self.clear_leftovers(show);
         let offer = match which.offer(&self.memory.ledger, self.memory.file) {
             Ok(offer) => offer?,
             Err(error) => {

@@ -14,7 +14,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use tokio::sync::{Notify, Semaphore, oneshot, watch as channel};
-use tokio::task::{JoinHandle, LocalSet, spawn_local};
+use tokio::task::{JoinSet, LocalSet};
 use tokio::time::{sleep, timeout};
 
 use crate::cli::{self, Watch};
@@ -124,7 +124,6 @@ impl Drop for First {
 struct Kept {
     root: PathBuf,
     stop: channel::Sender<bool>,
-    task: JoinHandle<()>,
 }
 
 /// Keeps the files of the list until clada is stopped. A reload reads all anew: the list, and what the login shell says;
@@ -135,8 +134,8 @@ async fn run(house: Rc<House>, mut reloads: channel::Receiver<u64>) -> Result<()
     std::fs::create_dir_all(&house.folders.config)?;
     let mut list = Watcher::start(&house.shared.hub, std::slice::from_ref(&path), Mode::Events)?;
     let mut stopped = house.shared.stop.clone();
-    let mut kept = HashMap::new();
-    take_list(&house, &mut kept);
+    let (mut kept, mut tasks) = (HashMap::new(), JoinSet::new());
+    take_list(&house, &mut kept, &mut tasks);
     let count = |kept: &HashMap<PathBuf, Kept>| match kept.len() {
         1 => "watching 1 file".to_owned(),
         files => format!("watching {files} files"),
@@ -159,33 +158,29 @@ async fn run(house: Rc<House>, mut reloads: channel::Receiver<u64>) -> Result<()
             _ = list.next() => {
                 // Of a list that is just being written the rest follows.
                 while timeout(QUIET, list.next()).await.is_ok() {}
-                take_list(&house, &mut kept);
+                take_list(&house, &mut kept, &mut tasks);
                 supervisor.status(&count(&kept));
             }
             Ok(()) = reloads.changed() => {
                 supervisor.reloading();
                 house.shared.login.forget();
-                take_list(&house, &mut kept);
+                take_list(&house, &mut kept, &mut tasks);
                 supervisor.ready(&count(&kept));
             }
         }
     }
     supervisor.stopping();
-    let tasks = kept.into_values().map(|kept| {
+    for kept in kept.values() {
         kept.stop.send_replace(true);
-        kept.task
-    });
-    let ended = async {
-        for task in tasks.collect::<Vec<_>>() {
-            let _ = task.await;
-        }
-    };
+    }
+    // Also those of files that are not in the list any more.
+    let ended = async { while tasks.join_next().await.is_some() {} };
     let _ = timeout(FAREWELL, ended).await;
     Ok(())
 }
 
 /// Begins to keep what is new in the list, and ends with what is not in it any more.
-fn take_list(house: &Rc<House>, kept: &mut HashMap<PathBuf, Kept>) {
+fn take_list(house: &Rc<House>, kept: &mut HashMap<PathBuf, Kept>, tasks: &mut JoinSet<()>) {
     let list = match Registry::load(&house.folders) {
         Ok(list) => list,
         Err(error) => return house.say(vec![error.to_string()]),
@@ -203,6 +198,7 @@ fn take_list(house: &Rc<House>, kept: &mut HashMap<PathBuf, Kept>) {
         }
         stays
     });
+    while tasks.try_join_next().is_some() {}
     for entry in list.entries {
         if kept.contains_key(&entry.file) {
             continue;
@@ -210,8 +206,8 @@ fn take_list(house: &Rc<House>, kept: &mut HashMap<PathBuf, Kept>) {
         let (stop, stopped) = channel::channel(false);
         let (file, root) = (entry.file.clone(), entry.root.clone());
         let first = house.unready.one();
-        let task = spawn_local(keep(Rc::clone(house), entry, stopped, first));
-        kept.insert(file, Kept { root, stop, task });
+        tasks.spawn_local(keep(Rc::clone(house), entry, stopped, first));
+        kept.insert(file, Kept { root, stop });
     }
 }
 
@@ -351,10 +347,7 @@ async fn work(
     stop: &channel::Receiver<bool>,
 ) -> Option<(Post, Result<(), Error>)> {
     let (done, ended) = oneshot::channel();
-    let shared = Shared {
-        stop: stop.clone(),
-        ..house.shared.clone()
-    };
+    let (shared, stop) = (house.shared.clone(), stop.clone());
     let (board, folders) = (house.board.clone(), house.folders.clone());
     let (args, entry) = (args.clone(), entry.clone());
     let work = move || {
@@ -366,7 +359,8 @@ async fn work(
             log(&shown);
             board.shown((&entry.file, &entry.root), &shown, cmd::time);
         };
-        let worked = listen(&args, (&mut post, begin), &folders, &shared, &mut show);
+        let of_all = (&folders, &shared);
+        let worked = listen(&args, (&mut post, begin), of_all, stop, &mut show);
         // Nobody waits for it any more where clada ends.
         let _ = done.send((post, worked));
     };
@@ -381,12 +375,13 @@ async fn work(
 fn listen(
     args: &Watch,
     (post, begin): (&mut Post, Begin),
-    folders: &Folders,
-    shared: &Shared,
+    (folders, shared): (&Folders, &Shared),
+    stop: channel::Receiver<bool>,
     show: &mut dyn FnMut(Shown<'_>),
 ) -> Result<(), Error> {
     let ledger = Ledger::open(&folders.state)?;
     let mut listener = Listener::new(args, post, ledger, shared)?;
+    listener.daemon.leave = stop;
     listener.daemon.rest = Some(match begin {
         Begin::Anew | Begin::Made(_) => Duration::ZERO,
         Begin::Woken(_) => REST,

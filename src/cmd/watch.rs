@@ -303,6 +303,7 @@ impl Listener {
             },
             memory,
             run_existing: args.run_existing,
+            leave: shared.stop.clone(),
             rest: None,
             listening,
             refresh: Box::new(move || {

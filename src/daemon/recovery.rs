@@ -79,19 +79,18 @@ fn undone(batches: &[LogBatch]) -> Option<Offer> {
 impl Daemon {
     /// Finds what was left: it is told with the next results.
     pub(super) fn recover(&mut self, show: &mut dyn FnMut(Shown<'_>)) {
-        if let Err(error) = self.try_recover(show) {
+        if let Err(error) = self.try_recover() {
             show(Shown::Trouble(&error.to_string()));
         }
     }
 
-    fn try_recover(&mut self, show: &mut dyn FnMut(Shown<'_>)) -> Result<(), LedgerError> {
+    fn try_recover(&mut self) -> Result<(), LedgerError> {
         self.recover_block()?;
         self.take_back();
         let batches = self.memory.recover((self.clock.now_ms)())?;
         for batch in &batches {
             self.tell(batch);
         }
-        self.clear_leftovers(show);
         let outcomes = self.pending.recovered.outcomes.iter_mut();
         if let Some(written) = self.delivery.output.unfinished()
             && let Some(outcome) =
@@ -127,8 +126,9 @@ impl Daemon {
         Ok(())
     }
 
-    /// Clears away what is left of a write-back; what is not in the notes is kept and told.
-    fn clear_leftovers(&mut self, show: &mut dyn FnMut(Shown<'_>)) {
+    /// Clears away what is left of a write-back; what is not in the notes is kept and told. Only before anything is written:
+    /// while this clada has the file, a `clada retry` may be at work with what looks the same.
+    pub(super) fn clear_leftovers(&mut self, show: &mut dyn FnMut(Shown<'_>)) {
         let Ok(Reading::Text { text, .. }) = self.delivery.note.read() else {
             return;
         };

@@ -243,9 +243,14 @@ impl Daemon {
         show: &mut dyn FnMut(Shown<'_>),
     ) -> Option<Option<Lock>> {
         let mut held = |pid: &str| {
-            show(Shown::Note(&format!(
-                "waiting for the run of another clada in this folder (process {pid})"
-            )));
+            // The daemon may listen on other notes of this folder.
+            let whose = match pid == std::process::id().to_string() {
+                true => "waiting for another run in this folder".to_owned(),
+                false => {
+                    format!("waiting for the run of another clada in this folder (process {pid})")
+                }
+            };
+            show(Shown::Note(&whose));
         };
         let mut stopped = stop.clone();
         let taken = tokio::select! {

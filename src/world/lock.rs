@@ -10,7 +10,7 @@ use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 use rustix::io::Errno;
-use rustix::process::{Pid, test_kill_process};
+use rustix::process::{Pid, getpid, test_kill_process};
 use sha2::{Digest, Sha256};
 
 use crate::lang::hex::hex;
@@ -25,7 +25,7 @@ pub struct Lock {
 #[derive(Debug, thiserror::Error)]
 pub enum LockError {
     /// Somebody has it; its process id, where it is known.
-    #[error("another clada has it (process {})", name(*.0))]
+    #[error("{}", whose(*.0))]
     Held(Option<Pid>),
     #[error("the lock in {path} cannot be used: {error}")]
     Io { path: String, error: io::Error },
@@ -174,6 +174,13 @@ fn name(holder: Option<Pid>) -> String {
     holder.map_or("unknown".to_owned(), |pid| pid.to_string())
 }
 
+fn whose(holder: Option<Pid>) -> String {
+    match holder == Some(getpid()) {
+        true => "this clada itself has it".to_owned(),
+        false => format!("another clada has it (process {})", name(holder)),
+    }
+}
+
 /// Also one of another user.
 fn is_alive(pid: Pid) -> bool {
     test_kill_process(pid) != Err(Errno::SRCH)
@@ -216,6 +223,10 @@ mod tests {
         assert!(
             matches!(take("/a"), Err(LockError::Held(pid)) if pid == Some(rustix::process::getpid()))
         );
+        let who = LockError::Held(Pid::from_raw(1)).to_string();
+        assert_eq!(who, "another clada has it (process 1)");
+        let who = take("/a").expect_err("held").to_string();
+        assert_eq!(who, "this clada itself has it");
         let other = take("/b").expect("another path");
         let held_paths = || {
             let mut paths = Lock::held(dir.path(), &["file"]);

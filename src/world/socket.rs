@@ -116,8 +116,13 @@ fn put(path: &Path, question: &str) -> io::Result<String> {
     stream.set_write_timeout(Some(PATIENCE))?;
     writeln!(stream, "{question}")?;
     let mut answer = String::new();
-    stream.read_to_string(&mut answer)?;
-    Ok(answer)
+    match stream.read_to_string(&mut answer) {
+        Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+            let why = format!("it has not answered for {} seconds", PATIENCE.as_secs());
+            Err(io::Error::new(io::ErrorKind::TimedOut, why))
+        }
+        read => read.map(|_| answer),
+    }
 }
 
 #[cfg(test)]
@@ -135,17 +140,20 @@ mod tests {
         let socket =
             Socket::serve(&folders, |question| format!("to {question}: yes")).expect("serve");
         drop(UnixListener::bind(&dead).expect("bind"));
+        let hung = UnixListener::bind(dir.path().join("run/2.sock")).expect("bind");
         let mode = |path: &Path| fs::metadata(path).expect("meta").permissions().mode() & 0o777;
         assert_eq!((mode(&folders[1]), mode(&socket.path)), (0o700, 0o600));
 
         let answers = ask(&folders, "status");
         let answers: Vec<_> = answers
             .iter()
-            .map(|(pid, answer)| (*pid, answer.as_deref().ok()))
+            .map(|(pid, answer)| (*pid, answer.as_deref().map_err(|error| error.to_string())))
             .collect();
-        assert_eq!(answers, [(std::process::id(), Some("to status: yes"))]);
+        let said = Err("it has not answered for 2 seconds".to_owned());
+        let own = (std::process::id(), Ok("to status: yes"));
+        assert_eq!(answers, [(2, said), own]);
         assert!(!dead.exists());
-        drop(socket);
+        drop((socket, hung));
         assert!(ask(&folders, "status").is_empty());
     }
 }

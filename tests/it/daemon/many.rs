@@ -1,6 +1,7 @@
 //! `clada daemon`: many files in one process, each by itself.
 
 use std::fs;
+use std::os::unix::fs::symlink;
 use std::path::PathBuf;
 
 use rustix::process::Signal;
@@ -222,4 +223,83 @@ fn a_file_that_another_clada_has_is_taken_over_when_that_ends() {
         "{}",
         second.err
     );
+}
+
+#[test]
+fn a_batch_of_a_file_that_is_taken_out_of_the_list_goes_on_until_the_daemon_ends() {
+    let town = Town::new();
+    let begun = |name: &str| town.project.path(name).join("begun").exists();
+    for name in ["short", "long", "other"] {
+        town.build(name);
+    }
+    town.list(&["short", "long"]);
+    let daemon = town.daemon();
+    let short = exec("touch begun; until [ -e go ]; do sleep 0.02; done");
+    save_by_rename(&town.notes("short"), short);
+    // It must not live on behind the daemon.
+    let long = exec("trap '' TERM; touch begun; while :; do sleep 0.02; done");
+    save_by_rename(&town.notes("long"), long);
+    wait_until(|| begun("short") && begun("long"), || daemon.said());
+
+    town.list(&["other"]);
+    wait_until(|| town.notes("other").exists(), || daemon.said());
+    town.project.write("short/go", "");
+    assert!(town.results("short", &daemon).starts_with("1 ✅ exec"));
+    assert_eq!(daemon.stop(Signal::TERM), Some(0));
+    let told = town.project.read("long/clada.md");
+    assert!(told.contains("clada was stopped"), "{told}");
+}
+
+#[test]
+fn what_another_clada_is_writing_while_a_file_rests_is_left_to_it() {
+    let town = Town::new();
+    town.build("notes");
+    town.list(&["notes"]);
+    let daemon = town.daemon();
+    let is_awake = || {
+        let threads = fs::read_dir(format!("/proc/{}/task", daemon.pid())).expect("threads");
+        let names =
+            threads.map(|thread| fs::read_to_string(thread.expect("thread").path().join("comm")));
+        names
+            .into_iter()
+            .any(|name| name.is_ok_and(|name| name.trim() == "listener"))
+    };
+    wait_until(|| !is_awake(), || daemon.said());
+    // As `clada retry` makes it, which cannot have the lock.
+    let beside = "notes/.clada-tmp-clada.md-123456";
+    town.project
+        .write(beside, "results on top of other notes\n");
+    save_by_rename(&town.notes("notes"), exec("echo awake"));
+    assert!(town.results("notes", &daemon).starts_with("1 ✅ exec"));
+    assert!(town.project.exists(beside), "{}", daemon.said());
+}
+
+#[test]
+fn notes_of_one_folder_take_turns_and_a_file_is_listened_on_once() {
+    let town = Town::new();
+    town.build("a");
+    town.project.write("a/two.md", "");
+    symlink(town.notes("a"), town.project.path("a/again.md")).expect("link");
+    let root = town.project.path("a");
+    let entry = |name: &str| {
+        let file = root.join(name);
+        format!("[[watch]]\nfile = {file:?}\nroot = {root:?}\n\n")
+    };
+    let list: String = ["clada.md", "two.md", "again.md"].map(entry).concat();
+    save_by_rename(
+        &town.project.home().join(".config/clada/watched.toml"),
+        list,
+    );
+    let daemon = town.daemon();
+    daemon.wait_for("is watched already: this clada itself has it");
+    let long = exec("touch begun; until [ -e go ]; do sleep 0.02; done");
+    save_by_rename(&town.notes("a"), long);
+    wait_until(|| root.join("begun").exists(), || daemon.said());
+    save_by_rename(&root.join("two.md"), exec("echo two"));
+    daemon.wait_for("waiting for another run in this folder");
+    town.project.write("a/go", "");
+    assert!(town.results("a", &daemon).starts_with("1 ✅ exec"));
+    let two = || town.project.read("a/two.md");
+    wait_until(|| two().contains("=== END ==="), two);
+    assert!(results(&two()).starts_with("1 ✅ exec"));
 }
