@@ -185,7 +185,7 @@ pub struct Man {
 
 #[derive(Debug, Clone, Args)]
 pub struct Watch {
-    /// The notes file to watch; created if it is missing [default: clada.md in the project folder]
+    /// The notes file; watching creates it if it is missing [default: clada.md in the project folder]
     pub file: Option<PathBuf>,
     /// The project folder: no file task can leave it [default: this folder]
     #[arg(long, value_name = "DIR")]
@@ -325,6 +325,7 @@ pub struct Context {
 pub enum ContextChange {
     /// Put files in, or some lines of them; relative to the project folder
     Add {
+        /// Files of the project; with lines, as in src/lib.rs:1-80, only those
         #[arg(value_name = "PATH[:LINES]", required = true)]
         paths: Vec<String>,
     },

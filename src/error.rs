@@ -84,6 +84,8 @@ impl Error {
             Self::Snapshot(NoBatch(_) | NoRevision(_) | SeveralBatches { .. }) => 2,
             Self::Watch(TooManyWatches { .. } | TooManyWatchers { .. } | Other { .. })
             | Self::Ledger(_)
+            | Self::Lock(LockError::Io { .. })
+            | Self::Registry(RegistryError::Lock(LockError::Io { .. }))
             | Self::Undo(_)
             | Self::Service(_)
             | Self::Snapshot(_)

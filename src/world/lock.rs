@@ -27,7 +27,9 @@ pub enum LockError {
     /// Somebody has it; its process id, where it is known.
     #[error("{}", whose(*.0))]
     Held(Option<Pid>),
-    #[error("the lock in {path} cannot be used: {error}")]
+    #[error(
+        "the lock in {path} cannot be used: {error}: make it readable and writable for this user"
+    )]
     Io { path: String, error: io::Error },
 }
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::process::Stdio;
+use std::process::{Command, Stdio};
 use std::time::SystemTime;
 
 use crate::daemon::display::Xvfb;
@@ -127,6 +127,20 @@ fn the_doctor_finds_what_is_wrong() {
 }
 
 #[test]
+fn the_doctor_says_that_there_is_no_place_for_what_ran() {
+    let project = Project::new();
+    let local = project.home().join(".local");
+    std::fs::create_dir_all(&local).expect("mkdir");
+    std::fs::write(local.join("state"), "no folder").expect("write");
+    says(
+        &project,
+        1,
+        "ledger",
+        "❌ so nothing runs: make it writable",
+    );
+}
+
+#[test]
 #[cfg(not(target_os = "macos"))]
 fn the_doctor_looks_at_the_service() {
     let project = Project::new();
@@ -198,6 +212,25 @@ fn the_doctor_leaves_the_clipboard_as_it_was() {
     owner.wait().expect("xclip");
     says(&project, 0, "clipboard", "✅ was put there and read again");
     assert_eq!(xvfb.clipboard(&project), "mine");
+
+    let runtime = project.home().join("run").display().to_string();
+    std::fs::create_dir_all(&runtime).expect("mkdir");
+    let mut window = project.command("sleep");
+    window.arg("600").env("XDG_RUNTIME_DIR", &runtime);
+    let mut window = window.spawn().expect("sleep");
+    let mut beside = Command::new(env!("CARGO_BIN_EXE_clada"));
+    beside.arg("doctor").current_dir(project.root()).env_clear();
+    beside
+        .env("HOME", project.home())
+        .env("XDG_RUNTIME_DIR", &runtime);
+    let said = beside.output().expect("doctor").stdout;
+    window
+        .kill()
+        .and_then(|()| window.wait().map(drop))
+        .expect("end");
+    let said = String::from_utf8_lossy(&said);
+    let copied = format!("results are copied to its display, {}", xvfb.name());
+    assert!(said.contains(&copied), "{said}");
 
     let gone = Project::new().on_display(":4711");
     says(&gone, 0, "display", "⚠ cannot be reached");

@@ -10,8 +10,6 @@ use crate::world::clipboard::try_out;
 
 /// How long the display may take.
 const PATIENCE: Duration = Duration::from_secs(5);
-/// What helps a service that has no display.
-const IMPORT: &str = "in a service, `systemctl --user import-environment DISPLAY WAYLAND_DISPLAY XAUTHORITY` once in the desktop's session";
 
 /// Display and clipboard.
 pub(super) fn desk() -> Vec<(&'static str, Found)> {
@@ -22,7 +20,7 @@ pub(super) fn desk() -> Vec<(&'static str, Found)> {
     let display = match trial.display {
         Ok(name) => Found::Fine(name),
         // Without a display there is no clipboard to tell of.
-        Err(why) => return vec![("display", Found::Less(format!("{why} ({IMPORT})")))],
+        Err(why) => return vec![("display", Found::Less(why))],
     };
     let clipboard = match trial.clipboard {
         Ok(works) => Found::Fine(works.to_owned()),

@@ -6,7 +6,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use rustix::fs::statvfs;
+use rustix::fs::{Access, access, statvfs};
 
 use super::Found;
 use crate::cmd;
@@ -217,6 +217,15 @@ pub(super) fn room(folders: &Folders, root: &Path) -> Found {
 
 /// What clada remembers.
 pub(super) fn ledger(folders: &Folders) -> Found {
+    let there = folders.state.ancestors().find(|folder| folder.exists());
+    if let Some(folder) = there
+        && let Err(error) = access(folder, Access::WRITE_OK | Access::EXEC_OK)
+    {
+        return Found::Wrong(format!(
+            "nothing can be written in `{}` ({error}), where clada notes what ran, so nothing runs: make it writable for this user, or set HOME to another folder",
+            folder.display()
+        ));
+    }
     match Ledger::read(&folders.state) {
         Ok(None) => Found::Fine("nothing ran yet".to_owned()),
         Ok(Some(ledger)) => match ledger.check() {

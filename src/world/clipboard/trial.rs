@@ -2,6 +2,7 @@
 //! this process. Never tells what is on the clipboard.
 
 use std::env;
+use std::ffi::OsStr;
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::sync_channel;
@@ -12,6 +13,8 @@ use arboard::Clipboard;
 #[cfg(target_os = "linux")]
 use arboard::{GetExtLinux, LinuxClipboardKind, SetExtLinux};
 
+use super::Around;
+use super::display::{Vars, candidates};
 use super::owner::short;
 
 /// What is put there to be read again.
@@ -68,10 +71,7 @@ fn display(wayland: Option<&str>) -> Result<String, String> {
             let socket = Path::new("/tmp/.X11-unix").join(format!("X{number}"));
             (format!("X11, {name}"), socket)
         }
-        (None, None) => {
-            return Err("none: DISPLAY and WAYLAND_DISPLAY are not set, so results come into the notes and the output file only"
-                .to_owned());
-        }
+        (None, None) => return Err(none_here()),
     };
     match UnixStream::connect(&socket) {
         Ok(_) => Ok(name),
@@ -82,6 +82,28 @@ fn display(wayland: Option<&str>) -> Result<String, String> {
             socket.display()
         )),
     }
+}
+
+/// Where results are copied to all the same.
+fn none_here() -> String {
+    let around = Around::of_process();
+    let elsewhere = around.terminal.is_some();
+    let found = candidates(&around.vars, elsewhere).into_iter().next();
+    let name = |vars: &Vars| {
+        let name = ["WAYLAND_DISPLAY", "DISPLAY"]
+            .iter()
+            .find_map(|name| vars.get(OsStr::new(name)));
+        name.map(|name| name.to_string_lossy().into_owned())
+    };
+    let then = match found.as_ref().and_then(name) {
+        Some(name) => format!("but your desktop runs: results are copied to its display, {name}"),
+        None if elsewhere => {
+            "so results are sent to the clipboard of the terminal that you sit at (OSC 52)"
+                .to_owned()
+        }
+        None => "so results come into the notes and the output file only".to_owned(),
+    };
+    format!("none here: DISPLAY and WAYLAND_DISPLAY are not set, {then}")
 }
 
 /// Whether something is on the clipboard of the Wayland display.

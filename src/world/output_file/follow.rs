@@ -118,8 +118,15 @@ impl Follower {
             return Ok(None);
         }
         self.live = None;
+        let (was, now) = (self.results.split_once('\n'), text.split_once('\n'));
+        // How the copying went is put right afterwards, in the first line.
+        let new = match (was, now) {
+            (Some((_, was)), Some((first, now))) if was == now => first,
+            _ => text,
+        };
+        let piece = Piece::Results(format!("{new}\n"));
         text.clone_into(&mut self.results);
-        Ok(Some(Piece::Results(format!("{text}\n"))))
+        Ok(Some(piece))
     }
 }
 
@@ -173,6 +180,26 @@ mod tests {
             assert_eq!(all(&mut follower), (String::new(), vec![results]));
             assert_eq!(all(&mut follower), nothing());
         }
+    }
+
+    /// The listener hopes that the copying goes well, and puts that right where it does not.
+    #[test]
+    fn a_first_line_that_was_put_right_is_read_alone() {
+        let dir = tempfile::tempdir().expect("temp dir");
+        let mut output = OutputFile::new(dir.path().join("out"));
+        let mut follower = Follower::new(output.path().to_owned());
+        let mut read = |first: &str| {
+            let text = FINAL.replace("📋", first);
+            output
+                .finish(|to| to.write_all(text.as_bytes()))
+                .expect("finish");
+            all(&mut follower).1.concat()
+        };
+        assert!(read("📋 Copied").ends_with("1 ✅ exec a\n=== END ===\n"));
+        assert_eq!(
+            read("❌ Clipboard copy failed"),
+            "❌ Clipboard copy failed\n"
+        );
     }
 
     /// A whole run between two looks: the next one's output is not taken for more of the last one's.
