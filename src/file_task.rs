@@ -242,7 +242,7 @@ fn apply(
 ) -> Result<Done, Failure> {
     rewrite((rel, place), files, preview, |content, may_show| {
         let edited = edit::apply(content, edit)
-            .map_err(|error| edit_failure(&error, edit, (rel, place), (content, may_show)))?;
+            .map_err(|errors| edit_failure(&errors, edit, (rel, place), (content, may_show)))?;
         let tiers = edited.places.iter().map(|place| place.tier);
         let tier = tiers.max().unwrap_or(Tier::Exact);
         let lines: Vec<usize> = edited.places.iter().map(|place| place.line).collect();
@@ -559,7 +559,7 @@ fn content_of(place: &Place, files: &dyn Files) -> Option<Vec<u8>> {
 
 /// Why an edit failed, and of a file that may be shown what helps to repair it.
 fn edit_failure(
-    error: &EditError,
+    errors: &[EditError],
     edit: &Edit<'_>,
     (rel, place): (&RelPath, &Place),
     (file, may_show): (&[u8], &Result<(), FsError>),
@@ -569,7 +569,8 @@ fn edit_failure(
         Edit::Hunks(hunks) => hunks.len(),
         Edit::Stretch { .. } => 1,
     };
-    let message = wording::edit_error(error, pairs);
+    let messages = errors.iter().map(|error| wording::edit_error(error, pairs));
+    let message = messages.collect::<Vec<_>>().join("; ");
     if let Err(why) = may_show {
         return Failure {
             data: Box::new(json!({ "path": rel.to_string() })),
@@ -578,15 +579,20 @@ fn edit_failure(
         };
     }
     let names = (rel.as_str(), &*place.path().to_string_lossy());
-    let details = repair::explain(error, edit, names, file);
-    let is_missing = matches!(
-        error.cause,
-        Cause::NotFound {
-            applied_at: None,
-            ..
-        }
-    );
-    let searched = is_missing.then(|| {
+    let details = errors
+        .iter()
+        .map(|error| repair::explain(error, edit, names, file));
+    let details: String = details.collect();
+    let missing = errors.iter().find(|error| {
+        matches!(
+            error.cause,
+            Cause::NotFound {
+                applied_at: None,
+                ..
+            }
+        )
+    });
+    let searched = missing.map(|error| {
         Box::new(Searched {
             place: place.path().to_owned(),
             name: rel.to_string(),

@@ -37,9 +37,9 @@ pub(super) fn edit_and_move(
         return Err(refused(why));
     }
     let before = files.read_to_change(&source)?;
-    if let Err(error) = edit::apply(&before.bytes, edit) {
+    if let Err(errors) = edit::apply(&before.bytes, edit) {
         let shown = (before.bytes.as_slice(), &files.may_show(&source));
-        return Err(edit_failure(&error, edit, (rel, &source), shown));
+        return Err(edit_failure(&errors, edit, (rel, &source), shown));
     }
     // Whether it can be written at all is seen before it has its other name.
     files.write(&source, &[&before.bytes], Some(&before))?;

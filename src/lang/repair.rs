@@ -56,9 +56,11 @@ pub fn explain(
         Cause::Blank => String::new(),
         Cause::NoContext | Cause::NoAnchor { .. } => whole_if_short(path, text),
         Cause::ManyAnchors { lines, .. } => places(text, lines) + &whole_if_short(path, text),
-        Cause::NotAtEnd { line } | Cause::OutOfOrder { line } => {
-            around(path, text, line - 1..*line)
-        }
+        Cause::NotAtEnd { line }
+        | Cause::OutOfOrder { line }
+        | Cause::Unclear { at: line, .. }
+        | Cause::NothingChanges { at: line } => around(path, text, line - 1..*line),
+        Cause::LeftOut { .. } | Cause::ElisionsDiffer => whole_if_short(path, text),
         Cause::Ambiguous { lines, .. } => places(text, lines) + &whole_if_short(path, text),
         Cause::NotFound {
             applied_at: Some(line),

@@ -1,6 +1,6 @@
 //! The sentences about problems in a reply: place, cause and next step, for an LLM that must repair it in one go.
 
-use super::edit::{Cause as EditCause, EditError, Part};
+use super::edit::{Cause as EditCause, Doubt, EditError, Part};
 use super::task::{Cause, Command, Lines, Problem};
 
 /// How many errors of a block a sentence names.
@@ -247,6 +247,38 @@ pub fn edit_error(error: &EditError, pairs: usize) -> String {
         EditCause::Ambiguous { lines, .. } => format!(
             "{what} found {}: include more of the text around it so that it matches once{undone}",
             times(lines, after_head)
+        ),
+        EditCause::Unclear { line, at, doubt } => {
+            let why = match doubt {
+                Doubt::Indentation => "how deep it is indented cannot be told".to_owned(),
+                Doubt::Moved => "it is indented as the file is, and the search text is not".to_owned(),
+                Doubt::WhiteSpace => {
+                    "its white space differs from both the search text and the file".to_owned()
+                }
+                Doubt::Character(c) => {
+                    format!("`{c}` stands for two different characters of the file there")
+                }
+                Doubt::HalfDamaged => {
+                    "the search text was damaged in copying as a whole, the replacement only in part"
+                        .to_owned()
+                }
+            };
+            format!(
+                "{what} found at line {at}, but not exactly, and line {line} of the replacement cannot be carried over: \
+                 {why}; copy the lines to replace from the file as they are{undone}"
+            )
+        }
+        EditCause::NothingChanges { at } => format!(
+            "{what} found at line {at}, and the file would stay as it is: it holds what the replacement says, but for \
+             white space or typography; to change those, copy the search text from the file as it is{undone}"
+        ),
+        EditCause::LeftOut { line } => format!(
+            "line {line} of <replace> stands for text that is left out: write that text, or edit with search-head and \
+             search-tail; `elision=\"text\"` on `<replace>` says that the line is meant{undone}"
+        ),
+        EditCause::ElisionsDiffer => format!(
+            "{what} and its replacement do not leave out the same text: write the same `...` lines in both, in the same \
+             order{undone}"
         ),
         EditCause::NoContext => format!(
             "{what} has no line that could be looked for: give it lines of the file above and below as context{undone}"

@@ -48,7 +48,7 @@ fn check(case: &Case, verdict: &mut Verdict) {
                 verdict.expect(line, lines.as_bytes());
             }
         }
-        (Err(got), Some(error)) => verdict.expect(error, said(&got).as_bytes()),
+        (Err(got), Some(error)) => verdict.expect(error, all_said(&got).as_bytes()),
         (Ok(edited), Some(error)) => {
             let tiers: Vec<&str> = edited.places.iter().map(|p| p.tier.name()).collect();
             verdict.expect(
@@ -56,7 +56,7 @@ fn check(case: &Case, verdict: &mut Verdict) {
                 format!("none: applied ({})\n", tiers.join(", ")).as_bytes(),
             );
         }
-        (Err(got), None) => verdict.wrong(format!("failed: {}", said(&got))),
+        (Err(got), None) => verdict.wrong(format!("failed: {}", all_said(&got))),
     }
 }
 
@@ -115,6 +115,10 @@ impl Payloads {
     }
 }
 
+fn all_said(errors: &[EditError]) -> String {
+    errors.iter().map(said).collect()
+}
+
 fn said(error: &EditError) -> String {
     let part = match error.part {
         Part::Search => "search",
@@ -125,6 +129,16 @@ fn said(error: &EditError) -> String {
     let mut said = format!("pair {} {part}: ", error.pair);
     match &error.cause {
         Cause::Blank => said.push_str("blank"),
+        Cause::Unclear { line, at, doubt } => {
+            let _ = write!(said, "unclear at {at}, line {line}: {doubt:?}");
+        }
+        Cause::NothingChanges { at } => {
+            let _ = write!(said, "nothing changes at {at}");
+        }
+        Cause::LeftOut { line } => {
+            let _ = write!(said, "line {line} is left out");
+        }
+        Cause::ElisionsDiffer => said.push_str("other lines are left out"),
         Cause::NoContext => said.push_str("no context"),
         Cause::NoAnchor { text } => {
             let _ = write!(said, "no line {text:?}");
@@ -306,7 +320,7 @@ proptest! {
     fn inline_text_is_found_if_it_is_there_with_white_space_removed(file in lines(), search in "[ab\"-][ab \t\n\"-]{0,5}[ab\"-]") {
         let edit = Edit::Pairs(vec![(Text::inline(&search), Text::inline(""))]);
         let places = bare(file.as_bytes()).matches(&bare(search.as_bytes())).count();
-        match apply(file.as_bytes(), &edit).map_err(|error| error.cause) {
+        match apply(file.as_bytes(), &edit).map_err(|mut errors| errors.remove(0).cause) {
             Ok(edited) => prop_assert!(places > 0, "{:?}", edited),
             Err(Cause::NotFound { .. }) => prop_assert_eq!(places, 0),
             Err(cause) => prop_assert!(places > 0, "{:?}", cause),
@@ -371,7 +385,7 @@ fn places_are_counted_up_to_a_limit() {
         .expect_err("ambiguous");
         let lines = (1..=PLACES_LIMIT).collect();
         assert_eq!(
-            error.cause,
+            error[0].cause,
             Cause::Ambiguous {
                 tier: Tier::Exact,
                 lines

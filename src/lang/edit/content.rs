@@ -36,7 +36,7 @@ impl<'f> Content<'f> {
         if tier > Tier::LineEndings && !self.is_text() {
             return None;
         }
-        let view = &self.views[tier as usize];
+        let view = self.views.get(tier as usize)?;
         view.get_or_init(|| View::new(self.bytes, tier)).as_ref()
     }
 

@@ -112,7 +112,9 @@ impl<'x, 'f> Judge<'x, 'f> {
             Tier::LineEndings => (|_| false, view::is_blank),
             Tier::Indentation => (view::is_blank, view::is_blank),
             Tier::Whitespace => (view::is_white_space, view::is_white_space),
-            Tier::Typography => (view::is_invisible, view::is_invisible),
+            Tier::Typography | Tier::Copying | Tier::Elision => {
+                (view::is_invisible, view::is_invisible)
+            }
         }
     }
 
@@ -125,7 +127,7 @@ impl<'x, 'f> Judge<'x, 'f> {
             Tier::Exact => (edges.blank_before > 0, edges.blank_after > 0),
             Tier::LineEndings => (edges.blank_before > 0, edges.blank_after > 0),
             Tier::Indentation => (true, edges.blank_after > 0),
-            Tier::Whitespace | Tier::Typography => (false, false),
+            _ => (false, false),
         };
         let is_trimmed = matches!(self.tier, Tier::LineEndings | Tier::Indentation);
         if is_block && needs_start && !line_start

@@ -91,6 +91,10 @@ pub enum Tier {
     Indentation,
     Whitespace,
     Typography,
+    /// As one of the tiers above, once what a page or a habit did to the payload as a whole is undone.
+    Copying,
+    /// Part by part, between lines that stand for text which is left out.
+    Elision,
 }
 
 /// Why an edit cannot be done. Nothing of it is done then.
@@ -124,6 +128,21 @@ pub enum Cause {
     },
     /// It stands in several places, at these lines (the first [`PLACES_LIMIT`] places; a line with two is in it twice).
     Ambiguous { tier: Tier, lines: Vec<usize> },
+    /// It was found, and what is to be written there cannot be told.
+    Unclear {
+        /// The line of the replacement, from 1, where it shows.
+        line: usize,
+        /// The line of the file where the text was found.
+        at: usize,
+        doubt: Doubt,
+    },
+    /// It was found at this line, and the file would stay as it is: what the replacement changes is already so, or was
+    /// taken away in copying.
+    NothingChanges { at: usize },
+    /// This line of the replacement, from 1, stands for text that is left out, and the search text has no such line.
+    LeftOut { line: usize },
+    /// Search text and replacement do not leave out the same, so nobody can tell what goes where.
+    ElisionsDiffer,
     /// A hunk has no line that could be looked for.
     NoContext,
     /// No line has the text that a hunk is said to be below.
@@ -136,6 +155,21 @@ pub enum Cause {
     OutOfOrder { line: usize },
 }
 
+/// What cannot be told about text that is to be written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Doubt {
+    /// How deep the line is to be indented.
+    Indentation,
+    /// Whether the lines are to be moved: the replacement is indented as the file is, the search text is not.
+    Moved,
+    /// Which white space: it differs in the search text, the replacement and the file.
+    WhiteSpace,
+    /// Which character of the file this one stands for.
+    Character(char),
+    /// Whether it is damaged: the search text was, as a whole, the replacement only in part.
+    HalfDamaged,
+}
+
 impl Edited<'_> {
     /// The new content in one piece.
     pub fn bytes(&self) -> Vec<u8> {
@@ -144,6 +178,7 @@ impl Edited<'_> {
 }
 
 impl Tier {
+    /// Those that look for the text itself, in their order.
     pub(crate) const ALL: [Self; 5] = [
         Self::Exact,
         Self::LineEndings,
@@ -160,13 +195,18 @@ impl Tier {
             Self::Indentation => "indentation",
             Self::Whitespace => "whitespace",
             Self::Typography => "typography",
+            Self::Copying => "copying",
+            Self::Elision => "elision",
         }
     }
 }
 
 /// Applies all of an edit to a file's content, or nothing.
-pub fn apply<'f>(file: &'f [u8], edit: &Edit<'_>) -> Result<Edited<'f>, EditError> {
-    refuse_blank(edit)?;
+///
+/// # Errors
+/// Everything that stands in the way, in the order of the edit: at least one error.
+pub fn apply<'f>(file: &'f [u8], edit: &Edit<'_>) -> Result<Edited<'f>, Vec<EditError>> {
+    refuse_blank(edit).map_err(|error| vec![error])?;
     match edit {
         Edit::Pairs(pairs) => apply_pairs(file, pairs),
         Edit::Stretch {
@@ -174,13 +214,14 @@ pub fn apply<'f>(file: &'f [u8], edit: &Edit<'_>) -> Result<Edited<'f>, EditErro
             tail,
             replace,
         } => {
-            let done = replace_stretch(without_bom(file), *head, *tail, *replace)?;
+            let done = replace_stretch(without_bom(file), *head, *tail, *replace)
+                .map_err(|error| vec![error])?;
             Ok(Edited {
                 places: vec![done.place],
                 parts: done.parts(file),
             })
         }
-        Edit::Hunks(hunks) => hunks::apply(file, hunks),
+        Edit::Hunks(hunks) => hunks::apply(file, hunks).map_err(|error| vec![error]),
     }
 }
 
@@ -204,22 +245,40 @@ fn refuse_blank(edit: &Edit<'_>) -> Result<(), EditError> {
 fn apply_pairs<'f>(
     file: &'f [u8],
     pairs: &[(Text<'_>, Text<'_>)],
-) -> Result<Edited<'f>, EditError> {
+) -> Result<Edited<'f>, Vec<EditError>> {
     let mut parts = vec![Cow::Borrowed(file)];
     let mut places = Vec::with_capacity(pairs.len());
+    let mut errors: Vec<EditError> = Vec::new();
     for (index, &(search, replacement)) in pairs.iter().enumerate() {
         let content = in_one_piece(parts);
-        let done = replace_one(without_bom(&content), search, replacement);
-        let done = done.map_err(|cause| EditError {
-            pair: index + 1,
-            part: Part::Search,
-            cause,
-        })?;
+        let done = match replace_one(without_bom(&content), search, replacement) {
+            Ok(done) => done,
+            Err(cause) => {
+                // A text that only a pair before would have put there says nothing that that one's error does not say.
+                let follows = matches!(cause, Cause::NotFound { .. })
+                    && errors.iter().any(|error| {
+                        let missing = pairs[error.pair - 1].1.text;
+                        missing.contains(search.text.trim())
+                    });
+                if !follows {
+                    errors.push(EditError {
+                        pair: index + 1,
+                        part: Part::Search,
+                        cause,
+                    });
+                }
+                parts = vec![content];
+                continue;
+            }
+        };
         places.push(done.place);
         parts = match content {
             Cow::Borrowed(file) => done.parts(file),
             Cow::Owned(content) => vec![Cow::Owned(done.parts(&content).concat())],
         };
+    }
+    if !errors.is_empty() {
+        return Err(errors);
     }
     Ok(Edited { parts, places })
 }

@@ -44,7 +44,9 @@ impl<'f> View<'f> {
             Tier::Whitespace => Self::of_chars(std::str::from_utf8(text).ok()?, |c| {
                 is_white_space(c).then_some("")
             }),
-            Tier::Typography => Self::of_chars(std::str::from_utf8(text).ok()?, plain),
+            Tier::Typography | Tier::Copying | Tier::Elision => {
+                Self::of_chars(std::str::from_utf8(text).ok()?, plain)
+            }
         })
     }
 
