@@ -35,6 +35,14 @@ impl<'a> Text<'a> {
         }
     }
 
+    /// Another text in the same form.
+    pub(super) fn with<'o>(&self, text: &'o str) -> Text<'o> {
+        Text {
+            form: self.form,
+            text,
+        }
+    }
+
     /// Whether there is nothing but white space in it.
     pub fn is_blank(&self) -> bool {
         self.text.trim().is_empty()

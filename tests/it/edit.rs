@@ -34,6 +34,9 @@ fn check(case: &Case, verdict: &mut Verdict) {
     let [after, tier, line, error] = expected;
     match (apply(&file, &edit), error) {
         (Ok(edited), None) => {
+            if edited.bytes() == file {
+                verdict.wrong("applied, and nothing changed");
+            }
             verdict.expect(after.expect("an `after` or `error` block"), &edited.bytes());
             let places = edited.places.iter();
             if let Some(tier) = tier {
@@ -48,6 +51,7 @@ fn check(case: &Case, verdict: &mut Verdict) {
                 verdict.expect(line, lines.as_bytes());
             }
         }
+        (Err(_), Some(error)) if error.string() == "refused\n" => {}
         (Err(got), Some(error)) => verdict.expect(error, all_said(&got).as_bytes()),
         (Ok(edited), Some(error)) => {
             let tiers: Vec<&str> = edited.places.iter().map(|p| p.tier.name()).collect();

@@ -12,41 +12,55 @@ use crate::lang::text::Form;
 /// Why a text was not found once.
 pub(super) enum Miss {
     NotFound,
-    /// The tier that found it, and the lines where it did.
-    Ambiguous(Tier, Vec<usize>),
+    /// The tier that found it, and where it did.
+    Ambiguous(Tier, Vec<Hit>),
 }
 
 impl Search<'_> {
     /// The one place at or after `from` where the text stands, by the first tier that finds any.
-    pub(super) fn find<'x>(
-        &'x self,
-        content: &'x Content<'_>,
-        from: usize,
-    ) -> Result<Hit<'x>, Miss> {
-        for tier in Tier::ALL {
-            let Some(view) = content.view(tier) else {
-                break;
-            };
-            let mut judge = Judge::new(self, content, tier);
-            let mut hits = self.hits(view, &mut judge, tier, from);
-            if hits.len() > 1 {
-                return Err(Miss::Ambiguous(tier, line_numbers(content.bytes, &hits)));
-            }
-            if let Some(hit) = hits.pop() {
-                return Ok(judge.settled(hit));
+    pub(super) fn find(&self, content: &Content<'_>, from: usize) -> Result<Hit, Miss> {
+        let Some((tier, mut hits)) = self.all(content, from, PLACES_LIMIT) else {
+            return Err(Miss::NotFound);
+        };
+        match hits.pop() {
+            Some(hit) if hits.is_empty() => Ok(self.settled(content, hit)),
+            last => {
+                hits.extend(last);
+                Err(Miss::Ambiguous(tier, hits))
             }
         }
-        Err(Miss::NotFound)
+    }
+
+    /// The place with what it takes in beside the text itself.
+    pub(super) fn settled(&self, content: &Content<'_>, hit: Hit) -> Hit {
+        Judge::new(self, content, hit.tier).settled(hit)
+    }
+
+    /// The first tier that finds the text, and the places at or after `from` where it does, not settled: at least one,
+    /// and the first `most` at the most.
+    pub(super) fn all(
+        &self,
+        content: &Content<'_>,
+        from: usize,
+        most: usize,
+    ) -> Option<(Tier, Vec<Hit>)> {
+        Tier::ALL.into_iter().find_map(|tier| {
+            let view = content.view(tier)?;
+            let mut judge = Judge::new(self, content, tier);
+            let mut hits = self.hits(view, &mut judge, (tier, from), most);
+            self.leave_to_line_tiers(&mut hits, tier, content);
+            (!hits.is_empty()).then_some((tier, hits))
+        })
     }
 
     /// The places that are whole lines, if there are any, else the places anywhere; the first few of them.
-    fn hits<'x>(
-        &'x self,
+    fn hits(
+        &self,
         view: &View<'_>,
-        judge: &mut Judge<'x, '_>,
-        tier: Tier,
-        from: usize,
-    ) -> Vec<Hit<'x>> {
+        judge: &mut Judge<'_, '_>,
+        (tier, from): (Tier, usize),
+        most: usize,
+    ) -> Vec<Hit> {
         let pattern = self.pattern(tier);
         let (mut whole, mut anywhere) = (Vec::new(), Vec::new());
         for at in Occurrences::new(view.bytes(), &pattern, view.at_or_after(from)) {
@@ -57,12 +71,12 @@ impl Search<'_> {
             };
             match judge.hit(start..end) {
                 Some(hit) if hit.is_whole_lines() => whole.push(hit),
-                Some(hit) if anywhere.len() < PLACES_LIMIT => anywhere.push(hit),
+                Some(hit) if anywhere.len() < most => anywhere.push(hit),
                 _ => {}
             }
             let enough = match self.form {
-                Form::Block => whole.len() == PLACES_LIMIT,
-                Form::Inline => anywhere.len() == PLACES_LIMIT,
+                Form::Block => whole.len() == most,
+                Form::Inline => anywhere.len() == most,
             };
             if enough {
                 break;
@@ -70,11 +84,32 @@ impl Search<'_> {
         }
         if whole.is_empty() { anywhere } else { whole }
     }
+
+    /// Lines without their indentation are found inside the file's lines, with nothing but white space around them. They
+    /// are whole lines nevertheless, which the tiers behind find.
+    fn leave_to_line_tiers(&self, hits: &mut Vec<Hit>, tier: Tier, content: &Content<'_>) {
+        let is_of_lines = |hit: &Hit| {
+            let (file, range) = (content.bytes, &hit.range);
+            !hit.is_whole_lines()
+                && lines::start(file, range.start, char::is_whitespace).is_some()
+                && lines::end(file, range.end, char::is_whitespace).is_some()
+        };
+        match (self.form, tier, hits.as_slice()) {
+            (Form::Block, Tier::Exact, [only]) if content.is_text() && is_of_lines(only) => {
+                hits.clear();
+            }
+            (Form::Block, Tier::LineEndings, _) if content.is_text() => {
+                hits.retain(|hit| !is_of_lines(hit));
+            }
+            _ => {}
+        }
+    }
 }
 
-fn line_numbers(file: &[u8], hits: &[Hit<'_>]) -> Vec<usize> {
+/// The lines of places, which are in the order of the file.
+pub(super) fn line_numbers(file: &[u8], hits: &[Hit]) -> Vec<usize> {
     let (mut at, mut line) = (0, 1);
-    let number = |hit: &Hit<'_>| {
+    let number = |hit: &Hit| {
         line += lines::number(&file[at..], hit.range.start - at) - 1;
         at = hit.range.start;
         line

@@ -1,5 +1,4 @@
-//! Judges one occurrence: whether it counts as a place in its tier, which bytes of the file it covers, and how a
-//! replacement has to be indented there.
+//! Judges one occurrence: whether it counts as a place in its tier, and which bytes of the file it covers.
 
 use std::ops::Range;
 
@@ -7,32 +6,22 @@ use super::Tier;
 use super::content::Content;
 use super::lines::{self, Ignored, LineEnd};
 use super::search::Search;
-use super::shift::Shift;
+use super::carry::Way;
 use super::view;
 use crate::lang::text::Form;
 
 /// A place where a search text stands in the file.
-pub(super) struct Hit<'x> {
+#[derive(Debug, Clone)]
+pub(super) struct Hit {
     pub(super) tier: Tier,
     pub(super) range: Range<usize>,
     /// The start of its first line, if it is in block form and starts there.
     pub(super) line_start: Option<usize>,
     /// The end of its last line, if it is in block form and ends there.
     pub(super) line_end: Option<LineEnd>,
-    pub(super) shift: Shift<'x>,
-    pub(super) first_line: FirstLine<'x>,
 }
 
-/// What the first line of a replacement needs, to stand where the match starts.
-#[derive(Debug, Clone, Copy)]
-pub(super) enum FirstLine<'x> {
-    /// It is shifted like the others: the match starts before the indentation of the file's line.
-    Shifted,
-    /// It loses this indentation, which the search text has and the match has not.
-    Without(&'x [u8]),
-}
-
-impl Hit<'_> {
+impl Hit {
     pub(super) fn is_whole_lines(&self) -> bool {
         self.line_start.is_some() && self.line_end.is_some()
     }
@@ -68,34 +57,28 @@ impl<'x, 'f> Judge<'x, 'f> {
     }
 
     /// The place that an occurrence at this range of the file is, if it is one.
-    pub(super) fn hit(&mut self, range: Range<usize>) -> Option<Hit<'x>> {
+    pub(super) fn hit(&mut self, range: Range<usize>) -> Option<Hit> {
         let (before, after) = self.ignored();
         let line_start = lines::start(self.content.bytes, range.start, before);
         let line_end = lines::end(self.content.bytes, range.end, after);
         if !self.edges_agree(&range, line_start.is_some(), line_end.is_some()) {
             return None;
         }
-        let shift = match self.tier {
-            Tier::Indentation => self.uniform_shift(range.start)?,
-            _ => Shift::NONE,
-        };
+        if self.tier == Tier::Indentation && !self.is_uniform(range.start) {
+            return None;
+        }
         let is_block = self.search.form == Form::Block;
         Some(Hit {
             tier: self.tier,
             range,
             line_start: line_start.filter(|_| is_block),
             line_end: line_end.filter(|_| is_block),
-            shift,
-            first_line: FirstLine::Without(b""),
         })
     }
 
     /// The place with what it takes in beside the text itself. Only for the one that is chosen: it reads the file back
     /// to the start of the line, which for each of many places in one long line would take too long.
-    pub(super) fn settled(&self, mut hit: Hit<'x>) -> Hit<'x> {
-        if self.tier >= Tier::Whitespace {
-            self.shift_by_first_line(&mut hit);
-        }
+    pub(super) fn settled(&self, mut hit: Hit) -> Hit {
         match self.search.form {
             Form::Block => self.settle_lines(&mut hit),
             Form::Inline => self.settle_newlines(&mut hit),
@@ -145,56 +128,45 @@ impl<'x, 'f> Judge<'x, 'f> {
             && (may_cut(edges.space_after) || !cuts(range.end))
     }
 
-    /// The shift that leads from the search's indentation to the file's in every line, if there is one.
-    fn uniform_shift(&mut self, at: usize) -> Option<Shift<'x>> {
+    /// Whether one way leads from the search text's indentation to the file's in every line.
+    fn is_uniform(&mut self, at: usize) -> bool {
         let first_line = self.content.line_index(at);
         let pair = |i: usize| {
             let (below, indentation) = self.indented[i];
             let start = self.content.line_start(first_line + below);
             (indentation, lines::indentation(self.content.bytes, start))
         };
-        let (step, suspect) = (self.search.step, self.suspect);
-        if suspect > 0 {
-            Shift::between(2, |i| pair(i * suspect), step).ok()?;
-        }
-        match Shift::between(self.indented.len(), pair, step) {
-            Ok(shift) => Some(shift),
-            Err(line) => {
-                self.suspect = line;
-                None
-            }
-        }
-    }
-
-    /// In inline form nothing is known of the indentation of the line that the search text was cut from.
-    fn shift_by_first_line(&self, hit: &mut Hit<'x>) {
-        let line = match self.search.form {
-            Form::Block => self
-                .search
-                .body
-                .lines()
-                .find(|line| !line.trim().is_empty()),
-            Form::Inline => Some(self.search.body),
+        let is_one_way = |pairs: &[(&[u8], &[u8])]| {
+            let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+            let pairs = pairs.iter().map(|(search, file)| (text(search), text(file)));
+            !Way::between(&pairs.collect::<Vec<_>>()).is_empty()
         };
-        let searched = lines::indentation(line.unwrap_or_default().as_bytes(), 0);
-        hit.first_line = FirstLine::Without(searched);
-        if self.search.form == Form::Block {
-            let start = lines::start_of(self.content.bytes, hit.range.start);
-            let in_file = lines::indentation(self.content.bytes, start);
-            hit.shift = Shift::between_lines(searched, in_file, self.search.step);
+        if self.suspect > 0 && !is_one_way(&[pair(0), pair(self.suspect)]) {
+            return false;
         }
+        let mut distinct: Vec<(&[u8], &[u8])> = Vec::new();
+        for i in 0..self.indented.len() {
+            let pair = pair(i);
+            if distinct.contains(&pair) {
+                continue;
+            }
+            // Lines of many depths have few ways, and a third pair is enough to see that there is none.
+            if distinct.first().is_some_and(|first| !is_one_way(&[*first, pair])) {
+                self.suspect = i;
+                return false;
+            }
+            distinct.push(pair);
+        }
+        is_one_way(&distinct)
     }
 
     /// A place of block form takes in the indentation and the blank lines at its edges that the tier ignored.
-    fn settle_lines(&self, hit: &mut Hit<'x>) {
+    fn settle_lines(&self, hit: &mut Hit) {
         let file = self.content.bytes;
         let (before, after) = self.ignored();
         let (lines_before, lines_after) = self.blank_lines_ignored();
         if let Some(start) = hit.line_start {
             hit.range.start = start;
-            if self.tier >= Tier::Indentation {
-                hit.first_line = FirstLine::Shifted;
-            }
             for _ in 0..lines_before {
                 let above = lines::before_newline(file, hit.range.start);
                 match lines::start(file, above, before) {
@@ -216,7 +188,7 @@ impl<'x, 'f> Judge<'x, 'f> {
     }
 
     /// A place of inline form takes in the newlines that the search text ends with, where the tier ignored them.
-    fn settle_newlines(&self, hit: &mut Hit<'x>) {
+    fn settle_newlines(&self, hit: &mut Hit) {
         let (_, after) = self.ignored();
         let (_, newlines) = self.blank_lines_ignored();
         for _ in 0..newlines {

@@ -6,14 +6,16 @@ use std::ops::Range;
 
 use memchr::memchr;
 
+use super::carry;
 use super::content::Content;
+use super::find::Miss;
 use super::hit::{Hit, Judge};
 use super::occurrences::Occurrences;
+use super::pair::{cause, unclear};
 use super::search::Search;
-use super::shift::{self, Shift};
 use super::view::View;
 use super::{
-    Cause, EditError, Edited, Miss, PLACES_LIMIT, Part, Place, Tier, anchors, cause, lines,
+    Adapted, Cause, EditError, Edited, PLACES_LIMIT, Part, Place, Tier, anchors, elided, lines,
     without_bom,
 };
 use crate::lang::hunk::{Hunk, Sign};
@@ -36,11 +38,15 @@ pub(super) fn apply<'f>(file: &'f [u8], hunks: &[Hunk<'_>]) -> Result<Edited<'f>
     let mut places = Vec::with_capacity(hunks.len());
     let mut copied = 0;
     for (index, hunk) in hunks.iter().enumerate() {
-        let placed = place(&content, hunk, &before).map_err(|cause| EditError {
+        let failed = |cause| EditError {
             pair: index + 1,
             part: Part::Hunk,
             cause,
-        })?;
+        };
+        if let Some(line) = elided::left_out(text, &hunk.search(), &hunk.replacement()) {
+            return Err(failed(Cause::LeftOut { line }));
+        }
+        let placed = place(&content, hunk, &before).map_err(failed)?;
         // What stands before the text is its BOM.
         let from = match index {
             0 => 0,
@@ -118,12 +124,10 @@ fn place_bare(content: &Content<'_>, hunk: &Hunk<'_>, before: &Before) -> Result
         },
     };
     let found = Found {
-        start: at,
-        ends: Vec::new(),
-        shift: Shift::NONE,
+        range: at..at,
         tier: Tier::Exact,
     };
-    found.apply(file, hunk, false).ok_or(Cause::NoContext)
+    found.apply(file, hunk, false)
 }
 
 /// Places a hunk by its lines; `verbatim`: only where the file has them to the byte.
@@ -138,16 +142,15 @@ fn place_by_lines(
     let not_found = || cause(content, Miss::NotFound, replacement);
     if let Some(found) = stated(content, hunk, before).filter(|found| {
         !verbatim
-            || content.bytes[found.start..].starts_with(search.trim_end_matches('\n').as_bytes())
+            || content.bytes[found.range.start..]
+                .starts_with(search.trim_end_matches('\n').as_bytes())
     }) {
-        return found
-            .apply(content.bytes, hunk, verbatim)
-            .ok_or_else(not_found);
+        return found.apply(content.bytes, hunk, verbatim);
     }
     if search.trim().is_empty() {
         return Err(Cause::NoContext);
     }
-    let search = Search::new(Text::block(&search), replacement);
+    let search = Search::new(Text::block(&search));
     let scopes = scopes(content, hunk, before)?;
     for tier in Tier::ALL {
         let Some(view) = content
@@ -162,29 +165,26 @@ fn place_by_lines(
         let mut judge = Judge::new(&search, content, tier);
         for scope in &scopes {
             let hits = hits((view, pattern.bytes()), &mut judge, scope);
-            let (at, hit) = match hits {
+            let hit = match hits {
                 Hits::None => continue,
                 Hits::Several(starts) => {
                     let lines = starts.into_iter();
                     let lines = lines.map(|at| lines::number(content.bytes, at)).collect();
                     return Err(Cause::Ambiguous { tier, lines });
                 }
-                Hits::One(at, hit) => (at, hit),
+                Hits::One(hit) => hit,
             };
             if hunk.at_end && !ends_file(&hit, content) {
                 let line = lines::number(content.bytes, hit.range.start);
                 return Err(Cause::NotAtEnd { line });
             }
             let hit = judge.settled(hit);
+            let end = hit.line_end.map_or(hit.range.end, |end| end.next);
             let found = Found {
-                start: hit.range.start,
-                ends: ends(hunk, &pattern, (view, at)).ok_or_else(not_found)?,
-                shift: hit.shift,
+                range: hit.range.start..end,
                 tier,
             };
-            return found
-                .apply(content.bytes, hunk, verbatim)
-                .ok_or_else(not_found);
+            return found.apply(content.bytes, hunk, verbatim);
         }
     }
     if before.end > 0
@@ -198,7 +198,7 @@ fn place_by_lines(
 
 /// The place that the hunk's line number says, moved as the hunk before it was, where its lines stand there. Where no
 /// context follows its changes they are at the end of the file, or the number alone would say too little.
-fn stated<'x>(content: &Content<'_>, hunk: &Hunk<'_>, before: &Before) -> Option<Found<'x>> {
+fn stated(content: &Content<'_>, hunk: &Hunk<'_>, before: &Before) -> Option<Found> {
     let file = content.bytes;
     let index = hunk.line?.checked_sub(1)?;
     let start = content.line_start(index.checked_add_signed(before.offset)?);
@@ -207,7 +207,6 @@ fn stated<'x>(content: &Content<'_>, hunk: &Hunk<'_>, before: &Before) -> Option
     }
     let mut at = start;
     let mut tier = Tier::Exact;
-    let mut ends = Vec::with_capacity(hunk.lines.len());
     for (_, line) in hunk.lines.iter().filter(|(sign, _)| *sign != Sign::Added) {
         let rest = file.get(at..).filter(|rest| !rest.is_empty())?;
         let end = memchr(b'\n', rest).unwrap_or(rest.len());
@@ -219,7 +218,6 @@ fn stated<'x>(content: &Content<'_>, hunk: &Hunk<'_>, before: &Before) -> Option
             }
             tier = Tier::LineEndings;
         }
-        ends.push(at + line.len());
         at = file.len().min(at + end + 1);
     }
     let has_end = hunk
@@ -228,9 +226,7 @@ fn stated<'x>(content: &Content<'_>, hunk: &Hunk<'_>, before: &Before) -> Option
         .is_some_and(|(sign, _)| *sign == Sign::Kept);
     let fits = at == file.len() || has_end && !hunk.at_end;
     fits.then_some(Found {
-        start,
-        ends,
-        shift: Shift::NONE,
+        range: start..at,
         tier,
     })
 }
@@ -246,7 +242,7 @@ struct Scope {
 }
 
 impl Scope {
-    fn holds(&self, hit: &Hit<'_>, content: &Content<'_>) -> bool {
+    fn holds(&self, hit: &Hit, content: &Content<'_>) -> bool {
         let end = hit.range.end;
         let in_blocks = match (self.blocks.as_slice(), self.inside) {
             ([], _) => true,
@@ -289,19 +285,18 @@ fn scopes(content: &Content<'_>, hunk: &Hunk<'_>, before: &Before) -> Result<Vec
 }
 
 /// Where the lines of a hunk stand.
-enum Hits<'x> {
+enum Hits {
     None,
-    /// And where that is in the view.
-    One(usize, Hit<'x>),
+    One(Hit),
     /// The starts of the first few.
     Several(Vec<usize>),
 }
 
-fn hits<'x>(
+fn hits(
     (view, pattern): (&View<'_>, &[u8]),
-    judge: &mut Judge<'x, '_>,
+    judge: &mut Judge<'_, '_>,
     scope: &Scope,
-) -> Hits<'x> {
+) -> Hits {
     let mut first = None;
     let mut starts = Vec::new();
     for at in Occurrences::new(view.bytes(), pattern, view.at_or_after(scope.from)) {
@@ -314,162 +309,148 @@ fn hits<'x>(
             continue;
         };
         starts.push(hit.range.start);
-        first.get_or_insert((at, hit));
+        first.get_or_insert(hit);
         if starts.len() == PLACES_LIMIT {
             break;
         }
     }
     match first {
         None => Hits::None,
-        Some((at, hit)) if starts.len() == 1 => Hits::One(at, hit),
+        Some(hit) if starts.len() == 1 => Hits::One(hit),
         Some(_) => Hits::Several(starts),
     }
 }
 
-fn ends_file(hit: &Hit<'_>, content: &Content<'_>) -> bool {
+fn ends_file(hit: &Hit, content: &Content<'_>) -> bool {
     hit.line_end
         .is_some_and(|end| end.next == content.bytes.len())
 }
 
-/// Where in the file each line ends that the hunk looks for.
-fn ends(hunk: &Hunk<'_>, pattern: &View<'_>, (view, at): (&View<'_>, usize)) -> Option<Vec<usize>> {
-    let mut next = 0;
-    let lines = hunk.lines.iter().filter(|(sign, _)| *sign != Sign::Added);
-    let ends = lines.map(|(_, line)| {
-        let end = next + line.len();
-        next = end + 1;
-        match line.as_bytes().trim_ascii().is_empty() {
-            true => Some(0),
-            false => view.end_in_file(at + pattern.at_or_after(end)),
-        }
-    });
-    ends.collect()
-}
-
 /// A place for a hunk.
-struct Found<'x> {
-    /// The start of its first line.
-    start: usize,
-    /// Where the text of each line ends that is kept or removed; for a blank one nothing is known.
-    ends: Vec<usize>,
-    shift: Shift<'x>,
+struct Found {
+    /// Its whole lines.
+    range: Range<usize>,
     tier: Tier,
 }
 
-impl<'x> Found<'x> {
-    /// What the hunk makes of this place; nothing where a line of the file would have to go and stay at once.
-    fn apply(&self, file: &'x [u8], hunk: &'x Hunk<'_>, verbatim: bool) -> Option<Placed> {
+impl Found {
+    /// What the hunk makes of this place.
+    fn apply(self, file: &[u8], hunk: &Hunk<'_>, verbatim: bool) -> Result<Placed, Cause> {
+        let line = lines::number(file, self.range.start);
         let newline = match verbatim {
             true => "\n",
-            false => lines::ending_at(file, self.start),
+            false => lines::ending_at(file, self.range.start),
         };
-        let mut ends = self.ends.iter();
-        let mut shift = self.shift;
-        let step = self
-            .tier
-            .ge(&Tier::Whitespace)
-            .then(|| shift::step(&hunk.replacement()));
-        let mut cursor = self.start;
-        let mut last = None;
-        let mut patched = Patched::default();
-        for (sign, line) in &hunk.lines {
-            if *sign == Sign::Added {
-                patched.reach(file, cursor);
-                patched.end_line(file, newline);
-                shift.push_line(line.as_bytes(), &mut patched.inserted);
-                patched.inserted.extend_from_slice(newline.as_bytes());
-                last = Some(*sign);
-                continue;
+        let (mut range, mut inserted, adapted) = match self.tier {
+            Tier::Exact => {
+                let inserted = patched(&file[self.range.clone()], hunk, newline);
+                (self.range.clone(), inserted, Adapted::default())
             }
-            let end = *ends.next()?;
-            let is_blank = line.as_bytes().trim_ascii().is_empty();
-            // A blank line that only the patch has is nothing; one that only the file has stays.
-            if is_blank && !lines::is_blank_at(file, cursor) {
-                continue;
-            }
-            if !is_blank && end <= cursor {
-                if last != Some(*sign) {
-                    return None;
-                }
-                continue;
-            }
-            while !is_blank && lines::is_blank_at(file, cursor) {
-                cursor = lines::next(file, cursor);
-            }
-            let start = cursor;
-            if let Some(step) = step.filter(|_| !is_blank) {
-                // The lines may be indented otherwise each by itself: the one above tells most.
-                let (wanted, is) = (
-                    lines::indentation(line.as_bytes(), 0),
-                    lines::indentation(file, start),
-                );
-                shift = Shift::between_lines(wanted, is, step);
-            }
-            cursor = lines::next(file, if is_blank { cursor } else { end });
-            if *sign == Sign::Removed {
-                patched.reach(file, start);
-                patched.remove_to(cursor);
-            }
-            last = Some(*sign);
-        }
-        let mut range = patched.range.unwrap_or(cursor..cursor);
-        let mut inserted = patched.inserted;
-        if range.end == file.len() {
-            let had_newline = file.is_empty() || file.ends_with(b"\n");
+            _ => self.carried(file, hunk).map_err(|doubt| unclear(doubt, line))?,
+        };
+        let end = range.end;
+        if end == file.len() && !hunk.lines.is_empty() {
             let is_ended = inserted.ends_with(b"\n");
+            let had_newline = file.is_empty() || file.ends_with(b"\n");
             match hunk.final_newline.unwrap_or(had_newline) {
                 true if !inserted.is_empty() && !is_ended => {
                     inserted.extend_from_slice(newline.as_bytes());
                 }
                 false if inserted.is_empty() => {
-                    range.start = lines::before_newline(file, range.start)
+                    range.start = lines::before_newline(file, range.start);
                 }
-                false if is_ended => inserted.truncate(inserted.len() - newline.len()),
+                false if is_ended => inserted.truncate(lines::before_newline(&inserted, inserted.len())),
                 _ => {}
             }
         }
-        Some(Placed {
+        // A line may be put behind a last one that has no newline.
+        if range.start == file.len() && !file.is_empty() && !file.ends_with(b"\n") {
+            inserted.splice(0..0, newline.bytes());
+        }
+        if inserted == file[range.clone()] && hunk.search() != hunk.replacement() {
+            return Err(Cause::NothingChanges { at: line });
+        }
+        let range = leave_context(file, range, &mut inserted);
+        Ok(Placed {
             range,
             inserted,
-            end: cursor,
+            end,
             place: Place {
                 tier: self.tier,
-                line: lines::number(file, self.start),
+                line,
+                adapted,
             },
         })
     }
+
+    /// The difference that the hunk makes, in the words of the file.
+    fn carried(
+        &self,
+        file: &[u8],
+        hunk: &Hunk<'_>,
+    ) -> Result<(Range<usize>, Vec<u8>, Adapted), carry::Unclear> {
+        let (mut search, mut new, mut kept) = (Vec::new(), Vec::new(), Vec::new());
+        for (sign, line) in &hunk.lines {
+            if *sign == Sign::Kept {
+                kept.push((search.len(), new.len()));
+            }
+            if *sign != Sign::Added {
+                search.push(*line);
+            }
+            if *sign != Sign::Removed {
+                new.push(*line);
+            }
+        }
+        let place = carry::Place::whole(file, self.range.clone());
+        let carried = carry::carry(&place, &search, &new, Some(&kept))?;
+        Ok((carried.range, carried.text.into_bytes(), carried.adapted))
+    }
 }
 
-/// What becomes of the file between a hunk's first change and its last.
-#[derive(Default)]
-struct Patched {
-    range: Option<Range<usize>>,
-    inserted: Vec<u8>,
+/// The lines of a place that are the hunk's, one by one, as the hunk leaves them.
+fn patched(place: &[u8], hunk: &Hunk<'_>, newline: &str) -> Vec<u8> {
+    let mut patched = Vec::with_capacity(place.len());
+    let mut at = 0;
+    for (sign, line) in &hunk.lines {
+        if *sign == Sign::Added {
+            // The last line of a file may have no newline, and then gets one before another line follows.
+            if !patched.is_empty() && !patched.ends_with(b"\n") {
+                patched.extend_from_slice(newline.as_bytes());
+            }
+            patched.extend_from_slice(line.as_bytes());
+            patched.extend_from_slice(newline.as_bytes());
+            continue;
+        }
+        let next = lines::next(place, at);
+        if *sign == Sign::Kept {
+            patched.extend_from_slice(&place[at..next]);
+        }
+        at = next;
+    }
+    patched
 }
 
-impl Patched {
-    /// What stands between the last change and here stays.
-    fn reach(&mut self, file: &[u8], at: usize) {
-        let range = self.range.get_or_insert(at..at);
-        self.inserted.extend_from_slice(&file[range.end..at]);
-        range.end = at;
-    }
-
-    fn remove_to(&mut self, at: usize) {
-        if let Some(range) = &mut self.range {
-            range.end = at;
+/// Leaves what stays as it is at both ends of a place to the hunks beside this one.
+fn leave_context(file: &[u8], mut range: Range<usize>, inserted: &mut Vec<u8>) -> Range<usize> {
+    loop {
+        let place = &file[range.clone()];
+        let last = |text: &[u8]| lines::start_of(text, lines::before_newline(text, text.len()));
+        let (old, new) = (last(place), last(inserted));
+        if place.is_empty() || inserted.is_empty() || place[old..] != inserted[new..] {
+            break;
         }
+        range.end = range.start + old;
+        inserted.truncate(new);
     }
-
-    /// The last line of a file may have no newline, and then gets one before another line follows.
-    fn end_line(&mut self, file: &[u8], newline: &str) {
-        let start = self.range.as_ref().map_or(0, |range| range.start);
-        let before = match self.inserted.as_slice() {
-            [] => &file[..start],
-            inserted => inserted,
-        };
-        if !before.is_empty() && !before.ends_with(b"\n") {
-            self.inserted.extend_from_slice(newline.as_bytes());
+    let (place, mut same) = (&file[range.clone()], 0);
+    while same < place.len() {
+        let (old, new) = (lines::next(place, same), lines::next(inserted, same));
+        if place[same..old] != inserted[same..new] || !place[..old].ends_with(b"\n") {
+            break;
         }
+        same = old;
     }
+    range.start += same;
+    inserted.drain(..same);
+    range
 }

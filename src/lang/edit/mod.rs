@@ -10,7 +10,10 @@
 //! | `occurrences` | where does one run of bytes occur in another? |
 //! | `hit` | does an occurrence count, and which bytes of the file does it cover? |
 //! | `find` | which tier decides, and is there one place only? |
-//! | `shift` | how is the search text indented otherwise than the file? |
+//! | `pair` | what does one pair, or one stretch, make of the file? |
+//! | `copying` | what was a payload before a page damaged it as a whole? |
+//! | `elided` | where are the parts between lines that stand for text which is left out? |
+//! | `carry` | what is written where the file has the text otherwise? |
 //! | `hunks` | where are the parts of a patch, and what do they make of the file? |
 //! | `anchors` | which stretches of the file does a line head? |
 //! | `splice` | which bytes go, and which come? |
@@ -18,24 +21,23 @@
 //! | `literal` | where is this very text, without tiers, and what if it is replaced everywhere? |
 
 mod anchors;
+mod carry;
 mod content;
+mod copying;
+mod elided;
 mod find;
 mod hit;
 mod hunks;
 mod lines;
 mod literal;
 mod occurrences;
+mod pair;
 mod search;
-mod shift;
 mod splice;
 mod view;
 
 use std::borrow::Cow;
-use std::ops::Range;
 
-use self::content::Content;
-use self::find::Miss;
-use self::search::Search;
 use super::hunk::Hunk;
 use super::text::Text;
 
@@ -81,6 +83,35 @@ pub struct Place {
     /// The line where the match starts, counted from 1, in the content that it was applied to: for a second pair, what
     /// the first one left.
     pub line: usize,
+    /// In what the text that was written differs from the replacement.
+    pub adapted: Adapted,
+}
+
+/// In what text that was written differs from the replacement, so that it is in the file's own spelling.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Adapted {
+    pub indentation: Option<Indented>,
+    /// Words of it have the file's white space or characters.
+    pub characters: bool,
+}
+
+impl Adapted {
+    /// What both differ in.
+    pub fn and(self, other: Self) -> Self {
+        Self {
+            indentation: self.indentation.or(other.indentation),
+            characters: self.characters || other.characters,
+        }
+    }
+}
+
+/// How lines were indented that the replacement indents otherwise.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Indented {
+    WithTabs,
+    WithSpaces,
+    /// As the lines of the place.
+    AsThere,
 }
 
 /// How a search text may differ from the file, from not at all to most.
@@ -171,6 +202,15 @@ pub enum Doubt {
 }
 
 impl Edited<'_> {
+    /// Whether this is the new content.
+    fn is(&self, content: &[u8]) -> bool {
+        let mut rest = Some(content);
+        for part in &self.parts {
+            rest = rest.and_then(|rest| rest.strip_prefix(part.as_ref()));
+        }
+        rest.is_some_and(<[u8]>::is_empty)
+    }
+
     /// The new content in one piece.
     pub fn bytes(&self) -> Vec<u8> {
         self.parts.concat()
@@ -207,21 +247,32 @@ impl Tier {
 /// Everything that stands in the way, in the order of the edit: at least one error.
 pub fn apply<'f>(file: &'f [u8], edit: &Edit<'_>) -> Result<Edited<'f>, Vec<EditError>> {
     refuse_blank(edit).map_err(|error| vec![error])?;
-    match edit {
-        Edit::Pairs(pairs) => apply_pairs(file, pairs),
+    let edited = match edit {
+        Edit::Pairs(pairs) => apply_pairs(file, pairs)?,
         Edit::Stretch {
             head,
             tail,
             replace,
         } => {
-            let done = replace_stretch(without_bom(file), *head, *tail, *replace)
-                .map_err(|error| vec![error])?;
-            Ok(Edited {
+            let done = pair::replace_stretch(without_bom(file), (*head, *tail), *replace);
+            let done = done.map_err(|error| vec![error])?;
+            Edited {
                 places: vec![done.place],
                 parts: done.parts(file),
-            })
+            }
         }
-        Edit::Hunks(hunks) => hunks::apply(file, hunks).map_err(|error| vec![error]),
+        Edit::Hunks(hunks) => hunks::apply(file, hunks).map_err(|error| vec![error])?,
+    };
+    match edited.places.first() {
+        Some(place) if edited.is(file) => Err(vec![EditError {
+            pair: 1,
+            part: match edit {
+                Edit::Hunks(_) => Part::Hunk,
+                Edit::Pairs(_) | Edit::Stretch { .. } => Part::Search,
+            },
+            cause: Cause::NothingChanges { at: place.line },
+        }]),
+        _ => Ok(edited),
     }
 }
 
@@ -251,30 +302,35 @@ fn apply_pairs<'f>(
     let mut errors: Vec<EditError> = Vec::new();
     for (index, &(search, replacement)) in pairs.iter().enumerate() {
         let content = in_one_piece(parts);
-        let done = match replace_one(without_bom(&content), search, replacement) {
-            Ok(done) => done,
-            Err(cause) => {
-                // A text that only a pair before would have put there says nothing that that one's error does not say.
-                let follows = matches!(cause, Cause::NotFound { .. })
-                    && errors.iter().any(|error| {
-                        let missing = pairs[error.pair - 1].1.text;
-                        missing.contains(search.text.trim())
-                    });
-                if !follows {
-                    errors.push(EditError {
-                        pair: index + 1,
-                        part: Part::Search,
-                        cause,
-                    });
-                }
-                parts = vec![content];
-                continue;
-            }
+        let text = without_bom(&content);
+        let failed = |cause| EditError {
+            pair: index + 1,
+            part: Part::Search,
+            cause,
         };
-        places.push(done.place);
-        parts = match content {
-            Cow::Borrowed(file) => done.parts(file),
-            Cow::Owned(content) => vec![Cow::Owned(done.parts(&content).concat())],
+        if let Some(line) = elided::left_out(text, search.text, replacement.text) {
+            errors.push(failed(Cause::LeftOut { line }));
+        }
+        parts = match pair::replace(text, search, replacement) {
+            Ok(done) => {
+                places.push(done.place);
+                match content {
+                    Cow::Borrowed(file) => done.parts(file),
+                    Cow::Owned(content) => vec![Cow::Owned(done.parts(&content).concat())],
+                }
+            }
+            Err(cause) => {
+                // A text that only a pair before would have put there says nothing that its error does not say.
+                let is_put_there = |error: &EditError| {
+                    let (_, missing) = &pairs[error.pair - 1];
+                    missing.text.contains(search.text.trim())
+                };
+                let follows = matches!(cause, Cause::NotFound { .. });
+                if !follows || !errors.iter().any(is_put_there) {
+                    errors.push(failed(cause));
+                }
+                vec![content]
+            }
         };
     }
     if !errors.is_empty() {
@@ -291,95 +347,6 @@ fn in_one_piece(mut parts: Vec<Cow<'_, [u8]>>) -> Cow<'_, [u8]> {
             Cow::Owned(parts.concat())
         }
     }
-}
-
-/// One replacement in a file, its places counted from behind the BOM.
-struct Done {
-    range: Range<usize>,
-    inserted: Vec<u8>,
-    place: Place,
-}
-
-impl Done {
-    fn parts(self, file: &[u8]) -> Vec<Cow<'_, [u8]>> {
-        let bom = file.len() - without_bom(file).len();
-        vec![
-            Cow::Borrowed(&file[..bom + self.range.start]),
-            Cow::Owned(self.inserted),
-            Cow::Borrowed(&file[bom + self.range.end..]),
-        ]
-    }
-}
-
-fn replace_one(file: &[u8], search: Text<'_>, replacement: Text<'_>) -> Result<Done, Cause> {
-    let content = Content::new(file);
-    let search = Search::new(search, replacement);
-    let hit = search
-        .find(&content, 0)
-        .map_err(|miss| cause(&content, miss, replacement))?;
-    let (range, inserted) = splice::splice(file, &hit, &hit, replacement);
-    let place = Place {
-        tier: hit.tier,
-        line: lines::number(file, hit.range.start),
-    };
-    Ok(Done {
-        range,
-        inserted,
-        place,
-    })
-}
-
-fn replace_stretch(
-    file: &[u8],
-    head: Text<'_>,
-    tail: Text<'_>,
-    replacement: Text<'_>,
-) -> Result<Done, EditError> {
-    let content = Content::new(file);
-    let head = Search::new(head, replacement).cutting_words();
-    let tail = Search::new(tail, replacement).cutting_words();
-    let failed = |part| {
-        let content = &content;
-        move |miss| EditError {
-            pair: 1,
-            part,
-            cause: cause(content, miss, replacement),
-        }
-    };
-    let first = head.find(&content, 0).map_err(failed(Part::Head))?;
-    let last = tail
-        .find(&content, first.range.end)
-        .map_err(failed(Part::Tail))?;
-    let (range, inserted) = splice::splice(file, &first, &last, replacement);
-    let place = Place {
-        tier: first.tier.max(last.tier),
-        line: lines::number(file, first.range.start),
-    };
-    Ok(Done {
-        range,
-        inserted,
-        place,
-    })
-}
-
-fn cause(content: &Content<'_>, miss: Miss, replacement: Text<'_>) -> Cause {
-    match miss {
-        Miss::Ambiguous(tier, lines) => Cause::Ambiguous { tier, lines },
-        Miss::NotFound => Cause::NotFound {
-            not_utf8: !content.is_text(),
-            applied_at: applied_at(content, replacement),
-        },
-    }
-}
-
-/// The line of the one place where the replacement stands already.
-fn applied_at(content: &Content<'_>, replacement: Text<'_>) -> Option<usize> {
-    if replacement.is_blank() {
-        return None;
-    }
-    let search = Search::new(replacement, replacement);
-    let hit = search.find(content, 0).ok()?;
-    Some(lines::number(content.bytes, hit.range.start))
 }
 
 /// A BOM at the start is not content: what follows it is the start of line 1.

@@ -2,7 +2,6 @@
 
 use super::Tier;
 use super::lines;
-use super::shift;
 use super::view::View;
 use crate::lang::text::{Form, Text};
 
@@ -13,14 +12,11 @@ pub(super) struct Search<'a> {
     pub(super) body: &'a str,
     /// Whether a match inside a line may start or end inside a word.
     pub(super) may_cut: bool,
-    /// What the replacement is indented by.
-    pub(super) step: Option<usize>,
 }
 
 impl<'a> Search<'a> {
-    /// A `<search>` text, which in block form cuts no words. The replacement decides how wide a tab is where nothing
-    /// else does.
-    pub(super) fn new(text: Text<'a>, replacement: Text<'_>) -> Self {
+    /// A `<search>` text, which in block form cuts no words.
+    pub(super) fn new(text: Text<'a>) -> Self {
         let body = match text.form {
             Form::Block => &text.text[..lines::without_newline(text.text.as_bytes()).len()],
             Form::Inline => text.text,
@@ -29,7 +25,6 @@ impl<'a> Search<'a> {
             form: text.form,
             body,
             may_cut: text.form == Form::Inline,
-            step: shift::step(replacement.text),
         }
     }
 

@@ -150,7 +150,8 @@ pub(super) fn blanks_at_end(line: &[u8]) -> usize {
     blank.count()
 }
 
-fn plain(c: char) -> Option<&'static str> {
+/// What a character is in plain typography, nothing visible for one that is invisible; `None` for a plain one.
+pub(super) fn plain(c: char) -> Option<&'static str> {
     match c {
         '\u{2018}'..='\u{201B}' => Some("'"),
         '\u{201C}'..='\u{201F}' => Some("\""),

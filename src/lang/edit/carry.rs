@@ -1,0 +1,534 @@
+//! What is written where a search text was found otherwise than exactly: the difference between it and the replacement,
+//! carried over to the file's text.
+//!
+//! It is a merge of three texts: the search text is the base, the file's text and the replacement are the two sides.
+//! Search text and file have the same visible characters, so the sides can only conflict in white space and typography;
+//! there the edit fails. Text of the replacement that is the search text's, to the byte, is the file's, to the byte.
+//!
+//! | module | question |
+//! | --- | --- |
+//! | `lines` | which lines are the search text's, in the file? |
+//! | `pairing` | which lines of the replacement are lines of the search text, kept or changed? |
+//! | `ways`, `indents` | how deep is a line indented in the file? |
+//! | `words` | what becomes of a changed line, and of the characters of a new one? |
+//! | `blanks` | which blank lines stand between them? |
+
+mod blanks;
+mod indents;
+mod lines;
+mod pairing;
+mod ways;
+mod words;
+
+use std::ops::Range;
+
+use self::blanks::Gaps;
+use self::indents::Indents;
+use self::lines::{FileLine, Found, Line, Lines};
+use self::pairing::Pairing;
+pub(super) use self::ways::Way;
+use self::words::Cure;
+use super::lines as file_lines;
+use super::view;
+use super::{Adapted, Doubt};
+
+/// A place in a file that a search text was found at.
+#[derive(Debug, Clone)]
+pub(super) struct Place<'f> {
+    pub(super) file: &'f [u8],
+    pub(super) range: Range<usize>,
+    /// Whether it may begin and end inside lines of the file.
+    pub(super) is_inside: bool,
+    /// The lines of the search text, from 1, that are not the reply's: they are copied from the file, between a head and a
+    /// tail.
+    pub(super) copied: Range<usize>,
+}
+
+/// A line of the replacement that cannot be carried over.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Unclear {
+    /// From 1.
+    pub(super) line: usize,
+    pub(super) doubt: Doubt,
+}
+
+/// What is written in place of a stretch of the file.
+#[derive(Debug)]
+pub(super) struct Carried {
+    /// The stretch: the place, and blank lines beside it that the replacement knows of.
+    pub(super) range: Range<usize>,
+    pub(super) text: String,
+    pub(super) adapted: Adapted,
+}
+
+impl<'f> Place<'f> {
+    /// Whole lines of a file.
+    pub(super) fn whole(file: &'f [u8], range: Range<usize>) -> Self {
+        Self {
+            file,
+            range,
+            is_inside: false,
+            copied: 0..0,
+        }
+    }
+
+    fn text(&self) -> &'f str {
+        // Every tier compares the search text, which is UTF-8, with all of the place but white space.
+        std::str::from_utf8(&self.file[self.range.clone()]).unwrap_or_default()
+    }
+
+    /// The indentations of the nearest lines above and below that are not blank.
+    fn neighbours(&self) -> (Option<&'f [u8]>, Option<&'f [u8]>) {
+        let file = self.file;
+        let above = file[..self.range.start].trim_ascii_end().len();
+        let above = (above > 0).then(|| file_lines::start_of(file, above));
+        let below = file[self.range.end..].iter();
+        let below = self.range.end + below.take_while(|b| matches!(b, b'\r' | b'\n')).count();
+        let below = (below < file.len() && !file_lines::is_blank_at(file, below)).then_some(below);
+        let indentation = |at| file_lines::indentation(file, at);
+        (above.map(indentation), below.map(indentation))
+    }
+
+    /// Whether this line of the search text says how the reply indents what the file indents as it does.
+    fn says_indentation(&self, line: &Line<'_>) -> bool {
+        !(self.is_inside && line.number == 1) && !self.copied.contains(&line.number)
+    }
+}
+
+/// Carries over to whole lines of the file what makes the lines `replacement` of the lines `search`. `kept` says which
+/// lines of the two are the same, by their indexes, where that is known.
+///
+/// # Errors
+/// Where the text that is to be written cannot be told.
+pub(super) fn carry(
+    place: &Place<'_>,
+    search: &[&str],
+    replacement: &[&str],
+    kept: Option<&[(usize, usize)]>,
+) -> Result<Carried, Unclear> {
+    let (mut search, new) = (Lines::of(search), Lines::of(replacement));
+    let newline = file_lines::ending_at(place.file, place.range.start);
+    let found = Found::cut(place.text(), &search.lines, newline);
+    search.lines.truncate(found.lines.len());
+    let kept = kept.map(|kept| by_index(kept, &search.lines, &new.lines));
+    let pairing = Pairing::of(&search.lines, &new.lines, kept);
+    adopt_copied(place, &mut search.lines, &new.lines, &pairing);
+    let merge = Merge {
+        place,
+        newline,
+        search,
+        found,
+        new,
+        pairing,
+    };
+    merge.written()
+}
+
+/// Pairs of lines, by their indexes in the payloads, as pairs of those that are not blank.
+fn by_index(
+    kept: &[(usize, usize)],
+    search: &[Line<'_>],
+    new: &[Line<'_>],
+) -> Vec<(usize, usize)> {
+    let at = |lines: &[Line<'_>], index: usize| {
+        lines
+            .binary_search_by_key(&(index + 1), |line| line.number)
+            .ok()
+    };
+    let pairs = kept.iter();
+    pairs
+        .filter_map(|(i, j)| at(search, *i).zip(at(new, *j)))
+        .collect()
+}
+
+/// Nobody knows how the reply would spell lines that it left out; where the replacement has one of them, it is spelt so.
+fn adopt_copied<'t>(
+    place: &Place<'_>,
+    search: &mut [Line<'t>],
+    new: &[Line<'t>],
+    pairing: &Pairing,
+) {
+    for (&j, &i) in &pairing.kept {
+        if place.copied.contains(&search[i].number) {
+            search[i].body = new[j].body;
+            search[i].trail = new[j].trail;
+        }
+    }
+}
+
+struct Merge<'m, 'f, 't> {
+    place: &'m Place<'f>,
+    newline: &'static str,
+    search: Lines<'t>,
+    found: Found<'f>,
+    new: Lines<'t>,
+    pairing: Pairing,
+}
+
+/// A line as it is written.
+struct Written<'f> {
+    indent: String,
+    body: String,
+    trail: String,
+    eol: &'static str,
+    /// It goes on behind the line before it.
+    glue: Option<&'f str>,
+}
+
+impl<'f, 't> Merge<'_, 'f, 't> {
+    fn written(&self) -> Result<Carried, Unclear> {
+        let (search, found, new) = (&self.search.lines, &self.found.lines, &self.new.lines);
+        let first = new.first().map_or(1, |line| line.number);
+        let at = |line: usize| move |doubt| Unclear { line, doubt };
+        let indents =
+            Indents::of(self.place, (search, found, new), &self.pairing).map_err(at(first))?;
+        if indents.is_unsure {
+            self.refuse_lost_blocks()?;
+        }
+        self.refuse_flat()?;
+        let cure = Cure::of(search, found, new, &self.pairing);
+        let trails = Trails::of(search, found, new, &self.pairing);
+        let mut adapted = Adapted::default();
+        let mut written = Vec::with_capacity(new.len());
+        for (j, line) in new.iter().enumerate() {
+            let done = self.line(j, &indents, &cure, &trails);
+            let done = done.map_err(at(line.number))?;
+            adapted.characters |= done.body != line.body;
+            if done.indent != line.indent && done.glue.is_none() {
+                adapted.indentation = Some(kind_of(indents.ways(), &done.indent));
+            }
+            written.push(done);
+        }
+        let (range, blanks) = self.blanks(trails.are_lost);
+        Ok(Carried {
+            range,
+            text: self.text(&written, &blanks),
+            adapted,
+        })
+    }
+
+    fn line(
+        &self,
+        j: usize,
+        indents: &Indents,
+        cure: &Cure,
+        trails: &Trails,
+    ) -> Result<Written<'f>, Doubt> {
+        let line = &self.new.lines[j];
+        let Some(i) = self.pairing.line_of(j) else {
+            if indents.is_unsure {
+                return Err(Doubt::Indentation);
+            }
+            let trail = if trails.are_lost { "" } else { line.trail };
+            return Ok(Written {
+                indent: indents.lead(line.indent, j == 0)?,
+                body: self.new_body(line, cure)?,
+                trail: trail.to_owned(),
+                eol: self.newline,
+                glue: None,
+            });
+        };
+        let (was, is) = (&self.search.lines[i], &self.found.lines[i]);
+        let body = words::merge(was.body, is.body, line.body, cure)?;
+        let begins = is.glue.is_none();
+        let is_copied = self.place.copied.contains(&was.number);
+        let indent = if begins && line.indent == was.indent && !indents.is_literal && !is_copied {
+            is.indent.to_owned()
+        } else if begins && was.indent == is.indent && indents.is_unsure {
+            line.indent.to_owned()
+        } else {
+            indents.lead(line.indent, j == 0)?
+        };
+        let trail = match trails.are_own || line.trail != was.trail {
+            true => line.trail,
+            false => is.trail,
+        };
+        let goes_on = i > 0
+            && j > 0
+            && self.pairing.line_of(j - 1) == Some(i - 1)
+            && line.indent == was.indent
+            && line.blanks.len() == was.blanks.len();
+        Ok(Written {
+            indent,
+            body,
+            trail: trail.to_owned(),
+            eol: is.eol,
+            glue: is.glue.filter(|_| goes_on),
+        })
+    }
+
+    /// A line that the search text has elsewhere was moved, and is the file's.
+    fn new_body(&self, line: &Line<'_>, cure: &Cure) -> Result<String, Doubt> {
+        let lines = self.search.lines.iter().zip(&self.found.lines);
+        let mut same = lines.filter(|(was, _)| was.body == line.body).map(|(_, is)| is.body);
+        match same.next() {
+            Some(body) if same.all(|other| other == body) => Ok(body.to_owned()),
+            _ => cure.apply(line.body),
+        }
+    }
+
+    /// Where all indentation was lost, what is left out must not leave its block behind, and what opens one must go on
+    /// to do so.
+    fn refuse_lost_blocks(&self) -> Result<(), Unclear> {
+        let stays = |i: usize| self.pairing.all.values().any(|line| *line == i);
+        let found = &self.found.lines;
+        let first = self.new.lines.first().map_or(1, |line| line.number);
+        for i in 1..found.len() {
+            if !stays(i - 1) && stays(i) && found[i].indent.len() > found[i - 1].indent.len() {
+                return Err(unclear(first));
+            }
+        }
+        for (j, i) in self.pairing.in_order() {
+            let line = &self.new.lines[j];
+            let is_changed = !self.pairing.kept.contains_key(&j);
+            if is_changed && opens(self.search.lines[i].body) != opens(line.body) {
+                return Err(unclear(line.number));
+            }
+        }
+        Ok(())
+    }
+
+    /// Search text and replacement have no indentation at all and the place has: refuses what is plainly not flat.
+    fn refuse_flat(&self) -> Result<(), Unclear> {
+        let (search, found, new) = (&self.search.lines, &self.found.lines, &self.new.lines);
+        let is_flat = search.iter().chain(new).all(|line| line.indent.is_empty());
+        if !is_flat || found.iter().all(|line| line.indent.is_empty()) {
+            return Ok(());
+        }
+        let is_new = |j: usize| j < new.len() && self.pairing.line_of(j).is_none();
+        for j in (0..new.len()).filter(|j| is_new(*j)) {
+            if is_new(j + 1) || j + 1 < new.len() && opens(new[j].body) {
+                return Err(unclear(new[j].number));
+            }
+        }
+        if self.place.is_inside {
+            return Ok(());
+        }
+        let (Some(first), Some(last)) = (found.first(), found.last()) else {
+            return Ok(());
+        };
+        let (above, below) = self.place.neighbours();
+        let last_new = new.len().saturating_sub(1);
+        for (j, at, neighbour) in [(0, first, above), (last_new, last, below)] {
+            if is_new(j) && neighbour.is_some_and(|indent| indent != at.indent.as_bytes()) {
+                return Err(unclear(new[j].number));
+            }
+        }
+        Ok(())
+    }
+
+    /// The stretch that is written anew, and the blank lines before each line and behind the last.
+    fn blanks(&self, are_bare: bool) -> (Range<usize>, Vec<Vec<&str>>) {
+        let (searched, new) = (self.search.gaps(), self.new.gaps());
+        let mut found = self.found.gaps();
+        let mut range = self.place.range.clone();
+        let end = (self.new.lines.len(), self.search.lines.len());
+        let mut pairs = self.pairing.in_order();
+        pairs.push(end);
+        // Where the search text lost blank lines, the replacement may have them as the file does.
+        let before = |j: usize| j.checked_sub(1).and_then(|j| self.pairing.line_of(j));
+        let neighbours = pairs
+            .iter()
+            .filter(|(j, i)| before(*j) == i.checked_sub(1) && searched[*i].len() < found[*i].len());
+        let lost: Vec<_> = neighbours.map(|(j, i)| found[*i].len() == new[*j].len()).collect();
+        let is_own = !lost.is_empty() && lost.iter().all(|is_same| *is_same);
+        if is_own && !self.place.is_inside {
+            self.take_in_edges(&mut range, &mut found, &new);
+        }
+        let (mut i0, mut j0, mut blanks) = (0, 0, Vec::with_capacity(new.len()));
+        for (j, i) in pairs {
+            let gaps = Gaps {
+                search: &searched[i0..=i],
+                file: &found[i0..=i],
+                replacement: &new[j0..=j],
+            };
+            blanks.extend(gaps.merged(is_own, are_bare));
+            (i0, j0) = (i + 1, j + 1);
+        }
+        (range, blanks)
+    }
+
+    /// Then those at the edges are the file's own, too.
+    fn take_in_edges(
+        &self,
+        range: &mut Range<usize>,
+        found: &mut [Vec<&str>],
+        new: &[Vec<&str>],
+    ) {
+        let file = self.place.file;
+        let (Some(first), Some(last)) = (new.first(), new.last()) else {
+            return;
+        };
+        while first.len() > found[0].len() && range.start > 0 {
+            let above = file_lines::start_of(file, range.start - 1);
+            if !file_lines::is_blank_at(file, above) {
+                break;
+            }
+            range.start = above;
+            found[0].insert(0, "");
+        }
+        let end = found.len() - 1;
+        while last.len() > found[end].len() && file_lines::is_blank_at(file, range.end) {
+            range.end = file_lines::next(file, range.end);
+            found[end].push("");
+        }
+    }
+
+    fn text(&self, lines: &[Written<'_>], blanks: &[Vec<&str>]) -> String {
+        let mut text = String::new();
+        let mut last = self.newline;
+        for (line, blanks) in lines.iter().zip(blanks) {
+            if let Some(glue) = line.glue {
+                text.truncate(text.len() - last.len());
+                text += glue;
+            } else {
+                for blank in blanks {
+                    text += blank;
+                    text += line.eol;
+                }
+                text += &line.indent;
+            }
+            text += &line.body;
+            text += &line.trail;
+            text += line.eol;
+            last = line.eol;
+        }
+        for blank in blanks.last().into_iter().flatten() {
+            text += blank;
+            text += last;
+        }
+        if !self.found.is_closed && text.ends_with(last) {
+            text.truncate(text.len() - last.len());
+        }
+        text
+    }
+}
+
+/// What is to become of white space at the ends of lines.
+struct Trails {
+    /// The search text has such that the file has not, and the replacement kept it: it means nothing on new lines.
+    are_lost: bool,
+    /// The file has such that the search text has not, and the replacement has it: it did not lose it.
+    are_own: bool,
+}
+
+impl Trails {
+    fn of(
+        search: &[Line<'_>],
+        found: &[FileLine<'_>],
+        new: &[Line<'_>],
+        pairing: &Pairing,
+    ) -> Self {
+        let are_lost = pairing.all.iter().any(|(&j, &i)| {
+            let (was, is, own) = (search[i].trail, found[i].trail, new[j].trail);
+            !was.is_empty() && was != is && own == was
+        });
+        let bare = pairing
+            .kept
+            .iter()
+            .map(|(&j, &i)| (search[i].trail, found[i].trail, new[j].trail))
+            .filter(|(was, is, _)| was.is_empty() && !is.is_empty());
+        let bare: Vec<bool> = bare.map(|(_, is, own)| is == own).collect();
+        Self {
+            are_lost,
+            are_own: !bare.is_empty() && bare.iter().all(|is_own| *is_own),
+        }
+    }
+}
+
+fn unclear(line: usize) -> Unclear {
+    Unclear {
+        line,
+        doubt: Doubt::Indentation,
+    }
+}
+
+/// Whether a line that ends like this is followed by a deeper one.
+fn opens(body: &str) -> bool {
+    body.ends_with([':', '{', '(', '[', ',', '\\'])
+}
+
+fn kind_of(ways: &[Way], indent: &str) -> super::Indented {
+    use super::Indented;
+    let respelt = |way: &Way| matches!(way, Way::Tabs { .. } | Way::Spaces { .. });
+    match ways.iter().any(respelt) {
+        true if indent.contains('\t') => Indented::WithTabs,
+        true => Indented::WithSpaces,
+        false => Indented::AsThere,
+    }
+}
+
+/// Carries over what makes `replacement` of `search`, which was found inside lines of the file. White space around the
+/// two is the file's where they have the same.
+///
+/// # Errors
+/// Where the text that is to be written cannot be told.
+pub(super) fn carry_inside(
+    place: &Place<'_>,
+    search: &str,
+    replacement: &str,
+) -> Result<Carried, Unclear> {
+    let file = place.file;
+    let mut range = place.range.clone();
+    let [searched, new, there] = [search, replacement, place.text()].map(Core::of);
+    if new.text.chars().all(view::is_invisible) {
+        return Ok(Carried {
+            range,
+            text: String::new(),
+            adapted: Adapted::default(),
+        });
+    }
+    let start = range.start + there.before.len();
+    let inner = Place {
+        range: start..start + there.text.len(),
+        is_inside: true,
+        ..place.clone()
+    };
+    let lines: Vec<&str> = searched.text.split('\n').collect();
+    let replacement: Vec<&str> = new.text.split('\n').collect();
+    let carried = carry(&inner, &lines, &replacement, None)?;
+    let is_blank = |at: usize| matches!(file.get(at), Some(b' ' | b'\t'));
+    let before = match searched.before == new.before {
+        true => there.before,
+        false => {
+            while !searched.before.is_empty() && range.start > 0 && is_blank(range.start - 1) {
+                range.start -= 1;
+            }
+            new.before
+        }
+    };
+    let after = match searched.after == new.after {
+        true => there.after,
+        false => {
+            while !searched.after.is_empty() && is_blank(range.end) {
+                range.end += 1;
+            }
+            new.after
+        }
+    };
+    Ok(Carried {
+        range,
+        text: [before, &carried.text, after].concat(),
+        adapted: carried.adapted,
+    })
+}
+
+/// A text without the white space around it.
+struct Core<'t> {
+    before: &'t str,
+    text: &'t str,
+    after: &'t str,
+}
+
+impl<'t> Core<'t> {
+    fn of(text: &'t str) -> Self {
+        let core = text.trim();
+        let start = text.len() - text.trim_start().len();
+        let (before, rest) = text.split_at(start);
+        Self {
+            before,
+            text: core,
+            after: &rest[core.len()..],
+        }
+    }
+}

@@ -1,0 +1,76 @@
+//! The blank lines between the lines of a replacement.
+
+/// The blank lines of the gaps between two lines that search text and replacement both have, in the search text, the file
+/// and the replacement.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Gaps<'g, 't> {
+    pub(super) search: &'g [Vec<&'t str>],
+    pub(super) file: &'g [Vec<&'t str>],
+    pub(super) replacement: &'g [Vec<&'t str>],
+}
+
+impl<'t> Gaps<'_, 't> {
+    /// The blank lines that are written in each gap of the replacement. `is_own`: the replacement has the file's, which
+    /// the search text lost. `are_bare`: what stands on new ones is not meant.
+    pub(super) fn merged(self, is_own: bool, are_bare: bool) -> Vec<Vec<&'t str>> {
+        let wanted = match is_own {
+            true => counts(self.replacement),
+            false => self.wanted(),
+        };
+        let have: Vec<&str> = self.file.iter().flatten().copied().collect();
+        let is_one = self.search.len() == 1 && self.replacement.len() == 1;
+        let gaps = self.replacement.iter().zip(wanted);
+        gaps.map(|(gap, wanted)| {
+            let own = gap.iter().map(|line| if are_bare { "" } else { line });
+            let mut lines: Vec<&str> = own.collect();
+            let is_files = is_one
+                && wanted == self.file[0].len()
+                && (*gap == self.search[0] || wanted != gap.len());
+            if is_files {
+                lines.clone_from(&self.file[0]);
+            } else if wanted > lines.len() {
+                lines.extend(&have);
+            }
+            lines.resize(wanted, "");
+            lines
+        })
+        .collect()
+    }
+
+    fn wanted(self) -> Vec<usize> {
+        let [search, file, new] = [self.search, self.file, self.replacement].map(counts);
+        let mut wanted = new.clone();
+        if let ([search], [new]) = (search.as_slice(), new.as_slice()) {
+            if new == search {
+                return file;
+            }
+            if *search > file[0] {
+                wanted = vec![(new + file[0]).saturating_sub(*search)];
+            }
+            return wanted;
+        }
+        // What the search text lacks beside a line that both have stays beside it; lines that were put in go before it.
+        let missing: Vec<usize> = search.iter().zip(&file).map(|(s, f)| f.saturating_sub(*s)).collect();
+        let surplus = search.iter().zip(&file).map(|(s, f)| s.saturating_sub(*f));
+        let surplus = surplus.max().unwrap_or(0);
+        let is_missing = missing.iter().any(|missing| *missing > 0);
+        let (last, end) = (wanted.len() - 1, missing.len() - 1);
+        if is_missing && new.iter().max() < file.iter().max() {
+            if last == 0 {
+                wanted[0] += missing[0].max(missing[end]);
+            } else if end == 0 {
+                wanted[last] += missing[0];
+            } else {
+                wanted[0] += missing[0];
+                wanted[last] += missing[end];
+            }
+        } else if let Some(first) = wanted.iter_mut().find(|wanted| **wanted > 0) {
+            *first = first.saturating_sub(surplus);
+        }
+        wanted
+    }
+}
+
+fn counts(gaps: &[Vec<&str>]) -> Vec<usize> {
+    gaps.iter().map(Vec::len).collect()
+}

@@ -1,0 +1,240 @@
+//! How deep the lines of a replacement are indented in the file.
+
+use std::collections::HashSet;
+
+use super::Place;
+use super::lines::{FileLine, Line};
+use super::pairing::Pairing;
+use super::ways::{self, Way};
+use crate::lang::edit::Doubt;
+use crate::lang::edit::lines as file_lines;
+
+/// The indentations of the search text and the file's for the same lines, and what follows from them for others.
+#[derive(Debug)]
+pub(super) struct Indents {
+    /// Of each line that begins a line of the file, too.
+    pairs: Vec<(String, String)>,
+    /// The first line alone has lost its indentation: it speaks for the replacement's first line only.
+    first: Option<(String, String)>,
+    /// The replacement is indented as the file is, the search text is not.
+    pub(super) is_literal: bool,
+    /// Lines that the search text indents alike are not alike in the file.
+    pub(super) is_unsure: bool,
+    /// The ways that explain all lines.
+    ways: Vec<Way>,
+}
+
+impl Indents {
+    /// # Errors
+    /// Where the replacement may be meant to indent the lines otherwise.
+    pub(super) fn of(
+        place: &Place<'_>,
+        (search, found, replacement): (&[Line<'_>], &[FileLine<'_>], &[Line<'_>]),
+        pairing: &Pairing,
+    ) -> Result<Self, Doubt> {
+        let begins = |i: usize| found[i].glue.is_none() && place.says_indentation(&search[i]);
+        let pairs = (0..search.len()).filter(|i| begins(*i));
+        let pairs: Vec<(String, String)> = pairs
+            .map(|i| respelt(search[i].indent, found[i].indent))
+            .collect();
+        let mut indents = Self {
+            ways: Way::between(&pairs),
+            pairs,
+            first: None,
+            is_literal: false,
+            is_unsure: false,
+        };
+        indents.let_first_alone();
+        let indents_of_replacement = || replacement.iter().map(|line| plain(line.indent));
+        indents.choose(place, &indents_of_replacement().collect::<Vec<_>>());
+        indents.is_unsure = indents.ways.is_empty() && !indents.is_function();
+        indents.compare(begins, (search, found, replacement), pairing)?;
+        Ok(indents)
+    }
+
+    /// Where only the first line lost its indentation, the others say how those below are indented.
+    fn let_first_alone(&mut self) {
+        let [(search, _), rest @ ..] = self.pairs.as_slice() else {
+            return;
+        };
+        let lost = search.is_empty() && rest.iter().any(|(search, _)| !search.is_empty());
+        if self.ways.is_empty() && lost && rest.iter().all(|(search, file)| search == file) {
+            self.first = Some(self.pairs.remove(0));
+            self.ways = vec![Way::Same];
+        }
+    }
+
+    /// Leaves of several ways that lead to different places those that lead somewhere for all lines of the replacement,
+    /// and by which these grow as the file's lines do.
+    fn choose(&mut self, place: &Place<'_>, replacement: &[String]) {
+        let leads = |way: &Way| {
+            let indents = replacement.iter();
+            indents.map(|r| way.lead(r)).collect::<Option<Vec<_>>>()
+        };
+        let differ = |ways: &[Way]| {
+            let all: HashSet<_> = ways.iter().map(leads).collect();
+            all.len() > 1
+        };
+        let leave = |ways: &mut Vec<Way>, is_good: &dyn Fn(&Way) -> bool| {
+            if differ(ways) && ways.iter().any(is_good) {
+                ways.retain(is_good);
+            }
+        };
+        leave(&mut self.ways, &|way| leads(way).is_some());
+        if !differ(&self.ways) {
+            return;
+        }
+        let file = self.pairs.iter().map(|(_, file)| file.as_str());
+        let file: Vec<&str> = file.collect();
+        let step = file_step(place.file, &file);
+        let grows = |way: &Way| {
+            let led = leads(way).unwrap_or_default();
+            let all = file.iter().copied().chain(led.iter().map(String::as_str));
+            step.is_none_or(|step| smallest_step(all) == step)
+        };
+        // Where a tab of the usual width explains the lines and the file's step speaks against it, nobody knows.
+        let usual = |way: &&Way| matches!(way, Way::Tabs { width: ways::TAB, more: 0 });
+        let usual = self.ways.iter().find(usual).cloned();
+        leave(&mut self.ways, &grows);
+        if let Some(usual) = usual.filter(|usual| !self.ways.contains(usual)) {
+            self.ways.push(usual);
+            return;
+        }
+        let mixes = |way: &Way| {
+            let led = leads(way).unwrap_or_default();
+            led.iter().any(|indent| indent.contains('\t') && indent.ends_with(' '))
+        };
+        let is_mixed = file.iter().any(|indent| indent.contains('\t') && indent.ends_with(' '));
+        leave(&mut self.ways, &|way| is_mixed || !mixes(way));
+        leave(&mut self.ways, &Way::is_plain);
+    }
+
+    /// Whether lines that the search text indents alike are alike in the file.
+    fn is_function(&self) -> bool {
+        let distinct: HashSet<_> = self.pairs.iter().collect();
+        let searched: HashSet<_> = self.pairs.iter().map(|(search, _)| search).collect();
+        distinct.len() == searched.len()
+    }
+
+    /// The replacement may have been written with the file's indentation where the search text was not.
+    fn compare(
+        &mut self,
+        begins: impl Fn(usize) -> bool,
+        (search, found, replacement): (&[Line<'_>], &[FileLine<'_>], &[Line<'_>]),
+        pairing: &Pairing,
+    ) -> Result<(), Doubt> {
+        let only = search.len() == 1;
+        let mut kept: Vec<(&str, &str, &str)> = pairing
+            .in_order()
+            .into_iter()
+            .filter(|(j, i)| begins(*i) && (only || search[*i].key == replacement[*j].key))
+            .map(|(j, i)| (search[i].indent, found[i].indent, replacement[j].indent))
+            .collect();
+        if let (true, [first, ..], None) = (only && begins(0), replacement, pairing.line_of(0)) {
+            kept.push((search[0].indent, found[0].indent, first.indent));
+        }
+        kept.retain(|(search, file, _)| search != file);
+        let shallowest = |indents: &mut dyn Iterator<Item = usize>| indents.min().unwrap_or(0);
+        let low = shallowest(&mut replacement.iter().map(|line| line.indent.len()));
+        let is_as_file = !kept.is_empty()
+            && self.first.is_none()
+            && self.ways != [Way::Same]
+            && kept.iter().all(|(_, file, new)| new == file)
+            && low >= shallowest(&mut self.pairs.iter().map(|(_, file)| file.len()))
+            && low != shallowest(&mut self.pairs.iter().map(|(search, _)| search.len()));
+        if !is_as_file {
+            return Ok(());
+        }
+        let depths: HashSet<_> = kept.iter().map(|(_, file, _)| file).collect();
+        if only || self.is_unsure && depths.len() > 1 {
+            (self.is_literal, self.is_unsure) = (true, false);
+            return Ok(());
+        }
+        match kept.iter().any(|(search, _, new)| new != search) {
+            true => Err(Doubt::Moved),
+            false => Ok(()),
+        }
+    }
+
+    /// The indentation in the file of a line that the replacement indents like this. `is_first`: it is the replacement's
+    /// first.
+    pub(super) fn lead(&self, indent: &str, is_first: bool) -> Result<String, Doubt> {
+        let indent = plain(indent);
+        if self.is_literal {
+            return Ok(indent);
+        }
+        if let (true, Some((search, file))) = (is_first, &self.first) {
+            let is_its = indent == *search || indent == *file;
+            return Ok(if is_its { file.clone() } else { indent });
+        }
+        let seen = self.pairs.iter().filter(|(search, _)| *search == indent);
+        let mut led: HashSet<String> = seen.map(|(_, file)| file.clone()).collect();
+        if led.len() != 1 || self.is_unsure {
+            led = self.ways.iter().filter_map(|way| way.lead(&indent)).collect();
+        }
+        let mut led = led.into_iter();
+        match (led.next(), led.next()) {
+            (Some(only), None) => Ok(only),
+            _ => Err(Doubt::Indentation),
+        }
+    }
+
+    /// The ways that are left.
+    pub(super) fn ways(&self) -> &[Way] {
+        &self.ways
+    }
+}
+
+/// What looks like a space and was put in its place by a page is a space.
+fn plain(indent: &str) -> String {
+    let visible = indent.chars().filter(|c| c.is_whitespace());
+    visible
+        .map(|c| if c == '\t' { c } else { ' ' })
+        .collect()
+}
+
+fn respelt(search: &str, file: &str) -> (String, String) {
+    let search = match search == file {
+        true => search.to_owned(),
+        false => plain(search),
+    };
+    (search, file.to_owned())
+}
+
+/// The step by which indentation mostly grows in a file; nothing where it never does.
+fn file_step(file: &[u8], near: &[&str]) -> Option<usize> {
+    let mut counts = [0_usize; 17];
+    let mut before = None;
+    for line in file_lines::contents(file) {
+        let indent = file_lines::indentation(file, line.start);
+        if indent.len() >= line.len() {
+            continue;
+        }
+        let width: usize = indent
+            .iter()
+            .map(|b| if *b == b'\t' { ways::TAB } else { 1 })
+            .sum();
+        if let Some(grown) = before.and_then(|before: usize| width.checked_sub(before))
+            && let Some(count) = counts.get_mut(grown).filter(|_| grown > 0)
+        {
+            *count += 1;
+        }
+        before = Some(width);
+    }
+    let most = counts.iter().max().copied().filter(|most| *most > 0);
+    match most.and_then(|most| counts.iter().position(|count| *count == most)) {
+        None if near.iter().any(|indent| indent.contains('\t')) => Some(ways::TAB),
+        step => step,
+    }
+}
+
+/// The smallest step between indentations of different depths.
+fn smallest_step<'t>(indents: impl Iterator<Item = &'t str>) -> usize {
+    let mut widths: Vec<usize> = indents
+        .filter_map(|indent| ways::columns(indent, ways::TAB))
+        .collect();
+    widths.sort_unstable();
+    widths.dedup();
+    let steps = widths.windows(2).map(|pair| pair[1] - pair[0]);
+    steps.min().unwrap_or(0)
+}

@@ -1,0 +1,219 @@
+//! A payload, and the place in the file that was found for it, as the same list of lines: those that are not blank, each
+//! with the blank lines before it.
+
+use super::super::view;
+
+/// A line that is not blank.
+#[derive(Debug, Clone)]
+pub(super) struct Line<'t> {
+    /// Which line of its payload it is, from 1.
+    pub(super) number: usize,
+    pub(super) indent: &'t str,
+    /// From its first visible character to its last.
+    pub(super) body: &'t str,
+    /// The white space at its end.
+    pub(super) trail: &'t str,
+    /// The blank lines before it.
+    pub(super) blanks: Vec<&'t str>,
+    /// Its visible characters, in plain typography.
+    pub(super) key: String,
+}
+
+/// A payload.
+#[derive(Debug)]
+pub(super) struct Lines<'t> {
+    pub(super) lines: Vec<Line<'t>>,
+    /// The blank lines behind the last line.
+    pub(super) tail: Vec<&'t str>,
+}
+
+impl<'t> Lines<'t> {
+    pub(super) fn of(text: &[&'t str]) -> Self {
+        let (mut lines, mut blanks) = (Vec::new(), Vec::new());
+        for (index, line) in text.iter().enumerate() {
+            let line = line.strip_suffix('\r').unwrap_or(line);
+            let key = key(line);
+            if key.is_empty() {
+                blanks.push(line);
+                continue;
+            }
+            let body = line.trim_matches(view::is_invisible);
+            let indent = line.len() - line.trim_start_matches(view::is_invisible).len();
+            lines.push(Line {
+                number: index + 1,
+                indent: &line[..indent],
+                body,
+                trail: &line[indent + body.len()..],
+                blanks: std::mem::take(&mut blanks),
+                key,
+            });
+        }
+        Self {
+            lines,
+            tail: blanks,
+        }
+    }
+
+    /// How many blank lines stand before each line, and at the end.
+    pub(super) fn gaps(&self) -> Vec<Vec<&'t str>> {
+        let before = self.lines.iter().map(|line| line.blanks.clone());
+        before.chain([self.tail.clone()]).collect()
+    }
+}
+
+/// A line of the search text as the file has it.
+#[derive(Debug)]
+pub(super) struct FileLine<'f> {
+    pub(super) indent: &'f str,
+    pub(super) body: &'f str,
+    pub(super) trail: &'f str,
+    pub(super) blanks: Vec<&'f str>,
+    /// The white space before it, where the file has it on the line of the one before.
+    pub(super) glue: Option<&'f str>,
+    pub(super) eol: &'static str,
+}
+
+/// The place in the file, cut as the search text is.
+#[derive(Debug)]
+pub(super) struct Found<'f> {
+    pub(super) lines: Vec<FileLine<'f>>,
+    pub(super) tail: Vec<&'f str>,
+    /// Whether a newline ends its last line.
+    pub(super) is_closed: bool,
+}
+
+impl<'f> Found<'f> {
+    /// Cuts `text`, which has the visible characters of `search` in their order. Lines that end in nothing of their own
+    /// get `newline`.
+    pub(super) fn cut(text: &'f str, search: &[Line<'_>], newline: &'static str) -> Self {
+        let mut units = units(text);
+        let (mut lines, mut end): (Vec<FileLine<'f>>, usize) = (Vec::new(), 0);
+        for line in search {
+            let count = line.key.chars().count();
+            let Some((start, body_end)) = span(&mut units, count) else {
+                break;
+            };
+            let gap: Vec<&str> = text[end..start].split('\n').collect();
+            let mut found = FileLine {
+                indent: gap[gap.len() - 1],
+                body: &text[start..body_end],
+                trail: "",
+                blanks: without_cr(&gap[usize::from(!lines.is_empty()).min(gap.len() - 1)..gap.len() - 1]),
+                glue: None,
+                eol: newline,
+            };
+            match lines.last_mut() {
+                Some(_) if gap.len() == 1 => {
+                    (found.indent, found.glue) = ("", Some(gap[0]));
+                }
+                Some(before) => {
+                    before.trail = without_cr(&gap[..1])[0];
+                    before.eol = if gap[0].ends_with('\r') { "\r\n" } else { "\n" };
+                }
+                None => {}
+            }
+            lines.push(found);
+            end = body_end;
+        }
+        let gap: Vec<&str> = text[end..].split('\n').collect();
+        let is_closed = gap.len() > 1;
+        if let Some(last) = lines.last_mut() {
+            last.trail = without_cr(&gap[..1])[0];
+            if is_closed {
+                last.eol = if gap[0].ends_with('\r') { "\r\n" } else { "\n" };
+            }
+        }
+        // Behind the last newline there is no line.
+        let tail = &gap[1..gap.len() - usize::from(is_closed)];
+        Self {
+            lines,
+            tail: without_cr(tail),
+            is_closed,
+        }
+    }
+
+    pub(super) fn gaps(&self) -> Vec<Vec<&'f str>> {
+        let before = self.lines.iter().map(|line| line.blanks.clone());
+        before.chain([self.tail.clone()]).collect()
+    }
+}
+
+fn without_cr<'t>(lines: &[&'t str]) -> Vec<&'t str> {
+    let lines = lines.iter();
+    lines
+        .map(|line| line.strip_suffix('\r').unwrap_or(line))
+        .collect()
+}
+
+/// Where the next so many visible characters start and end.
+fn span(units: &mut impl Iterator<Item = Unit>, count: usize) -> Option<(usize, usize)> {
+    let first = units.next()?;
+    let last = match count {
+        0 | 1 => None,
+        more => units.nth(more - 2),
+    };
+    Some((first.start, last.unwrap_or(first).end))
+}
+
+/// A visible character in plain typography, and where in the text it is. Those of one ellipsis are all at one place.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Unit {
+    pub(super) plain: char,
+    pub(super) start: usize,
+    pub(super) end: usize,
+}
+
+/// The visible characters of a text.
+pub(super) fn units(text: &str) -> impl Iterator<Item = Unit> + '_ {
+    text.char_indices().flat_map(|(start, c)| {
+        let end = start + c.len_utf8();
+        let (itself, plain) = match view::plain(c) {
+            Some(plain) => (None, plain),
+            None => (Some(c), ""),
+        };
+        let plain = itself.into_iter().chain(plain.chars());
+        plain.map(move |plain| Unit { plain, start, end })
+    })
+}
+
+fn key(text: &str) -> String {
+    units(text).map(|unit| unit.plain).collect()
+}
+
+/// A word, a run of dots, or any other visible character.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Token {
+    pub(super) plain: String,
+    pub(super) start: usize,
+    pub(super) end: usize,
+}
+
+pub(super) fn tokens(text: &str) -> Vec<Token> {
+    let mut tokens: Vec<Token> = Vec::new();
+    for unit in units(text) {
+        if let Some(last) = tokens.last_mut() {
+            let touches = last.end >= unit.end
+                || text[last.end..unit.start]
+                    .chars()
+                    .all(|c| view::is_invisible(c) && !c.is_whitespace());
+            let before = last.plain.chars().next_back().unwrap_or(' ');
+            let goes_on =
+                is_word(before) && is_word(unit.plain) || before == '.' && unit.plain == '.';
+            if touches && goes_on {
+                last.plain.push(unit.plain);
+                last.end = unit.end;
+                continue;
+            }
+        }
+        tokens.push(Token {
+            plain: unit.plain.to_string(),
+            start: unit.start,
+            end: unit.end,
+        });
+    }
+    tokens
+}
+
+pub(super) fn is_word(c: char) -> bool {
+    c.is_alphanumeric() || c == '_'
+}

@@ -1,0 +1,215 @@
+//! Which lines of a replacement are lines of the search text, and which words of a line are words of another.
+
+use std::collections::HashMap;
+use std::hash::Hash;
+
+use similar::{Algorithm, DiffTag, capture_diff_slices};
+
+use super::lines::{Line, Token, tokens};
+
+/// More pairs of lines than this are not weighed one by one.
+const WEIGHED: usize = 1 << 20;
+/// Nor are this many compared word by word.
+const COMPARED: usize = 1 << 12;
+/// More pairs of words than this are not looked at.
+const WORDS: usize = 1 << 20;
+/// How many of their words two lines have in common, to be one line that was changed.
+const ALIKE: f64 = 0.5;
+
+/// For lines of the replacement, by their index, the line of the search text that they are.
+#[derive(Debug, Default)]
+pub(super) struct Pairing {
+    /// Those that have the same visible characters.
+    pub(super) kept: HashMap<usize, usize>,
+    /// These, and those that were changed.
+    pub(super) all: HashMap<usize, usize>,
+}
+
+impl Pairing {
+    /// Pairs the lines; `kept` says which are the same where that is known.
+    pub(super) fn of(
+        search: &[Line<'_>],
+        replacement: &[Line<'_>],
+        kept: Option<Vec<(usize, usize)>>,
+    ) -> Self {
+        let kept = kept.unwrap_or_else(|| same_lines(search, replacement));
+        let mut pairing = Self::default();
+        for &(i, j) in &kept {
+            pairing.kept.insert(j, i);
+        }
+        pairing.all = pairing.kept.clone();
+        let (search, replacement) = (Words::of(search), Words::of(replacement));
+        let end = (search.lines.len(), replacement.lines.len());
+        let (mut from_i, mut from_j) = (0, 0);
+        for (i, j) in kept.into_iter().chain([end]) {
+            let (rows, columns) = (i - from_i, j - from_j);
+            if rows * columns <= COMPARED {
+                let changed = heaviest(rows, columns, |row, column| {
+                    likeness(
+                        &search.lines[from_i + row],
+                        &replacement.lines[from_j + column],
+                    )
+                });
+                for (row, column) in changed {
+                    pairing.all.insert(from_j + column, from_i + row);
+                }
+            }
+            (from_i, from_j) = (i + 1, j + 1);
+        }
+        pairing
+    }
+
+    pub(super) fn line_of(&self, j: usize) -> Option<usize> {
+        self.all.get(&j).copied()
+    }
+
+    /// All pairs, in the order of the replacement.
+    pub(super) fn in_order(&self) -> Vec<(usize, usize)> {
+        let mut pairs: Vec<_> = self.all.iter().map(|(j, i)| (*j, *i)).collect();
+        pairs.sort_unstable();
+        pairs
+    }
+}
+
+/// The words of each line, split once.
+struct Words {
+    lines: Vec<Vec<Token>>,
+}
+
+impl Words {
+    fn of(lines: &[Line<'_>]) -> Self {
+        Self {
+            lines: lines.iter().map(|line| tokens(line.body)).collect(),
+        }
+    }
+}
+
+fn same_lines(search: &[Line<'_>], replacement: &[Line<'_>]) -> Vec<(usize, usize)> {
+    if search.len() * replacement.len() > WEIGHED {
+        return same_of_many(search, replacement);
+    }
+    heaviest(search.len(), replacement.len(), |i, j| {
+        sameness(&search[i], &replacement[j])
+    })
+}
+
+/// Long lines, and those that are the same in white space as well, weigh more: a brace alone says little.
+fn sameness(one: &Line<'_>, other: &Line<'_>) -> f64 {
+    if one.key != other.key {
+        return 0.0;
+    }
+    let length = u32::try_from(one.key.chars().take(12).count()).unwrap_or_default();
+    let same = |is: bool| if is { 1.0 } else { 0.0 };
+    1.0 + f64::from(length) / 12.0 + same(one.indent == other.indent) + same(one.body == other.body)
+}
+
+fn same_of_many(search: &[Line<'_>], replacement: &[Line<'_>]) -> Vec<(usize, usize)> {
+    let keys = |lines: &[Line<'_>]| lines.iter().map(|line| line.key.clone()).collect::<Vec<_>>();
+    same_in_order(&keys(search), &keys(replacement))
+}
+
+fn same_in_order<T: Hash + Eq + Ord>(one: &[T], other: &[T]) -> Vec<(usize, usize)> {
+    let ops = capture_diff_slices(Algorithm::Patience, one, other);
+    let equal = ops.iter().filter(|op| op.tag() == DiffTag::Equal);
+    equal
+        .flat_map(|op| op.old_range().zip(op.new_range()))
+        .collect()
+}
+
+/// The pairs of rows and columns, both in order, that weigh most together. Of several such, the first rows are taken.
+fn heaviest(
+    rows: usize,
+    columns: usize,
+    weight: impl Fn(usize, usize) -> f64,
+) -> Vec<(usize, usize)> {
+    if rows == 0 || columns == 0 {
+        return Vec::new();
+    }
+    let mut weights = vec![0.0; rows * columns];
+    let mut best = vec![0.0_f64; (rows + 1) * (columns + 1)];
+    let at = |row: usize, column: usize| row * (columns + 1) + column;
+    for row in (0..rows).rev() {
+        for column in (0..columns).rev() {
+            let own = weight(row, column);
+            weights[row * columns + column] = own;
+            let with = if own > 0.0 {
+                best[at(row + 1, column + 1)] + own
+            } else {
+                0.0
+            };
+            best[at(row, column)] = best[at(row + 1, column)]
+                .max(best[at(row, column + 1)])
+                .max(with);
+        }
+    }
+    let (mut row, mut column, mut pairs) = (0, 0, Vec::new());
+    while row < rows && column < columns {
+        let own = weights[row * columns + column];
+        let most = best[at(row, column)];
+        if own > 0.0 && most <= best[at(row + 1, column + 1)] + own {
+            pairs.push((row, column));
+            (row, column) = (row + 1, column + 1);
+        } else if most <= best[at(row + 1, column)] {
+            row += 1;
+        } else {
+            column += 1;
+        }
+    }
+    pairs
+}
+
+/// The share of their words that two lines have in common; 0 where they are not one line that was changed.
+fn likeness(one: &[Token], other: &[Token]) -> f64 {
+    let count = |n: usize| f64::from(u32::try_from(n).unwrap_or(u32::MAX));
+    let total = count(one.len() + other.len());
+    // No need to compare what can never be enough.
+    if 2.0 * count(one.len().min(other.len())) < ALIKE * total {
+        return 0.0;
+    }
+    let share = 2.0 * count(same_words(one, other).len()) / total;
+    if share >= ALIKE { share } else { 0.0 }
+}
+
+/// The words that two lines have in common, in order: the longest run of them first, then those on both sides of it.
+pub(super) fn same_words(one: &[Token], other: &[Token]) -> Vec<(usize, usize)> {
+    let is_same = |i: usize, j: usize| one[i].plain == other[j].plain;
+    let mut pairs = Vec::new();
+    let start = (0..one.len().min(other.len()))
+        .take_while(|&at| is_same(at, at))
+        .count();
+    if (one.len() - start) * (other.len() - start) > WORDS {
+        let (one, other) = (&one[start..], &other[start..]);
+        let plain = |tokens: &[Token]| tokens.iter().map(|t| t.plain.clone()).collect::<Vec<_>>();
+        let rest = same_in_order(&plain(one), &plain(other));
+        let first = (0..start).map(|at| (at, at));
+        return first
+            .chain(rest.into_iter().map(|(i, j)| (start + i, start + j)))
+            .collect();
+    }
+    let mut open = vec![(0..one.len(), 0..other.len())];
+    while let Some((rows, columns)) = open.pop() {
+        let (mut most, mut at) = (0, (0, 0));
+        let mut runs = vec![0; columns.len() + 1];
+        for i in rows.clone() {
+            let mut diagonal = 0;
+            for (index, j) in columns.clone().enumerate() {
+                let above = runs[index + 1];
+                runs[index + 1] = if is_same(i, j) { diagonal + 1 } else { 0 };
+                diagonal = above;
+                if runs[index + 1] > most {
+                    most = runs[index + 1];
+                    at = (i + 1 - most, j + 1 - most);
+                }
+            }
+        }
+        if most == 0 {
+            continue;
+        }
+        let (i, j) = at;
+        pairs.extend((0..most).map(|by| (i + by, j + by)));
+        open.push((rows.start..i, columns.start..j));
+        open.push((i + most..rows.end, j + most..columns.end));
+    }
+    pairs.sort_unstable();
+    pairs
+}

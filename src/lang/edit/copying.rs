@@ -1,0 +1,225 @@
+//! What a page or a habit does to a payload as a whole, undone: a Markdown fence around it, line numbers before every
+//! line, entities, JSON escapes. Says what the text was before, never whether the file has it.
+
+/// A kind of damage.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Damage {
+    Fence,
+    Numbers,
+    Entities,
+    Escapes,
+}
+
+const DAMAGES: [Damage; 4] = [
+    Damage::Fence,
+    Damage::Numbers,
+    Damage::Entities,
+    Damage::Escapes,
+];
+
+/// Texts as they may have been before they were damaged.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Undone {
+    pub(super) searches: Vec<String>,
+    /// Nothing where the replacement is damaged in part.
+    pub(super) replacement: Option<String>,
+    /// The number that stood before the first line of each search text.
+    pub(super) numbers: Option<Vec<usize>>,
+}
+
+/// What search texts and their replacement may have been, with the fewest kinds of damage first. All kinds are undone in
+/// every search text; a replacement that shows no sign of one is not damaged by it.
+pub(super) fn undone(searches: &[&str], replacement: &str) -> Vec<Undone> {
+    let mut sets: Vec<u32> = (1..1 << DAMAGES.len()).collect();
+    sets.sort_by_key(|set| set.count_ones());
+    let undo = |set: &u32| {
+        let damages = (0..).zip(DAMAGES).filter(|(bit, _)| set & 1 << bit != 0);
+        undo(damages.map(|(_, damage)| damage), searches, replacement)
+    };
+    sets.iter().filter_map(undo).collect()
+}
+
+fn undo(
+    damages: impl Iterator<Item = Damage>,
+    searches: &[&str],
+    replacement: &str,
+) -> Option<Undone> {
+    let mut undone = Undone {
+        searches: searches.iter().map(|text| (*text).to_owned()).collect(),
+        replacement: Some(replacement.to_owned()),
+        numbers: None,
+    };
+    for damage in damages {
+        if damage == Damage::Numbers {
+            let numbers = undone.searches.iter().map(|text| first_number(text));
+            undone.numbers = numbers.collect();
+        }
+        for search in &mut undone.searches {
+            *search = damage.undo(search)?;
+        }
+        undone.replacement = undone.replacement.and_then(|text| match damage.undo(&text) {
+            None if !damage.is_seen_in(&text) => Some(text),
+            undone => undone,
+        });
+    }
+    Some(undone)
+}
+
+impl Damage {
+    /// The text without the damage; nothing where it has none of the kind as a whole.
+    fn undo(self, text: &str) -> Option<String> {
+        let (body, end) = match text.strip_suffix('\n') {
+            Some(body) => (body, "\n"),
+            None => (text, ""),
+        };
+        let body = match self {
+            Self::Fence => without_fence(body)?,
+            Self::Numbers => without_numbers(body)?,
+            Self::Entities => without_entities(body)?,
+            Self::Escapes => without_escapes(body)?,
+        };
+        Some(body + end)
+    }
+
+    /// Whether anything in the text may be damage of the kind.
+    fn is_seen_in(self, text: &str) -> bool {
+        match self {
+            Self::Fence => text.contains("```") || text.contains("~~~"),
+            Self::Numbers => text.lines().any(|line| !line.trim().is_empty() && number(line).is_some()),
+            Self::Entities => ENTITIES.iter().any(|(entity, _)| text.contains(entity)),
+            Self::Escapes => text.contains('\\'),
+        }
+    }
+}
+
+fn without_fence(body: &str) -> Option<String> {
+    let (first, rest) = body.split_once('\n')?;
+    let (inner, last) = rest.rsplit_once('\n')?;
+    let is_mark = |line: &str| line.starts_with("```") || line.starts_with("~~~");
+    let info = |line: &'_ str| line.trim().trim_start_matches(['`', '~']).to_owned();
+    let is_word = |c: char| c.is_alphanumeric() || matches!(c, '_' | '+' | '-' | '.' | '#');
+    let opens = is_mark(first.trim()) && info(first).chars().all(is_word);
+    let closes = is_mark(last.trim()) && info(last).is_empty();
+    (opens && closes).then(|| inner.to_owned())
+}
+
+/// The number before a line, what parts it from the text, and where the text begins.
+fn number(line: &str) -> Option<(usize, &str, usize)> {
+    let start = line.len() - line.trim_start().len();
+    let digits = line[start..].find(|c: char| !c.is_ascii_digit());
+    let end = start + digits.unwrap_or(line.len() - start);
+    let number = line[start..end].parse().ok()?;
+    let rest = &line[end..];
+    for mark in [": ", " | ", "\t"] {
+        if rest.starts_with(mark) {
+            return Some((number, mark, end + mark.len()));
+        }
+    }
+    // The blank behind the mark of an empty line is easily lost.
+    matches!(rest.trim_end(), "" | ":" | " |").then_some((number, "", line.len()))
+}
+
+fn first_number(text: &str) -> Option<usize> {
+    number(text.lines().next()?).map(|(number, ..)| number)
+}
+
+fn without_numbers(body: &str) -> Option<String> {
+    let lines: Vec<&str> = body.split('\n').collect();
+    let numbers: Vec<_> = lines.iter().map(|line| number(line)).collect::<Option<_>>()?;
+    let mut marks = numbers.iter().map(|(_, mark, _)| *mark).filter(|mark| !mark.is_empty());
+    let is_one_mark = match marks.next() {
+        Some(first) => marks.all(|mark| mark == first),
+        None => true,
+    };
+    let is_counted = numbers.windows(2).all(|pair| pair[0].0.checked_add(1) == Some(pair[1].0));
+    if !is_one_mark || !is_counted {
+        return None;
+    }
+    let texts = lines.iter().zip(&numbers).map(|(line, (.., at))| &line[*at..]);
+    Some(texts.collect::<Vec<_>>().join("\n"))
+}
+
+const ENTITIES: [(&str, char); 5] = [
+    ("&lt;", '<'),
+    ("&gt;", '>'),
+    ("&quot;", '"'),
+    ("&#39;", '\''),
+    ("&amp;", '&'),
+];
+
+fn without_entities(body: &str) -> Option<String> {
+    let mut text = String::with_capacity(body.len());
+    let mut rest = body;
+    while let Some(at) = rest.find(['<', '>', '&']) {
+        let found = ENTITIES.iter().find(|(entity, _)| rest[at..].starts_with(entity));
+        // A bare one would have been escaped with the others.
+        let (entity, c) = found?;
+        text += &rest[..at];
+        text.push(*c);
+        rest = &rest[at + entity.len()..];
+    }
+    (rest.len() < body.len()).then(|| text + rest)
+}
+
+fn without_escapes(body: &str) -> Option<String> {
+    if body.contains('\n') {
+        return None;
+    }
+    let mut text = String::with_capacity(body.len());
+    let mut is_escaped = false;
+    let mut chars = body.chars().peekable();
+    while let Some(c) = chars.next() {
+        let escaped = match (c, chars.peek()) {
+            // A bare quote would have been escaped with the others.
+            ('"', _) => return None,
+            ('\\', Some('n')) => '\n',
+            ('\\', Some('t')) => '\t',
+            ('\\', Some(c @ ('"' | '\\'))) => *c,
+            _ => {
+                text.push(c);
+                continue;
+            }
+        };
+        chars.next();
+        text.push(escaped);
+        is_escaped = true;
+    }
+    is_escaped.then_some(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn first(search: &str, replacement: &str) -> Option<(String, Option<String>)> {
+        let mut all = undone(&[search], replacement).into_iter();
+        all.next().map(|mut undone| (undone.searches.remove(0), undone.replacement))
+    }
+
+    #[test]
+    fn what_is_damaged_as_a_whole_is_undone_in_both() {
+        for (search, replacement, (was, new)) in [
+            ("```rs\na\n```\n", "```\nb\n```\n", ("a\n", Some("b\n"))),
+            ("9: a\n10: b\n", "9: a\n10:\n", ("a\nb\n", Some("a\n\n"))),
+            ("7 | a\n", "b\n", ("a\n", Some("b\n"))),
+            ("a &lt; b\n", "a &lt;= b\n", ("a < b\n", Some("a <= b\n"))),
+            ("a\\n\\\"b\\\"", "c", ("a\n\"b\"", Some("c"))),
+        ] {
+            let expected = Some((was.to_owned(), new.map(str::to_owned)));
+            assert_eq!(first(search, replacement), expected, "{search}");
+        }
+    }
+
+    #[test]
+    fn a_replacement_damaged_in_part_is_none() {
+        assert_eq!(first("1: a\n2: b\n", "1: a\nx\n2: b\n"), Some(("a\nb\n".to_owned(), None)));
+        assert_eq!(first("a &lt; b\n", "a < &amp;\n"), Some(("a < b\n".to_owned(), None)));
+    }
+
+    #[test]
+    fn what_only_looks_damaged_is_not_undone() {
+        for search in ["1: a\n3: b\n", "1: a\n2 | b\n", "a &lt; b < c\n", "a \"b\" \\n", "```\na\n"] {
+            assert_eq!(first(search, ""), None, "{search}");
+        }
+    }
+}

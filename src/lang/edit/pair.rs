@@ -1,0 +1,249 @@
+//! Carries out one pair of search text and replacement, or one stretch between a head and a tail.
+
+use std::borrow::Cow;
+use std::ops::Range;
+
+use super::carry::Unclear;
+use super::content::Content;
+use super::copying::{self, Undone};
+use super::find::{Miss, line_numbers};
+use super::hit::Hit;
+use super::search::Search;
+use super::splice::Splice;
+use super::{Cause, Doubt, EditError, Part, Place, Tier, elided, lines, without_bom};
+use crate::lang::text::Text;
+
+/// One replacement in a file, its places counted from behind the BOM.
+pub(super) struct Done {
+    range: Range<usize>,
+    inserted: Vec<u8>,
+    pub(super) place: Place,
+}
+
+impl Done {
+    /// # Errors
+    /// Where the file would stay as it is, though something is to be changed.
+    pub(super) fn of(
+        file: &[u8],
+        splice: Splice,
+        place: Place,
+        changes: bool,
+    ) -> Result<Self, Cause> {
+        if changes && file[splice.range.clone()] == splice.inserted {
+            return Err(Cause::NothingChanges { at: place.line });
+        }
+        Ok(Self {
+            range: splice.range,
+            inserted: splice.inserted,
+            place,
+        })
+    }
+
+    pub(super) fn parts(self, file: &[u8]) -> Vec<Cow<'_, [u8]>> {
+        let bom = file.len() - without_bom(file).len();
+        vec![
+            Cow::Borrowed(&file[..bom + self.range.start]),
+            Cow::Owned(self.inserted),
+            Cow::Borrowed(&file[bom + self.range.end..]),
+        ]
+    }
+}
+
+/// Replaces a text where it stands once.
+pub(super) fn replace(
+    file: &[u8],
+    search: Text<'_>,
+    replacement: Text<'_>,
+) -> Result<Done, Cause> {
+    let content = Content::new(file);
+    let found = Search::new(search).find(&content, 0);
+    let as_it_is = match found {
+        Err(Miss::NotFound) => None,
+        found => Some(found),
+    };
+    if let Some(found) = as_it_is {
+        let hit = found.map_err(|miss| cause(&content, miss, replacement))?;
+        return at(file, &hit, search, replacement);
+    }
+    if let Some(done) = replace_undone(&content, search, replacement) {
+        return done;
+    }
+    elided::replace(&content, search, replacement)
+        .unwrap_or_else(|| Err(cause(&content, Miss::NotFound, replacement)))
+}
+
+/// Replaces a text in a place where it stands.
+pub(super) fn at(
+    file: &[u8],
+    hit: &Hit,
+    search: Text<'_>,
+    replacement: Text<'_>,
+) -> Result<Done, Cause> {
+    let line = lines::number(file, hit.range.start);
+    let changes = search.text != replacement.text;
+    let search = Search::new(search);
+    let splice = Splice::one(file, hit, search.body, replacement);
+    let splice = splice.map_err(|doubt| unclear(doubt, line))?;
+    let place = Place {
+        tier: hit.tier,
+        line,
+        adapted: splice.adapted,
+    };
+    Done::of(file, splice, place, changes)
+}
+
+/// Replaces a text that was damaged as a whole; `None` where it is not found without the damage either.
+fn replace_undone(
+    content: &Content<'_>,
+    search: Text<'_>,
+    replacement: Text<'_>,
+) -> Option<Result<Done, Cause>> {
+    let file = content.bytes;
+    for undone in copying::undone(&[search.text], replacement.text) {
+        let was = search.with(&undone.searches[0]);
+        let hit = match numbered(content, Search::new(was), &undone, 0) {
+            Err(Miss::NotFound) => continue,
+            found => found.map_err(|miss| cause(content, miss, replacement)),
+        };
+        return Some(hit.and_then(|hit| {
+            let Some(new) = &undone.replacement else {
+                return Err(half_damaged(file, &hit));
+            };
+            let mut done = at(file, &hit, was, replacement.with(new))?;
+            done.place.tier = Tier::Copying;
+            Ok(done)
+        }));
+    }
+    None
+}
+
+/// The place where a text stands; of several, the one on the line whose number stood before the text.
+fn numbered(
+    content: &Content<'_>,
+    search: Search<'_>,
+    undone: &Undone,
+    index: usize,
+) -> Result<Hit, Miss> {
+    let from = 0;
+    let number = undone.numbers.as_ref().map(|numbers| numbers[index]);
+    match (search.find(content, from), number) {
+        (Err(Miss::Ambiguous(tier, hits)), Some(number)) => {
+            let lines = line_numbers(content.bytes, &hits);
+            let text = search.body.trim_start();
+            let blanks = search.body[..search.body.len() - text.len()].matches('\n').count();
+            let is_it = |line: usize| line == number || line == number + blanks;
+            let mut chosen = hits.iter().zip(lines).filter(|(_, line)| is_it(*line));
+            match (chosen.next(), chosen.next()) {
+                (Some((hit, _)), None) => Ok(search.settled(content, hit.clone())),
+                _ => Err(Miss::Ambiguous(tier, hits)),
+            }
+        }
+        (found, _) => found,
+    }
+}
+
+fn half_damaged(file: &[u8], hit: &Hit) -> Cause {
+    Cause::Unclear {
+        line: 1,
+        at: lines::number(file, hit.range.start),
+        doubt: Doubt::HalfDamaged,
+    }
+}
+
+pub(super) fn unclear(unclear: Unclear, at: usize) -> Cause {
+    Cause::Unclear {
+        line: unclear.line,
+        at,
+        doubt: unclear.doubt,
+    }
+}
+
+/// Replaces what runs from the one place of a head to the one of a tail behind it.
+pub(super) fn replace_stretch(
+    file: &[u8],
+    (head, tail): (Text<'_>, Text<'_>),
+    replacement: Text<'_>,
+) -> Result<Done, EditError> {
+    let failed = match stretch(file, (head, tail), replacement) {
+        Err(error) if matches!(error.cause, Cause::NotFound { .. }) => error,
+        done => return done,
+    };
+    for undone in copying::undone(&[head.text, tail.text], replacement.text) {
+        let texts = (head.with(&undone.searches[0]), tail.with(&undone.searches[1]));
+        let new = undone.replacement.as_deref();
+        let done = stretch(file, texts, new.map_or(replacement, |new| replacement.with(new)));
+        if let Err(error) = &done
+            && matches!(error.cause, Cause::NotFound { .. })
+        {
+            continue;
+        }
+        return match (done, new) {
+            (Ok(done), None) => Err(EditError {
+                pair: 1,
+                part: Part::Head,
+                cause: Cause::Unclear {
+                    line: 1,
+                    at: done.place.line,
+                    doubt: Doubt::HalfDamaged,
+                },
+            }),
+            (done, _) => done.map(|mut done| {
+                done.place.tier = Tier::Copying;
+                done
+            }),
+        };
+    }
+    Err(failed)
+}
+
+fn stretch(
+    file: &[u8],
+    (head, tail): (Text<'_>, Text<'_>),
+    replacement: Text<'_>,
+) -> Result<Done, EditError> {
+    let content = Content::new(file);
+    let head = Search::new(head).cutting_words();
+    let tail = Search::new(tail).cutting_words();
+    let failed = |part, cause| EditError {
+        pair: 1,
+        part,
+        cause,
+    };
+    let first = head.find(&content, 0);
+    let first = first.map_err(|miss| failed(Part::Head, cause(&content, miss, replacement)))?;
+    let last = tail.find(&content, first.range.end);
+    let last = last.map_err(|miss| failed(Part::Tail, cause(&content, miss, replacement)))?;
+    let line = lines::number(file, first.range.start);
+    let splice = Splice::stretch(file, (&first, head.body), (&last, tail.body), replacement);
+    let done = splice.map_err(|doubt| unclear(doubt, line)).and_then(|splice| {
+        let place = Place {
+            tier: first.tier.max(last.tier),
+            line,
+            adapted: splice.adapted,
+        };
+        Done::of(file, splice, place, true)
+    });
+    done.map_err(|cause| failed(Part::Head, cause))
+}
+
+pub(super) fn cause(content: &Content<'_>, miss: Miss, replacement: Text<'_>) -> Cause {
+    match miss {
+        Miss::Ambiguous(tier, hits) => Cause::Ambiguous {
+            tier,
+            lines: line_numbers(content.bytes, &hits),
+        },
+        Miss::NotFound => Cause::NotFound {
+            not_utf8: !content.is_text(),
+            applied_at: applied_at(content, replacement),
+        },
+    }
+}
+
+/// The line of the one place where the replacement stands already.
+fn applied_at(content: &Content<'_>, replacement: Text<'_>) -> Option<usize> {
+    if replacement.is_blank() {
+        return None;
+    }
+    let hit = Search::new(replacement).find(content, 0).ok()?;
+    Some(lines::number(content.bytes, hit.range.start))
+}
