@@ -334,7 +334,7 @@ proptest! {
     #[test]
     fn indentation_by_a_constant_is_found_and_kept(levels in proptest::collection::vec(0..4_usize, 2..5), added in 1..4_usize) {
         let indented = |unit: &str, added: usize, name: &str| -> String {
-            levels.iter().enumerate().map(|(i, level)| format!("{}{name}{i}\n", unit.repeat(level + added))).collect()
+            levels.iter().enumerate().map(|(i, level)| format!("{}{name}({i}, x)\n", unit.repeat(level + added))).collect()
         };
         for (written, used) in [("  ", "  "), ("    ", "\t"), ("\t", "\t"), ("\t", "  ")] {
             let file = format!("first\n{}last\n", indented(used, added, "old"));

@@ -215,13 +215,19 @@ impl<'f, 't> Merge<'_, 'f, 't> {
         trails: &Trails,
     ) -> Result<Written<'f>, Doubt> {
         let line = &self.new.lines[j];
+        // It goes on in a line of the file.
+        let is_inside = self.place.is_inside && line.number == 1;
         let Some(i) = self.pairing.line_of(j) else {
             if indents.is_unsure {
                 return Err(Doubt::Indentation);
             }
             let trail = if trails.are_lost { "" } else { line.trail };
+            let indent = match is_inside {
+                true => String::new(),
+                false => indents.lead(line.indent, j == 0)?,
+            };
             return Ok(Written {
-                indent: indents.lead(line.indent, j == 0)?,
+                indent,
                 body: self.new_body(line, cure)?,
                 trail: trail.to_owned(),
                 eol: self.newline,
@@ -232,7 +238,9 @@ impl<'f, 't> Merge<'_, 'f, 't> {
         let body = words::merge(was.body, is.body, line.body, cure)?;
         let begins = is.glue.is_none();
         let is_copied = self.place.copied.contains(&was.number);
-        let indent = if begins && line.indent == was.indent && !indents.is_literal && !is_copied {
+        let indent = if is_inside {
+            String::new()
+        } else if begins && line.indent == was.indent && !indents.is_literal && !is_copied {
             is.indent.to_owned()
         } else if begins && was.indent == is.indent && indents.is_unsure {
             line.indent.to_owned()
@@ -296,9 +304,14 @@ impl<'f, 't> Merge<'_, 'f, 't> {
             return Ok(());
         }
         let is_new = |j: usize| j < new.len() && self.pairing.line_of(j).is_none();
-        for j in (0..new.len()).filter(|j| is_new(*j)) {
-            if is_new(j + 1) || j + 1 < new.len() && opens(new[j].body) {
-                return Err(unclear(new[j].number));
+        for (j, line) in new.iter().enumerate() {
+            let goes_on = j + 1 < new.len();
+            let is_block = match self.pairing.line_of(j) {
+                None => is_new(j + 1) || goes_on && opens(line.body),
+                Some(i) => goes_on && opens(line.body) && !opens(search[i].body),
+            };
+            if is_block {
+                return Err(unclear(line.number));
             }
         }
         if self.place.is_inside {

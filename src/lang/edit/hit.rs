@@ -128,17 +128,24 @@ impl<'x, 'f> Judge<'x, 'f> {
             && (may_cut(edges.space_after) || !cuts(range.end))
     }
 
+    /// The indentations of the search text's lines, each with the file's of an occurrence at `at`.
+    pub(super) fn indentations(&self, at: usize) -> Vec<(String, String)> {
+        let pairs = (0..self.indented.len()).map(|i| self.indentation(at, i));
+        pairs.map(text_of).collect()
+    }
+
+    fn indentation(&self, at: usize, i: usize) -> (&'x [u8], &'x [u8]) {
+        let (below, indentation) = self.indented[i];
+        let first_line = self.content.line_index(at);
+        let start = self.content.line_start(first_line + below);
+        (indentation, lines::indentation(self.content.bytes, start))
+    }
+
     /// Whether one way leads from the search text's indentation to the file's in every line.
     fn is_uniform(&mut self, at: usize) -> bool {
-        let first_line = self.content.line_index(at);
-        let pair = |i: usize| {
-            let (below, indentation) = self.indented[i];
-            let start = self.content.line_start(first_line + below);
-            (indentation, lines::indentation(self.content.bytes, start))
-        };
+        let pair = |i: usize| self.indentation(at, i);
         let is_one_way = |pairs: &[(&[u8], &[u8])]| {
-            let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-            let pairs = pairs.iter().map(|(search, file)| (text(search), text(file)));
+            let pairs = pairs.iter().copied().map(text_of);
             !Way::between(&pairs.collect::<Vec<_>>()).is_empty()
         };
         if self.suspect > 0 && !is_one_way(&[pair(0), pair(self.suspect)]) {
@@ -208,6 +215,11 @@ impl<'x, 'f> Judge<'x, 'f> {
             _ => (0, 0),
         }
     }
+}
+
+fn text_of((search, file): (&[u8], &[u8])) -> (String, String) {
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    (text(search), text(file))
 }
 
 /// What the edges of a search text demand of a place.

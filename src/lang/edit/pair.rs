@@ -3,11 +3,11 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
-use super::carry::Unclear;
+use super::carry::{Unclear, Way};
 use super::content::Content;
 use super::copying::{self, Undone};
 use super::find::{Miss, line_numbers};
-use super::hit::Hit;
+use super::hit::{Hit, Judge};
 use super::search::Search;
 use super::splice::Splice;
 use super::{Cause, Doubt, EditError, Part, Place, Tier, elided, lines, without_bom};
@@ -211,7 +211,12 @@ fn stretch(
     };
     let first = head.find(&content, 0);
     let first = first.map_err(|miss| failed(Part::Head, cause(&content, miss, replacement)))?;
-    let last = tail.find(&content, first.range.end);
+    let last = match tail.find(&content, first.range.end) {
+        Err(Miss::Ambiguous(Tier::Indentation, hits)) => {
+            as_deep(&content, (&head, &first), (&tail, hits))
+        }
+        found => found,
+    };
     let last = last.map_err(|miss| failed(Part::Tail, cause(&content, miss, replacement)))?;
     let line = lines::number(file, first.range.start);
     let splice = Splice::stretch(file, (&first, head.body), (&last, tail.body), replacement);
@@ -224,6 +229,29 @@ fn stretch(
         Done::of(file, splice, place, true)
     });
     done.map_err(|cause| failed(Part::Head, cause))
+}
+
+/// Of several places of a tail that is indented otherwise than the file, the one that is indented so in the same way as the
+/// head.
+fn as_deep(
+    content: &Content<'_>,
+    (head, first): (&Search<'_>, &Hit),
+    (tail, hits): (&Search<'_>, Vec<Hit>),
+) -> Result<Hit, Miss> {
+    let is_as_deep = |hit: &&Hit| {
+        let mut pairs = Judge::new(head, content, first.tier).indentations(first.range.start);
+        pairs.extend(Judge::new(tail, content, hit.tier).indentations(hit.range.start));
+        !Way::between(&pairs).is_empty()
+    };
+    let mut deep = match first.tier {
+        Tier::Exact | Tier::LineEndings | Tier::Indentation => hits.iter(),
+        _ => [].iter(),
+    }
+    .filter(is_as_deep);
+    match (deep.next(), deep.next()) {
+        (Some(hit), None) => Ok(tail.settled(content, hit.clone())),
+        _ => Err(Miss::Ambiguous(Tier::Indentation, hits)),
+    }
 }
 
 pub(super) fn cause(content: &Content<'_>, miss: Miss, replacement: Text<'_>) -> Cause {

@@ -50,7 +50,7 @@ impl Splice {
             return Ok(Self::literal(file, first, last, replacement));
         }
         // The lines between the two are the file's on both sides.
-        let between = first.range.end..last.range.start;
+        let between = first.range.end..last.range.start.max(first.range.end);
         let is_blank = |at: usize| file.get(at).is_some_and(u8::is_ascii_whitespace);
         let head = match is_blank(first.range.end.wrapping_sub(1)) {
             true => head,

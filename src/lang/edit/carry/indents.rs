@@ -22,6 +22,8 @@ pub(super) struct Indents {
     pub(super) is_unsure: bool,
     /// The ways that explain all lines.
     ways: Vec<Way>,
+    /// The indentation of the file's line that the place begins inside, where no other line says anything.
+    within: Option<String>,
 }
 
 impl Indents {
@@ -43,8 +45,17 @@ impl Indents {
             first: None,
             is_literal: false,
             is_unsure: false,
+            within: None,
         };
+        if place.is_inside && indents.pairs.is_empty() {
+            let start = file_lines::start_of(place.file, place.range.start);
+            let own = file_lines::indentation(place.file, start);
+            indents.within = Some(String::from_utf8_lossy(own).into_owned());
+        }
         indents.let_first_alone();
+        if indents.ways.is_empty() && place.copied.start > 0 {
+            indents.trust_head(place, search, begins);
+        }
         let indents_of_replacement = || replacement.iter().map(|line| plain(line.indent));
         indents.choose(place, &indents_of_replacement().collect::<Vec<_>>());
         indents.is_unsure = indents.ways.is_empty() && !indents.is_function();
@@ -61,6 +72,22 @@ impl Indents {
         if self.ways.is_empty() && lost && rest.iter().all(|(search, file)| search == file) {
             self.first = Some(self.pairs.remove(0));
             self.ways = vec![Way::Same];
+        }
+    }
+
+    /// Where a tail is indented otherwise than its head, it has lost its indentation: it is short, and the head says more.
+    fn trust_head(
+        &mut self,
+        place: &Place<'_>,
+        search: &[Line<'_>],
+        begins: impl Fn(usize) -> bool,
+    ) {
+        let counted = (0..search.len()).filter(|i| begins(*i));
+        let heads = counted.filter(|i| search[*i].number < place.copied.start).count();
+        let ways = Way::between(&self.pairs[..heads]);
+        if heads > 0 && !ways.is_empty() {
+            self.pairs.truncate(heads);
+            self.ways = ways;
         }
     }
 
@@ -160,6 +187,11 @@ impl Indents {
     /// first.
     pub(super) fn lead(&self, indent: &str, is_first: bool) -> Result<String, Doubt> {
         let indent = plain(indent);
+        if let Some(within) = &self.within {
+            // Lines that are added inside a line are as deep as it, or nobody knows how deep.
+            let is_as_deep = indent.starts_with(within.as_str());
+            return is_as_deep.then_some(indent).ok_or(Doubt::Indentation);
+        }
         if self.is_literal {
             return Ok(indent);
         }

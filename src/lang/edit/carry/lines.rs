@@ -116,10 +116,10 @@ impl<'f> Found<'f> {
             end = body_end;
         }
         let gap: Vec<&str> = text[end..].split('\n').collect();
-        let is_closed = gap.len() > 1;
+        let is_closed = gap.len() > 1 && text.ends_with('\n');
         if let Some(last) = lines.last_mut() {
             last.trail = without_cr(&gap[..1])[0];
-            if is_closed {
+            if gap.len() > 1 {
                 last.eol = if gap[0].ends_with('\r') { "\r\n" } else { "\n" };
             }
         }

@@ -38,6 +38,11 @@ impl Pairing {
             pairing.kept.insert(j, i);
         }
         pairing.all = pairing.kept.clone();
+        if let ([_], [_]) = (search, replacement) {
+            // One line for one: it stands in its place, however much of it was changed.
+            pairing.all.insert(0, 0);
+            return pairing;
+        }
         let (search, replacement) = (Words::of(search), Words::of(replacement));
         let end = (search.lines.len(), replacement.lines.len());
         let (mut from_i, mut from_j) = (0, 0);
@@ -166,27 +171,55 @@ fn likeness(one: &[Token], other: &[Token]) -> f64 {
     if 2.0 * count(one.len().min(other.len())) < ALIKE * total {
         return 0.0;
     }
-    let share = 2.0 * count(same_words(one, other).len()) / total;
+    let same = common((one.len(), other.len()), |i, j| one[i].plain == other[j].plain);
+    let share = 2.0 * count(same.len()) / total;
     if share >= ALIKE { share } else { 0.0 }
 }
 
-/// The words that two lines have in common, in order: the longest run of them first, then those on both sides of it.
-pub(super) fn same_words(one: &[Token], other: &[Token]) -> Vec<(usize, usize)> {
-    let is_same = |i: usize, j: usize| one[i].plain == other[j].plain;
-    let mut pairs = Vec::new();
-    let start = (0..one.len().min(other.len()))
-        .take_while(|&at| is_same(at, at))
-        .count();
-    if (one.len() - start) * (other.len() - start) > WORDS {
-        let (one, other) = (&one[start..], &other[start..]);
-        let plain = |tokens: &[Token]| tokens.iter().map(|t| t.plain.clone()).collect::<Vec<_>>();
-        let rest = same_in_order(&plain(one), &plain(other));
-        let first = (0..start).map(|at| (at, at));
-        return first
-            .chain(rest.into_iter().map(|(i, j)| (start + i, start + j)))
-            .collect();
+/// The words that two lines have in common, in order; those that are the same to the byte before those that are so in
+/// plain typography.
+pub(super) fn same_words(
+    (one, one_text): (&[Token], &str),
+    (other, other_text): (&[Token], &str),
+) -> Vec<(usize, usize)> {
+    let raw = |token: &Token, text: &'_ str| text[token.start..token.end].to_owned();
+    let texts = one.iter().map(|token| raw(token, one_text));
+    let texts: Vec<String> = texts.collect();
+    let others = other.iter().map(|token| raw(token, other_text));
+    let others: Vec<String> = others.collect();
+    let exact = common((one.len(), other.len()), |i, j| texts[i] == others[j]);
+    let (mut pairs, mut from) = (Vec::new(), (0, 0));
+    for (i, j) in exact.into_iter().chain([(one.len(), other.len())]) {
+        let between = (i - from.0, j - from.1);
+        let alike = common(between, |row, column| {
+            one[from.0 + row].plain == other[from.1 + column].plain
+        });
+        pairs.extend(alike.into_iter().map(|(row, column)| (from.0 + row, from.1 + column)));
+        if i < one.len() {
+            pairs.push((i, j));
+        }
+        from = (i + 1, j + 1);
     }
-    let mut open = vec![(0..one.len(), 0..other.len())];
+    pairs
+}
+
+/// What two sequences have in common, in order: the longest run first, then what is on both sides of it.
+fn common(
+    (rows, columns): (usize, usize),
+    is_same: impl Fn(usize, usize) -> bool,
+) -> Vec<(usize, usize)> {
+    let start = (0..rows.min(columns)).take_while(|&at| is_same(at, at)).count();
+    let mut pairs: Vec<_> = (0..start).map(|at| (at, at)).collect();
+    let (most_rows, most_columns) = (rows - start, columns - start);
+    let end = (0..most_rows.min(most_columns))
+        .take_while(|&at| is_same(rows - 1 - at, columns - 1 - at))
+        .count();
+    if (most_rows - end) * (most_columns - end) > WORDS {
+        pairs.extend((0..end).rev().map(|at| (rows - 1 - at, columns - 1 - at)));
+        return pairs;
+    }
+    pairs.clear();
+    let mut open = vec![(0..rows, 0..columns)];
     while let Some((rows, columns)) = open.pop() {
         let (mut most, mut at) = (0, (0, 0));
         let mut runs = vec![0; columns.len() + 1];

@@ -64,6 +64,10 @@ impl Way {
             let mut pairs = pairs.iter();
             pairs.all(|(search, file)| way.lead(search).as_ref() == Some(file))
         });
+        // A reply leaves out indentation that all lines have; it hardly ever adds some to what it respells.
+        if ways.iter().any(Self::is_respelling) {
+            ways.retain(|way| way.more() >= 0);
+        }
         ways
     }
 
@@ -93,14 +97,21 @@ impl Way {
         }
     }
 
+    /// How much is added to what is respelt, or taken off.
+    fn more(&self) -> isize {
+        match self {
+            Self::Same | Self::Shift { .. } => 0,
+            Self::Tabs { more, .. } | Self::Spaces { more, .. } | Self::Unit { more, .. } => *more,
+        }
+    }
+
     /// Whether nothing is added or taken off beside what is respelt.
     pub(super) fn is_plain(&self) -> bool {
-        match self {
-            Self::Same | Self::Shift { .. } => true,
-            Self::Tabs { more, .. } | Self::Spaces { more, .. } | Self::Unit { more, .. } => {
-                *more == 0
-            }
-        }
+        self.more() == 0
+    }
+
+    fn is_respelling(&self) -> bool {
+        self.is_plain() && matches!(self, Self::Tabs { .. } | Self::Spaces { .. })
     }
 }
 
@@ -120,7 +131,9 @@ fn unit(pairs: &[(String, String)]) -> Option<Way> {
         return None;
     }
     let more = signed(low.1) - signed(low.0 * to / from);
-    Some(Way::Unit { from, to, more })
+    // Steps of two and four are taken for each other; other ratios are alignment.
+    let is_usual = from == 2 * to || to == 2 * from;
+    (more == 0 || is_usual).then_some(Way::Unit { from, to, more })
 }
 
 /// How wide an indentation of spaces and tabs is.

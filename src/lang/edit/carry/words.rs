@@ -114,7 +114,7 @@ pub(super) fn merge(
     let (searched, new) = (tokens(search), tokens(replacement));
     let found = in_file(file, &searched);
     let mut is_of = vec![None; new.len()];
-    for (i, j) in same_words(&searched, &new) {
+    for (i, j) in same_words((&searched, search), (&new, replacement)) {
         is_of[j] = Some(i);
     }
     let gap = |tokens: &[Token], text: &'_ str, i: usize| text[tokens[i - 1].end..tokens[i].start].to_owned();
