@@ -16,7 +16,7 @@ use std::path::PathBuf;
 use serde_json::{Value, json};
 
 pub(crate) use self::missing::not_found;
-use crate::lang::edit::{self, Cause, Edit, EditError, Tier};
+use crate::lang::edit::{self, Adapted, Cause, Edit, EditError, Tier};
 use crate::lang::fault::Fault;
 use crate::lang::hunk::Hunk;
 use crate::lang::outcome::Section;
@@ -246,9 +246,11 @@ fn apply(
         let tiers = edited.places.iter().map(|place| place.tier);
         let tier = tiers.max().unwrap_or(Tier::Exact);
         let lines: Vec<usize> = edited.places.iter().map(|place| place.line).collect();
+        let adapted = edited.places.iter().map(|place| place.adapted);
+        let adapted = adapted.reduce(Adapted::and).unwrap_or_default();
         Ok(Rewritten {
             parts: edited.parts,
-            message: (tier != Tier::Exact).then(|| format!("matched by {}", tier.name())),
+            message: (tier != Tier::Exact).then(|| wording::matched(tier, adapted)),
             data: json!({
                 "path": rel.to_string(),
                 "replacements": lines.len(),

@@ -1,6 +1,6 @@
 //! The sentences about problems in a reply: place, cause and next step, for an LLM that must repair it in one go.
 
-use super::edit::{Cause as EditCause, Doubt, EditError, Part};
+use super::edit::{Adapted, Cause as EditCause, Doubt, EditError, Indented, Part, Tier};
 use super::task::{Cause, Command, Lines, Problem};
 
 /// How many errors of a block a sentence names.
@@ -204,6 +204,18 @@ fn part(error: &EditError, pairs: usize) -> String {
     } else {
         what.to_owned()
     }
+}
+
+/// How an edit was done whose search text is not the file's to the byte.
+pub fn matched(tier: Tier, adapted: Adapted) -> String {
+    let how = match (adapted.indentation, adapted.characters) {
+        (Some(Indented::WithTabs), _) => "; written with tabs",
+        (Some(Indented::WithSpaces), _) => "; written with spaces",
+        (Some(Indented::AsThere), _) => "; indented as the lines there",
+        (None, true) => "; written with the file's own characters",
+        (None, false) => "",
+    };
+    format!("matched by {}{how}", tier.name())
 }
 
 /// Why an edit failed, in one line. `pairs` is how many the task has.

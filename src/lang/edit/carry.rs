@@ -10,6 +10,7 @@
 //! | `lines` | which lines are the search text's, in the file? |
 //! | `pairing` | which lines of the replacement are lines of the search text, kept or changed? |
 //! | `ways`, `indents` | how deep is a line indented in the file? |
+//! | `style` | how does the file indent its lines? |
 //! | `words` | what becomes of a changed line, and of the characters of a new one? |
 //! | `blanks` | which blank lines stand between them? |
 
@@ -17,15 +18,18 @@ mod blanks;
 mod indents;
 mod lines;
 mod pairing;
+mod style;
 mod ways;
 mod words;
 
+use std::collections::HashSet;
 use std::ops::Range;
 
 use self::blanks::Gaps;
 use self::indents::Indents;
 use self::lines::{FileLine, Found, Line, Lines};
 use self::pairing::Pairing;
+use self::style::Style;
 pub(super) use self::ways::Way;
 use self::words::Cure;
 use super::lines as file_lines;
@@ -182,24 +186,32 @@ impl<'f, 't> Merge<'_, 'f, 't> {
         let at = |line: usize| move |doubt| Unclear { line, doubt };
         let indents =
             Indents::of(self.place, (search, found, new), &self.pairing).map_err(at(first))?;
-        if indents.is_unsure {
+        if indents.is_unsure || self.is_flat() {
             self.refuse_lost_blocks()?;
         }
         self.refuse_flat()?;
-        let cure = Cure::of(search, found, new, &self.pairing);
+        let cure = Cure::of(self.place.file, search, found, new, &self.pairing);
         let trails = Trails::of(search, found, new, &self.pairing);
         let mut adapted = Adapted::default();
-        let mut written = Vec::with_capacity(new.len());
+        let mut written: Vec<Written<'_>> = Vec::with_capacity(new.len());
+        let mut style = Style::of(self.place.file);
         for (j, line) in new.iter().enumerate() {
             let done = self.line(j, &indents, &cure, &trails);
             let done = done.map_err(at(line.number))?;
+            let is_seen = found.iter().any(|line| line.indent == done.indent);
+            if !is_seen && !indents.is_literal && done.glue.is_none() {
+                let before = written.last().map(|line| (line.indent.as_str(), line.body.as_str()));
+                if !style.allows(&done.indent, before) {
+                    return Err(unclear(line.number));
+                }
+            }
             adapted.characters |= done.body != line.body;
             if done.indent != line.indent && done.glue.is_none() {
                 adapted.indentation = Some(kind_of(indents.ways(), &done.indent));
             }
             written.push(done);
         }
-        let (range, blanks) = self.blanks(trails.are_lost);
+        let (range, blanks) = self.blanks(trails.are_lost || trails.are_odd && self.pairing.all.is_empty());
         Ok(Carried {
             range,
             text: self.text(&written, &blanks),
@@ -211,7 +223,7 @@ impl<'f, 't> Merge<'_, 'f, 't> {
         &self,
         j: usize,
         indents: &Indents,
-        cure: &Cure,
+        cure: &Cure<'_>,
         trails: &Trails,
     ) -> Result<Written<'f>, Doubt> {
         let line = &self.new.lines[j];
@@ -266,7 +278,7 @@ impl<'f, 't> Merge<'_, 'f, 't> {
     }
 
     /// A line that the search text has elsewhere was moved, and is the file's.
-    fn new_body(&self, line: &Line<'_>, cure: &Cure) -> Result<String, Doubt> {
+    fn new_body(&self, line: &Line<'_>, cure: &Cure<'_>) -> Result<String, Doubt> {
         let lines = self.search.lines.iter().zip(&self.found.lines);
         let mut same = lines.filter(|(was, _)| was.body == line.body).map(|(_, is)| is.body);
         match same.next() {
@@ -275,35 +287,55 @@ impl<'f, 't> Merge<'_, 'f, 't> {
         }
     }
 
-    /// Where all indentation was lost, what is left out must not leave its block behind, and what opens one must go on
-    /// to do so.
+    /// Whether search text and replacement have no indentation at all and the place has.
+    fn is_flat(&self) -> bool {
+        let mut lines = self.search.lines.iter().chain(&self.new.lines);
+        lines.all(|line| line.indent.is_empty())
+            && self.found.lines.iter().any(|line| !line.indent.is_empty())
+    }
+
+    /// Where all indentation was lost, what is left out must not leave its block behind, what opens one must go on to do
+    /// so, and of lines that are the same but for their depth nobody knows which is left out.
     fn refuse_lost_blocks(&self) -> Result<(), Unclear> {
-        let stays = |i: usize| self.pairing.all.values().any(|line| *line == i);
-        let found = &self.found.lines;
+        let stays: HashSet<usize> = self.pairing.all.values().copied().collect();
+        let (search, found) = (&self.search.lines, &self.found.lines);
         let first = self.new.lines.first().map_or(1, |line| line.number);
-        for i in 1..found.len() {
-            if !stays(i - 1) && stays(i) && found[i].indent.len() > found[i - 1].indent.len() {
+        let (_, below) = self.place.neighbours();
+        let below = below.filter(|_| !self.place.is_inside).map_or(0, <[u8]>::len);
+        for i in 0..found.len() {
+            let goes = !stays.contains(&i);
+            let next = match found.get(i + 1) {
+                Some(next) if stays.contains(&(i + 1)) => next.indent.len(),
+                Some(_) => 0,
+                None => below,
+            };
+            if goes && next > found[i].indent.len() {
+                return Err(unclear(first));
+            }
+            let is_twin = |other: usize| {
+                search[other].key == search[i].key && found[other].indent != found[i].indent
+            };
+            if goes && stays.iter().any(|other| is_twin(*other)) {
                 return Err(unclear(first));
             }
         }
         for (j, i) in self.pairing.in_order() {
             let line = &self.new.lines[j];
             let is_changed = !self.pairing.kept.contains_key(&j);
-            if is_changed && opens(self.search.lines[i].body) != opens(line.body) {
+            if is_changed && opens(search[i].body) != opens(line.body) {
                 return Err(unclear(line.number));
             }
         }
         Ok(())
     }
 
-    /// Search text and replacement have no indentation at all and the place has: refuses what is plainly not flat.
+    /// Where all indentation was lost, refuses what is plainly not flat.
     fn refuse_flat(&self) -> Result<(), Unclear> {
         let (search, found, new) = (&self.search.lines, &self.found.lines, &self.new.lines);
-        let is_flat = search.iter().chain(new).all(|line| line.indent.is_empty());
-        if !is_flat || found.iter().all(|line| line.indent.is_empty()) {
-            return Ok(());
-        }
         let is_new = |j: usize| j < new.len() && self.pairing.line_of(j).is_none();
+        if !self.is_flat() {
+            return self.refuse_flat_block(is_new);
+        }
         for (j, line) in new.iter().enumerate() {
             let goes_on = j + 1 < new.len();
             let is_block = match self.pairing.line_of(j) {
@@ -328,6 +360,24 @@ impl<'f, 't> Merge<'_, 'f, 't> {
             }
         }
         Ok(())
+    }
+
+    /// A new line that opens a block, and another at the same depth below it, where the file's blocks are deeper.
+    fn refuse_flat_block(&self, is_new: impl Fn(usize) -> bool) -> Result<(), Unclear> {
+        let new = &self.new.lines;
+        let mut all = self.search.lines.iter().chain(new);
+        let opens = |j: usize| is_new(j) && new[j].body.ends_with([':', '{']);
+        let opener = (0..new.len().saturating_sub(1)).find(|j| opens(*j));
+        match opener {
+            Some(j)
+                if all.all(|line| line.indent.is_empty())
+                    && !new[j + 1].body.starts_with(['}', ']', ')', '-'])
+                    && Style::of(self.place.file).has_deep_blocks() =>
+            {
+                Err(unclear(new[j].number))
+            }
+            _ => Ok(()),
+        }
     }
 
     /// The stretch that is written anew, and the blank lines before each line and behind the last.
@@ -419,7 +469,9 @@ impl<'f, 't> Merge<'_, 'f, 't> {
 
 /// What is to become of white space at the ends of lines.
 struct Trails {
-    /// The search text has such that the file has not, and the replacement kept it: it means nothing on new lines.
+    /// The search text has such that the file has not.
+    are_odd: bool,
+    /// And the replacement kept it: it means nothing on new lines.
     are_lost: bool,
     /// The file has such that the search text has not, and the replacement has it: it did not lose it.
     are_own: bool,
@@ -432,6 +484,7 @@ impl Trails {
         new: &[Line<'_>],
         pairing: &Pairing,
     ) -> Self {
+        let are_odd = search.iter().zip(found).any(|(was, is)| !was.trail.is_empty() && was.trail != is.trail);
         let are_lost = pairing.all.iter().any(|(&j, &i)| {
             let (was, is, own) = (search[i].trail, found[i].trail, new[j].trail);
             !was.is_empty() && was != is && own == was
@@ -443,6 +496,7 @@ impl Trails {
             .filter(|(was, is, _)| was.is_empty() && !is.is_empty());
         let bare: Vec<bool> = bare.map(|(_, is, own)| is == own).collect();
         Self {
+            are_odd,
             are_lost,
             are_own: !bare.is_empty() && bare.iter().all(|is_own| *is_own),
         }

@@ -204,11 +204,14 @@ pub enum Doubt {
 impl Edited<'_> {
     /// Whether this is the new content.
     fn is(&self, content: &[u8]) -> bool {
-        let mut rest = Some(content);
-        for part in &self.parts {
-            rest = rest.and_then(|rest| rest.strip_prefix(part.as_ref()));
-        }
-        rest.is_some_and(<[u8]>::is_empty)
+        let mut at = 0;
+        let is_there = self.parts.iter().all(|part| {
+            let there = content.get(at..at + part.len());
+            at += part.len();
+            // What was not copied is there, and need not be compared.
+            there.is_some_and(|there| std::ptr::eq(there, part.as_ref()) || there == part.as_ref())
+        });
+        is_there && at == content.len()
     }
 
     /// The new content in one piece.

@@ -109,9 +109,11 @@ fn replace_undone(
             let Some(new) = &undone.replacement else {
                 return Err(half_damaged(file, &hit));
             };
-            let mut done = at(file, &hit, was, replacement.with(new))?;
-            done.place.tier = Tier::Copying;
-            Ok(done)
+            let hit = Hit {
+                tier: Tier::Copying,
+                ..hit
+            };
+            at(file, &hit, was, replacement.with(new))
         }));
     }
     None

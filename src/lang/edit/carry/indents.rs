@@ -5,6 +5,7 @@ use std::collections::HashSet;
 use super::Place;
 use super::lines::{FileLine, Line};
 use super::pairing::Pairing;
+use super::style::Style;
 use super::ways::{self, Way};
 use crate::lang::edit::Doubt;
 use crate::lang::edit::lines as file_lines;
@@ -53,6 +54,7 @@ impl Indents {
             indents.within = Some(String::from_utf8_lossy(own).into_owned());
         }
         indents.let_first_alone();
+        indents.let_only_alone(place, replacement)?;
         if indents.ways.is_empty() && place.copied.start > 0 {
             indents.trust_head(place, search, begins);
         }
@@ -72,6 +74,31 @@ impl Indents {
         if self.ways.is_empty() && lost && rest.iter().all(|(search, file)| search == file) {
             self.first = Some(self.pairs.remove(0));
             self.ways = vec![Way::Same];
+        }
+    }
+
+    /// A line that is searched for alone may have lost its indentation alone, too: the other lines of the replacement have
+    /// theirs, and would else be far too deep.
+    fn let_only_alone(&mut self, place: &Place<'_>, replacement: &[Line<'_>]) -> Result<(), Doubt> {
+        let ([(search, file)], [first, rest @ ..]) = (self.pairs.as_slice(), replacement) else {
+            return Ok(());
+        };
+        let lost = search.is_empty() && !file.is_empty() && first.indent.is_empty();
+        let have_it = |line: &Line<'_>| plain(line.indent).starts_with(file.as_str());
+        if !lost || rest.is_empty() || !rest.iter().all(have_it) {
+            return Ok(());
+        }
+        let step = Style::of(place.file).step_near(&[file]);
+        match step.zip(ways::columns(file, ways::TAB)) {
+            Some((step, depth)) if depth > step => {
+                self.first = Some(self.pairs.remove(0));
+                self.ways = vec![Way::Same];
+                Ok(())
+            }
+            Some((step, depth)) if depth == step && !super::opens(first.body) => {
+                Err(Doubt::Indentation)
+            }
+            _ => Ok(()),
         }
     }
 
@@ -113,7 +140,7 @@ impl Indents {
         }
         let file = self.pairs.iter().map(|(_, file)| file.as_str());
         let file: Vec<&str> = file.collect();
-        let step = file_step(place.file, &file);
+        let step = Style::of(place.file).step_near(&file);
         let grows = |way: &Way| {
             let led = leads(way).unwrap_or_default();
             let all = file.iter().copied().chain(led.iter().map(String::as_str));
@@ -151,33 +178,34 @@ impl Indents {
         pairing: &Pairing,
     ) -> Result<(), Doubt> {
         let only = search.len() == 1;
-        let mut kept: Vec<(&str, &str, &str)> = pairing
+        let mut kept: Vec<(&str, &str, String)> = pairing
             .in_order()
             .into_iter()
             .filter(|(j, i)| begins(*i) && (only || search[*i].key == replacement[*j].key))
-            .map(|(j, i)| (search[i].indent, found[i].indent, replacement[j].indent))
+            .map(|(j, i)| (search[i].indent, found[i].indent, plain(replacement[j].indent)))
             .collect();
         if let (true, [first, ..], None) = (only && begins(0), replacement, pairing.line_of(0)) {
-            kept.push((search[0].indent, found[0].indent, first.indent));
+            kept.push((search[0].indent, found[0].indent, plain(first.indent)));
         }
         kept.retain(|(search, file, _)| search != file);
-        let shallowest = |indents: &mut dyn Iterator<Item = usize>| indents.min().unwrap_or(0);
-        let low = shallowest(&mut replacement.iter().map(|line| line.indent.len()));
-        let is_as_file = !kept.is_empty()
-            && self.first.is_none()
-            && self.ways != [Way::Same]
-            && kept.iter().all(|(_, file, new)| new == file)
-            && low >= shallowest(&mut self.pairs.iter().map(|(_, file)| file.len()))
-            && low != shallowest(&mut self.pairs.iter().map(|(search, _)| search.len()));
-        if !is_as_file {
+        if kept.is_empty() || self.first.is_some() || self.ways == [Way::Same] {
             return Ok(());
         }
+        let shallowest = |indents: &mut dyn Iterator<Item = usize>| indents.min().unwrap_or(0);
+        let low = shallowest(&mut replacement.iter().map(|line| plain(line.indent).len()));
+        let searched = shallowest(&mut self.pairs.iter().map(|(search, _)| search.len()));
+        let is_as_file = kept.iter().all(|(_, file, new)| new == file)
+            && low >= shallowest(&mut self.pairs.iter().map(|(_, file)| file.len()))
+            && low != searched;
         let depths: HashSet<_> = kept.iter().map(|(_, file, _)| file).collect();
-        if only || self.is_unsure && depths.len() > 1 {
+        if is_as_file && (only || self.is_unsure && depths.len() > 1) {
             (self.is_literal, self.is_unsure) = (true, false);
             return Ok(());
         }
-        match kept.iter().any(|(search, _, new)| new != search) {
+        // Lines are wrapped by one that stays where they were; all of them deeper is another spelling.
+        let is_other = low > searched && kept.iter().all(|(search, _, new)| new != search);
+        let is_moved = kept.iter().any(|(search, _, new)| new != search);
+        match is_other && !only || is_as_file && is_moved {
             true => Err(Doubt::Moved),
             false => Ok(()),
         }
@@ -231,33 +259,6 @@ fn respelt(search: &str, file: &str) -> (String, String) {
         false => plain(search),
     };
     (search, file.to_owned())
-}
-
-/// The step by which indentation mostly grows in a file; nothing where it never does.
-fn file_step(file: &[u8], near: &[&str]) -> Option<usize> {
-    let mut counts = [0_usize; 17];
-    let mut before = None;
-    for line in file_lines::contents(file) {
-        let indent = file_lines::indentation(file, line.start);
-        if indent.len() >= line.len() {
-            continue;
-        }
-        let width: usize = indent
-            .iter()
-            .map(|b| if *b == b'\t' { ways::TAB } else { 1 })
-            .sum();
-        if let Some(grown) = before.and_then(|before: usize| width.checked_sub(before))
-            && let Some(count) = counts.get_mut(grown).filter(|_| grown > 0)
-        {
-            *count += 1;
-        }
-        before = Some(width);
-    }
-    let most = counts.iter().max().copied().filter(|most| *most > 0);
-    match most.and_then(|most| counts.iter().position(|count| *count == most)) {
-        None if near.iter().any(|indent| indent.contains('\t')) => Some(ways::TAB),
-        step => step,
-    }
 }
 
 /// The smallest step between indentations of different depths.

@@ -64,9 +64,10 @@ impl Way {
             let mut pairs = pairs.iter();
             pairs.all(|(search, file)| way.lead(search).as_ref() == Some(file))
         });
-        // A reply leaves out indentation that all lines have; it hardly ever adds some to what it respells.
+        // A reply leaves out indentation that all lines have; it hardly ever adds some to what it respells, nor does it
+        // leave some out and respell the rest in an unusual width.
         if ways.iter().any(Self::is_respelling) {
-            ways.retain(|way| way.more() >= 0);
+            ways.retain(|way| way.is_plain() || way.more() > 0 && way.is_of_usual_width());
         }
         ways
     }
@@ -108,6 +109,13 @@ impl Way {
     /// Whether nothing is added or taken off beside what is respelt.
     pub(super) fn is_plain(&self) -> bool {
         self.more() == 0
+    }
+
+    fn is_of_usual_width(&self) -> bool {
+        match self {
+            Self::Tabs { width, .. } | Self::Spaces { width, .. } => matches!(width, 2 | 4),
+            Self::Same | Self::Shift { .. } | Self::Unit { .. } => true,
+        }
     }
 
     fn is_respelling(&self) -> bool {

@@ -22,17 +22,25 @@ fn is_firm(c: char) -> bool {
     matches!(c, '\u{A0}' | '\u{2007}' | '\u{202F}')
 }
 
+fn is_straight(c: char) -> bool {
+    matches!(c, '"' | '\'')
+}
+
 /// The characters that the search text has in place of the file's.
-#[derive(Debug, Default)]
-pub(super) struct Cure {
+#[derive(Debug)]
+pub(super) struct Cure<'f> {
+    file: &'f [u8],
     /// For each typographic character of the search text, what the file has for it.
     typographic: HashMap<char, BTreeSet<String>>,
+    /// Whether the search text has quotes, so that they say what became of them.
+    has_quotes: bool,
     lost_widthless: bool,
     lost_firm: bool,
 }
 
-impl Cure {
+impl<'f> Cure<'f> {
     pub(super) fn of(
+        file: &'f [u8],
         search: &[Line<'_>],
         found: &[FileLine<'_>],
         replacement: &[Line<'_>],
@@ -44,7 +52,13 @@ impl Cure {
             let (is, was) = (replacement[j].body, found[i].body);
             is_healthy[i] = is == was && was != search[i].body;
         }
-        let mut cure = Self::default();
+        let mut cure = Self {
+            file,
+            typographic: HashMap::new(),
+            has_quotes: search.iter().any(|line| line.body.contains(|c| is_curly(c) || is_straight(c))),
+            lost_widthless: false,
+            lost_firm: false,
+        };
         let mut kept_firm = false;
         for ((line, file), _) in search.iter().zip(found).zip(&is_healthy).filter(|(_, h)| !**h) {
             cure.learn(line.body, file.body);
@@ -70,6 +84,15 @@ impl Cure {
         }
     }
 
+    /// Whether a curly quote may be one that a page made of a straight one: the file has those only, and the search text
+    /// has none to tell.
+    fn may_be_straight(&self) -> bool {
+        let Ok(file) = std::str::from_utf8(self.file) else {
+            return false;
+        };
+        !self.has_quotes && file.contains(is_straight) && !file.contains(is_curly)
+    }
+
     /// New text, as the file would have it.
     pub(super) fn apply(&self, text: &str) -> Result<String, Doubt> {
         let curly = self.typographic.iter().filter(|(c, _)| is_curly(**c));
@@ -89,6 +112,7 @@ impl Cure {
                 None if is_curly(c) && are_plain => {
                     cured.push_str(view::plain(c).unwrap_or_default());
                 }
+                None if is_curly(c) && self.may_be_straight() => return Err(Doubt::Character(c)),
                 None => cured.push(c),
                 Some(is) => match (is.first(), is.len()) {
                     (Some(only), 1) => cured.push_str(only),
@@ -106,7 +130,7 @@ pub(super) fn merge(
     search: &str,
     file: &str,
     replacement: &str,
-    cure: &Cure,
+    cure: &Cure<'_>,
 ) -> Result<String, Doubt> {
     if search == replacement {
         return Ok(file.to_owned());

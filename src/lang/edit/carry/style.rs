@@ -1,0 +1,108 @@
+//! How a file indents its lines. Read only where a reply leaves open how deep a line is.
+
+use super::ways::{self, TAB};
+use crate::lang::edit::lines;
+
+/// A step of indentation wider than this is alignment.
+const WIDEST: usize = 16;
+
+/// The habits of a file.
+#[derive(Debug)]
+pub(super) struct Style<'f> {
+    file: &'f [u8],
+    habits: Option<Habits>,
+}
+
+#[derive(Debug, Clone, Copy, Default)]
+struct Habits {
+    /// The step by which indentation mostly grows; nothing where it never does.
+    step: Option<usize>,
+    /// How many lines begin with a tab, and with a space.
+    tabs: usize,
+    spaces: usize,
+    /// How many lines that end as the head of a block have a deeper line below, and how many have not.
+    deep: usize,
+    flat: usize,
+}
+
+impl<'f> Style<'f> {
+    pub(super) fn of(file: &'f [u8]) -> Self {
+        Self { file, habits: None }
+    }
+
+    /// The step by which indentation grows near such lines; nothing where that is not known.
+    pub(super) fn step_near(&mut self, near: &[&str]) -> Option<usize> {
+        match self.habits().step {
+            None if near.iter().any(|indent| indent.contains('\t')) => Some(TAB),
+            step => step,
+        }
+    }
+
+    /// Whether the head of a block has a deeper line below, as a rule.
+    pub(super) fn has_deep_blocks(&mut self) -> bool {
+        let habits = self.habits();
+        habits.deep > habits.flat
+    }
+
+    /// Whether a new line may be indented so, below a line that is indented and reads so: with what the file indents its
+    /// lines with, and below the head of a block by a step.
+    pub(super) fn allows(&mut self, indent: &str, above: Option<(&str, &str)>) -> bool {
+        let habits = self.habits();
+        let is_other = match indent.chars().next() {
+            None => return true,
+            Some('\t') => habits.tabs == 0 && habits.spaces > 0,
+            Some(_) => habits.spaces == 0 && habits.tabs > 0,
+        };
+        let step = self.step_near(&[indent]);
+        let width = |indent: &str| ways::columns(indent, TAB);
+        let is_odd = above.zip(step).is_some_and(|((above, head), step)| {
+            let (Some(own), Some(above)) = (width(indent), width(above)) else {
+                return false;
+            };
+            head.ends_with([':', '{']) && own > above && !(own - above).is_multiple_of(step)
+        });
+        !is_other && !is_odd
+    }
+
+    fn habits(&mut self) -> Habits {
+        let file = self.file;
+        *self.habits.get_or_insert_with(|| Habits::of(file))
+    }
+}
+
+impl Habits {
+    fn of(file: &[u8]) -> Self {
+        let mut habits = Self::default();
+        let mut counts = [0_usize; WIDEST + 1];
+        let mut before: Option<(usize, bool)> = None;
+        for line in lines::contents(file) {
+            let indent = lines::indentation(file, line.start);
+            let text = file[line].trim_ascii_end();
+            if indent.len() >= text.len() {
+                continue;
+            }
+            match indent.first() {
+                Some(b'\t') => habits.tabs += 1,
+                Some(_) => habits.spaces += 1,
+                None => {}
+            }
+            let width: usize = indent.iter().map(|b| if *b == b'\t' { TAB } else { 1 }).sum();
+            if let Some((above, is_head)) = before {
+                if let Some(count) = counts.get_mut(width.saturating_sub(above)) {
+                    *count += 1;
+                }
+                match is_head {
+                    true if width > above => habits.deep += 1,
+                    true => habits.flat += 1,
+                    false => {}
+                }
+            }
+            before = Some((width, text.ends_with(b":") || text.ends_with(b"{")));
+        }
+        let most = counts[1..].iter().max().copied().filter(|most| *most > 0);
+        habits.step = most
+            .and_then(|most| counts[1..].iter().position(|count| *count == most))
+            .map(|at| at + 1);
+        habits
+    }
+}
