@@ -16,6 +16,7 @@ mod config;
 mod confine;
 mod context;
 mod daemon;
+mod damage;
 mod dialects;
 mod disk_full;
 mod docs;
