@@ -186,6 +186,14 @@ impl<'f, 't> Merge<'_, 'f, 't> {
         let at = |line: usize| move |doubt| Unclear { line, doubt };
         let indents =
             Indents::of(self.place, (search, found, new), &self.pairing).map_err(at(first))?;
+        // What the first line lost, a line further down cannot have.
+        let first_kept = self.pairing.in_order().into_iter().find(|(_, i)| *i == 0);
+        if let Some((j, _)) = first_kept
+            && j > 0
+            && indents.speak_for_first_alone()
+        {
+            return Err(unclear(new[j].number));
+        }
         if indents.is_unsure || self.is_flat() {
             self.refuse_lost_blocks()?;
         }
@@ -211,7 +219,7 @@ impl<'f, 't> Merge<'_, 'f, 't> {
             }
             written.push(done);
         }
-        let (range, blanks) = self.blanks(trails.are_lost || trails.are_odd && self.pairing.all.is_empty());
+        let (range, blanks) = self.blanks(trails.are_lost);
         Ok(Carried {
             range,
             text: self.text(&written, &blanks),
@@ -259,9 +267,10 @@ impl<'f, 't> Merge<'_, 'f, 't> {
         } else {
             indents.lead(line.indent, j == 0)?
         };
-        let trail = match trails.are_own || line.trail != was.trail {
-            true => line.trail,
-            false => is.trail,
+        let trail = match (trails.are_own, line.trail == was.trail) {
+            (false, true) => is.trail,
+            (false, false) if trails.are_lost && !line.trail.is_empty() => is.trail,
+            _ => line.trail,
         };
         let goes_on = i > 0
             && j > 0
@@ -388,11 +397,11 @@ impl<'f, 't> Merge<'_, 'f, 't> {
         let end = (self.new.lines.len(), self.search.lines.len());
         let mut pairs = self.pairing.in_order();
         pairs.push(end);
-        // Where the search text lost blank lines, the replacement may have them as the file does.
+        // Where the search text has other blank lines, the replacement may have them as the file does.
         let before = |j: usize| j.checked_sub(1).and_then(|j| self.pairing.line_of(j));
         let neighbours = pairs
             .iter()
-            .filter(|(j, i)| before(*j) == i.checked_sub(1) && searched[*i].len() < found[*i].len());
+            .filter(|(j, i)| before(*j) == i.checked_sub(1) && searched[*i].len() != found[*i].len());
         let lost: Vec<_> = neighbours.map(|(j, i)| found[*i].len() == new[*j].len()).collect();
         let is_own = !lost.is_empty() && lost.iter().all(|is_same| *is_same);
         if is_own && !self.place.is_inside {
@@ -404,6 +413,8 @@ impl<'f, 't> Merge<'_, 'f, 't> {
                 search: &searched[i0..=i],
                 file: &found[i0..=i],
                 replacement: &new[j0..=j],
+                is_start: (j0, i0) == (0, 0),
+                is_end: (j, i) == end,
             };
             blanks.extend(gaps.merged(is_own, are_bare));
             (i0, j0) = (i + 1, j + 1);
@@ -469,9 +480,7 @@ impl<'f, 't> Merge<'_, 'f, 't> {
 
 /// What is to become of white space at the ends of lines.
 struct Trails {
-    /// The search text has such that the file has not.
-    are_odd: bool,
-    /// And the replacement kept it: it means nothing on new lines.
+    /// The search text has such that the file has not, and the replacement kept it: it means nothing on new lines.
     are_lost: bool,
     /// The file has such that the search text has not, and the replacement has it: it did not lose it.
     are_own: bool,
@@ -484,11 +493,13 @@ impl Trails {
         new: &[Line<'_>],
         pairing: &Pairing,
     ) -> Self {
-        let are_odd = search.iter().zip(found).any(|(was, is)| !was.trail.is_empty() && was.trail != is.trail);
-        let are_lost = pairing.all.iter().any(|(&j, &i)| {
-            let (was, is, own) = (search[i].trail, found[i].trail, new[j].trail);
-            !was.is_empty() && was != is && own == was
-        });
+        let is_odd = |i: usize| !search[i].trail.is_empty() && search[i].trail != found[i].trail;
+        let mut stay = pairing.all.iter().filter(|(_, i)| is_odd(**i)).peekable();
+        // Where no such line stays, nothing speaks for what new lines have.
+        let are_lost = match stay.peek() {
+            Some(_) => stay.any(|(&j, &i)| new[j].trail == search[i].trail),
+            None => (0..search.len()).any(is_odd),
+        };
         let bare = pairing
             .kept
             .iter()
@@ -496,7 +507,6 @@ impl Trails {
             .filter(|(was, is, _)| was.is_empty() && !is.is_empty());
         let bare: Vec<bool> = bare.map(|(_, is, own)| is == own).collect();
         Self {
-            are_odd,
             are_lost,
             are_own: !bare.is_empty() && bare.iter().all(|is_own| *is_own),
         }

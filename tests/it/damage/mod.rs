@@ -210,7 +210,10 @@ fn others(edit: &Edit) -> Vec<(String, Edit)> {
     };
     let mut chance = Chance::seeded(7);
     for kind in kinds::all().iter().filter(|kind| kind.side == Side::Both) {
-        if let Some((damaged, _)) = kind.damage(&twice, &mut chance) {
+        // A number says which of the two is meant.
+        if let Some((damaged, _)) = kind.damage(&twice, &mut chance)
+            && !kind.name.starts_with("numbers")
+        {
             found.push((format!("twice there, {}", kind.name), damaged));
         }
     }

@@ -7,6 +7,9 @@ pub(super) struct Gaps<'g, 't> {
     pub(super) search: &'g [Vec<&'t str>],
     pub(super) file: &'g [Vec<&'t str>],
     pub(super) replacement: &'g [Vec<&'t str>],
+    /// They begin and end where the texts do.
+    pub(super) is_start: bool,
+    pub(super) is_end: bool,
 }
 
 impl<'t> Gaps<'_, 't> {
@@ -38,7 +41,7 @@ impl<'t> Gaps<'_, 't> {
     }
 
     fn wanted(self) -> Vec<usize> {
-        let [search, file, new] = [self.search, self.file, self.replacement].map(counts);
+        let [mut search, file, new] = [self.search, self.file, self.replacement].map(counts);
         let mut wanted = new.clone();
         if let ([search], [new]) = (search.as_slice(), new.as_slice()) {
             if new == search {
@@ -49,12 +52,24 @@ impl<'t> Gaps<'_, 't> {
             }
             return wanted;
         }
+        let (last, end) = (wanted.len() - 1, search.len() - 1);
+        let total = |counts: &[usize]| counts.iter().sum::<usize>();
+        if total(&new) == total(&file) && total(&search) != total(&file) {
+            // The replacement has as many as the file.
+            return wanted;
+        }
+        // Those at the edges that only the reply has do not come.
+        for (is_edge, at, i) in [(self.is_start, 0, 0), (self.is_end, last, end)] {
+            if is_edge && search[i] > file[i] {
+                wanted[at] = wanted[at].saturating_sub(search[i] - file[i]);
+                search[i] = file[i];
+            }
+        }
         // What the search text lacks beside a line that both have stays beside it; lines that were put in go before it.
         let missing: Vec<usize> = search.iter().zip(&file).map(|(s, f)| f.saturating_sub(*s)).collect();
         let surplus = search.iter().zip(&file).map(|(s, f)| s.saturating_sub(*f));
         let surplus = surplus.max().unwrap_or(0);
         let is_missing = missing.iter().any(|missing| *missing > 0);
-        let (last, end) = (wanted.len() - 1, missing.len() - 1);
         if is_missing && new.iter().max() < file.iter().max() {
             if last == 0 {
                 wanted[0] += missing[0].max(missing[end]);

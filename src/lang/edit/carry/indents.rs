@@ -1,5 +1,6 @@
 //! How deep the lines of a replacement are indented in the file.
 
+use std::cmp::Ordering;
 use std::collections::HashSet;
 
 use super::Place;
@@ -25,6 +26,15 @@ pub(super) struct Indents {
     ways: Vec<Way>,
     /// The indentation of the file's line that the place begins inside, where no other line says anything.
     within: Option<String>,
+}
+
+/// The indentations of a line that the replacement has as well. A long one says more: braces are easily taken for others.
+#[derive(Debug)]
+struct Kept {
+    search: String,
+    file: String,
+    new: String,
+    weight: usize,
 }
 
 impl Indents {
@@ -61,7 +71,7 @@ impl Indents {
         let indents_of_replacement = || replacement.iter().map(|line| plain(line.indent));
         indents.choose(place, &indents_of_replacement().collect::<Vec<_>>());
         indents.is_unsure = indents.ways.is_empty() && !indents.is_function();
-        indents.compare(begins, (search, found, replacement), pairing)?;
+        indents.compare(place, begins, (search, found, replacement), pairing)?;
         Ok(indents)
     }
 
@@ -173,41 +183,89 @@ impl Indents {
     /// The replacement may have been written with the file's indentation where the search text was not.
     fn compare(
         &mut self,
+        place: &Place<'_>,
         begins: impl Fn(usize) -> bool,
         (search, found, replacement): (&[Line<'_>], &[FileLine<'_>], &[Line<'_>]),
         pairing: &Pairing,
     ) -> Result<(), Doubt> {
         let only = search.len() == 1;
-        let mut kept: Vec<(&str, &str, String)> = pairing
+        let kept_line = |i: usize, new: &Line<'_>| Kept {
+            search: search[i].indent.to_owned(),
+            file: found[i].indent.to_owned(),
+            new: plain(new.indent),
+            weight: search[i].key.chars().take(12).count(),
+        };
+        let mut kept: Vec<Kept> = pairing
             .in_order()
             .into_iter()
             .filter(|(j, i)| begins(*i) && (only || search[*i].key == replacement[*j].key))
-            .map(|(j, i)| (search[i].indent, found[i].indent, plain(replacement[j].indent)))
+            .map(|(j, i)| kept_line(i, &replacement[j]))
             .collect();
         if let (true, [first, ..], None) = (only && begins(0), replacement, pairing.line_of(0)) {
-            kept.push((search[0].indent, found[0].indent, plain(first.indent)));
+            kept.push(kept_line(0, first));
         }
-        kept.retain(|(search, file, _)| search != file);
-        if kept.is_empty() || self.first.is_some() || self.ways == [Way::Same] {
+        kept.retain(|line| line.search != line.file);
+        if self.first.is_some() || self.ways == [Way::Same] {
             return Ok(());
         }
         let shallowest = |indents: &mut dyn Iterator<Item = usize>| indents.min().unwrap_or(0);
         let low = shallowest(&mut replacement.iter().map(|line| plain(line.indent).len()));
         let searched = shallowest(&mut self.pairs.iter().map(|(search, _)| search.len()));
-        let is_as_file = kept.iter().all(|(_, file, new)| new == file)
-            && low >= shallowest(&mut self.pairs.iter().map(|(_, file)| file.len()))
-            && low != searched;
-        let depths: HashSet<_> = kept.iter().map(|(_, file, _)| file).collect();
-        if is_as_file && (only || self.is_unsure && depths.len() > 1) {
-            (self.is_literal, self.is_unsure) = (true, false);
+        let of_file = shallowest(&mut self.pairs.iter().map(|(_, file)| file.len()));
+        let weight = |is: fn(&Kept) -> bool| -> usize {
+            let lines = kept.iter().filter(|line| is(line));
+            lines.map(|line| line.weight).sum()
+        };
+        let as_file = weight(|line| line.new == line.file);
+        let as_search = weight(|line| line.new == line.search);
+        if as_file > as_search && low >= of_file {
+            let depths: HashSet<_> = kept.iter().map(|line| &line.file).collect();
+            let is_own = kept.iter().all(|line| line.new == line.file)
+                && low != searched
+                && (only || self.is_unsure && depths.len() > 1);
+            if is_own || low == searched && self.is_better_as_it_is(place, replacement)? {
+                (self.is_literal, self.is_unsure) = (true, false);
+            } else if low != searched {
+                return Err(Doubt::Moved);
+            }
             return Ok(());
         }
-        // Lines are wrapped by one that stays where they were; all of them deeper is another spelling.
-        let is_other = low > searched && kept.iter().all(|(search, _, new)| new != search);
-        let is_moved = kept.iter().any(|(search, _, new)| new != search);
-        match is_other && !only || is_as_file && is_moved {
+        // Lines are wrapped by one that stays where they were; all of them deeper is another spelling. So is a replacement
+        // that is as shallow as the file, and not as the search text.
+        let is_deeper = !only && !kept.is_empty() && low > searched && as_search == 0;
+        let is_as_shallow = as_file > 0 && low != searched && low == of_file;
+        let is_odd = low >= of_file && self.is_better_as_it_is(place, replacement) == Ok(true);
+        match is_deeper || is_as_shallow || is_odd {
             true => Err(Doubt::Moved),
             false => Ok(()),
+        }
+    }
+
+    /// Whether the replacement grows as the file does where it stands as it is, and not where it is led. Where both do, or
+    /// neither does, nobody knows.
+    fn is_better_as_it_is(
+        &self,
+        place: &Place<'_>,
+        replacement: &[Line<'_>],
+    ) -> Result<bool, Doubt> {
+        let as_it_is: Vec<String> = replacement.iter().map(|line| plain(line.indent)).collect();
+        let led = as_it_is.iter().map(|indent| self.lead(indent, false));
+        let Ok(led) = led.collect::<Result<Vec<_>, _>>() else {
+            return Err(Doubt::Indentation);
+        };
+        let Some(step) = Style::of(place.file).step_near(&[]) else {
+            return Err(Doubt::Moved);
+        };
+        let odd = |indents: &[String]| {
+            let widths = indents.iter().filter_map(|indent| ways::columns(indent, ways::TAB));
+            let widths: Vec<usize> = widths.collect();
+            let pairs = widths.windows(2);
+            pairs.filter(|pair| pair[1] > pair[0] && pair[1] - pair[0] != step).count()
+        };
+        match odd(&as_it_is).cmp(&odd(&led)) {
+            Ordering::Less => Ok(true),
+            Ordering::Greater => Ok(false),
+            Ordering::Equal => Err(Doubt::Moved),
         }
     }
 
@@ -237,6 +295,11 @@ impl Indents {
             (Some(only), None) => Ok(only),
             _ => Err(Doubt::Indentation),
         }
+    }
+
+    /// Whether the first line alone has lost its indentation.
+    pub(super) fn speak_for_first_alone(&self) -> bool {
+        self.first.is_some()
     }
 
     /// The ways that are left.

@@ -37,7 +37,7 @@ impl<'t> Lines<'t> {
                 blanks.push(line);
                 continue;
             }
-            let body = line.trim_matches(view::is_invisible);
+            let body = line.trim_start_matches(view::is_invisible).trim_end();
             let indent = line.len() - line.trim_start_matches(view::is_invisible).len();
             lines.push(Line {
                 number: index + 1,

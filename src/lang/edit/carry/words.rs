@@ -181,7 +181,7 @@ pub(super) fn merge(
                 if own != was && own != is && was != is {
                     return Err(Doubt::Character(own.chars().next().unwrap_or_default()));
                 }
-                merged += if own == was { is } else { own };
+                merged += &if own == was { is.to_owned() } else { cure.apply(own)? };
             }
         }
     }
