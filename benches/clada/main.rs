@@ -14,6 +14,7 @@ mod process;
 mod project;
 mod table;
 mod text;
+mod tiers;
 
 use table::Row;
 
@@ -34,6 +35,7 @@ const GROUPS: &[Group] = &[
     ("fence", process::fence),
     ("output", output::flood),
     ("line to file", output::line),
+    ("tier", tiers::measure),
     ("edit of one file", process::edit_one),
     ("edit of 200 files", process::edit_many),
     ("git", git::saves),
