@@ -207,7 +207,8 @@ impl<'f, 't> Merge<'_, 'f, 't> {
             let done = self.line(j, &indents, &cure, &trails);
             let done = done.map_err(at(line.number))?;
             let is_seen = found.iter().any(|line| line.indent == done.indent);
-            if !is_seen && !indents.is_literal && done.glue.is_none() {
+            let is_kept = self.pairing.kept.contains_key(&j);
+            if !is_seen && !is_kept && !indents.is_literal && done.glue.is_none() {
                 let before = written.last().map(|line| (line.indent.as_str(), line.body.as_str()));
                 if !style.allows(&done.indent, before) {
                     return Err(unclear(line.number));

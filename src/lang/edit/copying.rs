@@ -81,13 +81,22 @@ impl Damage {
         Some(body + end)
     }
 
-    /// Whether anything in the text may be damage of the kind.
+    /// Whether anything in a text that has not the damage as a whole may be damage of the kind.
     fn is_seen_in(self, text: &str) -> bool {
         match self {
-            Self::Fence => text.contains("```") || text.contains("~~~"),
+            Self::Fence => {
+                let mut lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
+                let (first, last) = (lines.next(), lines.next_back());
+                first.into_iter().chain(last).any(is_fence)
+            }
             Self::Numbers => text.lines().any(|line| !line.trim().is_empty() && number(line).is_some()),
             Self::Entities => ENTITIES.iter().any(|(entity, _)| text.contains(entity)),
-            Self::Escapes => text.contains('\\'),
+            // Several lines, and quotes without a backslash, were never in a string of JSON.
+            Self::Escapes => {
+                let body = text.strip_suffix('\n').unwrap_or(text);
+                let bare = body.replace("\\\"", "");
+                body.contains('\\') && !body.contains('\n') && !bare.contains('"')
+            }
         }
     }
 }
@@ -95,12 +104,15 @@ impl Damage {
 fn without_fence(body: &str) -> Option<String> {
     let (first, rest) = body.split_once('\n')?;
     let (inner, last) = rest.rsplit_once('\n')?;
-    let is_mark = |line: &str| line.starts_with("```") || line.starts_with("~~~");
     let info = |line: &'_ str| line.trim().trim_start_matches(['`', '~']).to_owned();
     let is_word = |c: char| c.is_alphanumeric() || matches!(c, '_' | '+' | '-' | '.' | '#');
-    let opens = is_mark(first.trim()) && info(first).chars().all(is_word);
-    let closes = is_mark(last.trim()) && info(last).is_empty();
+    let opens = is_fence(first.trim()) && info(first).chars().all(is_word);
+    let closes = is_fence(last.trim()) && info(last).is_empty();
     (opens && closes).then(|| inner.to_owned())
+}
+
+fn is_fence(line: &str) -> bool {
+    line.starts_with("```") || line.starts_with("~~~")
 }
 
 /// The number before a line, what parts it from the text, and where the text begins.

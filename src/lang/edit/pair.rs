@@ -65,10 +65,15 @@ pub(super) fn replace(
         let hit = found.map_err(|miss| cause(&content, miss, replacement))?;
         return at(file, &hit, search, replacement);
     }
-    if let Some(done) = replace_undone(&content, search, replacement) {
-        return done;
-    }
-    elided::replace(&content, search, replacement)
+    let undone = copying::undone(&[search.text], replacement.text);
+    replace_undone(&content, search, replacement, &undone)
+        .or_else(|| elided::replace(&content, search, replacement))
+        .or_else(|| {
+            undone.iter().find_map(|undone| {
+                let new = replacement.with(undone.replacement.as_ref()?);
+                elided::replace(&content, search.with(&undone.searches[0]), new)
+            })
+        })
         .unwrap_or_else(|| Err(cause(&content, Miss::NotFound, replacement)))
 }
 
@@ -97,11 +102,12 @@ fn replace_undone(
     content: &Content<'_>,
     search: Text<'_>,
     replacement: Text<'_>,
+    undone: &[Undone],
 ) -> Option<Result<Done, Cause>> {
     let file = content.bytes;
-    for undone in copying::undone(&[search.text], replacement.text) {
+    for undone in undone {
         let was = search.with(&undone.searches[0]);
-        let hit = match numbered(content, Search::new(was), &undone, 0) {
+        let hit = match numbered(content, Search::new(was), undone) {
             Err(Miss::NotFound) => continue,
             found => found.map_err(|miss| cause(content, miss, replacement)),
         };
@@ -124,11 +130,9 @@ fn numbered(
     content: &Content<'_>,
     search: Search<'_>,
     undone: &Undone,
-    index: usize,
 ) -> Result<Hit, Miss> {
-    let from = 0;
-    let number = undone.numbers.as_ref().map(|numbers| numbers[index]);
-    match (search.find(content, from), number) {
+    let number = undone.numbers.as_ref().and_then(|numbers| numbers.first().copied());
+    match (search.find(content, 0), number) {
         (Err(Miss::Ambiguous(tier, hits)), Some(number)) => {
             let lines = line_numbers(content.bytes, &hits);
             let text = search.body.trim_start();

@@ -130,7 +130,16 @@ impl Kind {
         let (mut damaged, lost) = match self.damage {
             Damage::Told(line, already) => {
                 let mut lines = edit.search.text.lines().chain(edit.replace.text.lines());
-                let lost = self.side == Side::Both && lines.any(already);
+                let lost = match self.side {
+                    Side::Both => lines.any(already),
+                    // What is meant on a new line looks like the damage of the others.
+                    Side::Kept => {
+                        let known: Vec<&str> = edit.search.lines();
+                        let new = edit.replace.text.lines().filter(|line| !known.contains(line));
+                        new.into_iter().any(already)
+                    }
+                    Side::Search => false,
+                };
                 (self.by_line(edit, line)?, Lost::spelling(lost))
             }
             Damage::Forgets(line) => {
@@ -725,10 +734,17 @@ fn escapes(edit: &Edit, _: &mut Chance) -> Option<(Edit, Lost)> {
 }
 
 fn inline_escapes(edit: &Edit, _: &mut Chance) -> Option<(Edit, Lost)> {
-    on_both(edit, |payload| {
+    // A text without anything to escape is found as it is.
+    let body = edit.search.text.strip_suffix('\n')?;
+    if escaped(&edit.search.text)? == body {
+        return None;
+    }
+    let (damaged, lost) = on_both(edit, |payload| {
         let text = escaped(&payload.text)?;
         Some(Payload { text, inline: true })
-    })
+    })?;
+    // White space at the end of inline text is none at the end of a line.
+    Some((damaged, lost.or(Lost::spelling(has_trailing(body)))))
 }
 
 /// The lines in one, as in a string of JSON.

@@ -33,7 +33,7 @@ impl Effort {
                 pairs: 200,
             },
             false => Self {
-                every: 24,
+                every: 32,
                 pairs: 20,
             },
         }

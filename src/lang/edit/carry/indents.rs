@@ -221,12 +221,14 @@ impl Indents {
         if as_file > as_search && low >= of_file {
             let depths: HashSet<_> = kept.iter().map(|line| &line.file).collect();
             let is_own = kept.iter().all(|line| line.new == line.file)
-                && low != searched
                 && (only || self.is_unsure && depths.len() > 1);
-            if is_own || low == searched && self.is_better_as_it_is(place, replacement)? {
+            let is_literal = match low == searched {
+                true => low == of_file && self.is_better_as_it_is(place, replacement)?,
+                false if is_own => true,
+                false => return Err(Doubt::Moved),
+            };
+            if is_literal {
                 (self.is_literal, self.is_unsure) = (true, false);
-            } else if low != searched {
-                return Err(Doubt::Moved);
             }
             return Ok(());
         }
@@ -234,7 +236,7 @@ impl Indents {
         // that is as shallow as the file, and not as the search text.
         let is_deeper = !only && !kept.is_empty() && low > searched && as_search == 0;
         let is_as_shallow = as_file > 0 && low != searched && low == of_file;
-        let is_odd = low >= of_file && self.is_better_as_it_is(place, replacement) == Ok(true);
+        let is_odd = self.is_better_as_it_is(place, replacement) == Ok(true);
         match is_deeper || is_as_shallow || is_odd {
             true => Err(Doubt::Moved),
             false => Ok(()),

@@ -164,7 +164,8 @@ pub(super) fn merge(
                     let is = gap(&found, file, i);
                     if own == was || own == is {
                         merged += &is;
-                    } else if was == is {
+                    } else if was == is || before != i.checked_sub(1) || is_of[j].is_none() {
+                        // One of its neighbours is new, and so is the gap.
                         merged += &cure.apply(&own)?;
                     } else {
                         return Err(Doubt::WhiteSpace);
