@@ -3,6 +3,7 @@
 
 mod find;
 mod folders;
+mod left_out;
 mod lines;
 mod literal;
 mod missing;
@@ -316,12 +317,13 @@ fn overwrite(
         let message = format!("`{rel}` exists already: edit it, or delete it first");
         return Err(fault(Fault::Exists, message));
     }
-    let text = content.text();
-    let bytes = if final_newline {
-        text.as_bytes()
-    } else {
-        text.strip_suffix('\n').unwrap_or(&text).as_bytes()
-    };
+    let text = file_text(content, final_newline);
+    let bytes = text.as_bytes();
+    let replaced = files.read_to_change(&place).ok();
+    let replaced = replaced.as_ref().map(|content| content.bytes.as_slice());
+    if !only_new {
+        left_out::refuse(content, replaced)?;
+    }
     let old = if preview {
         content_of(&place, files)
     } else {
@@ -329,7 +331,7 @@ fn overwrite(
     };
     files.write(&place, &[bytes], None)?;
     Ok(Done {
-        message: None,
+        message: replaced.and_then(|old| loss(old, bytes)),
         data: json!({ "path": rel.to_string(), "bytesWritten": bytes.len() }),
         touched: vec![place.path().to_owned()],
         diff: if preview {
@@ -339,6 +341,28 @@ fn overwrite(
         },
         sections: Vec::new(),
     })
+}
+
+/// The text of a file that is made of a payload.
+fn file_text<'p>(content: &'p Payload<'_>, final_newline: bool) -> Cow<'p, str> {
+    let mut text = content.file_text();
+    if !final_newline {
+        let bare = text.strip_suffix('\n').unwrap_or(&text);
+        let bare = bare
+            .strip_suffix('\r')
+            .filter(|_| content.is_crlf)
+            .unwrap_or(bare);
+        text = bare.to_owned().into();
+    }
+    text
+}
+
+/// How many lines a file had and has, where it loses more than half of them.
+fn loss(old: &[u8], new: &[u8]) -> Option<String> {
+    let count = |text: &[u8]| text.split_inclusive(|byte| *byte == b'\n').count();
+    let (old, new) = (count(old), count(new));
+    let lines = if new == 1 { "line" } else { "lines" };
+    (2 * new < old).then(|| format!("{old} → {new} {lines}"))
 }
 
 /// The path of what can only be a file.

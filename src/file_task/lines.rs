@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use serde_json::json;
 
-use super::{Done, Failure, Rewritten, as_it_is, fault, file_path, rewrite};
+use super::{Done, Failure, Rewritten, as_it_is, fault, file_path, file_text, left_out, rewrite};
 use crate::lang::edit::newline_at;
 use crate::lang::fault::Fault;
 use crate::lang::lines::{LineError, LineRange};
@@ -23,6 +23,7 @@ pub(super) fn append(
 ) -> Result<Done, Failure> {
     let rel = file_path(path, files)?;
     let place = files.place(&rel, true)?;
+    let whole = file_text(content, final_newline);
     let text = content.text();
     let text = match final_newline {
         true => &*text,
@@ -30,21 +31,24 @@ pub(super) fn append(
     };
     let data = |bytes: usize| json!({ "path": rel.to_string(), "bytesWritten": bytes });
     if files.kind(&place)?.is_none() {
-        files.write(&place, &[text.as_bytes()], None)?;
+        left_out::refuse(content, None)?;
+        files.write(&place, &[whole.as_bytes()], None)?;
         return Ok(Done {
             message: Some("a new file".to_owned()),
-            data: data(text.len()),
+            data: data(whole.len()),
             touched: vec![place.path().to_owned()],
             diff: match preview {
-                true => repair::unified_diff(rel.as_str(), None, Some(text.as_bytes())),
+                true => repair::unified_diff(rel.as_str(), None, Some(whole.as_bytes())),
                 false => String::new(),
             },
             sections: Vec::new(),
         });
     }
     rewrite((&rel, &place), files, preview, |file, _| {
+        left_out::refuse(content, Some(file))?;
         let mut added = Vec::new();
         match content.form {
+            Form::Block if file.is_empty() => added.extend_from_slice(whole.as_bytes()),
             Form::Inline => added.extend_from_slice(text.as_bytes()),
             Form::Block => {
                 let newline = newline_at(file, file.len());

@@ -352,7 +352,7 @@ impl Action<'_> {
                 params
             }
             Self::Overwrite { path, content, .. } | Self::Append { path, content, .. } => {
-                json!({ "path": path, "content": content.text() })
+                json!({ "path": path, "content": content.file_text() })
             }
             Self::ReplaceAll {
                 paths,
@@ -498,6 +498,10 @@ pub struct Payload<'t> {
     /// What the lines begin with and is not part of them: white space that the whole batch is indented by, or the `+` of
     /// a patch.
     pub indent: &'t str,
+    /// All lines end in CRLF, and those of the tags around them do not: so it is meant.
+    pub is_crlf: bool,
+    /// The reply says that no line of it stands for text which is left out: `elision="text"`.
+    pub is_whole: bool,
 }
 
 impl<'t> Payload<'t> {
@@ -507,6 +511,8 @@ impl<'t> Payload<'t> {
             form: Form::Inline,
             raw: raw.into(),
             indent: "",
+            is_crlf: false,
+            is_whole: true,
         }
     }
 
@@ -516,6 +522,8 @@ impl<'t> Payload<'t> {
             form: Form::Block,
             raw: raw.into(),
             indent: "",
+            is_crlf: false,
+            is_whole: false,
         }
     }
 
@@ -547,6 +555,14 @@ impl<'t> Payload<'t> {
                 }
                 Cow::Owned(text)
             }
+        }
+    }
+
+    /// The text of a file that is made of it: as [`Self::text`], with the line ends that the payload itself has.
+    pub fn file_text(&self) -> Cow<'_, str> {
+        match self.is_crlf {
+            true => self.text().replace('\n', "\r\n").into(),
+            false => self.text(),
         }
     }
 

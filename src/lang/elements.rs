@@ -44,6 +44,9 @@ pub(crate) enum Content<'t> {
 
 /// The elements whose attributes say how a command is meant.
 const OPTIONS: [Name; 3] = [Name::C, Name::Path, Name::X];
+/// Those whose lines may stand for text that is left out, and the attribute that says they do not.
+const WHOLE: [Name; 2] = [Name::X, Name::Replace];
+const IS_WHOLE: (&str, &str) = ("elision", "text");
 
 impl<'t> Elements<'t> {
     /// The offset of the `<task>` that is open.
@@ -57,7 +60,7 @@ impl<'t> Elements<'t> {
         self.check_attributes(Name::Task, task);
     }
 
-    pub(crate) fn add(&mut self, element: Element<'t>) {
+    pub(crate) fn add(&mut self, mut element: Element<'t>) {
         if !OPTIONS.contains(&element.name) {
             self.check_attributes(element.name, &element.tag);
         }
@@ -78,6 +81,9 @@ impl<'t> Elements<'t> {
                     element: element.name.text(),
                 },
             );
+        }
+        if let Content::Payload(payload) = &mut element.content {
+            payload.is_whole = says_whole(element.name, &element.tag);
         }
         self.elements.push(element);
     }
@@ -171,7 +177,12 @@ impl<'t> Elements<'t> {
             return;
         }
         let names = match tag.attributes() {
-            Ok(attributes) => attributes.into_iter().map(|(name, _)| name).collect(),
+            Ok(attributes) => {
+                let unknown = attributes.into_iter();
+                let unknown =
+                    unknown.filter(|(attribute, value)| !is_whole(name, attribute, value));
+                unknown.map(|(attribute, _)| attribute).collect()
+            }
             Err(text) => vec![text],
         };
         for attribute in names {
@@ -192,6 +203,17 @@ impl<'t> Elements<'t> {
     fn problem(&self, at: usize, cause: Cause) -> Problem {
         Problem { at, cause }
     }
+}
+
+/// Whether an attribute of an element says that no line of it stands for text which is left out.
+fn is_whole(element: Name, attribute: &str, value: &str) -> bool {
+    let (known, meant) = IS_WHOLE;
+    WHOLE.contains(&element) && attribute == known && value.eq_ignore_ascii_case(meant)
+}
+
+fn says_whole(element: Name, tag: &Tag<'_>) -> bool {
+    let attributes = tag.has_attributes().then(|| tag.attributes());
+    matches!(attributes, Some(Ok(all)) if all.iter().any(|(name, value)| is_whole(element, name, value)))
 }
 
 /// Made once: that took longer than to search a short payload.

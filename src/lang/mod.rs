@@ -11,7 +11,7 @@ mod diff;
 pub mod duration;
 pub mod edit;
 mod elements;
-mod elision;
+pub(crate) mod elision;
 pub mod entry;
 pub mod fault;
 mod found;
