@@ -164,7 +164,11 @@ pub fn perform(action: &Action<'_>, files: &mut dyn Files, preview: bool) -> Res
             paths,
             lines,
             numbers,
-        } => read::read(paths, lines.as_deref(), numbers.as_deref(), files),
+            is_lenient,
+        } => {
+            let lines = lines.as_deref();
+            read::read(paths, (lines, numbers.as_deref()), *is_lenient, files)
+        }
         Action::List { path } => find::list(path.as_deref(), files),
         Action::Grep {
             pattern,

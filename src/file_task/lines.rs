@@ -84,11 +84,14 @@ pub(super) fn replace(
             sections: as_it_is(path, (&rel, &place), file, may_show),
             ..failure
         };
-        let range = match range(lines) {
+        let mut range = match range(lines, content.form == Form::Block) {
             // Of no lines none can be named.
             _ if all.is_empty() => return Err(shown(too_few(&rel, lines, 0))),
             range => range.map_err(shown)?,
         };
+        if range.last == usize::MAX {
+            range.last = all.len().max(range.first);
+        }
         if range.last > all.len() {
             return Err(shown(too_few(&rel, lines, all.len())));
         }
@@ -104,9 +107,13 @@ pub(super) fn replace(
     })
 }
 
-/// The range of lines that a reply names.
-pub(super) fn range(lines: &str) -> Result<LineRange, Failure> {
-    LineRange::parse(lines).map_err(|error| {
+/// The range of lines that a reply names; `open`: one of its ends may be left out.
+pub(super) fn range(lines: &str, open: bool) -> Result<LineRange, Failure> {
+    let range = match open {
+        true => LineRange::parse_open(lines),
+        false => LineRange::parse(lines),
+    };
+    range.map_err(|error| {
         let why = match error {
             LineError::Invalid => {
                 "is no range of lines: write one, such as `12`, or two, such as `12-40`"

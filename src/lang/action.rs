@@ -191,6 +191,8 @@ pub enum Action<'t> {
         lines: Option<Cow<'t, str>>,
         /// What stands between a line's number and the line; nothing: no numbers.
         numbers: Option<Cow<'t, str>>,
+        /// It shows what there is: of lines those that are in the file, of a folder what is in it. Else both are mistakes.
+        is_lenient: bool,
     },
     List {
         /// Nothing: the root.
@@ -382,6 +384,7 @@ impl Action<'_> {
                 paths,
                 lines,
                 numbers,
+                ..
             } => {
                 json!({ "paths": paths, "lines": lines, "delimiter": numbers })
             }
