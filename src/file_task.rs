@@ -8,6 +8,7 @@ mod lines;
 mod literal;
 mod missing;
 mod moved;
+mod named;
 mod read;
 
 use std::borrow::Cow;
@@ -197,7 +198,7 @@ fn edit_file(
     files: &mut dyn Files,
     preview: bool,
 ) -> Result<Done, Failure> {
-    let rel = files.parse(path)?;
+    let rel = named::existing(path, files)?;
     with_edit(change, |edit| match to {
         Some(to) => moved::edit_and_move(edit, (&rel, to), files, preview),
         None => {
@@ -315,7 +316,7 @@ fn overwrite(
     files: &mut dyn Files,
     preview: bool,
 ) -> Result<Done, Failure> {
-    let rel = file_path(path, files)?;
+    let rel = new_file_path(path, files)?;
     let place = files.place(&rel, true)?;
     if only_new && files.kind(&place)?.is_some() {
         let message = format!("`{rel}` exists already: edit it, or delete it first");
@@ -369,9 +370,17 @@ fn loss(old: &[u8], new: &[u8]) -> Option<String> {
     (2 * new < old).then(|| format!("{old} → {new} {lines}"))
 }
 
-/// The path of what can only be a file.
+/// The path of what can only be a file, and is to be there.
 fn file_path(path: &str, files: &dyn Files) -> Result<RelPath, Failure> {
-    let rel = files.parse(path)?;
+    of_a_file(path, named::existing(path, files)?)
+}
+
+/// The same where it may be new.
+fn new_file_path(path: &str, files: &dyn Files) -> Result<RelPath, Failure> {
+    of_a_file(path, named::any(path, files)?)
+}
+
+fn of_a_file(path: &str, rel: RelPath) -> Result<RelPath, Failure> {
     if rel.is_root() || path.trim_end().ends_with('/') {
         return Err(FsError::IsAFolder(rel.to_string()).into());
     }
@@ -395,7 +404,7 @@ fn move_to(
     (overwrite, exact): (bool, bool),
     files: &mut dyn Files,
 ) -> Result<Done, Failure> {
-    let rel = files.parse(path)?;
+    let rel = named::existing(path, files)?;
     let source = files.place(&rel, false)?;
     let (Some(kind), Some(name)) = (files.kind(&source)?, rel.last()) else {
         return Err(if rel.is_root() {
@@ -454,7 +463,7 @@ fn destination(
     files: &dyn Files,
 ) -> Result<(RelPath, RelPath, Place), Failure> {
     let into = to.trim_end().ends_with('/');
-    let to_rel = files.parse(to)?;
+    let to_rel = named::any(to, files)?;
     if exact {
         let target = files.place(&to_rel, false)?;
         return Ok((to_rel.clone(), to_rel, target));
@@ -471,6 +480,10 @@ fn destination(
 
 /// The places of what a file command is about and may change; none where it cannot be done or changes nothing.
 pub fn subjects(action: &Action<'_>, files: &dyn Files) -> Vec<Place> {
+    let is_new = matches!(
+        action,
+        Action::Overwrite { .. } | Action::Append { .. } | Action::MakeFolder { .. }
+    );
     let (paths, follow) = match action {
         Action::Edit {
             path, to: Some(_), ..
@@ -493,7 +506,11 @@ pub fn subjects(action: &Action<'_>, files: &dyn Files) -> Vec<Place> {
         | Action::ForUser(_) => return Vec::new(),
     };
     let place = |path: &Cow<'_, str>| {
-        let rel = files.parse(path).ok().filter(|rel| !rel.is_root())?;
+        let rel = match is_new {
+            true => named::any(path, files),
+            false => named::existing(path, files),
+        };
+        let rel = rel.ok().filter(|rel| !rel.is_root())?;
         files.place(&rel, follow).ok()
     };
     let mut places: Vec<Place> = paths.iter().filter_map(place).collect();
@@ -508,13 +525,13 @@ pub fn places(action: &Action<'_>, files: &dyn Files) -> Vec<PathBuf> {
         Action::Move {
             path, to, exact, ..
         } => {
-            let rel = files.parse(path).ok();
+            let rel = named::existing(path, files).ok();
             let name = rel.as_ref().and_then(RelPath::last);
             let target = name.and_then(|name| destination(to, name, *exact, files).ok());
             target.map(|(_, _, target)| target)
         }
         Action::Edit { to: Some(to), .. } => {
-            let rel = files.parse(to).ok();
+            let rel = named::any(to, files).ok();
             rel.and_then(|rel| files.place(&rel, false).ok())
         }
         _ => None,
@@ -529,7 +546,7 @@ fn delete(
     files: &mut dyn Files,
     preview: bool,
 ) -> Result<Done, Failure> {
-    let rel = files.parse(path)?;
+    let rel = named::existing(path, files)?;
     if rel.is_root() {
         return Err(refused("the project folder itself cannot be deleted"));
     }

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use super::{Done, Failure, not_found, refused};
+use super::{Done, Failure, named, not_found, refused};
 use crate::lang::glob::{self, Glob};
 use crate::lang::outcome::Section;
 use crate::lang::path::RelPath;
@@ -183,7 +183,7 @@ pub(super) fn glob(pattern: &str, path: Option<&str>, files: &dyn Files) -> Resu
 
 /// The place that is looked in or at, and what is there; the root where none is named.
 fn base(path: Option<&str>, files: &dyn Files) -> Result<(Place, Kind), Failure> {
-    let rel: RelPath = files.parse(path.unwrap_or("."))?;
+    let rel: RelPath = named::existing(path.unwrap_or("."), files)?;
     let place = files.place(&rel, true)?;
     match files.kind(&place)? {
         Some(kind) => Ok((place, kind)),

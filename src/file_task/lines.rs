@@ -4,7 +4,10 @@ use std::borrow::Cow;
 
 use serde_json::json;
 
-use super::{Done, Failure, Rewritten, as_it_is, fault, file_path, file_text, left_out, rewrite};
+use super::{
+    Done, Failure, Rewritten, as_it_is, fault, file_path, file_text, left_out, new_file_path,
+    rewrite,
+};
 use crate::lang::edit::newline_at;
 use crate::lang::fault::Fault;
 use crate::lang::lines::{LineError, LineRange};
@@ -21,7 +24,7 @@ pub(super) fn append(
     files: &mut dyn Files,
     preview: bool,
 ) -> Result<Done, Failure> {
-    let rel = file_path(path, files)?;
+    let rel = new_file_path(path, files)?;
     let place = files.place(&rel, true)?;
     let whole = file_text(content, final_newline);
     let text = content.text();

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use super::{Done, Failure, apply, edit_failure, not_found, refused};
+use super::{Done, Failure, apply, edit_failure, named, not_found, refused};
 use crate::lang::edit::{self, Edit};
 use crate::lang::path::RelPath;
 use crate::world::workspace::{Files, FsError, Kind};
@@ -13,7 +13,7 @@ pub(super) fn edit_and_move(
     files: &mut dyn Files,
     preview: bool,
 ) -> Result<Done, Failure> {
-    let to_rel = files.parse(to)?;
+    let to_rel = named::any(to, files)?;
     let source = files.place(rel, false)?;
     match files.kind(&source)? {
         None => return Err(not_found(rel, files)),

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::lines::{range, split, too_few};
 use super::missing::not_found;
-use super::{Done, Failure, check_count, fault, file_path, find};
+use super::{Done, Failure, check_count, fault, file_path, find, named};
 use crate::lang::fault::Fault;
 use crate::lang::lines::LineRange;
 use crate::lang::outcome::Section;
@@ -154,7 +154,8 @@ impl Shown {
 impl Asked<'_> {
     /// What is in a folder, where one is named and that is no mistake.
     fn folder(&self, path: &str, files: &dyn Files) -> Option<Result<Done, Failure>> {
-        let rel = files.parse(path).ok().filter(|_| self.is_lenient)?;
+        let rel = named::existing(path, files).ok();
+        let rel = rel.filter(|_| self.is_lenient)?;
         let place = files.place(&rel, true).ok()?;
         if files.kind(&place).ok()? != Some(Kind::Dir) {
             return None;
