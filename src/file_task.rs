@@ -6,6 +6,7 @@ mod folders;
 mod left_out;
 mod lines;
 mod literal;
+mod missed;
 mod missing;
 mod moved;
 mod named;
@@ -17,15 +18,16 @@ use std::path::PathBuf;
 
 use serde_json::{Value, json};
 
+pub use self::missed::Searched;
 pub(crate) use self::missing::not_found;
-use crate::lang::edit::{self, Cause, Edit, EditError, Tier};
+use crate::lang::edit::{self, Edit, Tier};
 use crate::lang::fault::Fault;
 use crate::lang::hunk::Hunk;
 use crate::lang::outcome::Section;
 use crate::lang::path::{PathError, RelPath};
+use crate::lang::repair;
 use crate::lang::task::{Action, Change, Payload};
 use crate::lang::text::Text;
-use crate::lang::{repair, wording};
 use crate::world::workspace::{Files, FsError, Kind, Place};
 
 pub(crate) use find::may_show;
@@ -60,45 +62,6 @@ pub struct Failure {
     pub fault: Box<Fault>,
     /// The file that has not the text that an edit looked for.
     pub searched: Option<Box<Searched>>,
-}
-
-/// A file that was searched in vain.
-#[derive(Debug)]
-pub struct Searched {
-    /// Relative to the root, no link in it; and as the reply names it.
-    pub place: PathBuf,
-    name: String,
-    content: Vec<u8>,
-    error: EditError,
-    pairs: usize,
-}
-
-impl Failure {
-    /// What has changed of it since, where an earlier state of the searched file has what the edit looks for.
-    pub fn diff_since(&self, action: &Action<'_>, old: &[u8]) -> Option<String> {
-        let (Some(searched), Action::Edit { change, .. }) = (&self.searched, action) else {
-            return None;
-        };
-        with_edit(change, |edit| {
-            let lines = repair::lines_in(old, &searched.error, edit)?;
-            let file_name = searched.place.to_string_lossy();
-            let names = (searched.name.as_str(), &*file_name);
-            Some(repair::since(names, (old, &searched.content), &lines))
-        })
-    }
-
-    /// Says that the text was there until something happened, and what has changed since.
-    pub fn is_stale(&mut self, until: &str, diff: String) {
-        let Some(searched) = &self.searched else {
-            return;
-        };
-        self.message = wording::stale_edit(&searched.error, searched.pairs, until).into();
-        if !diff.is_empty() {
-            let shown = format!("{} since then:\n{diff}\n", searched.name);
-            self.sections.insert(0, Section::Text(shown));
-        }
-        self.data["stale"] = json!({ "until": until, "diff": diff });
-    }
 }
 
 /// Carries out a file command. With `preview` what it changes is described too.
@@ -203,7 +166,12 @@ fn edit_file(
         Some(to) => moved::edit_and_move(edit, (&rel, to), files, preview),
         None => {
             let place = files.place(&rel, true)?;
-            apply(edit, &rel, &place, files, preview)
+            match apply(edit, &rel, &place, files, preview) {
+                Err(failure) if *failure.fault == Fault::Missing => {
+                    Err(missing::not_found_to_edit(&rel, edit, files))
+                }
+                done => done,
+            }
         }
     })
 }
@@ -248,7 +216,7 @@ fn apply(
 ) -> Result<Done, Failure> {
     rewrite((rel, place), files, preview, |content, may_show| {
         let edited = edit::apply(content, edit)
-            .map_err(|errors| edit_failure(&errors, edit, (rel, place), (content, may_show)))?;
+            .map_err(|errors| missed::failure(&errors, edit, (rel, place), (content, may_show)))?;
         let tiers = edited.places.iter().map(|place| place.tier);
         let tier = tiers.max().unwrap_or(Tier::Exact);
         let lines: Vec<usize> = edited.places.iter().map(|place| place.line).collect();
@@ -600,58 +568,6 @@ fn is_alike(one: &[u8], other: &[u8]) -> bool {
 /// What a file holds now, if it is one that can be read.
 fn content_of(place: &Place, files: &dyn Files) -> Option<Vec<u8>> {
     files.read(place).ok().map(|content| content.bytes)
-}
-
-/// Why an edit failed, and of a file that may be shown what helps to repair it.
-fn edit_failure(
-    errors: &[EditError],
-    edit: &Edit<'_>,
-    (rel, place): (&RelPath, &Place),
-    (file, may_show): (&[u8], &Result<(), FsError>),
-) -> Failure {
-    let pairs = match edit {
-        Edit::Pairs(pairs) => pairs.len(),
-        Edit::Hunks(hunks) => hunks.len(),
-        Edit::Stretch { .. } => 1,
-    };
-    let messages = errors.iter().map(|error| wording::edit_error(error, pairs));
-    let message = messages.collect::<Vec<_>>().join("; ");
-    if let Err(why) = may_show {
-        return Failure {
-            data: Box::new(json!({ "path": rel.to_string() })),
-            sections: vec![Section::Text(format!("{why}\n"))],
-            ..refused(message)
-        };
-    }
-    let names = (rel.as_str(), &*place.path().to_string_lossy());
-    let details = errors
-        .iter()
-        .map(|error| repair::explain(error, edit, names, file));
-    let details: String = details.collect();
-    let missing = errors.iter().find(|error| {
-        matches!(
-            error.cause,
-            Cause::NotFound {
-                applied_at: None,
-                ..
-            }
-        )
-    });
-    let searched = missing.map(|error| {
-        Box::new(Searched {
-            place: place.path().to_owned(),
-            name: rel.to_string(),
-            content: file.to_vec(),
-            error: error.clone(),
-            pairs,
-        })
-    });
-    Failure {
-        data: Box::new(json!({ "path": rel.to_string(), "details": details })),
-        sections: vec![Section::Text(details)],
-        searched,
-        ..refused(message)
-    }
 }
 
 /// A file as it is, for whoever is to repair a task that failed on it, if it may be shown; by the name that the reply has for it.

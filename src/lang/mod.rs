@@ -16,6 +16,7 @@ pub mod entry;
 pub mod fault;
 mod found;
 pub mod glob;
+pub mod habit;
 pub mod hex;
 pub mod hook;
 pub mod hunk;
