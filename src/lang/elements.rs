@@ -130,25 +130,80 @@ impl<'t> Elements<'t> {
         name: Result<Option<(usize, &'t str)>, Problem>,
         command: Option<Command>,
     ) -> Result<Action<'t>, Problem> {
-        if let Some(problem) = self.unknown.take() {
-            return Err(problem);
-        }
-        self.no_duplicates(command)?;
-        let Some((at, name)) = name? else {
-            return Err(self.problem(
-                self.at,
-                Cause::Missing {
+        let unknown = self.unknown.take();
+        let meant = match &unknown {
+            Some(Problem {
+                cause: Cause::UnknownElement { nearest, .. },
+                ..
+            }) => *nearest,
+            _ => None,
+        };
+        let mut problems: Vec<Problem> = unknown.into_iter().collect();
+        problems.extend(self.no_duplicates(command).err());
+        let named = match name {
+            Ok(Some((at, name))) if command.is_none() => {
+                let cause = unknown_command(name);
+                let nearest = match &cause {
+                    Cause::UnknownCommand { nearest, .. } => nearest.and_then(Command::parse),
+                    _ => None,
+                };
+                problems.push(self.problem(at, cause));
+                nearest
+            }
+            Ok(Some(_)) => command,
+            Ok(None) => {
+                let cause = Cause::Missing {
                     element: "c",
-                    command: None,
-                },
-            ));
+                    command: self.likely(),
+                };
+                problems.push(self.problem(self.at, cause));
+                None
+            }
+            Err(problem) => {
+                problems.push(problem);
+                None
+            }
         };
-        let Some(command) = command else {
-            return Err(self.problem(at, unknown_command(name)));
-        };
-        let action = self.action_of(command)?;
-        self.warn_unused(command);
-        Ok(action)
+        match named.or_else(|| self.likely()) {
+            None => problems.extend(self.short(Name::Path).err()),
+            Some(command) => match self.action_of(command) {
+                Ok(action) if problems.is_empty() => {
+                    self.warn_unused(command);
+                    return Ok(action);
+                }
+                Ok(_) => {}
+                Err(problem) => {
+                    let mut more = vec![problem];
+                    more.extend(self.lacks(command));
+                    for problem in more {
+                        // An element of a wrong name is not missing too.
+                        let is_meant = matches!(&problem.cause, Cause::Missing { element, .. } if meant == Some(*element));
+                        if !is_meant && !problems.contains(&problem) {
+                            problems.push(problem);
+                        }
+                    }
+                }
+            },
+        }
+        let at = problems.first().map_or(self.at, |first| first.at);
+        Err(match <[Problem; 1]>::try_from(problems) {
+            Ok([only]) => only,
+            Err(several) => self.problem(at, Cause::Several(several)),
+        })
+    }
+
+    /// The command that a task without one can only have.
+    fn likely(&self) -> Option<Command> {
+        let of_edit = [
+            Name::Search,
+            Name::SearchHead,
+            Name::SearchTail,
+            Name::Replace,
+        ];
+        let mut names = self.elements.iter().map(|element| element.name);
+        names
+            .any(|name| of_edit.contains(&name))
+            .then_some(Command::Edit)
     }
 
     fn no_duplicates(&self, command: Option<Command>) -> Result<(), Problem> {

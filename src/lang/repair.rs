@@ -424,8 +424,8 @@ mod tests {
         assert_eq!(names(&[], 200), ["a.txt"]);
         assert_eq!(names(&[], 201), Vec::<String>::new());
         assert_eq!(
-            names(&[250..251, 0..2, 30..31, 299..300], 300),
-            ["a.txt (lines 1-51 of 300)", "a.txt (lines 231-300 of 300)"]
+            names(&[270..271, 0..2, 30..31, 299..300], 300),
+            ["a.txt (lines 1-51 of 300)", "a.txt (lines 251-300 of 300)"]
         );
         let parts = shown("a.txt", &numbered(300), std::slice::from_ref(&(99..100)));
         let (name, content) = &parts[0];

@@ -80,13 +80,17 @@ pub fn problem(problem: &Problem, lines: &mut Lines<'_>) -> String {
                 None => format!("it is one of {}", names(Command::USUAL.iter().map(|command| command.name()))),
             }
         ),
-        Cause::Missing { element: "c", .. } => {
+        Cause::Missing { element: "c", command: Some(command) } => {
+            format!("`<c>` is missing: write `<c>{}</c>`", command.name())
+        }
+        Cause::Missing { element: "c", command: None } => {
             format!("`<c>` is missing: name the command, one of {}", names(Command::USUAL.iter().map(|command| command.name())))
         }
         Cause::Missing { element, command } => format!(
             "`<{element}>` is missing{}",
             command.map(|command| format!(": {}", needs(command))).unwrap_or_default()
         ),
+        Cause::Several(problems) => several(problems, lines),
         Cause::Empty { element } => format!("`<{element}>` is empty: fill it in, or leave the task out"),
         Cause::MixedEdit => "`<search>` together with `<search-head>` or `<search-tail>`: use a task for each".to_owned(),
         Cause::UnevenPairs { searches, replaces } => format!(
@@ -149,6 +153,34 @@ pub fn problem(problem: &Problem, lines: &mut Lines<'_>) -> String {
             )
         }
     }
+}
+
+/// All that is wrong with a task.
+fn several(problems: &[Problem], lines: &mut Lines<'_>) -> String {
+    let missing = |problem: &Problem| match &problem.cause {
+        Cause::Missing {
+            element,
+            command: Some(command),
+        } if *element != "c" => Some((*element, *command)),
+        _ => None,
+    };
+    let mut all: Vec<(&str, Command)> = problems.iter().filter_map(missing).collect();
+    all.sort_by_key(|(element, _)| *element != "path");
+    let mut said: Vec<String> = Vec::new();
+    for each in problems {
+        let text = match missing(each) {
+            Some((_, command)) if all.len() > 1 => {
+                let elements = all.iter().map(|(element, _)| format!("`<{element}>`"));
+                let elements: Vec<String> = elements.collect();
+                format!("{} are missing: {}", elements.join(" and "), needs(command))
+            }
+            _ => problem(each, lines),
+        };
+        if !said.contains(&text) {
+            said.push(text);
+        }
+    }
+    said.join("; ")
 }
 
 /// What a command needs.

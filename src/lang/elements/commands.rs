@@ -194,6 +194,39 @@ impl<'t> Elements<'t> {
         Ok(action)
     }
 
+    /// The elements that a command needs and that are not there, or not as it needs them.
+    pub(super) fn lacks(&self, command: Command) -> Vec<Problem> {
+        let x = || self.payload(Name::X, command).err();
+        let found = match command {
+            Command::Edit => [self.path(command).err(), self.change(command).err()],
+            Command::ReplaceAll => [
+                self.path(command).err(),
+                self.payload(Name::Search, command)
+                    .and_then(|_| self.payload(Name::Replace, command))
+                    .err(),
+            ],
+            Command::Overwrite | Command::Append | Command::ReplaceLines | Command::Move => {
+                [self.path(command).err(), x()]
+            }
+            Command::Exec | Command::Grep | Command::Glob => [x(), None],
+            Command::Delete
+            | Command::MakeFolder
+            | Command::RemoveFolder
+            | Command::Read
+            | Command::ContextAdd
+            | Command::ContextRemove => [self.path(command).err(), None],
+            Command::List
+            | Command::ContextList
+            | Command::ContextPrune
+            | Command::ContextClear
+            | Command::Undo
+            | Command::Squash
+            | Command::StepBack
+            | Command::StepForward => [None, None],
+        };
+        found.into_iter().flatten().collect()
+    }
+
     pub(super) fn change(&self, command: Command) -> Result<Change<'t>, Problem> {
         let count = |name| self.all(name).count();
         let of_stretch = |e: &Element<'_>| matches!(e.name, Name::SearchHead | Name::SearchTail);
