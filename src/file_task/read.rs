@@ -157,7 +157,7 @@ impl Asked<'_> {
         let rel = named::existing(path, files).ok();
         let rel = rel.filter(|_| self.is_lenient)?;
         let place = files.place(&rel, true).ok()?;
-        if files.kind(&place).ok()? != Some(Kind::Dir) {
+        if files.kind(&place).ok()? != Some(Kind::Dir) || find::may_show(&place, files).is_err() {
             return None;
         }
         Some(find::list(Some(path), files).map(|listed| Done {
