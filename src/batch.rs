@@ -36,7 +36,7 @@ use crate::world::workspace::{Disk, Preview};
 
 use atomic::{Atomic, Unfit};
 use due::{Due, due};
-use run::{Ended, Run};
+use run::{Ended, Left, Run};
 use saving::{Saving, Touched};
 
 pub use hooks::Hooks;
@@ -395,13 +395,19 @@ impl Runner {
             {
                 atomic.fails(outcome.number, outcome.status);
             }
-            files.push(match &touched {
-                Touched::Paths(paths) => paths.clone(),
-                Touched::Nothing | Touched::Anything => Vec::new(),
-            });
+            let paths = touched.paths().map(<[_]>::to_vec).unwrap_or_default();
+            files.push(paths.clone());
             let who = format!("task {}", outcome.label());
             let said = (batch, who.as_str(), task.summary());
+            let has_changed = !matches!(touched, Touched::Nothing);
             course.saving.after(touched, said, run);
+            if has_changed {
+                run.left.push(Left {
+                    label: outcome.label().into_owned(),
+                    paths,
+                    commit: course.saving.commit().map(str::to_owned),
+                });
+            }
             changed.extend(targets.iter().map(|target| target.path.clone()));
             if let (Due::Skip, Some(Plan::Done(stands))) = (&course.due[index], plan.get(index)) {
                 changed.extend(stands.iter().map(|stand| stand.path.clone()));
@@ -527,6 +533,7 @@ impl Runner {
         if !batch.atomic {
             return None;
         }
+        let mut before: Vec<Left> = Vec::new();
         let tasks = batch.tasks.iter().enumerate();
         let mut tasks = tasks
             .filter(|(index, _)| matches!(due.get(*index), None | Some(Due::Run | Due::Hold(_))));
@@ -555,9 +562,21 @@ impl Runner {
                         }
                         action => file_task::perform(action, &mut preview, false),
                     };
-                    let mut failure = done.err()?;
-                    stale::explain(&mut failure, action, snapshots, run.around.when);
-                    failure.into()
+                    match done {
+                        Ok(done) => {
+                            before.push(Left {
+                                label: (run.number + index + 1).to_string(),
+                                paths: done.touched,
+                                commit: None,
+                            });
+                            return None;
+                        }
+                        Err(mut failure) => {
+                            let when = run.around.when;
+                            stale::explain(&mut failure, action, snapshots, &before, when);
+                            failure.into()
+                        }
+                    }
                 }
             };
             Some((index, ended))

@@ -3,10 +3,13 @@
 
 mod find;
 mod folders;
+mod left_out;
 mod lines;
 mod literal;
+mod missed;
 mod missing;
 mod moved;
+mod named;
 mod read;
 
 use std::borrow::Cow;
@@ -15,15 +18,16 @@ use std::path::PathBuf;
 
 use serde_json::{Value, json};
 
+pub use self::missed::Searched;
 pub(crate) use self::missing::not_found;
-use crate::lang::edit::{self, Adapted, Cause, Edit, EditError, Tier};
+use crate::lang::edit::{self, Adapted, Edit, Tier};
 use crate::lang::fault::Fault;
 use crate::lang::hunk::Hunk;
 use crate::lang::outcome::Section;
 use crate::lang::path::{PathError, RelPath};
+use crate::lang::{repair, wording};
 use crate::lang::task::{Action, Change, Payload};
 use crate::lang::text::Text;
-use crate::lang::{repair, wording};
 use crate::world::workspace::{Files, FsError, Kind, Place};
 
 pub(crate) use find::may_show;
@@ -58,45 +62,6 @@ pub struct Failure {
     pub fault: Box<Fault>,
     /// The file that has not the text that an edit looked for.
     pub searched: Option<Box<Searched>>,
-}
-
-/// A file that was searched in vain.
-#[derive(Debug)]
-pub struct Searched {
-    /// Relative to the root, no link in it; and as the reply names it.
-    pub place: PathBuf,
-    name: String,
-    content: Vec<u8>,
-    error: EditError,
-    pairs: usize,
-}
-
-impl Failure {
-    /// What has changed of it since, where an earlier state of the searched file has what the edit looks for.
-    pub fn diff_since(&self, action: &Action<'_>, old: &[u8]) -> Option<String> {
-        let (Some(searched), Action::Edit { change, .. }) = (&self.searched, action) else {
-            return None;
-        };
-        with_edit(change, |edit| {
-            let lines = repair::lines_in(old, &searched.error, edit)?;
-            let file_name = searched.place.to_string_lossy();
-            let names = (searched.name.as_str(), &*file_name);
-            Some(repair::since(names, (old, &searched.content), &lines))
-        })
-    }
-
-    /// Says that the text was there until something happened, and what has changed since.
-    pub fn is_stale(&mut self, until: &str, diff: String) {
-        let Some(searched) = &self.searched else {
-            return;
-        };
-        self.message = wording::stale_edit(&searched.error, searched.pairs, until).into();
-        if !diff.is_empty() {
-            let shown = format!("{} since then:\n{diff}\n", searched.name);
-            self.sections.insert(0, Section::Text(shown));
-        }
-        self.data["stale"] = json!({ "until": until, "diff": diff });
-    }
 }
 
 /// Carries out a file command. With `preview` what it changes is described too.
@@ -163,7 +128,11 @@ pub fn perform(action: &Action<'_>, files: &mut dyn Files, preview: bool) -> Res
             paths,
             lines,
             numbers,
-        } => read::read(paths, lines.as_deref(), numbers.as_deref(), files),
+            is_lenient,
+        } => {
+            let lines = lines.as_deref();
+            read::read(paths, (lines, numbers.as_deref()), *is_lenient, files)
+        }
         Action::List { path } => find::list(path.as_deref(), files),
         Action::Grep {
             pattern,
@@ -192,12 +161,17 @@ fn edit_file(
     files: &mut dyn Files,
     preview: bool,
 ) -> Result<Done, Failure> {
-    let rel = files.parse(path)?;
+    let rel = named::existing(path, files)?;
     with_edit(change, |edit| match to {
         Some(to) => moved::edit_and_move(edit, (&rel, to), files, preview),
         None => {
             let place = files.place(&rel, true)?;
-            apply(edit, &rel, &place, files, preview)
+            match apply(edit, &rel, &place, files, preview) {
+                Err(failure) if *failure.fault == Fault::Missing => {
+                    Err(missing::not_found_to_edit(&rel, edit, files))
+                }
+                done => done,
+            }
         }
     })
 }
@@ -242,7 +216,7 @@ fn apply(
 ) -> Result<Done, Failure> {
     rewrite((rel, place), files, preview, |content, may_show| {
         let edited = edit::apply(content, edit)
-            .map_err(|errors| edit_failure(&errors, edit, (rel, place), (content, may_show)))?;
+            .map_err(|errors| missed::failure(&errors, edit, (rel, place), (content, may_show)))?;
         let tiers = edited.places.iter().map(|place| place.tier);
         let tier = tiers.max().unwrap_or(Tier::Exact);
         let lines: Vec<usize> = edited.places.iter().map(|place| place.line).collect();
@@ -312,18 +286,19 @@ fn overwrite(
     files: &mut dyn Files,
     preview: bool,
 ) -> Result<Done, Failure> {
-    let rel = file_path(path, files)?;
+    let rel = new_file_path(path, files)?;
     let place = files.place(&rel, true)?;
     if only_new && files.kind(&place)?.is_some() {
         let message = format!("`{rel}` exists already: edit it, or delete it first");
         return Err(fault(Fault::Exists, message));
     }
-    let text = content.text();
-    let bytes = if final_newline {
-        text.as_bytes()
-    } else {
-        text.strip_suffix('\n').unwrap_or(&text).as_bytes()
-    };
+    let text = file_text(content, final_newline);
+    let bytes = text.as_bytes();
+    let replaced = files.read_to_change(&place).ok();
+    let replaced = replaced.as_ref().map(|content| content.bytes.as_slice());
+    if !only_new {
+        left_out::refuse(content, replaced)?;
+    }
     let old = if preview {
         content_of(&place, files)
     } else {
@@ -331,7 +306,7 @@ fn overwrite(
     };
     files.write(&place, &[bytes], None)?;
     Ok(Done {
-        message: None,
+        message: replaced.and_then(|old| loss(old, bytes)),
         data: json!({ "path": rel.to_string(), "bytesWritten": bytes.len() }),
         touched: vec![place.path().to_owned()],
         diff: if preview {
@@ -343,9 +318,39 @@ fn overwrite(
     })
 }
 
-/// The path of what can only be a file.
+/// The text of a file that is made of a payload.
+fn file_text<'p>(content: &'p Payload<'_>, final_newline: bool) -> Cow<'p, str> {
+    let mut text = content.file_text();
+    if !final_newline {
+        let bare = text.strip_suffix('\n').unwrap_or(&text);
+        let bare = bare
+            .strip_suffix('\r')
+            .filter(|_| content.is_crlf)
+            .unwrap_or(bare);
+        text = bare.to_owned().into();
+    }
+    text
+}
+
+/// How many lines a file had and has, where it loses more than half of them.
+fn loss(old: &[u8], new: &[u8]) -> Option<String> {
+    let count = |text: &[u8]| text.split_inclusive(|byte| *byte == b'\n').count();
+    let (old, new) = (count(old), count(new));
+    let lines = if new == 1 { "line" } else { "lines" };
+    (2 * new < old).then(|| format!("{old} → {new} {lines}"))
+}
+
+/// The path of what can only be a file, and is to be there.
 fn file_path(path: &str, files: &dyn Files) -> Result<RelPath, Failure> {
-    let rel = files.parse(path)?;
+    of_a_file(path, named::existing(path, files)?)
+}
+
+/// The same where it may be new.
+fn new_file_path(path: &str, files: &dyn Files) -> Result<RelPath, Failure> {
+    of_a_file(path, named::any(path, files)?)
+}
+
+fn of_a_file(path: &str, rel: RelPath) -> Result<RelPath, Failure> {
     if rel.is_root() || path.trim_end().ends_with('/') {
         return Err(FsError::IsAFolder(rel.to_string()).into());
     }
@@ -369,7 +374,7 @@ fn move_to(
     (overwrite, exact): (bool, bool),
     files: &mut dyn Files,
 ) -> Result<Done, Failure> {
-    let rel = files.parse(path)?;
+    let rel = named::existing(path, files)?;
     let source = files.place(&rel, false)?;
     let (Some(kind), Some(name)) = (files.kind(&source)?, rel.last()) else {
         return Err(if rel.is_root() {
@@ -428,7 +433,7 @@ fn destination(
     files: &dyn Files,
 ) -> Result<(RelPath, RelPath, Place), Failure> {
     let into = to.trim_end().ends_with('/');
-    let to_rel = files.parse(to)?;
+    let to_rel = named::any(to, files)?;
     if exact {
         let target = files.place(&to_rel, false)?;
         return Ok((to_rel.clone(), to_rel, target));
@@ -445,6 +450,10 @@ fn destination(
 
 /// The places of what a file command is about and may change; none where it cannot be done or changes nothing.
 pub fn subjects(action: &Action<'_>, files: &dyn Files) -> Vec<Place> {
+    let is_new = matches!(
+        action,
+        Action::Overwrite { .. } | Action::Append { .. } | Action::MakeFolder { .. }
+    );
     let (paths, follow) = match action {
         Action::Edit {
             path, to: Some(_), ..
@@ -467,7 +476,11 @@ pub fn subjects(action: &Action<'_>, files: &dyn Files) -> Vec<Place> {
         | Action::ForUser(_) => return Vec::new(),
     };
     let place = |path: &Cow<'_, str>| {
-        let rel = files.parse(path).ok().filter(|rel| !rel.is_root())?;
+        let rel = match is_new {
+            true => named::any(path, files),
+            false => named::existing(path, files),
+        };
+        let rel = rel.ok().filter(|rel| !rel.is_root())?;
         files.place(&rel, follow).ok()
     };
     let mut places: Vec<Place> = paths.iter().filter_map(place).collect();
@@ -482,13 +495,13 @@ pub fn places(action: &Action<'_>, files: &dyn Files) -> Vec<PathBuf> {
         Action::Move {
             path, to, exact, ..
         } => {
-            let rel = files.parse(path).ok();
+            let rel = named::existing(path, files).ok();
             let name = rel.as_ref().and_then(RelPath::last);
             let target = name.and_then(|name| destination(to, name, *exact, files).ok());
             target.map(|(_, _, target)| target)
         }
         Action::Edit { to: Some(to), .. } => {
-            let rel = files.parse(to).ok();
+            let rel = named::any(to, files).ok();
             rel.and_then(|rel| files.place(&rel, false).ok())
         }
         _ => None,
@@ -503,7 +516,7 @@ fn delete(
     files: &mut dyn Files,
     preview: bool,
 ) -> Result<Done, Failure> {
-    let rel = files.parse(path)?;
+    let rel = named::existing(path, files)?;
     if rel.is_root() {
         return Err(refused("the project folder itself cannot be deleted"));
     }
@@ -557,58 +570,6 @@ fn is_alike(one: &[u8], other: &[u8]) -> bool {
 /// What a file holds now, if it is one that can be read.
 fn content_of(place: &Place, files: &dyn Files) -> Option<Vec<u8>> {
     files.read(place).ok().map(|content| content.bytes)
-}
-
-/// Why an edit failed, and of a file that may be shown what helps to repair it.
-fn edit_failure(
-    errors: &[EditError],
-    edit: &Edit<'_>,
-    (rel, place): (&RelPath, &Place),
-    (file, may_show): (&[u8], &Result<(), FsError>),
-) -> Failure {
-    let pairs = match edit {
-        Edit::Pairs(pairs) => pairs.len(),
-        Edit::Hunks(hunks) => hunks.len(),
-        Edit::Stretch { .. } => 1,
-    };
-    let messages = errors.iter().map(|error| wording::edit_error(error, pairs));
-    let message = messages.collect::<Vec<_>>().join("; ");
-    if let Err(why) = may_show {
-        return Failure {
-            data: Box::new(json!({ "path": rel.to_string() })),
-            sections: vec![Section::Text(format!("{why}\n"))],
-            ..refused(message)
-        };
-    }
-    let names = (rel.as_str(), &*place.path().to_string_lossy());
-    let details = errors
-        .iter()
-        .map(|error| repair::explain(error, edit, names, file));
-    let details: String = details.collect();
-    let missing = errors.iter().find(|error| {
-        matches!(
-            error.cause,
-            Cause::NotFound {
-                applied_at: None,
-                ..
-            }
-        )
-    });
-    let searched = missing.map(|error| {
-        Box::new(Searched {
-            place: place.path().to_owned(),
-            name: rel.to_string(),
-            content: file.to_vec(),
-            error: error.clone(),
-            pairs,
-        })
-    });
-    Failure {
-        data: Box::new(json!({ "path": rel.to_string(), "details": details })),
-        sections: vec![Section::Text(details)],
-        searched,
-        ..refused(message)
-    }
 }
 
 /// A file as it is, for whoever is to repair a task that failed on it, if it may be shown; by the name that the reply has for it.

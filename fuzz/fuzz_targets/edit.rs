@@ -18,7 +18,11 @@ libfuzzer_sys::fuzz_target!(|data: &[u8]| {
     };
     let lines: Vec<String> = texts.iter().map(block).collect();
     for (texts, form) in [(&lines, Form::Block), (&texts, Form::Inline)] {
-        let text = |text| Text { form, text };
+        let text = |text| Text {
+            form,
+            text,
+            is_whole: false,
+        };
         let pairs: Vec<_> = texts
             .chunks_exact(2)
             .map(|pair| (text(&pair[0]), text(&pair[1])))

@@ -111,6 +111,16 @@ impl From<Executed> for Ended {
     }
 }
 
+/// A task that has changed something.
+pub(super) struct Left {
+    /// What the results call it.
+    pub(super) label: String,
+    /// Where that is known, relative to the root.
+    pub(super) paths: Vec<PathBuf>,
+    /// The commit that has it, where it is one of its own.
+    pub(super) commit: Option<String>,
+}
+
 /// A run in progress.
 pub(super) struct Run<'r, 't> {
     lines: Lines<'t>,
@@ -122,6 +132,8 @@ pub(super) struct Run<'r, 't> {
     pub(super) number: usize,
     /// The batch that runs was left before its end.
     pub(super) cut: bool,
+    /// The tasks that have changed anything, in their order.
+    pub(super) left: Vec<Left>,
     /// The first and the last state that git saved, in all and of the batch that runs.
     saved: Option<Saved>,
     saved_of_batch: Option<Saved>,
@@ -167,6 +179,7 @@ impl<'r, 't> Run<'r, 't> {
             jobs: Vec::new(),
             number: 0,
             cut: false,
+            left: Vec::new(),
             saved: None,
             saved_of_batch: None,
             private: false,

@@ -26,7 +26,7 @@ impl Touched {
     }
 
     /// `None`: they may be any.
-    fn paths(&self) -> Option<&[PathBuf]> {
+    pub(super) fn paths(&self) -> Option<&[PathBuf]> {
         match self {
             Self::Nothing => Some(&[]),
             Self::Paths(paths) => Some(paths),
@@ -141,6 +141,12 @@ impl<'s> Saving<'s> {
     /// The repository, and what the last save of this batch saw, where that is known.
     pub(super) fn seen(&self) -> Option<(&Snapshots, &Seen)> {
         Some((self.snapshots.as_deref()?, self.seen.as_ref()?))
+    }
+
+    /// The commit that was made last, where each task makes one.
+    pub(super) fn commit(&self) -> Option<&str> {
+        let Seen(seen) = self.seen.as_ref().filter(|_| !self.whole)?;
+        seen.as_deref()
     }
 
     pub(super) fn snapshots(&self) -> Option<&Snapshots> {

@@ -128,7 +128,8 @@ impl Runner {
                 (done.into(), touched)
             }
             Ok(Err(mut failure)) => {
-                stale::explain(&mut failure, action, saving.snapshots(), run.around.when);
+                let (snapshots, when) = (saving.snapshots(), run.around.when);
+                stale::explain(&mut failure, action, snapshots, &run.left, when);
                 (failure.into(), Touched::Nothing)
             }
             Err(_) => {

@@ -5,14 +5,14 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use super::{Done, Failure, not_found, refused};
+use super::{Done, Failure, named, not_found, refused};
 use crate::lang::glob::{self, Glob};
 use crate::lang::outcome::Section;
 use crate::lang::path::RelPath;
 use crate::lang::report::one_line;
 use crate::lang::time;
 use crate::world::workspace::{
-    Files, FsError, Hit, Hits, Kind, Listed, Place, Reach, Search, Tree,
+    Files, FsError, Hit, Hits, Kind, Listed, NoSearch, Place, Reach, Search, Tree,
 };
 
 /// No more entries, lines or names are shown,
@@ -56,11 +56,21 @@ pub(super) fn grep(
     (include, ignore_case): (Option<&str>, bool),
     files: &dyn Files,
 ) -> Result<Done, Failure> {
-    let search = Search::new(pattern, ignore_case).map_err(|cause| {
-        refused(format!(
-            "`{pattern}` is no regular expression as Rust has them: {cause}"
-        ))
-    })?;
+    let (search, literally) = match Search::new(pattern, ignore_case) {
+        Ok(search) => (search, String::new()),
+        Err(NoSearch::SpansLines) => {
+            return Err(refused(format!(
+                "`{pattern}` spans lines, and a match is within one: look for one of the lines"
+            )));
+        }
+        Err(NoSearch::NoRegex(cause)) => {
+            let said = format!("no regular expression ({cause}), so looked for as it stands: ");
+            (
+                Search::literal(pattern, ignore_case).map_err(refused)?,
+                said,
+            )
+        }
+    };
     let include = include.map(Glob::parse).transpose().map_err(refused)?;
     let (place, kind) = base(path, files)?;
     let until = Instant::now() + PATIENCE;
@@ -105,7 +115,7 @@ pub(super) fn grep(
         )
     });
     Ok(Done {
-        message: Some(told(&hits, &tree, kind)),
+        message: Some(literally + &told(&hits, &tree, kind)),
         data: hits.shown.iter().map(data).collect(),
         sections: section(lines),
         ..Done::default()
@@ -173,7 +183,7 @@ pub(super) fn glob(pattern: &str, path: Option<&str>, files: &dyn Files) -> Resu
 
 /// The place that is looked in or at, and what is there; the root where none is named.
 fn base(path: Option<&str>, files: &dyn Files) -> Result<(Place, Kind), Failure> {
-    let rel: RelPath = files.parse(path.unwrap_or("."))?;
+    let rel: RelPath = named::existing(path.unwrap_or("."), files)?;
     let place = files.place(&rel, true)?;
     match files.kind(&place)? {
         Some(kind) => Ok((place, kind)),

@@ -3,12 +3,12 @@
 use serde_json::json;
 
 use super::missing::not_found;
-use super::{Done, Failure, fault};
+use super::{Done, Failure, fault, named};
 use crate::lang::fault::Fault;
 use crate::world::workspace::{Files, FsError, Kind};
 
 pub(super) fn make(path: &str, files: &mut dyn Files) -> Result<Done, Failure> {
-    let rel = files.parse(path)?;
+    let rel = named::any(path, files)?;
     let place = files.place(&rel, true)?;
     let is_new = match files.kind(&place)? {
         Some(Kind::Dir) => false,
@@ -31,7 +31,7 @@ pub(super) fn make(path: &str, files: &mut dyn Files) -> Result<Done, Failure> {
 }
 
 pub(super) fn remove(path: &str, files: &mut dyn Files) -> Result<Done, Failure> {
-    let rel = files.parse(path)?;
+    let rel = named::existing(path, files)?;
     if rel.is_root() {
         return Err(super::refused(
             "the project folder itself cannot be deleted",

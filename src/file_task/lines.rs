@@ -4,7 +4,10 @@ use std::borrow::Cow;
 
 use serde_json::json;
 
-use super::{Done, Failure, Rewritten, as_it_is, fault, file_path, rewrite};
+use super::{
+    Done, Failure, Rewritten, as_it_is, fault, file_path, file_text, left_out, new_file_path,
+    rewrite,
+};
 use crate::lang::edit::newline_at;
 use crate::lang::fault::Fault;
 use crate::lang::lines::{LineError, LineRange};
@@ -21,8 +24,9 @@ pub(super) fn append(
     files: &mut dyn Files,
     preview: bool,
 ) -> Result<Done, Failure> {
-    let rel = file_path(path, files)?;
+    let rel = new_file_path(path, files)?;
     let place = files.place(&rel, true)?;
+    let whole = file_text(content, final_newline);
     let text = content.text();
     let text = match final_newline {
         true => &*text,
@@ -30,21 +34,24 @@ pub(super) fn append(
     };
     let data = |bytes: usize| json!({ "path": rel.to_string(), "bytesWritten": bytes });
     if files.kind(&place)?.is_none() {
-        files.write(&place, &[text.as_bytes()], None)?;
+        left_out::refuse(content, None)?;
+        files.write(&place, &[whole.as_bytes()], None)?;
         return Ok(Done {
             message: Some("a new file".to_owned()),
-            data: data(text.len()),
+            data: data(whole.len()),
             touched: vec![place.path().to_owned()],
             diff: match preview {
-                true => repair::unified_diff(rel.as_str(), None, Some(text.as_bytes())),
+                true => repair::unified_diff(rel.as_str(), None, Some(whole.as_bytes())),
                 false => String::new(),
             },
             sections: Vec::new(),
         });
     }
     rewrite((&rel, &place), files, preview, |file, _| {
+        left_out::refuse(content, Some(file))?;
         let mut added = Vec::new();
         match content.form {
+            Form::Block if file.is_empty() => added.extend_from_slice(whole.as_bytes()),
             Form::Inline => added.extend_from_slice(text.as_bytes()),
             Form::Block => {
                 let newline = newline_at(file, file.len());
@@ -80,11 +87,14 @@ pub(super) fn replace(
             sections: as_it_is(path, (&rel, &place), file, may_show),
             ..failure
         };
-        let range = match range(lines) {
+        let mut range = match range(lines, content.form == Form::Block) {
             // Of no lines none can be named.
             _ if all.is_empty() => return Err(shown(too_few(&rel, lines, 0))),
             range => range.map_err(shown)?,
         };
+        if range.last == usize::MAX {
+            range.last = all.len().max(range.first);
+        }
         if range.last > all.len() {
             return Err(shown(too_few(&rel, lines, all.len())));
         }
@@ -100,9 +110,13 @@ pub(super) fn replace(
     })
 }
 
-/// The range of lines that a reply names.
-pub(super) fn range(lines: &str) -> Result<LineRange, Failure> {
-    LineRange::parse(lines).map_err(|error| {
+/// The range of lines that a reply names; `open`: one of its ends may be left out.
+pub(super) fn range(lines: &str, open: bool) -> Result<LineRange, Failure> {
+    let range = match open {
+        true => LineRange::parse_open(lines),
+        false => LineRange::parse(lines),
+    };
+    range.map_err(|error| {
         let why = match error {
             LineError::Invalid => {
                 "is no range of lines: write one, such as `12`, or two, such as `12-40`"

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use super::{Done, Failure, apply, edit_failure, not_found, refused};
+use super::{Done, Failure, apply, missed, missing, named, refused};
 use crate::lang::edit::{self, Edit};
 use crate::lang::path::RelPath;
 use crate::world::workspace::{Files, FsError, Kind};
@@ -13,10 +13,10 @@ pub(super) fn edit_and_move(
     files: &mut dyn Files,
     preview: bool,
 ) -> Result<Done, Failure> {
-    let to_rel = files.parse(to)?;
+    let to_rel = named::any(to, files)?;
     let source = files.place(rel, false)?;
     match files.kind(&source)? {
-        None => return Err(not_found(rel, files)),
+        None => return Err(missing::not_found_to_edit(rel, edit, files)),
         Some(Kind::Link) => {
             let why = format!(
                 "`{rel}` is a link: edit the file it leads to, and move the link by a task of its own"
@@ -39,7 +39,7 @@ pub(super) fn edit_and_move(
     let before = files.read_to_change(&source)?;
     if let Err(errors) = edit::apply(&before.bytes, edit) {
         let shown = (before.bytes.as_slice(), &files.may_show(&source));
-        return Err(edit_failure(&errors, edit, (rel, &source), shown));
+        return Err(missed::failure(&errors, edit, (rel, &source), shown));
     }
     // Whether it can be written at all is seen before it has its other name.
     files.write(&source, &[&before.bytes], Some(&before))?;

@@ -6,39 +6,45 @@ use serde_json::{Value, json};
 
 use super::lines::{range, split, too_few};
 use super::missing::not_found;
-use super::{Done, Failure, check_count, fault, file_path};
+use super::{Done, Failure, check_count, fault, file_path, find, named};
 use crate::lang::fault::Fault;
 use crate::lang::lines::LineRange;
 use crate::lang::outcome::Section;
 use crate::lang::path::RelPath;
 use crate::lang::{report, size};
-use crate::world::workspace::{Files, FsError};
+use crate::world::workspace::{Files, FsError, Kind};
 
 /// How much one task shows of several files, in bytes.
 const MOST_BYTES: usize = 64 * 1024 * 1024;
 
-/// Shows files; `numbers` is what stands between the number of a line and the line, if they have one.
+/// Shows files; `numbers` is what stands between the number of a line and the line, if they have one. `is_lenient`: folders
+/// too, and of lines those that are there.
 pub(super) fn read(
     paths: &[Cow<'_, str>],
-    lines: Option<&str>,
-    numbers: Option<&str>,
+    (lines, numbers): (Option<&str>, Option<&str>),
+    is_lenient: bool,
     files: &dyn Files,
 ) -> Result<Done, Failure> {
     let asked = Asked {
         lines: lines
-            .map(|lines| Ok::<_, Failure>((lines, range(lines)?)))
+            .map(|lines| Ok::<_, Failure>((lines, range(lines, is_lenient)?)))
             .transpose()?,
         numbers,
+        is_lenient,
     };
     let [path] = paths else {
         return several(paths, &asked, files);
     };
+    if let Some(listed) = asked.folder(path, files) {
+        return listed;
+    }
     let (shown, failure) = asked.of(path, files)?;
     let sections = shown.section().into_iter().collect();
     let data =
         json!({ "path": shown.rel.to_string(), "content": report::text_for_json(&shown.content) });
     match failure {
         None => Ok(Done {
+            message: shown.note,
             data,
             sections,
             ..Done::default()
@@ -63,6 +69,15 @@ fn several(paths: &[Cow<'_, str>], asked: &Asked<'_>, files: &dyn Files) -> Resu
     let mut failed = Vec::new();
     let mut bytes = 0;
     for path in paths {
+        if let Some(Ok(listed)) = asked.folder(path, files) {
+            let said = listed.message.unwrap_or_default();
+            sections.push(Section::Text(format!("{path}: {said}\n")));
+            sections.extend(listed.sections);
+            sections.push(Section::Text("\n".to_owned()));
+            names.push(path.as_ref().to_owned());
+            contents.push(listed.data.to_string());
+            continue;
+        }
         let failure = match asked.of(path, files) {
             Ok((shown, _)) if bytes + shown.content.len() > MOST_BYTES => {
                 let why = size::show(MOST_BYTES as u64);
@@ -112,6 +127,7 @@ struct Asked<'a> {
     /// As the reply names them too.
     lines: Option<(&'a str, LineRange)>,
     numbers: Option<&'a str>,
+    is_lenient: bool,
 }
 
 /// A file, or a part of it, as it is shown.
@@ -122,6 +138,8 @@ struct Shown {
     content: String,
     /// Nothing of what was asked for is there.
     is_missing: bool,
+    /// That not all of it is there.
+    note: Option<String>,
 }
 
 impl Shown {
@@ -134,6 +152,20 @@ impl Shown {
 }
 
 impl Asked<'_> {
+    /// What is in a folder, where one is named and that is no mistake.
+    fn folder(&self, path: &str, files: &dyn Files) -> Option<Result<Done, Failure>> {
+        let rel = named::existing(path, files).ok();
+        let rel = rel.filter(|_| self.is_lenient)?;
+        let place = files.place(&rel, true).ok()?;
+        if files.kind(&place).ok()? != Some(Kind::Dir) || find::may_show(&place, files).is_err() {
+            return None;
+        }
+        Some(find::list(Some(path), files).map(|listed| Done {
+            message: listed.message.map(|said| format!("a folder: {said}")),
+            ..listed
+        }))
+    }
+
     /// What is asked of a file; with a failure where it is not all there.
     fn of(&self, path: &str, files: &dyn Files) -> Result<(Shown, Option<Failure>), Failure> {
         let rel = file_path(path, files)?;
@@ -151,17 +183,25 @@ impl Asked<'_> {
                 return Err(fault(Fault::Other, message));
             }
         };
+        let end = text.split_inclusive('\n').count();
         let (name, content, missing) = match self.numbers {
             Some(delimiter) => self.numbered(path, &text, delimiter),
             None => self.plain(path, text),
         };
-        let missing = missing.map(|(lines, count)| too_few(&rel, lines, count));
+        let is_missing = missing.is_some() && content.is_empty();
+        let is_clipped = self.is_lenient && !is_missing;
+        let is_open = matches!(self.lines, Some((lines, _)) if lines.ends_with('-'));
         let shown = Shown {
-            is_missing: missing.is_some() && content.is_empty(),
-            rel,
+            note: missing
+                .filter(|_| is_clipped && !is_open)
+                .map(|_| format!("the file ends at line {end}")),
+            is_missing,
             name,
             content,
+            rel,
         };
+        let missing = missing.filter(|_| !is_clipped);
+        let missing = missing.map(|(lines, count)| too_few(&shown.rel, lines, count));
         Ok((shown, missing))
     }
 

@@ -191,6 +191,8 @@ pub enum Action<'t> {
         lines: Option<Cow<'t, str>>,
         /// What stands between a line's number and the line; nothing: no numbers.
         numbers: Option<Cow<'t, str>>,
+        /// It shows what there is: of lines those that are in the file, of a folder what is in it. Else both are mistakes.
+        is_lenient: bool,
     },
     List {
         /// Nothing: the root.
@@ -352,7 +354,7 @@ impl Action<'_> {
                 params
             }
             Self::Overwrite { path, content, .. } | Self::Append { path, content, .. } => {
-                json!({ "path": path, "content": content.text() })
+                json!({ "path": path, "content": content.file_text() })
             }
             Self::ReplaceAll {
                 paths,
@@ -382,6 +384,7 @@ impl Action<'_> {
                 paths,
                 lines,
                 numbers,
+                ..
             } => {
                 json!({ "paths": paths, "lines": lines, "delimiter": numbers })
             }
@@ -498,6 +501,10 @@ pub struct Payload<'t> {
     /// What the lines begin with and is not part of them: white space that the whole batch is indented by, or the `+` of
     /// a patch.
     pub indent: &'t str,
+    /// All lines end in CRLF, and those of the tags around them do not: so it is meant.
+    pub is_crlf: bool,
+    /// The reply says that no line of it stands for text which is left out: `elision="text"`.
+    pub is_whole: bool,
 }
 
 impl<'t> Payload<'t> {
@@ -507,6 +514,8 @@ impl<'t> Payload<'t> {
             form: Form::Inline,
             raw: raw.into(),
             indent: "",
+            is_crlf: false,
+            is_whole: true,
         }
     }
 
@@ -516,6 +525,8 @@ impl<'t> Payload<'t> {
             form: Form::Block,
             raw: raw.into(),
             indent: "",
+            is_crlf: false,
+            is_whole: false,
         }
     }
 
@@ -550,6 +561,14 @@ impl<'t> Payload<'t> {
         }
     }
 
+    /// The text of a file that is made of it: as [`Self::text`], with the line ends that the payload itself has.
+    pub fn file_text(&self) -> Cow<'_, str> {
+        match self.is_crlf {
+            true => self.text().replace('\n', "\r\n").into(),
+            false => self.text(),
+        }
+    }
+
     /// Its first line that is not blank, with a sign that there are more.
     fn first_line(&self) -> Cow<'_, str> {
         let mut lines = self
@@ -577,6 +596,7 @@ impl<'a> Text<'a> {
         Self {
             form: payload.form,
             text,
+            is_whole: payload.is_whole,
         }
     }
 }

@@ -44,6 +44,9 @@ pub(crate) enum Content<'t> {
 
 /// The elements whose attributes say how a command is meant.
 const OPTIONS: [Name; 3] = [Name::C, Name::Path, Name::X];
+/// Those whose lines may stand for text that is left out, and the attribute that says they do not.
+const WHOLE: [Name; 2] = [Name::X, Name::Replace];
+const IS_WHOLE: (&str, &str) = ("elision", "text");
 
 impl<'t> Elements<'t> {
     /// The offset of the `<task>` that is open.
@@ -57,7 +60,7 @@ impl<'t> Elements<'t> {
         self.check_attributes(Name::Task, task);
     }
 
-    pub(crate) fn add(&mut self, element: Element<'t>) {
+    pub(crate) fn add(&mut self, mut element: Element<'t>) {
         if !OPTIONS.contains(&element.name) {
             self.check_attributes(element.name, &element.tag);
         }
@@ -78,6 +81,9 @@ impl<'t> Elements<'t> {
                     element: element.name.text(),
                 },
             );
+        }
+        if let Content::Payload(payload) = &mut element.content {
+            payload.is_whole = says_whole(element.name, &element.tag);
         }
         self.elements.push(element);
     }
@@ -124,25 +130,80 @@ impl<'t> Elements<'t> {
         name: Result<Option<(usize, &'t str)>, Problem>,
         command: Option<Command>,
     ) -> Result<Action<'t>, Problem> {
-        if let Some(problem) = self.unknown.take() {
-            return Err(problem);
-        }
-        self.no_duplicates(command)?;
-        let Some((at, name)) = name? else {
-            return Err(self.problem(
-                self.at,
-                Cause::Missing {
+        let unknown = self.unknown.take();
+        let meant = match &unknown {
+            Some(Problem {
+                cause: Cause::UnknownElement { nearest, .. },
+                ..
+            }) => *nearest,
+            _ => None,
+        };
+        let mut problems: Vec<Problem> = unknown.into_iter().collect();
+        problems.extend(self.no_duplicates(command).err());
+        let named = match name {
+            Ok(Some((at, name))) if command.is_none() => {
+                let cause = unknown_command(name);
+                let nearest = match &cause {
+                    Cause::UnknownCommand { nearest, .. } => nearest.and_then(Command::parse),
+                    _ => None,
+                };
+                problems.push(self.problem(at, cause));
+                nearest
+            }
+            Ok(Some(_)) => command,
+            Ok(None) => {
+                let cause = Cause::Missing {
                     element: "c",
-                    command: None,
-                },
-            ));
+                    command: self.likely(),
+                };
+                problems.push(self.problem(self.at, cause));
+                None
+            }
+            Err(problem) => {
+                problems.push(problem);
+                None
+            }
         };
-        let Some(command) = command else {
-            return Err(self.problem(at, unknown_command(name)));
-        };
-        let action = self.action_of(command)?;
-        self.warn_unused(command);
-        Ok(action)
+        match named.or_else(|| self.likely()) {
+            None => problems.extend(self.short(Name::Path).err()),
+            Some(command) => match self.action_of(command) {
+                Ok(action) if problems.is_empty() => {
+                    self.warn_unused(command);
+                    return Ok(action);
+                }
+                Ok(_) => {}
+                Err(problem) => {
+                    let mut more = vec![problem];
+                    more.extend(self.lacks(command));
+                    for problem in more {
+                        // An element of a wrong name is not missing too.
+                        let is_meant = matches!(&problem.cause, Cause::Missing { element, .. } if meant == Some(*element));
+                        if !is_meant && !problems.contains(&problem) {
+                            problems.push(problem);
+                        }
+                    }
+                }
+            },
+        }
+        let at = problems.first().map_or(self.at, |first| first.at);
+        Err(match <[Problem; 1]>::try_from(problems) {
+            Ok([only]) => only,
+            Err(several) => self.problem(at, Cause::Several(several)),
+        })
+    }
+
+    /// The command that a task without one can only have.
+    fn likely(&self) -> Option<Command> {
+        let of_edit = [
+            Name::Search,
+            Name::SearchHead,
+            Name::SearchTail,
+            Name::Replace,
+        ];
+        let mut names = self.elements.iter().map(|element| element.name);
+        names
+            .any(|name| of_edit.contains(&name))
+            .then_some(Command::Edit)
     }
 
     fn no_duplicates(&self, command: Option<Command>) -> Result<(), Problem> {
@@ -171,7 +232,12 @@ impl<'t> Elements<'t> {
             return;
         }
         let names = match tag.attributes() {
-            Ok(attributes) => attributes.into_iter().map(|(name, _)| name).collect(),
+            Ok(attributes) => {
+                let unknown = attributes.into_iter();
+                let unknown =
+                    unknown.filter(|(attribute, value)| !is_whole(name, attribute, value));
+                unknown.map(|(attribute, _)| attribute).collect()
+            }
             Err(text) => vec![text],
         };
         for attribute in names {
@@ -192,6 +258,17 @@ impl<'t> Elements<'t> {
     fn problem(&self, at: usize, cause: Cause) -> Problem {
         Problem { at, cause }
     }
+}
+
+/// Whether an attribute of an element says that no line of it stands for text which is left out.
+fn is_whole(element: Name, attribute: &str, value: &str) -> bool {
+    let (known, meant) = IS_WHOLE;
+    WHOLE.contains(&element) && attribute == known && value.eq_ignore_ascii_case(meant)
+}
+
+fn says_whole(element: Name, tag: &Tag<'_>) -> bool {
+    let attributes = tag.has_attributes().then(|| tag.attributes());
+    matches!(attributes, Some(Ok(all)) if all.iter().any(|(name, value)| is_whole(element, name, value)))
 }
 
 /// Made once: that took longer than to search a short payload.

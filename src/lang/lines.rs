@@ -1,4 +1,4 @@
-//! Ranges of lines, as replies write them: `12`, or `12-40`.
+//! Ranges of lines, as replies write them: `12`, or `12-40`; in CML also `12-` and `-40`.
 
 /// Lines of a file, counted from 1, both ends included.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -36,6 +36,29 @@ impl LineRange {
         match first <= last {
             true => Ok(Self { first, last }),
             false => Err(LineError::Reversed),
+        }
+    }
+
+    /// The same, or a range that is open: `12-` goes to the end, which is [`usize::MAX`], and `-40` begins at line 1.
+    ///
+    /// # Errors
+    /// For anything else.
+    pub fn parse_open(text: &str) -> Result<Self, LineError> {
+        match text.strip_suffix('-') {
+            Some(first) => Ok(Self {
+                last: usize::MAX,
+                ..Self::parse(first).and_then(Self::one)?
+            }),
+            None if text.starts_with('-') => Self::parse(&format!("1{text}")),
+            None => Self::parse(text),
+        }
+    }
+
+    /// The range, where it is one line.
+    fn one(self) -> Result<Self, LineError> {
+        match self.first == self.last {
+            true => Ok(self),
+            false => Err(LineError::Invalid),
         }
     }
 
@@ -78,5 +101,21 @@ mod tests {
             );
         }
         assert_eq!(LineRange::parse("5-3"), Err(LineError::Reversed));
+    }
+
+    #[test]
+    fn a_range_may_be_open() {
+        let range = |first, last| Ok(LineRange { first, last });
+        assert_eq!(LineRange::parse_open("60-"), range(60, usize::MAX));
+        assert_eq!(LineRange::parse_open("-40"), range(1, 40));
+        assert_eq!(LineRange::parse_open("7"), range(7, 7));
+        assert_eq!(LineRange::parse_open("7-9"), range(7, 9));
+        for invalid in ["-", "", "--4", "4--", "3-4-", "-0", "0-", "-3-4", "x-"] {
+            assert_eq!(
+                LineRange::parse_open(invalid),
+                Err(LineError::Invalid),
+                "{invalid}"
+            );
+        }
     }
 }

@@ -1,17 +1,23 @@
 //! What helps an LLM to repair a failed edit: where the text nearly is, how it differs, and what the file says there.
 
 use std::borrow::Cow;
+use std::collections::HashSet;
 use std::ops::Range;
 
 use similar::{DiffOp, DiffTag, TextDiff};
 
 use super::edit::{self, Cause, Edit, EditError, Part};
+use super::habit::{Habit, habit};
 use super::nearest::nearest;
 
 /// A file of up to so many lines is shown whole.
 const WHOLE: usize = 200;
 /// Lines shown before and after a place.
 const AROUND: usize = 20;
+/// How many places of an ambiguous text are shown, and with how many lines around each.
+const PLACES: usize = 10;
+const APART: usize = 2;
+const MOST_APART: usize = 30;
 /// No more than this of a line is shown.
 const LINE: usize = 400;
 /// The largest file whose earlier state is compared with it, and when there is enough to see of that, in bytes.
@@ -41,35 +47,128 @@ pub fn unified_diff(path: &str, old: Option<&[u8]>, new: Option<&[u8]>) -> Strin
     }
 }
 
-/// All that is known about a failed edit, for the outputs. `path` may lead through a link to a file of another name.
-pub fn explain(
-    error: &EditError,
-    edit: &Edit<'_>,
-    (path, file_name): (&str, &str),
-    file: &[u8],
-) -> String {
-    let text = match showable((path, file_name), file) {
-        Ok(text) => text,
-        Err(why) => return why,
+/// A text of an edit that stands in the way, and why.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Miss {
+    pub error: EditError,
+    /// Where more is known than the error says.
+    pub why: Option<Why>,
+}
+
+/// Why a text is not found.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Why {
+    Habit(Habit),
+    /// It is in the file, and a pair before it takes it away.
+    TakenAway,
+    /// An earlier state of the file has it, `until` something happened.
+    Stale {
+        until: String,
+    },
+}
+
+/// What helps to repair a failed text of an edit, for the outputs.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Help {
+    pub said: String,
+    /// The lines of the file, from 0, that are to be shown with those around them.
+    pub lines: Option<Range<usize>>,
+}
+
+impl Miss {
+    /// An error with what is seen from the edit and the file: an earlier state of that is not asked for.
+    pub fn of(error: &EditError, edit: &Edit<'_>, file: &[u8]) -> Self {
+        let text = match error.cause {
+            Cause::NotFound {
+                applied_at: None, ..
+            } => std::str::from_utf8(file).ok(),
+            _ => None,
+        };
+        let is_taken = || match (edit, alone(error, edit)) {
+            (Edit::Pairs(_), Some(alone)) => edit::apply(file, &alone).is_ok(),
+            _ => false,
+        };
+        let why = text.and_then(|_| is_taken().then_some(Why::TakenAway));
+        let why = why.or_else(|| Some(Why::Habit(habit(&searched(error, edit), text?)?)));
+        Self {
+            error: error.clone(),
+            why,
+        }
+    }
+
+    /// Whether an earlier state of the file may have it.
+    pub fn may_be_stale(&self) -> bool {
+        let is_missing = matches!(
+            self.error.cause,
+            Cause::NotFound {
+                applied_at: None,
+                ..
+            }
+        );
+        is_missing && self.why != Some(Why::TakenAway)
+    }
+}
+
+/// What is known about a text of an edit that cannot be done in this file.
+pub fn explain(error: &EditError, edit: &Edit<'_>, path: &str, text: &str) -> Help {
+    let at = |line: &usize| Help {
+        said: String::new(),
+        lines: Some(line - 1..*line),
     };
+    let said = |said: String| Help { said, lines: None };
     match &error.cause {
-        Cause::Blank => String::new(),
-        Cause::NoContext | Cause::NoAnchor { .. } => whole_if_short(path, text),
-        Cause::ManyAnchors { lines, .. } => places(text, lines) + &whole_if_short(path, text),
+        Cause::Blank
+        | Cause::NoContext
+        | Cause::NoAnchor { .. }
+        | Cause::LeftOut { .. }
+        | Cause::ElisionsDiffer => Help::default(),
+        Cause::ManyAnchors { lines, .. } => said(places(text, lines, 1)),
+        Cause::Ambiguous { lines, .. } => {
+            said(places(text, lines, searched(error, edit).lines().count()))
+        }
         Cause::NotAtEnd { line }
         | Cause::OutOfOrder { line }
         | Cause::Unclear { at: line, .. }
-        | Cause::NothingChanges { at: line } => around(path, text, line - 1..*line),
-        Cause::LeftOut { .. } | Cause::ElisionsDiffer => whole_if_short(path, text),
-        Cause::Ambiguous { lines, .. } => places(text, lines) + &whole_if_short(path, text),
-        Cause::NotFound {
+        | Cause::NothingChanges { at: line }
+        | Cause::NotFound {
             applied_at: Some(line),
             ..
-        } => around(path, text, line - 1..*line),
+        } => at(line),
         Cause::NotFound {
             applied_at: None, ..
         } => not_found(&searched(error, edit), path, text),
     }
+}
+
+/// A file, or what is around some of its lines where it is long, with a name for each part.
+pub fn shown(path: &str, text: &str, lines: &[Range<usize>]) -> Vec<(String, String)> {
+    let all: Vec<&str> = text.lines().collect();
+    let joined = |lines: &[&str]| lines.iter().map(|line| clipped(line) + "\n").collect();
+    if all.len() <= WHOLE {
+        return vec![(path.to_owned(), joined(&all))];
+    }
+    let around = |lines: &Range<usize>| {
+        lines.start.saturating_sub(AROUND)..(lines.end + AROUND).min(all.len())
+    };
+    let mut parts: Vec<Range<usize>> = lines.iter().map(around).collect();
+    parts.sort_by_key(|part| part.start);
+    parts.dedup_by(|next, part| {
+        let meets = next.start <= part.end;
+        if meets {
+            part.end = part.end.max(next.end);
+        }
+        meets
+    });
+    let part = |part: &Range<usize>| {
+        let name = format!(
+            "{path} (lines {}-{} of {})",
+            part.start + 1,
+            part.end,
+            all.len()
+        );
+        (name, joined(&all[part.clone()]))
+    };
+    parts.iter().map(part).collect()
 }
 
 /// A file's text, or in a line why it is not shown. `path` may lead through a link to a file of another name.
@@ -88,19 +187,22 @@ pub fn showable<'f>((path, file_name): (&str, &str), file: &'f [u8]) -> Result<&
 /// Which lines of an earlier state of a file, from 0, hold what the edit looks for; `None` where it cannot be done there
 /// either.
 pub fn lines_in(old: &[u8], error: &EditError, edit: &Edit<'_>) -> Option<Range<usize>> {
-    let edited = edit::apply(old, edit).ok()?;
     // Where an earlier pair has moved the lines, only the pair itself says where it is in the file.
-    let alone = match edit {
-        Edit::Pairs(pairs) => Some(Edit::Pairs(vec![pairs[error.pair - 1]])),
-        Edit::Hunks(hunks) => Some(Edit::Hunks(&hunks[error.pair - 1..error.pair])),
-        Edit::Stretch { .. } => None,
-    };
-    let alone = alone.and_then(|alone| Some(edit::apply(old, &alone).ok()?.places[0].line));
-    let line = alone.or_else(|| Some(edited.places.get(error.pair - 1)?.line))? - 1;
+    let alone = alone(error, edit).and_then(|alone| edit::apply(old, &alone).ok());
+    let line = match &alone {
+        Some(edited) => edited.places.first()?.line,
+        None => {
+            edit::apply(old, edit)
+                .ok()?
+                .places
+                .get(error.pair - 1)?
+                .line
+        }
+    } - 1;
     let end = match edit {
         Edit::Pairs(_) | Edit::Hunks(_) => line + searched(error, edit).lines().count(),
         Edit::Stretch { .. } => {
-            let new = edited.bytes();
+            let new = edit::apply(old, edit).ok()?.bytes();
             let ends = old.iter().rev().zip(new.iter().rev());
             let same = ends.take_while(|(old, new)| old == new).count();
             memchr::memchr_iter(b'\n', &old[..old.len() - same]).count() + 1
@@ -141,15 +243,27 @@ pub fn since(
     shown
 }
 
-fn not_found(search: &str, path: &str, text: &str) -> String {
+/// The one pair or part that failed, without the others.
+fn alone<'e>(error: &EditError, edit: &Edit<'e>) -> Option<Edit<'e>> {
+    match edit {
+        Edit::Pairs(pairs) => Some(Edit::Pairs(vec![pairs[error.pair - 1]])),
+        Edit::Hunks(hunks) => Some(Edit::Hunks(&hunks[error.pair - 1..error.pair])),
+        Edit::Stretch { .. } => None,
+    }
+}
+
+fn not_found(search: &str, path: &str, text: &str) -> Help {
     let Some(near) = nearest(text, search) else {
-        let short = whole_if_short(path, text);
-        let look = if short.is_empty() {
-            format!(" Look at the file first: exec `grep -n WORD {path}`, `sed -n 1,200p {path}`.")
-        } else {
-            String::new()
+        let look = match text.lines().count() > WHOLE {
+            true => format!(
+                " Look at the file first: exec `grep -n WORD {path}`, `sed -n 1,200p {path}`."
+            ),
+            false => String::new(),
         };
-        return format!("nothing in {path} is like it.{look}\n{short}");
+        return Help {
+            said: format!("nothing in {path} is like it.{look}\n"),
+            lines: None,
+        };
     };
     let lines: Vec<&str> = text.lines().collect();
     let there = lines[near.lines.clone()].join("\n") + "\n";
@@ -180,8 +294,10 @@ fn not_found(search: &str, path: &str, text: &str) -> String {
     let diff = TextDiff::from_lines(search.as_str(), there.as_str());
     // Without the names that would make it a patch.
     shown += &format!("\n- search text, + {path}\n{}\n", diff.unified_diff());
-    shown += &around(path, text, near.lines);
-    shown
+    Help {
+        said: shown,
+        lines: Some(near.lines),
+    }
 }
 
 /// The text that was looked for.
@@ -194,48 +310,29 @@ fn searched<'e>(error: &EditError, edit: &Edit<'e>) -> Cow<'e, str> {
     }
 }
 
-fn places(text: &str, lines: &[usize]) -> String {
+/// Places of a text of so many lines, each with as many lines around it as tell them apart.
+fn places(text: &str, lines: &[usize], length: usize) -> String {
     let all: Vec<&str> = text.lines().collect();
-    let shown = lines.iter().take(10).map(|line| {
-        let from = line.saturating_sub(3);
-        let stretch = all.iter().enumerate().skip(from).take(line + 1 - from);
-        let stretch: String = stretch
-            .map(|(index, text)| format!("{:>6}: {}\n", index + 1, clipped(text)))
+    let places = &lines[..lines.len().min(PLACES)];
+    let window = |line: usize, more: usize| {
+        let end = (line - 1 + length.max(1) + more).min(all.len());
+        (line - 1).saturating_sub(more).min(end)..end
+    };
+    let differ = |more: &usize| {
+        let mut seen = HashSet::new();
+        places
+            .iter()
+            .all(|line| seen.insert(&all[window(*line, *more)]))
+    };
+    let more = (APART..MOST_APART).find(differ).unwrap_or(MOST_APART);
+    let shown = places.iter().map(|line| {
+        let window = window(*line, more);
+        let stretch: String = window
+            .map(|index| format!("{:>6}: {}\n", index + 1, clipped(all[index])))
             .collect();
         format!("line {line}:\n{stretch}")
     });
     shown.collect()
-}
-
-fn whole_if_short(path: &str, text: &str) -> String {
-    if text.lines().count() <= WHOLE {
-        around(path, text, 0..WHOLE)
-    } else {
-        String::new()
-    }
-}
-
-/// The file's text around some lines, or all of it where it is short.
-fn around(path: &str, text: &str, lines: Range<usize>) -> String {
-    let all: Vec<&str> = text.lines().collect();
-    let (from, to, title) = if all.len() <= WHOLE {
-        (0, all.len(), path.to_owned())
-    } else {
-        let (from, to) = (
-            lines.start.saturating_sub(AROUND),
-            (lines.end + AROUND).min(all.len()),
-        );
-        (
-            from,
-            to,
-            format!("{path} (lines {}-{} of {})", from + 1, to, all.len()),
-        )
-    };
-    let shown: String = all[from..to]
-        .iter()
-        .map(|line| clipped(line) + "\n")
-        .collect();
-    format!("=== START FILE: {title} ===\n{shown}=== END FILE: {path} ===\n")
 }
 
 /// Whether a file's path says that its content is nobody's business.
@@ -313,6 +410,42 @@ fn clipped(line: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn numbered(count: usize) -> String {
+        (1..=count).map(|line| format!("line {line}\n")).collect()
+    }
+
+    #[test]
+    fn a_long_file_is_shown_around_the_places_and_each_line_once() {
+        let names = |lines: &[Range<usize>], count| {
+            let parts = shown("a.txt", &numbered(count), lines).into_iter();
+            parts.map(|(name, _)| name).collect::<Vec<_>>()
+        };
+        assert_eq!(names(&[], 200), ["a.txt"]);
+        assert_eq!(names(&[], 201), Vec::<String>::new());
+        assert_eq!(
+            names(&[270..271, 0..2, 30..31, 299..300], 300),
+            ["a.txt (lines 1-51 of 300)", "a.txt (lines 251-300 of 300)"]
+        );
+        let parts = shown("a.txt", &numbered(300), std::slice::from_ref(&(99..100)));
+        let (name, content) = &parts[0];
+        assert_eq!(name, "a.txt (lines 80-120 of 300)");
+        assert!(content.starts_with("line 80\n") && content.ends_with("line 120\n"));
+    }
+
+    #[test]
+    fn places_are_shown_until_they_differ_and_no_further() {
+        let block = |name: &str| format!("{name}\n{}", "same\n".repeat(6));
+        let text = block("one") + &block("two");
+        // Two lines around each are alike, three tell them apart.
+        let said = places(&text, &[4, 11], 1);
+        let expected =
+            "line 4:\n     1: one\n     2: same\n     3: same\n     4: same\n     5: same\n";
+        assert!(said.starts_with(expected), "{said}");
+        assert!(said.contains("line 11:\n     8: two\n"), "{said}");
+        let alike = places(&"same\n".repeat(300), &[100, 200], 2);
+        assert_eq!(alike.lines().count(), 2 * (1 + 2 + 2 * MOST_APART));
+    }
 
     #[test]
     fn what_looks_secret() {

@@ -233,11 +233,13 @@ pub enum Cause {
         name: String,
         nearest: Option<&'static str>,
     },
-    /// A task without an element that it needs; `command` is `None` where `<c>` itself is missing.
+    /// A task without an element that it needs. Where `<c>` itself is missing, `command` is the only one that it can be.
     Missing {
         element: &'static str,
         command: Option<Command>,
     },
+    /// All that is wrong with a task, where that is more than one thing; none of it is this again.
+    Several(Vec<Problem>),
     /// A path, destination or command that is empty.
     Empty { element: &'static str },
     /// Elements that exclude each other: pairs, and head with tail.

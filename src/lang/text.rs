@@ -16,6 +16,8 @@ pub enum Form {
 pub struct Text<'a> {
     pub form: Form,
     pub text: &'a str,
+    /// The reply says that it is all there: a line that seems to stand for text which is left out is text.
+    pub is_whole: bool,
 }
 
 impl<'a> Text<'a> {
@@ -24,6 +26,7 @@ impl<'a> Text<'a> {
         Self {
             form: Form::Block,
             text,
+            is_whole: false,
         }
     }
 
@@ -32,14 +35,16 @@ impl<'a> Text<'a> {
         Self {
             form: Form::Inline,
             text,
+            is_whole: false,
         }
     }
 
     /// Another text in the same form.
     pub(super) fn with<'o>(&self, text: &'o str) -> Text<'o> {
         Text {
-            form: self.form,
             text,
+            form: self.form,
+            is_whole: self.is_whole,
         }
     }
 

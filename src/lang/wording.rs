@@ -1,10 +1,14 @@
 //! The sentences about problems in a reply: place, cause and next step, for an LLM that must repair it in one go.
 
 use super::edit::{Adapted, Cause as EditCause, Doubt, EditError, Indented, Part, Tier};
+use super::habit::Habit;
+use super::repair::{Miss, Why};
 use super::task::{Cause, Command, Lines, Problem};
 
 /// How many errors of a block a sentence names.
 const SAID: usize = 10;
+/// How many pairs of an edit that fail.
+const MISSES: usize = 4;
 
 /// A problem in one line, without its place.
 pub fn problem(problem: &Problem, lines: &mut Lines<'_>) -> String {
@@ -76,13 +80,17 @@ pub fn problem(problem: &Problem, lines: &mut Lines<'_>) -> String {
                 None => format!("it is one of {}", names(Command::USUAL.iter().map(|command| command.name()))),
             }
         ),
-        Cause::Missing { element: "c", .. } => {
+        Cause::Missing { element: "c", command: Some(command) } => {
+            format!("`<c>` is missing: write `<c>{}</c>`", command.name())
+        }
+        Cause::Missing { element: "c", command: None } => {
             format!("`<c>` is missing: name the command, one of {}", names(Command::USUAL.iter().map(|command| command.name())))
         }
         Cause::Missing { element, command } => format!(
             "`<{element}>` is missing{}",
             command.map(|command| format!(": {}", needs(command))).unwrap_or_default()
         ),
+        Cause::Several(problems) => several(problems, lines),
         Cause::Empty { element } => format!("`<{element}>` is empty: fill it in, or leave the task out"),
         Cause::MixedEdit => "`<search>` together with `<search-head>` or `<search-tail>`: use a task for each".to_owned(),
         Cause::UnevenPairs { searches, replaces } => format!(
@@ -147,6 +155,34 @@ pub fn problem(problem: &Problem, lines: &mut Lines<'_>) -> String {
     }
 }
 
+/// All that is wrong with a task.
+fn several(problems: &[Problem], lines: &mut Lines<'_>) -> String {
+    let missing = |problem: &Problem| match &problem.cause {
+        Cause::Missing {
+            element,
+            command: Some(command),
+        } if *element != "c" => Some((*element, *command)),
+        _ => None,
+    };
+    let mut all: Vec<(&str, Command)> = problems.iter().filter_map(missing).collect();
+    all.sort_by_key(|(element, _)| *element != "path");
+    let mut said: Vec<String> = Vec::new();
+    for each in problems {
+        let text = match missing(each) {
+            Some((_, command)) if all.len() > 1 => {
+                let elements = all.iter().map(|(element, _)| format!("`<{element}>`"));
+                let elements: Vec<String> = elements.collect();
+                format!("{} are missing: {}", elements.join(" and "), needs(command))
+            }
+            _ => problem(each, lines),
+        };
+        if !said.contains(&text) {
+            said.push(text);
+        }
+    }
+    said.join("; ")
+}
+
 /// What a command needs.
 fn needs(command: Command) -> &'static str {
     match command {
@@ -182,23 +218,9 @@ fn needs(command: Command) -> &'static str {
     }
 }
 
-/// Why an edit failed whose text is in an earlier state of the file; `until` says which commit took it away. `pairs` is
-/// how many the task has.
-pub fn stale_edit(error: &EditError, pairs: usize, until: &str) -> String {
-    let what = part(error, pairs);
-    format!(
-        "{what} not found: it was there until {until}. The file has changed since: edit what is there now"
-    )
-}
-
 /// What was looked for.
-fn part(error: &EditError, pairs: usize) -> String {
-    let what = match error.part {
-        Part::Search => "search text",
-        Part::Head => "search-head",
-        Part::Tail => "search-tail",
-        Part::Hunk => "hunk",
-    };
+pub fn part(error: &EditError, pairs: usize) -> String {
+    let what = part_name(error.part);
     if pairs > 1 {
         format!("{what} {} of {pairs}", error.pair)
     } else {
@@ -218,100 +240,247 @@ pub fn matched(tier: Tier, adapted: Adapted) -> String {
     format!("matched by {}{how}", tier.name())
 }
 
-/// Why an edit failed, in one line. `pairs` is how many the task has.
-pub fn edit_error(error: &EditError, pairs: usize) -> String {
+/// Why an edit failed, in one line: all that stands in the way. `pairs` is how many the task has.
+pub fn failed_edit(misses: &[Miss], pairs: usize) -> String {
+    let mut groups: Vec<Group> = Vec::new();
+    for miss in misses.iter().take(MISSES) {
+        let (fact, step) = told(miss, pairs);
+        let what = part(&miss.error, pairs);
+        let rest = fact.strip_prefix(&what).map(str::to_owned);
+        let is_same = |group: &&mut Group| {
+            rest.is_some() && group.part == miss.error.part && group.rest == rest
+        };
+        match groups
+            .iter_mut()
+            .filter(|group| group.step == step)
+            .find(is_same)
+        {
+            Some(group) => group.pairs.push(miss.error.pair),
+            None => groups.push(Group {
+                part: miss.error.part,
+                pairs: vec![miss.error.pair],
+                fact,
+                rest,
+                step,
+            }),
+        }
+    }
+    let mut said: Vec<String> = Vec::new();
+    let mut steps: Vec<&str> = Vec::new();
+    for group in &groups {
+        if steps.contains(&group.step.as_str()) {
+            continue;
+        }
+        steps.push(&group.step);
+        let same = groups.iter().filter(|other| other.step == group.step);
+        let facts: Vec<String> = same.map(|group| group.told(pairs)).collect();
+        said.push(format!("{}: {}", facts.join(", "), group.step));
+    }
+    match misses.len().saturating_sub(MISSES) {
+        0 => {}
+        more => said.push(format!("{more} more of them fail")),
+    }
+    match misses.first() {
+        Some(miss) if pairs > 1 => said.push(match miss.error.part {
+            Part::Hunk => "no hunk of this file was applied".to_owned(),
+            _ => "no pair of this task was applied".to_owned(),
+        }),
+        _ => {}
+    }
+    said.join("; ")
+}
+
+/// Pairs of an edit that fail for the same reason.
+struct Group {
+    part: Part,
+    pairs: Vec<usize>,
+    /// What is said of the first of them.
+    fact: String,
+    /// The same without its name, where that begins with it.
+    rest: Option<String>,
+    step: String,
+}
+
+impl Group {
+    fn told(&self, pairs: usize) -> String {
+        match (self.pairs.as_slice(), &self.rest) {
+            ([_, _, ..], Some(rest)) => {
+                let numbers: Vec<String> = self.pairs.iter().map(ToString::to_string).collect();
+                format!(
+                    "{}s {} of {pairs}{rest}",
+                    part_name(self.part),
+                    numbers.join(", ")
+                )
+            }
+            _ => self.fact.clone(),
+        }
+    }
+}
+
+/// What is wrong with a text of an edit, and the next step.
+fn told(miss: &Miss, pairs: usize) -> (String, String) {
+    let error = &miss.error;
     let what = part(error, pairs);
     let after_head = if error.part == Part::Tail {
         " after the head"
     } else {
         ""
     };
-    let undone = match error.part {
-        _ if pairs == 1 => "",
-        Part::Hunk => "; no hunk of this file was applied",
-        _ => "; no pair of this task was applied",
-    };
+    let it = if pairs > 1 { "pair" } else { "task" };
     match &error.cause {
-        EditCause::Blank => {
-            format!("{what} is blank: give it text that is in the file exactly once")
-        }
+        EditCause::Blank => (
+            format!("{what} is blank"),
+            "give it text that is in the file exactly once".to_owned(),
+        ),
         EditCause::NotFound {
             applied_at: Some(line),
             ..
-        } => {
-            format!(
-                "{what} not found{after_head}, but the replacement is already there (line {line}): perhaps it was applied before; then leave this task out{undone}"
-            )
-        }
-        EditCause::NotFound { not_utf8, .. } => format!(
-            "{what} not found{after_head}: {} must match the file exactly, character by character{}{undone}",
-            if error.part == Part::Hunk {
-                "its context and removed lines"
-            } else {
-                "it"
-            },
-            if *not_utf8 {
-                " (the file is not UTF-8, so differences in white space were not tried)"
-            } else {
-                ""
-            }
+        } => (
+            format!("{what} not found{after_head}, but the replacement is already there (line {line})"),
+            format!("perhaps it was applied before; then leave this {it} out"),
         ),
-        EditCause::Ambiguous { lines, .. } => format!(
-            "{what} found {}: include more of the text around it so that it matches once{undone}",
-            times(lines, after_head)
+        EditCause::NotFound { not_utf8, .. } => {
+            let fact = format!("{what} not found{after_head}");
+            let step = match &miss.why {
+                Some(Why::Stale { until }) if pairs > 1 => {
+                    return (
+                        format!("{fact} (it was there until {until})"),
+                        "the file has changed since, so edit what is there now".to_owned(),
+                    );
+                }
+                Some(why) => because(why),
+                None => format!(
+                    "{} must match the file exactly, character by character{}",
+                    if error.part == Part::Hunk {
+                        "its context and removed lines"
+                    } else {
+                        "it"
+                    },
+                    if *not_utf8 {
+                        " (the file is not UTF-8, so differences in white space were not tried)"
+                    } else {
+                        ""
+                    }
+                ),
+            };
+            (fact, step)
+        }
+        EditCause::Ambiguous { lines, .. } => (
+            format!("{what} found {}", times(lines, after_head)),
+            match error.part {
+                Part::Search => {
+                    "include more of the text around it so that it matches once, or use `replace-all` if all are meant"
+                }
+                _ => "include more of the text around it so that it matches once",
+            }
+            .to_owned(),
         ),
         EditCause::Unclear { line, at, doubt } => {
             let why = match doubt {
                 Doubt::Indentation => "how deep it is indented cannot be told".to_owned(),
-                Doubt::Moved => "it is indented as the file is, and the search text is not".to_owned(),
+                Doubt::Moved => {
+                    "the search text is indented otherwise than the file and the replacement otherwise than it, so \
+                     whether the lines are to move cannot be told"
+                        .to_owned()
+                }
                 Doubt::WhiteSpace => {
                     "its white space differs from both the search text and the file".to_owned()
                 }
                 Doubt::Character(c) => {
-                    format!("`{c}` stands for two different characters of the file there")
+                    format!("whether `{c}` is meant, or was a plain character before it was copied, cannot be told")
                 }
                 Doubt::HalfDamaged => {
                     "the search text was damaged in copying as a whole, the replacement only in part"
                         .to_owned()
                 }
             };
-            format!(
-                "{what} found at line {at}, but not exactly, and line {line} of the replacement cannot be carried over: \
-                 {why}; copy the lines to replace from the file as they are{undone}"
+            (
+                format!(
+                    "{what} found at line {at}, but not exactly, and line {line} of the replacement cannot be carried over"
+                ),
+                format!("{why}; copy the lines to replace from the file as they are"),
             )
         }
-        EditCause::NothingChanges { at } => format!(
-            "{what} found at line {at}, and the file would stay as it is: it holds what the replacement says, but for \
-             white space or typography; to change those, copy the search text from the file as it is{undone}"
+        EditCause::NothingChanges { at } => (
+            format!("{what} found at line {at}, and the file would stay as it is"),
+            "it holds what the replacement says, but for white space or typography; to change those, copy the search \
+             text from the file as it is"
+                .to_owned(),
         ),
-        EditCause::LeftOut { line } => format!(
-            "line {line} of <replace> stands for text that is left out: write that text, or edit with search-head and \
-             search-tail; `elision=\"text\"` on `<replace>` says that the line is meant{undone}"
+        EditCause::LeftOut { line } => (
+            match pairs {
+                1 => format!("line {line} of <replace> stands for text that is left out"),
+                _ => format!("line {line} of <replace> {} stands for text that is left out", error.pair),
+            },
+            "write that text, or edit with search-head and search-tail; `elision=\"text\"` on `<replace>` says that the \
+             line is meant"
+                .to_owned(),
         ),
-        EditCause::ElisionsDiffer => format!(
-            "{what} and its replacement do not leave out the same text: write the same `...` lines in both, in the same \
-             order{undone}"
+        EditCause::ElisionsDiffer => (
+            format!("{what} and its replacement do not leave out the same text"),
+            "write the same `...` lines in both, in the same order".to_owned(),
         ),
-        EditCause::NoContext => format!(
-            "{what} has no line that could be looked for: give it lines of the file above and below as context{undone}"
+        EditCause::NoContext => (
+            format!("{what} has no line that could be looked for"),
+            "give it lines of the file above and below as context".to_owned(),
         ),
-        EditCause::NoAnchor { text } => format!(
-            "{what} is to be below `{}`, and no line behind the hunk before it has that: copy a line of the file behind \
-             `@@`{undone}",
-            short(text)
+        EditCause::NoAnchor { text } => (
+            format!(
+                "{what} is to be below `{}`, and no line behind the hunk before it has that",
+                short(text)
+            ),
+            "copy a line of the file behind `@@`".to_owned(),
         ),
-        EditCause::ManyAnchors { text, lines } => format!(
-            "{what} is to be below `{}`, which was found {}: name a line that is there once{undone}",
-            short(text),
-            times(lines, "")
+        EditCause::ManyAnchors { text, lines } => (
+            format!(
+                "{what} is to be below `{}`, which was found {}",
+                short(text),
+                times(lines, "")
+            ),
+            "name a line that is there once".to_owned(),
         ),
-        EditCause::NotAtEnd { line } => format!(
-            "{what} is to be at the end of the file, but is at line {line}: leave that out, or give the last lines{undone}"
+        EditCause::NotAtEnd { line } => (
+            format!("{what} is to be at the end of the file, but is at line {line}"),
+            "leave that out, or give the last lines".to_owned(),
         ),
-        EditCause::OutOfOrder { line } => format!(
-            "{what} not found behind the hunk before it, but above (line {line}): put the hunks in the order of the \
-             file{undone}"
+        EditCause::OutOfOrder { line } => (
+            format!("{what} not found behind the hunk before it, but above (line {line})"),
+            "put the hunks in the order of the file".to_owned(),
         ),
+    }
+}
+
+fn part_name(part: Part) -> &'static str {
+    match part {
+        Part::Search => "search text",
+        Part::Head => "search-head",
+        Part::Tail => "search-tail",
+        Part::Hunk => "hunk",
+    }
+}
+
+/// Why a text is not in a file, with the next step.
+fn because(why: &Why) -> String {
+    match why {
+        Why::Stale { until } => {
+            format!("it was there until {until}. The file has changed since: edit what is there now")
+        }
+        Why::TakenAway => {
+            "it is in the file, but no longer once the pairs before it are applied: search for what those leave there"
+                .to_owned()
+        }
+        Why::Habit(Habit::LeftOut { line }) => format!(
+            "line {line} of it stands for text that is left out: write that text, or use search-head and search-tail"
+        ),
+        Why::Habit(Habit::DiffMarks) => {
+            "its lines begin with the `+` or `-` of a diff: copy the lines from the file, without such marks".to_owned()
+        }
+        Why::Habit(Habit::LineNumbers) => {
+            "its lines begin with line numbers: copy the lines without them".to_owned()
+        }
+        Why::Habit(Habit::Escaped { escape, means }) => {
+            format!("it has `{escape}`, and the file has none: payloads are raw, so write {means} as it is")
+        }
     }
 }
 

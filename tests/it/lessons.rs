@@ -45,12 +45,43 @@ fn no_text_ever_runs() {
 fn texts_are_short() {
     for dialect in Dialect::ALL {
         let limit = match dialect {
-            Dialect::Cml => 600,
+            Dialect::Cml => 599,
             Dialect::Sham | Dialect::Nesl => 900,
             _ => 400,
         };
         let words = instructions::text(dialect, &[]).split_whitespace().count();
         assert!(words <= limit, "{} has {words} words", dialect.name());
+    }
+}
+
+/// What the replies of a trial got wrong again and again is told.
+#[test]
+fn texts_tell_of_the_usual_mistakes() {
+    for dialect in Dialect::ALL {
+        let text = instructions::text(dialect, &[]);
+        let tells = |what: &str| assert!(text.contains(what), "{}: {what}", dialect.name());
+        tells(match dialect {
+            Dialect::Codex | Dialect::Diff => "as they are now",
+            _ => "as it is now",
+        });
+        tells("newest text in this chat is the truth");
+        match dialect {
+            Dialect::Cml => {
+                for what in [
+                    "never shortened with `...`",
+                    "a pipe hides a failure",
+                    "`replace-all`",
+                    "`append`",
+                    "matched by",
+                    "`git checkout HASH -- path`",
+                    "`<!-- clada:off -->`",
+                ] {
+                    tells(what);
+                }
+            }
+            Dialect::Sham | Dialect::Nesl => tells("a pipe hides a failure"),
+            _ => tells("matched by"),
+        }
     }
 }
 

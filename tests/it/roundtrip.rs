@@ -322,6 +322,7 @@ fn read(text: &str) -> Result<Plain, String> {
             paths,
             lines,
             numbers,
+            ..
         } => Plain::Read(
             paths.iter().map(ToString::to_string).collect(),
             owned(lines),

@@ -197,6 +197,7 @@ fn describe_action(action: &Action<'_>, text: &dyn Fn(&Payload<'_>) -> String) -
             paths,
             lines,
             numbers,
+            ..
         } => format!(
             "read {}{}{}",
             paths.join(" "),

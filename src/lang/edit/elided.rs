@@ -145,13 +145,13 @@ fn lines_of(text: &str) -> Vec<&str> {
 
 /// The first line of a replacement, from 1, that stands for text which is left out, where neither the search text nor
 /// the file has any such line.
-pub(super) fn left_out(file: &[u8], search: &str, replacement: &str) -> Option<usize> {
+pub(super) fn left_out(file: &[u8], search: &str, replacement: Text<'_>) -> Option<usize> {
     let stands = |line: &str| elision::elision(line);
-    if search.lines().any(|line| stands(line).is_some()) {
+    if replacement.is_whole || search.lines().any(|line| stands(line).is_some()) {
         return None;
     }
     let mut above: Option<&str> = None;
-    for (index, line) in replacement.lines().enumerate() {
+    for (index, line) in replacement.text.lines().enumerate() {
         let is_meant = || {
             // The body of a function, a docstring, or dots that the file uses elsewhere, too.
             let opens = |above: &str| above.trim_end().ends_with([':']) || is_docstring(above);

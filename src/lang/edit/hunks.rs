@@ -43,7 +43,7 @@ pub(super) fn apply<'f>(file: &'f [u8], hunks: &[Hunk<'_>]) -> Result<Edited<'f>
             part: Part::Hunk,
             cause,
         };
-        if let Some(line) = elided::left_out(text, &hunk.search(), &hunk.replacement()) {
+        if let Some(line) = elided::left_out(text, &hunk.search(), Text::block(&hunk.replacement())) {
             return Err(failed(Cause::LeftOut { line }));
         }
         let placed = place(&content, hunk, &before).map_err(failed)?;

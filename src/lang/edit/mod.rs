@@ -257,8 +257,17 @@ pub fn apply<'f>(file: &'f [u8], edit: &Edit<'_>) -> Result<Edited<'f>, Vec<Edit
             tail,
             replace,
         } => {
-            let done = pair::replace_stretch(without_bom(file), (*head, *tail), *replace);
-            let done = done.map_err(|error| vec![error])?;
+            let text = without_bom(file);
+            let known = [head.text, "\n", tail.text].concat();
+            let left_out = elided::left_out(text, &known, *replace).map(|line| EditError {
+                pair: 1,
+                part: Part::Head,
+                cause: Cause::LeftOut { line },
+            });
+            let done = match (pair::replace_stretch(text, (*head, *tail), *replace), left_out) {
+                (Ok(done), None) => done,
+                (done, left_out) => return Err(left_out.into_iter().chain(done.err()).collect()),
+            };
             Edited {
                 places: vec![done.place],
                 parts: done.parts(file),
@@ -311,7 +320,7 @@ fn apply_pairs<'f>(
             part: Part::Search,
             cause,
         };
-        if let Some(line) = elided::left_out(text, search.text, replacement.text) {
+        if let Some(line) = elided::left_out(text, search.text, replacement) {
             errors.push(failed(Cause::LeftOut { line }));
         }
         parts = match pair::replace(text, search, replacement) {

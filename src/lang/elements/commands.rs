@@ -14,7 +14,8 @@ use crate::lang::text::Form;
 /// What `lang` can be, for messages; a test compares it with [`Language::ALL`].
 const LANGUAGES: &str = "one of `bash`, `sh`, `python`, `javascript`, `ruby`";
 const YES_NO: &str = "`yes` or `no`";
-const LINES: &str = "a line, such as `12`, or a range, such as `12-40`";
+const LINES: &str = "a line, such as `12`, or a range, such as `12-40`, `12-` or `-40`";
+const CLOSED_LINES: &str = "a line, such as `12`, or a range, such as `12-40`";
 const COUNT: &str = "how many places there are, such as `3`";
 /// What `version` must look like, for messages.
 const VERSION: &str = "digits and dots, such as `3.11`";
@@ -135,6 +136,7 @@ impl<'t> Elements<'t> {
                         (_, Some(delimiter)) => Some(delimiter.into()),
                         (Some(true), None) => Some(": ".into()),
                     },
+                    is_lenient: true,
                 }
             }
             Command::List => {
@@ -170,7 +172,7 @@ impl<'t> Elements<'t> {
             }
             Command::ContextAdd => {
                 let [lines] = self.options(["lines"])?;
-                let lines = self.lines(lines)?;
+                let lines = self.closed_lines(lines)?;
                 Action::Context(ContextTask::Add {
                     paths: self.paths(command)?,
                     lines,
@@ -190,6 +192,39 @@ impl<'t> Elements<'t> {
             }
         };
         Ok(action)
+    }
+
+    /// The elements that a command needs and that are not there, or not as it needs them.
+    pub(super) fn lacks(&self, command: Command) -> Vec<Problem> {
+        let x = || self.payload(Name::X, command).err();
+        let found = match command {
+            Command::Edit => [self.path(command).err(), self.change(command).err()],
+            Command::ReplaceAll => [
+                self.path(command).err(),
+                self.payload(Name::Search, command)
+                    .and_then(|_| self.payload(Name::Replace, command))
+                    .err(),
+            ],
+            Command::Overwrite | Command::Append | Command::ReplaceLines | Command::Move => {
+                [self.path(command).err(), x()]
+            }
+            Command::Exec | Command::Grep | Command::Glob => [x(), None],
+            Command::Delete
+            | Command::MakeFolder
+            | Command::RemoveFolder
+            | Command::Read
+            | Command::ContextAdd
+            | Command::ContextRemove => [self.path(command).err(), None],
+            Command::List
+            | Command::ContextList
+            | Command::ContextPrune
+            | Command::ContextClear
+            | Command::Undo
+            | Command::Squash
+            | Command::StepBack
+            | Command::StepForward => [None, None],
+        };
+        found.into_iter().flatten().collect()
     }
 
     pub(super) fn change(&self, command: Command) -> Result<Change<'t>, Problem> {
@@ -301,9 +336,16 @@ impl<'t> Elements<'t> {
 
     pub(super) fn lines(&self, lines: Option<String>) -> Result<Option<Cow<'t, str>>, Problem> {
         let lines = self.value("lines", lines, LINES, |lines| {
-            // `L12 – L40` says it as well.
-            let said = |c: &char| !matches!(c, 'L' | 'l') && !c.is_whitespace();
-            let lines: String = lines.replace('–', "-").chars().filter(said).collect();
+            let lines = plain_lines(lines);
+            LineRange::parse_open(&lines).ok().map(|_| lines)
+        })?;
+        Ok(lines.map(Cow::Owned))
+    }
+
+    /// The same where both ends must be named.
+    fn closed_lines(&self, lines: Option<String>) -> Result<Option<Cow<'t, str>>, Problem> {
+        let lines = self.value("lines", lines, CLOSED_LINES, |lines| {
+            let lines = plain_lines(lines);
             LineRange::parse(&lines).ok().map(|_| lines)
         })?;
         Ok(lines.map(Cow::Owned))
@@ -372,6 +414,12 @@ pub(super) fn takes_paths(command: Command) -> bool {
         command,
         Command::Read | Command::ReplaceAll | Command::ContextAdd | Command::ContextRemove
     )
+}
+
+/// A range of lines without what is around its numbers: `L12 – L40` says it as well.
+fn plain_lines(lines: &str) -> String {
+    let said = |c: &char| !matches!(c, 'L' | 'l') && !c.is_whitespace();
+    lines.replace('–', "-").chars().filter(said).collect()
 }
 
 /// Whether it is numbers with a dot between each two.

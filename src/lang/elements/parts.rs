@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use super::{Content, Element, Elements, OPTIONS};
+use super::{Content, Element, Elements, OPTIONS, is_whole};
 use crate::lang::action::{Command, Payload};
 use crate::lang::tag::{Name, decode_entities};
 use crate::lang::task::{Cause, Problem};
@@ -109,6 +109,9 @@ impl<'t> Elements<'t> {
                 self.problem(at, cause)
             })?;
             for (name, value) in attributes {
+                if is_whole(element.name, &name, &value) {
+                    continue;
+                }
                 let same = |known: &&str| *known == name || *known == name.replace('_', "-");
                 match known.iter().position(same) {
                     Some(index) => found[index] = Some(value),

@@ -213,6 +213,7 @@ pub const SCHEMAS: &[Schema] = &[
             paths: vec![of.text("path")],
             lines: None,
             numbers: None,
+            is_lenient: false,
         },
     },
     Schema {
@@ -224,6 +225,7 @@ pub const SCHEMAS: &[Schema] = &[
             paths: vec![of.text("path")],
             lines: of.some("lines"),
             numbers: of.some("delimiter").or(Some(DELIMITER.into())),
+            is_lenient: false,
         },
     },
     Schema {
@@ -235,6 +237,7 @@ pub const SCHEMAS: &[Schema] = &[
             paths: of.paths(),
             lines: None,
             numbers: None,
+            is_lenient: false,
         },
     },
     Schema {

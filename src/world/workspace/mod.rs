@@ -24,7 +24,7 @@ use crate::lang::size;
 
 pub use disk::Disk;
 pub use preview::Preview;
-pub use search::{Hit, Hits, Search};
+pub use search::{Hit, Hits, NoSearch, Search};
 pub use tree::{Listed, Reach, Tree};
 
 /// A place under the root with no symbolic link in it but perhaps its last name.

@@ -36,6 +36,15 @@ pub struct Search {
     matcher: RegexMatcher,
 }
 
+/// Why a text cannot be looked for as a regular expression.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum NoSearch {
+    /// It is none, and why.
+    NoRegex(String),
+    /// A match is within one line.
+    SpansLines,
+}
+
 /// A line that matches.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Hit {
@@ -78,24 +87,37 @@ impl Search {
     /// Reads a regular expression.
     ///
     /// # Errors
-    /// Where it is none, or spans lines; with what is wrong and what to do.
-    pub fn new(pattern: &str, ignore_case: bool) -> Result<Self, String> {
-        let mut builder = RegexMatcherBuilder::new();
-        builder
-            .case_insensitive(ignore_case)
-            .crlf(true)
-            .multi_line(true);
-        let matcher = builder.build(pattern).map_err(|error| {
+    /// Where it is none, or spans lines.
+    pub fn new(pattern: &str, ignore_case: bool) -> Result<Self, NoSearch> {
+        let matcher = builder(ignore_case).build(pattern).map_err(|error| {
             if let ErrorKind::NotAllowed(_) = error.kind() {
-                return "a match is within one line: look for one of the lines".to_owned();
+                return NoSearch::SpansLines;
             }
             let text = error.to_string();
             let last = text.lines().last().unwrap_or_default().trim();
-            let cause = last.strip_prefix("error: ").unwrap_or(last);
-            format!("{cause}; put a `\\` before what is meant as it is")
+            NoSearch::NoRegex(last.strip_prefix("error: ").unwrap_or(last).to_owned())
         })?;
         Ok(Self { matcher })
     }
+
+    /// Looks for this very text.
+    ///
+    /// # Errors
+    /// Where it spans lines or is too long; in words.
+    pub fn literal(text: &str, ignore_case: bool) -> Result<Self, String> {
+        let matcher = builder(ignore_case).fixed_strings(true).build(text);
+        let matcher = matcher.map_err(|error| error.to_string())?;
+        Ok(Self { matcher })
+    }
+}
+
+fn builder(ignore_case: bool) -> RegexMatcherBuilder {
+    let mut builder = RegexMatcherBuilder::new();
+    builder
+        .case_insensitive(ignore_case)
+        .crlf(true)
+        .multi_line(true);
+    builder
 }
 
 impl Disk {
