@@ -418,7 +418,7 @@ fn told(miss: &Miss, pairs: usize) -> (String, String) {
         ),
         EditCause::ElisionsDiffer => (
             format!("{what} and its replacement do not leave out the same text"),
-            "write the same `...` lines in both, in the same order".to_owned(),
+            "write the same `...` lines in both, in the same order, or use search-head and search-tail".to_owned(),
         ),
         EditCause::NoContext => (
             format!("{what} has no line that could be looked for"),

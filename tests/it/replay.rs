@@ -225,6 +225,11 @@ fn unique(lines: &[&str], start: usize, end: usize) -> Option<(usize, usize)> {
 
 /// A payload element that holds these lines, if there is a way to write it.
 fn payload(name: &str, flag: &str, lines: &str) -> Option<String> {
+    // Lines of dots in the history are text.
+    let flag = match name {
+        "search" => flag.to_owned(),
+        _ => format!("{flag} elision=\"text\""),
+    };
     let plain = format!("<{name}{flag}>\n{lines}</{name}>\n");
     let cdata = format!("<{name}{flag}>\n<![CDATA[\n{lines}]]>\n</{name}>\n");
     [plain, cdata]
