@@ -1,7 +1,11 @@
 //! The sentences about problems in a reply: place, cause and next step, for an LLM that must repair it in one go.
 
+mod choice;
+
 use super::edit::{Cause as EditCause, Doubt, EditError, Part};
 use super::task::{Cause, Command, Lines, Problem};
+
+pub use choice::{choice, choices, chosen, moved_choice};
 
 /// How many errors of a block a sentence names.
 const SAID: usize = 10;

@@ -310,6 +310,7 @@ fn plan_words(plan: &[Plan]) -> String {
     let word = |plan: &Plan| match plan {
         Plan::Run => "run",
         Plan::Approved => "run without asking",
+        Plan::Chosen(_) => "run where it was chosen",
         Plan::Leave => "leave",
         Plan::Done(_) => "done",
         Plan::DoneExec => "done exec",

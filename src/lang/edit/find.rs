@@ -29,14 +29,26 @@ impl Search<'_> {
             };
             let mut judge = Judge::new(self, content, tier);
             let mut hits = self.hits(view, &mut judge, tier, from);
-            if hits.len() > 1 {
-                return Err(Miss::Ambiguous(tier, line_numbers(content.bytes, &hits)));
+            let counted = hits.len() > 1 || self.line.is_some() && !hits.is_empty();
+            if counted {
+                let lines = line_numbers(content.bytes, &hits);
+                match self.only_on_its_line(&lines) {
+                    Some(chosen) => hits = vec![hits.swap_remove(chosen)],
+                    None => return Err(Miss::Ambiguous(tier, lines)),
+                }
             }
             if let Some(hit) = hits.pop() {
                 return Ok(judge.settled(hit));
             }
         }
         Err(Miss::NotFound)
+    }
+
+    /// Which of the places, which start on these lines, is the only one on the line that is named.
+    fn only_on_its_line(&self, lines: &[usize]) -> Option<usize> {
+        let line = self.line?;
+        let chosen = lines.iter().position(|at| *at == line)?;
+        (lines.get(chosen + 1) != Some(&line)).then_some(chosen)
     }
 
     /// The places that are whole lines, if there are any, else the places anywhere; the first few of them.

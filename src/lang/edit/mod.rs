@@ -14,10 +14,12 @@
 //! | `hunks` | where are the parts of a patch, and what do they make of the file? |
 //! | `anchors` | which stretches of the file does a line head? |
 //! | `splice` | which bytes go, and which come? |
+//! | `choice` | at which places can the user have an edit carried out that failed? |
 //! | `lines` | where do lines and words start and end? |
 //! | `literal` | where is this very text, without tiers, and what if it is replaced everywhere? |
 
 mod anchors;
+mod choice;
 mod content;
 mod find;
 mod hit;
@@ -39,6 +41,7 @@ use self::search::Search;
 use super::hunk::Hunk;
 use super::text::Text;
 
+pub use self::choice::{Choice, apply_at, choices, line_of};
 pub use self::literal::{places, replace_all};
 
 /// The line ending that a file uses at a place.
@@ -251,7 +254,7 @@ fn apply_pairs<'f>(
     let mut errors: Vec<EditError> = Vec::new();
     for (index, &(search, replacement)) in pairs.iter().enumerate() {
         let content = in_one_piece(parts);
-        let done = match replace_one(without_bom(&content), search, replacement) {
+        let done = match replace_one(without_bom(&content), (search, replacement), None) {
             Ok(done) => done,
             Err(cause) => {
                 // A text that only a pair before would have put there says nothing that that one's error does not say.
@@ -311,9 +314,14 @@ impl Done {
     }
 }
 
-fn replace_one(file: &[u8], search: Text<'_>, replacement: Text<'_>) -> Result<Done, Cause> {
+/// `line`: of several places the one that starts there.
+fn replace_one(
+    file: &[u8],
+    (search, replacement): (Text<'_>, Text<'_>),
+    line: Option<usize>,
+) -> Result<Done, Cause> {
     let content = Content::new(file);
-    let search = Search::new(search, replacement);
+    let search = Search::new(search, replacement).on_line(line);
     let hit = search
         .find(&content, 0)
         .map_err(|miss| cause(&content, miss, replacement))?;

@@ -15,6 +15,8 @@ pub(super) struct Search<'a> {
     pub(super) may_cut: bool,
     /// What the replacement is indented by.
     pub(super) step: Option<usize>,
+    /// The line of the file, from 1, where the place that counts starts; nothing where there must be one place only.
+    pub(super) line: Option<usize>,
 }
 
 impl<'a> Search<'a> {
@@ -30,7 +32,13 @@ impl<'a> Search<'a> {
             body,
             may_cut: text.form == Form::Inline,
             step: shift::step(replacement.text),
+            line: None,
         }
+    }
+
+    /// The same, of which only the place counts that starts on this line of the file, where one is named.
+    pub(super) fn on_line(self, line: Option<usize>) -> Self {
+        Self { line, ..self }
     }
 
     /// The same as a head or tail, which may cut words in either form.

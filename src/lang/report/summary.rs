@@ -85,6 +85,7 @@ mod tests {
             params: Value::Null,
             data: Value::Null,
             offer: None,
+            places: Vec::new(),
         }
     }
 

@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
-use crate::lang::record::{FileState, Prose, Source, Target, TaskRecord};
+use crate::lang::record::{FileState, Offer, Prose, Source, Target, TaskRecord};
 
 const NO_SIGHT: Sight<'_> = Sight {
     state: "",
@@ -1205,7 +1205,7 @@ fn a_ledger_of_the_first_format_goes_on() {
     ledger.add_block(file, new, 1).unwrap();
     let db = &ledger.db;
     db.execute_batch(
-        "ALTER TABLE offer DROP COLUMN approves; ALTER TABLE batch DROP COLUMN is_private; PRAGMA user_version = 1",
+        "ALTER TABLE offer DROP COLUMN approves; ALTER TABLE offer DROP COLUMN spot; ALTER TABLE batch DROP COLUMN is_private; PRAGMA user_version = 1",
     )
         .unwrap();
     drop(ledger);
