@@ -460,3 +460,73 @@ fn a_line_that_two_edits_could_be_at_is_asked_about() {
     );
     assert_eq!(project.read("app.py"), APP);
 }
+
+#[test]
+fn places_are_offered_anew_where_clada_ended_before_it_could() {
+    let project = project();
+    let watching = listen(&project);
+    let waits = "touch began; sleep 60";
+    save(&project, &reply(&format!("{TIDY}{}", exec_task(waits))));
+    wait_until(|| project.exists("began"), || project.read(NOTES));
+    drop(watching);
+    let _watching = listen(&project);
+    let notes = wait_for_results(&project, "2 ⚠");
+    assert_eq!(notes.results[1..3], boxes(), "{:?}", notes.results);
+    tick(&project, [SAVE]);
+    wait_for_results(&project, "1 ✅ edit app.py - at line 6");
+    assert_eq!(project.read("app.py"), saved_tidy());
+}
+
+#[test]
+fn a_choice_that_cannot_begin_waits_and_is_the_only_one() {
+    let project = Project::with_git();
+    project.write("app.py", APP);
+    project.git(["add", "."]);
+    project.git(["commit", "-q", "-m", "first"]);
+    let _watching = project.watch(["--no-clipboard"]);
+    save(&project, &reply(TIDY));
+    wait_for_results(&project, "1 ❌");
+    let offered = project.read(NOTES);
+    let head = project.git(["rev-parse", "HEAD"]);
+    project.write(".git/MERGE_HEAD", head);
+    tick(&project, [SAVE]);
+    let notes = wait_for_results(&project, "1 ⏹ edit app.py");
+    assert!(
+        !notes.results.concat().contains("[ ]"),
+        "{:?}",
+        notes.results
+    );
+    // Undo in the editor brings the boxes back, and the other one is ticked.
+    let other = offered.replace(&boxes()[0], &format!("     - [x] {LOAD}"));
+    save_by_rename(&project.path(NOTES), other);
+    wait_for_results(&project, "tried again since, or is about to be");
+    std::fs::remove_file(project.path(".git/MERGE_HEAD")).expect("remove");
+    wait_for_results(&project, "1 ✅ edit app.py - at line 6");
+    assert_eq!(project.read("app.py"), saved_tidy());
+}
+
+#[test]
+fn a_tick_in_results_that_are_just_replaced_does_not_count() {
+    let project = project();
+    let _watching = listen(&project);
+    let body = reply(TIDY);
+    save(&project, &body);
+    wait_for_results(&project, "1 ❌");
+    let waits = "touch began; until test -e go; do sleep 0.01; done";
+    save(&project, &format!("{body}more\n{}", super::exec(waits)));
+    wait_until(|| project.exists("began"), || project.read(NOTES));
+    tick(&project, [SAVE]);
+    project.write("go", "");
+    let notes = wait_for_results(&project, "nothing was done, as the tick");
+    assert_eq!(
+        notes.results[notes.results.len() - 2..],
+        boxes(),
+        "{:?}",
+        notes.results
+    );
+    pause();
+    assert_eq!(project.read("app.py"), APP);
+    tick(&project, [SAVE]);
+    wait_for_results(&project, "1 ✅ edit app.py - at line 6");
+    assert_eq!(project.read("app.py"), saved_tidy());
+}
