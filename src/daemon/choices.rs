@@ -31,7 +31,7 @@ pub struct OpenPlace {
     offer: Offer,
 }
 
-/// The places that the user can choose for edits of the last run.
+/// The places that the user can choose for edits of the last run: nothing was carried out since they were offered.
 ///
 /// # Errors
 /// Where the ledger cannot be read.
@@ -39,13 +39,10 @@ pub fn open_places(ledger: &Ledger, file: FileId) -> Result<Vec<OpenPlace>, Ledg
     let mut open = Vec::new();
     for batch in ledger.last_run(file)? {
         for known in ledger.places(file, batch.number)? {
-            let (Some((of, task)), Some(spot)) = (known.offer.each().next(), &known.offer.spot)
+            let (Some((_, task)), Some(spot)) = (known.offer.each().next(), &known.offer.spot)
             else {
                 continue;
             };
-            if known.used || ledger.is_repeated(file, of, task)? {
-                continue;
-            }
             open.push(OpenPlace {
                 line: spot.line,
                 target: batch

@@ -530,3 +530,41 @@ fn a_tick_in_results_that_are_just_replaced_does_not_count() {
     wait_for_results(&project, "1 ✅ edit app.py - at line 6");
     assert_eq!(project.read("app.py"), saved_tidy());
 }
+
+#[test]
+fn an_atomic_batch_offers_nothing_where_an_exec_made_it_fail() {
+    let project = Project::with_git();
+    project.write("a.txt", "x\n");
+    let _watching = project.watch(["--no-clipboard"]);
+    let twice = exec_task("cat a.txt a.txt > b.txt; mv b.txt a.txt");
+    let edit = "<task><path>a.txt</path><c>edit</c><search>x</search><replace>y</replace></task>\n";
+    save(
+        &project,
+        &format!("<tasks atomic=\"yes\">\n{twice}{edit}</tasks>\n"),
+    );
+    let notes = wait_for_results(&project, "2 ❌ edit a.txt - search text found 2 times");
+    assert!(
+        !notes.results.concat().contains("[ ]"),
+        "{:?}",
+        notes.results
+    );
+}
+
+#[test]
+fn an_edit_that_is_done_is_not_offered() {
+    let project = project();
+    project.write("grows.txt", "x\n");
+    let _watching = listen(&project);
+    let grows = "<task>\n<path>grows.txt</path>\n<c>edit</c>\n<search>\nx\n</search>\n<replace>\nx\nx\n</replace>\n</task>\n";
+    save(&project, &reply(&format!("{grows}{TIDY}")));
+    wait_for_results(&project, "2 ❌");
+    tick(&project, [SAVE]);
+    let notes = wait_for_results(&project, "2 ✅");
+    assert_eq!(
+        notes.results,
+        [
+            "1 ⏭ edit grows.txt - not run again",
+            "2 ✅ edit app.py - at line 6, which the user chose",
+        ]
+    );
+}
