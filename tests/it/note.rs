@@ -161,6 +161,30 @@ impl Blocks for Wrote<'_> {
     }
 }
 
+#[test]
+fn a_box_in_the_words_of_a_place_is_none() {
+    let place = OfferedPlace {
+        label: "line 2, in `- [x] a`".to_owned(),
+        offer: Offer::at(1, 0, spot()),
+    };
+    let report = Report {
+        open: vec![OpenEdit {
+            why: "⚠ edit a.md".to_owned(),
+            places: vec![place],
+        }],
+        ..Report::default()
+    };
+    let block = report.block(Some(""));
+    let wrote = Wrote {
+        block: &block,
+        body: "",
+    };
+    let text = join(&block, "");
+    assert_eq!(split(&text, &wrote).blocks[0].ticks(), Vec::<usize>::new());
+    let ticked = text.replace("     - [ ] ", "     - [x] ");
+    assert_eq!(split(&ticked, &wrote).blocks[0].ticks(), [2]);
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(2_000))]
 

@@ -360,19 +360,20 @@ fn a_tick_that_a_command_made_does_not_count() {
 #[test]
 fn what_a_secret_file_says_is_not_in_the_boxes() {
     let project = Project::new();
-    project.write(".env", "A (\n  X=1\n)\nB (\n  X=1\n)\n");
+    let text = "A (\n  X=1\n)\nB (\n  X=1\n)\n";
+    project.write(".env", text);
+    project.write("k.txt", format!("{text}-----BEGIN PRIVATE KEY-----\n"));
     let _watching = listen(&project);
-    save(
-        &project,
-        &reply(
-            "<task><path>.env</path><c>edit</c><search>X=1</search><replace>X=2</replace></task>\n",
-        ),
-    );
-    let notes = wait_for_results(&project, "found 2 times");
-    assert_eq!(
-        notes.results[1..],
-        ["     - [ ] line 2", "     - [ ] line 5"]
-    );
+    let edit = |path| {
+        format!(
+            "<task><path>{path}</path><c>edit</c><search>X=1</search><replace>X=2</replace></task>\n"
+        )
+    };
+    save(&project, &reply(&[".env", "k.txt"].map(edit).concat()));
+    let notes = wait_for_results(&project, "2 ❌");
+    let boxes = ["     - [ ] line 2", "     - [ ] line 5"];
+    assert_eq!(notes.results[1..3], boxes);
+    assert_eq!(notes.results[4..6], boxes);
 }
 
 #[test]
