@@ -342,7 +342,9 @@ impl State {
                         _ => Plan::Run,
                     };
                 }
-                if plan.iter().all(|plan| *plan == Plan::Leave) {
+                let asked = (0..plan.len()).filter(|index| plan[*index] != Plan::Leave);
+                let asked: Vec<usize> = asked.collect();
+                if asked.is_empty() {
                     continue;
                 }
                 let number = self.number();
@@ -351,7 +353,7 @@ impl State {
                 let tick = Tick {
                     source: tick.source,
                     offer: Offer {
-                        batches: vec![(*of, chosen.clone())],
+                        batches: vec![(*of, asked)],
                         ..tick.offer.clone()
                     },
                 };
