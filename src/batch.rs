@@ -374,8 +374,12 @@ impl Runner {
             let runs = course.due[index] == Due::Run;
             let (ended, touched, targets) = match self.instead(&mut course, index, journal, run) {
                 None => {
+                    let chosen = match plan.get(index) {
+                        Some(Plan::Chosen(spot)) => Some(spot),
+                        _ => None,
+                    };
                     let ended = self
-                        .run_task(task, journal.keeps(), &course.saving, run)
+                        .run_task((task, chosen), journal.keeps(), &course.saving, run)
                         .await;
                     exec_since |= is_exec(task);
                     ended

@@ -71,7 +71,10 @@ pub enum Command {
     /// Tell what ran, newest first
     Log(Log),
     /// Run again what failed or did not run in the last batch
-    Retry(Watch),
+    ///
+    /// With `--at` it carries out an edit of that batch which failed, at the place that you choose; a tick in the results
+    /// does it too.
+    Retry(Retry),
     /// Run the commands that wait for your word
     ///
     /// They are those that `exec.ask` names; a tick in the results says it too.
@@ -181,6 +184,15 @@ pub struct Man {
     /// Where all pages are put
     #[arg(value_name = "DIR")]
     pub folder: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub struct Retry {
+    #[command(flatten)]
+    pub watch: Watch,
+    /// Carry out the failed edit at this line, which its results offer
+    #[arg(long, value_name = "LINE")]
+    pub at: Option<usize>,
 }
 
 #[derive(Debug, Clone, Args)]

@@ -3,6 +3,7 @@
 
 pub mod board;
 mod books;
+mod choices;
 mod delivery;
 mod memory;
 mod recovery;
@@ -20,7 +21,7 @@ use crate::batch::{Progress, Runner, Setup};
 use crate::config;
 use crate::engine::{self, Effect, Event, Look, Why};
 use crate::lang::record::Tick;
-use crate::lang::report::{Offered, ParseError, Report};
+use crate::lang::report::{Offered, OpenEdit, ParseError, Report};
 use crate::lang::scan::{scan, scan_for};
 use crate::lang::task::{BatchState, Lines};
 use crate::lang::wording;
@@ -29,9 +30,11 @@ use crate::world::lock::Lock;
 use crate::world::note_file::Reading;
 use crate::world::watch::{Settle, Signal, Watcher};
 
+use choices::Chosen;
 use memory::{Hash, Taken, hash};
 use runs::Wanted;
 
+pub use choices::{OpenPlace, open_places};
 pub use delivery::Delivery;
 pub use memory::{BY_COMMAND, Limits, Memory};
 pub use recovery::Which;
@@ -207,6 +210,16 @@ impl Seen {
             ..Self::default()
         }
     }
+}
+
+/// What the user ticked.
+#[derive(Default)]
+struct Counted {
+    ticks: Vec<Tick>,
+    /// Why others do not count.
+    void: Option<&'static str>,
+    /// Edits whose place is still to be chosen, as no tick for them counted.
+    open: Vec<OpenEdit>,
 }
 
 /// What there is to do and to tell after a look.
@@ -392,13 +405,14 @@ impl Daemon {
         }
         let ticks = self.memory.ticks(&note);
         let ticks = ticks.and_then(|ticks| self.counted(ticks, is_same, seen.changed_ms));
-        let (ticks, void) = ticks.unwrap_or_else(|error| {
+        let Counted { ticks, void, open } = ticks.unwrap_or_else(|error| {
             self.complain(&error.to_string(), show);
-            (Vec::new(), None)
+            Counted::default()
         });
         let pending = &self.pending;
         let is_untold = !pending.recovered.is_empty() || pending.wrong != pending.told.wrong;
-        if is_same && !settled && ticks.is_empty() && void.is_none() && !is_untold {
+        let is_void = void.is_some() || !open.is_empty();
+        if is_same && !settled && ticks.is_empty() && !is_void && !is_untold {
             self.delivery.write_unwritten(text, &mut self.memory, show);
             return;
         }
@@ -435,6 +449,7 @@ impl Daemon {
             mut copies,
         } = self.found(&look, effects, hash);
         report.notices.extend(void.map(str::to_owned));
+        report.open.extend(open);
         if wanted.is_empty() {
             self.pending.refused = None;
         } else {
@@ -468,7 +483,9 @@ impl Daemon {
         taken: Vec<Taken>,
         is_same: bool,
         changed_ms: i64,
-    ) -> Result<(Vec<Tick>, Option<&'static str>), LedgerError> {
+    ) -> Result<Counted, LedgerError> {
+        let is_choice = |taken: &Taken| taken.tick.offer.spot.is_some();
+        let (choices, taken): (Vec<_>, Vec<_>) = taken.into_iter().partition(is_choice);
         let is_doubtful = |taken: &Taken| taken.tick.offer.approves && !taken.is_sure;
         let why = match taken.iter().any(is_doubtful) {
             false => None,
@@ -496,7 +513,16 @@ impl Daemon {
                 _ => ticks.push(taken.tick),
             }
         }
-        Ok((ticks, why))
+        let Chosen {
+            ticks: chosen,
+            open,
+        } = self.chosen(choices, is_same, changed_ms)?;
+        ticks.extend(chosen);
+        Ok(Counted {
+            ticks,
+            void: why,
+            open,
+        })
     }
 
     /// Whether a command ran when the notes were changed, or later.

@@ -36,6 +36,8 @@ pub enum Error {
     DaemonRuns(LockError),
     #[error("the last batch still runs: try again when its results are there")]
     StillRuns,
+    #[error("no edit of the last batch can be carried out at line {line}: {possible}")]
+    NoPlace { line: usize, possible: String },
     #[error(
         "there is neither a command nor a file `{given}`: did you mean `clada {nearest}`? (`clada watch {given}` makes the file)"
     )]
@@ -92,6 +94,7 @@ impl Error {
             | Self::NoHistory(_)
             | Self::CutShort(_)
             | Self::NothingToCopy(_)
+            | Self::NoPlace { .. }
             | Self::StillRuns => 1,
             _ => 2,
         }

@@ -1,6 +1,7 @@
 //! What the file commands mean, in terms of [`Files`]: edit, overwrite, move and delete here, the others in files of their
 //! own. Runs nothing and reads no reply.
 
+mod chosen;
 mod find;
 mod folders;
 mod left_out;
@@ -20,16 +21,17 @@ use serde_json::{Value, json};
 
 pub use self::missed::Searched;
 pub(crate) use self::missing::not_found;
-use crate::lang::edit::{self, Adapted, Edit, Tier};
+use crate::lang::edit::{self, Adapted, Edit, Edited, Tier};
 use crate::lang::fault::Fault;
 use crate::lang::hunk::Hunk;
 use crate::lang::outcome::Section;
 use crate::lang::path::{PathError, RelPath};
-use crate::lang::{repair, wording};
 use crate::lang::task::{Action, Change, Payload};
 use crate::lang::text::Text;
+use crate::lang::{repair, wording};
 use crate::world::workspace::{Files, FsError, Kind, Place};
 
+pub use chosen::{choices, edit_at};
 pub(crate) use find::may_show;
 
 /// How often an edit starts over because somebody else saved the file at the same moment.
@@ -217,8 +219,7 @@ fn apply(
     rewrite((rel, place), files, preview, |content, may_show| {
         let edited = edit::apply(content, edit)
             .map_err(|errors| missed::failure(&errors, edit, (rel, place), (content, may_show)))?;
-        let tiers = edited.places.iter().map(|place| place.tier);
-        let tier = tiers.max().unwrap_or(Tier::Exact);
+        let tier = tier_of(&edited);
         let lines: Vec<usize> = edited.places.iter().map(|place| place.line).collect();
         let adapted = edited.places.iter().map(|place| place.adapted);
         let adapted = adapted.reduce(Adapted::and).unwrap_or_default();
@@ -233,6 +234,12 @@ fn apply(
             }),
         })
     })
+}
+
+/// The least exact of what found the places of an edit.
+fn tier_of(edited: &Edited<'_>) -> Tier {
+    let tiers = edited.places.iter().map(|place| place.tier);
+    tiers.max().unwrap_or(Tier::Exact)
 }
 
 /// What is to be in a file, and what there is to say of it.

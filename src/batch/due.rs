@@ -46,7 +46,7 @@ pub(super) fn due(
     let due = tasks.iter().enumerate().map(|(index, task)| {
         let plan = plan.get(index).unwrap_or(&Plan::Run);
         let due = match plan {
-            Plan::Run | Plan::Approved => run(task, plan),
+            Plan::Run | Plan::Approved | Plan::Chosen(_) => run(task, plan),
             Plan::Leave => Due::Leave,
             Plan::DoneExec if runs => run(task, plan),
             Plan::DoneExec => Due::Skip,

@@ -401,6 +401,7 @@ impl<'r, 't> Run<'r, 't> {
             params: masked(params, &self.mask),
             data: masked(said.data, &self.mask),
             offer: None,
+            places: Vec::new(),
         }
     }
 

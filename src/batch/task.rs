@@ -13,15 +13,16 @@ use crate::exec_task::{self, Exec};
 use crate::file_task;
 use crate::lang::fault::Fault;
 use crate::lang::outcome::Status;
-use crate::lang::record::Target;
+use crate::lang::record::{Spot, Target};
 use crate::lang::task::{Action, Task};
 use crate::world::workspace::{Files, Kind};
 
 impl Runner {
-    /// Carries out a task, and says what it may have changed; with `keeps` also into what.
+    /// Carries out a task, perhaps at a place that the user chose, and says what it may have changed; with `keeps` also into
+    /// what.
     pub(super) async fn run_task(
         &mut self,
-        task: &Task<'_>,
+        (task, chosen): (&Task<'_>, Option<&Spot>),
         keeps: bool,
         saving: &Saving<'_>,
         run: &mut Run<'_, '_>,
@@ -59,7 +60,7 @@ impl Runner {
             return (ended, Touched::Anything, Vec::new());
         }
         let before = keeps.then(|| Before::of(action, &self.disk));
-        let (ended, touched) = self.file_task(action, saving, run);
+        let (ended, touched) = self.file_task((action, chosen), saving, run);
         let targets = match (&touched, &before) {
             (Touched::Paths(paths), Some(before)) => {
                 let onto_nothing = ended.data["overwrote"] == false;
@@ -103,9 +104,9 @@ impl Runner {
         }
     }
 
-    pub(super) fn file_task(
+    fn file_task(
         &mut self,
-        action: &Action<'_>,
+        (action, chosen): (&Action<'_>, Option<&Spot>),
         saving: &Saving<'_>,
         run: &Run<'_, '_>,
     ) -> (Ended, Touched) {
@@ -115,6 +116,7 @@ impl Runner {
                 seen: saving.seen(),
             };
             match action {
+                action if let Some(spot) = chosen => file_task::edit_at(action, spot, &mut files),
                 Action::Context(task) => context_task::perform(task, &files, &self.context, false),
                 action => file_task::perform(action, &mut files, false),
             }

@@ -160,7 +160,13 @@ pub(super) const EXAMPLES: &[(&str, &[(&str, &str)])] = &[
     ),
     (
         "retry",
-        &[("clada retry", "what failed in this folder's clada.md")],
+        &[
+            ("clada retry", "what failed in this folder's clada.md"),
+            (
+                "clada retry --at 19",
+                "the edit whose text is in several places, at line 19",
+            ),
+        ],
     ),
     (
         "run",

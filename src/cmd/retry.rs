@@ -3,11 +3,11 @@
 use std::io::Write;
 use std::process::ExitCode;
 
-use crate::cli::Watch;
+use crate::cli::{Retry, Watch};
 use crate::cmd;
 use crate::cmd::watch::{Listener, Place, Post, Shared};
 use crate::config;
-use crate::daemon::{BY_COMMAND, Which};
+use crate::daemon::{BY_COMMAND, OpenPlace, Which, open_places};
 use crate::error::Error;
 use crate::lang::note;
 use crate::lang::record::Offer;
@@ -21,9 +21,9 @@ use crate::world::note_file::NoteFile;
 ///
 /// # Errors
 /// Where the file or the ledger cannot be used.
-pub fn main(args: &Watch) -> Result<ExitCode, Error> {
+pub fn main(args: &Retry) -> Result<ExitCode, Error> {
     cmd::for_the_user("retry")?;
-    again(args, Which::Undone)
+    again(&args.watch, args.at.map_or(Which::Undone, Which::At))
 }
 
 /// Runs tasks here that were seen before, or where a clada watches the file has that do it.
@@ -46,8 +46,36 @@ pub(super) fn again(args: &Watch, which: Which) -> Result<ExitCode, Error> {
     let ran = listener.run_here(async |daemon, stop, show| daemon.retry(which, stop, show).await);
     Ok(match ran {
         Some(success) => ExitCode::from(u8::from(!success)),
-        None => nothing(which)?,
+        None => nothing(which, &Place::of(args)?)?,
     })
+}
+
+/// Why nothing can be carried out at a line, and where something can.
+fn no_place(line: usize, place: &Place) -> Result<ExitCode, Error> {
+    let note = NoteFile::new(&place.file, config::NOTES_LIMIT)?;
+    let ledger = Ledger::open(&place.folders.state)?;
+    let places = match ledger.file(note.path())? {
+        Some(KnownFile { id, .. }) => open_places(&ledger, id)?,
+        None => Vec::new(),
+    };
+    let there = places.iter().filter(|place| place.line == line);
+    let possible = match (places.len(), there.count()) {
+        (0, _) => "none of it offers a choice of places".to_owned(),
+        (_, 0) => format!("possible are {}", named(&places)),
+        _ => format!("several can be ({}): tick one in the notes", named(&places)),
+    };
+    Err(Error::NoPlace { line, possible })
+}
+
+/// `lines 4 and 19 of src/app.py` and so on, file by file.
+fn named(places: &[OpenPlace]) -> String {
+    let of_file = places.chunk_by(|one, next| one.target == next.target);
+    let of_file = of_file.map(|places| {
+        let lines: Vec<String> = places.iter().map(|place| place.line.to_string()).collect();
+        let many = if lines.len() == 1 { "" } else { "s" };
+        format!("line{many} {} of {}", lines.join(", "), places[0].target)
+    });
+    of_file.collect::<Vec<_>>().join("; ")
 }
 
 /// Ticks the tasks in the notes, as the user could: the clada that watches them sees it.
@@ -55,14 +83,14 @@ fn ask(place: &Place, which: Which, held: &LockError) -> Result<ExitCode, Error>
     let note = NoteFile::new(&place.file, config::NOTES_LIMIT)?;
     let mut ledger = Ledger::open(&place.folders.state)?;
     let Some(KnownFile { id, .. }) = ledger.file(note.path())? else {
-        return nothing(which);
+        return nothing(which, place);
     };
     let last = ledger.last_run(id)?;
     if last.iter().any(|batch| batch.ended_ms.is_none()) {
         return Err(Error::StillRuns);
     }
     let Some(offer) = which.offer(&ledger, id)? else {
-        return nothing(which);
+        return nothing(which, place);
     };
     let tasks = wording::tasks(offer.tasks());
     let report = report(which, &tasks, offer);
@@ -89,8 +117,9 @@ fn ask(place: &Place, which: Which, held: &LockError) -> Result<ExitCode, Error>
 
 fn report(which: Which, tasks: &str, offer: Offer) -> Report {
     let (command, action) = match which {
-        Which::Undone => ("retry", "run again"),
-        Which::Asked => ("approve", "run it"),
+        Which::Undone => ("retry".to_owned(), "run again"),
+        Which::At(line) => (format!("retry --at {line}"), "run it"),
+        Which::Asked => ("approve".to_owned(), "run it"),
     };
     Report {
         offers: vec![Offered {
@@ -102,8 +131,9 @@ fn report(which: Which, tasks: &str, offer: Offer) -> Report {
     }
 }
 
-fn nothing(which: Which) -> Result<ExitCode, Error> {
+fn nothing(which: Which, place: &Place) -> Result<ExitCode, Error> {
     let said = match which {
+        Which::At(line) => return no_place(line, place),
         Which::Undone => {
             "nothing to run again: all tasks of the last batch were done, or none ran yet"
         }

@@ -5,7 +5,7 @@ use serde_json::Value;
 use tokio::sync::watch;
 
 use crate::batch::git_line;
-use crate::daemon::{Daemon, Shown};
+use crate::daemon::{Daemon, Shown, choices};
 use crate::lang::dialect::Dialect;
 use crate::lang::note;
 use crate::lang::outcome::{Outcome, Section, Status};
@@ -22,6 +22,8 @@ pub enum Which {
     Undone,
     /// What waits for the user to say that it may run.
     Asked,
+    /// The edit of the last run that could be carried out at this line.
+    At(usize),
 }
 
 impl Which {
@@ -32,6 +34,7 @@ impl Which {
     pub fn offer(self, ledger: &Ledger, file: FileId) -> Result<Option<Offer>, LedgerError> {
         match self {
             Self::Undone => Ok(undone(&ledger.last_run(file)?)),
+            Self::At(line) => choices::offer_at(line, ledger, file),
             Self::Asked => {
                 let mut batches: Vec<(Number, Vec<usize>)> = Vec::new();
                 for asked in ledger.asked(file, usize::MAX >> 1)? {
@@ -174,6 +177,9 @@ impl Daemon {
             .outcomes
             .extend(numbered.map(|(number, task)| outcome(number, task)));
         report.total = report.outcomes.len();
+        let text = self.memory.text(batch.number);
+        let outcomes = &mut report.outcomes[first - 1..];
+        choices::offer_of(&self.memory, &self.runner, (batch.number, &text), outcomes);
         if let Some(commits) = &batch.commits {
             report.git = Some(git_line(commits));
         }
@@ -204,5 +210,6 @@ fn outcome(number: usize, task: &LogTask) -> Outcome {
         params: Value::Null,
         data: Value::Null,
         offer: None,
+        places: Vec::new(),
     }
 }

@@ -13,7 +13,7 @@ use crate::config;
 use crate::daemon::books::{Books, Entry};
 use crate::daemon::delivery::{self, running_block};
 use crate::daemon::memory::{Memory, names};
-use crate::daemon::{Daemon, Listening, Refused, Shown};
+use crate::daemon::{Daemon, Listening, Refused, Shown, choices};
 use crate::engine::{self, Event};
 use crate::lang::outcome::{Outcome, Status};
 use crate::lang::record::{Number, Offer, Plan, Source};
@@ -200,6 +200,7 @@ impl Daemon {
             ran.report.notices.push(said);
         }
         close(&mut self.memory, &mut ran, &entries);
+        choices::offer(&self.memory, &self.runner, &mut ran, &entries);
         tracing::info!(
             run = %around.id,
             outcome = %ran.report.counts(),

@@ -112,11 +112,10 @@ impl State {
         let others = waiting.filter(|(number, _)| beginning != Some(**number));
         let others = others.filter_map(|(_, tick)| tick.as_ref());
         let mut ticks: Vec<Tick> = self.ticks.iter().chain(others).cloned().collect();
-        for other in ticks
-            .iter_mut()
-            .filter(|other| tick.is_some_and(|t| t.source == other.source))
-        {
-            other.source = None;
+        if let (Some(tick), Some(number)) = (tick, beginning) {
+            for other in &mut ticks {
+                other.follows(tick, number);
+            }
         }
         let kept = Kept {
             next: self.next,

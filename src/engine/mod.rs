@@ -33,7 +33,9 @@ use std::mem;
 use std::sync::Arc;
 
 use crate::lang::dialect::{Dialect, Dialects};
-use crate::lang::record::{Fate, Key, Number, Offer, Plan, Prose, Record, Seed, TaskRecord, Tick};
+use crate::lang::record::{
+    Fate, Key, Number, Offer, Plan, Prose, Record, Seed, Spot, TaskRecord, Tick,
+};
 use crate::lang::task::{Batch, Command, Task};
 
 use body::{Body, Candidate};
@@ -93,11 +95,7 @@ pub fn step(state: &mut State, event: Event<'_>) -> Vec<Effect> {
             Vec::new()
         }
         Event::Ended(number, fates) => {
-            if let Some(record) = state.records.get_mut(&number) {
-                for (task, fate) in record.tasks.iter_mut().zip(fates) {
-                    task.fate = fate;
-                }
-            }
+            state.ended(number, fates);
             Vec::new()
         }
     }
@@ -144,7 +142,22 @@ impl State {
 
     /// Whether the user said that this task may run, and it could not begin yet.
     pub fn is_approved(&self, batch: Number, task: usize) -> bool {
-        let ticks = self.ticks.iter().filter(|tick| tick.offer.approves);
+        self.has_tick(batch, task, |offer| offer.approves)
+    }
+
+    /// Whether the user chose a place for this task, and it could not begin yet.
+    pub fn is_chosen(&self, batch: Number, task: usize) -> bool {
+        self.has_tick(batch, task, |offer| offer.spot.is_some())
+    }
+
+    /// Whether this very tick could not be carried out yet.
+    pub fn keeps(&self, tick: &Tick) -> bool {
+        let mut kept = self.ticks.iter();
+        tick.source.is_some() && kept.any(|kept| kept.source == tick.source)
+    }
+
+    fn has_tick(&self, batch: Number, task: usize, such: fn(&Offer) -> bool) -> bool {
+        let ticks = self.ticks.iter().filter(|tick| such(&tick.offer));
         let mut batches = ticks.flat_map(|tick| &tick.offer.batches);
         batches.any(|(of, tasks)| *of == batch && tasks.contains(&task))
     }
@@ -293,7 +306,17 @@ impl State {
     fn ticked(&mut self, ticks: &[Tick]) -> Vec<Effect> {
         let mut effects = Vec::new();
         let mut taken = HashSet::new();
-        for tick in mem::take(&mut self.ticks).iter().chain(ticks) {
+        let kept = mem::take(&mut self.ticks);
+        let all = || kept.iter().chain(ticks);
+        // An edit for which the user chose a place is carried out there, and nowhere else.
+        let mut chosen_at: HashMap<(Number, usize), &Spot> = HashMap::new();
+        for (spot, offer) in all().filter_map(|tick| Some((tick.offer.spot.as_ref()?, &tick.offer)))
+        {
+            for (of, task) in offer.each() {
+                chosen_at.entry((of, task)).or_insert(spot);
+            }
+        }
+        for tick in all() {
             for (of, chosen) in &tick.offer.batches {
                 // One that could not begin is still ticked in the file if the results could not be written.
                 let is_new = taken.insert((tick.source, *of));
@@ -306,20 +329,33 @@ impl State {
                 };
                 let mut plan = vec![Plan::Leave; again.tasks.len()];
                 for (index, task) in again.tasks.iter_mut().enumerate() {
-                    if chosen.contains(&index) {
-                        task.fate = Fate::NotRun;
-                        plan[index] = match tick.offer.approves {
-                            true => Plan::Approved,
-                            false => Plan::Run,
-                        };
+                    let at = chosen_at.get(&(*of, index));
+                    if !chosen.contains(&index) || at.copied() != tick.offer.spot.as_ref() {
+                        continue;
                     }
+                    task.fate = Fate::NotRun;
+                    plan[index] = match &tick.offer {
+                        Offer {
+                            spot: Some(spot), ..
+                        } => Plan::Chosen(spot.clone()),
+                        Offer { approves: true, .. } => Plan::Approved,
+                        _ => Plan::Run,
+                    };
+                }
+                let asked = (0..plan.len()).filter(|index| plan[*index] != Plan::Leave);
+                let asked: Vec<usize> = asked.collect();
+                if asked.is_empty() {
+                    continue;
                 }
                 let number = self.number();
                 (again.number, again.ran) = (number, None);
                 self.insert(again);
                 let tick = Tick {
                     source: tick.source,
-                    offer: Offer::of(*of, chosen.clone()).approving(tick.offer.approves),
+                    offer: Offer {
+                        batches: vec![(*of, asked)],
+                        ..tick.offer.clone()
+                    },
                 };
                 effects.push(Effect::Again {
                     of: *of,
@@ -340,17 +376,37 @@ impl State {
         if let Some(tick) = self.waiting.remove(&number).flatten() {
             // The other batches of one tick need it no more.
             let others = self.waiting.values_mut().flatten().chain(&mut self.ticks);
-            for other in others.filter(|other| other.source == tick.source) {
-                other.source = None;
-            }
             // It stands for the one that it repeats from now on.
             let of = tick.offer.batches[0].0;
+            for other in others {
+                other.follows(&tick, number);
+            }
             let seen = self.last.iter_mut().flatten().chain(&mut self.hidden);
             for seen in seen.filter(|seen| seen.number == of) {
                 seen.number = number;
             }
         }
         self.forget_replaced();
+    }
+
+    fn ended(&mut self, number: Number, fates: Vec<Fate>) {
+        // What is about to repeat it leaves what it did not ask for as it is now.
+        for (next, tick) in &self.waiting {
+            let of = tick.as_ref().map(|tick| &tick.offer.batches[0]);
+            if let Some((_, asked)) = of.filter(|(of, _)| *of == number)
+                && let Some(record) = self.records.get_mut(next)
+            {
+                let tasks = record.tasks.iter_mut().zip(&fates).enumerate();
+                for (_, (task, fate)) in tasks.filter(|(index, _)| !asked.contains(index)) {
+                    task.fate.clone_from(fate);
+                }
+            }
+        }
+        if let Some(record) = self.records.get_mut(&number) {
+            for (task, fate) in record.tasks.iter_mut().zip(fates) {
+                task.fate = fate;
+            }
+        }
     }
 
     /// What vanished matters for as long as something may have taken its place and has not begun.

@@ -97,6 +97,16 @@ pub struct Outcome {
     pub data: Value,
     /// What the user can ask for by a tick behind its line.
     pub offer: Option<Offer>,
+    /// The places at which the user can have it carried out, by a tick below its line.
+    pub places: Vec<OfferedPlace>,
+}
+
+/// A place that the user can choose for an edit.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OfferedPlace {
+    /// The words behind the box.
+    pub label: String,
+    pub offer: Offer,
 }
 
 impl Outcome {

@@ -110,6 +110,20 @@ pub struct Offer {
     /// They are asked about before they run, and this is the answer.
     #[serde(default)]
     pub approves: bool,
+    /// The one task, an edit, is carried out at this place, which it could not tell from others itself.
+    #[serde(default)]
+    pub spot: Option<Spot>,
+}
+
+/// A place of a file, by what stands there and around it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Spot {
+    /// Where it was, counted from 1.
+    pub line: usize,
+    /// How many lines above and below it are looked at too.
+    pub around: usize,
+    /// Of all these lines.
+    pub key: Key,
 }
 
 impl Offer {
@@ -123,12 +137,27 @@ impl Offer {
         Self {
             batches,
             approves: false,
+            spot: None,
+        }
+    }
+
+    /// Carries out this task, an edit, at a place.
+    pub fn at(batch: Number, task: usize, spot: Spot) -> Self {
+        Self {
+            spot: Some(spot),
+            ..Self::of(batch, vec![task])
         }
     }
 
     /// The same, as the answer to whether they may run, or not as one.
     pub fn approving(self, approves: bool) -> Self {
         Self { approves, ..self }
+    }
+
+    /// Each task of each batch.
+    pub fn each(&self) -> impl Iterator<Item = (Number, usize)> {
+        let batches = self.batches.iter();
+        batches.flat_map(|(batch, tasks)| tasks.iter().map(|task| (*batch, *task)))
     }
 
     /// How many tasks it would run.
@@ -143,6 +172,22 @@ pub struct Tick {
     /// Where it was ticked; `None` once that has been used, as it counts once.
     pub source: Option<Source>,
     pub offer: Offer,
+}
+
+impl Tick {
+    /// Another tick has begun to run tasks, as a batch of this number.
+    pub fn follows(&mut self, begun: &Self, number: Number) {
+        if self.source == begun.source {
+            self.source = None;
+        }
+        let repeated = begun.offer.batches.first().map(|(of, _)| *of);
+        for (of, _) in &mut self.offer.batches {
+            // That stands for the one that it repeats from now on.
+            if Some(*of) == repeated {
+                *of = number;
+            }
+        }
+    }
 }
 
 /// A line of a results block, in the ledger's words.
@@ -167,6 +212,8 @@ pub enum Plan {
     Run,
     /// To be run without asking: the user was asked.
     Approved,
+    /// An edit, to be carried out at the place that the user chose.
+    Chosen(Spot),
     /// It was not asked for.
     Leave,
     /// A file task that succeeded in an earlier form of the batch. It is skipped while each of its targets is as it was

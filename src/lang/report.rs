@@ -13,7 +13,7 @@ use serde_json::Value;
 
 use super::dialect::Dialect;
 use super::note::{END, RESULTS};
-use super::outcome::{Cut, Outcome, Section, Spooled, Status};
+use super::outcome::{Cut, OfferedPlace, Outcome, Section, Spooled, Status};
 use super::record::Offer;
 use super::scan::scan;
 use super::task::{BlockError, Cause, Lines, Problem};
@@ -45,6 +45,8 @@ pub struct Report {
     pub problems: Vec<ParseError>,
     /// What the user can ask for by a tick.
     pub offers: Vec<Offered>,
+    /// Edits of earlier results whose place the user has still to choose.
+    pub open: Vec<OpenEdit>,
     /// Lines that are no problem of a task: why nothing could run, what was not saved.
     pub notices: Vec<String>,
     /// What git did, as a line.
@@ -112,6 +114,13 @@ pub struct Offered {
     /// Two words behind the box.
     pub action: &'static str,
     pub offer: Offer,
+}
+
+/// An edit that no task of this report is, whose place the user has still to choose.
+#[derive(Debug)]
+pub struct OpenEdit {
+    pub why: String,
+    pub places: Vec<OfferedPlace>,
 }
 
 /// A problem of the reply.
@@ -212,6 +221,7 @@ impl Report {
             && self.hooks.is_empty()
             && self.problems.is_empty()
             && self.offers.is_empty()
+            && self.open.is_empty()
             && self.notices.is_empty()
     }
 
@@ -225,17 +235,30 @@ impl Report {
         self.hooks.extend(run.hooks);
         self.problems.splice(0..0, run.problems);
         self.offers.extend(run.offers);
+        self.open.extend(run.open);
         self.notices.extend(run.notices);
         (self.git, self.total, self.fence) = (run.git, self.total + run.total, run.fence);
     }
 
     /// The lines of the block that can be ticked, counted from the one that begins the results.
     pub fn offer_lines(&self) -> Vec<(usize, Offer)> {
+        let below = |places: &'_ [OfferedPlace]| {
+            let offers = places.iter().map(|place| Some(place.offer.clone()));
+            offers.collect::<Vec<_>>()
+        };
         let outcomes = self.outcomes.iter().filter(|outcome| !is_grouped(outcome));
-        let outcomes = outcomes.map(|outcome| outcome.offer.as_ref());
-        let offers = self.offers.iter().map(|offered| Some(&offered.offer));
-        let lines = outcomes.chain(offers).enumerate();
-        let offered = lines.filter_map(|(line, offer)| Some((line + 1, offer?.clone())));
+        let outcomes = outcomes
+            .flat_map(|outcome| [vec![outcome.offer.clone()], below(&outcome.places)].concat());
+        let offers = self
+            .offers
+            .iter()
+            .map(|offered| Some(offered.offer.clone()));
+        let open = self
+            .open
+            .iter()
+            .flat_map(|open| [vec![None], below(&open.places)].concat());
+        let lines = outcomes.chain(offers).chain(open).enumerate();
+        let offered = lines.filter_map(|(line, offer)| Some((line + 1, offer?)));
         offered.collect()
     }
 
@@ -249,9 +272,13 @@ impl Report {
         for outcome in self.outcomes.iter().filter(|outcome| !is_grouped(outcome)) {
             text += &outcome_line(outcome);
             text.push('\n');
+            text += &boxes(&outcome.places);
         }
         for offered in &self.offers {
             text += &format!("{} - [ ] {}\n", clipped(&offered.why), offered.action);
+        }
+        for open in &self.open {
+            text += &format!("{}\n{}", clipped(&open.why), boxes(&open.places));
         }
         let groups = self.groups();
         for group in groups.iter().take(PROBLEMS) {
@@ -597,6 +624,16 @@ pub fn outcome_line(outcome: &Outcome) -> String {
         None => "",
     };
     clipped(&line) + tick
+}
+
+/// The lines below a task of which the user can tick one. The last box of a line is clada's: another one, which comes from a
+/// file, must not look like it.
+fn boxes(places: &[OfferedPlace]) -> String {
+    let label = |place: &OfferedPlace| clipped(&place.label).replace("- [", "-[");
+    let lines = places
+        .iter()
+        .map(|place| format!("     - [ ] {}\n", label(place)));
+    lines.collect()
 }
 
 /// A file between the lines that say which it is, fenced where the scanner would find something in it.

@@ -1,9 +1,13 @@
 //! The sentences about problems in a reply: place, cause and next step, for an LLM that must repair it in one go.
 
+mod choice;
+
 use super::edit::{Adapted, Cause as EditCause, Doubt, EditError, Indented, Part, Tier};
 use super::habit::Habit;
 use super::repair::{Miss, Why};
 use super::task::{Cause, Command, Lines, Problem};
+
+pub use choice::{choice, choices, chosen, moved_choice};
 
 /// How many errors of a block a sentence names.
 const SAID: usize = 10;

@@ -18,7 +18,7 @@ use std::path::{Path, PathBuf};
 
 use rusqlite::{Connection, OptionalExtension, Transaction, TransactionBehavior, params};
 
-use crate::lang::record::{Commits, Fate, Key, Number, Offer, Record, Seed, Source};
+use crate::lang::record::{Commits, Fate, Key, Number, Record, Seed, Source};
 pub use entries::{
     Asked, Begun, BlockId, FileId, ForeignBlock, KnownBlock, KnownFile, KnownOffer, LogBatch,
     LogTask, NewBlock, Noted, Sight, TaskEnded,
@@ -31,6 +31,12 @@ use rows::{Json, fate_columns};
 /// How many results blocks of a file are kept: ours, and those that are not ours.
 const BLOCKS: usize = 100;
 const FOREIGN_BLOCKS: usize = 20;
+
+/// The batches that repeat one, those that repeat these, and so on.
+const LATER: &str = "WITH RECURSIVE later (number) AS (
+    SELECT number FROM batch WHERE file = ?1 AND again = ?2
+    UNION SELECT batch.number FROM batch JOIN later ON again = later.number WHERE file = ?1
+)";
 
 /// The ledger of a user.
 #[derive(Debug)]
@@ -390,8 +396,14 @@ impl Ledger {
             }
             for (line, offer) in new.offers {
                 db.execute(
-                    "INSERT INTO offer (block, line, batches, approves) VALUES (?, ?, ?, ?)",
-                    params![block, line, Json(&offer.batches), offer.approves],
+                    "INSERT INTO offer (block, line, batches, approves, spot) VALUES (?, ?, ?, ?, ?)",
+                    params![
+                        block,
+                        line,
+                        Json(&offer.batches),
+                        offer.approves,
+                        offer.spot.as_ref().map(Json)
+                    ],
                 )?;
             }
             forget_blocks(db, file, true, BLOCKS)?;
@@ -445,22 +457,10 @@ impl Ledger {
                  ) ORDER BY file",
             )?;
             let mut offers =
-                db.prepare("SELECT line, batches, approves, used FROM offer WHERE block = ? ORDER BY line")?;
+                db.prepare("SELECT block, line, batches, approves, spot, used FROM offer WHERE block = ? ORDER BY line")?;
             let blocks = blocks.query_map([key], |row| {
                 let id: BlockId = row.get("id")?;
-                let offers = offers.query_map([id], |row| {
-                    Ok(KnownOffer {
-                        source: Source {
-                            block: id.0,
-                            line: row.get("line")?,
-                        },
-                        offer: Offer {
-                            batches: row.get::<_, Json<_>>("batches")?.0,
-                            approves: row.get("approves")?,
-                        },
-                        used: row.get("used")?,
-                    })
-                })?;
+                let offers = offers.query_map([id], rows::offer)?;
                 Ok(KnownBlock {
                     id,
                     file: row.get("file")?,
@@ -576,6 +576,71 @@ impl Ledger {
                 })
             })?;
             asked.collect()
+        })
+    }
+
+    /// Whether a line is of the newest results block of a file. That may be one that is not in there yet.
+    ///
+    /// # Errors
+    /// Where the ledger cannot be read.
+    pub fn is_newest(&self, file: FileId, source: Source) -> Result<bool> {
+        self.look(|db| {
+            db.query_row(
+                "SELECT max(id) IS ? FROM block WHERE file = ? AND key IS NOT NULL",
+                params![source.block, file],
+                |row| row.get(0),
+            )
+        })
+    }
+
+    /// Whether a task of a batch was started again since, by a batch that repeats this one, or one that repeats that.
+    ///
+    /// # Errors
+    /// Where the ledger cannot be read.
+    pub fn is_repeated(&self, file: FileId, batch: Number, task: usize) -> Result<bool> {
+        self.look(|db| {
+            db.query_row(
+                &format!(
+                    "{LATER} SELECT EXISTS (
+                         SELECT 1 FROM later JOIN batch USING (number) JOIN task ON task.batch = batch.id
+                         WHERE file = ?1 AND position = ?3 AND task.began_ms IS NOT NULL
+                     )"
+                ),
+                params![file, batch, task],
+                |row| row.get(0),
+            )
+        })
+    }
+
+    /// The batch that stands for another by now: the last that repeats it, or itself.
+    ///
+    /// # Errors
+    /// Where the ledger cannot be read.
+    pub fn latest(&self, file: FileId, batch: Number) -> Result<Number> {
+        self.look(|db| {
+            db.query_row(
+                &format!("{LATER} SELECT coalesce(max(number), ?2) FROM later"),
+                params![file, batch],
+                |row| row.get(0),
+            )
+        })
+    }
+
+    /// The offers of the newest block of a file that has such: places that the user can choose for these edits.
+    ///
+    /// # Errors
+    /// Where the ledger cannot be read.
+    pub fn places(&self, file: FileId, batch: Number) -> Result<Vec<KnownOffer>> {
+        self.look(|db| {
+            let mut offers = db.prepare(
+                "SELECT offer.block, line, batches, approves, spot, used FROM offer
+                 WHERE spot IS NOT NULL AND json_extract(batches, '$[0][0]') = ?2 AND offer.block = (
+                     SELECT max(block.id) FROM block JOIN offer ON offer.block = block.id
+                     WHERE file = ?1 AND spot IS NOT NULL AND json_extract(batches, '$[0][0]') = ?2
+                 ) ORDER BY line",
+            )?;
+            let offers = offers.query_map(params![file, batch], rows::offer)?;
+            offers.collect()
         })
     }
 

@@ -3,10 +3,13 @@
 use std::borrow::Cow;
 use std::fmt::Write as _;
 
-use clada::lang::edit::{Cause, Edit, EditError, PLACES_LIMIT, Part, Tier, apply};
+use clada::lang::edit::{
+    Cause, Edit, EditError, PLACES_LIMIT, Part, Tier, apply, apply_at, choices, line_of,
+};
 use clada::lang::scan::scan;
 use clada::lang::task::{Action, Change, Hunk};
 use clada::lang::text::Text;
+use clada::lang::wording;
 use proptest::prelude::*;
 
 use crate::cases::{self, Block, Case, Verdict};
@@ -30,6 +33,14 @@ fn check(case: &Case, verdict: &mut Verdict) {
         true => payloads.edit(),
         false => Edit::Hunks(&hunks),
     };
+    if let Some(expected) = case.one("choices") {
+        let said = choices(&file, &edit);
+        let said = said
+            .iter()
+            .map(|choice| wording::choice(choice, true) + "\n");
+        verdict.expect(expected, said.collect::<String>().as_bytes());
+        return check_choices(case, verdict, &file, &edit);
+    }
     let expected = ["after", "tier", "line", "error"].map(|kind| case.one(kind));
     let [after, tier, line, error] = expected;
     match (apply(&file, &edit), error) {
@@ -61,6 +72,27 @@ fn check(case: &Case, verdict: &mut Verdict) {
             );
         }
         (Err(got), None) => verdict.wrong(format!("failed: {}", all_said(&got))),
+    }
+}
+
+/// What the edit makes of the file at each of the places that can be chosen, and what of a file that was `changed` since they
+/// were offered.
+fn check_choices(case: &Case, verdict: &mut Verdict, file: &[u8], edit: &Edit<'_>) {
+    let changed = case.one("changed").map(Block::text);
+    let now = changed.as_deref().unwrap_or(file);
+    let offered = choices(file, edit);
+    for after in case.blocks.iter().filter(|block| block.kind == "after") {
+        let line: usize = after.arg.parse().expect("`after LINE`");
+        let mut choices = offered.iter();
+        let choice = choices.find(|choice| choice.spot.line == line);
+        let choice = choice.expect("a choice that starts on the line");
+        let done = line_of(now, edit, &choice.spot).map(|line| apply_at(now, edit, line));
+        let got = match done {
+            None => b"not there\n".to_vec(),
+            Some(Ok(edited)) => edited.bytes(),
+            Some(Err(errors)) => all_said(&errors).into_bytes(),
+        };
+        verdict.expect(after, &got);
     }
 }
 

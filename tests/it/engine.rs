@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use clada::engine::{Effect, Event, Look, State, Why, step};
 use clada::lang::dialect::{Dialect, Dialects};
 use clada::lang::record::{
-    Fate, FileState, Number, Offer, Plan, Record, Seed, Source, Target, Tick,
+    Fate, FileState, Key, Number, Offer, Plan, Record, Seed, Source, Spot, Target, Tick,
 };
 use clada::lang::scan::{scan, scan_for};
 use clada::lang::task::{Lines, Scan};
@@ -67,6 +67,11 @@ fn cases_of_the_engine() {
                 "tick" => {
                     story.end_runs("");
                     story.tick(block.string().trim().parse().expect("which offer"));
+                    got = story.look(true, false, false, false);
+                }
+                "choose" => {
+                    story.end_runs("");
+                    block.string().lines().for_each(|line| story.choose(line));
                     got = story.look(true, false, false, false);
                 }
                 "dialects" => {
@@ -225,7 +230,7 @@ impl Story {
             let tasks = record.tasks.iter().zip(&plan).enumerate();
             let fates = tasks.map(|(index, (task, plan))| match (given.get(index), plan) {
                 (Some(word), _) => fate(word, index),
-                (None, Plan::Run) => fate("done", index),
+                (None, Plan::Run | Plan::Chosen(_)) => fate("done", index),
                 (None, _) => task.fate.clone(),
             });
             let fates = fates.collect();
@@ -300,6 +305,33 @@ impl Story {
         });
         self.ticks.push(Tick { source, offer });
     }
+
+    /// The user chooses a place: the line of the batch, the number of the task, and the line of its file.
+    fn choose(&mut self, words: &str) {
+        let numbers: Vec<usize> = words
+            .split(' ')
+            .map(|it| it.parse().expect("a number"))
+            .collect();
+        let [batch, task, line] = numbers.try_into().expect("BATCH TASK LINE");
+        let mut lines = Lines::new(&self.body);
+        let mut present = self.state.present().into_iter();
+        let is_there = |number: &Number| {
+            let at = self.body.find(&self.records[number].1);
+            at.is_some_and(|at| lines.of(at) == batch)
+        };
+        let spot = Spot {
+            line,
+            around: 3,
+            key: Key(0),
+        };
+        self.ticks.push(Tick {
+            source: Some(Source {
+                block: 2,
+                line: self.ticks.len() + 1,
+            }),
+            offer: Offer::at(present.find(is_there).expect("a batch"), task - 1, spot),
+        });
+    }
 }
 
 /// `3 tasks`, or what is planned for each where not all just run.
@@ -308,11 +340,12 @@ fn plan_words(plan: &[Plan]) -> String {
         return format!("{} tasks", plan.len());
     }
     let word = |plan: &Plan| match plan {
-        Plan::Run => "run",
-        Plan::Approved => "run without asking",
-        Plan::Leave => "leave",
-        Plan::Done(_) => "done",
-        Plan::DoneExec => "done exec",
+        Plan::Run => "run".to_owned(),
+        Plan::Approved => "run without asking".to_owned(),
+        Plan::Chosen(spot) => format!("run at {}", spot.line),
+        Plan::Leave => "leave".to_owned(),
+        Plan::Done(_) => "done".to_owned(),
+        Plan::DoneExec => "done exec".to_owned(),
     };
     plan.iter().map(word).collect::<Vec<_>>().join(", ")
 }

@@ -102,6 +102,7 @@ fn outcome() -> impl Strategy<Value = Outcome> {
             params: Value::Null,
             data: Value::Null,
             offer: None,
+            places: Vec::new(),
         })
 }
 

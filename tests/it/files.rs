@@ -252,6 +252,7 @@ fn report_of(tasks: &[&[(&str, &str)]]) -> Report {
         params: Value::Null,
         data: Value::Null,
         offer: None,
+        places: Vec::new(),
     };
     Report {
         outcomes: tasks.iter().enumerate().map(outcome).collect(),

@@ -2,9 +2,9 @@
 
 use clada::lang::dialect::Dialect;
 use clada::lang::note::{Blocks, END, RESULTS, canonical, join, split};
-use clada::lang::outcome::{Outcome, Status};
-use clada::lang::record::Offer;
-use clada::lang::report::{Offered, ParseError, Report};
+use clada::lang::outcome::{OfferedPlace, Outcome, Status};
+use clada::lang::record::{Key, Offer, Spot};
+use clada::lang::report::{Offered, OpenEdit, ParseError, Report};
 use proptest::prelude::*;
 use serde_json::Value;
 
@@ -69,8 +69,21 @@ fn report() -> impl Strategy<Value = Report> {
                     Status::Asks => Some(offer(true)),
                     _ => None,
                 },
+                places: Vec::new(),
             }
         });
+    let places = || {
+        let place = text().prop_map(|label| OfferedPlace {
+            label: format!("line {label}"),
+            offer: Offer::at(1, 0, spot()),
+        });
+        prop::collection::vec(place, 0..3)
+    };
+    let outcome = (outcome, places()).prop_map(|(outcome, places)| Outcome { places, ..outcome });
+    let open = (text(), places()).prop_map(|(why, places)| OpenEdit {
+        why: format!("⚠ {why}"),
+        places,
+    });
     let offered = text().prop_map(move |why| Offered {
         why: format!("↩ {why}"),
         action: "run again",
@@ -88,8 +101,10 @@ fn report() -> impl Strategy<Value = Report> {
     let outcomes = prop::collection::vec(outcome, 0..5);
     let problems = prop::collection::vec(problem, 0..4);
     let offers = prop::collection::vec(offered, 0..3);
-    let parts = (outcomes, problems, offers, text(), prop::option::of(text()));
-    parts.prop_map(|(mut outcomes, problems, offers, notice, git)| {
+    let open = prop::collection::vec(open, 0..2);
+    let notice_and_git = (text(), prop::option::of(text()));
+    let parts = (outcomes, problems, offers, open, notice_and_git);
+    parts.prop_map(|(mut outcomes, problems, offers, open, (notice, git))| {
         for (index, outcome) in outcomes.iter_mut().enumerate() {
             outcome.number = index + 1;
         }
@@ -97,12 +112,28 @@ fn report() -> impl Strategy<Value = Report> {
             outcomes,
             problems,
             offers,
+            open,
             // As clada's own notices and git lines are: they begin with a mark.
             notices: vec![format!("⚠ {notice}")],
             git: git.map(|git| format!("💚 git {git}")),
             ..Report::default()
         }
     })
+}
+
+/// How many places the user can choose.
+fn places(report: &Report) -> usize {
+    let outcomes = report.outcomes.iter().map(|outcome| outcome.places.len());
+    let open = report.open.iter().map(|open| open.places.len());
+    outcomes.chain(open).sum()
+}
+
+fn spot() -> Spot {
+    Spot {
+        line: 1,
+        around: 3,
+        key: Key(1),
+    }
 }
 
 fn status() -> impl Strategy<Value = String> {
@@ -128,6 +159,30 @@ impl Blocks for Wrote<'_> {
     fn is_pasted(&self, above: &str, below: &str) -> bool {
         below == self.body || !self.body.contains(above.trim())
     }
+}
+
+#[test]
+fn a_box_in_the_words_of_a_place_is_none() {
+    let place = OfferedPlace {
+        label: "line 2, in `- [x] a`".to_owned(),
+        offer: Offer::at(1, 0, spot()),
+    };
+    let report = Report {
+        open: vec![OpenEdit {
+            why: "⚠ edit a.md".to_owned(),
+            places: vec![place],
+        }],
+        ..Report::default()
+    };
+    let block = report.block(Some(""));
+    let wrote = Wrote {
+        block: &block,
+        body: "",
+    };
+    let text = join(&block, "");
+    assert_eq!(split(&text, &wrote).blocks[0].ticks(), Vec::<usize>::new());
+    let ticked = text.replace("     - [ ] ", "     - [x] ");
+    assert_eq!(split(&ticked, &wrote).blocks[0].ticks(), [2]);
 }
 
 proptest! {
@@ -160,7 +215,7 @@ proptest! {
         prop_assume!(!offers.is_empty());
         let line = offers[which.index(offers.len())].0;
         let mut lines: Vec<String> = block.lines().map(str::to_owned).collect();
-        let at = lines[line + 1].rfind("[ ]").expect("a box");
+        let at = lines[line + 1].rfind("- [ ] ").expect("a box") + 2;
         lines[line + 1].replace_range(at..at + 3, "[x]");
         let wrote = Wrote { block: &block, body: &body };
         let text = join(&(lines.join("\n") + "\n"), &body);
@@ -174,12 +229,14 @@ proptest! {
     fn nothing_breaks_the_lines_of_a_block(report in report(), status in status()) {
         let block = report.block(Some(&status));
         let lines: Vec<&str> = block.split('\n').collect();
-        let told = report.outcomes.len() + report.offers.len() + report.problems.len() + report.notices.len() + usize::from(report.git.is_some());
+        let told = report.outcomes.len() + places(&report) + report.open.len() + report.offers.len() + report.problems.len() + report.notices.len() + usize::from(report.git.is_some());
         prop_assert_eq!(lines.len(), told + 4, "{:?}", block);
         prop_assert_eq!(lines[1], RESULTS);
         prop_assert_eq!(lines[told + 2], END);
         prop_assert_eq!(lines.iter().filter(|line| **line == END).count(), 1);
-        for (number, line) in (1..).zip(&lines[2..2 + report.outcomes.len()]) {
+        let below = |line: &&&str| !line.starts_with("     - [ ] ");
+        let tasks = lines[2..].iter().filter(below).take(report.outcomes.len());
+        for (number, line) in (1..).zip(tasks) {
             prop_assert!(line.starts_with(&format!("{number} ")), "{line:?}");
         }
         let breaks = |c: char| c != '\n' && c.is_control() || matches!(c, '\u{2028}' | '\u{2029}' | '\u{202e}');

@@ -129,11 +129,7 @@ pub(super) fn carry(
 }
 
 /// Pairs of lines, by their indexes in the payloads, as pairs of those that are not blank.
-fn by_index(
-    kept: &[(usize, usize)],
-    search: &[Line<'_>],
-    new: &[Line<'_>],
-) -> Vec<(usize, usize)> {
+fn by_index(kept: &[(usize, usize)], search: &[Line<'_>], new: &[Line<'_>]) -> Vec<(usize, usize)> {
     let at = |lines: &[Line<'_>], index: usize| {
         lines
             .binary_search_by_key(&(index + 1), |line| line.number)
@@ -209,7 +205,9 @@ impl<'f, 't> Merge<'_, 'f, 't> {
             let is_seen = found.iter().any(|line| line.indent == done.indent);
             let is_kept = self.pairing.kept.contains_key(&j);
             if !is_seen && !is_kept && !indents.is_literal && done.glue.is_none() {
-                let before = written.last().map(|line| (line.indent.as_str(), line.body.as_str()));
+                let before = written
+                    .last()
+                    .map(|line| (line.indent.as_str(), line.body.as_str()));
                 if !style.allows(&done.indent, before) {
                     return Err(unclear(line.number));
                 }
@@ -290,7 +288,9 @@ impl<'f, 't> Merge<'_, 'f, 't> {
     /// A line that the search text has elsewhere was moved, and is the file's.
     fn new_body(&self, line: &Line<'_>, cure: &Cure<'_>) -> Result<String, Doubt> {
         let lines = self.search.lines.iter().zip(&self.found.lines);
-        let mut same = lines.filter(|(was, _)| was.body == line.body).map(|(_, is)| is.body);
+        let mut same = lines
+            .filter(|(was, _)| was.body == line.body)
+            .map(|(_, is)| is.body);
         match same.next() {
             Some(body) if same.all(|other| other == body) => Ok(body.to_owned()),
             _ => cure.apply(line.body),
@@ -311,7 +311,9 @@ impl<'f, 't> Merge<'_, 'f, 't> {
         let (search, found) = (&self.search.lines, &self.found.lines);
         let first = self.new.lines.first().map_or(1, |line| line.number);
         let (_, below) = self.place.neighbours();
-        let below = below.filter(|_| !self.place.is_inside).map_or(0, <[u8]>::len);
+        let below = below
+            .filter(|_| !self.place.is_inside)
+            .map_or(0, <[u8]>::len);
         for i in 0..found.len() {
             let goes = !stays.contains(&i);
             let next = match found.get(i + 1) {
@@ -400,10 +402,12 @@ impl<'f, 't> Merge<'_, 'f, 't> {
         pairs.push(end);
         // Where the search text has other blank lines, the replacement may have them as the file does.
         let before = |j: usize| j.checked_sub(1).and_then(|j| self.pairing.line_of(j));
-        let neighbours = pairs
-            .iter()
-            .filter(|(j, i)| before(*j) == i.checked_sub(1) && searched[*i].len() != found[*i].len());
-        let lost: Vec<_> = neighbours.map(|(j, i)| found[*i].len() == new[*j].len()).collect();
+        let neighbours = pairs.iter().filter(|(j, i)| {
+            before(*j) == i.checked_sub(1) && searched[*i].len() != found[*i].len()
+        });
+        let lost: Vec<_> = neighbours
+            .map(|(j, i)| found[*i].len() == new[*j].len())
+            .collect();
         let is_own = !lost.is_empty() && lost.iter().all(|is_same| *is_same);
         if is_own && !self.place.is_inside {
             self.take_in_edges(&mut range, &mut found, &new);
@@ -424,12 +428,7 @@ impl<'f, 't> Merge<'_, 'f, 't> {
     }
 
     /// Then those at the edges are the file's own, too.
-    fn take_in_edges(
-        &self,
-        range: &mut Range<usize>,
-        found: &mut [Vec<&str>],
-        new: &[Vec<&str>],
-    ) {
+    fn take_in_edges(&self, range: &mut Range<usize>, found: &mut [Vec<&str>], new: &[Vec<&str>]) {
         let file = self.place.file;
         let (Some(first), Some(last)) = (new.first(), new.last()) else {
             return;

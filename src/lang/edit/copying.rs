@@ -57,10 +57,12 @@ fn undo(
         for search in &mut undone.searches {
             *search = damage.undo(search)?;
         }
-        undone.replacement = undone.replacement.and_then(|text| match damage.undo(&text) {
-            None if !damage.is_seen_in(&text) => Some(text),
-            undone => undone,
-        });
+        undone.replacement = undone
+            .replacement
+            .and_then(|text| match damage.undo(&text) {
+                None if !damage.is_seen_in(&text) => Some(text),
+                undone => undone,
+            });
     }
     Some(undone)
 }
@@ -89,7 +91,9 @@ impl Damage {
                 let (first, last) = (lines.next(), lines.next_back());
                 first.into_iter().chain(last).any(is_fence)
             }
-            Self::Numbers => text.lines().any(|line| !line.trim().is_empty() && number(line).is_some()),
+            Self::Numbers => text
+                .lines()
+                .any(|line| !line.trim().is_empty() && number(line).is_some()),
             Self::Entities => ENTITIES.iter().any(|(entity, _)| text.contains(entity)),
             // Several lines, and quotes without a backslash, were never in a string of JSON.
             Self::Escapes => {
@@ -137,17 +141,28 @@ fn first_number(text: &str) -> Option<usize> {
 
 fn without_numbers(body: &str) -> Option<String> {
     let lines: Vec<&str> = body.split('\n').collect();
-    let numbers: Vec<_> = lines.iter().map(|line| number(line)).collect::<Option<_>>()?;
-    let mut marks = numbers.iter().map(|(_, mark, _)| *mark).filter(|mark| !mark.is_empty());
+    let numbers: Vec<_> = lines
+        .iter()
+        .map(|line| number(line))
+        .collect::<Option<_>>()?;
+    let mut marks = numbers
+        .iter()
+        .map(|(_, mark, _)| *mark)
+        .filter(|mark| !mark.is_empty());
     let is_one_mark = match marks.next() {
         Some(first) => marks.all(|mark| mark == first),
         None => true,
     };
-    let is_counted = numbers.windows(2).all(|pair| pair[0].0.checked_add(1) == Some(pair[1].0));
+    let is_counted = numbers
+        .windows(2)
+        .all(|pair| pair[0].0.checked_add(1) == Some(pair[1].0));
     if !is_one_mark || !is_counted {
         return None;
     }
-    let texts = lines.iter().zip(&numbers).map(|(line, (.., at))| &line[*at..]);
+    let texts = lines
+        .iter()
+        .zip(&numbers)
+        .map(|(line, (.., at))| &line[*at..]);
     Some(texts.collect::<Vec<_>>().join("\n"))
 }
 
@@ -163,7 +178,9 @@ fn without_entities(body: &str) -> Option<String> {
     let mut text = String::with_capacity(body.len());
     let mut rest = body;
     while let Some(at) = rest.find(['<', '>', '&']) {
-        let found = ENTITIES.iter().find(|(entity, _)| rest[at..].starts_with(entity));
+        let found = ENTITIES
+            .iter()
+            .find(|(entity, _)| rest[at..].starts_with(entity));
         // A bare one would have been escaped with the others.
         let (entity, c) = found?;
         text += &rest[..at];
@@ -205,7 +222,8 @@ mod tests {
 
     fn first(search: &str, replacement: &str) -> Option<(String, Option<String>)> {
         let mut all = undone(&[search], replacement).into_iter();
-        all.next().map(|mut undone| (undone.searches.remove(0), undone.replacement))
+        all.next()
+            .map(|mut undone| (undone.searches.remove(0), undone.replacement))
     }
 
     #[test]
@@ -224,13 +242,25 @@ mod tests {
 
     #[test]
     fn a_replacement_damaged_in_part_is_none() {
-        assert_eq!(first("1: a\n2: b\n", "1: a\nx\n2: b\n"), Some(("a\nb\n".to_owned(), None)));
-        assert_eq!(first("a &lt; b\n", "a < &amp;\n"), Some(("a < b\n".to_owned(), None)));
+        assert_eq!(
+            first("1: a\n2: b\n", "1: a\nx\n2: b\n"),
+            Some(("a\nb\n".to_owned(), None))
+        );
+        assert_eq!(
+            first("a &lt; b\n", "a < &amp;\n"),
+            Some(("a < b\n".to_owned(), None))
+        );
     }
 
     #[test]
     fn what_only_looks_damaged_is_not_undone() {
-        for search in ["1: a\n3: b\n", "1: a\n2 | b\n", "a &lt; b < c\n", "a \"b\" \\n", "```\na\n"] {
+        for search in [
+            "1: a\n3: b\n",
+            "1: a\n2 | b\n",
+            "a &lt; b < c\n",
+            "a \"b\" \\n",
+            "```\na\n",
+        ] {
             assert_eq!(first(search, ""), None, "{search}");
         }
     }

@@ -79,7 +79,9 @@ pub(super) fn replace(
         let new: String = part.new.iter().flat_map(|line| [line, "\n"]).collect();
         let line = lines::number(content.bytes, hit.range.start);
         let splice = Splice::one(content.bytes, &hit, search.body, Text::block(&new));
-        splice.map_err(|unclear| pair::unclear(unclear, line)).map(|splice| (splice, line))
+        splice
+            .map_err(|unclear| pair::unclear(unclear, line))
+            .map(|splice| (splice, line))
     });
     let splices = splices.collect::<Result<Vec<_>, _>>();
     Some(splices.and_then(|splices| joined(content.bytes, splices)))
@@ -92,7 +94,8 @@ fn joined(file: &[u8], splices: Vec<(Splice, usize)>) -> Result<Done, Cause> {
         return Err(Cause::NothingChanges { at: 1 });
     };
     for (next, _) in splices {
-        all.inserted.extend_from_slice(&file[all.range.end..next.range.start]);
+        all.inserted
+            .extend_from_slice(&file[all.range.end..next.range.start]);
         all.inserted.extend_from_slice(&next.inserted);
         all.range.end = next.range.end;
         all.adapted = all.adapted.and(next.adapted);
@@ -116,7 +119,11 @@ fn keep_ordered(places: &mut [Vec<Hit>]) {
     let mut after = 0;
     for hits in places.iter_mut() {
         hits.retain(|hit| hit.range.start >= after);
-        after = hits.iter().map(|hit| hit.range.end).min().unwrap_or(usize::MAX);
+        after = hits
+            .iter()
+            .map(|hit| hit.range.end)
+            .min()
+            .unwrap_or(usize::MAX);
     }
     let mut before = usize::MAX;
     for hits in places.iter_mut().rev() {
@@ -135,7 +142,11 @@ fn split<'t>(lines: &'t [&'t str]) -> Split<'t> {
     let is_mark = |line: &&str| elision::elision(line).is_some();
     Split {
         parts: lines.split(is_mark).collect(),
-        marks: lines.iter().filter(|line| is_mark(line)).map(|line| line.trim()).collect(),
+        marks: lines
+            .iter()
+            .filter(|line| is_mark(line))
+            .map(|line| line.trim())
+            .collect(),
     }
 }
 

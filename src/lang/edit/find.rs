@@ -22,6 +22,13 @@ impl Search<'_> {
         let Some((tier, mut hits)) = self.all(content, from, PLACES_LIMIT) else {
             return Err(Miss::NotFound);
         };
+        if self.line.is_some() {
+            let lines = line_numbers(content.bytes, &hits);
+            return match self.only_on_its_line(&lines) {
+                Some(chosen) => Ok(self.settled(content, hits.swap_remove(chosen))),
+                None => Err(Miss::Ambiguous(tier, hits)),
+            };
+        }
         match hits.pop() {
             Some(hit) if hits.is_empty() => Ok(self.settled(content, hit)),
             last => {
@@ -51,6 +58,13 @@ impl Search<'_> {
             self.leave_to_line_tiers(&mut hits, tier, content);
             (!hits.is_empty()).then_some((tier, hits))
         })
+    }
+
+    /// Which of the places, which start on these lines, is the only one on the line that is named.
+    fn only_on_its_line(&self, lines: &[usize]) -> Option<usize> {
+        let line = self.line?;
+        let chosen = lines.iter().position(|at| *at == line)?;
+        (lines.get(chosen + 1) != Some(&line)).then_some(chosen)
     }
 
     /// The places that are whole lines, if there are any, else the places anywhere; the first few of them.

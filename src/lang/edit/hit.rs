@@ -3,10 +3,10 @@
 use std::ops::Range;
 
 use super::Tier;
+use super::carry::Way;
 use super::content::Content;
 use super::lines::{self, Ignored, LineEnd};
 use super::search::Search;
-use super::carry::Way;
 use super::view;
 use crate::lang::text::Form;
 
@@ -158,7 +158,10 @@ impl<'x, 'f> Judge<'x, 'f> {
                 continue;
             }
             // Lines of many depths have few ways, and a third pair is enough to see that there is none.
-            if distinct.first().is_some_and(|first| !is_one_way(&[*first, pair])) {
+            if distinct
+                .first()
+                .is_some_and(|first| !is_one_way(&[*first, pair]))
+            {
                 self.suspect = i;
                 return false;
             }

@@ -43,7 +43,8 @@ pub(super) fn apply<'f>(file: &'f [u8], hunks: &[Hunk<'_>]) -> Result<Edited<'f>
             part: Part::Hunk,
             cause,
         };
-        if let Some(line) = elided::left_out(text, &hunk.search(), Text::block(&hunk.replacement())) {
+        if let Some(line) = elided::left_out(text, &hunk.search(), Text::block(&hunk.replacement()))
+        {
             return Err(failed(Cause::LeftOut { line }));
         }
         let placed = place(&content, hunk, &before).map_err(failed)?;
@@ -292,11 +293,7 @@ enum Hits {
     Several(Vec<usize>),
 }
 
-fn hits(
-    (view, pattern): (&View<'_>, &[u8]),
-    judge: &mut Judge<'_, '_>,
-    scope: &Scope,
-) -> Hits {
+fn hits((view, pattern): (&View<'_>, &[u8]), judge: &mut Judge<'_, '_>, scope: &Scope) -> Hits {
     let mut first = None;
     let mut starts = Vec::new();
     for at in Occurrences::new(view.bytes(), pattern, view.at_or_after(scope.from)) {
@@ -346,7 +343,9 @@ impl Found {
                 let inserted = patched(&file[self.range.clone()], hunk, newline);
                 (self.range.clone(), inserted, Adapted::default())
             }
-            _ => self.carried(file, hunk).map_err(|doubt| unclear(doubt, line))?,
+            _ => self
+                .carried(file, hunk)
+                .map_err(|doubt| unclear(doubt, line))?,
         };
         let end = range.end;
         if end == file.len() && !hunk.lines.is_empty() {
@@ -359,7 +358,9 @@ impl Found {
                 false if inserted.is_empty() => {
                     range.start = lines::before_newline(file, range.start);
                 }
-                false if is_ended => inserted.truncate(lines::before_newline(&inserted, inserted.len())),
+                false if is_ended => {
+                    inserted.truncate(lines::before_newline(&inserted, inserted.len()))
+                }
                 _ => {}
             }
         }

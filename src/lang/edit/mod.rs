@@ -17,11 +17,13 @@
 //! | `hunks` | where are the parts of a patch, and what do they make of the file? |
 //! | `anchors` | which stretches of the file does a line head? |
 //! | `splice` | which bytes go, and which come? |
+//! | `choice` | at which places can the user have an edit carried out that failed? |
 //! | `lines` | where do lines and words start and end? |
 //! | `literal` | where is this very text, without tiers, and what if it is replaced everywhere? |
 
 mod anchors;
 mod carry;
+mod choice;
 mod content;
 mod copying;
 mod elided;
@@ -41,6 +43,7 @@ use std::borrow::Cow;
 use super::hunk::Hunk;
 use super::text::Text;
 
+pub use self::choice::{Choice, apply_at, choices, line_of};
 pub use self::literal::{places, replace_all};
 
 /// The line ending that a file uses at a place.
@@ -264,7 +267,10 @@ pub fn apply<'f>(file: &'f [u8], edit: &Edit<'_>) -> Result<Edited<'f>, Vec<Edit
                 part: Part::Head,
                 cause: Cause::LeftOut { line },
             });
-            let done = match (pair::replace_stretch(text, (*head, *tail), *replace), left_out) {
+            let done = match (
+                pair::replace_stretch(text, (*head, *tail), *replace),
+                left_out,
+            ) {
                 (Ok(done), None) => done,
                 (done, left_out) => return Err(left_out.into_iter().chain(done.err()).collect()),
             };
@@ -323,7 +329,7 @@ fn apply_pairs<'f>(
         if let Some(line) = elided::left_out(text, search.text, replacement) {
             errors.push(failed(Cause::LeftOut { line }));
         }
-        parts = match pair::replace(text, search, replacement) {
+        parts = match pair::replace(text, (search, replacement), None) {
             Ok(done) => {
                 places.push(done.place);
                 match content {

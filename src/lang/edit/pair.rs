@@ -49,14 +49,14 @@ impl Done {
     }
 }
 
-/// Replaces a text where it stands once.
+/// Replaces a text where it stands once, or of several places in the one that starts on `line`.
 pub(super) fn replace(
     file: &[u8],
-    search: Text<'_>,
-    replacement: Text<'_>,
+    (search, replacement): (Text<'_>, Text<'_>),
+    line: Option<usize>,
 ) -> Result<Done, Cause> {
     let content = Content::new(file);
-    let found = Search::new(search).find(&content, 0);
+    let found = Search::new(search).on_line(line).find(&content, 0);
     let as_it_is = match found {
         Err(Miss::NotFound) => None,
         found => Some(found),
@@ -66,7 +66,7 @@ pub(super) fn replace(
         return at(file, &hit, search, replacement);
     }
     let undone = copying::undone(&[search.text], replacement.text);
-    replace_undone(&content, search, replacement, &undone)
+    replace_undone(&content, (search, replacement), line, &undone)
         .or_else(|| elided::replace(&content, search, replacement))
         .or_else(|| {
             undone.iter().find_map(|undone| {
@@ -100,14 +100,14 @@ pub(super) fn at(
 /// Replaces a text that was damaged as a whole; `None` where it is not found without the damage either.
 fn replace_undone(
     content: &Content<'_>,
-    search: Text<'_>,
-    replacement: Text<'_>,
+    (search, replacement): (Text<'_>, Text<'_>),
+    line: Option<usize>,
     undone: &[Undone],
 ) -> Option<Result<Done, Cause>> {
     let file = content.bytes;
     for undone in undone {
         let was = search.with(&undone.searches[0]);
-        let hit = match numbered(content, Search::new(was), undone) {
+        let hit = match numbered(content, Search::new(was).on_line(line), undone) {
             Err(Miss::NotFound) => continue,
             found => found.map_err(|miss| cause(content, miss, replacement)),
         };
@@ -126,17 +126,18 @@ fn replace_undone(
 }
 
 /// The place where a text stands; of several, the one on the line whose number stood before the text.
-fn numbered(
-    content: &Content<'_>,
-    search: Search<'_>,
-    undone: &Undone,
-) -> Result<Hit, Miss> {
-    let number = undone.numbers.as_ref().and_then(|numbers| numbers.first().copied());
+fn numbered(content: &Content<'_>, search: Search<'_>, undone: &Undone) -> Result<Hit, Miss> {
+    let number = undone
+        .numbers
+        .as_ref()
+        .and_then(|numbers| numbers.first().copied());
     match (search.find(content, 0), number) {
         (Err(Miss::Ambiguous(tier, hits)), Some(number)) => {
             let lines = line_numbers(content.bytes, &hits);
             let text = search.body.trim_start();
-            let blanks = search.body[..search.body.len() - text.len()].matches('\n').count();
+            let blanks = search.body[..search.body.len() - text.len()]
+                .matches('\n')
+                .count();
             let is_it = |line: usize| line == number || line == number + blanks;
             let mut chosen = hits.iter().zip(lines).filter(|(_, line)| is_it(*line));
             match (chosen.next(), chosen.next()) {
@@ -175,9 +176,16 @@ pub(super) fn replace_stretch(
         done => return done,
     };
     for undone in copying::undone(&[head.text, tail.text], replacement.text) {
-        let texts = (head.with(&undone.searches[0]), tail.with(&undone.searches[1]));
+        let texts = (
+            head.with(&undone.searches[0]),
+            tail.with(&undone.searches[1]),
+        );
         let new = undone.replacement.as_deref();
-        let done = stretch(file, texts, new.map_or(replacement, |new| replacement.with(new)));
+        let done = stretch(
+            file,
+            texts,
+            new.map_or(replacement, |new| replacement.with(new)),
+        );
         if let Err(error) = &done
             && matches!(error.cause, Cause::NotFound { .. })
         {
@@ -226,14 +234,16 @@ fn stretch(
     let last = last.map_err(|miss| failed(Part::Tail, cause(&content, miss, replacement)))?;
     let line = lines::number(file, first.range.start);
     let splice = Splice::stretch(file, (&first, head.body), (&last, tail.body), replacement);
-    let done = splice.map_err(|doubt| unclear(doubt, line)).and_then(|splice| {
-        let place = Place {
-            tier: first.tier.max(last.tier),
-            line,
-            adapted: splice.adapted,
-        };
-        Done::of(file, splice, place, true)
-    });
+    let done = splice
+        .map_err(|doubt| unclear(doubt, line))
+        .and_then(|splice| {
+            let place = Place {
+                tier: first.tier.max(last.tier),
+                line,
+                adapted: splice.adapted,
+            };
+            Done::of(file, splice, place, true)
+        });
     done.map_err(|cause| failed(Part::Head, cause))
 }
 

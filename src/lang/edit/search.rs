@@ -12,6 +12,8 @@ pub(super) struct Search<'a> {
     pub(super) body: &'a str,
     /// Whether a match inside a line may start or end inside a word.
     pub(super) may_cut: bool,
+    /// The line of the file, from 1, where the place that counts starts; nothing where there must be one place only.
+    pub(super) line: Option<usize>,
 }
 
 impl<'a> Search<'a> {
@@ -25,7 +27,13 @@ impl<'a> Search<'a> {
             form: text.form,
             body,
             may_cut: text.form == Form::Inline,
+            line: None,
         }
+    }
+
+    /// The same, of which only the place counts that starts on this line of the file, where one is named.
+    pub(super) fn on_line(self, line: Option<usize>) -> Self {
+        Self { line, ..self }
     }
 
     /// The same as a head or tail, which may cut words in either form.

@@ -33,7 +33,8 @@ impl Report {
             1 => counts.push("1 mistake in the reply".to_owned()),
             many => counts.push(format!("{many} mistakes in the reply")),
         }
-        match (counts.is_empty(), self.offers.is_empty()) {
+        let offers = self.offers.len() + self.open.len();
+        match (counts.is_empty(), offers == 0) {
             (false, _) => counts.join(", "),
             (true, false) => "something waits for you".to_owned(),
             (true, true) => "something to read".to_owned(),
@@ -85,6 +86,7 @@ mod tests {
             params: Value::Null,
             data: Value::Null,
             offer: None,
+            places: Vec::new(),
         }
     }
 

@@ -9,8 +9,8 @@ use rusqlite::{Connection, Params, Row};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use super::{BlockId, FileId, LogBatch, LogTask, schema};
-use crate::lang::record::{Commits, Fate, Key, Prose, Record, Target, TaskRecord};
+use super::{BlockId, FileId, KnownOffer, LogBatch, LogTask, schema};
+use crate::lang::record::{Commits, Fate, Key, Offer, Prose, Record, Source, Target, TaskRecord};
 
 impl ToSql for Key {
     fn to_sql(&self) -> rusqlite::Result<ToSqlOutput<'_>> {
@@ -98,6 +98,22 @@ fn fate(row: &Row<'_>) -> rusqlite::Result<Fate> {
 
 pub(super) fn path(row: &Row<'_>) -> rusqlite::Result<PathBuf> {
     Ok(OsString::from_vec(row.get("path")?).into())
+}
+
+/// An offer, of a row with all of its columns.
+pub(super) fn offer(row: &Row<'_>) -> rusqlite::Result<KnownOffer> {
+    Ok(KnownOffer {
+        source: Source {
+            block: row.get("block")?,
+            line: row.get("line")?,
+        },
+        offer: Offer {
+            batches: row.get::<_, Json<_>>("batches")?.0,
+            approves: row.get("approves")?,
+            spot: row.get::<_, Option<Json<_>>>("spot")?.map(|spot| spot.0),
+        },
+        used: row.get("used")?,
+    })
 }
 
 /// The records of a file, in order of number.

@@ -4,7 +4,7 @@ use rusqlite::{Connection, Transaction};
 
 /// What makes each format out of the one before; the first makes it out of an empty database. `PRAGMA user_version` says
 /// how many of these were done. A format that was released is never edited here: changes are a new one.
-const MIGRATIONS: [&str; 3] = [FIRST, APPROVALS, PRIVATE];
+const MIGRATIONS: [&str; 4] = [FIRST, APPROVALS, PRIVATE, SPOTS];
 
 /// The first format that knows of private repositories.
 pub(super) const PRIVATE_SINCE: usize = 3;
@@ -101,6 +101,9 @@ const APPROVALS: &str = "ALTER TABLE offer ADD COLUMN approves INTEGER NOT NULL 
 
 /// Commits in a private repository.
 const PRIVATE: &str = "ALTER TABLE batch ADD COLUMN is_private INTEGER NOT NULL DEFAULT 0;";
+
+/// Offers to carry out an edit at a place, as JSON.
+const SPOTS: &str = "ALTER TABLE offer ADD COLUMN spot TEXT;";
 
 /// The format of a database; 0 for an empty one.
 pub(super) fn format(db: &Connection) -> rusqlite::Result<usize> {

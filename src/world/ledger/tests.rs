@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
-use crate::lang::record::{FileState, Prose, Source, Target, TaskRecord};
+use crate::lang::record::{FileState, Offer, Prose, Source, Spot, Target, TaskRecord};
 
 const NO_SIGHT: Sight<'_> = Sight {
     state: "",
@@ -988,7 +988,7 @@ fn a_newer_ledger_is_left_alone() {
     drop(db);
     let before = fs::read(place.path("ledger.db")).unwrap();
     let expected = format!(
-        "the ledger `{}` has format 99 and this clada knows format 3: use the newer clada, which wrote it",
+        "the ledger `{}` has format 99 and this clada knows format 4: use the newer clada, which wrote it",
         place.path("ledger.db").display()
     );
     assert_eq!(place.refused().to_string(), expected);
@@ -1205,7 +1205,7 @@ fn a_ledger_of_the_first_format_goes_on() {
     ledger.add_block(file, new, 1).unwrap();
     let db = &ledger.db;
     db.execute_batch(
-        "ALTER TABLE offer DROP COLUMN approves; ALTER TABLE batch DROP COLUMN is_private; PRAGMA user_version = 1",
+        "ALTER TABLE offer DROP COLUMN approves; ALTER TABLE offer DROP COLUMN spot; ALTER TABLE batch DROP COLUMN is_private; PRAGMA user_version = 1",
     )
         .unwrap();
     drop(ledger);
@@ -1232,4 +1232,62 @@ fn a_tick_does_not_count_for_a_newer_block_that_reads_the_same_and_is_not_there_
     ledger.add_block(file, new, 2).unwrap();
     let known = ledger.blocks_with(Key(7)).unwrap().remove(0);
     assert_eq!((known.id.0, known.offers[0].used), (old, true));
+}
+
+#[test]
+fn places_are_offered_until_their_task_is_started_again() {
+    let place = Place::new();
+    let (mut ledger, file) = with_file(&place);
+    let other = ledger.add_file(Path::new("/n/other.md")).unwrap();
+    let spot = |line| Spot {
+        line,
+        around: 3,
+        key: Key(u64::MAX),
+    };
+    begin(&mut ledger, file, &fresh(1, 3), 1_000).unwrap();
+    let old = [(2, Offer::at(1, 1, spot(4)))];
+    ledger.add_block(file, offering(1, "old", &old), 1).unwrap();
+    let new = [(2, Offer::at(1, 1, spot(5))), (3, Offer::of(1, vec![2]))];
+    let block = ledger.add_block(file, offering(2, "new", &new), 2).unwrap();
+    // Another file's batches have numbers of their own.
+    let theirs = [(1, Offer::at(1, 1, spot(6)))];
+    ledger
+        .add_block(other, offering(3, "theirs", &theirs), 3)
+        .unwrap();
+    let source = Source {
+        block: block.0,
+        line: 2,
+    };
+    drop(ledger);
+    let (mut ledger, file) = with_file(&place);
+    let known = KnownOffer {
+        source,
+        offer: new[0].1.clone(),
+        used: false,
+    };
+    assert_eq!(ledger.places(file, 1).unwrap(), [known]);
+    assert_eq!(ledger.places(file, 2).unwrap(), []);
+    assert!(ledger.is_newest(file, source).unwrap());
+    ledger.add_block(file, RUNNING_BLOCK, 4).unwrap();
+    assert!(!ledger.is_newest(file, source).unwrap());
+
+    // The second batch repeats the first, and the third the second.
+    for (number, again, first) in [(2, 1, Some(0)), (3, 2, Some(1))] {
+        assert!(!ledger.is_repeated(file, 1, 1).unwrap());
+        let begun = Begun {
+            record: &fresh(number, 3),
+            text: "the text",
+            id: "run-1",
+            tasks: &words(&fresh(number, 3)),
+            again: Some(again),
+            first,
+            offer: None,
+        };
+        ledger.begin(file, &begun, NO_SIGHT, 2_000).unwrap();
+        assert_eq!(ledger.latest(file, 1).unwrap(), number);
+    }
+    assert!(ledger.is_repeated(file, 1, 1).unwrap());
+    assert!(!ledger.is_repeated(file, 1, 2).unwrap());
+    assert!(!ledger.is_repeated(other, 1, 1).unwrap());
+    assert_eq!(ledger.latest(file, 3).unwrap(), 3);
 }

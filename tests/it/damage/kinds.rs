@@ -135,7 +135,11 @@ impl Kind {
                     // What is meant on a new line looks like the damage of the others.
                     Side::Kept => {
                         let known: Vec<&str> = edit.search.lines();
-                        let new = edit.replace.text.lines().filter(|line| !known.contains(line));
+                        let new = edit
+                            .replace
+                            .text
+                            .lines()
+                            .filter(|line| !known.contains(line));
                         new.into_iter().any(already)
                     }
                     Side::Search => false,

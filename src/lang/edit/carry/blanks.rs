@@ -66,7 +66,11 @@ impl<'t> Gaps<'_, 't> {
             }
         }
         // What the search text lacks beside a line that both have stays beside it; lines that were put in go before it.
-        let missing: Vec<usize> = search.iter().zip(&file).map(|(s, f)| f.saturating_sub(*s)).collect();
+        let missing: Vec<usize> = search
+            .iter()
+            .zip(&file)
+            .map(|(s, f)| f.saturating_sub(*s))
+            .collect();
         let surplus = search.iter().zip(&file).map(|(s, f)| s.saturating_sub(*f));
         let surplus = surplus.max().unwrap_or(0);
         let is_missing = missing.iter().any(|missing| *missing > 0);

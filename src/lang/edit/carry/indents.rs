@@ -120,7 +120,9 @@ impl Indents {
         begins: impl Fn(usize) -> bool,
     ) {
         let counted = (0..search.len()).filter(|i| begins(*i));
-        let heads = counted.filter(|i| search[*i].number < place.copied.start).count();
+        let heads = counted
+            .filter(|i| search[*i].number < place.copied.start)
+            .count();
         let ways = Way::between(&self.pairs[..heads]);
         if heads > 0 && !ways.is_empty() {
             self.pairs.truncate(heads);
@@ -157,7 +159,15 @@ impl Indents {
             step.is_none_or(|step| smallest_step(all) == step)
         };
         // Where a tab of the usual width explains the lines and the file's step speaks against it, nobody knows.
-        let usual = |way: &&Way| matches!(way, Way::Tabs { width: ways::TAB, more: 0 });
+        let usual = |way: &&Way| {
+            matches!(
+                way,
+                Way::Tabs {
+                    width: ways::TAB,
+                    more: 0
+                }
+            )
+        };
         let usual = self.ways.iter().find(usual).cloned();
         leave(&mut self.ways, &grows);
         if let Some(usual) = usual.filter(|usual| !self.ways.contains(usual)) {
@@ -166,9 +176,12 @@ impl Indents {
         }
         let mixes = |way: &Way| {
             let led = leads(way).unwrap_or_default();
-            led.iter().any(|indent| indent.contains('\t') && indent.ends_with(' '))
+            led.iter()
+                .any(|indent| indent.contains('\t') && indent.ends_with(' '))
         };
-        let is_mixed = file.iter().any(|indent| indent.contains('\t') && indent.ends_with(' '));
+        let is_mixed = file
+            .iter()
+            .any(|indent| indent.contains('\t') && indent.ends_with(' '));
         leave(&mut self.ways, &|way| is_mixed || !mixes(way));
         leave(&mut self.ways, &Way::is_plain);
     }
@@ -259,10 +272,14 @@ impl Indents {
             return Err(Doubt::Moved);
         };
         let odd = |indents: &[String]| {
-            let widths = indents.iter().filter_map(|indent| ways::columns(indent, ways::TAB));
+            let widths = indents
+                .iter()
+                .filter_map(|indent| ways::columns(indent, ways::TAB));
             let widths: Vec<usize> = widths.collect();
             let pairs = widths.windows(2);
-            pairs.filter(|pair| pair[1] > pair[0] && pair[1] - pair[0] != step).count()
+            pairs
+                .filter(|pair| pair[1] > pair[0] && pair[1] - pair[0] != step)
+                .count()
         };
         match odd(&as_it_is).cmp(&odd(&led)) {
             Ordering::Less => Ok(true),
@@ -290,7 +307,11 @@ impl Indents {
         let seen = self.pairs.iter().filter(|(search, _)| *search == indent);
         let mut led: HashSet<String> = seen.map(|(_, file)| file.clone()).collect();
         if led.len() != 1 || self.is_unsure {
-            led = self.ways.iter().filter_map(|way| way.lead(&indent)).collect();
+            led = self
+                .ways
+                .iter()
+                .filter_map(|way| way.lead(&indent))
+                .collect();
         }
         let mut led = led.into_iter();
         match (led.next(), led.next()) {
@@ -313,9 +334,7 @@ impl Indents {
 /// What looks like a space and was put in its place by a page is a space.
 fn plain(indent: &str) -> String {
     let visible = indent.chars().filter(|c| c.is_whitespace());
-    visible
-        .map(|c| if c == '\t' { c } else { ' ' })
-        .collect()
+    visible.map(|c| if c == '\t' { c } else { ' ' }).collect()
 }
 
 fn respelt(search: &str, file: &str) -> (String, String) {

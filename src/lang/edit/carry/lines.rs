@@ -98,7 +98,9 @@ impl<'f> Found<'f> {
                 indent: gap[gap.len() - 1],
                 body: &text[start..body_end],
                 trail: "",
-                blanks: without_cr(&gap[usize::from(!lines.is_empty()).min(gap.len() - 1)..gap.len() - 1]),
+                blanks: without_cr(
+                    &gap[usize::from(!lines.is_empty()).min(gap.len() - 1)..gap.len() - 1],
+                ),
                 glue: None,
                 eol: newline,
             };

@@ -109,7 +109,12 @@ fn sameness(one: &Line<'_>, other: &Line<'_>) -> f64 {
 }
 
 fn same_of_many(search: &[Line<'_>], replacement: &[Line<'_>]) -> Vec<(usize, usize)> {
-    let keys = |lines: &[Line<'_>]| lines.iter().map(|line| line.key.clone()).collect::<Vec<_>>();
+    let keys = |lines: &[Line<'_>]| {
+        lines
+            .iter()
+            .map(|line| line.key.clone())
+            .collect::<Vec<_>>()
+    };
     same_in_order(&keys(search), &keys(replacement))
 }
 
@@ -171,7 +176,9 @@ fn likeness(one: &[Token], other: &[Token]) -> f64 {
     if 2.0 * count(one.len().min(other.len())) < ALIKE * total {
         return 0.0;
     }
-    let same = common((one.len(), other.len()), |i, j| one[i].plain == other[j].plain);
+    let same = common((one.len(), other.len()), |i, j| {
+        one[i].plain == other[j].plain
+    });
     let share = 2.0 * count(same.len()) / total;
     if share >= ALIKE { share } else { 0.0 }
 }
@@ -194,7 +201,11 @@ pub(super) fn same_words(
         let alike = common(between, |row, column| {
             one[from.0 + row].plain == other[from.1 + column].plain
         });
-        pairs.extend(alike.into_iter().map(|(row, column)| (from.0 + row, from.1 + column)));
+        pairs.extend(
+            alike
+                .into_iter()
+                .map(|(row, column)| (from.0 + row, from.1 + column)),
+        );
         if i < one.len() {
             pairs.push((i, j));
         }
@@ -208,7 +219,9 @@ fn common(
     (rows, columns): (usize, usize),
     is_same: impl Fn(usize, usize) -> bool,
 ) -> Vec<(usize, usize)> {
-    let start = (0..rows.min(columns)).take_while(|&at| is_same(at, at)).count();
+    let start = (0..rows.min(columns))
+        .take_while(|&at| is_same(at, at))
+        .count();
     let mut pairs: Vec<_> = (0..start).map(|at| (at, at)).collect();
     let (most_rows, most_columns) = (rows - start, columns - start);
     let end = (0..most_rows.min(most_columns))

@@ -86,7 +86,10 @@ impl Habits {
                 Some(_) => habits.spaces += 1,
                 None => {}
             }
-            let width: usize = indent.iter().map(|b| if *b == b'\t' { TAB } else { 1 }).sum();
+            let width: usize = indent
+                .iter()
+                .map(|b| if *b == b'\t' { TAB } else { 1 })
+                .sum();
             if let Some((above, is_head)) = before {
                 if let Some(count) = counts.get_mut(width.saturating_sub(above)) {
                     *count += 1;

@@ -17,11 +17,7 @@ pub(in crate::lang::edit) enum Way {
     /// Every tab becomes `width` spaces, and `more` spaces are added.
     Spaces { width: usize, more: isize },
     /// Every `from` spaces become `to`, and `more` spaces are added.
-    Unit {
-        from: usize,
-        to: usize,
-        more: isize,
-    },
+    Unit { from: usize, to: usize, more: isize },
 }
 
 impl Way {

@@ -55,14 +55,22 @@ impl<'f> Cure<'f> {
         let mut cure = Self {
             file,
             typographic: HashMap::new(),
-            has_quotes: search.iter().any(|line| line.body.contains(|c| is_curly(c) || is_straight(c))),
+            has_quotes: search
+                .iter()
+                .any(|line| line.body.contains(|c| is_curly(c) || is_straight(c))),
             lost_widthless: false,
             lost_firm: false,
         };
         let mut kept_firm = false;
-        for ((line, file), _) in search.iter().zip(found).zip(&is_healthy).filter(|(_, h)| !**h) {
+        for ((line, file), _) in search
+            .iter()
+            .zip(found)
+            .zip(&is_healthy)
+            .filter(|(_, h)| !**h)
+        {
             cure.learn(line.body, file.body);
-            let lost = |kind: fn(char) -> bool| line.body.contains(kind) && !file.body.contains(kind);
+            let lost =
+                |kind: fn(char) -> bool| line.body.contains(kind) && !file.body.contains(kind);
             cure.lost_widthless |= lost(is_widthless);
             cure.lost_firm |= lost(is_firm);
             kept_firm |= line.body.contains(is_firm) && file.body.contains(is_firm);
@@ -78,7 +86,11 @@ impl<'f> Cure<'f> {
                 continue;
             };
             if let Some(plain) = view::plain(c).filter(|plain| !plain.is_empty()) {
-                let is = if is != was && plain.len() > 1 { plain } else { is };
+                let is = if is != was && plain.len() > 1 {
+                    plain
+                } else {
+                    is
+                };
                 self.typographic.entry(c).or_default().insert(is.to_owned());
             }
         }
@@ -141,7 +153,9 @@ pub(super) fn merge(
     for (i, j) in same_words((&searched, search), (&new, replacement)) {
         is_of[j] = Some(i);
     }
-    let gap = |tokens: &[Token], text: &'_ str, i: usize| text[tokens[i - 1].end..tokens[i].start].to_owned();
+    let gap = |tokens: &[Token], text: &'_ str, i: usize| {
+        text[tokens[i - 1].end..tokens[i].start].to_owned()
+    };
     let mut merged = String::new();
     for (j, token) in new.iter().enumerate() {
         let i = is_of[j];
@@ -149,8 +163,8 @@ pub(super) fn merge(
             let own = gap(&new, replacement, j);
             // Which gap of the search text it is.
             let before = is_of[j - 1];
-            let is_put_in = i.is_none()
-                && before.is_some_and(|before| is_of[j..].contains(&Some(before + 1)));
+            let is_put_in =
+                i.is_none() && before.is_some_and(|before| is_of[j..].contains(&Some(before + 1)));
             let its = match (i, before) {
                 _ if is_put_in => None,
                 (Some(i), _) => Some(i),
@@ -182,7 +196,11 @@ pub(super) fn merge(
                 if own != was && own != is && was != is {
                     return Err(Doubt::Character(own.chars().next().unwrap_or_default()));
                 }
-                merged += &if own == was { is.to_owned() } else { cure.apply(own)? };
+                merged += &if own == was {
+                    is.to_owned()
+                } else {
+                    cure.apply(own)?
+                };
             }
         }
     }

@@ -1,0 +1,231 @@
+//! Edits whose place the user chooses: the boxes below a failed one, and the ticks in them that count. Carries out none.
+
+use std::collections::HashMap;
+
+use crate::batch::{Ran, Runner};
+use crate::daemon::Daemon;
+use crate::daemon::books::Entry;
+use crate::daemon::memory::{Memory, Taken};
+use crate::file_task;
+use crate::lang::outcome::{OfferedPlace, Outcome, Section, Status};
+use crate::lang::record::{Fate, Number, Offer, TaskRecord, Tick};
+use crate::lang::report::{self, OpenEdit};
+use crate::lang::scan::scan;
+use crate::lang::task::{Batch, Scan, Task};
+use crate::lang::wording;
+use crate::world::ledger::{FileId, Ledger, LedgerError};
+
+/// The ticks that count, and those edits whose place is still to be chosen.
+#[derive(Default)]
+pub(super) struct Chosen {
+    pub(super) ticks: Vec<Tick>,
+    pub(super) open: Vec<OpenEdit>,
+}
+
+/// A place of an edit of the last run, which the user can still choose.
+#[derive(Debug)]
+pub struct OpenPlace {
+    pub line: usize,
+    /// The path of the file.
+    pub target: String,
+    offer: Offer,
+}
+
+/// The places that the user can choose for edits of the last run: nothing was carried out since they were offered.
+///
+/// # Errors
+/// Where the ledger cannot be read.
+pub fn open_places(ledger: &Ledger, file: FileId) -> Result<Vec<OpenPlace>, LedgerError> {
+    let mut open = Vec::new();
+    for batch in ledger.last_run(file)? {
+        for known in ledger.places(file, batch.number)? {
+            let (Some((_, task)), Some(spot)) = (known.offer.each().next(), &known.offer.spot)
+            else {
+                continue;
+            };
+            open.push(OpenPlace {
+                line: spot.line,
+                target: batch
+                    .tasks
+                    .get(task)
+                    .map(|it| it.target.clone())
+                    .unwrap_or_default(),
+                offer: known.offer,
+            });
+        }
+    }
+    Ok(open)
+}
+
+/// The offer of the only place that starts on a line.
+pub(super) fn offer_at(
+    line: usize,
+    ledger: &Ledger,
+    file: FileId,
+) -> Result<Option<Offer>, LedgerError> {
+    let mut places = open_places(ledger, file)?.into_iter();
+    let mut there = places.by_ref().filter(|place| place.line == line);
+    let only = there.next().filter(|_| there.next().is_none());
+    Ok(only.map(|place| place.offer))
+}
+
+/// Offers the places at which edits of a run that failed could be carried out, as the files are after it.
+pub(super) fn offer(memory: &Memory, runner: &Runner, ran: &mut Ran, entries: &[Entry]) {
+    for (job, entry) in ran.jobs.iter().zip(entries).filter(|(job, _)| !job.refused) {
+        let outcomes = &mut ran.report.outcomes[job.outcomes.clone()];
+        offer_of(memory, runner, (entry.number, &entry.text), outcomes);
+    }
+}
+
+/// The same for one batch.
+pub(super) fn offer_of(
+    memory: &Memory,
+    runner: &Runner,
+    (number, text): (Number, &str),
+    outcomes: &mut [Outcome],
+) {
+    let Some(record) = memory.engine.record(number) else {
+        return;
+    };
+    let is_open = |(outcome, task): &(&mut Outcome, &TaskRecord)| {
+        task.fate == Fate::Failed && matches!(outcome.status, Status::Failed | Status::Skipped)
+    };
+    let both = outcomes.iter_mut().zip(&record.tasks).enumerate();
+    let mut open = both.filter(|(_, both)| is_open(both)).peekable();
+    if open.peek().is_none() {
+        return;
+    }
+    let scan = scan(text);
+    for (index, (outcome, _)) in open {
+        let Some(task) = task_of(&scan, index) else {
+            continue;
+        };
+        let (places, said) = places(runner, task, (number, index));
+        if outcome.status == Status::Failed && !places.is_empty() {
+            outcome.sections.push(Section::Text(said));
+        }
+        outcome.places = places;
+    }
+}
+
+/// A task of a batch that stands alone in a text, where the user may choose for it.
+fn task_of<'s, 't>(scan: &'s Scan<'t>, index: usize) -> Option<&'s Task<'t>> {
+    let mut batches = scan.batches.iter();
+    let batch: &Batch<'_> = batches.next().filter(|batch| !batch.atomic)?;
+    batch.tasks.get(index)
+}
+
+/// The places of an edit, and what the full output says of them.
+fn places(
+    runner: &Runner,
+    task: &Task<'_>,
+    (batch, index): (Number, usize),
+) -> (Vec<OfferedPlace>, String) {
+    let action = task.action.as_ref().ok();
+    let Some(action) = action.filter(|action| runner.actions.refuses(action).is_none()) else {
+        return (Vec::new(), String::new());
+    };
+    let masked = |text: String| runner.rules.mask.text(&text).into_owned();
+    let (choices, shows) = file_task::choices(action, &runner.disk);
+    let places = choices.iter().map(|choice| OfferedPlace {
+        label: masked(wording::choice(choice, shows)),
+        offer: Offer::at(batch, index, choice.spot.clone()),
+    });
+    (places.collect(), masked(wording::choices(&choices, shows)))
+}
+
+impl Daemon {
+    /// The ticks that choose a place and count. They must be the user's, and in the newest results; nobody is asked which of
+    /// two was meant.
+    pub(super) fn chosen(
+        &mut self,
+        taken: Vec<Taken>,
+        is_same: bool,
+        changed_ms: i64,
+    ) -> Result<Chosen, LedgerError> {
+        let mut chosen = Chosen::default();
+        if taken.is_empty() {
+            return Ok(chosen);
+        }
+        let file = self.memory.file;
+        let forged = self.may_be_forged(changed_ms)?;
+        let mut by_task: Vec<((Number, usize), Vec<Taken>)> = Vec::new();
+        let mut at = HashMap::new();
+        for taken in taken {
+            let Some(task) = taken.tick.offer.each().next() else {
+                continue;
+            };
+            // It is still ticked in the file where the results of the first try could not be written.
+            if self.memory.engine.keeps(&taken.tick) {
+                continue;
+            }
+            let at = *at.entry(task).or_insert(by_task.len());
+            match by_task.get_mut(at) {
+                Some((_, ticks)) => ticks.push(taken),
+                None => by_task.push((task, vec![taken])),
+            }
+        }
+        for ((of, task), ticks) in by_task {
+            let ledger = &self.memory.ledger;
+            let sources = || ticks.iter().filter_map(|taken| taken.tick.source);
+            let mut is_newest = true;
+            for source in sources() {
+                is_newest &= ledger.is_newest(file, source)?;
+            }
+            let is_sure = ticks.iter().all(|taken| taken.is_sure);
+            let is_over =
+                ledger.is_repeated(file, of, task)? || self.memory.engine.is_chosen(of, task);
+            let why = match () {
+                () if is_over => Some(OVER),
+                () if !is_sure && !is_same => Some(PASTED),
+                () if !is_sure && forged => Some(FORGED),
+                () if !is_sure && !is_newest => Some(REPLACED),
+                () if ticks.len() > 1 => Some(SEVERAL),
+                () => None,
+            };
+            let Some(why) = why else {
+                chosen
+                    .ticks
+                    .extend(ticks.into_iter().map(|taken| taken.tick));
+                continue;
+            };
+            let sources: Vec<_> = sources().collect();
+            for source in sources {
+                self.memory.ledger.void(source)?;
+            }
+            let of = self.memory.ledger.latest(file, of)?;
+            chosen.open.extend(self.open_edit((of, task), why, is_over));
+        }
+        Ok(chosen)
+    }
+
+    /// An edit of which no tick counted, with boxes where it is not over.
+    fn open_edit(
+        &self,
+        (of, index): (Number, usize),
+        why: &str,
+        is_over: bool,
+    ) -> Option<OpenEdit> {
+        let text = self.memory.text(of);
+        let scan = scan(&text);
+        let task = task_of(&scan, index)?;
+        let places = match is_over {
+            true => Vec::new(),
+            false => places(&self.runner, task, (of, index)).0,
+        };
+        let target = self.runner.rules.mask.text(&task.target()).into_owned();
+        let target = report::brief(&target).into_owned();
+        Some(OpenEdit {
+            why: format!("⚠ {} {target} - {why}", task.command_name()),
+            places,
+        })
+    }
+}
+
+/// Why a tick does not count.
+const OVER: &str = "nothing was done, as this edit was tried again since, or is about to be";
+const PASTED: &str =
+    "nothing was done, as the tick came with other changes: tick the place again, and only that";
+const FORGED: &str = "nothing was done, as the tick came while a command ran: tick the place again";
+const REPLACED: &str = "nothing was done, as the tick was in older results: tick the place here";
+const SEVERAL: &str = "nothing was done, as several places were ticked: tick one";

@@ -1,0 +1,71 @@
+//! Edits that the user has to help with: the places to choose from, and the edit at the one that was chosen.
+
+use serde_json::json;
+
+use super::{Done, Failure, Rewritten, missed, named, refused, rewrite, tier_of, with_edit};
+use crate::lang::edit::{self, Choice};
+use crate::lang::record::Spot;
+use crate::lang::repair;
+use crate::lang::task::{Action, Change};
+use crate::lang::wording;
+use crate::world::workspace::Files;
+
+/// The places at which a failed edit could be carried out as the file is now, and whether what stands there may be shown.
+pub fn choices(action: &Action<'_>, files: &dyn Files) -> (Vec<Choice>, bool) {
+    find(action, files).unwrap_or_default()
+}
+
+fn find(action: &Action<'_>, files: &dyn Files) -> Option<(Vec<Choice>, bool)> {
+    let (path, change) = edit_of(action)?;
+    let rel = named::existing(path, files).ok()?;
+    let place = files.place(&rel, true).ok()?;
+    let content = files.read_to_change(&place).ok()?.bytes;
+    let names = (rel.as_str(), &*place.path().to_string_lossy());
+    let may_show = files.may_show(&place).is_ok() && repair::showable(names, &content).is_ok();
+    let choices = with_edit(change, |edit| edit::choices(&content, edit));
+    Some((choices, may_show))
+}
+
+/// Carries out an edit at the place that the user chose, if that is still as it was.
+///
+/// # Errors
+/// Where it cannot be done; then nothing is changed.
+pub fn edit_at(action: &Action<'_>, spot: &Spot, files: &mut dyn Files) -> Result<Done, Failure> {
+    let Some((path, change)) = edit_of(action) else {
+        return Err(refused("it is no edit of one place in a file"));
+    };
+    let rel = named::existing(path, files)?;
+    let place = files.place(&rel, true)?;
+    with_edit(change, |edit| {
+        rewrite((&rel, &place), files, false, |content, may_show| {
+            let line = edit::line_of(content, edit, spot)
+                .ok_or_else(|| refused(wording::moved_choice(spot.line)))?;
+            let edited = edit::apply_at(content, edit, line).map_err(|errors| {
+                missed::failure(&errors, edit, (&rel, &place), (content, may_show))
+            })?;
+            let tier = tier_of(&edited);
+            Ok(Rewritten {
+                parts: edited.parts,
+                message: Some(wording::chosen(line, tier)),
+                data: json!({
+                    "path": rel.to_string(),
+                    "replacements": 1,
+                    "tier": tier.name(),
+                    "lines": [line],
+                }),
+            })
+        })
+    })
+}
+
+/// An edit of pairs that leaves the file where it is.
+fn edit_of<'a, 't>(action: &'a Action<'t>) -> Option<(&'a str, &'a Change<'t>)> {
+    match action {
+        Action::Edit {
+            path,
+            change: change @ Change::Pairs(_),
+            to: None,
+        } => Some((path, change)),
+        _ => None,
+    }
+}

@@ -1,0 +1,85 @@
+//! The words about the places that the user may choose for an edit: the boxes, the full output, and what came of a choice.
+
+use super::short;
+use crate::lang::edit::{Choice, Tier};
+
+/// How many lines that differ are named.
+const OTHERS: usize = 4;
+
+/// A place that the user may choose for an edit; its text only where `shows` says that it may be shown.
+pub fn choice(choice: &Choice, shows: bool) -> String {
+    let lines: Vec<usize> = choice.others.iter().map(|other| other.line).collect();
+    let others = match lines.as_slice() {
+        [] => {
+            let within = choice.within.as_deref().filter(|_| shows);
+            let within = within.map(|line| format!(", in `{}`", short(line)));
+            return format!("line {}{}", choice.first, within.unwrap_or_default());
+        }
+        [line] => format!("line {line} is another"),
+        [some @ .., last] if some.len() < OTHERS => {
+            let some: Vec<String> = some.iter().map(ToString::to_string).collect();
+            format!("lines {} and {last} are others", some.join(", "))
+        }
+        many => format!("{} lines are others", many.len()),
+    };
+    let see = if shows { " (see the full output)" } else { "" };
+    format!(
+        "lines {}-{}, where {others}{see}",
+        choice.first, choice.last
+    )
+}
+
+/// What the full output says of the places that the user may choose.
+pub fn choices(choices: &[Choice], shows: bool) -> String {
+    let lines = choices.iter().map(|choice| choice.first.to_string());
+    let lines = lines.collect::<Vec<_>>().join(", ");
+    let [
+        Choice {
+            first,
+            last,
+            others,
+            ..
+        },
+    ] = choices
+    else {
+        return format!(
+            "the user can choose too, by a tick in the notes: lines {lines}. Send the edit again only if you know which is \
+             meant.\n"
+        );
+    };
+    if others.is_empty() {
+        return format!(
+            "the user can have it carried out at line {first}, by a tick in the notes.\n"
+        );
+    }
+    let mut text = format!(
+        "the user can have it carried out at lines {first}-{last}, by a tick in the notes: only lines differ there that the \
+         replacement keeps.\n"
+    );
+    for other in others.iter().filter(|_| shows) {
+        let (searched, there) = (short(&other.searched), short(&other.there));
+        text += &format!(
+            "line {}\n  search: {searched}\n  file:   {there}\n",
+            other.line
+        );
+    }
+    text
+}
+
+/// What is said of an edit that was carried out at a line that the user chose.
+pub fn chosen(line: usize, tier: Tier) -> String {
+    match tier {
+        Tier::Exact => format!("at line {line}, which the user chose"),
+        tier => format!(
+            "at line {line}, which the user chose; matched by {}",
+            tier.name()
+        ),
+    }
+}
+
+/// Why an edit was not carried out at a line that the user chose.
+pub fn moved_choice(line: usize) -> String {
+    format!(
+        "the place that was at line {line} when it was offered is not there as it was: nothing was changed"
+    )
+}
