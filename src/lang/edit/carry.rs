@@ -46,6 +46,8 @@ pub(super) struct Place<'f> {
     /// The lines of the search text, from 1, that are not the reply's: they are copied from the file, between a head and a
     /// tail.
     pub(super) copied: Range<usize>,
+    /// Other texts of the reply, each with the file's for it: they tell as well what a page did to characters.
+    pub(super) beside: &'f [(String, String)],
 }
 
 /// A line of the replacement that cannot be carried over.
@@ -73,6 +75,7 @@ impl<'f> Place<'f> {
             range,
             is_inside: false,
             copied: 0..0,
+            beside: &[],
         }
     }
 
@@ -194,7 +197,7 @@ impl<'f, 't> Merge<'_, 'f, 't> {
             self.refuse_lost_blocks()?;
         }
         self.refuse_flat()?;
-        let cure = Cure::of(self.place.file, search, found, new, &self.pairing);
+        let cure = Cure::of(self.place, search, found, new, &self.pairing);
         let trails = Trails::of(search, found, new, &self.pairing);
         let mut adapted = Adapted::default();
         let mut written: Vec<Written<'_>> = Vec::with_capacity(new.len());

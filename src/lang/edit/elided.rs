@@ -74,11 +74,19 @@ pub(super) fn replace(
             lines: line_numbers(content.bytes, &hits[..hits.len().min(super::PLACES_LIMIT)]),
         }));
     }
+    // What a page did to one part it did to the others.
+    let text_of =
+        |hit: &Hit| String::from_utf8_lossy(&content.bytes[hit.range.clone()]).into_owned();
+    let found = searches.iter().zip(&places);
+    let beside: Vec<(String, String)> = found
+        .map(|(search, hits)| (search.body.to_owned(), text_of(&hits[0])))
+        .collect();
     let splices = changed().map(|((part, search), hits)| {
         let hit = search.settled(content, hits[0].clone());
         let new: String = part.new.iter().flat_map(|line| [line, "\n"]).collect();
         let line = lines::number(content.bytes, hit.range.start);
-        let splice = Splice::one(content.bytes, &hit, search.body, Text::block(&new));
+        let texts = (search.body, Text::block(&new));
+        let splice = Splice::tolerant(content.bytes, &hit, texts, &beside);
         splice
             .map_err(|unclear| pair::unclear(unclear, line))
             .map(|splice| (splice, line))

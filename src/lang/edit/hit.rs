@@ -123,7 +123,10 @@ impl<'x, 'f> Judge<'x, 'f> {
         // is a line that was copied with it, and may still end in the middle of a word.
         let means_space = !is_block && self.tier >= Tier::Whitespace;
         let may_cut = |space: bool| self.search.may_cut && !(means_space && space);
-        let cuts = |at| lines::cuts_word(self.content.bytes, at);
+        // Without white space, runs of the same mark grow together, and a shorter one is in many a longer one.
+        let is_joined = self.tier >= Tier::Whitespace;
+        let file = self.content.bytes;
+        let cuts = |at| lines::cuts_word(file, at) || is_joined && lines::cuts_run(file, at);
         (may_cut(edges.space_before) || !cuts(range.start))
             && (may_cut(edges.space_after) || !cuts(range.end))
     }

@@ -114,6 +114,12 @@ pub(super) fn cuts_word(file: &[u8], at: usize) -> bool {
     is_word(char_before(file, at)) && is_word(char_after(file, at))
 }
 
+/// Whether the same mark stands on both sides of `at`, as in a run of back-ticks or dashes.
+pub(super) fn cuts_run(file: &[u8], at: usize) -> bool {
+    let before = char_before(file, at).filter(|c| !c.is_alphanumeric() && !c.is_whitespace());
+    before.is_some() && before == char_after(file, at)
+}
+
 /// Each line's content: what stands before its LF or CRLF. The text behind a last newline counts, if there is any.
 pub(super) fn contents(text: &[u8]) -> impl Iterator<Item = Range<usize>> {
     let mut next = 0;

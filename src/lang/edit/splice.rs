@@ -32,7 +32,24 @@ impl Splice {
             splice.take_in_indentation(file, search, replacement.text);
             return Ok(splice);
         }
-        let place = Place::whole(file, hit.range.clone());
+        Self::tolerant(file, hit, (search, replacement), &[])
+    }
+
+    /// The same for a place whose text may be another, to the byte; `beside` are other texts of the reply, each with the
+    /// file's.
+    ///
+    /// # Errors
+    /// Where what is to be written cannot be told.
+    pub(super) fn tolerant(
+        file: &[u8],
+        hit: &Hit,
+        (search, replacement): (&str, Text<'_>),
+        beside: &[(String, String)],
+    ) -> Result<Self, Unclear> {
+        let place = Place {
+            beside,
+            ..Place::whole(file, hit.range.clone())
+        };
         Self::carried(place, (hit, hit), search, replacement)
     }
 

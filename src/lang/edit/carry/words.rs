@@ -3,6 +3,7 @@
 
 use std::collections::{BTreeSet, HashMap};
 
+use super::Place;
 use super::lines::{FileLine, Line, Token, tokens, units};
 use super::pairing::{Pairing, same_words};
 use crate::lang::edit::Doubt;
@@ -26,6 +27,10 @@ fn is_straight(c: char) -> bool {
     matches!(c, '"' | '\'')
 }
 
+fn has_quotes(text: &str) -> bool {
+    text.contains(|c| is_curly(c) || is_straight(c))
+}
+
 /// The characters that the search text has in place of the file's.
 #[derive(Debug)]
 pub(super) struct Cure<'f> {
@@ -40,7 +45,7 @@ pub(super) struct Cure<'f> {
 
 impl<'f> Cure<'f> {
     pub(super) fn of(
-        file: &'f [u8],
+        place: &Place<'f>,
         search: &[Line<'_>],
         found: &[FileLine<'_>],
         replacement: &[Line<'_>],
@@ -52,28 +57,26 @@ impl<'f> Cure<'f> {
             let (is, was) = (replacement[j].body, found[i].body);
             is_healthy[i] = is == was && was != search[i].body;
         }
+        let lines = search.iter().zip(found).zip(&is_healthy);
+        let lines = lines.filter(|(_, is_healthy)| !**is_healthy);
+        let lines = lines.map(|((line, file), _)| (line.body, file.body));
+        let beside = place.beside.iter();
+        let beside = beside.map(|(search, file)| (search.as_str(), file.as_str()));
         let mut cure = Self {
-            file,
+            file: place.file,
             typographic: HashMap::new(),
-            has_quotes: search
-                .iter()
-                .any(|line| line.body.contains(|c| is_curly(c) || is_straight(c))),
+            has_quotes: search.iter().any(|line| has_quotes(line.body))
+                || beside.clone().any(|(search, _)| has_quotes(search)),
             lost_widthless: false,
             lost_firm: false,
         };
         let mut kept_firm = false;
-        for ((line, file), _) in search
-            .iter()
-            .zip(found)
-            .zip(&is_healthy)
-            .filter(|(_, h)| !**h)
-        {
-            cure.learn(line.body, file.body);
-            let lost =
-                |kind: fn(char) -> bool| line.body.contains(kind) && !file.body.contains(kind);
+        for (search, file) in lines.chain(beside) {
+            cure.learn(search, file);
+            let lost = |kind: fn(char) -> bool| search.contains(kind) && !file.contains(kind);
             cure.lost_widthless |= lost(is_widthless);
             cure.lost_firm |= lost(is_firm);
-            kept_firm |= line.body.contains(is_firm) && file.body.contains(is_firm);
+            kept_firm |= search.contains(is_firm) && file.contains(is_firm);
         }
         cure.lost_firm &= !kept_firm;
         cure
