@@ -11,30 +11,36 @@
 //! | `pairing` | which lines of the replacement are lines of the search text, kept or changed? |
 //! | `ways`, `indents` | how deep is a line indented in the file? |
 //! | `style` | how does the file indent its lines? |
+//! | `lost` | was so much indentation lost that nobody knows? |
 //! | `words` | what becomes of a changed line, and of the characters of a new one? |
+//! | `trails` | and of white space at the ends of lines? |
 //! | `blanks` | which blank lines stand between them? |
+//! | `inside` | and where the text begins or ends inside a line? |
 
 mod blanks;
 mod indents;
+mod inside;
 mod lines;
+mod lost;
 mod pairing;
 mod style;
+mod trails;
 mod ways;
 mod words;
 
-use std::collections::HashSet;
 use std::ops::Range;
 
 use self::blanks::Gaps;
 use self::indents::Indents;
-use self::lines::{FileLine, Found, Line, Lines};
+pub(super) use self::inside::carry_inside;
+use self::lines::{Found, Line, Lines};
 use self::pairing::Pairing;
 use self::style::Style;
+use self::trails::Trails;
 pub(super) use self::ways::Way;
 use self::words::Cure;
 use super::lines as file_lines;
-use super::view;
-use super::{Adapted, Doubt};
+use super::{Adapted, Doubt, Indented};
 
 /// A place in a file that a search text was found at.
 #[derive(Debug, Clone)]
@@ -98,7 +104,8 @@ impl<'f> Place<'f> {
 
     /// Whether this line of the search text says how the reply indents what the file indents as it does.
     fn says_indentation(&self, line: &Line<'_>) -> bool {
-        !(self.is_inside && line.number == 1) && !self.copied.contains(&line.number)
+        let is_in_a_line = self.is_inside && line.number == 1;
+        !is_in_a_line && !self.copied.contains(&line.number)
     }
 }
 
@@ -185,18 +192,7 @@ impl<'f, 't> Merge<'_, 'f, 't> {
         let at = |line: usize| move |doubt| Unclear { line, doubt };
         let indents =
             Indents::of(self.place, (search, found, new), &self.pairing).map_err(at(first))?;
-        // What the first line lost, a line further down cannot have.
-        let first_kept = self.pairing.in_order().into_iter().find(|(_, i)| *i == 0);
-        if let Some((j, _)) = first_kept
-            && j > 0
-            && indents.speak_for_first_alone()
-        {
-            return Err(unclear(new[j].number));
-        }
-        if indents.is_unsure || self.is_flat() {
-            self.refuse_lost_blocks()?;
-        }
-        self.refuse_flat()?;
+        self.refuse_what_is_lost(&indents)?;
         let cure = Cure::of(self.place, search, found, new, &self.pairing);
         let trails = Trails::of(search, found, new, &self.pairing);
         let mut adapted = Adapted::default();
@@ -212,7 +208,7 @@ impl<'f, 't> Merge<'_, 'f, 't> {
                     .last()
                     .map(|line| (line.indent.as_str(), line.body.as_str()));
                 if !style.allows(&done.indent, before) {
-                    return Err(unclear(line.number));
+                    return Err(at(line.number)(Doubt::Indentation));
                 }
             }
             adapted.characters |= done.body != line.body;
@@ -244,9 +240,10 @@ impl<'f, 't> Merge<'_, 'f, 't> {
                 return Err(Doubt::Indentation);
             }
             let trail = if trails.are_lost { "" } else { line.trail };
-            let indent = match is_inside {
-                true => String::new(),
-                false => indents.lead(line.indent, j == 0)?,
+            let indent = if is_inside {
+                String::new()
+            } else {
+                indents.lead(line.indent, j == 0)?
             };
             return Ok(Written {
                 indent,
@@ -297,101 +294,6 @@ impl<'f, 't> Merge<'_, 'f, 't> {
         match same.next() {
             Some(body) if same.all(|other| other == body) => Ok(body.to_owned()),
             _ => cure.apply(line.body),
-        }
-    }
-
-    /// Whether search text and replacement have no indentation at all and the place has.
-    fn is_flat(&self) -> bool {
-        let mut lines = self.search.lines.iter().chain(&self.new.lines);
-        lines.all(|line| line.indent.is_empty())
-            && self.found.lines.iter().any(|line| !line.indent.is_empty())
-    }
-
-    /// Where all indentation was lost, what is left out must not leave its block behind, what opens one must go on to do
-    /// so, and of lines that are the same but for their depth nobody knows which is left out.
-    fn refuse_lost_blocks(&self) -> Result<(), Unclear> {
-        let stays: HashSet<usize> = self.pairing.all.values().copied().collect();
-        let (search, found) = (&self.search.lines, &self.found.lines);
-        let first = self.new.lines.first().map_or(1, |line| line.number);
-        let (_, below) = self.place.neighbours();
-        let below = below
-            .filter(|_| !self.place.is_inside)
-            .map_or(0, <[u8]>::len);
-        for i in 0..found.len() {
-            let goes = !stays.contains(&i);
-            let next = match found.get(i + 1) {
-                Some(next) if stays.contains(&(i + 1)) => next.indent.len(),
-                Some(_) => 0,
-                None => below,
-            };
-            if goes && next > found[i].indent.len() {
-                return Err(unclear(first));
-            }
-            let is_twin = |other: usize| {
-                search[other].key == search[i].key && found[other].indent != found[i].indent
-            };
-            if goes && stays.iter().any(|other| is_twin(*other)) {
-                return Err(unclear(first));
-            }
-        }
-        for (j, i) in self.pairing.in_order() {
-            let line = &self.new.lines[j];
-            let is_changed = !self.pairing.kept.contains_key(&j);
-            if is_changed && opens(search[i].body) != opens(line.body) {
-                return Err(unclear(line.number));
-            }
-        }
-        Ok(())
-    }
-
-    /// Where all indentation was lost, refuses what is plainly not flat.
-    fn refuse_flat(&self) -> Result<(), Unclear> {
-        let (search, found, new) = (&self.search.lines, &self.found.lines, &self.new.lines);
-        let is_new = |j: usize| j < new.len() && self.pairing.line_of(j).is_none();
-        if !self.is_flat() {
-            return self.refuse_flat_block(is_new);
-        }
-        for (j, line) in new.iter().enumerate() {
-            let goes_on = j + 1 < new.len();
-            let is_block = match self.pairing.line_of(j) {
-                None => is_new(j + 1) || goes_on && opens(line.body),
-                Some(i) => goes_on && opens(line.body) && !opens(search[i].body),
-            };
-            if is_block {
-                return Err(unclear(line.number));
-            }
-        }
-        if self.place.is_inside {
-            return Ok(());
-        }
-        let (Some(first), Some(last)) = (found.first(), found.last()) else {
-            return Ok(());
-        };
-        let (above, below) = self.place.neighbours();
-        let last_new = new.len().saturating_sub(1);
-        for (j, at, neighbour) in [(0, first, above), (last_new, last, below)] {
-            if is_new(j) && neighbour.is_some_and(|indent| indent != at.indent.as_bytes()) {
-                return Err(unclear(new[j].number));
-            }
-        }
-        Ok(())
-    }
-
-    /// A new line that opens a block, and another at the same depth below it, where the file's blocks are deeper.
-    fn refuse_flat_block(&self, is_new: impl Fn(usize) -> bool) -> Result<(), Unclear> {
-        let new = &self.new.lines;
-        let mut all = self.search.lines.iter().chain(new);
-        let opens = |j: usize| is_new(j) && new[j].body.ends_with([':', '{']);
-        let opener = (0..new.len().saturating_sub(1)).find(|j| opens(*j));
-        match opener {
-            Some(j)
-                if all.all(|line| line.indent.is_empty())
-                    && !new[j + 1].body.starts_with(['}', ']', ')', '-'])
-                    && Style::of(self.place.file).has_deep_blocks() =>
-            {
-                Err(unclear(new[j].number))
-            }
-            _ => Ok(()),
         }
     }
 
@@ -481,134 +383,14 @@ impl<'f, 't> Merge<'_, 'f, 't> {
     }
 }
 
-/// What is to become of white space at the ends of lines.
-struct Trails {
-    /// The search text has such that the file has not, and the replacement kept it: it means nothing on new lines.
-    are_lost: bool,
-    /// The file has such that the search text has not, and the replacement has it: it did not lose it.
-    are_own: bool,
-}
-
-impl Trails {
-    fn of(
-        search: &[Line<'_>],
-        found: &[FileLine<'_>],
-        new: &[Line<'_>],
-        pairing: &Pairing,
-    ) -> Self {
-        let is_odd = |i: usize| !search[i].trail.is_empty() && search[i].trail != found[i].trail;
-        let mut stay = pairing.all.iter().filter(|(_, i)| is_odd(**i)).peekable();
-        // Where no such line stays, nothing speaks for what new lines have.
-        let are_lost = match stay.peek() {
-            Some(_) => stay.any(|(&j, &i)| new[j].trail == search[i].trail),
-            None => (0..search.len()).any(is_odd),
-        };
-        let bare = pairing
-            .kept
-            .iter()
-            .map(|(&j, &i)| (search[i].trail, found[i].trail, new[j].trail))
-            .filter(|(was, is, _)| was.is_empty() && !is.is_empty());
-        let bare: Vec<bool> = bare.map(|(_, is, own)| is == own).collect();
-        Self {
-            are_lost,
-            are_own: !bare.is_empty() && bare.iter().all(|is_own| *is_own),
-        }
-    }
-}
-
-fn unclear(line: usize) -> Unclear {
-    Unclear {
-        line,
-        doubt: Doubt::Indentation,
-    }
-}
-
-/// Whether a line that ends like this is followed by a deeper one.
-fn opens(body: &str) -> bool {
-    body.ends_with([':', '{', '(', '[', ',', '\\'])
-}
-
-fn kind_of(ways: &[Way], indent: &str) -> super::Indented {
-    use super::Indented;
+/// How an indentation differs from the replacement's.
+fn kind_of(ways: &[Way], indent: &str) -> Indented {
     let respelt = |way: &Way| matches!(way, Way::Tabs { .. } | Way::Spaces { .. });
-    match ways.iter().any(respelt) {
-        true if indent.contains('\t') => Indented::WithTabs,
-        true => Indented::WithSpaces,
-        false => Indented::AsThere,
-    }
-}
-
-/// Carries over what makes `replacement` of `search`, which was found inside lines of the file. White space around the
-/// two is the file's where they have the same.
-///
-/// # Errors
-/// Where the text that is to be written cannot be told.
-pub(super) fn carry_inside(
-    place: &Place<'_>,
-    search: &str,
-    replacement: &str,
-) -> Result<Carried, Unclear> {
-    let file = place.file;
-    let mut range = place.range.clone();
-    let [searched, new, there] = [search, replacement, place.text()].map(Core::of);
-    if new.text.chars().all(view::is_invisible) {
-        return Ok(Carried {
-            range,
-            text: String::new(),
-            adapted: Adapted::default(),
-        });
-    }
-    let start = range.start + there.before.len();
-    let inner = Place {
-        range: start..start + there.text.len(),
-        is_inside: true,
-        ..place.clone()
-    };
-    let lines: Vec<&str> = searched.text.split('\n').collect();
-    let replacement: Vec<&str> = new.text.split('\n').collect();
-    let carried = carry(&inner, &lines, &replacement, None)?;
-    let is_blank = |at: usize| matches!(file.get(at), Some(b' ' | b'\t'));
-    let before = match searched.before == new.before {
-        true => there.before,
-        false => {
-            while !searched.before.is_empty() && range.start > 0 && is_blank(range.start - 1) {
-                range.start -= 1;
-            }
-            new.before
-        }
-    };
-    let after = match searched.after == new.after {
-        true => there.after,
-        false => {
-            while !searched.after.is_empty() && is_blank(range.end) {
-                range.end += 1;
-            }
-            new.after
-        }
-    };
-    Ok(Carried {
-        range,
-        text: [before, &carried.text, after].concat(),
-        adapted: carried.adapted,
-    })
-}
-
-/// A text without the white space around it.
-struct Core<'t> {
-    before: &'t str,
-    text: &'t str,
-    after: &'t str,
-}
-
-impl<'t> Core<'t> {
-    fn of(text: &'t str) -> Self {
-        let core = text.trim();
-        let start = text.len() - text.trim_start().len();
-        let (before, rest) = text.split_at(start);
-        Self {
-            before,
-            text: core,
-            after: &rest[core.len()..],
-        }
+    if !ways.iter().any(respelt) {
+        Indented::AsThere
+    } else if indent.contains('\t') {
+        Indented::WithTabs
+    } else {
+        Indented::WithSpaces
     }
 }

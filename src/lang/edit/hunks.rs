@@ -334,9 +334,10 @@ impl Found {
     /// What the hunk makes of this place.
     fn apply(self, file: &[u8], hunk: &Hunk<'_>, verbatim: bool) -> Result<Placed, Cause> {
         let line = lines::number(file, self.range.start);
-        let newline = match verbatim {
-            true => "\n",
-            false => lines::ending_at(file, self.range.start),
+        let newline = if verbatim {
+            "\n"
+        } else {
+            lines::ending_at(file, self.range.start)
         };
         let (mut range, mut inserted, adapted) = match self.tier {
             Tier::Exact => {

@@ -69,13 +69,15 @@ impl Splice {
         // The lines between the two are the file's on both sides.
         let between = first.range.end..last.range.start.max(first.range.end);
         let is_blank = |at: usize| file.get(at).is_some_and(u8::is_ascii_whitespace);
-        let head = match is_blank(first.range.end.wrapping_sub(1)) {
-            true => head,
-            false => head.trim_end(),
+        let head = if is_blank(first.range.end.wrapping_sub(1)) {
+            head
+        } else {
+            head.trim_end()
         };
-        let tail = match is_blank(last.range.start) || last.line_start.is_some() {
-            true => tail,
-            false => tail.trim_start(),
+        let tail = if is_blank(last.range.start) || last.line_start.is_some() {
+            tail
+        } else {
+            tail.trim_start()
         };
         let middle = String::from_utf8_lossy(&file[between]);
         let search = [head, &middle, tail].concat();
@@ -179,9 +181,10 @@ impl From<Carried> for Splice {
 
 /// Whole lines to be removed. Where the file ends without a newline behind them, it still does without them.
 fn whole_range(file: &[u8], range: Range<usize>) -> Range<usize> {
-    match file[range.clone()].ends_with(b"\n") {
-        true => range,
-        false => lines::before_newline(file, range.start)..range.end,
+    if file[range.clone()].ends_with(b"\n") {
+        range
+    } else {
+        lines::before_newline(file, range.start)..range.end
     }
 }
 

@@ -38,7 +38,7 @@ fn saved_tidy() -> String {
 
 const LOAD: &str = "line 2, in `def load(path):`";
 const SAVE: &str = "line 6, in `def save(path):`";
-const FOUND_TWICE: &str = "edit app.py - search text found 2 times (lines 2, 6): include more of the text around it so that it matches once";
+const FOUND_TWICE: &str = "edit app.py - search text found 2 times (lines 2, 6): include more of the text around it so that it matches once, or use `replace-all` if all are meant";
 
 fn boxes() -> [String; 2] {
     [LOAD, SAVE].map(|label| format!("     - [ ] {label}"))

@@ -16,9 +16,10 @@ impl<'t> Gaps<'_, 't> {
     /// The blank lines that are written in each gap of the replacement. `is_own`: the replacement has the file's, which
     /// the search text lost. `are_bare`: what stands on new ones is not meant.
     pub(super) fn merged(self, is_own: bool, are_bare: bool) -> Vec<Vec<&'t str>> {
-        let wanted = match is_own {
-            true => counts(self.replacement),
-            false => self.wanted(),
+        let wanted = if is_own {
+            counts(self.replacement)
+        } else {
+            self.wanted()
         };
         let have: Vec<&str> = self.file.iter().flatten().copied().collect();
         let is_one = self.search.len() == 1 && self.replacement.len() == 1;

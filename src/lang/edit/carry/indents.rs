@@ -105,7 +105,7 @@ impl Indents {
                 self.ways = vec![Way::Same];
                 Ok(())
             }
-            Some((step, depth)) if depth == step && !super::opens(first.body) => {
+            Some((step, depth)) if depth == step && !super::lost::opens(first.body) => {
                 Err(Doubt::Indentation)
             }
             _ => Ok(()),
@@ -235,10 +235,12 @@ impl Indents {
             let depths: HashSet<_> = kept.iter().map(|line| &line.file).collect();
             let is_own = kept.iter().all(|line| line.new == line.file)
                 && (only || self.is_unsure && depths.len() > 1);
-            let is_literal = match low == searched {
-                true => low == of_file && self.is_better_as_it_is(place, replacement)?,
-                false if is_own => true,
-                false => return Err(Doubt::Moved),
+            let is_literal = if low == searched {
+                low == of_file && self.is_better_as_it_is(place, replacement)?
+            } else if is_own {
+                true
+            } else {
+                return Err(Doubt::Moved);
             };
             if is_literal {
                 (self.is_literal, self.is_unsure) = (true, false);
@@ -250,9 +252,10 @@ impl Indents {
         let is_deeper = !only && !kept.is_empty() && low > searched && as_search == 0;
         let is_as_shallow = as_file > 0 && low != searched && low == of_file;
         let is_odd = self.is_better_as_it_is(place, replacement) == Ok(true);
-        match is_deeper || is_as_shallow || is_odd {
-            true => Err(Doubt::Moved),
-            false => Ok(()),
+        if is_deeper || is_as_shallow || is_odd {
+            Err(Doubt::Moved)
+        } else {
+            Ok(())
         }
     }
 
@@ -338,9 +341,10 @@ fn plain(indent: &str) -> String {
 }
 
 fn respelt(search: &str, file: &str) -> (String, String) {
-    let search = match search == file {
-        true => search.to_owned(),
-        false => plain(search),
+    let search = if search == file {
+        search.to_owned()
+    } else {
+        plain(search)
     };
     (search, file.to_owned())
 }

@@ -94,10 +94,10 @@ impl Habits {
                 if let Some(count) = counts.get_mut(width.saturating_sub(above)) {
                     *count += 1;
                 }
-                match is_head {
-                    true if width > above => habits.deep += 1,
-                    true => habits.flat += 1,
-                    false => {}
+                if is_head && width > above {
+                    habits.deep += 1;
+                } else if is_head {
+                    habits.flat += 1;
                 }
             }
             before = Some((width, text.ends_with(b":") || text.ends_with(b"{")));

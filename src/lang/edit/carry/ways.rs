@@ -85,7 +85,7 @@ impl Way {
                 Some(" ".repeat(columns))
             }
             Self::Unit { from, to, more } => {
-                if indent.chars().any(|c| c != ' ') || indent.len() * to % from != 0 {
+                if indent.chars().any(|c| c != ' ') || !(indent.len() * to).is_multiple_of(*from) {
                     return None;
                 }
                 let columns = (indent.len() * to / from).checked_add_signed(*more)?;
