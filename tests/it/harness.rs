@@ -174,9 +174,12 @@ impl Project {
         let bin = self.home().join("bin");
         std::fs::create_dir_all(&bin).expect("mkdir");
         let path = bin.join(name);
-        std::fs::write(&path, format!("#!/bin/sh\n{script}\n")).expect("write");
-        let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
-        std::fs::set_permissions(&path, mode).expect("chmod");
+        let script = format!("#!/bin/sh\n{script}\n");
+        let mut command = Command::new("sh");
+        command
+            .args(["-c", "cat > \"$0\" && chmod 755 \"$0\""])
+            .arg(&path);
+        Ended::of(command, &script).exits(0);
     }
 
     /// Runs git; its output. It must succeed.
@@ -210,6 +213,16 @@ impl Project {
         watching.wait_for("watching ");
         watching
     }
+}
+
+/// Copies clada's program to a path.
+///
+/// By another program, as [`Project::program`] writes one: a file that this process has open for writing is also open in
+/// what another test starts just then, and cannot be run as long as it is.
+pub(crate) fn copy_program(to: &Path) {
+    let mut command = Command::new("cp");
+    command.args([Path::new(env!("CARGO_BIN_EXE_clada")), to]);
+    Ended::of(command, "").exits(0);
 }
 
 /// A program that has ended.

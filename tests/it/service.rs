@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use rustix::process::Signal;
 
-use crate::harness::{Ended, Project, Watching, installed, results, wait_until};
+use crate::harness::{Ended, Project, Watching, copy_program, installed, results, wait_until};
 
 const UNIT: &str = ".config/systemd/user/clada.service";
 
@@ -338,7 +338,7 @@ fn put(project: &Project, folder: &str) -> PathBuf {
     let folder = project.home().join(folder);
     std::fs::create_dir_all(&folder).unwrap();
     let new = folder.join("new");
-    std::fs::copy(env!("CARGO_BIN_EXE_clada"), &new).unwrap();
+    copy_program(&new);
     std::fs::rename(new, folder.join("clada")).unwrap();
     folder.join("clada")
 }

@@ -5,7 +5,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::process::Command;
 
 use super::{NOTES, OUTPUT, exec, lines, pause, wait_for_results};
-use crate::harness::{Project, Watching, save_by_rename, wait_until};
+use crate::harness::{Project, Watching, copy_program, save_by_rename, wait_until};
 
 #[test]
 fn notes_that_are_gone_are_waited_for() {
@@ -158,14 +158,13 @@ fn without_a_display_all_else_works() {
 
 /// As somebody whom permissions bind, which root is not. `None` where that cannot be had.
 fn watch_as_user(project: &Project) -> Option<Watching> {
-    let clada = env!("CARGO_BIN_EXE_clada");
     if !rustix::process::geteuid().is_root() {
         return Some(project.watch(["--no-git"]));
     }
     let top = project.root().parent().expect("top").to_owned();
     // Nobody may not see where it was built.
     let copy = top.join("clada");
-    fs::copy(clada, &copy).expect("copy");
+    copy_program(&copy);
     let owned = Command::new("chown")
         .args(["-R", "65534:65534"])
         .arg(&top)
