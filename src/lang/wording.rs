@@ -232,6 +232,19 @@ pub fn part(error: &EditError, pairs: usize) -> String {
     }
 }
 
+/// Why a line of a replacement cannot be written.
+fn unclear(doubt: Doubt) -> String {
+    match doubt {
+        Doubt::Indentation => "its indentation cannot be told".to_owned(),
+        Doubt::Moved => {
+            "it is indented otherwise than the search text, so whether the lines are to move cannot be told".to_owned()
+        }
+        Doubt::WhiteSpace => "its white space differs from the search text and from the file".to_owned(),
+        Doubt::Character(c) => format!("`{c}` may be meant, or may come from copying"),
+        Doubt::HalfDamaged => "the search text was damaged in copying, the replacement only in part".to_owned(),
+    }
+}
+
 /// How an edit was done whose search text is not the file's to the byte.
 pub fn matched(tier: Tier, adapted: Adapted) -> String {
     let how = match (adapted.indentation, adapted.characters) {
@@ -379,36 +392,14 @@ fn told(miss: &Miss, pairs: usize) -> (String, String) {
             }
             .to_owned(),
         ),
-        EditCause::Unclear { line, at, doubt } => {
-            let why = match doubt {
-                Doubt::Indentation => "how deep it is indented cannot be told".to_owned(),
-                Doubt::Moved => {
-                    "the search text is indented otherwise than the file and the replacement otherwise than it, so \
-                     whether the lines are to move cannot be told"
-                        .to_owned()
-                }
-                Doubt::WhiteSpace => {
-                    "its white space differs from both the search text and the file".to_owned()
-                }
-                Doubt::Character(c) => {
-                    format!("whether `{c}` is meant, or was a plain character before it was copied, cannot be told")
-                }
-                Doubt::HalfDamaged => {
-                    "the search text was damaged in copying as a whole, the replacement only in part"
-                        .to_owned()
-                }
-            };
-            (
-                format!(
-                    "{what} found at line {at}, but not exactly, and line {line} of the replacement cannot be carried over"
-                ),
-                format!("{why}; copy the lines to replace from the file as they are"),
-            )
-        }
+        EditCause::Unclear { line, at, doubt } => (
+            format!("{what} found at line {at}, but spelled otherwise, and line {line} of the replacement cannot be written"),
+            format!("{}; write both texts as the file is, character by character", unclear(*doubt)),
+        ),
         EditCause::NothingChanges { at } => (
             format!("{what} found at line {at}, and the file would stay as it is"),
-            "it holds what the replacement says, but for white space or typography; to change those, copy the search \
-             text from the file as it is"
+            "the file has it already, but for white space or quotes; to change those, copy the search text from the file \
+             as it is"
                 .to_owned(),
         ),
         EditCause::LeftOut { line } => (

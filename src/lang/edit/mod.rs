@@ -259,26 +259,7 @@ pub fn apply<'f>(file: &'f [u8], edit: &Edit<'_>) -> Result<Edited<'f>, Vec<Edit
             head,
             tail,
             replace,
-        } => {
-            let text = without_bom(file);
-            let known = [head.text, "\n", tail.text].concat();
-            let left_out = elided::left_out(text, &known, *replace).map(|line| EditError {
-                pair: 1,
-                part: Part::Head,
-                cause: Cause::LeftOut { line },
-            });
-            let done = match (
-                pair::replace_stretch(text, (*head, *tail), *replace),
-                left_out,
-            ) {
-                (Ok(done), None) => done,
-                (done, left_out) => return Err(left_out.into_iter().chain(done.err()).collect()),
-            };
-            Edited {
-                places: vec![done.place],
-                parts: done.parts(file),
-            }
-        }
+        } => apply_stretch(file, (*head, *tail), *replace)?,
         Edit::Hunks(hunks) => hunks::apply(file, hunks).map_err(|error| vec![error])?,
     };
     match edited.places.first() {
@@ -355,6 +336,28 @@ fn apply_pairs<'f>(
         return Err(errors);
     }
     Ok(Edited { parts, places })
+}
+
+fn apply_stretch<'f>(
+    file: &'f [u8],
+    (head, tail): (Text<'_>, Text<'_>),
+    replacement: Text<'_>,
+) -> Result<Edited<'f>, Vec<EditError>> {
+    let text = without_bom(file);
+    let known = [head.text, "\n", tail.text].concat();
+    let left_out = elided::left_out(text, &known, replacement).map(|line| EditError {
+        pair: 1,
+        part: Part::Head,
+        cause: Cause::LeftOut { line },
+    });
+    let done = pair::replace_stretch(text, (head, tail), replacement);
+    match (done, left_out) {
+        (Ok(done), None) => Ok(Edited {
+            places: vec![done.place],
+            parts: done.parts(file),
+        }),
+        (done, left_out) => Err(left_out.into_iter().chain(done.err()).collect()),
+    }
 }
 
 fn in_one_piece(mut parts: Vec<Cow<'_, [u8]>>) -> Cow<'_, [u8]> {
