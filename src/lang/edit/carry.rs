@@ -47,7 +47,7 @@ use super::{Adapted, Doubt, Indented};
 pub(super) struct Place<'f> {
     pub(super) file: &'f [u8],
     pub(super) range: Range<usize>,
-    /// Whether it may begin and end inside lines of the file.
+    /// It may begin and end inside lines of the file.
     pub(super) is_inside: bool,
     /// The lines of the search text, from 1, that are not the reply's: they are copied from the file, between a head and a
     /// tail.
@@ -64,7 +64,7 @@ pub(super) struct Unclear {
     pub(super) doubt: Doubt,
 }
 
-/// What is written in place of a stretch of the file.
+/// The text that is written in place of a stretch of the file.
 #[derive(Debug)]
 pub(super) struct Carried {
     /// The stretch: the place, and blank lines beside it that the replacement knows of.
@@ -102,7 +102,7 @@ impl<'f> Place<'f> {
         (above.map(indentation), below.map(indentation))
     }
 
-    /// Whether this line of the search text says how the reply indents what the file indents as it does.
+    /// Returns whether this line of the search text tells how the reply indents what the file indents.
     fn says_indentation(&self, line: &Line<'_>) -> bool {
         let is_in_a_line = self.is_inside && line.number == 1;
         !is_in_a_line && !self.copied.contains(&line.number)
@@ -383,7 +383,7 @@ impl<'f, 't> Merge<'_, 'f, 't> {
     }
 }
 
-/// How an indentation differs from the replacement's.
+/// Names the way in which an indentation differs from the replacement's.
 fn kind_of(ways: &[Way], indent: &str) -> Indented {
     let respelt = |way: &Way| matches!(way, Way::Tabs { .. } | Way::Spaces { .. });
     if !ways.iter().any(respelt) {

@@ -27,7 +27,7 @@ pub(super) struct Undone {
     pub(super) numbers: Option<Vec<usize>>,
 }
 
-/// What search texts and their replacement may have been, with the fewest kinds of damage first. All kinds are undone in
+/// The texts that search texts and their replacement may have been, with the fewest kinds of damage first. All kinds are undone in
 /// every search text; a replacement that shows no sign of one is not damaged by it.
 pub(super) fn undone(searches: &[&str], replacement: &str) -> Vec<Undone> {
     let mut sets: Vec<u32> = (1..1 << DAMAGES.len()).collect();
@@ -83,7 +83,7 @@ impl Damage {
         Some(body + end)
     }
 
-    /// Whether anything in a text that has not the damage as a whole may be damage of the kind.
+    /// Returns whether anything in a text that is not damaged as a whole may be damage of the kind.
     fn is_seen_in(self, text: &str) -> bool {
         match self {
             Self::Fence => {

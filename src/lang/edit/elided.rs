@@ -14,7 +14,7 @@ use crate::lang::text::{Form, Text};
 /// A part with more places than this is nowhere in particular.
 const PLACES: usize = 1000;
 
-/// What is to become of the text between two lines that stand for others.
+/// The text between two lines that stand for others, and what comes in its place.
 struct Part<'t> {
     search: String,
     new: &'t [&'t str],

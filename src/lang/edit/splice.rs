@@ -17,7 +17,7 @@ pub(super) struct Splice {
 }
 
 impl Splice {
-    /// What the replacement makes of the one place where a text stands; `search` is the text's body.
+    /// The change that the replacement makes of the one place where a text stands; `search` is the text's body.
     ///
     /// # Errors
     /// Where the text was found by a tolerant tier and what is to be written cannot be told.
@@ -53,7 +53,7 @@ impl Splice {
         Self::carried(place, (hit, hit), search, replacement)
     }
 
-    /// What the replacement makes of the stretch from the head's place to the tail's. `head` and `tail` are the bodies.
+    /// The change that the replacement makes of the stretch from the head's place to the tail's. `head` and `tail` are the bodies.
     ///
     /// # Errors
     /// Where one was found by a tolerant tier and what is to be written cannot be told.

@@ -75,7 +75,7 @@ impl Indents {
         Ok(indents)
     }
 
-    /// Where only the first line lost its indentation, the others say how those below are indented.
+    /// Lets the other lines say how those below are indented, where only the first line lost its indentation.
     fn let_first_alone(&mut self) {
         let [(search, _), rest @ ..] = self.pairs.as_slice() else {
             return;
@@ -112,7 +112,7 @@ impl Indents {
         }
     }
 
-    /// Where a tail is indented otherwise than its head, it has lost its indentation: it is short, and the head says more.
+    /// Follows the head where the tail is indented otherwise: it is short, and has lost its indentation.
     fn trust_head(
         &mut self,
         place: &Place<'_>,
@@ -186,7 +186,7 @@ impl Indents {
         leave(&mut self.ways, &Way::is_plain);
     }
 
-    /// Whether lines that the search text indents alike are alike in the file.
+    /// Returns whether lines that the search text indents alike are alike in the file.
     fn is_function(&self) -> bool {
         let distinct: HashSet<_> = self.pairs.iter().collect();
         let searched: HashSet<_> = self.pairs.iter().map(|(search, _)| search).collect();
@@ -259,8 +259,8 @@ impl Indents {
         }
     }
 
-    /// Whether the replacement grows as the file does where it stands as it is, and not where it is led. Where both do, or
-    /// neither does, nobody knows.
+    /// Returns whether the replacement grows as the file does where it stands as it is, and not where it is led. Where both
+    /// do, or neither does, nobody knows.
     fn is_better_as_it_is(
         &self,
         place: &Place<'_>,
@@ -323,7 +323,7 @@ impl Indents {
         }
     }
 
-    /// Whether the first line alone has lost its indentation.
+    /// Returns whether the first line alone has lost its indentation.
     pub(super) fn speak_for_first_alone(&self) -> bool {
         self.first.is_some()
     }
@@ -334,7 +334,7 @@ impl Indents {
     }
 }
 
-/// What looks like a space and was put in its place by a page is a space.
+/// Makes spaces of what a page put in their place.
 fn plain(indent: &str) -> String {
     let visible = indent.chars().filter(|c| c.is_whitespace());
     visible.map(|c| if c == '\t' { c } else { ' ' }).collect()

@@ -6,7 +6,7 @@ use super::super::view;
 /// A line that is not blank.
 #[derive(Debug, Clone)]
 pub(super) struct Line<'t> {
-    /// Which line of its payload it is, from 1.
+    /// The line of its payload that it is, from 1.
     pub(super) number: usize,
     pub(super) indent: &'t str,
     /// From its first visible character to its last.
@@ -54,7 +54,7 @@ impl<'t> Lines<'t> {
         }
     }
 
-    /// How many blank lines stand before each line, and at the end.
+    /// The blank lines before each line, and at the end.
     pub(super) fn gaps(&self) -> Vec<Vec<&'t str>> {
         let before = self.lines.iter().map(|line| line.blanks.clone());
         before.chain([self.tail.clone()]).collect()
@@ -78,7 +78,7 @@ pub(super) struct FileLine<'f> {
 pub(super) struct Found<'f> {
     pub(super) lines: Vec<FileLine<'f>>,
     pub(super) tail: Vec<&'f str>,
-    /// Whether a newline ends its last line.
+    /// A newline ends its last line.
     pub(super) is_closed: bool,
 }
 
@@ -147,7 +147,7 @@ fn without_cr<'t>(lines: &[&'t str]) -> Vec<&'t str> {
         .collect()
 }
 
-/// Where the next so many visible characters start and end.
+/// The start and the end of the next so many visible characters.
 fn span(units: &mut impl Iterator<Item = Unit>, count: usize) -> Option<(usize, usize)> {
     let first = units.next()?;
     let last = match count {

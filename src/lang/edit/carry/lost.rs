@@ -26,15 +26,15 @@ impl Merge<'_, '_, '_> {
         self.refuse_flat()
     }
 
-    /// Whether search text and replacement have no indentation at all and the place has.
+    /// Returns whether search text and replacement have no indentation at all and the place has.
     fn is_flat(&self) -> bool {
         let mut lines = self.search.lines.iter().chain(&self.new.lines);
         lines.all(|line| line.indent.is_empty())
             && self.found.lines.iter().any(|line| !line.indent.is_empty())
     }
 
-    /// Where all indentation was lost, what is left out must not leave its block behind, what opens one must go on to do
-    /// so, and of lines that are the same but for their depth nobody knows which is left out.
+    /// Refuses to guess at blocks without indentation: lines that are left out must not leave their block behind, a line that
+    /// opens one must go on to do so, and of lines that are the same but for their depth nobody knows which is left out.
     fn refuse_lost_blocks(&self) -> Result<(), Unclear> {
         let stays: HashSet<usize> = self.pairing.all.values().copied().collect();
         let (search, found) = (&self.search.lines, &self.found.lines);
@@ -70,7 +70,7 @@ impl Merge<'_, '_, '_> {
         Ok(())
     }
 
-    /// Where all indentation was lost, refuses what is plainly not flat.
+    /// Refuses lines that are plainly not flat, where all indentation was lost.
     fn refuse_flat(&self) -> Result<(), Unclear> {
         let (search, found, new) = (&self.search.lines, &self.found.lines, &self.new.lines);
         let is_new = |j: usize| j < new.len() && self.pairing.line_of(j).is_none();
@@ -103,7 +103,7 @@ impl Merge<'_, '_, '_> {
         Ok(())
     }
 
-    /// A new line that opens a block, and another at the same depth below it, where the file's blocks are deeper.
+    /// Refuses a new line that opens a block with another at the same depth below it, where the file's blocks are deeper.
     fn refuse_flat_block(&self, is_new: impl Fn(usize) -> bool) -> Result<(), Unclear> {
         let new = &self.new.lines;
         let mut all = self.search.lines.iter().chain(new);
@@ -129,7 +129,7 @@ fn unclear(line: usize) -> Unclear {
     }
 }
 
-/// Whether a line that ends like this is followed by a deeper one.
+/// Returns whether a line that ends like this is followed by a deeper one.
 pub(super) fn opens(body: &str) -> bool {
     body.ends_with([':', '{', '(', '[', ',', '\\'])
 }

@@ -13,7 +13,7 @@ const WEIGHED: usize = 1 << 20;
 const COMPARED: usize = 1 << 12;
 /// More pairs of words than this are not looked at.
 const WORDS: usize = 1 << 20;
-/// How many of their words two lines have in common, to be one line that was changed.
+/// The share of words that two lines have in common to be one line that was changed.
 const ALIKE: f64 = 0.5;
 
 /// For lines of the replacement, by their index, the line of the search text that they are.
@@ -214,7 +214,7 @@ pub(super) fn same_words(
     pairs
 }
 
-/// What two sequences have in common, in order: the longest run first, then what is on both sides of it.
+/// The pairs that two sequences have in common, in order: the longest run first, then those on both sides of it.
 fn common(
     (rows, columns): (usize, usize),
     is_same: impl Fn(usize, usize) -> bool,

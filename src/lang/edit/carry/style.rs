@@ -17,10 +17,10 @@ pub(super) struct Style<'f> {
 struct Habits {
     /// The step by which indentation mostly grows; nothing where it never does.
     step: Option<usize>,
-    /// How many lines begin with a tab, and with a space.
+    /// The number of lines that begin with a tab, and with a space.
     tabs: usize,
     spaces: usize,
-    /// How many lines that end as the head of a block have a deeper line below, and how many have not.
+    /// The number of heads of blocks that have a deeper line below, and of those that have not.
     deep: usize,
     flat: usize,
 }
@@ -38,14 +38,14 @@ impl<'f> Style<'f> {
         }
     }
 
-    /// Whether the head of a block has a deeper line below, as a rule.
+    /// Returns whether the head of a block has a deeper line below, as a rule.
     pub(super) fn has_deep_blocks(&mut self) -> bool {
         let habits = self.habits();
         habits.deep > habits.flat
     }
 
-    /// Whether a new line may be indented so, below a line that is indented and reads so: with what the file indents its
-    /// lines with, and below the head of a block by a step.
+    /// Returns whether a new line may be indented so, below a line that is indented and reads so: with what the file indents
+    /// its lines with, and below the head of a block by whole steps.
     pub(super) fn allows(&mut self, indent: &str, above: Option<(&str, &str)>) -> bool {
         let habits = self.habits();
         let is_other = match indent.chars().next() {

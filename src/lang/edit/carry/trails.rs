@@ -3,7 +3,7 @@
 use super::lines::{FileLine, Line};
 use super::pairing::Pairing;
 
-/// What is to become of it.
+/// The rule for it.
 #[derive(Debug)]
 pub(super) struct Trails {
     /// The search text has such that the file has not, and the replacement kept it: it means nothing on new lines.

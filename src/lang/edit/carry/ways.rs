@@ -68,7 +68,7 @@ impl Way {
         ways
     }
 
-    /// Where an indentation leads to; nothing where it leads nowhere.
+    /// The indentation of the file for one of the reply; nothing where there is none.
     pub(super) fn lead(&self, indent: &str) -> Option<String> {
         match self {
             Self::Same => Some(indent.to_owned()),
@@ -94,7 +94,7 @@ impl Way {
         }
     }
 
-    /// How much is added to what is respelt, or taken off.
+    /// The width that is added to what is respelt, or taken off.
     fn more(&self) -> isize {
         match self {
             Self::Same | Self::Shift { .. } => 0,
@@ -102,7 +102,7 @@ impl Way {
         }
     }
 
-    /// Whether nothing is added or taken off beside what is respelt.
+    /// Returns whether nothing is added or taken off beside what is respelt.
     pub(super) fn is_plain(&self) -> bool {
         self.more() == 0
     }
@@ -140,7 +140,7 @@ fn unit(pairs: &[(String, String)]) -> Option<Way> {
     (more == 0 || is_usual).then_some(Way::Unit { from, to, more })
 }
 
-/// How wide an indentation of spaces and tabs is.
+/// The width of an indentation of spaces and tabs.
 pub(super) fn columns(indent: &str, tab: usize) -> Option<usize> {
     indent.chars().try_fold(0, |columns, c| match c {
         ' ' => Some(columns + 1),

@@ -9,7 +9,7 @@ use super::pairing::{Pairing, same_words};
 use crate::lang::edit::Doubt;
 use crate::lang::edit::view;
 
-/// What stands for a plain character as a quotation mark.
+/// A typographic quotation mark.
 fn is_curly(c: char) -> bool {
     matches!(c, '\u{2018}'..='\u{201F}')
 }
@@ -37,7 +37,7 @@ pub(super) struct Cure<'f> {
     file: &'f [u8],
     /// For each typographic character of the search text, what the file has for it.
     typographic: HashMap<char, BTreeSet<String>>,
-    /// Whether the search text has quotes, so that they say what became of them.
+    /// The search text has quotes, so that they tell what became of them.
     has_quotes: bool,
     lost_widthless: bool,
     lost_firm: bool,
@@ -99,8 +99,8 @@ impl<'f> Cure<'f> {
         }
     }
 
-    /// Whether a curly quote may be one that a page made of a straight one: the file has those only, and the search text
-    /// has none to tell.
+    /// Returns whether a curly quote may be one that a page made of a straight one: the file has those only, and the search
+    /// text has none to tell.
     fn may_be_straight(&self) -> bool {
         let Ok(file) = std::str::from_utf8(self.file) else {
             return false;
