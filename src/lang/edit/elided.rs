@@ -2,9 +2,9 @@
 //! in order, and what stands between them stays.
 
 use super::content::Content;
+use super::done::{Done, unclear};
 use super::find::line_numbers;
 use super::hit::Hit;
-use super::pair::{self, Done};
 use super::search::Search;
 use super::splice::Splice;
 use super::{Cause, Place, Tier, lines};
@@ -88,7 +88,7 @@ pub(super) fn replace(
         let texts = (search.body, Text::block(&new));
         let splice = Splice::tolerant(content.bytes, &hit, texts, &beside);
         splice
-            .map_err(|unclear| pair::unclear(unclear, line))
+            .map_err(|doubt| unclear(doubt, line))
             .map(|splice| (splice, line))
     });
     let splices = splices.collect::<Result<Vec<_>, _>>();

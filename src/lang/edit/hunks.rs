@@ -8,10 +8,11 @@ use memchr::memchr;
 
 use super::carry;
 use super::content::Content;
+use super::done::unclear;
 use super::find::Miss;
 use super::hit::{Hit, Judge};
 use super::occurrences::Occurrences;
-use super::pair::{cause, unclear};
+use super::pair::cause;
 use super::search::Search;
 use super::view::View;
 use super::{

@@ -17,6 +17,7 @@
 //! | `hunks` | where are the parts of a patch, and what do they make of the file? |
 //! | `anchors` | which stretches of the file does a line head? |
 //! | `splice` | which bytes go, and which come? |
+//! | `done` | what came of one replacement? |
 //! | `choice` | at which places can the user have an edit carried out that failed? |
 //! | `lines` | where do lines and words start and end? |
 //! | `literal` | where is this very text, without tiers, and what if it is replaced everywhere? |
@@ -26,6 +27,7 @@ mod carry;
 mod choice;
 mod content;
 mod copying;
+mod done;
 mod elided;
 mod find;
 mod hit;

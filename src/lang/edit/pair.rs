@@ -1,53 +1,15 @@
 //! Carries out one pair of search text and replacement, or one stretch between a head and a tail.
 
-use std::borrow::Cow;
-use std::ops::Range;
-
-use super::carry::{Unclear, Way};
+use super::carry::Way;
 use super::content::Content;
 use super::copying::{self, Undone};
+use super::done::{Done, unclear};
 use super::find::{Miss, line_numbers};
 use super::hit::{Hit, Judge};
 use super::search::Search;
 use super::splice::Splice;
-use super::{Cause, Doubt, EditError, Part, Place, Tier, elided, lines, without_bom};
+use super::{Cause, Doubt, EditError, Part, Place, Tier, elided, lines};
 use crate::lang::text::Text;
-
-/// One replacement in a file, its places counted from behind the BOM.
-pub(super) struct Done {
-    range: Range<usize>,
-    inserted: Vec<u8>,
-    pub(super) place: Place,
-}
-
-impl Done {
-    /// # Errors
-    /// Where the file would stay as it is, though something is to be changed.
-    pub(super) fn of(
-        file: &[u8],
-        splice: Splice,
-        place: Place,
-        changes: bool,
-    ) -> Result<Self, Cause> {
-        if changes && file[splice.range.clone()] == splice.inserted {
-            return Err(Cause::NothingChanges { at: place.line });
-        }
-        Ok(Self {
-            range: splice.range,
-            inserted: splice.inserted,
-            place,
-        })
-    }
-
-    pub(super) fn parts(self, file: &[u8]) -> Vec<Cow<'_, [u8]>> {
-        let bom = file.len() - without_bom(file).len();
-        vec![
-            Cow::Borrowed(&file[..bom + self.range.start]),
-            Cow::Owned(self.inserted),
-            Cow::Borrowed(&file[bom + self.range.end..]),
-        ]
-    }
-}
 
 /// Replaces a text where it stands once, or of several places in the one that starts on `line`.
 pub(super) fn replace(
@@ -154,14 +116,6 @@ fn half_damaged(file: &[u8], hit: &Hit) -> Cause {
         line: 1,
         at: lines::number(file, hit.range.start),
         doubt: Doubt::HalfDamaged,
-    }
-}
-
-pub(super) fn unclear(unclear: Unclear, at: usize) -> Cause {
-    Cause::Unclear {
-        line: unclear.line,
-        at,
-        doubt: unclear.doubt,
     }
 }
 

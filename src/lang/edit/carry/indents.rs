@@ -6,7 +6,7 @@ use std::collections::HashSet;
 use super::Place;
 use super::lines::{FileLine, Line};
 use super::pairing::Pairing;
-use super::style::Style;
+use super::style::{Style, opens};
 use super::ways::{self, Way};
 use crate::lang::edit::Doubt;
 use crate::lang::edit::lines as file_lines;
@@ -105,9 +105,7 @@ impl Indents {
                 self.ways = vec![Way::Same];
                 Ok(())
             }
-            Some((step, depth)) if depth == step && !super::lost::opens(first.body) => {
-                Err(Doubt::Indentation)
-            }
+            Some((step, depth)) if depth == step && !opens(first.body) => Err(Doubt::Indentation),
             _ => Ok(()),
         }
     }

@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use super::indents::Indents;
-use super::style::Style;
+use super::style::{Style, opens};
 use super::{Merge, Unclear};
 use crate::lang::edit::Doubt;
 
@@ -127,9 +127,4 @@ fn unclear(line: usize) -> Unclear {
         line,
         doubt: Doubt::Indentation,
     }
-}
-
-/// Returns whether a line that ends like this is followed by a deeper one.
-pub(super) fn opens(body: &str) -> bool {
-    body.ends_with([':', '{', '(', '[', ',', '\\'])
 }

@@ -109,3 +109,8 @@ impl Habits {
         habits
     }
 }
+
+/// Returns whether a line that ends like this is followed by a deeper one.
+pub(super) fn opens(body: &str) -> bool {
+    body.ends_with([':', '{', '(', '[', ',', '\\'])
+}
