@@ -203,11 +203,16 @@ impl<'f, 't> Merge<'_, 'f, 't> {
             let done = done.map_err(at(line.number))?;
             let is_seen = found.iter().any(|line| line.indent == done.indent);
             let is_kept = self.pairing.kept.contains_key(&j);
-            if !is_seen && !is_kept && !indents.is_literal && done.glue.is_none() {
+            if !is_seen && !indents.is_literal && done.glue.is_none() {
                 let before = written
                     .last()
                     .map(|line| (line.indent.as_str(), line.body.as_str()));
-                if !style.allows(&done.indent, before) {
+                let is_fine = if is_kept {
+                    style.allows_moved(&done.indent)
+                } else {
+                    style.allows(&done.indent, before)
+                };
+                if !is_fine {
                     return Err(at(line.number)(Doubt::Indentation));
                 }
             }
@@ -217,12 +222,37 @@ impl<'f, 't> Merge<'_, 'f, 't> {
             }
             written.push(done);
         }
+        self.refuse_odd_first(&indents, &written, &mut style)?;
         let (range, blanks) = self.blanks(trails.are_lost);
         Ok(Carried {
             range,
             text: self.text(&written, &blanks),
             adapted,
         })
+    }
+
+    /// A new line in the place of a first one that lost its indentation may have lost another.
+    fn refuse_odd_first(
+        &self,
+        indents: &Indents,
+        written: &[Written<'_>],
+        style: &mut Style<'_>,
+    ) -> Result<(), Unclear> {
+        let ([first, next, ..], None) = (written, self.pairing.line_of(0)) else {
+            return Ok(());
+        };
+        if !indents.speak_for_first_alone() {
+            return Ok(());
+        }
+        let pair = [first, next].map(|line| (line.indent.clone(), line.body.as_str()));
+        let is_deeper = next.indent.len() > first.indent.len();
+        if style.oddities(&pair) > 0 || is_deeper && !style::opens(&first.body) {
+            return Err(Unclear {
+                line: self.new.lines[0].number,
+                doubt: Doubt::Indentation,
+            });
+        }
+        Ok(())
     }
 
     fn line(
@@ -238,6 +268,9 @@ impl<'f, 't> Merge<'_, 'f, 't> {
         let Some(i) = self.pairing.line_of(j) else {
             if indents.is_unsure {
                 return Err(Doubt::Indentation);
+            }
+            if self.is_beside_glued(j) {
+                return Err(Doubt::WhiteSpace);
             }
             let trail = if trails.are_lost { "" } else { line.trail };
             let indent = if is_inside {
@@ -257,8 +290,12 @@ impl<'f, 't> Merge<'_, 'f, 't> {
         let body = words::merge(was.body, is.body, line.body, cure)?;
         let begins = is.glue.is_none();
         let is_copied = self.place.copied.contains(&was.number);
+        // A line that comes to be the first may have lost its indentation as the first one did.
+        let is_lost = j == 0 && i > 0 && line.indent.is_empty() && indents.speak_for_first_alone();
         let indent = if is_inside {
             String::new()
+        } else if is_lost && begins {
+            is.indent.to_owned()
         } else if begins && line.indent == was.indent && !indents.is_literal && !is_copied {
             is.indent.to_owned()
         } else if begins && was.indent == is.indent && indents.is_unsure {
@@ -285,6 +322,21 @@ impl<'f, 't> Merge<'_, 'f, 't> {
         })
     }
 
+    /// Returns whether a new line is to follow, as deep as it, a line that the file has behind the head of its block.
+    fn is_beside_glued(&self, j: usize) -> bool {
+        let before = j
+            .checked_sub(1)
+            .and_then(|before| self.pairing.line_of(before));
+        let Some(before) = before.filter(|i| self.found.lines[*i].glue.is_some()) else {
+            return false;
+        };
+        let search = &self.search.lines;
+        search[before].indent == self.new.lines[j].indent
+            && search[..before]
+                .last()
+                .is_some_and(|head| head.indent.len() < search[before].indent.len())
+    }
+
     /// A line that the search text has elsewhere was moved, and is the file's.
     fn new_body(&self, line: &Line<'_>, cure: &Cure<'_>) -> Result<String, Doubt> {
         let lines = self.search.lines.iter().zip(&self.found.lines);
@@ -293,7 +345,10 @@ impl<'f, 't> Merge<'_, 'f, 't> {
             .map(|(_, is)| is.body);
         match same.next() {
             Some(body) if same.all(|other| other == body) => Ok(body.to_owned()),
-            _ => cure.apply(line.body),
+            _ => {
+                cure.check(line.body)?;
+                cure.apply(line.body)
+            }
         }
     }
 

@@ -25,6 +25,8 @@ pub(super) struct Undone {
     pub(super) replacement: Option<String>,
     /// The number that stood before the first line of each search text.
     pub(super) numbers: Option<Vec<usize>>,
+    /// A fence was around the search texts, and none around the replacement.
+    pub(super) is_fenced_alone: bool,
 }
 
 /// The texts that search texts and their replacement may have been, with the fewest kinds of damage first. All kinds are undone in
@@ -48,21 +50,26 @@ fn undo(
         searches: searches.iter().map(|text| (*text).to_owned()).collect(),
         replacement: Some(replacement.to_owned()),
         numbers: None,
+        is_fenced_alone: false,
     };
     for damage in damages {
         if damage == Damage::Numbers {
             let numbers = undone.searches.iter().map(|text| first_number(text));
             undone.numbers = numbers.collect();
         }
+        let was = undone.searches.clone();
         for search in &mut undone.searches {
             *search = damage.undo(search)?;
         }
-        undone.replacement = undone
-            .replacement
-            .and_then(|text| match damage.undo(&text) {
-                None if !damage.is_seen_in(&text) => Some(text),
-                undone => undone,
-            });
+        undone.replacement = undone.replacement.and_then(|text| {
+            let is_alike = was.iter().any(|search| damage.is_alike(search, &text));
+            let bare = damage.undo(&text);
+            undone.is_fenced_alone |= damage == Damage::Fence && bare.is_none();
+            match bare {
+                Some(undone) => is_alike.then_some(undone),
+                None => (!damage.is_seen_in(&text)).then_some(text),
+            }
+        });
     }
     Some(undone)
 }
@@ -83,6 +90,37 @@ impl Damage {
         Some(body + end)
     }
 
+    /// Returns whether a replacement is damaged in the same way as a search text, both as a whole.
+    fn is_alike(self, search: &str, replacement: &str) -> bool {
+        let first = |text: &str| text.lines().next().unwrap_or_default().trim().to_owned();
+        match self {
+            // What is between may be numbers and marks of its own.
+            Self::Numbers => {
+                let mark = |text: &str| {
+                    let marks = text.lines().filter_map(number);
+                    marks
+                        .map(|(_, mark, _)| mark.to_owned())
+                        .find(|mark| !mark.is_empty())
+                };
+                first_number(search) == first_number(replacement)
+                    && mark(search)
+                        .zip(mark(replacement))
+                        .is_none_or(|(a, b)| a == b)
+            }
+            Self::Fence => first(search) == first(replacement),
+            // A string that was copied out of another has all of its escapes twice.
+            Self::Escapes => ["\\n", "\\t"]
+                .iter()
+                .all(|escape| search.contains(escape) || !replacement.contains(escape)),
+            // What is an entity when it is undone was escaped twice, and so would its replacement be.
+            Self::Entities => {
+                let undone = self.undo(search).unwrap_or_default();
+                let is_twice = ENTITIES.iter().any(|(entity, _)| undone.contains(entity));
+                !is_twice || replacement.contains("&amp;")
+            }
+        }
+    }
+
     /// Returns whether anything in a text that is not damaged as a whole may be damage of the kind.
     fn is_seen_in(self, text: &str) -> bool {
         match self {
@@ -99,7 +137,8 @@ impl Damage {
             Self::Escapes => {
                 let body = text.strip_suffix('\n').unwrap_or(text);
                 let bare = body.replace("\\\"", "");
-                body.contains('\\') && !body.contains('\n') && !bare.contains('"')
+                let has_quotes = bare.len() < body.len();
+                !bare.contains('"') && (has_quotes || body.contains('\\') && !body.contains('\n'))
             }
         }
     }
@@ -115,7 +154,8 @@ fn without_fence(body: &str) -> Option<String> {
     (opens && closes).then(|| inner.to_owned())
 }
 
-fn is_fence(line: &str) -> bool {
+/// Returns whether a line opens or closes a fenced block.
+pub(super) fn is_fence(line: &str) -> bool {
     line.starts_with("```") || line.starts_with("~~~")
 }
 
@@ -126,7 +166,7 @@ fn number(line: &str) -> Option<(usize, &str, usize)> {
     let end = start + digits.unwrap_or(line.len() - start);
     let number = line[start..end].parse().ok()?;
     let rest = &line[end..];
-    for mark in [": ", " | ", "\t"] {
+    for mark in [": ", " | ", "\t", "\u{2192}"] {
         if rest.starts_with(mark) {
             return Some((number, mark, end + mark.len()));
         }
@@ -192,7 +232,7 @@ fn without_entities(body: &str) -> Option<String> {
 
 fn without_escapes(body: &str) -> Option<String> {
     if body.contains('\n') {
-        return None;
+        return without_escaped_quotes(body);
     }
     let mut text = String::with_capacity(body.len());
     let mut is_escaped = false;
@@ -214,6 +254,14 @@ fn without_escapes(body: &str) -> Option<String> {
         is_escaped = true;
     }
     is_escaped.then_some(text)
+}
+
+/// Lines in which every quote is escaped, and nothing else is.
+fn without_escaped_quotes(body: &str) -> Option<String> {
+    let text = body.replace("\\\"", "\"");
+    let quotes = text.matches('"').count();
+    let is_all = quotes > 0 && body.matches("\\\"").count() == quotes;
+    (is_all && !text.contains('\\')).then_some(text)
 }
 
 #[cfg(test)]

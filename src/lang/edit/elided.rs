@@ -36,7 +36,8 @@ pub(super) fn replace(
     if was.marks.is_empty() {
         return None;
     }
-    if was.marks != new.marks {
+    // A line for others that is indented otherwise would move them.
+    if was.marks != new.marks || was.depths != new.depths {
         return Some(Err(Cause::ElisionsDiffer));
     }
     let mut parts = Vec::new();
@@ -73,6 +74,14 @@ pub(super) fn replace(
             tier: Tier::Elision,
             lines: line_numbers(content.bytes, &hits[..hits.len().min(super::PLACES_LIMIT)]),
         }));
+    }
+    let alone = places.iter().filter(|hits| hits.len() == 1).count() == places.len();
+    if alone
+        && places
+            .windows(2)
+            .any(|pair| leaves_block(content.bytes, &pair[0][0], &pair[1][0]))
+    {
+        return None;
     }
     // What a page did to one part it did to the others.
     let text_of =
@@ -122,6 +131,26 @@ fn places(content: &Content<'_>, search: &Search<'_>) -> Option<Vec<Hit>> {
     (hits.len() < PLACES).then_some(hits)
 }
 
+/// Returns whether the text between two parts leaves the block that they are in: the second is then another's.
+fn leaves_block(file: &[u8], first: &Hit, second: &Hit) -> bool {
+    let depth = |at: usize| lines::indentation(file, at).len();
+    let head = depth(lines::start_of(file, first.range.end));
+    let below = depth(lines::start_of(file, second.range.start));
+    let least = if below > head { head + 1 } else { below };
+    let (from, to) = (
+        lines::next(file, first.range.end),
+        lines::start_of(file, second.range.start),
+    );
+    let Some(between) = file.get(from..to) else {
+        return false;
+    };
+    lines::contents(between).any(|line| {
+        let text = between[line.clone()].trim_ascii();
+        let is_bracket = text.first().is_some_and(|b| b"{)]".contains(b));
+        !text.is_empty() && !is_bracket && lines::indentation(between, line.start).len() < least
+    })
+}
+
 /// Leaves the places that have one of each other part before and behind them.
 fn keep_ordered(places: &mut [Vec<Hit>]) {
     let mut after = 0;
@@ -144,11 +173,16 @@ fn keep_ordered(places: &mut [Vec<Hit>]) {
 struct Split<'t> {
     parts: Vec<&'t [&'t str]>,
     marks: Vec<&'t str>,
+    depths: Vec<usize>,
 }
 
 fn split<'t>(lines: &'t [&'t str]) -> Split<'t> {
     let is_mark = |line: &&str| elision::elision(line).is_some();
+    let marks = lines.iter().filter(|line| is_mark(line));
     Split {
+        depths: marks
+            .map(|line| line.len() - line.trim_start().len())
+            .collect(),
         parts: lines.split(is_mark).collect(),
         marks: lines
             .iter()

@@ -67,6 +67,15 @@ impl Search<'_> {
         (lines.get(chosen + 1) != Some(&line)).then_some(chosen)
     }
 
+    /// The places at or after `from` where one tier finds the text, not settled.
+    pub(super) fn all_of(&self, content: &Content<'_>, from: usize, tier: Tier) -> Vec<Hit> {
+        let Some(view) = content.view(tier) else {
+            return Vec::new();
+        };
+        let mut judge = Judge::new(self, content, tier);
+        self.hits(view, &mut judge, (tier, from), PLACES_LIMIT)
+    }
+
     /// The places that are whole lines, if there are any, else the places anywhere; the first few of them.
     fn hits(
         &self,

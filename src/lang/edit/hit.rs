@@ -170,7 +170,8 @@ impl<'x, 'f> Judge<'x, 'f> {
             }
             distinct.push(pair);
         }
-        is_one_way(&distinct)
+        // One indentation alone may become any other.
+        distinct.len() < 2 || is_one_way(&distinct)
     }
 
     /// A place of block form takes in the indentation and the blank lines at its edges that the tier ignored.

@@ -74,8 +74,9 @@ fn replace_undone(
             found => found.map_err(|miss| cause(content, miss, replacement)),
         };
         return Some(hit.and_then(|hit| {
-            let Some(new) = &undone.replacement else {
-                return Err(half_damaged(file, &hit));
+            let new = match &undone.replacement {
+                Some(new) if !undone.is_fenced_alone || !is_fenced(file, &hit, search) => new,
+                _ => return Err(half_damaged(file, &hit)),
             };
             let hit = Hit {
                 tier: Tier::Copying,
@@ -107,8 +108,36 @@ fn numbered(content: &Content<'_>, search: Search<'_>, undone: &Undone) -> Resul
                 _ => Err(Miss::Ambiguous(tier, hits)),
             }
         }
+        // The text of the line that is named may be meant, spelled otherwise.
+        (Ok(hit), Some(number)) => {
+            let line = lines::number(content.bytes, hit.range.start);
+            let first = search.body.lines().next().unwrap_or_default();
+            let there = lines::contents(content.bytes).nth(number.saturating_sub(1));
+            let there =
+                there.map(|line| String::from_utf8_lossy(&content.bytes[line]).into_owned());
+            let is_other =
+                line != number && there.is_some_and(|there| there.trim() == first.trim());
+            if is_other && !first.trim().is_empty() {
+                return Err(Miss::Ambiguous(hit.tier, vec![hit]));
+            }
+            Ok(hit)
+        }
         (found, _) => found,
     }
+}
+
+/// Returns whether a place stands in a fence of the file, which may be the one that the reply means.
+fn is_fenced(file: &[u8], hit: &Hit, search: Text<'_>) -> bool {
+    let mark = search.text.trim_start().as_bytes().first();
+    let is_fence = |at: usize| {
+        let line = String::from_utf8_lossy(&file[at..lines::next(file, at)]);
+        copying::is_fence(line.trim()) && line.trim().as_bytes().first() == mark
+    };
+    let (start, end) = (
+        lines::start_of(file, hit.range.start),
+        lines::next(file, hit.range.end),
+    );
+    start > 0 && is_fence(lines::start_of(file, start - 1)) || end < file.len() && is_fence(end)
 }
 
 fn half_damaged(file: &[u8], hit: &Hit) -> Cause {
@@ -185,6 +214,7 @@ fn stretch(
         }
         found => found,
     };
+    let last = last.and_then(|last| follow_head(&content, (&head, &first), (&tail, last)));
     let last = last.map_err(|miss| failed(Part::Tail, cause(&content, miss, replacement)))?;
     let line = lines::number(file, first.range.start);
     let splice = Splice::stretch(file, (&first, head.body), (&last, tail.body), replacement);
@@ -199,6 +229,27 @@ fn stretch(
             Done::of(file, splice, place, true)
         });
     done.map_err(|cause| failed(Part::Head, cause))
+}
+
+/// A tail is indented otherwise than the file in the way in which its head is: a brace further out is another.
+fn follow_head(
+    content: &Content<'_>,
+    (head, first): (&Search<'_>, &Hit),
+    (tail, last): (&Search<'_>, Hit),
+) -> Result<Hit, Miss> {
+    let has_its_own = tail.body.starts_with([' ', '\t']) && last.tier < Tier::Indentation;
+    let is_shifted = first.tier == Tier::Indentation && !has_its_own;
+    if !is_shifted || !first.is_whole_lines() || !last.is_whole_lines() {
+        return Ok(last);
+    }
+    let from = first.range.end;
+    match as_deep(content, (head, first), (tail, vec![last])) {
+        Ok(last) => Ok(last),
+        Err(_) => match tail.all_of(content, from, Tier::Indentation) {
+            hits if hits.is_empty() => Err(Miss::NotFound),
+            hits => as_deep(content, (head, first), (tail, hits)),
+        },
+    }
 }
 
 /// Of several places of a tail that is indented otherwise than the file, the one that is indented so in the same way as the

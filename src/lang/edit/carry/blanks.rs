@@ -25,7 +25,10 @@ impl<'t> Gaps<'_, 't> {
         let is_one = self.search.len() == 1 && self.replacement.len() == 1;
         let gaps = self.replacement.iter().zip(wanted);
         gaps.map(|(gap, wanted)| {
-            let own = gap.iter().map(|line| if are_bare { "" } else { line });
+            // What a page puts on blank lines is never meant.
+            let is_odd = |line: &str| line.contains(|c| !matches!(c, ' ' | '\t'));
+            let own = gap.iter();
+            let own = own.map(|line| if are_bare || is_odd(line) { "" } else { line });
             let mut lines: Vec<&str> = own.collect();
             let is_files = is_one
                 && wanted == self.file[0].len()
@@ -49,7 +52,9 @@ impl<'t> Gaps<'_, 't> {
                 return file;
             }
             if *search > file[0] {
-                wanted = vec![(new + file[0]).saturating_sub(*search)];
+                // Fewer than the reply saw are no fewer than it leaves.
+                let fewer = *new.min(&file[0]);
+                wanted = vec![(new + file[0]).saturating_sub(*search).max(fewer)];
             }
             return wanted;
         }

@@ -77,11 +77,14 @@ impl Indents {
 
     /// Lets the other lines say how those below are indented, where only the first line lost its indentation.
     fn let_first_alone(&mut self) {
-        let [(search, _), rest @ ..] = self.pairs.as_slice() else {
+        let [(search, file), rest @ ..] = self.pairs.as_slice() else {
             return;
         };
-        let lost = search.is_empty() && rest.iter().any(|(search, _)| !search.is_empty());
-        if self.ways.is_empty() && lost && rest.iter().all(|(search, file)| search == file) {
+        let lost = search.is_empty()
+            && !file.is_empty()
+            && rest.iter().any(|(search, _)| !search.is_empty());
+        let is_odd = !self.ways.iter().any(Way::is_plain);
+        if is_odd && lost && rest.iter().all(|(search, file)| search == file) {
             self.first = Some(self.pairs.remove(0));
             self.ways = vec![Way::Same];
         }
@@ -90,23 +93,33 @@ impl Indents {
     /// A line that is searched for alone may have lost its indentation alone, too: the other lines of the replacement have
     /// theirs, and would else be far too deep.
     fn let_only_alone(&mut self, place: &Place<'_>, replacement: &[Line<'_>]) -> Result<(), Doubt> {
-        let ([(search, file)], [first, rest @ ..]) = (self.pairs.as_slice(), replacement) else {
+        let ([(search, file)], [first, next, ..]) = (self.pairs.as_slice(), replacement) else {
             return Ok(());
         };
-        let lost = search.is_empty() && !file.is_empty() && first.indent.is_empty();
-        let have_it = |line: &Line<'_>| plain(line.indent).starts_with(file.as_str());
-        if !lost || rest.is_empty() || !rest.iter().all(have_it) {
+        let is_lost = search.is_empty() && !file.is_empty() && first.indent.is_empty();
+        if !is_lost || replacement.iter().all(|line| line.indent.is_empty()) {
             return Ok(());
         }
-        let step = Style::of(place.file).step_near(&[file]);
-        match step.zip(ways::columns(file, ways::TAB)) {
-            Some((step, depth)) if depth > step => {
+        let mut style = Style::of(place.file);
+        let own = replacement
+            .iter()
+            .map(|line| (plain(line.indent), line.body));
+        let shifted: Vec<_> = own
+            .clone()
+            .map(|(own, body)| (file.clone() + &own, body))
+            .collect();
+        let mut alone: Vec<_> = own.collect();
+        alone[0].0.clone_from(file);
+        match style.oddities(&shifted).cmp(&style.oddities(&alone)) {
+            Ordering::Greater => {
                 self.first = Some(self.pairs.remove(0));
                 self.ways = vec![Way::Same];
                 Ok(())
             }
-            Some((step, depth)) if depth == step && !opens(first.body) => Err(Doubt::Indentation),
-            _ => Ok(()),
+            Ordering::Equal if !next.indent.is_empty() && !opens(first.body) => {
+                Err(Doubt::Indentation)
+            }
+            Ordering::Equal | Ordering::Less => Ok(()),
         }
     }
 
@@ -245,12 +258,25 @@ impl Indents {
             }
             return Ok(());
         }
+        // A line without its indentation says nothing of a first one that has some.
+        let first = replacement.first().map_or("", |line| line.indent);
+        let is_bare = self
+            .pairs
+            .iter()
+            .all(|(search, file)| search.is_empty() && !file.is_empty());
+        let is_other_line = only && is_bare && !first.is_empty();
         // Lines are wrapped by one that stays where they were; all of them deeper is another spelling. So is a replacement
         // that is as shallow as the file, and not as the search text.
         let is_deeper = !only && !kept.is_empty() && low > searched && as_search == 0;
-        let is_as_shallow = as_file > 0 && low != searched && low == of_file;
+        let is_files = |indent: &str| self.pairs.iter().any(|(_, file)| file == indent);
+        let lowest = replacement.iter().map(|line| plain(line.indent));
+        let lowest = lowest.min_by_key(String::len).unwrap_or_default();
+        let is_as_shallow = (as_file > 0 || kept.is_empty())
+            && low != searched
+            && low == of_file
+            && is_files(&lowest);
         let is_odd = self.is_better_as_it_is(place, replacement) == Ok(true);
-        if is_deeper || is_as_shallow || is_odd {
+        if is_other_line || is_deeper || is_as_shallow || is_odd {
             Err(Doubt::Moved)
         } else {
             Ok(())

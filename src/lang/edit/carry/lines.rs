@@ -182,7 +182,7 @@ fn key(text: &str) -> String {
     units(text).map(|unit| unit.plain).collect()
 }
 
-/// A word, a run of dots, or any other visible character.
+/// A word, a run of dots or dashes, or any other visible character.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Token {
     pub(super) plain: String,
@@ -199,8 +199,8 @@ pub(super) fn tokens(text: &str) -> Vec<Token> {
                     .chars()
                     .all(|c| view::is_invisible(c) && !c.is_whitespace());
             let before = last.plain.chars().next_back().unwrap_or(' ');
-            let goes_on =
-                is_word(before) && is_word(unit.plain) || before == '.' && unit.plain == '.';
+            let goes_on = is_word(before) && is_word(unit.plain)
+                || matches!(before, '.' | '-') && unit.plain == before;
             if touches && goes_on {
                 last.plain.push(unit.plain);
                 last.end = unit.end;

@@ -20,7 +20,7 @@ impl Merge<'_, '_, '_> {
         {
             return Err(unclear(new[j].number));
         }
-        if indents.is_unsure || self.is_flat() {
+        if indents.is_unsure || self.is_flat() || indents.speak_for_first_alone() {
             self.refuse_lost_blocks()?;
         }
         self.refuse_flat()
@@ -29,8 +29,13 @@ impl Merge<'_, '_, '_> {
     /// Returns whether search text and replacement have no indentation at all and the place has.
     fn is_flat(&self) -> bool {
         let mut lines = self.search.lines.iter().chain(&self.new.lines);
-        lines.all(|line| line.indent.is_empty())
-            && self.found.lines.iter().any(|line| !line.indent.is_empty())
+        // One blank is what is left of any number of them.
+        let is_left = |indent: &str| matches!(indent, "" | " ");
+        let left = self.search.lines.first().map_or("", |line| line.indent);
+        let found = &self.found.lines;
+        is_left(left)
+            && lines.all(|line| line.indent == left)
+            && found.iter().any(|line| !is_left(line.indent))
     }
 
     /// Refuses to guess at blocks without indentation: lines that are left out must not leave their block behind, a line that

@@ -1,9 +1,6 @@
 //! Which lines of a replacement are lines of the search text, and which words of a line are words of another.
 
 use std::collections::HashMap;
-use std::hash::Hash;
-
-use similar::{Algorithm, DiffTag, capture_diff_slices};
 
 use super::lines::{Line, Token, tokens};
 
@@ -108,22 +105,64 @@ fn sameness(one: &Line<'_>, other: &Line<'_>) -> f64 {
     1.0 + f64::from(length) / 12.0 + same(one.indent == other.indent) + same(one.body == other.body)
 }
 
+/// Of very many lines: those that each side has once pair as far as their order allows, and between them what is weighed.
 fn same_of_many(search: &[Line<'_>], replacement: &[Line<'_>]) -> Vec<(usize, usize)> {
-    let keys = |lines: &[Line<'_>]| {
-        lines
-            .iter()
-            .map(|line| line.key.clone())
-            .collect::<Vec<_>>()
-    };
-    same_in_order(&keys(search), &keys(replacement))
+    let anchors = anchors(search, replacement);
+    let (mut pairs, mut from) = (Vec::new(), (0, 0));
+    let end = (search.len(), replacement.len());
+    for (i, j) in anchors.into_iter().chain([end]) {
+        let (rows, columns) = (i - from.0, j - from.1);
+        if rows * columns <= WEIGHED {
+            let between = heaviest(rows, columns, |row, column| {
+                sameness(&search[from.0 + row], &replacement[from.1 + column])
+            });
+            let between = between.into_iter();
+            pairs.extend(between.map(|(row, column)| (from.0 + row, from.1 + column)));
+        }
+        if i < search.len() {
+            pairs.push((i, j));
+        }
+        from = (i + 1, j + 1);
+    }
+    pairs
 }
 
-fn same_in_order<T: Hash + Eq + Ord>(one: &[T], other: &[T]) -> Vec<(usize, usize)> {
-    let ops = capture_diff_slices(Algorithm::Patience, one, other);
-    let equal = ops.iter().filter(|op| op.tag() == DiffTag::Equal);
-    equal
-        .flat_map(|op| op.old_range().zip(op.new_range()))
-        .collect()
+/// The longest run, in order, of lines that each side has once.
+fn anchors(search: &[Line<'_>], replacement: &[Line<'_>]) -> Vec<(usize, usize)> {
+    let once = |lines: &[Line<'_>]| {
+        let mut places: HashMap<String, Option<usize>> = HashMap::new();
+        for (index, line) in lines.iter().enumerate() {
+            let place = places.entry(line.key.clone());
+            place
+                .and_modify(|place| *place = None)
+                .or_insert(Some(index));
+        }
+        places
+    };
+    let there = once(replacement);
+    let mut common: Vec<(usize, usize)> = once(search)
+        .into_iter()
+        .filter_map(|(key, i)| i.zip(there.get(&key).copied().flatten()))
+        .collect();
+    common.sort_unstable();
+    // For each length the run of that length whose last line stands first, and what stood before each line.
+    let (mut ends, mut before): (Vec<usize>, Vec<Option<usize>>) = (Vec::new(), Vec::new());
+    for (at, (_, j)) in common.iter().enumerate() {
+        let length = ends.partition_point(|end| common[*end].1 < *j);
+        before.push(length.checked_sub(1).map(|shorter| ends[shorter]));
+        match ends.get_mut(length) {
+            Some(end) => *end = at,
+            None => ends.push(at),
+        }
+    }
+    let mut run = Vec::with_capacity(ends.len());
+    let mut next = ends.last().copied();
+    while let Some(at) = next {
+        run.push(common[at]);
+        next = before[at];
+    }
+    run.reverse();
+    run
 }
 
 /// The pairs of rows and columns, both in order, that weigh most together. Of several such, the first rows are taken.
@@ -176,42 +215,15 @@ fn likeness(one: &[Token], other: &[Token]) -> f64 {
     if 2.0 * count(one.len().min(other.len())) < ALIKE * total {
         return 0.0;
     }
-    let same = common((one.len(), other.len()), |i, j| {
-        one[i].plain == other[j].plain
-    });
-    let share = 2.0 * count(same.len()) / total;
+    let share = 2.0 * count(same_words(one, other).len()) / total;
     if share >= ALIKE { share } else { 0.0 }
 }
 
-/// The words that two lines have in common, in order; those that are the same to the byte before those that are so in
-/// plain typography.
-pub(super) fn same_words(
-    (one, one_text): (&[Token], &str),
-    (other, other_text): (&[Token], &str),
-) -> Vec<(usize, usize)> {
-    let raw = |token: &Token, text: &'_ str| text[token.start..token.end].to_owned();
-    let texts = one.iter().map(|token| raw(token, one_text));
-    let texts: Vec<String> = texts.collect();
-    let others = other.iter().map(|token| raw(token, other_text));
-    let others: Vec<String> = others.collect();
-    let exact = common((one.len(), other.len()), |i, j| texts[i] == others[j]);
-    let (mut pairs, mut from) = (Vec::new(), (0, 0));
-    for (i, j) in exact.into_iter().chain([(one.len(), other.len())]) {
-        let between = (i - from.0, j - from.1);
-        let alike = common(between, |row, column| {
-            one[from.0 + row].plain == other[from.1 + column].plain
-        });
-        pairs.extend(
-            alike
-                .into_iter()
-                .map(|(row, column)| (from.0 + row, from.1 + column)),
-        );
-        if i < one.len() {
-            pairs.push((i, j));
-        }
-        from = (i + 1, j + 1);
-    }
-    pairs
+/// The words that two lines have in common, in order.
+pub(super) fn same_words(one: &[Token], other: &[Token]) -> Vec<(usize, usize)> {
+    common((one.len(), other.len()), |i, j| {
+        one[i].plain == other[j].plain
+    })
 }
 
 /// The pairs that two sequences have in common, in order: the longest run first, then those on both sides of it.
@@ -222,17 +234,23 @@ fn common(
     let start = (0..rows.min(columns))
         .take_while(|&at| is_same(at, at))
         .count();
-    let mut pairs: Vec<_> = (0..start).map(|at| (at, at)).collect();
-    let (most_rows, most_columns) = (rows - start, columns - start);
-    let end = (0..most_rows.min(most_columns))
+    let (more_rows, more_columns) = (rows - start, columns - start);
+    let end = (0..more_rows.min(more_columns))
         .take_while(|&at| is_same(rows - 1 - at, columns - 1 - at))
         .count();
-    if (most_rows - end) * (most_columns - end) > WORDS {
-        pairs.extend((0..end).rev().map(|at| (rows - 1 - at, columns - 1 - at)));
-        return pairs;
-    }
-    pairs.clear();
+    let is_long = rows * columns > WORDS;
+    let mut pairs = Vec::new();
     let mut open = vec![(0..rows, 0..columns)];
+    if is_long {
+        // Only what differs is compared, and if that is much as well, nothing of it.
+        pairs.extend((0..start).map(|at| (at, at)));
+        pairs.extend((1..=end).map(|at| (rows - at, columns - at)));
+        let middle = (start..rows - end, start..columns - end);
+        open.retain(|_| middle.0.len() * middle.1.len() <= WORDS);
+        if let Some(all) = open.first_mut() {
+            *all = middle;
+        }
+    }
     while let Some((rows, columns)) = open.pop() {
         let (mut most, mut at) = (0, (0, 0));
         let mut runs = vec![0; columns.len() + 1];

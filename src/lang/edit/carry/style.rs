@@ -20,9 +20,13 @@ struct Habits {
     /// The number of lines that begin with a tab, and with a space.
     tabs: usize,
     spaces: usize,
+    /// The number of lines that have spaces behind tabs.
+    mixed: usize,
     /// The number of heads of blocks that have a deeper line below, and of those that have not.
     deep: usize,
     flat: usize,
+    /// All lines are indented by whole steps.
+    is_regular: bool,
 }
 
 impl<'f> Style<'f> {
@@ -48,11 +52,11 @@ impl<'f> Style<'f> {
     /// its lines with, and below the head of a block by whole steps.
     pub(super) fn allows(&mut self, indent: &str, above: Option<(&str, &str)>) -> bool {
         let habits = self.habits();
-        let is_other = match indent.chars().next() {
-            None => return true,
-            Some('\t') => habits.tabs == 0 && habits.spaces > 0,
-            Some(_) => habits.spaces == 0 && habits.tabs > 0,
-        };
+        if indent.is_empty() {
+            return true;
+        }
+        let is_other = indent.contains('\t') && habits.tabs == 0 && habits.spaces > 0
+            || indent.contains(' ') && habits.spaces == 0 && habits.tabs > 0;
         let step = self.step_near(&[indent]);
         let width = |indent: &str| ways::columns(indent, TAB);
         let is_odd = above.zip(step).is_some_and(|((above, head), step)| {
@@ -61,7 +65,40 @@ impl<'f> Style<'f> {
             };
             head.ends_with([':', '{']) && own > above && !(own - above).is_multiple_of(step)
         });
-        !is_other && !is_odd
+        // A depth between the file's levels is nobody's.
+        let is_between = habits.is_regular
+            && step
+                .zip(width(indent))
+                .is_some_and(|(step, own)| !own.is_multiple_of(step));
+        !is_other && !is_odd && !is_between
+    }
+
+    /// Returns whether a line that is moved may be indented so: at a level of the file where it is in spaces, and without
+    /// spaces behind tabs that no line of the file has.
+    pub(super) fn allows_moved(&mut self, indent: &str) -> bool {
+        let habits = self.habits();
+        let step = self.step_near(&[indent]);
+        let is_mixed = indent.contains('\t') && indent.contains(' ');
+        let is_between = habits.is_regular
+            && habits.tabs == 0
+            && step.is_some_and(|step| !indent.len().is_multiple_of(step));
+        !is_between && (!is_mixed || habits.mixed > 0)
+    }
+
+    /// The number of lines that are not as deep below those above them as the file's are: more than a step deeper, or no
+    /// deeper than the head of a block.
+    pub(super) fn oddities(&mut self, lines: &[(String, &str)]) -> usize {
+        let indents: Vec<&str> = lines.iter().map(|(indent, _)| indent.as_str()).collect();
+        let step = self.step_near(&indents);
+        let has_deep_blocks = self.has_deep_blocks();
+        let width = |indent: &str| ways::columns(indent, TAB).unwrap_or(0);
+        let is_odd = |pair: &&[(String, &str)]| {
+            let (above, below) = (width(&pair[0].0), width(&pair[1].0));
+            let is_head = pair[0].1.ends_with([':', '{']);
+            step.is_some_and(|step| below > above + step)
+                || has_deep_blocks && is_head && below <= above
+        };
+        lines.windows(2).filter(is_odd).count()
     }
 
     fn habits(&mut self) -> Habits {
@@ -74,6 +111,7 @@ impl Habits {
     fn of(file: &[u8]) -> Self {
         let mut habits = Self::default();
         let mut counts = [0_usize; WIDEST + 1];
+        let mut widths = Vec::new();
         let mut before: Option<(usize, bool)> = None;
         for line in lines::contents(file) {
             let indent = lines::indentation(file, line.start);
@@ -86,10 +124,17 @@ impl Habits {
                 Some(_) => habits.spaces += 1,
                 None => {}
             }
+            if indent.contains(&b'\t') && indent.contains(&b' ') {
+                habits.mixed += 1;
+            }
             let width: usize = indent
                 .iter()
                 .map(|b| if *b == b'\t' { TAB } else { 1 })
                 .sum();
+            if widths.len() <= width {
+                widths.resize(width + 1, false);
+            }
+            widths[width] = true;
             if let Some((above, is_head)) = before {
                 if let Some(count) = counts.get_mut(width.saturating_sub(above)) {
                     *count += 1;
@@ -106,6 +151,10 @@ impl Habits {
         habits.step = most
             .and_then(|most| counts[1..].iter().position(|count| *count == most))
             .map(|at| at + 1);
+        habits.is_regular = habits.step.is_some_and(|step| {
+            let mut widths = widths.iter().enumerate().filter(|(_, is_there)| **is_there);
+            widths.all(|(width, _)| width.is_multiple_of(step))
+        });
         habits
     }
 }

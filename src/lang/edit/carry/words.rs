@@ -108,6 +108,15 @@ impl<'f> Cure<'f> {
         !self.has_quotes && file.contains(is_straight) && !file.contains(is_curly)
     }
 
+    /// # Errors
+    /// Where straight quotes would end each other in a line.
+    pub(super) fn check(&self, line: &str) -> Result<(), Doubt> {
+        match quote_in_quotes(line) {
+            Some(c) if !self.typographic.is_empty() => Err(Doubt::Character(c)),
+            _ => Ok(()),
+        }
+    }
+
     /// New text, as the file would have it.
     pub(super) fn apply(&self, text: &str) -> Result<String, Doubt> {
         let curly = self.typographic.iter().filter(|(c, _)| is_curly(**c));
@@ -139,6 +148,29 @@ impl<'f> Cure<'f> {
     }
 }
 
+/// A quotation mark inside quotation marks of its kind, which would end them if all were straight.
+fn quote_in_quotes(text: &str) -> Option<char> {
+    let (mut double, mut single) = (0_usize, 0_usize);
+    let mut before = ' ';
+    let mut chars = text.chars().peekable();
+    while let Some(c) = chars.next() {
+        let is_in_word =
+            before.is_alphanumeric() && chars.peek().is_some_and(|c| c.is_alphanumeric());
+        match c {
+            '\u{201C}' if double > 0 => return Some(c),
+            '\u{201C}' => double += 1,
+            '\u{201D}' => double = double.saturating_sub(1),
+            '\u{2018}' if single > 0 => return Some(c),
+            '\u{2018}' => single += 1,
+            '\u{2019}' if is_in_word && single > 0 => return Some(c),
+            '\u{2019}' => single = single.saturating_sub(1),
+            _ => {}
+        }
+        before = c;
+    }
+    None
+}
+
 /// A line of the search text, the file's and the replacement's, as one: what the replacement left as it was in the search
 /// text is the file's.
 pub(super) fn merge(
@@ -150,10 +182,11 @@ pub(super) fn merge(
     if search == replacement {
         return Ok(file.to_owned());
     }
+    cure.check(replacement)?;
     let (searched, new) = (tokens(search), tokens(replacement));
     let found = in_file(file, &searched);
     let mut is_of = vec![None; new.len()];
-    for (i, j) in same_words((&searched, search), (&new, replacement)) {
+    for (i, j) in same_words(&searched, &new) {
         is_of[j] = Some(i);
     }
     let gap = |tokens: &[Token], text: &'_ str, i: usize| {
@@ -199,7 +232,7 @@ pub(super) fn merge(
                 if own != was && own != is && was != is {
                     return Err(Doubt::Character(own.chars().next().unwrap_or_default()));
                 }
-                merged += &if own == was {
+                merged += &if own == was || own == is {
                     is.to_owned()
                 } else {
                     cure.apply(own)?
