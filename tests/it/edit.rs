@@ -410,6 +410,28 @@ fn large_and_uniform_files_take_no_time_to_speak_of() {
     }
 }
 
+/// The same holds for what is written: texts of very many lines, and lines of very many words.
+#[test]
+fn large_texts_are_carried_over_in_no_time_to_speak_of() {
+    let lines = 20_000;
+    let all = |line: &dyn Fn(usize) -> String| (0..lines).map(line).collect::<String>();
+    let file = all(&|i| format!("\tcall_{i}(arg, x)\n"));
+    let search = all(&|i| format!("    call_{i}(arg, x)\n"));
+    let words = all(&|i| format!("w{i} ")) + "\n";
+    let spaced = words.replace(' ', "  ");
+    for (file, search, replacement) in [
+        (&file, &search, search.replace("arg", "other")),
+        (&file, &search, search.replace("call_7(", "call_8(")),
+        (&file, &search, all(&|i| format!("    {i} is new\n"))),
+        (&file, &search, search.replace("    ", "")),
+        (&words, &spaced, spaced.replace('w', "v")),
+        (&words, &spaced, spaced.replace("w7 ", "v ")),
+    ] {
+        let pair = (Text::block(search), Text::block(&replacement));
+        let _ = apply(file.as_bytes(), &Edit::Pairs(vec![pair]));
+    }
+}
+
 #[test]
 fn places_are_counted_up_to_a_limit() {
     let file = "a\n".repeat(PLACES_LIMIT * 3);

@@ -28,6 +28,7 @@ mod trails;
 mod ways;
 mod words;
 
+use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 
 use self::blanks::Gaps;
@@ -127,7 +128,15 @@ pub(super) fn carry(
     let kept = kept.map(|kept| by_index(kept, &search.lines, &new.lines));
     let pairing = Pairing::of(&search.lines, &new.lines, kept);
     adopt_copied(place, &mut search.lines, &new.lines, &pairing);
+    let mut bodies = HashMap::new();
+    for (was, is) in search.lines.iter().zip(&found.lines) {
+        let body = bodies.entry(was.body).or_insert(Some(is.body));
+        if *body != Some(is.body) {
+            *body = None;
+        }
+    }
     let merge = Merge {
+        bodies,
         place,
         newline,
         search,
@@ -173,6 +182,8 @@ struct Merge<'m, 'f, 't> {
     found: Found<'f>,
     new: Lines<'t>,
     pairing: Pairing,
+    /// The file's text for each text of the search text, where it is the same in all lines.
+    bodies: HashMap<&'t str, Option<&'f str>>,
 }
 
 /// A line as it is written.
@@ -198,10 +209,11 @@ impl<'f, 't> Merge<'_, 'f, 't> {
         let mut adapted = Adapted::default();
         let mut written: Vec<Written<'_>> = Vec::with_capacity(new.len());
         let mut style = Style::of(self.place.file);
+        let seen: HashSet<&str> = found.iter().map(|line| line.indent).collect();
         for (j, line) in new.iter().enumerate() {
             let done = self.line(j, &indents, &cure, &trails);
             let done = done.map_err(at(line.number))?;
-            let is_seen = found.iter().any(|line| line.indent == done.indent);
+            let is_seen = seen.contains(done.indent.as_str());
             let is_kept = self.pairing.kept.contains_key(&j);
             if !is_seen && !indents.is_literal && done.glue.is_none() {
                 let before = written
@@ -339,12 +351,8 @@ impl<'f, 't> Merge<'_, 'f, 't> {
 
     /// A line that the search text has elsewhere was moved, and is the file's.
     fn new_body(&self, line: &Line<'_>, cure: &Cure<'_>) -> Result<String, Doubt> {
-        let lines = self.search.lines.iter().zip(&self.found.lines);
-        let mut same = lines
-            .filter(|(was, _)| was.body == line.body)
-            .map(|(_, is)| is.body);
-        match same.next() {
-            Some(body) if same.all(|other| other == body) => Ok(body.to_owned()),
+        match self.bodies.get(line.body) {
+            Some(Some(body)) => Ok((*body).to_owned()),
             _ => {
                 cure.check(line.body)?;
                 cure.apply(line.body)

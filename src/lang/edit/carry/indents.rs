@@ -1,7 +1,7 @@
 //! How deep the lines of a replacement are indented in the file.
 
 use std::cmp::Ordering;
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use super::Place;
 use super::lines::{FileLine, Line};
@@ -24,6 +24,8 @@ pub(super) struct Indents {
     pub(super) is_unsure: bool,
     /// The ways that explain all lines.
     ways: Vec<Way>,
+    /// The file's indentation for each of the search text, where it is the same in all lines.
+    seen: HashMap<String, Option<String>>,
     /// The indentation of the file's line that the place begins inside, where no other line says anything.
     within: Option<String>,
 }
@@ -56,6 +58,7 @@ impl Indents {
             first: None,
             is_literal: false,
             is_unsure: false,
+            seen: HashMap::new(),
             within: None,
         };
         if place.is_inside && indents.pairs.is_empty() {
@@ -71,6 +74,13 @@ impl Indents {
         let indents_of_replacement = || replacement.iter().map(|line| plain(line.indent));
         indents.choose(place, &indents_of_replacement().collect::<Vec<_>>());
         indents.is_unsure = indents.ways.is_empty() && !indents.is_function();
+        for (search, file) in &indents.pairs {
+            let seen = indents.seen.entry(search.clone());
+            let seen = seen.or_insert_with(|| Some(file.clone()));
+            if seen.as_ref() != Some(file) {
+                *seen = None;
+            }
+        }
         indents.compare(place, begins, (search, found, replacement), pairing)?;
         Ok(indents)
     }
@@ -331,16 +341,12 @@ impl Indents {
             let is_its = indent == *search || indent == *file;
             return Ok(if is_its { file.clone() } else { indent });
         }
-        let seen = self.pairs.iter().filter(|(search, _)| *search == indent);
-        let mut led: HashSet<String> = seen.map(|(_, file)| file.clone()).collect();
-        if led.len() != 1 || self.is_unsure {
-            led = self
-                .ways
-                .iter()
-                .filter_map(|way| way.lead(&indent))
-                .collect();
+        let seen = self.seen.get(&indent).and_then(Option::as_ref);
+        if let Some(file) = seen.filter(|_| !self.is_unsure) {
+            return Ok(file.clone());
         }
-        let mut led = led.into_iter();
+        let led = self.ways.iter().filter_map(|way| way.lead(&indent));
+        let mut led = led.collect::<HashSet<_>>().into_iter();
         match (led.next(), led.next()) {
             (Some(only), None) => Ok(only),
             _ => Err(Doubt::Indentation),
