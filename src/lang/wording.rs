@@ -245,6 +245,17 @@ fn unclear(doubt: Doubt) -> String {
     }
 }
 
+/// Where paths were taken otherwise than the reply wrote them: the real ones.
+pub fn taken(real: &[String]) -> String {
+    let path = match real {
+        [_] => "path",
+        _ => "paths",
+    };
+    let shown = names(real.iter().take(SAID).map(String::as_str));
+    let more = if real.len() > SAID { ", …" } else { "" };
+    format!("{path} taken as {shown}{more}")
+}
+
 /// How an edit was done whose search text is not the file's to the byte.
 pub fn matched(tier: Tier, adapted: Adapted) -> String {
     let how = match (adapted.indentation, adapted.characters) {
