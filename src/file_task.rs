@@ -31,6 +31,8 @@ use crate::lang::text::Text;
 use crate::lang::{repair, wording};
 use crate::world::workspace::{Files, FsError, Kind, Place};
 
+use left_out::Use;
+
 pub use chosen::{choices, edit_at};
 pub(crate) use find::may_show;
 
@@ -385,7 +387,7 @@ fn overwrite(
     let replaced = files.read_to_change(&place).ok();
     let replaced = replaced.as_ref().map(|content| content.bytes.as_slice());
     if !only_new {
-        left_out::refuse(content, replaced)?;
+        left_out::refuse(content, (&rel, replaced), Use::Whole)?;
     }
     let old = if preview {
         content_of(&place, files)
