@@ -432,16 +432,20 @@ fn loss(old: &[u8], new: &[u8]) -> Option<String> {
 
 /// The path of what can only be a file, and is to be there with its text.
 fn file_path(path: &str, files: &dyn Files) -> Result<RelPath, Failure> {
-    of_a_file(path, named::text(path, files)?)
+    of_a_file(path, named::text(path, files)?, files)
 }
 
 /// The same where it may be new.
 fn new_file_path(path: &str, files: &dyn Files) -> Result<RelPath, Failure> {
-    of_a_file(path, named::any(path, files)?)
+    of_a_file(path, named::any(path, files)?, files)
 }
 
-fn of_a_file(path: &str, rel: RelPath) -> Result<RelPath, Failure> {
+fn of_a_file(path: &str, rel: RelPath, files: &dyn Files) -> Result<RelPath, Failure> {
     if rel.is_root() || path.trim_end().ends_with('/') {
+        if files.kind(&files.place(&rel, true)?)? == Some(Kind::File) {
+            let message = format!("`{rel}` is a file: write its path without the `/` at the end");
+            return Err(fault(Fault::NotAFolder, message));
+        }
         return Err(FsError::IsAFolder(rel.to_string()).into());
     }
     Ok(rel)
