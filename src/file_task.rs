@@ -31,6 +31,8 @@ use crate::lang::text::Text;
 use crate::lang::{repair, wording};
 use crate::world::workspace::{Files, FsError, Kind, Place};
 
+use left_out::Use;
+
 pub use chosen::{choices, edit_at};
 pub(crate) use find::may_show;
 
@@ -66,7 +68,8 @@ pub struct Failure {
     pub searched: Option<Box<Searched>>,
 }
 
-/// Carries out a file command. With `preview` what it changes is described too.
+/// Carries out a file command. With `preview` what it changes is described too. Says where a path was taken otherwise than
+/// the reply wrote it.
 ///
 /// # Errors
 /// Where it cannot be done; then nothing is changed.
@@ -74,6 +77,11 @@ pub struct Failure {
 /// # Panics
 /// For an exec, which is none.
 pub fn perform(action: &Action<'_>, files: &mut dyn Files, preview: bool) -> Result<Done, Failure> {
+    let taken = taken_otherwise(action, files);
+    told(taken, carry_out(action, files, preview))
+}
+
+fn carry_out(action: &Action<'_>, files: &mut dyn Files, preview: bool) -> Result<Done, Failure> {
     match action {
         Action::Edit {
             path,
@@ -156,6 +164,78 @@ pub fn perform(action: &Action<'_>, files: &mut dyn Files, preview: bool) -> Res
     }
 }
 
+/// Adds to what came of a task how its paths were taken.
+fn told(taken: Option<String>, result: Result<Done, Failure>) -> Result<Done, Failure> {
+    let Some(taken) = taken else {
+        return result;
+    };
+    match result {
+        Ok(done) => Ok(Done {
+            message: Some(match done.message {
+                Some(said) => format!("{said}; {taken}"),
+                None => taken,
+            }),
+            ..done
+        }),
+        Err(failure) => Err(Failure {
+            message: format!("{}; {taken}", failure.message).into(),
+            ..failure
+        }),
+    }
+}
+
+/// How the paths of a task were taken, if any was taken otherwise than the reply wrote it.
+fn taken_otherwise(action: &Action<'_>, files: &dyn Files) -> Option<String> {
+    let of = |path: &str, rel: Result<RelPath, PathError>| {
+        let rel = rel.ok()?;
+        (files.parse(path).as_ref() != Ok(&rel)).then(|| rel.to_string())
+    };
+    let subjects = paths_of(action).into_iter();
+    let subjects = subjects.filter_map(|path| of(path, meant(action, path, files)));
+    let target = match action {
+        Action::Move { to, .. } | Action::Edit { to: Some(to), .. } => Some(to),
+        _ => None,
+    };
+    let target = target.and_then(|to| of(to, named::any(to, files)));
+    let taken: Vec<String> = subjects.chain(target).collect();
+    (!taken.is_empty()).then(|| wording::taken(&taken))
+}
+
+/// The paths of what a task is about, without the one that something is moved to.
+fn paths_of<'a>(action: &'a Action<'_>) -> Vec<&'a str> {
+    match action {
+        Action::Edit { path, .. }
+        | Action::Overwrite { path, .. }
+        | Action::Append { path, .. }
+        | Action::ReplaceLines { path, .. }
+        | Action::MakeFolder { path }
+        | Action::Move { path, .. }
+        | Action::Delete { path, .. }
+        | Action::RemoveFolder { path } => vec![path],
+        Action::ReplaceAll { paths, .. } | Action::Read { paths, .. } => {
+            paths.iter().map(AsRef::as_ref).collect()
+        }
+        Action::List { path } | Action::Grep { path, .. } | Action::Glob { path, .. } => {
+            path.as_deref().into_iter().collect()
+        }
+        Action::Exec { .. } | Action::Context(_) | Action::ForUser(_) => Vec::new(),
+    }
+}
+
+/// The place that a task means by a path of what it is about.
+fn meant(action: &Action<'_>, path: &str, files: &dyn Files) -> Result<RelPath, PathError> {
+    match action {
+        Action::Overwrite { .. } | Action::Append { .. } | Action::MakeFolder { .. } => {
+            named::any(path, files)
+        }
+        Action::Edit { to: Some(_), .. }
+        | Action::Move { .. }
+        | Action::Delete { .. }
+        | Action::RemoveFolder { .. } => named::existing(path, files),
+        _ => named::text(path, files),
+    }
+}
+
 fn edit_file(
     path: &str,
     change: &Change<'_>,
@@ -163,10 +243,13 @@ fn edit_file(
     files: &mut dyn Files,
     preview: bool,
 ) -> Result<Done, Failure> {
-    let rel = named::existing(path, files)?;
     with_edit(change, |edit| match to {
-        Some(to) => moved::edit_and_move(edit, (&rel, to), files, preview),
+        Some(to) => {
+            let rel = named::existing(path, files)?;
+            moved::edit_and_move(edit, (&rel, to), files, preview)
+        }
         None => {
+            let rel = named::text(path, files)?;
             let place = files.place(&rel, true)?;
             match apply(edit, &rel, &place, files, preview) {
                 Err(failure) if *failure.fault == Fault::Missing => {
@@ -304,7 +387,7 @@ fn overwrite(
     let replaced = files.read_to_change(&place).ok();
     let replaced = replaced.as_ref().map(|content| content.bytes.as_slice());
     if !only_new {
-        left_out::refuse(content, replaced)?;
+        left_out::refuse(content, (&rel, replaced), Use::Whole)?;
     }
     let old = if preview {
         content_of(&place, files)
@@ -347,18 +430,22 @@ fn loss(old: &[u8], new: &[u8]) -> Option<String> {
     (2 * new < old).then(|| format!("{old} → {new} {lines}"))
 }
 
-/// The path of what can only be a file, and is to be there.
+/// The path of what can only be a file, and is to be there with its text.
 fn file_path(path: &str, files: &dyn Files) -> Result<RelPath, Failure> {
-    of_a_file(path, named::existing(path, files)?)
+    of_a_file(path, named::text(path, files)?, files)
 }
 
 /// The same where it may be new.
 fn new_file_path(path: &str, files: &dyn Files) -> Result<RelPath, Failure> {
-    of_a_file(path, named::any(path, files)?)
+    of_a_file(path, named::any(path, files)?, files)
 }
 
-fn of_a_file(path: &str, rel: RelPath) -> Result<RelPath, Failure> {
+fn of_a_file(path: &str, rel: RelPath, files: &dyn Files) -> Result<RelPath, Failure> {
     if rel.is_root() || path.trim_end().ends_with('/') {
+        if files.kind(&files.place(&rel, true)?)? == Some(Kind::File) {
+            let message = format!("`{rel}` is a file: write its path without the `/` at the end");
+            return Err(fault(Fault::NotAFolder, message));
+        }
         return Err(FsError::IsAFolder(rel.to_string()).into());
     }
     Ok(rel)
@@ -457,23 +544,15 @@ fn destination(
 
 /// The places of what a file command is about and may change; none where it cannot be done or changes nothing.
 pub fn subjects(action: &Action<'_>, files: &dyn Files) -> Vec<Place> {
-    let is_new = matches!(
-        action,
-        Action::Overwrite { .. } | Action::Append { .. } | Action::MakeFolder { .. }
-    );
-    let (paths, follow) = match action {
-        Action::Edit {
-            path, to: Some(_), ..
-        } => (std::slice::from_ref(path), false),
-        Action::Edit { path, .. }
-        | Action::Overwrite { path, .. }
-        | Action::Append { path, .. }
-        | Action::ReplaceLines { path, .. }
-        | Action::MakeFolder { path } => (std::slice::from_ref(path), true),
-        Action::ReplaceAll { paths, .. } => (paths.as_slice(), true),
-        Action::Move { path, .. } | Action::Delete { path, .. } | Action::RemoveFolder { path } => {
-            (std::slice::from_ref(path), false)
-        }
+    let follow = match action {
+        Action::Edit { to: Some(_), .. } => false,
+        Action::Edit { .. }
+        | Action::Overwrite { .. }
+        | Action::Append { .. }
+        | Action::ReplaceLines { .. }
+        | Action::MakeFolder { .. }
+        | Action::ReplaceAll { .. } => true,
+        Action::Move { .. } | Action::Delete { .. } | Action::RemoveFolder { .. } => false,
         Action::Read { .. }
         | Action::List { .. }
         | Action::Grep { .. }
@@ -482,15 +561,12 @@ pub fn subjects(action: &Action<'_>, files: &dyn Files) -> Vec<Place> {
         | Action::Context(_)
         | Action::ForUser(_) => return Vec::new(),
     };
-    let place = |path: &Cow<'_, str>| {
-        let rel = match is_new {
-            true => named::any(path, files),
-            false => named::existing(path, files),
-        };
-        let rel = rel.ok().filter(|rel| !rel.is_root())?;
+    let place = |path: &str| {
+        let rel = meant(action, path, files).ok();
+        let rel = rel.filter(|rel| !rel.is_root())?;
         files.place(&rel, follow).ok()
     };
-    let mut places: Vec<Place> = paths.iter().filter_map(place).collect();
+    let mut places: Vec<Place> = paths_of(action).into_iter().filter_map(place).collect();
     places.sort();
     places.dedup();
     places

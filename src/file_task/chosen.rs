@@ -2,7 +2,10 @@
 
 use serde_json::json;
 
-use super::{Done, Failure, Rewritten, missed, named, refused, rewrite, tier_of, with_edit};
+use super::{
+    Done, Failure, Rewritten, missed, named, refused, rewrite, taken_otherwise, tier_of, told,
+    with_edit,
+};
 use crate::lang::edit::{self, Choice};
 use crate::lang::record::Spot;
 use crate::lang::repair;
@@ -17,7 +20,7 @@ pub fn choices(action: &Action<'_>, files: &dyn Files) -> (Vec<Choice>, bool) {
 
 fn find(action: &Action<'_>, files: &dyn Files) -> Option<(Vec<Choice>, bool)> {
     let (path, change) = edit_of(action)?;
-    let rel = named::existing(path, files).ok()?;
+    let rel = named::text(path, files).ok()?;
     let place = files.place(&rel, true).ok()?;
     let content = files.read_to_change(&place).ok()?.bytes;
     let names = (rel.as_str(), &*place.path().to_string_lossy());
@@ -34,9 +37,10 @@ pub fn edit_at(action: &Action<'_>, spot: &Spot, files: &mut dyn Files) -> Resul
     let Some((path, change)) = edit_of(action) else {
         return Err(refused("it is no edit of one place in a file"));
     };
-    let rel = named::existing(path, files)?;
+    let taken = taken_otherwise(action, files);
+    let rel = named::text(path, files)?;
     let place = files.place(&rel, true)?;
-    with_edit(change, |edit| {
+    let result = with_edit(change, |edit| {
         rewrite((&rel, &place), files, false, |content, may_show| {
             let line = edit::line_of(content, edit, spot)
                 .ok_or_else(|| refused(wording::moved_choice(spot.line)))?;
@@ -55,7 +59,8 @@ pub fn edit_at(action: &Action<'_>, spot: &Spot, files: &mut dyn Files) -> Resul
                 }),
             })
         })
-    })
+    });
+    told(taken, result)
 }
 
 /// An edit of pairs that leaves the file where it is.

@@ -183,7 +183,7 @@ pub(super) fn glob(pattern: &str, path: Option<&str>, files: &dyn Files) -> Resu
 
 /// The place that is looked in or at, and what is there; the root where none is named.
 fn base(path: Option<&str>, files: &dyn Files) -> Result<(Place, Kind), Failure> {
-    let rel: RelPath = named::existing(path.unwrap_or("."), files)?;
+    let rel: RelPath = named::text(path.unwrap_or("."), files)?;
     let place = files.place(&rel, true)?;
     match files.kind(&place)? {
         Some(kind) => Ok((place, kind)),

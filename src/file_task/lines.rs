@@ -4,9 +4,9 @@ use std::borrow::Cow;
 
 use serde_json::json;
 
+use super::left_out::{self, Use};
 use super::{
-    Done, Failure, Rewritten, as_it_is, fault, file_path, file_text, left_out, new_file_path,
-    rewrite,
+    Done, Failure, Rewritten, as_it_is, fault, file_path, file_text, new_file_path, rewrite,
 };
 use crate::lang::edit::newline_at;
 use crate::lang::fault::Fault;
@@ -34,7 +34,7 @@ pub(super) fn append(
     };
     let data = |bytes: usize| json!({ "path": rel.to_string(), "bytesWritten": bytes });
     if files.kind(&place)?.is_none() {
-        left_out::refuse(content, None)?;
+        left_out::refuse(content, (&rel, None), Use::Added)?;
         files.write(&place, &[whole.as_bytes()], None)?;
         return Ok(Done {
             message: Some("a new file".to_owned()),
@@ -48,7 +48,7 @@ pub(super) fn append(
         });
     }
     rewrite((&rel, &place), files, preview, |file, _| {
-        left_out::refuse(content, Some(file))?;
+        left_out::refuse(content, (&rel, Some(file)), Use::Added)?;
         let mut added = Vec::new();
         match content.form {
             Form::Block if file.is_empty() => added.extend_from_slice(whole.as_bytes()),

@@ -5,7 +5,9 @@ use std::borrow::Cow;
 use serde_json::{Value, json};
 
 use super::missing::not_found;
-use super::{Done, Failure, Rewritten, TRIES, as_it_is, check_count, fault, file_path, rewrite};
+use super::{
+    Done, Failure, Rewritten, TRIES, as_it_is, check_count, fault, file_path, refused, rewrite,
+};
 use crate::lang::edit;
 use crate::lang::fault::{Fault, Sought};
 use crate::lang::outcome::Section;
@@ -173,6 +175,13 @@ pub(super) fn replace_all(
     for attempt in 1.. {
         let all = look(paths, texts, files)?;
         let found = all.iter().map(|file| file.count).sum();
+        let is_same = |file: &Replaced<'_>| file.new == file.old.bytes;
+        if search_text == replace_text || found > 0 && all.iter().all(is_same) {
+            return Err(refused(
+                "search text and replacement are the same, so nothing would change: write what is to be there, or leave \
+                 this task out",
+            ));
+        }
         if let Some(wanted) = count.filter(|wanted| *wanted != found) {
             return Err(other_count((wanted, found), &all, files));
         }

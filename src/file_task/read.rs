@@ -154,7 +154,7 @@ impl Shown {
 impl Asked<'_> {
     /// What is in a folder, where one is named and that is no mistake.
     fn folder(&self, path: &str, files: &dyn Files) -> Option<Result<Done, Failure>> {
-        let rel = named::existing(path, files).ok();
+        let rel = named::text(path, files).ok();
         let rel = rel.filter(|_| self.is_lenient)?;
         let place = files.place(&rel, true).ok()?;
         if files.kind(&place).ok()? != Some(Kind::Dir) || find::may_show(&place, files).is_err() {
@@ -183,6 +183,7 @@ impl Asked<'_> {
                 return Err(fault(Fault::Other, message));
             }
         };
+        let path = &*named::shown(path, &rel, files);
         let end = text.split_inclusive('\n').count();
         let (name, content, missing) = match self.numbers {
             Some(delimiter) => self.numbered(path, &text, delimiter),

@@ -10,6 +10,15 @@ pub(crate) enum Elision {
     Said,
 }
 
+/// How plainly a line outside any edit stands for text that is left out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Plain {
+    /// Words that say it, with dots beside them.
+    WithDots,
+    /// Words alone, which can be a heading or a remark as well.
+    WordsAlone,
+}
+
 /// What a comment begins with; the longer of two that begin alike comes first.
 const MARKS: [&str; 8] = ["{/*", "<!--", "//", "/*", "--", "#", ";", "%"];
 /// What a comment ends in.
@@ -27,7 +36,7 @@ const LEFT_OUT: [&str; 8] = [
     "previous code",
 ];
 /// The other words of a comment that says nothing else.
-const BESIDE: [&str; 52] = [
+const BESIDE: [&str; 63] = [
     "a",
     "above",
     "all",
@@ -41,8 +50,13 @@ const BESIDE: [&str; 52] = [
     "brevity",
     "class",
     "code",
+    "component",
+    "components",
+    "config",
     "content",
     "contents",
+    "document",
+    "elements",
     "entire",
     "existing",
     "file",
@@ -68,6 +82,7 @@ const BESIDE: [&str; 52] = [
     "of",
     "original",
     "other",
+    "page",
     "previous",
     "remain",
     "remains",
@@ -76,11 +91,31 @@ const BESIDE: [&str; 52] = [
     "script",
     "section",
     "stays",
+    "styles",
+    "table",
+    "template",
     "tests",
+    "text",
     "the",
     "this",
+    "types",
     "was",
 ];
+/// What of those words must be in a comment that begins with dots.
+const TOLD: [&str; 10] = [
+    "existing",
+    "omitted",
+    "original",
+    "other",
+    "previous",
+    "remain",
+    "remaining",
+    "rest",
+    "same",
+    "unchanged",
+];
+/// What stands around words in place of a comment mark.
+const BRACKETS: [(&str, &str); 2] = [("(", ")"), ("[", "]")];
 /// Longer text with dots beside it and no comment mark is prose.
 const SHORT: usize = 40;
 
@@ -100,15 +135,33 @@ pub(crate) fn elision(line: &str) -> Option<Elision> {
     }
 }
 
-/// Whether the words of a line make it plain that it stands for text which is left out, also where it is in no edit. A
-/// comment without dots may say nothing else: `// remaining bytes` is about bytes.
-pub(crate) fn is_plain(line: &str) -> bool {
-    let parts = Line::of(line);
-    let only = |word: &str| LEFT_OUT.contains(&word) || BESIDE.contains(&word);
-    let mut words = parts.words.split(|c: char| !c.is_alphanumeric());
-    elision(line) == Some(Elision::Said)
-        && !parts.words.is_empty()
-        && (parts.dots || words.all(|word| word.is_empty() || only(word)))
+/// Returns how plainly the words of a line say that it stands for text which is left out, also where it is in no edit.
+/// A comment without dots may say nothing else: `// remaining bytes` is about bytes.
+pub(crate) fn plain(line: &str) -> Option<Plain> {
+    let text = line.trim();
+    let bracketed = BRACKETS.iter().find_map(|(before, behind)| {
+        let inner = text.strip_prefix(before)?.strip_suffix(behind)?;
+        Some((*before, inner))
+    });
+    let parts = Line::of(bracketed.map_or(text, |(_, inner)| inner));
+    if parts.words.is_empty() {
+        return None;
+    }
+    if parts.dots {
+        let is_short = bracketed.is_some() || parts.words.chars().count() < SHORT;
+        let says_so = match parts.is_comment {
+            true => parts.says_it() || parts.leads && parts.is_of_known_words() && parts.tells(),
+            false => parts.says_it() && is_short && !parts.is_spread,
+        };
+        return says_so.then_some(Plain::WithDots);
+    }
+    let is_apart = match bracketed {
+        // `[unchanged]` can be the head of a section, `(unchanged)` a remark.
+        Some((before, inner)) => before == "(" && inner.contains(' '),
+        None => parts.is_comment,
+    };
+    let says_so = is_apart && parts.begins_with_it() && parts.is_of_known_words();
+    says_so.then_some(Plain::WordsAlone)
 }
 
 /// A line without what is around its words.
@@ -116,6 +169,10 @@ struct Line {
     is_comment: bool,
     /// Dots stand before the words or behind them.
     dots: bool,
+    /// They stand before them.
+    leads: bool,
+    /// They stand directly before a name, as in `...rest`.
+    is_spread: bool,
     /// In lower case.
     words: String,
 }
@@ -124,11 +181,16 @@ impl Line {
     fn of(line: &str) -> Self {
         let (is_comment, rest) = without_first(line.trim(), &MARKS);
         let (_, rest) = without_last(rest, &ENDS);
+        let is_spread = rest
+            .strip_prefix("...")
+            .is_some_and(|name| name.starts_with(char::is_alphanumeric));
         let (before, rest) = without_first(rest, &DOTS);
         let (behind, rest) = without_last(rest, &DOTS);
         Self {
             is_comment,
             dots: before || behind,
+            leads: before,
+            is_spread,
             words: rest.to_lowercase(),
         }
     }
@@ -138,6 +200,21 @@ impl Line {
             let mut places = self.words.match_indices(said);
             places.any(|(at, _)| !self.words[..at].ends_with(char::is_alphanumeric))
         })
+    }
+
+    /// Its words are all of those that such lines are made of.
+    fn is_of_known_words(&self) -> bool {
+        let only = |word: &str| LEFT_OUT.contains(&word) || BESIDE.contains(&word);
+        self.each_word().all(only)
+    }
+
+    fn tells(&self) -> bool {
+        self.each_word().any(|word| TOLD.contains(&word))
+    }
+
+    fn each_word(&self) -> impl Iterator<Item = &str> {
+        let words = self.words.split(|c: char| !c.is_alphanumeric());
+        words.filter(|word| !word.is_empty())
     }
 
     fn begins_with_it(&self) -> bool {
@@ -217,24 +294,41 @@ mod tests {
 
     #[test]
     fn words_make_it_plain_where_there_are_dots_or_nothing_else_is_said() {
-        for plain in [
+        for line in [
             "// ... existing code ...",
-            "# rest of the file unchanged",
-            "    # (unchanged)",
-            "<!-- same as before -->",
+            "<!-- ... existing content ... -->",
+            "[... existing code ...]",
+            "// ... other functions ...",
             "... rest of the function ...",
             "// ... remaining imports",
         ] {
-            assert!(is_plain(plain), "{plain:?}");
+            assert_eq!(plain(line), Some(Plain::WithDots), "{line:?}");
+        }
+        for line in [
+            "# rest of the file unchanged",
+            "    # (unchanged)",
+            "<!-- same as before -->",
+            "{/* rest of component */}",
+            "(rest of the file unchanged)",
+            "<!-- rest of the page -->",
+        ] {
+            assert_eq!(plain(line), Some(Plain::WordsAlone), "{line:?}");
         }
         for text in [
             "...",
             "# ...",
             "// remaining bytes",
             "# rest of the arguments of the command",
+            "# import the original module...",
+            "// ... all imports ...",
+            "[unchanged]",
+            "(unchanged)",
+            "[...rest]",
+            "[...existing, ...remaining]",
+            "...remaining,",
             "unchanged = True",
         ] {
-            assert!(!is_plain(text), "{text:?}");
+            assert_eq!(plain(text), None, "{text:?}");
         }
     }
 }

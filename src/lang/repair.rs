@@ -267,11 +267,10 @@ fn not_found(search: &str, path: &str, text: &str) -> Help {
     };
     let lines: Vec<&str> = text.lines().collect();
     let there = lines[near.lines.clone()].join("\n") + "\n";
-    let mut shown = format!(
-        "nearest place: lines {}-{}",
-        near.lines.start + 1,
-        near.lines.end
-    );
+    let mut shown = match (near.lines.start + 1, near.lines.end) {
+        (first, last) if first >= last => format!("nearest place: line {first}"),
+        (first, last) => format!("nearest place: lines {first}-{last}"),
+    };
     if let Some((wanted, is)) = near.first_difference {
         shown += &format!(
             "; the first line that differs is line {}\n  search: {}\n  file:   {}",

@@ -132,8 +132,7 @@ pub fn problem(problem: &Problem, lines: &mut Lines<'_>) -> String {
         Cause::UnknownAttribute { element, name } => format!("attribute `{}` of `<{element}>` is ignored", short(name)),
         Cause::Unused { element, command } => format!("`<{element}>` is not used by {}", command.name()),
         Cause::LooksEscaped { element } => format!(
-            "`<{element}>` looks escaped (`&lt;`): it was taken as it stands; payloads are raw, write `<`, `>` and `&` \
-             as they are"
+            "`<{element}>` looks escaped (`&lt;`): payloads are raw, so write `<`, `>` and `&` as they are"
         ),
         Cause::EscapedBatch => {
             "the tags arrived as `&lt;tasks&gt;`, damaged in copying, and nothing was run: put the whole `<tasks>` \
@@ -241,8 +240,23 @@ fn unclear(doubt: Doubt) -> String {
         }
         Doubt::WhiteSpace => "its white space differs from the search text and from the file".to_owned(),
         Doubt::Character(c) => format!("`{c}` may be meant, or may come from copying"),
-        Doubt::HalfDamaged => "the search text was damaged in copying, the replacement only in part".to_owned(),
+        Doubt::HalfDamaged => {
+            "the search text has line numbers, a fence, entities or escapes that the file has not, and the replacement \
+             has them only in part"
+                .to_owned()
+        }
     }
+}
+
+/// Where paths were taken otherwise than the reply wrote them: the real ones.
+pub fn taken(real: &[String]) -> String {
+    let path = match real {
+        [_] => "path",
+        _ => "paths",
+    };
+    let shown = names(real.iter().take(SAID).map(String::as_str));
+    let more = if real.len() > SAID { ", …" } else { "" };
+    format!("{path} taken as {shown}{more}")
 }
 
 /// How an edit was done whose search text is not the file's to the byte.
@@ -398,8 +412,8 @@ fn told(miss: &Miss, pairs: usize) -> (String, String) {
         ),
         EditCause::NothingChanges { at } => (
             format!("{what} found at line {at}, and the file would stay as it is"),
-            "the file has it already, but for white space or quotes; to change those, copy the search text from the file \
-             as it is"
+            "the replacement is the same as the search text, or as what the file has there; to change white space or \
+             quotes, copy the search text from the file as it is"
                 .to_owned(),
         ),
         EditCause::LeftOut { line } => (

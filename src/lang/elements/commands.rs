@@ -6,7 +6,7 @@ use super::{Element, Elements, OPTIONS};
 use crate::lang::action::{Action, Change, Command, ContextTask, Payload};
 use crate::lang::duration;
 use crate::lang::language::Language;
-use crate::lang::lines::LineRange;
+use crate::lang::lines::{LineError, LineRange};
 use crate::lang::tag::{Name, decode_entities};
 use crate::lang::task::{Cause, Problem};
 use crate::lang::text::Form;
@@ -16,6 +16,7 @@ const LANGUAGES: &str = "one of `bash`, `sh`, `python`, `javascript`, `ruby`";
 const YES_NO: &str = "`yes` or `no`";
 const LINES: &str = "a line, such as `12`, or a range, such as `12-40`, `12-` or `-40`";
 const CLOSED_LINES: &str = "a line, such as `12`, or a range, such as `12-40`";
+const FORWARD: &str = "a range whose first line comes before its last, such as `12-40`";
 const COUNT: &str = "how many places there are, such as `3`";
 /// What `version` must look like, for messages.
 const VERSION: &str = "digits and dots, such as `3.11`";
@@ -335,7 +336,8 @@ impl<'t> Elements<'t> {
     }
 
     pub(super) fn lines(&self, lines: Option<String>) -> Result<Option<Cow<'t, str>>, Problem> {
-        let lines = self.value("lines", lines, LINES, |lines| {
+        let expected = range_expected(lines.as_deref(), LINES);
+        let lines = self.value("lines", lines, expected, |lines| {
             let lines = plain_lines(lines);
             LineRange::parse_open(&lines).ok().map(|_| lines)
         })?;
@@ -344,7 +346,8 @@ impl<'t> Elements<'t> {
 
     /// The same where both ends must be named.
     fn closed_lines(&self, lines: Option<String>) -> Result<Option<Cow<'t, str>>, Problem> {
-        let lines = self.value("lines", lines, CLOSED_LINES, |lines| {
+        let expected = range_expected(lines.as_deref(), CLOSED_LINES);
+        let lines = self.value("lines", lines, expected, |lines| {
             let lines = plain_lines(lines);
             LineRange::parse(&lines).ok().map(|_| lines)
         })?;
@@ -420,6 +423,15 @@ pub(super) fn takes_paths(command: Command) -> bool {
 fn plain_lines(lines: &str) -> String {
     let said = |c: &char| !matches!(c, 'L' | 'l') && !c.is_whitespace();
     lines.replace('–', "-").chars().filter(said).collect()
+}
+
+/// Returns what a range of lines must look like, for a message about one that may be the wrong way round.
+fn range_expected(lines: Option<&str>, usual: &'static str) -> &'static str {
+    let range = lines.map(|lines| LineRange::parse(&plain_lines(lines)));
+    match range {
+        Some(Err(LineError::Reversed)) => FORWARD,
+        _ => usual,
+    }
 }
 
 /// Whether it is numbers with a dot between each two.
