@@ -335,6 +335,13 @@ impl Memory {
             .unwrap_or_default()
     }
 
+    /// Whether a task is not to be offered on behalf of a batch: it was done or tried again since, or is about to be.
+    pub(super) fn is_over(&self, batch: Number, task: usize) -> bool {
+        let over = self.ledger.is_over(self.file, batch, task);
+        let over = over.inspect_err(|error| tracing::error!(%error, "ledger"));
+        over.unwrap_or(true) || self.engine.is_chosen(batch, task)
+    }
+
     /// Keeps what a batch that is about to begin finds in the ledger.
     ///
     /// # Errors

@@ -184,6 +184,74 @@ fn ticks_for_two_tasks_carry_out_both() {
     assert_eq!(done.count(), 2, "{:?}", notes.results);
 }
 
+/// The boxes of a block.
+fn boxes_in(results: &[String]) -> usize {
+    results.iter().filter(|line| line.contains("- [")).count()
+}
+
+/// An edit that would match once more after it was carried out.
+fn grows(path: &str) -> String {
+    format!(
+        "<task>\n<path>{path}</path>\n<c>edit</c>\n<search>\nx\n</search>\n<replace>\nx\ny\n</replace>\n</task>\n"
+    )
+}
+
+#[test]
+fn two_edits_ticked_in_one_save_are_each_done_once() {
+    let project = Project::new();
+    for path in ["a.txt", "b.txt"] {
+        project.write(path, "x\n\nx\n");
+    }
+    let _watching = listen(&project);
+    save(&project, &reply(&["a.txt", "b.txt"].map(grows).concat()));
+    wait_for_results(&project, "2 ❌");
+    let offered = project.read(NOTES);
+    let ticked = offered.replace("- [ ] line 1", "- [x] line 1");
+    assert_eq!(ticked.matches("[x]").count(), 2, "{ticked}");
+    save_by_rename(&project.path(NOTES), ticked);
+    let notes = wait_for_results(&project, "4 ✅");
+    assert_eq!(boxes_in(&notes.results), 0, "{:?}", notes.results);
+    let done = || ["a.txt", "b.txt"].map(|path| project.read(path));
+    assert_eq!(done(), ["x\ny\n\nx\n", "x\ny\n\nx\n"]);
+    // Neither the boxes of before nor a retry does one of them again.
+    save_by_rename(
+        &project.path(NOTES),
+        offered.replace("- [ ] line 3", "- [x] line 3"),
+    );
+    wait_for_results(&project, "nothing was done, as this edit was");
+    let said = project.clada(["retry", "--no-clipboard"]).exits(0).out;
+    assert!(said.starts_with("nothing to run again"), "{said}");
+    pause();
+    assert_eq!(done(), ["x\ny\n\nx\n", "x\ny\n\nx\n"]);
+}
+
+#[test]
+fn what_two_ticks_leave_open_is_offered_once() {
+    let project = Project::new();
+    for path in ["a.txt", "b.txt", "c.txt"] {
+        project.write(path, "x\n\nx\n");
+    }
+    let _watching = listen(&project);
+    let tasks = ["a.txt", "b.txt", "c.txt"].map(grows).concat();
+    save(&project, &reply(&tasks));
+    wait_for_results(&project, "3 ❌");
+    // The first cannot be carried out any more; the third is not ticked.
+    project.write("a.txt", "x\n1\n2\n3\nx\n");
+    let ticked = project
+        .read(NOTES)
+        .replacen("- [ ] line 1", "- [x] line 1", 2);
+    save_by_rename(&project.path(NOTES), ticked);
+    let notes = wait_for_results(&project, "5 ✅");
+    assert_eq!(boxes_in(&notes.results), 4, "{:?}", notes.results);
+    let ticked = project.read(NOTES).replace("- [ ] line 1", "- [x] line 1");
+    save_by_rename(&project.path(NOTES), ticked);
+    let notes = wait_for_results(&project, "6 ✅");
+    assert_eq!(boxes_in(&notes.results), 0, "{:?}", notes.results);
+    assert_eq!(project.read("a.txt"), "x\ny\n1\n2\n3\nx\n");
+    assert_eq!(project.read("b.txt"), "x\ny\n\nx\n");
+    assert_eq!(project.read("c.txt"), "x\ny\n\nx\n");
+}
+
 #[test]
 fn what_is_left_to_choose_is_offered_again() {
     let project = project();
