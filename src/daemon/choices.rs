@@ -196,6 +196,7 @@ impl Daemon {
             let why = match () {
                 () if is_over => Some(OVER),
                 () if !is_sure && !is_same => Some(PASTED),
+                () if ticks.iter().any(|taken| taken.is_doubled) => Some(DOUBLED),
                 () if !is_sure && forged => Some(FORGED),
                 () if !is_sure && !is_newest => Some(REPLACED),
                 () if ticks.len() > 1 => Some(SEVERAL),
@@ -245,5 +246,6 @@ const OVER: &str = "nothing was done, as this edit was tried again since, or is 
 const PASTED: &str =
     "nothing was done, as the tick came with other changes: tick the place again, and only that";
 const FORGED: &str = "nothing was done, as the tick came while a command ran: tick the place again";
+const DOUBLED: &str = "nothing was done, as the results are in the notes twice: take the copy away, if it is still there, and tick the place again";
 const REPLACED: &str = "nothing was done, as the tick was in older results: tick the place here";
 const SEVERAL: &str = "nothing was done, as several places were ticked: tick one";

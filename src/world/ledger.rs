@@ -580,6 +580,21 @@ impl Ledger {
         })
     }
 
+    /// The newest results block of a file.
+    ///
+    /// # Errors
+    /// Where the ledger cannot be read.
+    pub fn newest(&self, file: FileId) -> Result<Option<String>> {
+        self.look(|db| {
+            db.query_row(
+                "SELECT text FROM block WHERE file = ? AND key IS NOT NULL ORDER BY id DESC LIMIT 1",
+                [file],
+                |row| row.get(0),
+            )
+            .optional()
+        })
+    }
+
     /// Whether a line is of the newest results block of a file. That may be one that is not in there yet.
     ///
     /// # Errors

@@ -408,6 +408,25 @@ fn a_tick_that_comes_with_other_changes_does_not_count() {
 }
 
 #[test]
+fn a_tick_in_results_that_are_there_twice_does_not_count() {
+    let project = project();
+    let _watching = listen(&project);
+    save(&project, &reply(TIDY));
+    let body = wait_for_results(&project, "1 ❌").body;
+    let text = project.read(NOTES);
+    let end = text.find("Here it is").expect("the reply");
+    let ticked = text[..end].replace(&boxes()[1], &format!("     - [x] {SAVE}"));
+    save_by_rename(&project.path(NOTES), ticked + &text);
+    let notes = wait_for_results(&project, "the results are in the notes twice");
+    pause();
+    assert_eq!(project.read("app.py"), APP);
+    assert_eq!(notes.body, body);
+    tick(&project, [SAVE]);
+    wait_for_results(&project, "1 ✅");
+    assert_eq!(project.read("app.py"), saved_tidy());
+}
+
+#[test]
 fn a_tick_that_a_command_made_does_not_count() {
     let project = project();
     let _watching = listen(&project);
