@@ -77,9 +77,18 @@ pub fn chosen(line: usize, tier: Tier) -> String {
     }
 }
 
-/// Why an edit was not carried out at a line that the user chose.
-pub fn moved_choice(line: usize) -> String {
+/// Why an edit was not carried out at a line that the user chose, and what to do now: there are places to choose from, or
+/// its text is found only at one line.
+pub fn moved_choice(line: usize, may_choose: bool, only: Option<usize>) -> String {
+    let next = match only {
+        _ if may_choose => "look at the file and tick again below, or edit by hand".to_owned(),
+        Some(only) => format!(
+            "its text is found only at line {only} now: look at the file, and `clada retry` carries it out there, or edit by \
+             hand"
+        ),
+        None => "look at the file and edit by hand, or ask for the edit again".to_owned(),
+    };
     format!(
-        "the place that was at line {line} when it was offered is not there as it was: nothing was changed"
+        "the place that was at line {line} when it was offered is not there as it was: nothing was changed; {next}"
     )
 }

@@ -288,8 +288,16 @@ fn a_place_that_has_changed_since_is_not_edited() {
         .replace("return write", "write");
     project.write("app.py", &other);
     tick(&project, [SAVE]);
-    let notes = wait_for_results(&project, "is not there as it was");
+    let notes = wait_for_results(
+        &project,
+        "is not there as it was: nothing was changed; look at the file and tick again below, or edit by hand",
+    );
     assert_eq!(project.read("app.py"), other);
+    let output = project.read(OUTPUT);
+    assert!(
+        output.contains(&format!("=== START FILE: app.py ===\n{other}")),
+        "{output}"
+    );
     // It can be chosen anew.
     assert_eq!(
         notes.results[1..],
@@ -301,6 +309,31 @@ fn a_place_that_has_changed_since_is_not_edited() {
     );
     tick(&project, ["line 11, in `def save(path):`"]);
     wait_for_results(&project, "1 ✅ edit app.py - at line 11");
+}
+
+#[test]
+fn a_place_that_is_gone_says_what_to_do() {
+    let project = project();
+    let _watching = listen(&project);
+    save(&project, &reply(TIDY));
+    wait_for_results(&project, "1 ❌");
+    let (load, _) = APP.split_once("\n\n").expect("two functions");
+    project.write("app.py", load);
+    tick(&project, [SAVE]);
+    let notes = wait_for_results(
+        &project,
+        "its text is found only at line 2 now: look at the file, and `clada retry` carries it out there",
+    );
+    assert_eq!(boxes_in(&notes.results), 0, "{:?}", notes.results);
+    let output = project.read(OUTPUT);
+    assert!(
+        output.contains(&format!("=== START FILE: app.py ===\n{load}")),
+        "{output}"
+    );
+    assert_eq!(project.read("app.py"), load);
+    project.clada(["retry"]).exits(0);
+    wait_for_results(&project, "1 ✅");
+    assert_eq!(project.read("app.py"), load.replace("clean", "tidy"));
 }
 
 #[test]
