@@ -43,18 +43,18 @@ pub fn choices(choices: &[Choice], shows: bool) -> String {
     ] = choices
     else {
         return format!(
-            "the user can choose too, by a tick in the notes: lines {lines}. Send the edit again only if you know which is \
-             meant.\n"
+            "the user can choose too, by a tick in the notes; as the file is now: lines {lines}. Send the edit again only if \
+             you know which is meant.\n"
         );
     };
     if others.is_empty() {
         return format!(
-            "the user can have it carried out at line {first}, by a tick in the notes.\n"
+            "the user can have it carried out at line {first} of the file as it is now, by a tick in the notes.\n"
         );
     }
     let mut text = format!(
-        "the user can have it carried out at lines {first}-{last}, by a tick in the notes: only lines differ there that the \
-         replacement keeps.\n"
+        "the user can have it carried out at lines {first}-{last} of the file as it is now, by a tick in the notes: only \
+         lines differ there that the replacement keeps.\n"
     );
     for other in others.iter().filter(|_| shows) {
         let (searched, there) = (short(&other.searched), short(&other.there));

@@ -65,7 +65,9 @@ fn a_tick_says_which_place_is_meant() {
     );
     let output = project.read(OUTPUT);
     assert!(
-        output.contains("the user can choose too, by a tick in the notes: lines 2, 6."),
+        output.contains(
+            "the user can choose too, by a tick in the notes; as the file is now: lines 2, 6."
+        ),
         "{output}"
     );
     tick(&project, [SAVE]);
@@ -343,6 +345,11 @@ fn a_place_that_a_later_task_moved_is_offered_where_it_is() {
     let add = "<task><path>app.py</path><c>edit</c><search>def load(path):</search><replace># new\n# lines\ndef load(path):</replace></task>\n";
     save(&project, &reply(&format!("{TIDY}{add}")));
     wait_for_results(&project, "2 ✅");
+    let output = project.read(OUTPUT);
+    assert!(
+        output.contains("as the file is now: lines 4, 8."),
+        "{output}"
+    );
     let label = "line 8, in `def save(path):`";
     tick(&project, [label]);
     wait_for_results(&project, "1 ✅ edit app.py - at line 8");

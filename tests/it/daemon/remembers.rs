@@ -1141,7 +1141,7 @@ fn an_offer_is_not_lost_where_the_run_beside_it_is_stopped() {
 fn no_tick_counts_where_the_results_are_there_twice() {
     for prose in ["", "As you see:\n\n"] {
         let project = Project::new();
-        project.write(NOTES, &say("old"));
+        project.write(NOTES, say("old"));
         let _watching = listen(&project);
         let offers = "⏸ 1 task was here before clada began to watch: not run - [ ] run it";
         wait_for_results(&project, offers);
