@@ -20,7 +20,7 @@ use tracing::Instrument;
 use crate::batch::{Progress, Runner, Setup};
 use crate::config;
 use crate::engine::{self, Effect, Event, Look, Why};
-use crate::lang::record::Tick;
+use crate::lang::record::{Offer, Tick};
 use crate::lang::report::{Offered, OpenEdit, ParseError, Report};
 use crate::lang::scan::{scan, scan_for};
 use crate::lang::task::{BatchState, Lines};
@@ -220,6 +220,8 @@ struct Counted {
     void: Option<&'static str>,
     /// Edits whose place is still to be chosen, as no tick for them counted.
     open: Vec<OpenEdit>,
+    /// What other ticks that do not count were for.
+    again: Vec<Offered>,
 }
 
 /// What there is to do and to tell after a look.
@@ -405,7 +407,12 @@ impl Daemon {
         }
         let ticks = self.memory.ticks(&note);
         let ticks = ticks.and_then(|ticks| self.counted(ticks, is_same, seen.changed_ms));
-        let Counted { ticks, void, open } = ticks.unwrap_or_else(|error| {
+        let Counted {
+            ticks,
+            void,
+            open,
+            again,
+        } = ticks.unwrap_or_else(|error| {
             self.complain(&error.to_string(), show);
             Counted::default()
         });
@@ -450,6 +457,7 @@ impl Daemon {
         } = self.found(&look, effects, hash);
         report.notices.extend(void.map(str::to_owned));
         report.open.extend(open);
+        report.offers.extend(again);
         if wanted.is_empty() {
             self.pending.refused = None;
         } else {
@@ -477,7 +485,8 @@ impl Daemon {
     }
 
     /// The ticks that count, and why others do not: one that says that a command may run must be the user's. As long as
-    /// commands run nobody can tell who wrote it, and what comes with other text may be a reply's quotation of a block.
+    /// commands run nobody can tell who wrote it, and what comes with other text may be a reply's quotation of a block. None
+    /// counts where one of two blocks may be such a quotation.
     fn counted(
         &mut self,
         taken: Vec<Taken>,
@@ -490,12 +499,20 @@ impl Daemon {
         let why = match taken.iter().any(is_doubtful) {
             false => None,
             true if !is_same => Some(PASTED),
+            true if taken.iter().any(|taken| taken.is_doubled) => Some(DOUBLED),
             true => self.may_be_forged(changed_ms)?.then_some(FORGED),
         };
+        let mut why = why;
+        let mut again = Vec::new();
         let mut ticks: Vec<Tick> = Vec::new();
         let mut answered = HashSet::new();
         for mut taken in taken {
-            let mut counts = why.is_none() || !is_doubtful(&taken);
+            let offer = &taken.tick.offer;
+            if taken.is_doubled && !offer.approves {
+                again.extend(offered_again(&taken.line, offer));
+                why.get_or_insert(DOUBLED);
+            }
+            let mut counts = !taken.is_doubled && (why.is_none() || !is_doubtful(&taken));
             if counts && taken.tick.offer.approves {
                 // Who says twice that a command may run has it run once.
                 let engine = &self.memory.engine;
@@ -522,6 +539,7 @@ impl Daemon {
             ticks,
             void: why,
             open,
+            again,
         })
     }
 
@@ -706,6 +724,19 @@ impl Daemon {
     }
 }
 
+/// An offer that a line of a block made, once more.
+fn offered_again(line: &str, offer: &Offer) -> Option<Offered> {
+    let (why, action) = line.rsplit_once(" - [ ] ")?;
+    let action = ACTIONS.into_iter().find(|known| *known == action)?;
+    // Nothing of this block has its number.
+    let why = why.trim_start_matches(|c: char| c.is_ascii_digit());
+    Some(Offered {
+        why: why.trim_start().to_owned(),
+        action,
+        offer: offer.clone(),
+    })
+}
+
 /// Says what was not said the last time.
 fn say_once(said: &mut String, why: &str, show: &mut dyn FnMut(Shown<'_>)) {
     if said != why {
@@ -713,6 +744,9 @@ fn say_once(said: &mut String, why: &str, show: &mut dyn FnMut(Shown<'_>)) {
         show(Shown::Trouble(why));
     }
 }
+
+/// What a tick can do.
+const ACTIONS: [&str; 3] = ["run it", "run them", "run again"];
 
 /// What is said of settings that were wrong.
 const MENDED: &str = "✅ the settings are right again, and hold";
@@ -722,6 +756,9 @@ const UNREADABLE: &str = "❌ what was ticked cannot be read from the ledger: it
 
 /// What is said where a tick that answers a question may be a quotation.
 const PASTED: &str = "⚠ a tick does not count that came with other changes, as a reply may quote one: tick it again, and only that";
+
+/// What is said where a tick may be in a quotation of the results.
+const DOUBLED: &str = "⚠ no tick counts where the results are in the notes twice, as a reply may quote them: take the copy away, if it is still there, and tick again";
 
 /// What is said where such a tick may be a command's.
 const FORGED: &str =

@@ -1,6 +1,7 @@
 //! Edits whose place the user chooses: the boxes below a failed one, and the ticks in them that count. Carries out none.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
+use std::ops::Range;
 
 use crate::batch::{Ran, Runner};
 use crate::daemon::Daemon;
@@ -43,6 +44,9 @@ pub fn open_places(ledger: &Ledger, file: FileId) -> Result<Vec<OpenPlace>, Ledg
             else {
                 continue;
             };
+            if ledger.is_over(file, batch.number, task)? {
+                continue;
+            }
             open.push(OpenPlace {
                 line: spot.line,
                 target: batch
@@ -72,35 +76,47 @@ pub(super) fn offer_at(
 /// Offers the places at which edits of a run that failed could be carried out, as the files are after it.
 pub(super) fn offer(memory: &Memory, runner: &Runner, ran: &mut Ran, entries: &[Entry]) {
     for (job, entry) in ran.jobs.iter().zip(entries).filter(|(job, _)| !job.refused) {
-        let outcomes = &mut ran.report.outcomes[job.outcomes.clone()];
+        let outcomes = (&mut *ran.report.outcomes, job.outcomes.clone());
         offer_of(memory, runner, (entry.number, &entry.text), outcomes);
     }
 }
 
-/// The same for one batch.
+/// The same for one batch, whose tasks are these of all that are told. What is offered above is not offered once more.
 pub(super) fn offer_of(
     memory: &Memory,
     runner: &Runner,
     (number, text): (Number, &str),
-    outcomes: &mut [Outcome],
+    (outcomes, those): (&mut [Outcome], Range<usize>),
 ) {
     let Some(record) = memory.engine.record(number) else {
         return;
     };
-    let is_open = |(outcome, task): &(&mut Outcome, &TaskRecord)| {
-        task.fate == Fate::Failed && matches!(outcome.status, Status::Failed | Status::Skipped)
+    // Another batch of this run may do the same again, and know better what is done by now.
+    let latest = memory.ledger.latest(memory.file, number);
+    let latest = latest.unwrap_or_else(|error| {
+        tracing::error!(%error, "ledger");
+        number
+    });
+    let (above, outcomes) = outcomes[..those.end].split_at_mut(those.start);
+    let offered = above.iter().flat_map(|outcome| &outcome.places);
+    let offered: HashSet<_> = offered.flat_map(|place| place.offer.each()).collect();
+    let is_open = |index: usize, outcome: &Outcome, task: &TaskRecord| {
+        task.fate == Fate::Failed
+            && matches!(outcome.status, Status::Failed | Status::Skipped)
+            && !offered.contains(&(latest, index))
+            && !memory.is_over(number, index)
     };
     let both = outcomes.iter_mut().zip(&record.tasks).enumerate();
-    let mut open = both.filter(|(_, both)| is_open(both)).peekable();
-    if open.peek().is_none() {
+    let mut open = both.filter(|(index, (outcome, task))| is_open(*index, outcome, task));
+    let Some(first) = open.next() else {
         return;
-    }
+    };
     let scan = scan(text);
-    for (index, (outcome, _)) in open {
+    for (index, (outcome, _)) in [first].into_iter().chain(open) {
         let Some(task) = task_of(&scan, index) else {
             continue;
         };
-        let (places, said) = places(runner, task, (number, index));
+        let (places, said) = places(runner, task, (latest, index));
         if outcome.status == Status::Failed && !places.is_empty() {
             outcome.sections.push(Section::Text(said));
         }
@@ -159,7 +175,10 @@ impl Daemon {
             if self.memory.engine.keeps(&taken.tick) {
                 continue;
             }
-            let at = *at.entry(task).or_insert(by_task.len());
+            // Boxes of two batches may be for one task, where one does again what the other did.
+            let (of, index) = task;
+            let kin = (self.memory.ledger.latest(file, of)?, index);
+            let at = *at.entry(kin).or_insert(by_task.len());
             match by_task.get_mut(at) {
                 Some((_, ticks)) => ticks.push(taken),
                 None => by_task.push((task, vec![taken])),
@@ -173,11 +192,11 @@ impl Daemon {
                 is_newest &= ledger.is_newest(file, source)?;
             }
             let is_sure = ticks.iter().all(|taken| taken.is_sure);
-            let is_over =
-                ledger.is_repeated(file, of, task)? || self.memory.engine.is_chosen(of, task);
+            let is_over = ledger.is_over(file, of, task)? || self.memory.engine.is_chosen(of, task);
             let why = match () {
                 () if is_over => Some(OVER),
                 () if !is_sure && !is_same => Some(PASTED),
+                () if ticks.iter().any(|taken| taken.is_doubled) => Some(DOUBLED),
                 () if !is_sure && forged => Some(FORGED),
                 () if !is_sure && !is_newest => Some(REPLACED),
                 () if ticks.len() > 1 => Some(SEVERAL),
@@ -227,5 +246,6 @@ const OVER: &str = "nothing was done, as this edit was tried again since, or is 
 const PASTED: &str =
     "nothing was done, as the tick came with other changes: tick the place again, and only that";
 const FORGED: &str = "nothing was done, as the tick came while a command ran: tick the place again";
+const DOUBLED: &str = "nothing was done, as the results are in the notes twice: take the copy away, if it is still there, and tick the place again";
 const REPLACED: &str = "nothing was done, as the tick was in older results: tick the place here";
 const SEVERAL: &str = "nothing was done, as several places were ticked: tick one";

@@ -216,7 +216,7 @@ fn merge(
 ) -> Result<WriteBack, NoteError> {
     note.write_back(expected, &mut |now| {
         let note = note::split(now, known);
-        *ticked = note.blocks.iter().filter_map(Ticked::of).collect();
+        *ticked = Ticked::all(&note);
         note::join(block, &note.body)
     })
 }

@@ -9,7 +9,7 @@ use sha2::{Digest, Sha256};
 
 use crate::engine::{self, Effect, Event, Look, State};
 use crate::lang::hex::hex;
-use crate::lang::note::{self, Block, Blocks, Note};
+use crate::lang::note::{self, Blocks, Note};
 use crate::lang::record::{Key, Number, Offer, Seed, Tick};
 use crate::lang::report::{self, Offered, Report};
 use crate::lang::scan::alone;
@@ -55,7 +55,7 @@ pub struct Memory {
     /// The body looked at before that.
     before: LastBody,
     /// What was ticked in blocks that clada took off before it looked at them.
-    ticked: Vec<Tick>,
+    ticked: Vec<Taken>,
     /// The state as the ledger has it.
     kept: String,
     /// What is not in the ledger yet. The state must not get there without it: its batches would be new after a restart.
@@ -75,17 +75,26 @@ pub(super) struct Ticked {
     /// The block's canonical text.
     block: String,
     lines: Vec<usize>,
+    /// Results stand beside it or below it that it may be a quotation of.
+    is_doubled: bool,
 }
 
 impl Ticked {
-    /// `None` where nothing is ticked, or the block is not clada's.
-    pub(super) fn of(block: &Block<'_>) -> Option<Self> {
-        let lines = block.ticks();
-        let counts = block.is_known && !lines.is_empty();
-        counts.then(|| Self {
+    /// Those of clada's blocks in which something is ticked.
+    pub(super) fn all(note: &Note<'_>) -> Vec<Self> {
+        let ours = note.blocks.iter().filter(|block| block.is_known);
+        let all = ours.map(|block| Self {
             block: block.canonical(),
-            lines,
-        })
+            lines: block.ticks(),
+            is_doubled: false,
+        });
+        let mut all: Vec<Self> = all.collect();
+        let results = all.iter().filter(|ticked| !ticked.is_by_command()).count();
+        all.retain(|ticked| !ticked.lines.is_empty());
+        for ticked in &mut all {
+            ticked.is_doubled = results > 1 || note::holds(&note.body, &ticked.block);
+        }
+        all
     }
 
     /// Whether `clada approve` wrote the block: no task can have it do that.
@@ -95,6 +104,12 @@ impl Ticked {
             .next()
             .is_some_and(|line| line.starts_with(BY_COMMAND))
     }
+
+    /// A line, as it was before it was ticked.
+    fn line(&self, line: usize) -> String {
+        let mut lines = self.block.lines();
+        lines.nth(line).unwrap_or_default().to_owned()
+    }
 }
 
 /// A tick that was found.
@@ -102,6 +117,10 @@ pub(super) struct Taken {
     pub(super) tick: Tick,
     /// It is the user's beyond doubt.
     pub(super) is_sure: bool,
+    /// The results are in the notes twice, and one of them may be a quotation.
+    pub(super) is_doubled: bool,
+    /// The line of the block, as it was before the tick.
+    pub(super) line: String,
 }
 
 impl Memory {
@@ -219,26 +238,35 @@ impl Memory {
     /// # Errors
     /// Where the ledger cannot be read.
     pub(super) fn ticks(&mut self, note: &Note<'_>) -> Result<Vec<Taken>, LedgerError> {
-        let mut all = Vec::new();
-        for ticked in note.blocks.iter().filter_map(Ticked::of) {
-            let is_sure = ticked.is_by_command();
-            let ticks = self.taken(&ticked)?.into_iter();
-            all.extend(ticks.map(|tick| Taken { tick, is_sure }));
+        let ticked = Ticked::all(note);
+        let mut all = std::mem::take(&mut self.ticked);
+        if ticked.is_empty() {
+            return Ok(all);
         }
-        let meanwhile = self.ticked.drain(..);
-        let is_sure = false;
-        all.splice(0..0, meanwhile.map(|tick| Taken { tick, is_sure }));
+        let newest = self.ledger.newest(self.file)?;
+        let newest = newest.map(|block| note::canonical(&block));
+        let is_below = newest.is_some_and(|block| note::holds(&note.body, &block));
+        for mut ticked in ticked {
+            ticked.is_doubled |= is_below;
+            all.extend(self.taken(&ticked)?);
+        }
         Ok(all)
     }
 
     /// The offers that these ticks take up.
-    fn taken(&self, ticked: &Ticked) -> Result<Vec<Tick>, LedgerError> {
+    fn taken(&self, ticked: &Ticked) -> Result<Vec<Taken>, LedgerError> {
+        let is_sure = ticked.is_by_command();
         let known = self.block(self.known.seed.key(&ticked.block))?;
         let offers = known.into_iter().flat_map(|known| known.offers);
         let taken = offers.filter(|known| ticked.lines.contains(&known.source.line) && !known.used);
-        let ticks = taken.map(|known| Tick {
-            source: Some(known.source),
-            offer: known.offer,
+        let ticks = taken.map(|known| Taken {
+            is_sure,
+            is_doubled: ticked.is_doubled && !is_sure,
+            line: ticked.line(known.source.line),
+            tick: Tick {
+                source: Some(known.source),
+                offer: known.offer,
+            },
         });
         Ok(ticks.collect())
     }
@@ -257,8 +285,13 @@ impl Memory {
         for ticked in ticked {
             match self.taken(ticked) {
                 Ok(ticks) => {
-                    let ticks = ticks.into_iter().filter(|tick| !tick.offer.approves);
-                    self.ticked.extend(ticks);
+                    let ticks = ticks.into_iter();
+                    let ticks = ticks.filter(|taken| !taken.tick.offer.approves);
+                    // Nobody may tell by then whose the block was.
+                    self.ticked.extend(ticks.map(|taken| Taken {
+                        is_sure: false,
+                        ..taken
+                    }));
                 }
                 Err(error) => tracing::error!(%error, "ledger"),
             }
@@ -333,6 +366,13 @@ impl Memory {
             .ok()
             .flatten()
             .unwrap_or_default()
+    }
+
+    /// Whether a task is not to be offered on behalf of a batch: it was done or tried again since, or is about to be.
+    pub(super) fn is_over(&self, batch: Number, task: usize) -> bool {
+        let over = self.ledger.is_over(self.file, batch, task);
+        let over = over.inspect_err(|error| tracing::error!(%error, "ledger"));
+        over.unwrap_or(true) || self.engine.is_chosen(batch, task)
     }
 
     /// Keeps what a batch that is about to begin finds in the ledger.

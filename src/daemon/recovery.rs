@@ -33,7 +33,16 @@ impl Which {
     /// Where the ledger cannot be read.
     pub fn offer(self, ledger: &Ledger, file: FileId) -> Result<Option<Offer>, LedgerError> {
         match self {
-            Self::Undone => Ok(undone(&ledger.last_run(file)?)),
+            Self::Undone => {
+                // Of two that do the same again, the later one knows what is left.
+                let mut batches = Vec::new();
+                for batch in ledger.last_run(file)? {
+                    if ledger.latest(file, batch.number)? == batch.number {
+                        batches.push(batch);
+                    }
+                }
+                Ok(undone(&batches))
+            }
             Self::At(line) => choices::offer_at(line, ledger, file),
             Self::Asked => {
                 let mut batches: Vec<(Number, Vec<usize>)> = Vec::new();
@@ -178,7 +187,8 @@ impl Daemon {
             .extend(numbered.map(|(number, task)| outcome(number, task)));
         report.total = report.outcomes.len();
         let text = self.memory.text(batch.number);
-        let outcomes = &mut report.outcomes[first - 1..];
+        let those = first - 1..report.outcomes.len();
+        let outcomes = (&mut *report.outcomes, those);
         choices::offer_of(&self.memory, &self.runner, (batch.number, &text), outcomes);
         if let Some(commits) = &batch.commits {
             report.git = Some(git_line(commits));

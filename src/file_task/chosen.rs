@@ -6,12 +6,14 @@ use super::{
     Done, Failure, Rewritten, missed, named, refused, rewrite, taken_otherwise, tier_of, told,
     with_edit,
 };
-use crate::lang::edit::{self, Choice};
+use crate::lang::edit::{self, Choice, Edit};
+use crate::lang::outcome::Section;
+use crate::lang::path::RelPath;
 use crate::lang::record::Spot;
 use crate::lang::repair;
 use crate::lang::task::{Action, Change};
 use crate::lang::wording;
-use crate::world::workspace::Files;
+use crate::world::workspace::{Files, FsError, Place};
 
 /// The places at which a failed edit could be carried out as the file is now, and whether what stands there may be shown.
 pub fn choices(action: &Action<'_>, files: &dyn Files) -> (Vec<Choice>, bool) {
@@ -42,8 +44,9 @@ pub fn edit_at(action: &Action<'_>, spot: &Spot, files: &mut dyn Files) -> Resul
     let place = files.place(&rel, true)?;
     let result = with_edit(change, |edit| {
         rewrite((&rel, &place), files, false, |content, may_show| {
-            let line = edit::line_of(content, edit, spot)
-                .ok_or_else(|| refused(wording::moved_choice(spot.line)))?;
+            let Some(line) = edit::line_of(content, edit, spot) else {
+                return Err(moved((&rel, &place), edit, spot, (content, may_show)));
+            };
             let edited = edit::apply_at(content, edit, line).map_err(|errors| {
                 missed::failure(&errors, edit, (&rel, &place), (content, may_show))
             })?;
@@ -61,6 +64,42 @@ pub fn edit_at(action: &Action<'_>, spot: &Spot, files: &mut dyn Files) -> Resul
         })
     });
     told(taken, result)
+}
+
+/// Why an edit is not carried out at a place that is not there as it was, with the file as it is now.
+fn moved(
+    (rel, place): (&RelPath, &Place),
+    edit: &Edit<'_>,
+    spot: &Spot,
+    (content, may_show): (&[u8], &Result<(), FsError>),
+) -> Failure {
+    let may_choose = !edit::choices(content, edit).is_empty();
+    let said = |only| wording::moved_choice(spot.line, may_choose, only);
+    let found = match edit::apply(content, edit) {
+        Err(errors) => {
+            return Failure {
+                message: said(None).into(),
+                // Its own message would take the place of this one.
+                searched: None,
+                ..missed::failure(&errors, edit, (rel, place), (content, may_show))
+            };
+        }
+        Ok(edited) => edited.places.first().map(|place| place.line),
+    };
+    let names = (rel.as_str(), &*place.path().to_string_lossy());
+    let text = may_show.is_ok().then(|| repair::showable(names, content));
+    let lines: Vec<_> = found.iter().map(|line| line - 1..*line).collect();
+    let files = match text {
+        Some(Ok(text)) => repair::shown(rel.as_str(), text, &lines),
+        _ => Vec::new(),
+    };
+    let files = files.into_iter();
+    Failure {
+        sections: files
+            .map(|(name, content)| Section::File { name, content })
+            .collect(),
+        ..refused(said(found))
+    }
 }
 
 /// An edit of pairs that leaves the file where it is.

@@ -84,13 +84,25 @@ pub trait Blocks {
 /// A text's block, from its first marker on, as it is known by: without line ends, status line and ticks.
 pub fn canonical(block: &str) -> String {
     let lines = block.lines().skip_while(|line| line.trim_end() != RESULTS);
+    let lines: Vec<String> = canonical_lines(lines).collect();
+    lines.join("\n")
+}
+
+fn canonical_lines<'t>(lines: impl Iterator<Item = &'t str>) -> impl Iterator<Item = String> {
     let lines = lines.map(|line| {
         line.trim_end()
             .replace("- [x] ", "- [ ] ")
             .replace("- [X] ", "- [ ] ")
     });
-    let lines: Vec<String> = lines.take_while(|line| line != END).collect();
-    lines.join("\n")
+    lines.take_while(|line| line != END)
+}
+
+/// Whether a text has a block with this canonical text anywhere.
+pub fn holds(text: &str, canonical: &str) -> bool {
+    memmem::find_iter(text.as_bytes(), RESULTS).any(|at| {
+        let is_line = at == 0 || text[..at].ends_with(['\n', BOM]);
+        is_line && canonical_lines(text[at..].lines()).eq(canonical.split('\n'))
+    })
 }
 
 /// What a ledger with this seed knows a block by.
@@ -344,5 +356,18 @@ mod tests {
             is_known: true,
         };
         assert_eq!(found.ticks(), [1, 3]);
+    }
+
+    #[test]
+    fn a_block_that_a_text_holds() {
+        let block = canonical(BLOCK);
+        assert!(holds(BLOCK, &block));
+        assert!(holds(
+            &format!("a\r\n{}", BLOCK.replace('\n', "\r\n")),
+            &block
+        ));
+        assert!(holds(&format!("{RESULTS}\n{BLOCK}"), &block));
+        assert!(!holds(&BLOCK.replace("delete a", "delete b"), &block));
+        assert!(!holds("", &block));
     }
 }

@@ -32,12 +32,13 @@ use rows::{Json, fate_columns};
 const BLOCKS: usize = 100;
 const FOREIGN_BLOCKS: usize = 20;
 
-/// The batches that repeat one, those that repeat these, and so on.
-const LATER: &str = "WITH RECURSIVE later (number) AS (
-    SELECT number FROM batch WHERE file = ?1 AND again = ?2
-    UNION SELECT batch.number FROM batch JOIN later ON again = later.number WHERE file = ?1
+/// The batches that repeat a batch, that it repeats, or that repeat one of these; and itself. Two ticks of one save may
+/// have two batches repeat the same one.
+const KIN: &str = "WITH RECURSIVE kin (number) AS (
+    SELECT ?2
+    UNION SELECT again FROM batch JOIN kin USING (number) WHERE file = ?1 AND again IS NOT NULL
+    UNION SELECT batch.number FROM batch JOIN kin ON again = kin.number WHERE file = ?1
 )";
-
 /// The ledger of a user.
 #[derive(Debug)]
 pub struct Ledger {
@@ -579,6 +580,21 @@ impl Ledger {
         })
     }
 
+    /// The newest results block of a file.
+    ///
+    /// # Errors
+    /// Where the ledger cannot be read.
+    pub fn newest(&self, file: FileId) -> Result<Option<String>> {
+        self.look(|db| {
+            db.query_row(
+                "SELECT text FROM block WHERE file = ? AND key IS NOT NULL ORDER BY id DESC LIMIT 1",
+                [file],
+                |row| row.get(0),
+            )
+            .optional()
+        })
+    }
+
     /// Whether a line is of the newest results block of a file. That may be one that is not in there yet.
     ///
     /// # Errors
@@ -593,33 +609,35 @@ impl Ledger {
         })
     }
 
-    /// Whether a task of a batch was started again since, by a batch that repeats this one, or one that repeats that.
+    /// Whether a task of a batch is not to be tried once more on behalf of that batch: a later one that does the same
+    /// started it since, or it was done when it was started last.
     ///
     /// # Errors
     /// Where the ledger cannot be read.
-    pub fn is_repeated(&self, file: FileId, batch: Number, task: usize) -> Result<bool> {
+    pub fn is_over(&self, file: FileId, batch: Number, task: usize) -> Result<bool> {
         self.look(|db| {
-            db.query_row(
+            let last = db.query_row(
                 &format!(
-                    "{LATER} SELECT EXISTS (
-                         SELECT 1 FROM later JOIN batch USING (number) JOIN task ON task.batch = batch.id
-                         WHERE file = ?1 AND position = ?3 AND task.began_ms IS NOT NULL
-                     )"
+                    "{KIN} SELECT number > ?2 OR fate = 'done'
+                     FROM kin JOIN batch USING (number) JOIN task ON task.batch = batch.id
+                     WHERE file = ?1 AND position = ?3 AND task.began_ms IS NOT NULL
+                     ORDER BY number DESC LIMIT 1"
                 ),
                 params![file, batch, task],
                 |row| row.get(0),
-            )
+            );
+            Ok(last.optional()?.unwrap_or(false))
         })
     }
 
-    /// The batch that stands for another by now: the last that repeats it, or itself.
+    /// The batch that stands for another by now: the last that does the same again, or itself.
     ///
     /// # Errors
     /// Where the ledger cannot be read.
     pub fn latest(&self, file: FileId, batch: Number) -> Result<Number> {
         self.look(|db| {
             db.query_row(
-                &format!("{LATER} SELECT coalesce(max(number), ?2) FROM later"),
+                &format!("{KIN} SELECT max(number) FROM kin"),
                 params![file, batch],
                 |row| row.get(0),
             )

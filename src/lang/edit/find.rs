@@ -118,10 +118,12 @@ impl Search<'_> {
                 && lines::end(file, range.end, char::is_whitespace).is_some()
         };
         match (self.form, tier, hits.as_slice()) {
-            (Form::Block, Tier::Exact, [only]) if content.is_text() && is_of_lines(only) => {
+            (Form::Block, Tier::Exact, [only]) if is_of_lines(only) && content.is_text() => {
                 hits.clear();
             }
-            (Form::Block, Tier::LineEndings, _) if content.is_text() => {
+            (Form::Block, Tier::LineEndings, found)
+                if found.iter().any(is_of_lines) && content.is_text() =>
+            {
                 hits.retain(|hit| !is_of_lines(hit));
             }
             _ => {}

@@ -1273,7 +1273,7 @@ fn places_are_offered_until_their_task_is_started_again() {
 
     // The second batch repeats the first, and the third the second.
     for (number, again, first) in [(2, 1, Some(0)), (3, 2, Some(1))] {
-        assert!(!ledger.is_repeated(file, 1, 1).unwrap());
+        assert!(!ledger.is_over(file, 1, 1).unwrap());
         let begun = Begun {
             record: &fresh(number, 3),
             text: "the text",
@@ -1286,8 +1286,35 @@ fn places_are_offered_until_their_task_is_started_again() {
         ledger.begin(file, &begun, NO_SIGHT, 2_000).unwrap();
         assert_eq!(ledger.latest(file, 1).unwrap(), number);
     }
-    assert!(ledger.is_repeated(file, 1, 1).unwrap());
-    assert!(!ledger.is_repeated(file, 1, 2).unwrap());
-    assert!(!ledger.is_repeated(other, 1, 1).unwrap());
+    assert!(ledger.is_over(file, 1, 1).unwrap());
+    assert!(!ledger.is_over(file, 1, 2).unwrap());
+    assert!(!ledger.is_over(other, 1, 1).unwrap());
     assert_eq!(ledger.latest(file, 3).unwrap(), 3);
+
+    // The fourth repeats the first too, as the second did.
+    let begun = Begun {
+        record: &fresh(4, 3),
+        text: "the text",
+        id: "run-1",
+        tasks: &words(&fresh(4, 3)),
+        again: Some(1),
+        first: Some(2),
+        offer: None,
+    };
+    ledger.begin(file, &begun, NO_SIGHT, 3_000).unwrap();
+    for number in 1..4 {
+        assert_eq!(ledger.latest(file, number).unwrap(), 4);
+        assert!(ledger.is_over(file, number, 2).unwrap(), "{number}");
+    }
+    assert!(!ledger.is_over(file, 4, 2).unwrap());
+    let done = TaskEnded {
+        fate: &Fate::Done(Vec::new()),
+        mark: "done",
+        message: None,
+        now_ms: 4_000,
+    };
+    ledger.finish(file, 4, 2, &done).unwrap();
+    assert!(ledger.is_over(file, 4, 2).unwrap());
+    // It left that one alone.
+    assert!(!ledger.is_over(file, 4, 1).unwrap());
 }

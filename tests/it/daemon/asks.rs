@@ -390,6 +390,28 @@ fn a_tick_in_a_block_that_a_reply_quotes_does_not_count() {
 }
 
 #[test]
+fn no_tick_counts_where_the_results_are_there_twice() {
+    let project = project();
+    let _watching = listen(&project);
+    ask(&project);
+    let text = project.read(NOTES);
+    let (block, body) = text.split_once("=== END ===\n\n").expect("a block");
+    let ticked = block.replace("[ ] run it", "[x] run it");
+    // A reply that quotes the results and nothing else, pasted on top.
+    save_by_rename(
+        &project.path(NOTES),
+        format!("{ticked}=== END ===\n\n{text}"),
+    );
+    let notes = wait_for_results(&project, "the results are in the notes twice");
+    pause();
+    assert_eq!(ran(&project), [""; 0]);
+    assert_eq!(notes.body, body);
+    tick(&project, question(&notes, "⏸ exec deploy now"));
+    wait_for_results(&project, "1 ✅ exec deploy now");
+    assert_eq!(ran(&project), ["deploy now"]);
+}
+
+#[test]
 fn a_tick_that_a_command_of_a_single_run_made_does_not_count() {
     let project = project();
     let _watching = listen(&project);

@@ -65,7 +65,9 @@ fn a_tick_says_which_place_is_meant() {
     );
     let output = project.read(OUTPUT);
     assert!(
-        output.contains("the user can choose too, by a tick in the notes: lines 2, 6."),
+        output.contains(
+            "the user can choose too, by a tick in the notes; as the file is now: lines 2, 6."
+        ),
         "{output}"
     );
     tick(&project, [SAVE]);
@@ -184,6 +186,74 @@ fn ticks_for_two_tasks_carry_out_both() {
     assert_eq!(done.count(), 2, "{:?}", notes.results);
 }
 
+/// The boxes of a block.
+fn boxes_in(results: &[String]) -> usize {
+    results.iter().filter(|line| line.contains("- [")).count()
+}
+
+/// An edit that would match once more after it was carried out.
+fn grows(path: &str) -> String {
+    format!(
+        "<task>\n<path>{path}</path>\n<c>edit</c>\n<search>\nx\n</search>\n<replace>\nx\ny\n</replace>\n</task>\n"
+    )
+}
+
+#[test]
+fn two_edits_ticked_in_one_save_are_each_done_once() {
+    let project = Project::new();
+    for path in ["a.txt", "b.txt"] {
+        project.write(path, "x\n\nx\n");
+    }
+    let _watching = listen(&project);
+    save(&project, &reply(&["a.txt", "b.txt"].map(grows).concat()));
+    wait_for_results(&project, "2 ❌");
+    let offered = project.read(NOTES);
+    let ticked = offered.replace("- [ ] line 1", "- [x] line 1");
+    assert_eq!(ticked.matches("[x]").count(), 2, "{ticked}");
+    save_by_rename(&project.path(NOTES), ticked);
+    let notes = wait_for_results(&project, "4 ✅");
+    assert_eq!(boxes_in(&notes.results), 0, "{:?}", notes.results);
+    let done = || ["a.txt", "b.txt"].map(|path| project.read(path));
+    assert_eq!(done(), ["x\ny\n\nx\n", "x\ny\n\nx\n"]);
+    // Neither the boxes of before nor a retry does one of them again.
+    save_by_rename(
+        &project.path(NOTES),
+        offered.replace("- [ ] line 3", "- [x] line 3"),
+    );
+    wait_for_results(&project, "nothing was done, as this edit was");
+    let said = project.clada(["retry", "--no-clipboard"]).exits(0).out;
+    assert!(said.starts_with("nothing to run again"), "{said}");
+    pause();
+    assert_eq!(done(), ["x\ny\n\nx\n", "x\ny\n\nx\n"]);
+}
+
+#[test]
+fn what_two_ticks_leave_open_is_offered_once() {
+    let project = Project::new();
+    for path in ["a.txt", "b.txt", "c.txt"] {
+        project.write(path, "x\n\nx\n");
+    }
+    let _watching = listen(&project);
+    let tasks = ["a.txt", "b.txt", "c.txt"].map(grows).concat();
+    save(&project, &reply(&tasks));
+    wait_for_results(&project, "3 ❌");
+    // The first cannot be carried out any more; the third is not ticked.
+    project.write("a.txt", "x\n1\n2\n3\nx\n");
+    let ticked = project
+        .read(NOTES)
+        .replacen("- [ ] line 1", "- [x] line 1", 2);
+    save_by_rename(&project.path(NOTES), ticked);
+    let notes = wait_for_results(&project, "5 ✅");
+    assert_eq!(boxes_in(&notes.results), 4, "{:?}", notes.results);
+    let ticked = project.read(NOTES).replace("- [ ] line 1", "- [x] line 1");
+    save_by_rename(&project.path(NOTES), ticked);
+    let notes = wait_for_results(&project, "6 ✅");
+    assert_eq!(boxes_in(&notes.results), 0, "{:?}", notes.results);
+    assert_eq!(project.read("a.txt"), "x\ny\n1\n2\n3\nx\n");
+    assert_eq!(project.read("b.txt"), "x\ny\n\nx\n");
+    assert_eq!(project.read("c.txt"), "x\ny\n\nx\n");
+}
+
 #[test]
 fn what_is_left_to_choose_is_offered_again() {
     let project = project();
@@ -220,8 +290,16 @@ fn a_place_that_has_changed_since_is_not_edited() {
         .replace("return write", "write");
     project.write("app.py", &other);
     tick(&project, [SAVE]);
-    let notes = wait_for_results(&project, "is not there as it was");
+    let notes = wait_for_results(
+        &project,
+        "is not there as it was: nothing was changed; look at the file and tick again below, or edit by hand",
+    );
     assert_eq!(project.read("app.py"), other);
+    let output = project.read(OUTPUT);
+    assert!(
+        output.contains(&format!("=== START FILE: app.py ===\n{other}")),
+        "{output}"
+    );
     // It can be chosen anew.
     assert_eq!(
         notes.results[1..],
@@ -236,12 +314,42 @@ fn a_place_that_has_changed_since_is_not_edited() {
 }
 
 #[test]
+fn a_place_that_is_gone_says_what_to_do() {
+    let project = project();
+    let _watching = listen(&project);
+    save(&project, &reply(TIDY));
+    wait_for_results(&project, "1 ❌");
+    let (load, _) = APP.split_once("\n\n").expect("two functions");
+    project.write("app.py", load);
+    tick(&project, [SAVE]);
+    let notes = wait_for_results(
+        &project,
+        "its text is found only at line 2 now: look at the file, and `clada retry` carries it out there",
+    );
+    assert_eq!(boxes_in(&notes.results), 0, "{:?}", notes.results);
+    let output = project.read(OUTPUT);
+    assert!(
+        output.contains(&format!("=== START FILE: app.py ===\n{load}")),
+        "{output}"
+    );
+    assert_eq!(project.read("app.py"), load);
+    project.clada(["retry"]).exits(0);
+    wait_for_results(&project, "1 ✅");
+    assert_eq!(project.read("app.py"), load.replace("clean", "tidy"));
+}
+
+#[test]
 fn a_place_that_a_later_task_moved_is_offered_where_it_is() {
     let project = project();
     let _watching = listen(&project);
     let add = "<task><path>app.py</path><c>edit</c><search>def load(path):</search><replace># new\n# lines\ndef load(path):</replace></task>\n";
     save(&project, &reply(&format!("{TIDY}{add}")));
     wait_for_results(&project, "2 ✅");
+    let output = project.read(OUTPUT);
+    assert!(
+        output.contains("as the file is now: lines 4, 8."),
+        "{output}"
+    );
     let label = "line 8, in `def save(path):`";
     tick(&project, [label]);
     wait_for_results(&project, "1 ✅ edit app.py - at line 8");
@@ -337,6 +445,25 @@ fn a_tick_that_comes_with_other_changes_does_not_count() {
     assert_eq!(project.read("app.py"), APP);
     tick(&project, [SAVE]);
     wait_for_results(&project, "1 ✅");
+}
+
+#[test]
+fn a_tick_in_results_that_are_there_twice_does_not_count() {
+    let project = project();
+    let _watching = listen(&project);
+    save(&project, &reply(TIDY));
+    let body = wait_for_results(&project, "1 ❌").body;
+    let text = project.read(NOTES);
+    let end = text.find("Here it is").expect("the reply");
+    let ticked = text[..end].replace(&boxes()[1], &format!("     - [x] {SAVE}"));
+    save_by_rename(&project.path(NOTES), ticked + &text);
+    let notes = wait_for_results(&project, "the results are in the notes twice");
+    pause();
+    assert_eq!(project.read("app.py"), APP);
+    assert_eq!(notes.body, body);
+    tick(&project, [SAVE]);
+    wait_for_results(&project, "1 ✅");
+    assert_eq!(project.read("app.py"), saved_tidy());
 }
 
 #[test]

@@ -1136,3 +1136,26 @@ fn an_offer_is_not_lost_where_the_run_beside_it_is_stopped() {
     let _watching = listen(&project);
     wait_for_results(&project, "1 ✅ exec echo new");
 }
+
+#[test]
+fn no_tick_counts_where_the_results_are_there_twice() {
+    for prose in ["", "As you see:\n\n"] {
+        let project = Project::new();
+        project.write(NOTES, say("old"));
+        let _watching = listen(&project);
+        let offers = "⏸ 1 task was here before clada began to watch: not run - [ ] run it";
+        wait_for_results(&project, offers);
+        let text = project.read(NOTES);
+        let end = text.find("<tasks").expect("the reply");
+        let quoted = text[..end].replace("[ ] run it", "[x] run it");
+        save_by_rename(&project.path(NOTES), format!("{prose}{quoted}{text}"));
+        let notes = wait_for_results(&project, "the results are in the notes twice");
+        assert_eq!(notes.results[0], offers);
+        pause();
+        assert_eq!(ran(&project), [""; 0]);
+        // It is offered again.
+        let again = project.read(NOTES).replacen("[ ] run it", "[x] run it", 1);
+        save_by_rename(&project.path(NOTES), again);
+        wait_for_runs(&project, &["old"]);
+    }
+}
