@@ -302,13 +302,12 @@ impl<'f, 't> Merge<'_, 'f, 't> {
         let body = words::merge(was.body, is.body, line.body, cure)?;
         let begins = is.glue.is_none();
         let is_copied = self.place.copied.contains(&was.number);
+        let stays = line.indent == was.indent && !indents.is_literal && !is_copied;
         // A line that comes to be the first may have lost its indentation as the first one did.
         let is_lost = j == 0 && i > 0 && line.indent.is_empty() && indents.speak_for_first_alone();
         let indent = if is_inside {
             String::new()
-        } else if is_lost && begins {
-            is.indent.to_owned()
-        } else if begins && line.indent == was.indent && !indents.is_literal && !is_copied {
+        } else if begins && (is_lost || stays) {
             is.indent.to_owned()
         } else if begins && was.indent == is.indent && indents.is_unsure {
             line.indent.to_owned()
