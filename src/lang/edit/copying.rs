@@ -25,7 +25,7 @@ pub(super) struct Undone {
     pub(super) replacement: Option<String>,
     /// The number that stood before the first line of each search text.
     pub(super) numbers: Option<Vec<usize>>,
-    /// A fence was around the search texts, and none around the replacement.
+    /// A fence was around the search texts, and none or another around the replacement.
     pub(super) is_fenced_alone: bool,
 }
 
@@ -64,7 +64,8 @@ fn undo(
         undone.replacement = undone.replacement.and_then(|text| {
             let is_alike = was.iter().any(|search| damage.is_alike(search, &text));
             let bare = damage.undo(&text);
-            undone.is_fenced_alone |= damage == Damage::Fence && bare.is_none();
+            let is_own = bare.is_none() || was.iter().all(|search| first(search) != first(&text));
+            undone.is_fenced_alone |= damage == Damage::Fence && is_own;
             match bare {
                 Some(undone) => is_alike.then_some(undone),
                 None => (!damage.is_seen_in(&text)).then_some(text),
@@ -72,6 +73,10 @@ fn undo(
         });
     }
     Some(undone)
+}
+
+fn first(text: &str) -> &str {
+    text.lines().next().unwrap_or_default().trim()
 }
 
 impl Damage {
@@ -92,7 +97,6 @@ impl Damage {
 
     /// Returns whether a replacement is damaged in the same way as a search text, both as a whole.
     fn is_alike(self, search: &str, replacement: &str) -> bool {
-        let first = |text: &str| text.lines().next().unwrap_or_default().trim().to_owned();
         match self {
             // What is between may be numbers and marks of its own.
             Self::Numbers => {
@@ -107,7 +111,7 @@ impl Damage {
                         .zip(mark(replacement))
                         .is_none_or(|(a, b)| a == b)
             }
-            Self::Fence => first(search) == first(replacement),
+            Self::Fence => true,
             // A string that was copied out of another has all of its escapes twice.
             Self::Escapes => ["\\n", "\\t"]
                 .iter()
