@@ -6,6 +6,9 @@ use crate::lang::edit::lines;
 /// A step of indentation wider than this is alignment.
 const WIDEST: usize = 16;
 
+/// So much of a large file shows its habits.
+const READ: usize = 1 << 20;
+
 /// The habits of a file.
 #[derive(Debug)]
 pub(super) struct Style<'f> {
@@ -109,6 +112,7 @@ impl<'f> Style<'f> {
 
 impl Habits {
     fn of(file: &[u8]) -> Self {
+        let file = &file[..file.len().min(READ)];
         let mut habits = Self::default();
         let mut counts = [0_usize; WIDEST + 1];
         let mut widths = Vec::new();
