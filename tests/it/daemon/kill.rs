@@ -141,6 +141,13 @@ impl<'c> Story<'c> {
         };
         story.project.write(NOTES, &story.body);
         story.start();
+        // Killed before it has noted its first look at the file, clada would take what is saved here for old text.
+        story.body += "<tasks><task><c>exec</c><x>true</x></task></tasks>\n";
+        save_by_rename(&story.project.path(NOTES), &story.body);
+        wait_until(
+            || story.project.read(NOTES).contains("1 ✅ exec true"),
+            || format!("the first results in {}", story.project.read(NOTES)),
+        );
         story
     }
 
