@@ -49,7 +49,8 @@ fn git(args: &[&str]) -> Option<String> {
     git_bytes(args).map(|bytes| String::from_utf8(bytes).expect("UTF-8"))
 }
 
-fn git_bytes(args: &[&str]) -> Option<Vec<u8>> {
+/// The bytes that git prints in this repository; nothing where it fails.
+pub(crate) fn git_bytes(args: &[&str]) -> Option<Vec<u8>> {
     let output = Command::new("git")
         .arg("-C")
         .arg(cases::root())

@@ -76,7 +76,7 @@ fn replace_undone(
         return Some(hit.and_then(|hit| {
             let new = match &undone.replacement {
                 Some(new) if !undone.is_fenced_alone || !is_fenced(file, &hit, search) => new,
-                _ => return Err(half_damaged(file, &hit)),
+                _ => return Err(half_damaged(lines::number(file, hit.range.start))),
             };
             let hit = Hit {
                 tier: Tier::Copying,
@@ -140,10 +140,11 @@ fn is_fenced(file: &[u8], hit: &Hit, search: Text<'_>) -> bool {
     start > 0 && is_fence(lines::start_of(file, start - 1)) || end < file.len() && is_fence(end)
 }
 
-fn half_damaged(file: &[u8], hit: &Hit) -> Cause {
+/// The failure of an edit found at a line of the file whose replacement is damaged only in part.
+fn half_damaged(at: usize) -> Cause {
     Cause::Unclear {
         line: 1,
-        at: lines::number(file, hit.range.start),
+        at,
         doubt: Doubt::HalfDamaged,
     }
 }
@@ -178,11 +179,7 @@ pub(super) fn replace_stretch(
             (Ok(done), None) => Err(EditError {
                 pair: 1,
                 part: Part::Head,
-                cause: Cause::Unclear {
-                    line: 1,
-                    at: done.place.line,
-                    doubt: Doubt::HalfDamaged,
-                },
+                cause: half_damaged(done.place.line),
             }),
             (done, _) => done.map(|mut done| {
                 done.place.tier = Tier::Copying;

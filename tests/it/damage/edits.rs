@@ -1,10 +1,9 @@
 //! Edits as they should be: hunks of this repository's own commits, and of the files in `test-data/damage`.
 
-use std::process::Command;
-
 use clada::lang::text::Text;
 
 use crate::cases::{self, Case};
+use crate::replay::git_bytes;
 
 /// A file, and what a reply says of it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -155,12 +154,5 @@ fn blob(id: &str) -> Option<String> {
 
 /// What git prints in this repository, if it is text.
 fn git(args: &[&str]) -> Option<String> {
-    let output = Command::new("git")
-        .arg("-C")
-        .arg(cases::root())
-        .args(args)
-        .output()
-        .ok()?;
-    output.status.success().then_some(())?;
-    String::from_utf8(output.stdout).ok()
+    String::from_utf8(git_bytes(args)?).ok()
 }
