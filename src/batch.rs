@@ -31,7 +31,7 @@ use crate::lang::task::{Action, Batch, Scan, Task};
 use crate::world::context::ContextStore;
 use crate::world::intent::Intent;
 use crate::world::shell::Stream;
-use crate::world::snapshot::{self, SnapshotError, Snapshots};
+use crate::world::snapshot::{self, Lost, SnapshotError, Snapshots};
 use crate::world::workspace::{Disk, Preview};
 
 use atomic::{Atomic, Unfit};
@@ -41,7 +41,7 @@ use saving::{Saving, Touched};
 
 pub use hooks::Hooks;
 pub use journal::{Journal, NoJournal};
-pub use run::{batch_id, git_line};
+pub use run::{batch_id, git_line, saved_work};
 
 /// What runs batches under one root.
 pub struct Runner {
@@ -315,6 +315,7 @@ impl Runner {
         let hooked = hooks::are_due(batch, &due);
         let mut saving = Saving::before(snapshots, whole, batch, run)?;
         if hooked && !self.hooks.before.is_empty() {
+            saving.expect_command(run);
             // What they change is saved before the tasks change anything, and beside what was there before them.
             let ready = match self.hooks_before(batch, run).await {
                 Ok(()) => saving.again(batch, hooks::said("before", &self.hooks.before), run),
@@ -372,23 +373,24 @@ impl Runner {
         for (index, task) in batch.tasks.iter().enumerate() {
             let failed = course.atomic.as_ref().and_then(|atomic| atomic.failed);
             let runs = course.due[index] == Due::Run;
-            let (ended, touched, targets) = match self.instead(&mut course, index, journal, run) {
-                None => {
-                    let chosen = match plan.get(index) {
-                        Some(Plan::Chosen(spot)) => Some(spot),
-                        _ => None,
-                    };
-                    let ended = self
-                        .run_task((task, chosen), journal.keeps(), &course.saving, run)
-                        .await;
-                    exec_since |= is_exec(task);
-                    ended
-                }
-                Some(ended) => {
-                    run.number += 1;
-                    (ended, Touched::Nothing, Vec::new())
-                }
-            };
+            let (ended, touched, targets) =
+                match self.instead(&mut course, (index, plan), journal, run) {
+                    None => {
+                        let chosen = match plan.get(index) {
+                            Some(Plan::Chosen(spot)) => Some(spot),
+                            _ => None,
+                        };
+                        let ended = self
+                            .run_task((task, chosen), journal.keeps(), &course.saving, run)
+                            .await;
+                        exec_since |= is_exec(task);
+                        ended
+                    }
+                    Some(ended) => {
+                        run.number += 1;
+                        (ended, Touched::Nothing, Vec::new())
+                    }
+                };
             let outcome = run.outcome(task, ended);
             if failed.is_none() {
                 run.cut |= matches!(outcome.status, Status::Interrupted | Status::NotRun);
@@ -416,7 +418,11 @@ impl Runner {
             if let (Due::Skip, Some(Plan::Done(stands))) = (&course.due[index], plan.get(index)) {
                 changed.extend(stands.iter().map(|stand| stand.path.clone()));
             }
-            let fate = fate(outcome.status, targets);
+            let fate = match outcome.status {
+                // It was started, to find that out.
+                Status::Asks if runs => Some(Fate::NotRun),
+                status => fate(status, targets),
+            };
             match course.atomic {
                 // Its last word is said at the end.
                 Some(_) => fates.push(fate),
@@ -447,7 +453,7 @@ impl Runner {
     fn instead(
         &self,
         course: &mut Course<'_, '_>,
-        index: usize,
+        (index, plan): (usize, &[Plan]),
         journal: &mut dyn Journal,
         run: &mut Run<'_, '_>,
     ) -> Option<Ended> {
@@ -468,7 +474,7 @@ impl Runner {
             return Some(Ended::not_run(why));
         }
         if is_exec(task) {
-            course.saving.settle(run);
+            course.saving.expect_command(run);
         }
         if let Some(atomic) = &mut course.atomic
             && atomic.is_outdated(task)
@@ -479,7 +485,19 @@ impl Runner {
         }
         if let Ok(action) = &task.action {
             let places = file_task::places(action, &self.disk);
-            course.saving.guard(&places, (batch, task), run);
+            let lost = course.saving.guard(&places, (batch, task), run);
+            let destroyed = file_task::destroyed(action, &self.disk);
+            let is_destroyed = |lost: &&Lost| {
+                let mut destroyed = destroyed.iter();
+                destroyed.any(|place| lost.path.starts_with(place))
+            };
+            let is_approved = matches!(plan.get(index), Some(Plan::Approved));
+            if !is_approved && let Some(lost) = lost.iter().find(is_destroyed) {
+                return Some(Ended::because(Status::Asks, lost.to_string()));
+            }
+            for lost in lost {
+                run.notice_once(Some(&format!("⚠ {lost}")));
+            }
         }
         None
     }

@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use crate::lang::entry::Entry;
-use crate::world::snapshot::{ChangeKind, Message, SnapshotError, Snapshots, Step};
+use crate::world::snapshot::{ChangeKind, Message, SnapshotError, Snapshots, Step, Work};
 use crate::world::workspace::{Disk, FsError};
 
 pub use known::{Group, newest};
@@ -54,6 +54,8 @@ pub struct Done {
     /// The subjects of what was taken back, newest first, with the ids by which they can be named.
     pub taken: Vec<(String, String)>,
     pub changes: Vec<(PathBuf, ChangeKind)>,
+    /// What of the user's own work was committed before.
+    pub work: Vec<Work>,
     /// All hex digits; none where nothing was saved but what git leaves out.
     pub commit: Option<String>,
 }
@@ -169,6 +171,7 @@ pub fn perform(
             .map(|group| (group.id.clone(), group.subject.clone()))
             .collect(),
         changes: plan.writes.iter().map(change).collect(),
+        work: Vec::new(),
         commit: None,
     };
     done.changes.sort();
@@ -177,7 +180,8 @@ pub fn perform(
     }
     let message = |step| message(&chosen, how, step);
     let paths: Vec<PathBuf> = plan.writes.iter().map(|write| write.path.clone()).collect();
-    snapshots.before(&message(Step::Before))?;
+    done.work = snapshots.before(&message(Step::Before))?.work;
+    // What is not saved is in the way.
     snapshots.guard(&paths, &message(Step::Before));
     refuse_unsaved(snapshots, &plan.writes)?;
     let ids: Vec<&str> = chosen.iter().flat_map(Group::ids).collect();
@@ -185,8 +189,12 @@ pub fn perform(
         Way::Undo => Step::Undo(ids.join(" ")),
         Way::Redo => Step::Redo(ids.join(" ")),
     });
+    let places = plan.writes.iter();
+    let places: Vec<_> = places
+        .map(|write| (write.path.clone(), write.tracked))
+        .collect();
     let state = write(disk, &plan.writes, || {
-        snapshots.after_paths(&paths, &message)
+        snapshots.after_restoring(&places, &message)
     })?;
     // Else the next save does it.
     let _ = snapshots.settle();

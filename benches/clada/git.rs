@@ -7,7 +7,8 @@ use std::fs;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use clada::world::snapshot::{Message, Options, Snapshots, Step, Target};
+use clada::lang::policy::secrets::Secrets;
+use clada::world::snapshot::{Message, Options, Snapshots, Step, Target, Untracked};
 use tokio::sync::watch;
 
 use crate::project::{Project, whole};
@@ -163,6 +164,9 @@ impl Repo {
     fn open(&self) -> Snapshots {
         let options = Options {
             target: Target::Branch,
+            untracked: Untracked::Leave,
+            new_file: 5 << 20,
+            secrets: Secrets::new(&[]),
             private: PathBuf::new(),
             home: PathBuf::new(),
             private_limit: 0,

@@ -185,14 +185,16 @@ impl Atomic {
                 }
                 let state = state(disk, path);
                 let missing = state.is(&FileState::missing());
-                if !missing && !snapshots.is_now(seen.as_deref(), path).unwrap_or(false) {
+                let in_git = snapshots.is_now(seen.as_deref(), path).unwrap_or(false);
+                let is_kept = || snapshots.is_kept(seen.as_deref(), path).unwrap_or(false);
+                if !missing && !in_git && !is_kept() {
                     match self.strict {
                         true => return Err(unkept(UNKEPT)),
                         false => continue,
                     }
                 }
                 let change = Change {
-                    from: seen.clone().filter(|_| !missing),
+                    from: seen.clone().filter(|_| !missing && in_git),
                     kept: Kept::of(path, disk, snapshots),
                     before: state,
                     left: states,
@@ -377,9 +379,12 @@ impl Change {
     ) -> Result<(), PutBackError> {
         let there = disk.entry(path)?;
         let kept = self.kept.as_ref().and_then(|kept| kept.entry(snapshots));
-        let before = match &self.from {
-            Some(from) if kept.is_none() => snapshots.entry(Some(from), path)?,
-            _ => kept,
+        let before = match (kept, &self.from) {
+            (None, Some(from)) => snapshots.entry(Some(from), path)?,
+            (None, None) if !self.before.is(&FileState::missing()) => {
+                return Err(PutBackError::Gone);
+            }
+            (kept, _) => kept,
         };
         Ok(disk.put(path, before.as_ref(), there.as_ref())?)
     }
@@ -391,6 +396,8 @@ enum PutBackError {
     Files(#[from] FsError),
     #[error(transparent)]
     Git(#[from] SnapshotError),
+    #[error("what it was is gone from the private snapshots")]
+    Gone,
 }
 
 impl TakenBack {

@@ -151,7 +151,7 @@ impl Runner {
         files.sort();
         files.dedup();
         let values = Values::after(&self.hooks, course.batch, outcomes, &files);
-        course.saving.settle(run);
+        course.saving.expect_command(run);
         self.all(("after", &self.hooks.after), &values, run).await;
         let said = said("after", &self.hooks.after);
         course.saving.after(

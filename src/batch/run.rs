@@ -18,7 +18,7 @@ use crate::lang::record::Commits;
 use crate::lang::report::{Hooked, ParseError, Report};
 use crate::lang::task::{Action, Batch, Cause, Lines, Problem, Task};
 use crate::lang::wording;
-use crate::world::snapshot::{self, Message, Skipped, Snapshots, State, Step};
+use crate::world::snapshot::{self, LeftOff, Message, Skipped, Snapshots, State, Step, Work};
 
 /// What came of taking back.
 #[derive(Debug, Default)]
@@ -143,6 +143,10 @@ pub(super) struct Run<'r, 't> {
     pub(super) unsaved: Option<String>,
     /// What was not saved.
     skipped: Vec<Skipped>,
+    /// The user's own work that was committed.
+    work: Vec<Work>,
+    /// What is not on the branch.
+    left_off: Vec<LeftOff>,
     /// What is not to be seen of anything that is told.
     mask: Mask,
     /// Whether outcomes carry what the reply asked for.
@@ -185,6 +189,8 @@ impl<'r, 't> Run<'r, 't> {
             private: false,
             unsaved: None,
             skipped: Vec::new(),
+            work: Vec::new(),
+            left_off: Vec::new(),
             mask: mask.clone(),
             with_params,
             dialect: Dialect::Cml,
@@ -440,6 +446,12 @@ impl<'r, 't> Run<'r, 't> {
         if let Some(why) = &state.hook {
             self.notice_once(Some(&format!("⚠ git: committed, but {why}")));
         }
+        self.work.extend(state.work);
+        for left in state.left_off {
+            if !self.left_off.contains(&left) {
+                self.left_off.push(left);
+            }
+        }
         for skipped in state.skipped {
             if !self.skipped.contains(&skipped) {
                 self.skipped.push(skipped);
@@ -471,6 +483,9 @@ impl<'r, 't> Run<'r, 't> {
             let said = format!("⚠ git: nor were {} more", more + 1);
             self.report.notices.push(said);
         }
+        let not_committed = not_committed(&self.left_off);
+        self.report.notices.extend(not_committed);
+        self.report.notices.extend(saved_work(&self.work));
         let unsaved = self.unsaved.take();
         let unsaved = unsaved.map(|why| format!("⚠ the state was not saved: {why}"));
         self.report.git = self.saved.take().map(|(first, last)| {
@@ -517,6 +532,29 @@ pub fn batch_id(run: &str, job: usize) -> String {
         0 => run.to_owned(),
         _ => format!("{run}.{}", job + 1),
     }
+}
+
+/// What is not on the branch, in a line.
+fn not_committed(left: &[LeftOff]) -> Option<String> {
+    let shown = left.iter().take(SKIPPED_SHOWN).map(LeftOff::to_string);
+    let shown: Vec<String> = shown.collect();
+    let more = match left.len().saturating_sub(SKIPPED_SHOWN) {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    (!left.is_empty()).then(|| format!("⚠ not committed: {}{more}", shown.join(", ")))
+}
+
+/// The user's own work that was committed, in a line.
+pub fn saved_work(work: &[Work]) -> Option<String> {
+    let parts = work.iter().map(|work| {
+        let staged = if work.staged { "staged " } else { "" };
+        let files = if work.files == 1 { "file" } else { "files" };
+        let commit = snapshot::short(&work.commit);
+        format!("{} {staged}{files} ({commit})", work.files)
+    });
+    let parts: Vec<String> = parts.collect();
+    (!work.is_empty()).then(|| format!("💚 saved your work: {}", parts.join(", ")))
 }
 
 /// What was saved, in a line; an empty name is a repository without a commit.

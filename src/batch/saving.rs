@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use super::run::Run;
 use crate::lang::task::{Batch, Task};
-use crate::world::snapshot::{Message, SnapshotError, Snapshots, State, Step};
+use crate::world::snapshot::{Lost, Message, SnapshotError, Snapshots, State, Step};
 
 /// What a task may have changed.
 #[derive(Clone)]
@@ -116,25 +116,36 @@ impl<'s> Saving<'s> {
         let Some(snapshots) = self.snapshots.as_deref_mut() else {
             return Ok(());
         };
-        let state = snapshots.before(&run.message(batch, vec![said], Step::Before));
+        let state = snapshots.after_all(&run.message(batch, vec![said], Step::Before));
         let state = state.map_err(|error| format!("git: {error}"))?;
         self.saved(state, run);
         Ok(())
     }
 
-    /// Saves what a file task may change at these places and the repository leaves out.
+    /// Saves what a file task may change at these places and the repository leaves out; what could not be saved.
     pub(super) fn guard(
         &mut self,
         places: &[PathBuf],
         (batch, task): (&Batch<'_>, &Task<'_>),
         run: &mut Run<'_, '_>,
-    ) {
-        if let Some(snapshots) = self.snapshots.as_deref_mut()
-            && !places.is_empty()
-        {
-            let lines = vec![format!("before: {}", task.summary())];
-            snapshots.guard(places, &run.message(batch, lines, Step::Before));
-            run.notices(snapshots);
+    ) -> Vec<Lost> {
+        let Some(snapshots) = self.snapshots.as_deref_mut() else {
+            return Vec::new();
+        };
+        if places.is_empty() {
+            return Vec::new();
+        }
+        let lines = vec![format!("before: {}", task.summary())];
+        let lost = snapshots.guard(places, &run.message(batch, lines, Step::Before));
+        run.notices(snapshots);
+        lost
+    }
+
+    /// Has it known what is there before a command.
+    pub(super) fn expect_command(&mut self, run: &mut Run<'_, '_>) {
+        self.settle(run);
+        if let Some(snapshots) = self.snapshots.as_deref_mut() {
+            snapshots.expect_command();
         }
     }
 
@@ -167,11 +178,16 @@ impl<'s> Saving<'s> {
             return;
         }
         self.seen = None;
+        if let Touched::Paths(paths) = &touched {
+            snapshots.named(paths);
+        }
         if self.whole {
+            let message = run.message(batch, vec![said.clone()], Step::Task);
             self.body.push(said);
             self.touched.add(touched);
             // What cannot be saved is told at the end.
-            self.seen = snapshots.see(self.touched.paths()).ok().map(Seen);
+            let seen = snapshots.see(self.touched.paths(), &message);
+            self.seen = seen.ok().map(Seen);
             return;
         }
         let message = run.message(batch, vec![said], Step::Task);
@@ -199,6 +215,9 @@ impl<'s> Saving<'s> {
     pub(super) fn taken_back(&mut self, (number, how): (usize, &str)) {
         self.body = vec![format!("taken back, as task {number} {how}")];
         self.touched = Touched::Anything;
+        if let Some(snapshots) = self.snapshots.as_deref_mut() {
+            snapshots.unnamed();
+        }
     }
 
     /// Saves a batch that is one commit.

@@ -18,6 +18,7 @@ use crate::lang::mask::{self, Mask};
 use crate::lang::policy::Policy;
 use crate::lang::policy::actions::Actions;
 use crate::lang::policy::paths::Paths;
+use crate::lang::policy::secrets::Secrets;
 use crate::world::login_env::{self, LoginEnv};
 use crate::world::sandbox::{self, Fence, Level};
 use crate::world::snapshot;
@@ -221,6 +222,12 @@ pub(super) fn git_of(settings: &settings::Git, folders: &Folders, env: login_env
                 settings::Target::Branch => snapshot::Target::Branch,
                 settings::Target::Side => snapshot::Target::Side,
             },
+            untracked: match settings.untracked {
+                settings::Untracked::Leave => snapshot::Untracked::Leave,
+                settings::Untracked::Commit => snapshot::Untracked::Commit,
+            },
+            new_file: settings.new_file,
+            secrets: Secrets::new(&settings::shipped_paths().lists()),
             private: folders.state.join("snapshots"),
             home: folders.home.clone(),
             private_limit: settings.private_limit,

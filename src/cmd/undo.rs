@@ -3,6 +3,7 @@
 use std::io::Write;
 use std::process::ExitCode;
 
+use crate::batch::saved_work;
 use crate::cli::{self, Back, Redo, Undo};
 use crate::cmd;
 use crate::cmd::history::History;
@@ -66,6 +67,9 @@ fn said(done: &Done, how: &How<'_>, which: Which<'_>, private: bool) -> String {
             ChangeKind::Deleted => "deleted",
         };
         text += &format!("  {what} {}\n", one_line(&path.to_string_lossy()));
+    }
+    if let Some(work) = saved_work(&done.work) {
+        text += &format!("{work}\n");
     }
     text += &match &done.commit {
         _ if done.changes.is_empty() => match which {

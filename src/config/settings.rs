@@ -103,6 +103,10 @@ pub struct Git {
     pub commit: Commit,
     pub sign: bool,
     pub hooks: bool,
+    pub untracked: Untracked,
+    /// In bytes.
+    #[serde(deserialize_with = "bytes")]
+    pub new_file: u64,
     /// In files.
     pub private_limit: usize,
     /// In bytes.
@@ -117,6 +121,17 @@ pub enum Target {
     #[default]
     Branch,
     Side,
+}
+
+/// What becomes of files that git neither tracks nor ignores.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Untracked {
+    /// They stay off the branch.
+    #[default]
+    Leave,
+    /// They are committed, but for secrets.
+    Commit,
 }
 
 /// What makes a commit of its own.
@@ -422,6 +437,13 @@ fn defaults() -> &'static Table {
     static DEFAULT: LazyLock<Table> =
         LazyLock::new(|| toml::from_str(DEFAULTS).expect("the shipped defaults are well-formed"));
     &DEFAULT
+}
+
+/// The paths that are denied where no settings say otherwise: those that look like a secret.
+pub fn shipped_paths() -> Paths {
+    let paths = defaults().get("paths").cloned();
+    let paths = paths.and_then(|paths| paths.try_into().ok());
+    paths.expect("the shipped paths are well-formed")
 }
 
 fn trusted_path(folders: &Folders, root: &Path) -> PathBuf {

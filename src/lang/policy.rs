@@ -20,6 +20,7 @@ pub mod actions;
 mod command;
 pub mod paths;
 mod pattern;
+pub mod secrets;
 mod shell;
 mod words;
 

@@ -1,7 +1,6 @@
 //! Walks through the saved states for looking. What was there is kept first and comes back at the end.
 
 use std::collections::BTreeSet;
-use std::path::PathBuf;
 
 use super::{UndoError, Write, present, write};
 use crate::world::snapshot::{Looking, Message, Snapshots, Stop};
@@ -95,7 +94,13 @@ fn go(
         let changes = snapshots.changes(Some(from), Some(target))?;
         paths.extend(changes.into_iter().map(|change| change.path));
     }
-    let paths: Vec<PathBuf> = paths.into_iter().collect();
+    let mut shown = Vec::new();
+    for path in paths {
+        if !snapshots.is_users(&path)? {
+            shown.push(path);
+        }
+    }
+    let paths = shown;
     let mut writes = Vec::new();
     let mut in_the_way = Vec::new();
     let entries = snapshots.entries(Some(target), &paths)?;
@@ -105,7 +110,12 @@ fn go(
             continue;
         }
         let old = present(disk, &path)?;
-        writes.push(Write { path, old, new });
+        writes.push(Write {
+            path,
+            old,
+            new,
+            tracked: true,
+        });
     }
     if !in_the_way.is_empty() {
         return Err(UndoError::Edited(in_the_way));

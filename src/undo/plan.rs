@@ -14,6 +14,8 @@ pub(super) struct Write {
     pub(super) path: PathBuf,
     pub(super) old: Option<Entry>,
     pub(super) new: Option<Entry>,
+    /// Git is to track it.
+    pub(super) tracked: bool,
 }
 
 /// All that is to be written.
@@ -26,48 +28,62 @@ pub(super) struct Plan {
 #[derive(Debug, Clone)]
 enum Value {
     /// What is on the disk.
-    Present(Option<Held>),
-    /// What a commit has; `None` is before the first.
-    Of(Option<Held>, Option<String>),
+    Present,
+    /// What a commit of a store has; no commit is before the first.
+    Of(usize, Option<Held>, Option<String>),
     Merged(Option<Entry>),
 }
 
-impl Value {
-    fn held(&self) -> Option<Option<Held>> {
-        match self {
-            Self::Present(held) | Self::Of(held, _) => Some(*held),
-            Self::Merged(_) => None,
-        }
-    }
+/// What is known of a path so far.
+#[derive(Debug)]
+struct Course {
+    /// `None` where something is in the way.
+    value: Option<Value>,
+    /// What the first store, which is git's own, had after the newest and before the oldest of these commits that changed
+    /// it there.
+    git: Option<[Option<Held>; 2]>,
+}
+
+/// A change of a path by a commit of a store.
+struct Changed<'c> {
+    store: usize,
+    saved: &'c Saved,
+    held: [Option<Held>; 2],
 }
 
 impl Plan {
     /// Takes back these groups, newest first: a path that has what a commit left gets what was there before it. One that
     /// has something else is in the way, unless what changed since is to be kept: then the two are merged.
+    ///
+    /// Of a path that git did not track for a part of the time, the private snapshots have all that was on the disk; git has
+    /// none of it, or not to the end. So within a batch they are asked first.
     pub(super) fn of(
         stores: &[&Snapshots],
         groups: &[Group],
         keep: bool,
         disk: &Disk,
     ) -> Result<Self, UndoError> {
-        let mut plan = Self::default();
-        let mut trouble = Vec::new();
-        for (at, store) in stores.iter().enumerate() {
-            let commits: Vec<&Saved> = groups
-                .iter()
-                .flat_map(|group| &group.commits)
-                .filter(|(of, _)| *of == at)
-                .map(|(_, saved)| saved)
-                .collect();
-            let store = Store {
-                store,
-                disk,
-                keep,
-                oldest: commits.last().and_then(|saved| saved.parent.clone()),
-            };
-            store.take_back(&commits, &mut plan, &mut trouble)?;
+        let stores = Stores {
+            stores,
+            disk,
+            keep,
+            oldest: (0..stores.len())
+                .map(|store| oldest(groups, store))
+                .collect(),
+        };
+        let mut courses: BTreeMap<PathBuf, Course> = BTreeMap::new();
+        for group in groups {
+            for (path, changes) in stores.changes(group)? {
+                let course = courses.entry(path.clone()).or_insert(Course {
+                    value: Some(Value::Present),
+                    git: None,
+                });
+                stores.take_back(&path, &changes, course)?;
+            }
         }
-        trouble.sort();
+        let mut trouble: Vec<PathBuf> = Vec::new();
+        let mut plan = Self::default();
+        stores.write(courses, &mut plan, &mut trouble)?;
         match (trouble.is_empty(), keep) {
             (true, _) => Ok(plan),
             (false, false) => Err(UndoError::Changed(trouble)),
@@ -76,65 +92,72 @@ impl Plan {
     }
 }
 
-struct Store<'s> {
-    store: &'s Snapshots,
-    disk: &'s Disk,
-    keep: bool,
-    /// What was before all of it: most paths get what that has, so it is read in one go.
-    oldest: Option<String>,
+/// What was before all commits of a store.
+fn oldest(groups: &[Group], store: usize) -> Option<String> {
+    let commits = groups.iter().flat_map(|group| &group.commits);
+    let oldest = commits.rev().find(|(of, _)| *of == store);
+    oldest.and_then(|(_, saved)| saved.parent.clone())
 }
 
-impl Store<'_> {
-    fn take_back(
+struct Stores<'s> {
+    stores: &'s [&'s Snapshots],
+    disk: &'s Disk,
+    keep: bool,
+    /// What was before all of it, in each store: most paths get what that has, so it is read in one go.
+    oldest: Vec<Option<String>>,
+}
+
+impl Stores<'_> {
+    /// What a group changed, newest first, by path.
+    fn changes<'g>(
         &self,
-        commits: &[&Saved],
-        plan: &mut Plan,
-        trouble: &mut Vec<PathBuf>,
-    ) -> Result<(), UndoError> {
-        let mut values: BTreeMap<PathBuf, Option<Value>> = BTreeMap::new();
-        for saved in commits {
-            let after = Some(saved.commit.as_str());
-            let before = saved.parent.as_deref();
-            for change in self.store.changes(before, after)? {
-                let value = match values.get(&change.path) {
-                    Some(None) => continue,
-                    Some(Some(value)) => value.clone(),
-                    None => Value::Present(self.store.held_now(&change.path)?),
-                };
-                let next = self.step(&change.path, value, (before, after), change.held)?;
-                values.insert(change.path, next);
+        group: &'g Group,
+    ) -> Result<BTreeMap<PathBuf, Vec<Changed<'g>>>, UndoError> {
+        let mut all: BTreeMap<PathBuf, Vec<Changed<'g>>> = BTreeMap::new();
+        for (store, saved) in &group.commits {
+            let changes =
+                self.stores[*store].changes(saved.parent.as_deref(), Some(&saved.commit))?;
+            for change in changes {
+                all.entry(change.path).or_default().push(Changed {
+                    store: *store,
+                    saved,
+                    held: change.held,
+                });
             }
         }
-        let mut of: BTreeMap<Option<String>, Vec<PathBuf>> = BTreeMap::new();
-        for (path, value) in values {
-            match value {
-                None => trouble.push(path),
-                Some(Value::Present(_)) => {}
-                Some(Value::Merged(new)) => self.write(path, new, plan)?,
-                Some(Value::Of(held, commit)) => {
-                    if held == self.store.held_now(&path)? {
-                        continue;
-                    }
-                    let oldest = commit == self.oldest
-                        || self.store.held(self.oldest.as_deref(), &path)? == held;
-                    let commit = if oldest { self.oldest.clone() } else { commit };
-                    of.entry(commit).or_default().push(path);
-                }
-            }
-        }
-        for (commit, paths) in of {
-            let entries = self.store.entries(commit.as_deref(), &paths)?;
-            for (path, new) in paths.into_iter().zip(entries) {
-                self.write(path, new, plan)?;
-            }
-        }
-        Ok(())
+        Ok(all)
     }
 
-    fn write(&self, path: PathBuf, new: Option<Entry>, plan: &mut Plan) -> Result<(), UndoError> {
-        let old = present(self.disk, &path)?;
-        if old != new {
-            plan.writes.push(Write { path, old, new });
+    /// Takes back what one group did to a path.
+    fn take_back(
+        &self,
+        path: &Path,
+        changes: &[Changed<'_>],
+        course: &mut Course,
+    ) -> Result<(), UndoError> {
+        let of_git = || changes.iter().filter(|change| change.store == 0);
+        if let (Some(newest), Some(oldest)) = (of_git().next(), of_git().last()) {
+            let left = course.git.map_or(newest.held[1], |[left, _]| left);
+            course.git = Some([left, oldest.held[0]]);
+        }
+        // The snapshots come behind git's own store.
+        let Some(store) = changes.iter().map(|change| change.store).max() else {
+            return Ok(());
+        };
+        for change in changes.iter().filter(|change| change.store == store) {
+            let Some(value) = course.value.take() else {
+                return Ok(());
+            };
+            course.value = self.step(path, value, change)?;
+        }
+        if store != 0
+            && matches!(course.value, Some(Value::Of(_, None, _)))
+            && let Some(oldest) = of_git().last()
+            && oldest.held[0].is_some()
+        {
+            // Git tracked it until this batch.
+            let parent = oldest.saved.parent.clone();
+            course.value = Some(Value::Of(0, oldest.held[0], parent));
         }
         Ok(())
     }
@@ -144,26 +167,116 @@ impl Store<'_> {
         &self,
         path: &Path,
         value: Value,
-        (before, after): (Option<&str>, Option<&str>),
-        [was, left]: [Option<Held>; 2],
+        change: &Changed<'_>,
     ) -> Result<Option<Value>, UndoError> {
-        let held = value.held();
-        if held == Some(left) {
-            return Ok(Some(Value::Of(was, before.map(str::to_owned))));
+        let store = self.stores[change.store];
+        let (before, after) = (change.saved.parent.clone(), &change.saved.commit);
+        let [was, left] = change.held;
+        let entry = |commit: Option<&str>| store.entry(commit, path);
+        let (is_left, is_was) = match &value {
+            Value::Present => {
+                let held = store.held_now(path)?;
+                (held == left, held == was)
+            }
+            Value::Of(of, held, _) if *of == change.store => (*held == left, *held == was),
+            // Another store has it in its own way, and a merge has none.
+            other => {
+                let now = self.entry(path, other)?;
+                (now == entry(Some(after))?, now == entry(before.as_deref())?)
+            }
+        };
+        if is_left {
+            return Ok(Some(Value::Of(change.store, was, before)));
         }
-        if held == Some(was) {
+        if is_was {
             return Ok(Some(value));
         }
         if !self.keep {
             return Ok(None);
         }
-        let ours = match value {
-            Value::Present(_) => present(self.disk, path)?,
-            Value::Of(_, commit) => self.store.entry(commit.as_deref(), path)?,
-            Value::Merged(entry) => entry,
-        };
-        let left = self.store.entry(after, path)?;
-        let was = self.store.entry(before, path)?;
+        let ours = self.entry(path, &value)?;
+        let (left, was) = (entry(Some(after))?, entry(before.as_deref())?);
         Ok(merge(left.as_ref(), ours.as_ref(), was.as_ref()).map(Value::Merged))
+    }
+
+    fn entry(&self, path: &Path, value: &Value) -> Result<Option<Entry>, UndoError> {
+        Ok(match value {
+            Value::Present => present(self.disk, path)?,
+            Value::Of(store, _, commit) => self.stores[*store].entry(commit.as_deref(), path)?,
+            Value::Merged(entry) => entry.clone(),
+        })
+    }
+
+    /// What is to be written in the end, and what is in the way.
+    fn write(
+        &self,
+        courses: BTreeMap<PathBuf, Course>,
+        plan: &mut Plan,
+        trouble: &mut Vec<PathBuf>,
+    ) -> Result<(), UndoError> {
+        let mut of: BTreeMap<(usize, Option<String>), Vec<(PathBuf, bool)>> = BTreeMap::new();
+        for (path, Course { value, git }) in courses {
+            let Some(value) = value else {
+                trouble.push(path);
+                continue;
+            };
+            let tracked = self.is_to_be_tracked(&path, git)?;
+            match value {
+                Value::Present => {}
+                Value::Merged(new) => self.put(path, (new, tracked), plan)?,
+                Value::Of(at, held, commit) => {
+                    let (store, oldest) = (self.stores[at], &self.oldest[at]);
+                    let is_there = held == store.held_now(&path)?;
+                    if is_there && (tracked || !self.stores[0].is_tracked(&path)?) {
+                        continue;
+                    }
+                    let is_oldest =
+                        commit == *oldest || store.held(oldest.as_deref(), &path)? == held;
+                    let commit = if is_oldest { oldest.clone() } else { commit };
+                    of.entry((at, commit)).or_default().push((path, tracked));
+                }
+            }
+        }
+        for ((store, commit), places) in of {
+            let paths: Vec<PathBuf> = places.iter().map(|(path, _)| path.clone()).collect();
+            let entries = self.stores[store].entries(commit.as_deref(), &paths)?;
+            for ((path, tracked), new) in places.into_iter().zip(entries) {
+                self.put(path, (new, tracked), plan)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether git is to track a path afterwards: as it did before the oldest of the commits that changed it there. What the
+    /// user took out of git since stays out.
+    fn is_to_be_tracked(
+        &self,
+        path: &Path,
+        git: Option<[Option<Held>; 2]>,
+    ) -> Result<bool, UndoError> {
+        let is_tracked = self.stores[0].is_tracked(path)?;
+        let Some([left, was]) = git else {
+            return Ok(is_tracked);
+        };
+        let is_taken_out = !is_tracked && left.is_some() && present(self.disk, path)?.is_some();
+        Ok(was.is_some() && !is_taken_out)
+    }
+
+    fn put(
+        &self,
+        path: PathBuf,
+        (new, tracked): (Option<Entry>, bool),
+        plan: &mut Plan,
+    ) -> Result<(), UndoError> {
+        let old = present(self.disk, &path)?;
+        if old != new || !tracked && self.stores[0].is_tracked(&path)? {
+            plan.writes.push(Write {
+                path,
+                old,
+                new,
+                tracked,
+            });
+        }
+        Ok(())
     }
 }

@@ -124,6 +124,8 @@ fn the_defaults_name_every_setting() {
         commit,
         sign: false,
         hooks: false,
+        untracked: Untracked::Leave,
+        new_file: 5_242_880,
         private_limit: 20_000,
         private_file,
     } = git
@@ -136,6 +138,8 @@ fn the_defaults_name_every_setting() {
         "commit",
         "sign",
         "hooks",
+        "untracked",
+        "new_file",
         "private_limit",
         "private_file",
     ];

@@ -86,6 +86,13 @@ enum Name {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Denial<'p>(Option<(&'p str, &'static str)>);
 
+impl Denial<'_> {
+    /// Whether a pattern says so, and not only that none allows it.
+    pub fn is_named(&self) -> bool {
+        self.0.is_some()
+    }
+}
+
 impl fmt::Display for Denial<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.0 {

@@ -4,11 +4,15 @@
 
 use std::cell::OnceCell;
 use std::collections::BTreeSet;
-use std::fs;
 use std::path::{Path, PathBuf};
+use std::{fmt, fs};
 
+use git2::IndexEntry;
+
+use super::recorded::is_kept;
 use super::stage::{Staging, find};
-use super::{Look, Message, SnapshotError, Snapshots, State, look, private, walk};
+use super::walk::written;
+use super::{Look, Message, Skipped, SnapshotError, Snapshots, State, Step, look, private, walk};
 use crate::lang::path::is_git;
 use crate::lang::size;
 
@@ -18,6 +22,13 @@ use crate::lang::size;
 pub(super) struct Guarded {
     paths: Vec<PathBuf>,
     files: BTreeSet<PathBuf>,
+}
+
+/// Something that a file task is about to change, and why no save has it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Lost {
+    pub path: PathBuf,
+    pub why: String,
 }
 
 /// Files that no save takes in, relative to the repository's top.
@@ -30,21 +41,20 @@ struct LeftOut {
 }
 
 impl Snapshots {
-    /// Saves what a file task is about to change at these paths (relative to the root) and [`Self::before`] has left out.
-    /// [`Self::after_paths`] saves what the task made of it. What undo will not bring back is among the notices.
-    pub fn guard(&mut self, paths: &[PathBuf], message: &Message) {
+    /// Saves what a file task is about to change at these paths (relative to the root) and no save has taken in yet.
+    /// [`Self::after_paths`] saves what the task made of it. The answer is what could not be saved.
+    pub fn guard(&mut self, paths: &[PathBuf], message: &Message) -> Vec<Lost> {
         let mut files = Vec::new();
+        let mut lost = Vec::new();
         match self.left_out(paths) {
             Ok(left) if !left.too_much => files = self.below_root(&left),
             // Each by itself may do.
             _ => {
                 for path in paths {
                     match self.left_out(std::slice::from_ref(path)) {
-                        Ok(left) if left.too_much => {
-                            self.will_not_come_back(path, &self.too_much());
-                        }
+                        Ok(left) if left.too_much => lost.push(Lost::of(path, self.too_much())),
                         Ok(left) => files.extend(self.below_root(&left)),
-                        Err(why) => self.will_not_come_back(path, &why.to_string()),
+                        Err(why) => lost.push(Lost::of(path, why)),
                     }
                 }
             }
@@ -54,16 +64,72 @@ impl Snapshots {
         guarded.files.extend(files.iter().cloned());
         self.guarded.replace(guarded);
         if files.is_empty() {
-            return;
+            return lost;
         }
         match self.save_left_out(&files, message) {
             Ok(state) => {
-                for skipped in state.skipped {
-                    self.will_not_come_back(&skipped.path, &skipped.why.to_string());
+                let skipped = state.skipped.into_iter();
+                lost.extend(skipped.map(|skipped| Lost::of(&skipped.path, skipped.why)));
+            }
+            Err(why) => lost.push(Lost::of(&files[0], why)),
+        }
+        lost
+    }
+
+    /// Saves aside what is untracked, and what has changed of all that was saved there. What git tracks by now has its
+    /// history there from here on.
+    pub(super) fn keep_untracked(&mut self, message: &Message) {
+        if self.options.private_limit == 0 {
+            return;
+        }
+        let kept = self.to_keep(message.step == Step::Before);
+        let kept = kept.and_then(|kept| match kept.is_empty() {
+            true => Ok(()),
+            false => {
+                let store = self.aside_to_write()?;
+                store.healed(|store| store.save(Look::Restored(&kept), message))?;
+                Ok(())
+            }
+        });
+        if let Err(why) = kept {
+            self.say(&format!(
+                "⚠ undo will not bring back what git does not track: {why}"
+            ));
+        }
+    }
+
+    /// What is to be saved aside, relative to the root; with false, what no longer needs to be there.
+    fn to_keep(&self, before: bool) -> Result<Vec<(PathBuf, bool)>, SnapshotError> {
+        let ours = self.index_now()?;
+        let looked = self.looked.borrow();
+        let below = |path: &PathBuf| Some(path.strip_prefix(&self.root).ok()?.to_path_buf());
+        let untracked = looked.untracked.iter();
+        let untracked = untracked.filter(|path| ours.get_path(path, 0).is_none());
+        let mut untracked: BTreeSet<PathBuf> = untracked.filter_map(below).collect();
+        if untracked.len() > self.options.private_limit {
+            untracked.clear();
+        }
+        let mut kept = Vec::new();
+        if let Some(aside) = self.aside() {
+            let is_clean = aside.is_clean()?;
+            for entry in aside.index_now()?.iter() {
+                let path = look::path_of(&entry);
+                untracked.remove(&path);
+                let place = self.root.join(&path);
+                let is_tracked = || {
+                    ours.get_path(&place, 0).is_some_and(|it| !is_kept(&it))
+                        && !self.passed_over.borrow().contains(&place)
+                        && !self.is_left_out(&place)
+                };
+                if before && is_tracked() {
+                    kept.push((path, false));
+                } else if !is_clean(&entry) {
+                    kept.push((path, true));
                 }
             }
-            Err(why) => self.will_not_come_back(&files[0], &why.to_string()),
         }
+        kept.extend(untracked.into_iter().map(|path| (path, true)));
+        Ok(kept)
     }
 
     /// The private repository that holds what this one leaves out, if there is one. None where this is a private one, which
@@ -89,46 +155,41 @@ impl Snapshots {
             files.extend(self.below_root(&left));
         }
         if let Some(aside) = self.aside()
-            && let (Ok(theirs), Ok(ours)) = (aside.index_now(), self.index_now())
+            && let Ok(theirs) = aside.index_now()
         {
-            // What is gone can be known from there only.
-            let is_ours = |path: &PathBuf| ours.get_path(&self.root.join(path), 0).is_some();
+            // What is gone can be known from there only; and what git tracks by now goes on there until the next batch, as
+            // undo has it back from there.
             for path in &all {
                 let itself = theirs.get_path(path, 0).map(|_| path.clone());
                 let known = look::below(&theirs, path).map(|entry| look::path_of(&entry));
-                let known = known.chain(itself);
-                files.extend(known.filter(|path| !is_ours(path)));
+                files.extend(known.chain(itself));
             }
         }
         files.into_iter().collect()
     }
 
-    /// Saves these files (relative to the root), and puts what came of it to what else was saved.
-    pub(super) fn with_left_out(
+    /// Saves these files (relative to the root) aside; what is skipped then, of what another save has skipped.
+    pub(super) fn save_aside(
         &mut self,
-        mut state: State,
+        mut skipped: Vec<Skipped>,
         files: &[PathBuf],
         message: &Message,
-    ) -> State {
+    ) -> Vec<Skipped> {
         if files.is_empty() {
-            return state;
+            return skipped;
         }
         match self.save_left_out(files, message) {
-            Ok(own) if self.private => {
-                state.commit = own.commit;
-                state.changed |= own.changed;
-            }
             Ok(aside) => {
                 let is_saved = |path: &Path| {
                     let below = path.strip_prefix(&self.root).unwrap_or(path);
                     files.iter().any(|file| file == below)
                         && !aside.skipped.iter().any(|skipped| skipped.path == below)
                 };
-                state.skipped.retain(|skipped| !is_saved(&skipped.path));
+                skipped.retain(|skipped| !is_saved(&skipped.path));
             }
-            Err(why) => self.will_not_come_back(&files[0], &why.to_string()),
+            Err(why) => self.say(&format!("⚠ {}", Lost::of(&files[0], why))),
         }
-        state
+        skipped
     }
 
     fn save_left_out(
@@ -163,7 +224,8 @@ impl Snapshots {
     fn left_out(&self, paths: &[PathBuf]) -> Result<LeftOut, SnapshotError> {
         let mut left = LeftOut::default();
         let mut index = self.index_now()?;
-        let mut staging = Staging::new(self, &mut index, walk::written(&self.index_path()))?;
+        let mut staging =
+            Staging::new(self, &mut index, (None, walk::written(&self.index_path())))?;
         for path in paths {
             for place in staging.places_of(path)? {
                 self.look(place, false, &mut staging, &mut left)?;
@@ -187,6 +249,7 @@ impl Snapshots {
         if !data.is_dir() {
             if (data.is_file() || data.is_symlink())
                 && !self.is_left_out(&place)
+                && !self.is_kept_aside(&place)?
                 && (whole || self.leaves_out(&place, staging)?)
             {
                 left.bytes += data.len();
@@ -234,9 +297,17 @@ impl Snapshots {
         }
     }
 
-    fn will_not_come_back(&self, path: &Path, why: &str) {
-        let said = format!("⚠ undo will not bring back `{}`: {why}", path.display());
-        self.notices.borrow_mut().push(said);
+    fn say(&self, said: &str) {
+        self.notices.borrow_mut().push(said.to_owned());
+    }
+
+    /// Whether an entry of this index is as its file, by stat data.
+    fn is_clean(&self) -> Result<impl Fn(&IndexEntry) -> bool, SnapshotError> {
+        let walk = self.walk_of(
+            &self.repo.config()?.snapshot()?,
+            written(&self.index_path()),
+        );
+        Ok(move |entry: &IndexEntry| walk.is_clean(entry))
     }
 
     /// Whether no save takes in the file or link at a place.
@@ -247,7 +318,17 @@ impl Snapshots {
             || staging
                 .withheld(place, recorded.as_ref(), &found)?
                 .is_some()
-            || recorded.is_none() && self.repo.is_path_ignored(place)?)
+            || recorded.is_none()
+                && (self.leaves_untracked() || self.repo.is_path_ignored(place)?))
+    }
+
+    /// Whether a file or link is known to the private snapshots. What is there was saved when the batch began, and no task
+    /// goes over what somebody made of it since.
+    fn is_kept_aside(&self, place: &Path) -> Result<bool, SnapshotError> {
+        let (Some(aside), Ok(below)) = (self.aside(), place.strip_prefix(&self.root)) else {
+            return Ok(false);
+        };
+        Ok(aside.index_now()?.get_path(below, 0).is_some())
     }
 
     /// The same for a folder with all that is in it.
@@ -256,6 +337,21 @@ impl Snapshots {
             return Ok(false);
         }
         Ok(staging.in_another_repository(&place.join("x"), false)
+            || self.leaves_untracked()
             || self.repo.is_path_ignored(place.join(""))?)
+    }
+}
+
+impl Lost {
+    fn of(path: &Path, why: impl fmt::Display) -> Self {
+        let (path, why) = (path.to_path_buf(), why.to_string());
+        Self { path, why }
+    }
+}
+
+impl fmt::Display for Lost {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let path = self.path.display();
+        write!(f, "undo will not bring back `{path}`: {}", self.why)
     }
 }

@@ -3,12 +3,13 @@
 
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
+use std::fs;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use git2::{Delta, DiffOptions, Index, IndexEntry, Repository};
 
-use super::SnapshotError;
+use super::{SnapshotError, tools};
 
 /// What [`changed_among`] saw.
 #[derive(Default)]
@@ -16,6 +17,8 @@ pub(super) struct Changed {
     pub(super) files: BTreeSet<PathBuf>,
     /// Untracked folders with a `.git`, which were not entered.
     pub(super) repositories: BTreeSet<PathBuf>,
+    /// Ignored files, and folders of which all is ignored.
+    pub(super) ignored: Vec<PathBuf>,
 }
 
 /// Files at or below `paths` that the index does not have as they are, by stat data first and by content where
@@ -37,6 +40,7 @@ pub(super) fn changed_among(
         .skip_binary_check(true)
         .include_untracked(true)
         .recurse_untracked_dirs(true)
+        .include_ignored(true)
         .include_unreadable(true)
         .ignore_submodules(true);
     // An empty one would stand for nothing, and none at all is everything.
@@ -51,12 +55,91 @@ pub(super) fn changed_among(
         let Some(path) = path.map(Path::to_path_buf) else {
             continue;
         };
-        match delta.status() == Delta::Untracked && ends_with_slash(&path) {
-            true => changed.repositories.insert(path),
-            false => changed.files.insert(path),
-        };
+        match delta.status() {
+            Delta::Ignored => changed.ignored.push(path),
+            Delta::Untracked if ends_with_slash(&path) => {
+                changed.repositories.insert(path);
+            }
+            _ => {
+                changed.files.insert(path);
+            }
+        }
     }
     Ok(changed)
+}
+
+/// Untracked places without the tools' folders in them, which are put aside: what is left of a place is itself, where
+/// there is none in it, and otherwise what is in it.
+pub(super) struct WithoutTools<'w> {
+    repo: &'w Repository,
+    top: &'w Path,
+    /// Folders that may still be looked into: those without end are left as they are.
+    left: usize,
+    pub(super) places: Vec<PathBuf>,
+    pub(super) tools: Vec<PathBuf>,
+}
+
+/// How many folders are looked into for those of tools.
+const FOLDERS: usize = 50_000;
+
+impl<'w> WithoutTools<'w> {
+    pub(super) fn of(repo: &'w Repository, top: &'w Path, places: &[PathBuf]) -> Self {
+        let mut without = Self {
+            repo,
+            top,
+            left: FOLDERS,
+            places: Vec::new(),
+            tools: Vec::new(),
+        };
+        for place in places {
+            let mut own = Vec::new();
+            without.split(place, &mut own);
+            without.places.append(&mut own);
+        }
+        without
+    }
+
+    /// Adds to `own` what is left of a place; whether something is missing there.
+    fn split(&mut self, place: &Path, own: &mut Vec<PathBuf>) -> bool {
+        let folder = self.top.join(place);
+        let is_top = place.as_os_str().is_empty();
+        let is_folder = fs::symlink_metadata(&folder).is_ok_and(|it| it.is_dir());
+        if !is_folder {
+            let is_litter = place.ends_with(tools::LITTER);
+            own.extend((!is_litter).then(|| place.to_path_buf()));
+            return is_litter;
+        }
+        let is_left_alone = || {
+            let is_ignored = self.repo.is_path_ignored(place.join("")).unwrap_or(false);
+            is_ignored || folder.join(".git").symlink_metadata().is_ok()
+        };
+        if self.left == 0 || !is_top && is_left_alone() {
+            own.push(place.to_path_buf());
+            return false;
+        }
+        if !is_top && tools::is_tool_folder(&folder) {
+            self.tools.push(place.to_path_buf());
+            return true;
+        }
+        self.left -= 1;
+        let (mut inside, mut is_less) = (Vec::new(), false);
+        let entries = fs::read_dir(&folder).into_iter().flatten().flatten();
+        for entry in entries.filter(|entry| entry.file_name() != ".git") {
+            let below = place.join(entry.file_name());
+            let is_plain = entry.file_type().is_ok_and(|kind| !kind.is_dir());
+            if is_plain && !below.ends_with(tools::LITTER) {
+                inside.push(below);
+            } else {
+                is_less |= self.split(&below, &mut inside);
+            }
+        }
+        if is_less {
+            own.append(&mut inside);
+        } else {
+            own.push(place.to_path_buf());
+        }
+        is_less
+    }
 }
 
 /// What the index has below the folder `from`, whether or not that is there.

@@ -59,15 +59,20 @@ impl Snapshots {
         Ok(None)
     }
 
-    /// Keeps all that is there in a commit on no branch, from which looking begins.
+    /// Keeps all that git tracks as it is in a commit on no branch, from which looking begins. What is untracked is kept in the
+    /// private snapshots, and stays where it is.
     ///
     /// # Errors
     /// Where a save would not be possible, and where nothing was saved yet.
     pub fn begin_looking(&mut self, message: &Message) -> Result<(), SnapshotError> {
         self.refuse_diverted()?;
-        let prepared = self.prepare(Look::Everything)?;
+        let prepared = self.prepare(Look::Before)?;
         // What was staged in memory is not to be written.
         self.given_up.set(true);
+        if !self.private {
+            self.users.get_mut().begin(&self.looked.borrow());
+            self.keep_untracked(message);
+        }
         let tip = self.tip()?;
         let tree = match (prepared.tree, &tip) {
             (Some(tree), _) => self.repo.find_tree(tree)?,
@@ -185,6 +190,9 @@ impl Snapshots {
                 continue;
             };
             let has = |commit: &str| self.held(Some(commit), below).map(|held| held.is_some());
+            if self.is_users(below)? {
+                continue;
+            }
             if (has(&looking.at)? || has(&looking.present)?) && !self.shows(looking, below)? {
                 edited.push(below.to_path_buf());
             }
@@ -204,6 +212,17 @@ impl Snapshots {
             }
         }
         Ok(false)
+    }
+
+    /// Whether what is at a path (relative to the root) is an untracked file of the user's, which no older state replaces.
+    ///
+    /// # Errors
+    /// Where an index cannot be read.
+    pub fn is_users(&self, path: &Path) -> Result<bool, SnapshotError> {
+        let Some(aside) = self.aside() else {
+            return Ok(false);
+        };
+        Ok(aside.index_now()?.get_path(path, 0).is_some() && !self.is_tracked(path)?)
     }
 
     fn looking_ref(&self, name: &str) -> Result<Option<Reference<'_>>, SnapshotError> {

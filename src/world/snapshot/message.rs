@@ -33,6 +33,17 @@ pub enum Step {
     Squash,
 }
 
+impl Message {
+    /// The same for what the user has staged, where that is a commit of its own.
+    pub(super) fn of_staged(&self) -> Self {
+        let subject = self.subject.as_ref().unwrap_or(&self.time);
+        Self {
+            subject: Some(format!("{subject} (staged)")),
+            ..self.clone()
+        }
+    }
+}
+
 impl fmt::Display for Step {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

@@ -17,6 +17,8 @@
 //! | `look.rs` | which untracked ones are not ignored |
 //! | `recorded.rs` | what the index has, and where the commit has it otherwise |
 //! | `stage.rs` | what one path is now, put into the index |
+//! | `untracked.rs` | which of what git does not track goes on the branch after all |
+//! | `tools.rs` | which folders tools make and can make again |
 //! | `tree.rs` | a tree with some paths changed |
 //! | `message.rs` | what a commit says |
 //! | `target.rs` | where commits go: the branch, or beside it |
@@ -53,7 +55,9 @@ mod survey;
 mod target;
 #[cfg(test)]
 mod tests;
+mod tools;
 mod tree;
+mod untracked;
 mod versions;
 mod walk;
 
@@ -65,13 +69,15 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use git2::{Commit, ErrorCode, Index, Oid, Repository, RepositoryOpenFlags, Signature};
+use git2::{Commit, ErrorCode, Index, Oid, Repository, RepositoryOpenFlags, Signature, Tree};
 use tokio::sync::watch;
 
+use crate::lang::policy::secrets::Secrets;
 use crate::lang::size;
 use crate::world::hurry::Hurry;
 
 use aside::Guarded;
+pub use aside::Lost;
 pub use error::{Operation, SnapshotError, Without};
 pub use history::Saved;
 pub use looking::{Looking, Stop};
@@ -81,15 +87,19 @@ use private::Opened;
 use program::New;
 pub use restore::{Change, ChangeKind, Held};
 pub use squash::{Ask, Group, Moved, Pushed, Squashed, Which};
-use stage::{Staged, Staging};
+use stage::{Seen, Staged, Staging, Takes};
 pub use survey::{Survey, survey};
 pub use target::Target;
 use tree::Edit;
+pub use untracked::{LeftOff, OffReason, Untracked};
+use untracked::{Looked, Users};
 pub use versions::Successor;
 
 /// How long another program may hold one of git's locks before a save is given up.
 const LOCK_WAIT: Duration = Duration::from_secs(5);
 const LOCK_PAUSE: Duration = Duration::from_millis(25);
+/// How many of clada's last commits the index may not have yet.
+const LATE: usize = 100;
 
 /// The repository that the root lies in, kept open: opening it anew for each task would cost reading the index
 /// each time. Open one for a batch, not for ever: libgit2 remembers some settings (`core.autocrlf`) while it is open.
@@ -118,12 +128,20 @@ pub struct Snapshots {
     guarded: RefCell<Guarded>,
     /// What saves left as the index has it.
     passed_over: RefCell<BTreeSet<PathBuf>>,
+    /// When all was looked at last.
+    looked: RefCell<Looked>,
+    users: RefCell<Users>,
 }
 
 /// How states are saved.
 #[derive(Debug, Clone)]
 pub struct Options {
     pub target: Target,
+    pub untracked: Untracked,
+    /// The largest file that a command makes and that goes on the branch, in bytes.
+    pub new_file: u64,
+    /// What secrets are called.
+    pub secrets: Secrets,
     /// Where the repositories of folders are that have none.
     pub private: PathBuf,
     /// The user's home: too much for a private repository, as `/` is.
@@ -147,10 +165,25 @@ pub struct State {
     pub commit: Option<String>,
     /// Whether this call made that commit.
     pub changed: bool,
+    /// The user's own work that it committed before the batch.
+    pub work: Vec<Work>,
     /// What differs and was deliberately left as the index has it.
     pub skipped: Vec<Skipped>,
+    /// What commands made, or file tasks named, and is not on the branch.
+    pub left_off: Vec<LeftOff>,
     /// Why the `post-commit` hook failed; the commit is made.
     pub hook: Option<String>,
+}
+
+/// A commit of the user's own work.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Work {
+    /// All hex digits.
+    pub commit: String,
+    /// How many files it changes below the root.
+    pub files: usize,
+    /// It is what was staged, and the rest is in another one.
+    pub staged: bool,
 }
 
 /// A path that was looked at and not saved, relative to the repository's top.
@@ -208,23 +241,40 @@ enum Found {
     NoWorkTree(Option<PathBuf>),
 }
 
-/// What a save looks at.
+/// What a save looks at, and what of that it takes.
 #[derive(Clone, Copy)]
 enum Look<'p> {
-    Everything,
-    /// Relative to the root.
+    /// Everything, and none of it is of a batch.
+    Before,
+    /// Everything that a command may have changed.
+    After,
+    /// What a file task changed, relative to the root.
     Paths(&'p [PathBuf]),
+    /// What was put back, relative to the root, with whether it is to be tracked.
+    Restored(&'p [(PathBuf, bool)]),
+}
+
+impl Look<'_> {
+    /// Whether the index's file can wait.
+    fn waits(self) -> bool {
+        !matches!(self, Self::Before | Self::After)
+    }
 }
 
 /// A save whose objects are written and that nothing points to yet.
 struct Prepared {
     head: Option<Oid>,
+    /// What the user has staged, where more than that is saved.
+    first: Option<Oid>,
     /// None: HEAD's tree is already the right one.
     tree: Option<Oid>,
     staged: Vec<Staged>,
     /// The index's file waits for what is staged.
     waits: bool,
     skipped: Vec<Skipped>,
+    left_off: Vec<LeftOff>,
+    /// It is the user's own work.
+    is_work: bool,
 }
 
 impl Snapshots {
@@ -284,6 +334,8 @@ impl Snapshots {
             aside: OnceCell::new(),
             guarded: RefCell::default(),
             passed_over: RefCell::default(),
+            looked: RefCell::default(),
+            users: RefCell::default(),
         }
     }
 
@@ -319,18 +371,22 @@ impl Snapshots {
         [of_aside, self.notices.take()].concat()
     }
 
-    /// Commits everything under the root that differs from HEAD: staged, changed, deleted and new files.
+    /// Commits what the user has changed under the root: what is staged, if there is more than that, then all that differs in
+    /// tracked files. What is untracked goes to the private snapshots. From now on it is known which files were there.
     ///
     /// # Errors
     /// Where that cannot be done. A private repository is never in the way: [`SnapshotError::Without`].
     pub fn before(&mut self, message: &Message) -> Result<State, SnapshotError> {
-        match self.private {
-            true => self.save_private(message),
-            false => self.save(Look::Everything, message),
+        if self.private {
+            return self.save_private(message);
         }
+        let state = self.save(Look::Before, message)?;
+        self.users.get_mut().begin(&self.looked.borrow());
+        self.keep_untracked(message);
+        Ok(state)
     }
 
-    /// Commits what these paths (relative to the root) now are, and looks at nothing else: a file, or a
+    /// Commits what a file task made of these paths (relative to the root), and looks at nothing else: a file, or a
     /// folder with all that is in it, or something that is gone.
     pub fn after_paths(
         &mut self,
@@ -341,15 +397,46 @@ impl Snapshots {
         if self.private {
             return self.save(Look::Paths(&[paths, &left_out].concat()), message);
         }
-        let state = self.save(Look::Paths(paths), message)?;
-        Ok(self.with_left_out(state, &left_out, message))
+        let mut state = self.save(Look::Paths(paths), message)?;
+        state.skipped = self.save_aside(state.skipped, &left_out, message);
+        Ok(state)
     }
 
-    /// Commits whatever a command changed. A command can change anything, so this looks as [`Self::before`] does.
+    /// Commits whatever a command changed. A command can change anything, so this looks at everything.
     pub fn after_all(&mut self, message: &Message) -> Result<State, SnapshotError> {
-        let state = self.before(message)?;
+        if self.private {
+            let mut state = self.save_private(message)?;
+            let left_out = self.left_out_now(&[]);
+            if !left_out.is_empty() {
+                let own = self.save(Look::Paths(&left_out), message)?;
+                state.commit = own.commit;
+                state.changed |= own.changed;
+            }
+            return Ok(state);
+        }
+        let mut state = self.save(Look::After, message)?;
+        let told = state.left_off.iter().map(|left| left.path.clone());
+        self.users.get_mut().paths.extend(told);
         let left_out = self.left_out_now(&[]);
-        Ok(self.with_left_out(state, &left_out, message))
+        state.skipped = self.save_aside(state.skipped, &left_out, message);
+        self.keep_untracked(message);
+        Ok(state)
+    }
+
+    /// Commits what was put back at these paths (relative to the root), each tracked or not as it was before.
+    pub fn after_restoring(
+        &mut self,
+        paths: &[(PathBuf, bool)],
+        message: &Message,
+    ) -> Result<State, SnapshotError> {
+        let plain: Vec<PathBuf> = paths.iter().map(|(path, _)| path.clone()).collect();
+        if self.private {
+            return self.after_paths(&plain, message);
+        }
+        let left_out = self.left_out_now(&plain);
+        let mut state = self.save(Look::Restored(paths), message)?;
+        state.skipped = self.save_aside(state.skipped, &left_out, message);
+        Ok(state)
     }
 
     /// Has the index's file say what was committed after file tasks: `git status` goes by it.
@@ -385,7 +472,7 @@ impl Snapshots {
     fn attempt(&self, look: Look<'_>, message: &Message) -> Result<State, SnapshotError> {
         self.refuse_diverted()?;
         let mut prepared = self.prepare(look)?;
-        if let Some(tree) = prepared.tree.filter(|_| self.hooks()) {
+        if let Some(tree) = prepared.tree.or(prepared.first).filter(|_| self.hooks()) {
             self.pre_commit(tree, &prepared.staged)?;
             // It may have formatted what is to be committed. That is looked at once more, and the hook not asked again.
             prepared = self.prepare(look)?;
@@ -399,6 +486,7 @@ impl Snapshots {
 
     fn prepare(&self, look: Look<'_>) -> Result<Prepared, SnapshotError> {
         self.wait_until_unlocked()?;
+        self.mend_index()?;
         // As of before it is read: if it is another one by then, more is looked at than need be.
         let written = walk::written(&self.index_path());
         let mut index = self.index_now()?;
@@ -407,16 +495,116 @@ impl Snapshots {
         let base = head.as_ref().map(Commit::tree).transpose()?;
 
         self.given_up.set(true);
-        let mut staging = Staging::new(self, &mut index, written)?;
-        let paths = match look {
-            Look::Everything => staging.everything(base.as_ref())?,
-            Look::Paths(paths) => staging.paths(paths)?,
+        let old = base.as_ref().map(Tree::id);
+        let first = match look {
+            Look::Before if !self.private => self.staged_tree(&index, head.as_ref())?,
+            _ => None,
         };
-        let Staging {
-            staged, skipped, ..
-        } = staging;
+        let takes = match (look, self.options.untracked) {
+            (Look::Before | Look::After, Untracked::Commit) => Takes::All,
+            (Look::After, Untracked::Leave) => Takes::Made,
+            _ => Takes::None,
+        };
+        let mut staging = Staging::new(self, &mut index, (base.as_ref(), written))?;
+        let paths = match look {
+            Look::Before | Look::After => staging.everything(takes)?,
+            Look::Paths(paths) => staging.paths(paths)?,
+            Look::Restored(paths) => staging.restored(paths)?,
+        };
+        let Seen {
+            staged,
+            skipped,
+            left_off,
+            looked,
+        } = staging.end();
+        if matches!(look, Look::Before | Look::After) {
+            self.looked.replace(looked);
+        }
         self.given_up.set(!staged.is_empty());
+        let mut tree = self.tree_with(&index, base.as_ref(), &paths)?;
+        if tree.is_none() && first.is_some() {
+            tree = Some(self.repo.treebuilder(None)?.write()?);
+        }
+        let first = first.filter(|first| Some(*first) != tree && Some(*first) != old);
+        Ok(Prepared {
+            head: head.map(|commit| commit.id()),
+            first,
+            tree: tree.filter(|tree| Some(*tree) != first.or(old)),
+            staged,
+            // A hook asks git what has changed, as a command does.
+            waits: look.waits() && !self.hooks(),
+            skipped,
+            left_off,
+            is_work: matches!(look, Look::Before) && !self.private,
+        })
+    }
 
+    /// Makes git's index anew from the last commit where its file is gone: git takes that for one in which all is deleted.
+    fn mend_index(&self) -> Result<(), SnapshotError> {
+        let path = self.index_path();
+        if self.private || self.target == Target::Side || path.exists() {
+            return Ok(());
+        }
+        let Some(tip) = self.tip()? else {
+            return Ok(());
+        };
+        self.patiently(&path, || {
+            let mut index = self.repo.index()?;
+            index.read_tree(&tip.tree()?)?;
+            Ok(index.write()?)
+        })
+    }
+
+    /// What the user has staged under the root, as a tree.
+    fn staged_tree(
+        &self,
+        index: &Index,
+        head: Option<&Commit<'_>>,
+    ) -> Result<Option<Oid>, SnapshotError> {
+        let base = head.map(Commit::tree).transpose()?;
+        let mut paths =
+            recorded::committed_otherwise(&self.repo, base.as_ref(), index, &self.root)?;
+        self.forget_late(&mut paths, index, head)?;
+        self.tree_with(index, base.as_ref(), &paths)
+    }
+
+    /// Takes out what nobody has staged: where clada ended before the index was settled, that has what was there before its
+    /// last commits.
+    fn forget_late(
+        &self,
+        paths: &mut BTreeSet<PathBuf>,
+        index: &Index,
+        head: Option<&Commit<'_>>,
+    ) -> Result<(), SnapshotError> {
+        let mut commit = head.cloned();
+        for _ in 0..LATE {
+            let Some(ours) = commit.filter(|commit| Saved::of(commit).is_some()) else {
+                break;
+            };
+            if paths.is_empty() {
+                break;
+            }
+            commit = match ours.parent_count() {
+                0 => None,
+                _ => Some(ours.parent(0)?),
+            };
+            let before = commit.as_ref().map(Commit::tree).transpose()?;
+            paths.retain(|path| {
+                let was = before.as_ref().and_then(|tree| tree.get_path(path).ok());
+                let was = was.map(|was| (was.id(), was.filemode().cast_unsigned()));
+                was != index.get_path(path, 0).map(|is| (is.id, is.mode))
+            });
+        }
+        Ok(())
+    }
+
+    /// The tree of a commit with these paths as the index has them.
+    fn tree_with(
+        &self,
+        index: &Index,
+        base: Option<&Tree<'_>>,
+        paths: &BTreeSet<PathBuf>,
+    ) -> Result<Option<Oid>, SnapshotError> {
         let entries: Vec<_> = paths
             .iter()
             .filter(|path| !self.is_left_out(path))
@@ -431,19 +619,10 @@ impl Snapshots {
                 now: entry.as_ref().map(|entry| (entry.id, entry.mode)),
             })
             .collect();
-        let tree = match tree::rewrite(&self.repo, base.as_ref(), &edits)? {
+        Ok(match tree::rewrite(&self.repo, base, &edits)? {
             // Before the first commit an empty tree is nothing to commit; afterwards it says that all is deleted.
             None if base.is_some() => Some(self.repo.treebuilder(None)?.write()?),
             tree => tree,
-        };
-        let old = base.map(|base| base.id());
-        Ok(Prepared {
-            head: head.map(|commit| commit.id()),
-            tree: tree.filter(|tree| Some(*tree) != old),
-            staged,
-            // A hook asks git what has changed, as a command does.
-            waits: matches!(look, Look::Paths(_)) && !self.hooks(),
-            skipped,
         })
     }
 
@@ -471,15 +650,33 @@ impl Snapshots {
         } else {
             self.write_index(&prepared.staged)?;
         }
-        let commit = match prepared.tree {
-            Some(tree) => Some(self.commit(head.as_ref(), tree, message)?),
-            None => prepared.head,
-        };
+        let mut work = Vec::new();
+        let mut tip = prepared.head;
+        for (tree, staged) in [(prepared.first, true), (prepared.tree, false)] {
+            let Some(tree) = tree else { continue };
+            let parent = tip.map(|id| self.repo.find_commit(id)).transpose()?;
+            let made = match staged {
+                true => self.commit(parent.as_ref(), tree, &message.of_staged())?,
+                false => self.commit(parent.as_ref(), tree, message)?,
+            };
+            if prepared.is_work {
+                let (from, to) = (tip.map(|id| id.to_string()), made.to_string());
+                work.push(Work {
+                    files: self.changes(from.as_deref(), Some(&to))?.len(),
+                    commit: to,
+                    staged,
+                });
+            }
+            tip = Some(made);
+        }
+        let changed = tip != prepared.head;
         Ok(State {
-            commit: commit.map(|id| id.to_string()),
-            changed: prepared.tree.is_some(),
+            commit: tip.map(|id| id.to_string()),
+            changed,
+            work,
             skipped: prepared.skipped,
-            hook: prepared.tree.and_then(|_| self.post_commit()),
+            left_off: prepared.left_off,
+            hook: changed.then(|| self.post_commit()).flatten(),
         })
     }
 

@@ -11,31 +11,16 @@ use sha2::{Digest, Sha256};
 
 use super::stage::Found;
 use super::{
-    Look, Message, Options, SkipReason, SnapshotError, Snapshots, State, Without, canonical,
+    Look, Message, Options, SkipReason, SnapshotError, Snapshots, State, Without, canonical, tools,
 };
 use crate::lang::hex::hex;
 
 /// What such a repository leaves out, beside what a `.gitignore` names: what tools make and can make again.
-const EXCLUDE: &str = "\
-node_modules/
-bower_components/
-target/
-.venv/
-venv/
-__pycache__/
-.tox/
-.mypy_cache/
-.pytest_cache/
-.ruff_cache/
-.gradle/
-.next/
-.nuxt/
-.cache/
-.parcel-cache/
-.turbo/
-.terraform/
-.DS_Store
-";
+fn excludes() -> String {
+    let names = tools::NAMES.iter().chain(&["target", "venv"]);
+    let folders: String = names.map(|name| format!("{name}/\n")).collect();
+    folders + tools::LITTER + "\n"
+}
 
 /// Files are kept as they are, to the byte, whatever a `.gitattributes` says.
 const ATTRIBUTES: &str = "* -text -eol -filter -ident -working-tree-encoding\n";
@@ -97,7 +82,7 @@ fn with_excludes(
     options: &Options,
 ) -> Result<Opened, SnapshotError> {
     let opened = repository(root, options)?;
-    let mut exclude = EXCLUDE.to_owned();
+    let mut exclude = excludes();
     // Work trees beside their repository: that is not for snapshots, and they have their own.
     if let Some(bare) = bare.and_then(|bare| bare.strip_prefix(root).ok()) {
         exclude += &format!("/{}/\n", bare.display());
@@ -168,7 +153,7 @@ fn make(root: &Path, path: &Path, options: &Options) -> Result<Repository, Snaps
     drop(repo);
     let info = new.join("info");
     fs::create_dir_all(&info).map_err(cannot)?;
-    fs::write(info.join("exclude"), EXCLUDE).map_err(cannot)?;
+    fs::write(info.join("exclude"), excludes()).map_err(cannot)?;
     fs::write(info.join("attributes"), ATTRIBUTES).map_err(cannot)?;
     fs::rename(&new, path).map_err(cannot)?;
     let repo = Repository::open_bare(path)?;
@@ -267,7 +252,7 @@ impl Snapshots {
                 fs::remove_file(&mark).map_err(|why| failed(&mark, why))?;
             }
         }
-        self.save(Look::Everything, message)
+        self.save(Look::Before, message)
     }
 
     /// Where a folder now has too many files.

@@ -174,17 +174,22 @@ impl Snapshots {
         Ok(one.pop().flatten())
     }
 
-    /// Keeps bytes, and nothing converts them; the name they have. Nothing points to them: git clears them away in time.
+    /// Keeps bytes, and nothing converts them; the name they have. Nothing points to them: git clears them away in time. They
+    /// are in the private snapshots, where there are any: git may know nothing of their file.
     ///
     /// # Errors
     /// Where they cannot be written.
     pub fn keep(&self, bytes: &[u8]) -> Result<String, SnapshotError> {
-        Ok(self.repo.blob(bytes)?.to_string())
+        let store = self.aside().unwrap_or(self);
+        Ok(store.repo.blob(bytes)?.to_string())
     }
 
     /// What was kept under a name, if it still is.
     pub fn kept(&self, name: &str) -> Option<Vec<u8>> {
-        let blob = self.repo.find_blob(Oid::from_str(name).ok()?).ok()?;
+        let id = Oid::from_str(name).ok()?;
+        let stores = [Some(self), self.aside()];
+        let mut found = stores.into_iter().flatten();
+        let blob = found.find_map(|store| store.repo.find_blob(id).ok())?;
         Some(blob.content().to_vec())
     }
 

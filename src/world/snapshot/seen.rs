@@ -8,16 +8,28 @@ use git2::{Index, IndexEntry};
 
 use super::recorded::{is_gitlink, is_kept};
 use super::stage::{Found, find};
-use super::{Look, SnapshotError, Snapshots, look, recorded};
+use super::{Look, Message, SnapshotError, Snapshots, look, recorded};
 
 impl Snapshots {
     /// The tree (all hex digits) that a save of these paths, or of everything, would commit now; its objects are written,
-    /// and nothing points to them. `None` for one without a file.
+    /// and nothing points to them. `None` for one without a file. What git leaves out is saved aside already.
     ///
     /// # Errors
     /// As for a save.
-    pub fn see(&mut self, paths: Option<&[PathBuf]>) -> Result<Option<String>, SnapshotError> {
-        let prepared = self.prepare(paths.map_or(Look::Everything, Look::Paths))?;
+    pub fn see(
+        &mut self,
+        paths: Option<&[PathBuf]>,
+        message: &Message,
+    ) -> Result<Option<String>, SnapshotError> {
+        let left_out = self.left_out_now(paths.unwrap_or_default());
+        let mut prepared = self.prepare(paths.map_or(Look::After, Look::Paths))?;
+        if !self.private {
+            let skipped = std::mem::take(&mut prepared.skipped);
+            self.save_aside(skipped, &left_out, message);
+            if paths.is_none() {
+                self.keep_untracked(message);
+            }
+        }
         let tree = match prepared.tree {
             Some(tree) => Some(tree),
             None => self.tip()?.map(|tip| tip.tree_id()),
@@ -55,11 +67,38 @@ impl Snapshots {
             let Ok(below) = file.strip_prefix(&self.root) else {
                 continue;
             };
-            if !self.is_now(seen, below)? && self.is_saved(seen, below, &index)? {
+            if self.is_now(seen, below)? {
+                continue;
+            }
+            let is_news = match self.aside_has(below)? {
+                Some(is_same) => !is_same,
+                None => self.is_saved(seen, below, &index)?,
+            };
+            if is_news {
                 return Ok(Some(below.to_path_buf()));
             }
         }
         Ok(None)
+    }
+
+    /// Whether the private snapshots have what is at a path (relative to the root); `None` where they do not know it.
+    fn aside_has(&self, path: &Path) -> Result<Option<bool>, SnapshotError> {
+        let Some(aside) = self.aside() else {
+            return Ok(None);
+        };
+        if aside.index_now()?.get_path(path, 0).is_none() {
+            return Ok(None);
+        }
+        let saved = aside.held_at_tip(&[path.to_path_buf()])?;
+        Ok(Some(saved[0] == aside.held_now(path)?))
+    }
+
+    /// Whether what is at a path (relative to the root) can be had again: from a commit, or from the private snapshots.
+    ///
+    /// # Errors
+    /// Where it cannot be read.
+    pub fn is_kept(&self, seen: Option<&str>, path: &Path) -> Result<bool, SnapshotError> {
+        Ok(self.is_now(seen, path)? || self.aside_has(path)? == Some(true))
     }
 
     /// Whether a save takes what is at a path (relative to the root), as far as that is known without one.
@@ -80,6 +119,7 @@ impl Snapshots {
             || self.attribute(&file, "filter")?.is_some()
             || self.attribute(&file, "working-tree-encoding")?.is_some()
             || file.ancestors().skip(1).any(in_another)
-            || self.held(seen, path)?.is_none() && self.repo.is_path_ignored(&file)?))
+            || self.held(seen, path)?.is_none()
+                && (!self.is_new(&file) || self.repo.is_path_ignored(&file)?)))
     }
 }

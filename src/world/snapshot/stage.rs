@@ -1,20 +1,26 @@
 //! What a path is now, put into the index. Owns the rules of what is saved and what is left alone; never
 //! writes the index file, moves HEAD, or trusts what a comparison said about a file.
 
-use std::collections::{BTreeSet, HashMap};
+use std::cell::OnceCell;
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::ffi::OsStr;
 use std::fs;
 use std::io::ErrorKind;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Component, Path, PathBuf};
 
-use git2::{AttrCheckFlags, AttrValue, Config, ErrorClass, ErrorCode, Index, IndexEntry, Tree};
+use git2::{
+    AttrCheckFlags, AttrValue, Config, ErrorClass, ErrorCode, Index, IndexEntry, ObjectType, Oid,
+    Tree, TreeWalkMode, TreeWalkResult,
+};
 
+use super::look::WithoutTools;
 use super::recorded::{
     self, ASSUME_UNCHANGED, Folder, INTENT_TO_ADD, LINK, SKIP_WORKTREE, is_gitlink,
 };
+use super::untracked::Looked;
 use super::walk::{Doubts, Moment, Walk};
-use super::{SkipReason, Skipped, SnapshotError, Snapshots, look};
+use super::{LeftOff, OffReason, SkipReason, Skipped, SnapshotError, Snapshots, Target, look};
 
 /// One save's work on the index in memory.
 pub(super) struct Staging<'s> {
@@ -27,8 +33,36 @@ pub(super) struct Staging<'s> {
     /// the mark is the user's way to keep a local change out of commits.
     sparse: bool,
     filters: HashMap<String, bool>,
+    /// The commit that is saved on, and all contents that it has.
+    base: Option<Tree<'s>>,
+    contents: OnceCell<HashSet<Oid>>,
+    seen: Seen,
+}
+
+/// What came of it.
+#[derive(Default)]
+pub(super) struct Seen {
     pub(super) staged: Vec<Staged>,
     pub(super) skipped: Vec<Skipped>,
+    pub(super) left_off: Vec<LeftOff>,
+    /// Of a look at everything.
+    pub(super) looked: Looked,
+}
+
+/// Which untracked files a look at everything takes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Takes {
+    /// All, but those that look like a secret.
+    All,
+    None,
+    /// Those that came since the batch began; see `untracked.rs`.
+    Made,
+}
+
+/// What differs, by whether the index has it.
+struct Differing {
+    tracked: BTreeSet<PathBuf>,
+    untracked: BTreeSet<PathBuf>,
 }
 
 /// A change of the index that can be made again, in an index that was read anew.
@@ -49,7 +83,7 @@ impl<'s> Staging<'s> {
     pub(super) fn new(
         snapshots: &'s Snapshots,
         index: &'s mut Index,
-        written: Moment,
+        (base, written): (Option<&Tree<'s>>, Moment),
     ) -> Result<Self, SnapshotError> {
         let config = snapshots.repo.config()?.snapshot()?;
         Ok(Self {
@@ -59,45 +93,193 @@ impl<'s> Staging<'s> {
             index,
             written,
             filters: HashMap::new(),
-            staged: Vec::new(),
-            skipped: Vec::new(),
+            base: base.cloned(),
+            contents: OnceCell::new(),
+            seen: Seen::default(),
         })
+    }
+
+    pub(super) fn end(self) -> Seen {
+        self.seen
     }
 
     /// All that differs under the root, from the index or of that from HEAD's tree; the answer is what may differ from the
     /// latter.
-    pub(super) fn everything(
-        &mut self,
-        tree: Option<&Tree<'_>>,
-    ) -> Result<BTreeSet<PathBuf>, SnapshotError> {
+    pub(super) fn everything(&mut self, takes: Takes) -> Result<BTreeSet<PathBuf>, SnapshotError> {
         let root = &self.snapshots.root;
         let entries = recorded::entries_below(self.index, root);
         let folder = Folder::new(root, &entries)?;
-        let files = self.changed_in(root, &folder)?;
+        let Differing {
+            tracked: mut files,
+            untracked,
+        } = self.differing_in(root, &folder)?;
+        let mut paths =
+            recorded::otherwise(&self.snapshots.repo, self.base.as_ref(), root, &folder)?;
         if self.snapshots.private {
-            let is_new = |path: &&PathBuf| self.index.get_path(path, 0).is_none();
             let limit = self.snapshots.options.private_limit;
-            if self.index.len() + files.iter().filter(is_new).count() > limit {
+            if self.index.len() + untracked.len() > limit {
                 return Err(self.snapshots.too_many());
             }
+            files.extend(untracked);
+        } else {
+            if takes == Takes::Made {
+                for path in self.unstage(&paths)? {
+                    files.remove(&path);
+                }
+            }
+            let taken = self.taken(&untracked, takes)?;
+            self.seen.looked.untracked = untracked;
+            files.extend(taken);
         }
         self.stage_all(&files)?;
-        let mut paths = recorded::otherwise(&self.snapshots.repo, tree, root, &folder)?;
         paths.extend(files);
         Ok(paths)
+    }
+
+    /// Which of these untracked files go into the index. Of what a command made, those that do not are told.
+    fn taken(
+        &mut self,
+        untracked: &BTreeSet<PathBuf>,
+        takes: Takes,
+    ) -> Result<Vec<PathBuf>, SnapshotError> {
+        let base = self.base.clone();
+        let tree = base.as_ref();
+        let has = |tree: Option<&Tree<'_>>, path: &Path| {
+            tree.is_some_and(|tree| tree.get_path(path).is_ok())
+        };
+        // Beside a branch, what clada has committed is not in the user's index.
+        let of_user = match self.snapshots.target {
+            Target::Branch => None,
+            Target::Side => Some(
+                self.snapshots
+                    .head()?
+                    .map(|commit| commit.tree())
+                    .transpose()?,
+            ),
+        };
+        let mut taken = Vec::new();
+        for path in untracked {
+            let is_own = of_user
+                .as_ref()
+                .is_some_and(|users| has(tree, path) && !has(users.as_ref(), path));
+            let why = match takes {
+                _ if is_own => None,
+                Takes::All => match self.snapshots.is_secret(path) {
+                    false => None,
+                    true => continue,
+                },
+                Takes::None => continue,
+                // What the index had, a command took out of it.
+                Takes::Made if has(tree, path) => continue,
+                Takes::Made => match self.snapshots.stays_off(path) {
+                    None => continue,
+                    Some(why) => why.filter(|_| !self.has_content_of(path)),
+                },
+            };
+            match why {
+                None => taken.push(path.clone()),
+                Some(why) => self.leave_off(path, why),
+            }
+        }
+        if takes == Takes::Made {
+            for folder in self.seen.looked.tools.clone() {
+                if self.snapshots.is_new(&folder) {
+                    self.leave_off(&folder, OffReason::Tool);
+                }
+            }
+        }
+        Ok(taken)
+    }
+
+    /// Takes out of the index again what a command has put there and what stays off the branch; these paths. `differing`
+    /// are paths that the commit has otherwise.
+    fn unstage(&mut self, differing: &BTreeSet<PathBuf>) -> Result<Vec<PathBuf>, SnapshotError> {
+        let mut out = Vec::new();
+        for path in differing {
+            let base = self.base.as_ref();
+            let is_in_tree = base.is_some_and(|tree| tree.get_path(path).is_ok());
+            let entry = self.index.get_path(path, 0);
+            if is_in_tree
+                || self.snapshots.is_left_out(path)
+                || entry.is_none_or(|entry| is_gitlink(&entry))
+                || find(&self.snapshots.top, path)? == Found::Nothing
+            {
+                continue;
+            }
+            let why = match self.snapshots.stays_off(path) {
+                None => OffReason::Staged,
+                Some(Some(why)) if !self.has_content_of(path) => why,
+                Some(_) => continue,
+            };
+            self.index.remove(path, 0)?;
+            self.seen.staged.push(Staged::Gone(path.clone()));
+            self.seen.looked.untracked.insert(path.clone());
+            self.leave_off(path, why);
+            out.push(path.clone());
+        }
+        Ok(out)
+    }
+
+    /// Whether the commit has the content of a file, perhaps elsewhere: then that is known, and the file may only be moved.
+    fn has_content_of(&self, path: &Path) -> bool {
+        let place = self.snapshots.top.join(path);
+        let Ok(content) = Oid::hash_file(ObjectType::Blob, place) else {
+            return false;
+        };
+        let contents = self.contents.get_or_init(|| {
+            let mut contents = HashSet::new();
+            let walked = self.base.as_ref().map(|base| {
+                base.walk(TreeWalkMode::PreOrder, |_, entry| {
+                    contents.insert(entry.id());
+                    TreeWalkResult::Ok
+                })
+            });
+            match walked {
+                Some(Ok(())) => contents,
+                _ => HashSet::new(),
+            }
+        });
+        contents.contains(&content)
+    }
+
+    fn leave_off(&mut self, path: &Path, why: OffReason) {
+        let path = path.to_path_buf();
+        self.seen.left_off.push(LeftOff { path, why });
     }
 
     /// These paths (relative to the root) with all that is at and below them; the answer is what was
     /// looked at.
     pub(super) fn paths(&mut self, paths: &[PathBuf]) -> Result<BTreeSet<PathBuf>, SnapshotError> {
         let mut files = BTreeSet::new();
+        let mut places = Vec::new();
         for path in paths {
-            for place in self.places_of(path)? {
-                files.append(&mut self.files_at(place)?);
-            }
+            places.append(&mut self.places_of(path)?);
+        }
+        for place in &places {
+            files.append(&mut self.files_at(place, &places)?);
         }
         self.stage_all(&files)?;
         Ok(files)
+    }
+
+    /// These files (relative to the root), each with whether it is to be tracked; the answer is what was looked at.
+    pub(super) fn restored(
+        &mut self,
+        files: &[(PathBuf, bool)],
+    ) -> Result<BTreeSet<PathBuf>, SnapshotError> {
+        let (mut tracked, mut all) = (BTreeSet::new(), BTreeSet::new());
+        for (path, is_tracked) in files {
+            let path = self.snapshots.root.join(path);
+            if *is_tracked {
+                tracked.insert(path.clone());
+            } else if !self.snapshots.is_left_out(&path) {
+                let recorded = self.index.get_path(&path, 0);
+                self.take_away(&path, recorded)?;
+            }
+            all.insert(path);
+        }
+        self.stage_all(&tracked)?;
+        Ok(all)
     }
 
     /// libgit2 goes by the `.gitattributes` of the index too, behind the file: what the file no longer says must be gone
@@ -147,7 +329,7 @@ impl<'s> Staging<'s> {
                 let added = self.index.get_path(path, 0);
                 let news = added.filter(|added| !recorded.is_some_and(|old| same(&old, added)));
                 let news = news.map(|entry| Staged::Here(Box::new(entry)));
-                self.staged.extend(news);
+                self.seen.staged.extend(news);
                 Ok(())
             }
             Err(why) if why.code() == ErrorCode::NotFound => self.take_away(path, recorded),
@@ -209,7 +391,7 @@ impl<'s> Staging<'s> {
     ) -> Result<(), SnapshotError> {
         if recorded.is_some() {
             self.index.remove(path, 0)?;
-            self.staged.push(Staged::Gone(path.to_path_buf()));
+            self.seen.staged.push(Staged::Gone(path.to_path_buf()));
         }
         Ok(())
     }
@@ -285,27 +467,40 @@ impl<'s> Staging<'s> {
     }
 
     /// What has to be looked at because of one place: itself and all that is or was below it. A file that stood
-    /// where it now has a folder gives way by itself, in the index as in the tree.
-    fn files_at(&mut self, place: PathBuf) -> Result<BTreeSet<PathBuf>, SnapshotError> {
+    /// where it now has a folder gives way by itself, in the index as in the tree. `places` are all that a task changed:
+    /// what it moved along with a folder goes on being tracked, or not.
+    fn files_at(
+        &mut self,
+        place: &Path,
+        places: &[PathBuf],
+    ) -> Result<BTreeSet<PathBuf>, SnapshotError> {
         if place.as_os_str().is_empty() {
-            return self.changed_below(&place);
+            return self.differing_below(place, places);
         }
         let mut files = BTreeSet::new();
-        let tracked = self.index.get_path(&place, 0).is_some();
-        if self.in_another_repository(&place, tracked) && !self.snapshots.private {
-            self.skip(&place, SkipReason::NestedRepository);
+        let tracked = self.index.get_path(place, 0).is_some();
+        let private = self.snapshots.private;
+        if self.in_another_repository(place, tracked) && !private {
+            self.skip(place, SkipReason::NestedRepository);
             return Ok(files);
         }
-        match fs::symlink_metadata(self.snapshots.top.join(&place)) {
-            Ok(data) if data.is_dir() => files.append(&mut self.changed_below(&place)?),
-            _ => {
-                let gone = look::below(self.index, &place);
-                files.extend(gone.map(|entry| look::path_of(&entry)));
-            }
+        let found = fs::symlink_metadata(self.snapshots.top.join(place));
+        let is_folder = found.as_ref().is_ok_and(fs::Metadata::is_dir);
+        if is_folder {
+            files.append(&mut self.differing_below(place, places)?);
+        } else {
+            let gone = look::below(self.index, place);
+            files.extend(gone.map(|entry| look::path_of(&entry)));
         }
         // A private repository takes all that a task changes.
-        if tracked || self.snapshots.private || !self.snapshots.repo.is_path_ignored(&place)? {
-            files.insert(place);
+        if tracked || private {
+            files.insert(place.to_path_buf());
+        } else if found.is_ok() && !is_folder && !self.snapshots.repo.is_path_ignored(place)? {
+            match self.snapshots.named_stays_off(place) {
+                Some(_) if self.snapshots.is_left_out(place) => {}
+                Some(why) if !self.has_content_of(place) => self.leave_off(place, why),
+                _ => drop(files.insert(place.to_path_buf())),
+            }
         }
         Ok(files)
     }
@@ -321,17 +516,38 @@ impl<'s> Staging<'s> {
         })
     }
 
-    fn changed_below(&mut self, from: &Path) -> Result<BTreeSet<PathBuf>, SnapshotError> {
+    fn differing_below(
+        &mut self,
+        from: &Path,
+        places: &[PathBuf],
+    ) -> Result<BTreeSet<PathBuf>, SnapshotError> {
         let entries = recorded::entries_below(self.index, from);
-        self.changed_in(from, &Folder::new(from, &entries)?)
+        let Differing {
+            tracked: mut files,
+            untracked,
+        } = self.differing_in(from, &Folder::new(from, &entries)?)?;
+        let (private, index) = (self.snapshots.private, &*self.index);
+        let was_tracked = |path: &PathBuf| {
+            let name = path.strip_prefix(from).unwrap_or(path);
+            let mut others = places.iter().filter(|place| *place != from);
+            others.any(|place| index.get_path(&place.join(name), 0).is_some())
+        };
+        let snapshots = self.snapshots;
+        let is_taken = |path: &PathBuf| {
+            private
+                || was_tracked(path)
+                || !snapshots.leaves_untracked() && !snapshots.is_secret(path)
+        };
+        files.extend(untracked.into_iter().filter(is_taken));
+        Ok(files)
     }
 
     /// What may differ from the index at or below `from`. Whether an untracked file is ignored is for libgit2 to say.
-    fn changed_in(
+    fn differing_in(
         &mut self,
         from: &Path,
         folder: &Folder<'_>,
-    ) -> Result<BTreeSet<PathBuf>, SnapshotError> {
+    ) -> Result<Differing, SnapshotError> {
         let doubts = match folder.is_empty() {
             true => Doubts {
                 others: vec![from.to_path_buf()],
@@ -339,36 +555,57 @@ impl<'s> Staging<'s> {
             },
             false => self.walk().doubts(from, folder),
         };
-        let changed = look::changed_among(&self.snapshots.repo, self.index, &doubts.others)?;
+        let (repo, top) = (&self.snapshots.repo, &self.snapshots.top);
+        let changed = match self.snapshots.leaves_untracked() {
+            true => {
+                let WithoutTools { places, tools, .. } =
+                    WithoutTools::of(repo, top, &doubts.others);
+                self.seen.looked.tools = tools;
+                look::changed_among(repo, self.index, &places)?
+            }
+            false => look::changed_among(repo, self.index, &doubts.others)?,
+        };
+        self.seen.looked.ignored = changed.ignored;
         for path in &changed.repositories {
             self.skip(path, SkipReason::NestedRepository);
         }
-        let mut files = changed.files;
-        files.extend(doubts.tracked);
-        Ok(files)
+        let is_tracked = |path: &PathBuf| self.index.get_path(path, 0).is_some();
+        let (mut tracked, untracked): (BTreeSet<_>, BTreeSet<_>) =
+            changed.files.into_iter().partition(is_tracked);
+        tracked.extend(doubts.tracked);
+        let untracked = untracked
+            .into_iter()
+            .filter(|path| !self.snapshots.is_left_out(path))
+            .collect();
+        Ok(Differing { tracked, untracked })
     }
 
     fn walk(&self) -> Walk<'s> {
-        let is_set = |name| self.config.get_bool(name).unwrap_or(true);
-        Walk {
-            top: &self.snapshots.top,
-            written: self.written,
-            modes: is_set("core.fileMode"),
-            ctime: is_set("core.trustCTime"),
-            sparse: self.sparse,
-        }
+        self.snapshots.walk_of(&self.config, self.written)
     }
 
     fn skip(&mut self, path: &Path, why: SkipReason) {
         let path = path.to_path_buf();
         let skipped = Skipped { path, why };
-        if self.skipped.last() != Some(&skipped) {
-            self.skipped.push(skipped);
+        if self.seen.skipped.last() != Some(&skipped) {
+            self.seen.skipped.push(skipped);
         }
     }
 }
 
 impl Snapshots {
+    /// A walk by the settings of a repository whose index was written then.
+    pub(super) fn walk_of(&self, config: &Config, written: Moment) -> Walk<'_> {
+        let is_set = |name, otherwise| config.get_bool(name).unwrap_or(otherwise);
+        Walk {
+            top: &self.top,
+            written,
+            modes: is_set("core.fileMode", true),
+            ctime: is_set("core.trustCTime", true),
+            sparse: is_set("core.sparseCheckout", false),
+        }
+    }
+
     /// What git's attributes say of a path, where they say more than yes or no.
     pub(super) fn attribute(
         &self,

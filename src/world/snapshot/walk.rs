@@ -155,6 +155,12 @@ impl Walk<'_> {
         Ok(!self.is_as(entry, &stat()?))
     }
 
+    /// Whether a file is as its entry says.
+    pub(super) fn is_clean(&self, entry: &IndexEntry) -> bool {
+        let file = rustix::fs::lstat(self.top.join(look::path_of(entry)));
+        file.is_ok_and(|file| self.is_as(entry, &file))
+    }
+
     /// As git tells it by default.
     fn is_as(&self, entry: &IndexEntry, file: &Stat) -> bool {
         let written = (file.st_mtime, file.st_mtime_nsec as i64);

@@ -8,7 +8,9 @@ fn the_first_commit_may_be_ours() {
     let nothing = State {
         commit: None,
         changed: false,
+        work: vec![],
         skipped: vec![],
+        left_off: vec![],
         hook: None,
     };
     assert_eq!(repo.before(), nothing);

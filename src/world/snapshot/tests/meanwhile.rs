@@ -36,7 +36,7 @@ fn a_git_add_in_the_middle_of_a_save_survives() {
     repo.write("sub/task.txt", "task");
     repo.write("other.txt", "user");
     let mut snapshots = repo.open_at("sub");
-    let prepared = snapshots.prepare(Look::Everything).unwrap();
+    let prepared = snapshots.prepare(Look::Before).unwrap();
     repo.git(&["add", "other.txt"]);
     assert!(snapshots.conclude(prepared, &message()).unwrap().changed);
     assert_eq!(repo.status(), "A  other.txt\n");
@@ -48,7 +48,7 @@ fn a_commit_in_the_middle_of_a_save_is_not_lost() {
     let repo = Repo::new();
     repo.write("task.txt", "task");
     let mut snapshots = repo.open();
-    let prepared = snapshots.prepare(Look::Everything).unwrap();
+    let prepared = snapshots.prepare(Look::Before).unwrap();
     repo.write("a.txt", "user\n");
     repo.git(&["commit", "-qm", "user", "a.txt"]);
     let error = snapshots.conclude(prepared, &message()).unwrap_err();
@@ -89,7 +89,7 @@ fn a_merge_that_begins_in_the_middle_of_a_save_is_left_alone() {
         repo.git(&["commit", "-qam", "main"]);
         repo.write("task.txt", "task");
         let snapshots = repo.open();
-        let mut prepared = snapshots.prepare(Look::Everything).unwrap();
+        let mut prepared = snapshots.prepare(Look::Before).unwrap();
         if staged {
             prepared.staged.clear(); // As if the user had staged it all.
         }
@@ -107,7 +107,7 @@ fn a_lock_taken_in_the_middle_of_a_save_moves_nothing() {
     repo.write("a.txt", "two\n");
     let mut snapshots = repo.open();
     snapshots.lock_wait = Duration::from_millis(60);
-    let prepared = snapshots.prepare(Look::Everything).unwrap();
+    let prepared = snapshots.prepare(Look::Before).unwrap();
     let lock = repo.at(".git/index.lock");
     fs::write(&lock, "").unwrap();
     let trace = repo.trace();
@@ -128,12 +128,12 @@ fn a_save_that_was_cut_off_leaves_changes_staged_at_most() {
     repo.write("a.txt", "two\n");
     repo.write("new.txt", "new\n");
     let trace = repo.trace();
-    drop(repo.open().prepare(Look::Everything).unwrap());
+    drop(repo.open().prepare(Look::Before).unwrap());
     assert_eq!(repo.trace(), trace);
     assert_eq!(repo.status(), " M a.txt\n?? new.txt\n");
 
     let snapshots = repo.open();
-    let prepared = snapshots.prepare(Look::Everything).unwrap();
+    let prepared = snapshots.prepare(Look::Before).unwrap();
     snapshots.write_index(&prepared.staged).unwrap();
     drop(snapshots);
     assert_eq!(repo.status(), "M  a.txt\nA  new.txt\n");
@@ -147,7 +147,7 @@ fn a_save_that_failed_leaves_nothing_behind_for_the_next() {
     let repo = Repo::new();
     let mut snapshots = repo.open();
     repo.write("b.txt", "given up");
-    drop(snapshots.prepare(Look::Everything).unwrap());
+    drop(snapshots.prepare(Look::Before).unwrap());
     repo.remove("b.txt");
     repo.write("c.txt", "c");
     assert!(

@@ -15,6 +15,7 @@ mod program;
 mod refused;
 mod restored;
 mod saved;
+mod users;
 
 use std::fs::{self, Permissions};
 use std::os::unix::ffi::OsStrExt;
@@ -55,6 +56,9 @@ fn open_as(
 fn options() -> Options {
     Options {
         target: Target::Branch,
+        untracked: Untracked::Commit,
+        new_file: 1000,
+        secrets: Secrets::new(&[]),
         private: PathBuf::new(),
         home: PathBuf::new(),
         private_limit: 0,

@@ -21,8 +21,13 @@ fn everything_under_the_root_is_saved() {
     assert_eq!(repo.files(), ["a.txt", "deep/er/new.txt", "staged.txt"]);
     assert_eq!(repo.committed("a.txt"), "two\n");
     assert_eq!(repo.status(), "");
-    let stat = repo.git(&["show", "--stat", "--format="]);
-    assert!(stat.contains("5 files changed"), "{stat}");
+    let stat = |commit| repo.git(&["show", "--stat", "--format=", commit]);
+    assert!(stat("HEAD").contains("4 files changed"), "{}", stat("HEAD"));
+    assert!(
+        stat("HEAD^").contains("staged.txt | 1 +"),
+        "{}",
+        stat("HEAD^")
+    );
 }
 
 #[test]
@@ -48,13 +53,15 @@ fn a_clean_tree_is_left_alone() {
 }
 
 #[test]
-fn what_was_staged_and_then_undone_on_disk_needs_no_commit() {
+fn what_was_staged_and_then_undone_on_disk_is_two_commits_as_with_git() {
     let repo = Repo::new();
     repo.write("a.txt", "two\n");
     repo.git(&["add", "a.txt"]);
     repo.write("a.txt", "one\n");
-    assert!(!repo.before().changed);
-    assert_eq!((repo.status(), repo.commits()), (String::new(), 1));
+    assert!(repo.before().changed);
+    assert_eq!((repo.status(), repo.commits()), (String::new(), 3));
+    assert_eq!(repo.git(&["show", "HEAD^:a.txt"]), "two\n");
+    assert_eq!(repo.committed("a.txt"), "one\n");
 }
 
 #[test]

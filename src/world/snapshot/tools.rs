@@ -1,0 +1,75 @@
+//! Folders of tools: what is in them was made by a program that can make it again, so no save takes it in. Changes nothing.
+
+use std::fs::{self, File};
+use std::io::Read;
+use std::path::Path;
+
+/// Names that only tools give to a folder.
+pub(super) const NAMES: [&str; 24] = [
+    "node_modules",
+    "bower_components",
+    ".venv",
+    "__pycache__",
+    ".tox",
+    ".nox",
+    ".eggs",
+    ".mypy_cache",
+    ".pytest_cache",
+    ".ruff_cache",
+    ".gradle",
+    ".next",
+    ".nuxt",
+    ".svelte-kit",
+    ".angular",
+    ".parcel-cache",
+    ".turbo",
+    ".cache",
+    ".terraform",
+    ".dart_tool",
+    ".direnv",
+    ".stack-work",
+    ".zig-cache",
+    ".pnpm-store",
+];
+
+/// Names that say nothing by themselves, and a file beside that does.
+const BESIDE: [(&str, &str); 7] = [
+    ("target", "Cargo.toml"),
+    ("target", "pom.xml"),
+    ("target", "build.sbt"),
+    ("_build", "mix.exs"),
+    ("deps", "mix.exs"),
+    ("Pods", "Podfile"),
+    ("elm-stuff", "elm.json"),
+];
+
+/// What a desktop puts into every folder.
+pub(super) const LITTER: &str = ".DS_Store";
+
+/// How a `CACHEDIR.TAG` begins, by its specification.
+const TAG: &[u8; 43] = b"Signature: 8a477f597d28d172789f06886806bc55";
+
+/// Whether the folder at this absolute path is one.
+pub(super) fn is_tool_folder(folder: &Path) -> bool {
+    let Some(name) = folder.file_name().and_then(|name| name.to_str()) else {
+        return false;
+    };
+    let is_beside = |(own, other): &(&str, &str)| {
+        *own == name && folder.with_file_name(other).symlink_metadata().is_ok()
+    };
+    NAMES.contains(&name)
+        || BESIDE.iter().any(is_beside)
+        || fs::symlink_metadata(folder.join("pyvenv.cfg")).is_ok()
+        || is_tagged(folder)
+}
+
+fn is_tagged(folder: &Path) -> bool {
+    let tag = folder.join("CACHEDIR.TAG");
+    // Never a pipe, which would be waited for.
+    if !fs::symlink_metadata(&tag).is_ok_and(|it| it.is_file()) {
+        return false;
+    }
+    let mut begins = [0; TAG.len()];
+    let read = File::open(tag).and_then(|mut tag| tag.read_exact(&mut begins));
+    read.is_ok() && begins == *TAG
+}

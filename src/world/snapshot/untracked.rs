@@ -1,0 +1,296 @@
+//! What git does not track. Owns which of it goes on the branch after all, and why the rest stays off. Writes nothing.
+//!
+//! What is untracked when a batch begins is the user's: it stays off the branch, unless a file task names it. What a command
+//! makes goes there, but for what looks like a secret, is large, lies in a tool's folder, or is something left off under
+//! another name. For that last one the files that are left off are looked at before each command: by what they are, and by
+//! their contents as far as these are small or were saved.
+
+use std::collections::{BTreeSet, HashMap};
+use std::fs::{self, File, Metadata};
+use std::io::Read;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+use git2::{Index, ObjectType, Oid};
+
+use super::stage::{Found, find};
+use super::{SnapshotError, Snapshots, look, tools};
+use crate::lang::policy::secrets::{self, begins_like_key};
+use crate::lang::size;
+
+/// What becomes of files that git neither tracks nor ignores.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Untracked {
+    /// They stay off the branch; see the top of `untracked.rs`.
+    #[default]
+    Leave,
+    /// They are committed, but for what looks like a secret.
+    Commit,
+}
+
+/// A file or folder that a batch made, or named, and that is not on the branch. Relative to the repository's top.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct LeftOff {
+    pub path: PathBuf,
+    pub why: OffReason,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub enum OffReason {
+    /// By its name, or as its content begins like a private key.
+    Secret,
+    /// Larger than what commands make may be, in bytes.
+    Large(u64),
+    /// A folder of a tool.
+    Tool,
+    /// It has the content of this one, or is it: git leaves that out.
+    Copy(PathBuf),
+    /// It was there before, untracked, and a command put it into git's index.
+    Staged,
+}
+
+impl std::fmt::Display for LeftOff {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let path = self.path.display();
+        match &self.why {
+            OffReason::Secret => write!(f, "{path} (looks like a secret)"),
+            OffReason::Large(limit) => write!(f, "{path} (larger than {})", size::show(*limit)),
+            OffReason::Tool => write!(f, "{path}/ (a tool's folder)"),
+            OffReason::Copy(of) => write!(f, "{path} (the same as {})", of.display()),
+            OffReason::Staged => write!(f, "{path} (untracked before, and staged by a command)"),
+        }
+    }
+}
+
+/// What was seen when all was looked at last, relative to the repository's top.
+#[derive(Default)]
+pub(super) struct Looked {
+    /// Files that git neither tracks nor ignores.
+    pub(super) untracked: BTreeSet<PathBuf>,
+    pub(super) tools: Vec<PathBuf>,
+    pub(super) ignored: Vec<PathBuf>,
+}
+
+/// The user's own work beside git, relative to the repository's top.
+#[derive(Default)]
+pub(super) struct Users {
+    /// Untracked files and tools' folders that were there when the batch began, or were told of since.
+    pub(super) paths: BTreeSet<PathBuf>,
+    /// What file tasks of the batch named.
+    pub(super) named: BTreeSet<PathBuf>,
+    /// As it was before the last command.
+    marks: Marks,
+}
+
+/// Files that git leaves out, to know them again.
+#[derive(Default)]
+struct Marks {
+    by_content: HashMap<Oid, PathBuf>,
+    by_identity: HashMap<Identity, PathBuf>,
+    /// Those whose content was not looked at.
+    by_size: HashMap<u64, Vec<PathBuf>>,
+}
+
+/// A file, whatever its name: numbers of files are used again, so the time when it was made is part of it.
+#[derive(PartialEq, Eq, Hash)]
+struct Identity(u64, u64, Option<SystemTime>);
+
+impl Identity {
+    fn of(data: &Metadata) -> Option<Self> {
+        // Without the time, a new file may be taken for one that is gone.
+        let made = data.created().ok()?;
+        Some(Self(data.dev(), data.ino(), Some(made)))
+    }
+}
+
+/// How many ignored files are looked at before a command, and how much is read of what no save has, in bytes.
+const IGNORED: usize = 5_000;
+const SMALL: u64 = 64 * 1024;
+const READ: u64 = 8 * 1024 * 1024;
+
+/// So many bytes beside white space are a content of its own.
+const SOME: usize = 8;
+
+impl Users {
+    /// A batch begins.
+    pub(super) fn begin(&mut self, looked: &Looked) {
+        *self = Self {
+            paths: looked
+                .untracked
+                .iter()
+                .chain(&looked.tools)
+                .cloned()
+                .collect(),
+            ..Self::default()
+        };
+    }
+}
+
+impl Snapshots {
+    /// Looks at what git leaves out, before a command runs that may copy or rename it.
+    pub fn expect_command(&mut self) {
+        if self.private || self.options.untracked == Untracked::Commit {
+            return;
+        }
+        let mut marks = Marks::default();
+        let aside = self.aside().and_then(|aside| aside.index_now().ok());
+        if let Some(index) = &aside {
+            for entry in index.iter() {
+                let path = self.root.join(look::path_of(&entry));
+                marks.by_content.insert(entry.id, path);
+            }
+        }
+        let looked = self.looked.borrow();
+        let mut left = (IGNORED, READ);
+        for path in looked.untracked.iter().chain(&looked.ignored) {
+            self.mark(path, aside.as_ref(), &mut left, &mut marks);
+        }
+        drop(looked);
+        self.users.get_mut().marks = marks;
+    }
+
+    fn mark(&self, path: &Path, aside: Option<&Index>, left: &mut (usize, u64), marks: &mut Marks) {
+        let place = self.top.join(path);
+        let Ok(data) = fs::symlink_metadata(&place) else {
+            return;
+        };
+        if data.is_dir() {
+            if tools::is_tool_folder(&place) {
+                return;
+            }
+            for entry in fs::read_dir(&place).into_iter().flatten().flatten() {
+                if left.0 == 0 {
+                    return;
+                }
+                self.mark(&path.join(entry.file_name()), aside, left, marks);
+            }
+            return;
+        }
+        left.0 = left.0.saturating_sub(1);
+        if !data.is_file() || data.len() < SOME as u64 {
+            return;
+        }
+        if let Some(identity) = Identity::of(&data) {
+            marks.by_identity.insert(identity, path.to_path_buf());
+        }
+        let is_saved = |index: &Index| {
+            let below = path.strip_prefix(&self.root).ok();
+            below.is_some_and(|below| index.get_path(below, 0).is_some())
+        };
+        if aside.is_some_and(is_saved) {
+            return;
+        }
+        if data.len() <= SMALL
+            && data.len() <= left.1
+            && let Some(content) = fs::read(&place).ok().and_then(|bytes| content(&bytes))
+        {
+            left.1 -= data.len();
+            marks.by_content.insert(content, path.to_path_buf());
+        } else {
+            let same = marks.by_size.entry(data.len()).or_default();
+            same.push(path.to_path_buf());
+        }
+    }
+
+    /// Has what file tasks did at these places (relative to the root) go on the branch.
+    pub fn named(&mut self, paths: &[PathBuf]) {
+        let places = paths.iter().map(|path| self.root.join(path));
+        self.users.get_mut().named.extend(places);
+    }
+
+    /// What file tasks named was taken back.
+    pub fn unnamed(&mut self) {
+        self.users.get_mut().named.clear();
+    }
+
+    /// Why an untracked file stays off the branch after a command, if it does; the outer `None` for one of the user's, of
+    /// which there is nothing to tell.
+    pub(super) fn stays_off(&self, path: &Path) -> Option<Option<OffReason>> {
+        if self.users.borrow().named.contains(path) {
+            return Some(self.named_stays_off(path));
+        }
+        self.is_new(path).then(|| self.made_stays_off(path))
+    }
+
+    /// Whether git tracks a path (relative to the root).
+    ///
+    /// # Errors
+    /// Where the index cannot be read.
+    pub fn is_tracked(&self, path: &Path) -> Result<bool, SnapshotError> {
+        Ok(self
+            .index_now()?
+            .get_path(&self.root.join(path), 0)
+            .is_some())
+    }
+
+    /// Whether something untracked was not there when the batch began.
+    pub(super) fn is_new(&self, path: &Path) -> bool {
+        !self.users.borrow().paths.contains(path)
+    }
+
+    /// Whether what is untracked stays off the branch.
+    pub(super) fn leaves_untracked(&self) -> bool {
+        !self.private && self.options.untracked == Untracked::Leave
+    }
+
+    /// Why an untracked file that a file task named stays off the branch all the same.
+    pub(super) fn named_stays_off(&self, path: &Path) -> Option<OffReason> {
+        self.is_secret(path).then_some(OffReason::Secret)
+    }
+
+    /// Why a file that a command made stays off the branch.
+    fn made_stays_off(&self, path: &Path) -> Option<OffReason> {
+        let data = fs::symlink_metadata(self.top.join(path)).ok()?;
+        let limit = self.options.new_file;
+        match () {
+            () if self.is_secret(path) => Some(OffReason::Secret),
+            () if !data.is_file() => None,
+            () if data.len() > limit => Some(OffReason::Large(limit)),
+            () => self.copy_of(path, &data).map(OffReason::Copy),
+        }
+    }
+
+    /// Whether the file or link at a place looks like a secret.
+    pub(super) fn is_secret(&self, path: &Path) -> bool {
+        self.options.secrets.has_name(path) || self.holds_key(path)
+    }
+
+    fn holds_key(&self, path: &Path) -> bool {
+        if !matches!(find(&self.top, path), Ok(Found::File)) {
+            return false;
+        }
+        let mut head = Vec::new();
+        let read = File::open(self.top.join(path))
+            .and_then(|file| file.take(secrets::HEAD as u64).read_to_end(&mut head));
+        read.is_ok() && begins_like_key(&head)
+    }
+
+    /// What git leaves out and this file is, or has the content of.
+    fn copy_of(&self, path: &Path, data: &Metadata) -> Option<PathBuf> {
+        let users = self.users.borrow();
+        let marks = &users.marks;
+        let is_another = |of: &&PathBuf| of.as_path() != path;
+        if let Some(of) = Identity::of(data).and_then(|id| marks.by_identity.get(&id)) {
+            return Some(of).filter(is_another).cloned();
+        }
+        if marks.by_content.is_empty() && !marks.by_size.contains_key(&data.len()) {
+            return None;
+        }
+        let bytes = fs::read(self.top.join(path)).ok()?;
+        let content = content(&bytes)?;
+        let of_same_size = || {
+            let mut same = marks.by_size.get(&data.len())?.iter();
+            same.find(|of| fs::read(self.top.join(of)).is_ok_and(|other| other == bytes))
+        };
+        let of = marks.by_content.get(&content).or_else(of_same_size);
+        of.filter(is_another).cloned()
+    }
+}
+
+/// A content by its hash, where there is enough of it to know it again.
+fn content(bytes: &[u8]) -> Option<Oid> {
+    let mut some = bytes.iter().filter(|byte| !byte.is_ascii_whitespace());
+    some.nth(SOME - 1)?;
+    Oid::hash_object(ObjectType::Blob, bytes).ok()
+}
