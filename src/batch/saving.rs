@@ -182,12 +182,10 @@ impl<'s> Saving<'s> {
             snapshots.named(paths);
         }
         if self.whole {
-            let message = run.message(batch, vec![said.clone()], Step::Task);
             self.body.push(said);
             self.touched.add(touched);
             // What cannot be saved is told at the end.
-            let seen = snapshots.see(self.touched.paths(), &message);
-            self.seen = seen.ok().map(Seen);
+            self.seen = snapshots.see(self.touched.paths()).ok().map(Seen);
             return;
         }
         let message = run.message(batch, vec![said], Step::Task);

@@ -28,9 +28,12 @@ pub(super) fn explain(
         match found {
             Ok(Some((diff, successor))) => {
                 let by = left.iter().rev().find(|left| match &successor {
-                    Some(successor) => left.commit.as_ref() == Some(&successor.commit),
-                    // It is not in a commit yet.
-                    None => left.paths.contains(&place),
+                    Some(Successor {
+                        commit: Some(commit),
+                        ..
+                    }) => left.commit.as_ref() == Some(commit),
+                    // It is in no commit that a task could name.
+                    _ => left.paths.contains(&place),
                 });
                 let until = match by {
                     Some(left) => format!("task {} of this reply changed it", left.label),
@@ -52,6 +55,9 @@ fn until(successor: Option<Successor>, when: &dyn Fn(i64) -> String) -> String {
     let Some(commit) = successor else {
         return "the last commit".to_owned();
     };
-    let (id, time) = (short(&commit.commit), when(commit.time));
-    format!("{id} ({time}, \"{}\")", brief(&commit.subject))
+    let (time, subject) = (when(commit.time), brief(&commit.subject));
+    match &commit.commit {
+        Some(id) => format!("{} ({time}, \"{subject}\")", short(id)),
+        None => format!("{time} (\"{subject}\")"),
+    }
 }

@@ -128,7 +128,7 @@ fn an_exec_that_fails_takes_all_back() {
     );
     // What the user had begun is saved, and nothing else.
     assert_eq!(project.git(["rev-list", "--count", "HEAD"]), "2\n");
-    assert_eq!(project.git(["status", "--porcelain"]), "");
+    assert_eq!(project.git(["status", "--porcelain"]), "?? new.txt\n");
     // As it was, it can be done once more.
     let tasks = [changes(), vec![exec("true")]].concat();
     run(&project, &atomic(&tasks)).exits(0);
@@ -163,7 +163,11 @@ fn what_an_exec_changed_is_left_and_said() {
     assert_eq!(project.read("e/in.txt"), "formatted\n", "{results}");
     assert_eq!(project.read("d/in.txt"), "in\nmore\nmost\n", "{results}");
     assert!(!project.exists("moved"), "{results}");
-    assert_eq!(project.git(["status", "--porcelain"]), "");
+    assert_eq!(
+        project.git(["status", "--porcelain"]),
+        "?? by-exec\n?? new.txt\n",
+        "which were untracked before"
+    );
     let body = project.git(["log", "-1", "--format=%b"]);
     assert!(body.starts_with("taken back, as task 5 failed\n"), "{body}");
 }
@@ -329,6 +333,7 @@ fn a_kill_is_taken_back_by_a_listener_but_for_what_was_changed_since() {
 #[test]
 fn a_kill_at_any_moment_leaves_all_or_nothing() {
     let project = project();
+    project.git(["add", "new.txt"]);
     run(&project, &format!("<tasks>\n{}</tasks>\n", exec("true"))).exits(0);
     project.git(["tag", "start"]);
     let before = all(&project);

@@ -89,6 +89,13 @@ impl Project {
         self
     }
 
+    /// Commits all that is there, as the user.
+    pub(crate) fn commits(&self) -> &Self {
+        self.git(["add", "-A"]);
+        self.git(["commit", "-qm", "the user's"]);
+        self
+    }
+
     /// Reads a file. One that an editor is just replacing is there again in a moment.
     pub(crate) fn read(&self, name: &str) -> String {
         let path = self.path(name);

@@ -15,9 +15,10 @@ fn what_they_change_is_saved_before_and_with_the_batch() {
     project.configure(
         "[[hooks.before]]\nrun = 'echo formatted >b.txt'\n[[hooks.after]]\nrun = 'echo built >c.txt'\n",
     );
+    project.write("b.txt", "committed\n").commits();
     project.write("b.txt", "mine\n");
     project.clada_with(["run"], REPLY).exits(0);
-    let log = project.git(["log", "--format=%b", "--reverse", "--stat", "--name-only"]);
+    let log = project.git(["log", "--format=%b", "--reverse", "--name-only", "HEAD~4.."]);
     let words: Vec<&str> = log
         .lines()
         .filter(|line| {

@@ -158,5 +158,8 @@ fn a_whole_batch_that_is_cut_short_is_saved_by_the_next() {
     let next = format!("<tasks>\n{}</tasks>\n", task("delete", "b.txt", ""));
     project.clada_with(["run"], &next).exits(0);
     assert_eq!(project.git(["show", "HEAD~1:a.txt"]), "ours\n");
-    assert_eq!(project.git(["status", "--porcelain"]), "");
+    assert_eq!(
+        project.git(["status", "--porcelain"]),
+        "?? go\n?? reply.md\n"
+    );
 }

@@ -21,6 +21,7 @@ fn renamed() -> Project {
         "a.txt",
         format!("fn one()\nfn two()\nfn three()\n{far}end\n"),
     );
+    project.commits();
     run(&project, &edit("fn two()", "fn second()")).exits(0);
     project
 }

@@ -21,7 +21,7 @@ use crate::lang::size;
 #[derive(Default)]
 pub(super) struct Guarded {
     paths: Vec<PathBuf>,
-    files: BTreeSet<PathBuf>,
+    pub(super) files: BTreeSet<PathBuf>,
 }
 
 /// Something that a file task is about to change, and why no save has it.
@@ -35,6 +35,8 @@ pub struct Lost {
 #[derive(Default)]
 struct LeftOut {
     files: BTreeSet<PathBuf>,
+    /// Only what is not saved yet was looked for.
+    not_saved: bool,
     bytes: u64,
     /// They are more than what is kept aside.
     too_much: bool,
@@ -46,12 +48,12 @@ impl Snapshots {
     pub fn guard(&mut self, paths: &[PathBuf], message: &Message) -> Vec<Lost> {
         let mut files = Vec::new();
         let mut lost = Vec::new();
-        match self.left_out(paths) {
+        match self.left_out(paths, true) {
             Ok(left) if !left.too_much => files = self.below_root(&left),
             // Each by itself may do.
             _ => {
                 for path in paths {
-                    match self.left_out(std::slice::from_ref(path)) {
+                    match self.left_out(std::slice::from_ref(path), true) {
                         Ok(left) if left.too_much => lost.push(Lost::of(path, self.too_much())),
                         Ok(left) => files.extend(self.below_root(&left)),
                         Err(why) => lost.push(Lost::of(path, why)),
@@ -99,7 +101,7 @@ impl Snapshots {
     }
 
     /// What is to be saved aside, relative to the root; with false, what no longer needs to be there.
-    fn to_keep(&self, before: bool) -> Result<Vec<(PathBuf, bool)>, SnapshotError> {
+    pub(super) fn to_keep(&self, before: bool) -> Result<Vec<(PathBuf, bool)>, SnapshotError> {
         let ours = self.index_now()?;
         let looked = self.looked.borrow();
         let below = |path: &PathBuf| Some(path.strip_prefix(&self.root).ok()?.to_path_buf());
@@ -149,7 +151,7 @@ impl Snapshots {
             mut files,
         } = self.guarded.take();
         all.extend_from_slice(paths);
-        if let Ok(left) = self.left_out(&all)
+        if let Ok(left) = self.left_out(&all, false)
             && !left.too_much
         {
             files.extend(self.below_root(&left));
@@ -175,6 +177,7 @@ impl Snapshots {
         files: &[PathBuf],
         message: &Message,
     ) -> Vec<Skipped> {
+        self.users.get_mut().unsaved.clear();
         if files.is_empty() {
             return skipped;
         }
@@ -221,8 +224,12 @@ impl Snapshots {
         Ok(Box::new(aside))
     }
 
-    fn left_out(&self, paths: &[PathBuf]) -> Result<LeftOut, SnapshotError> {
-        let mut left = LeftOut::default();
+    /// What no save takes in at these paths; with `not_saved` only what was there when the batch began and was not saved then.
+    fn left_out(&self, paths: &[PathBuf], not_saved: bool) -> Result<LeftOut, SnapshotError> {
+        let mut left = LeftOut {
+            not_saved,
+            ..LeftOut::default()
+        };
         let mut index = self.index_now()?;
         let mut staging =
             Staging::new(self, &mut index, (None, walk::written(&self.index_path())))?;
@@ -249,8 +256,8 @@ impl Snapshots {
         if !data.is_dir() {
             if (data.is_file() || data.is_symlink())
                 && !self.is_left_out(&place)
-                && !self.is_kept_aside(&place)?
-                && (whole || self.leaves_out(&place, staging)?)
+                && !(left.not_saved && self.is_kept_aside(&place)?)
+                && (whole || self.leaves_out(&place, staging, left.not_saved)?)
             {
                 left.bytes += data.len();
                 left.files.insert(place);
@@ -311,15 +318,24 @@ impl Snapshots {
     }
 
     /// Whether no save takes in the file or link at a place.
-    fn leaves_out(&self, place: &Path, staging: &mut Staging<'_>) -> Result<bool, SnapshotError> {
+    fn leaves_out(
+        &self,
+        place: &Path,
+        staging: &mut Staging<'_>,
+        not_saved: bool,
+    ) -> Result<bool, SnapshotError> {
+        // What is new since the batch began is another program's: no task goes over it.
+        let is_untracked = || match self.leaves_untracked() {
+            true => !(not_saved && self.is_new(place)),
+            false => self.is_secret(place),
+        };
         let recorded = staging.index.get_path(place, 0);
         let found = find(&self.top, place)?;
         Ok(staging.in_another_repository(place, recorded.is_some())
             || staging
                 .withheld(place, recorded.as_ref(), &found)?
                 .is_some()
-            || recorded.is_none()
-                && (self.leaves_untracked() || self.repo.is_path_ignored(place)?))
+            || recorded.is_none() && (is_untracked() || self.repo.is_path_ignored(place)?))
     }
 
     /// Whether a file or link is known to the private snapshots. What is there was saved when the batch began, and no task
@@ -337,7 +353,6 @@ impl Snapshots {
             return Ok(false);
         }
         Ok(staging.in_another_repository(&place.join("x"), false)
-            || self.leaves_untracked()
             || self.repo.is_path_ignored(place.join(""))?)
     }
 }

@@ -65,6 +65,8 @@ use std::cell::{Cell, OnceCell, RefCell};
 use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};
 use std::fmt;
+use std::fs::File;
+use std::io::ErrorKind;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -393,11 +395,12 @@ impl Snapshots {
         paths: &[PathBuf],
         message: &Message,
     ) -> Result<State, SnapshotError> {
-        let left_out = self.left_out_now(paths);
         if self.private {
+            let left_out = self.left_out_now(paths);
             return self.save(Look::Paths(&[paths, &left_out].concat()), message);
         }
         let mut state = self.save(Look::Paths(paths), message)?;
+        let left_out = self.left_out_now(paths);
         state.skipped = self.save_aside(state.skipped, &left_out, message);
         Ok(state)
     }
@@ -433,8 +436,8 @@ impl Snapshots {
         if self.private {
             return self.after_paths(&plain, message);
         }
-        let left_out = self.left_out_now(&plain);
         let mut state = self.save(Look::Restored(paths), message)?;
+        let left_out = self.left_out_now(&plain);
         state.skipped = self.save_aside(state.skipped, &left_out, message);
         Ok(state)
     }
@@ -496,9 +499,9 @@ impl Snapshots {
 
         self.given_up.set(true);
         let old = base.as_ref().map(Tree::id);
-        let first = match look {
+        let (first, late) = match look {
             Look::Before if !self.private => self.staged_tree(&index, head.as_ref())?,
-            _ => None,
+            _ => (None, BTreeSet::new()),
         };
         let takes = match (look, self.options.untracked) {
             (Look::Before | Look::After, Untracked::Commit) => Takes::All,
@@ -507,7 +510,7 @@ impl Snapshots {
         };
         let mut staging = Staging::new(self, &mut index, (base.as_ref(), written))?;
         let paths = match look {
-            Look::Before | Look::After => staging.everything(takes)?,
+            Look::Before | Look::After => staging.everything((takes, &late))?,
             Look::Paths(paths) => staging.paths(paths)?,
             Look::Restored(paths) => staging.restored(paths)?,
         };
@@ -555,17 +558,39 @@ impl Snapshots {
         })
     }
 
-    /// What the user has staged under the root, as a tree.
+    /// What the user has staged under the root, as a tree; and what nobody has staged, though the index has it otherwise than
+    /// the last commit.
     fn staged_tree(
         &self,
         index: &Index,
         head: Option<&Commit<'_>>,
-    ) -> Result<Option<Oid>, SnapshotError> {
+    ) -> Result<(Option<Oid>, BTreeSet<PathBuf>), SnapshotError> {
         let base = head.map(Commit::tree).transpose()?;
-        let mut paths =
-            recorded::committed_otherwise(&self.repo, base.as_ref(), index, &self.root)?;
-        self.forget_late(&mut paths, index, head)?;
-        self.tree_with(index, base.as_ref(), &paths)
+        let paths = recorded::committed_otherwise(&self.repo, base.as_ref(), index, &self.root)?;
+        let mut staged = paths.clone();
+        if self.unsettled_mark().symlink_metadata().is_ok() {
+            self.forget_late(&mut staged, index, head)?;
+        }
+        let late = paths.difference(&staged).cloned().collect();
+        Ok((self.tree_with(index, base.as_ref(), &staged)?, late))
+    }
+
+    fn mark_unsettled(&self) -> Result<(), SnapshotError> {
+        let mark = self.unsettled_mark();
+        // Never through a link.
+        match File::create_new(&mark) {
+            Err(why) if why.kind() != ErrorKind::AlreadyExists => {
+                Err(SnapshotError::OwnIndex(mark, why))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// A file that is there while the index's own waits to be written: it tells whether clada was killed then.
+    fn unsettled_mark(&self) -> PathBuf {
+        let mut name = self.index_path().into_os_string();
+        name.push(".clada-unsettled");
+        name.into()
     }
 
     /// Takes out what nobody has staged: where clada ended before the index was settled, that has what was there before its
@@ -645,7 +670,11 @@ impl Snapshots {
         }
         if prepared.waits {
             self.refuse_in_the_middle(&self.repo.index()?)?;
-            self.unsettled.borrow_mut().extend(prepared.staged);
+            let mut unsettled = self.unsettled.borrow_mut();
+            if unsettled.is_empty() && !prepared.staged.is_empty() && !self.private {
+                self.mark_unsettled()?;
+            }
+            unsettled.extend(prepared.staged);
             self.given_up.set(false);
         } else {
             self.write_index(&prepared.staged)?;
@@ -705,7 +734,12 @@ impl Snapshots {
         drop(unsettled);
         self.unsettled.borrow_mut().clear();
         self.given_up.set(false);
-        Ok(())
+        match std::fs::remove_file(self.unsettled_mark()) {
+            Err(why) if why.kind() != ErrorKind::NotFound => {
+                Err(SnapshotError::OwnIndex(self.unsettled_mark(), why))
+            }
+            _ => Ok(()),
+        }
     }
 
     fn commit(

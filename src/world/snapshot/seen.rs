@@ -8,27 +8,19 @@ use git2::{Index, IndexEntry};
 
 use super::recorded::{is_gitlink, is_kept};
 use super::stage::{Found, find};
-use super::{Look, Message, SnapshotError, Snapshots, look, recorded};
+use super::{Look, SnapshotError, Snapshots, look, recorded};
 
 impl Snapshots {
     /// The tree (all hex digits) that a save of these paths, or of everything, would commit now; its objects are written,
-    /// and nothing points to them. `None` for one without a file. What git leaves out is saved aside already.
+    /// and nothing points to them. `None` for one without a file.
     ///
     /// # Errors
     /// As for a save.
-    pub fn see(
-        &mut self,
-        paths: Option<&[PathBuf]>,
-        message: &Message,
-    ) -> Result<Option<String>, SnapshotError> {
+    pub fn see(&mut self, paths: Option<&[PathBuf]>) -> Result<Option<String>, SnapshotError> {
+        let prepared = self.prepare(paths.map_or(Look::After, Look::Paths))?;
         let left_out = self.left_out_now(paths.unwrap_or_default());
-        let mut prepared = self.prepare(paths.map_or(Look::After, Look::Paths))?;
         if !self.private {
-            let skipped = std::mem::take(&mut prepared.skipped);
-            self.save_aside(skipped, &left_out, message);
-            if paths.is_none() {
-                self.keep_untracked(message);
-            }
+            self.leave_unsaved(left_out, paths.is_none())?;
         }
         let tree = match prepared.tree {
             Some(tree) => Some(tree),
@@ -81,11 +73,38 @@ impl Snapshots {
         Ok(None)
     }
 
+    /// Notes what the batch left at these places (relative to the root), and at all that is saved aside where a command ran.
+    /// They are saved at its end, with what git saves of it.
+    fn leave_unsaved(&mut self, mut files: Vec<PathBuf>, all: bool) -> Result<(), SnapshotError> {
+        if all {
+            let kept = self.to_keep(false)?.into_iter();
+            files.extend(kept.map(|(path, _)| path));
+        }
+        let Some(aside) = self.aside() else {
+            return Ok(());
+        };
+        let mut unsaved = Vec::new();
+        for path in files {
+            let held = aside.held_now(&path)?;
+            unsaved.push((path, held));
+        }
+        let mut guarded = self.guarded.take();
+        guarded
+            .files
+            .extend(unsaved.iter().map(|(path, _)| path.clone()));
+        self.guarded.replace(guarded);
+        self.users.get_mut().unsaved.extend(unsaved);
+        Ok(())
+    }
+
     /// Whether the private snapshots have what is at a path (relative to the root); `None` where they do not know it.
     fn aside_has(&self, path: &Path) -> Result<Option<bool>, SnapshotError> {
         let Some(aside) = self.aside() else {
             return Ok(None);
         };
+        if let Some(left) = self.users.borrow().unsaved.get(path) {
+            return Ok(Some(*left == aside.held_now(path)?));
+        }
         if aside.index_now()?.get_path(path, 0).is_none() {
             return Ok(None);
         }

@@ -104,14 +104,17 @@ impl<'s> Staging<'s> {
     }
 
     /// All that differs under the root, from the index or of that from HEAD's tree; the answer is what may differ from the
-    /// latter.
-    pub(super) fn everything(&mut self, takes: Takes) -> Result<BTreeSet<PathBuf>, SnapshotError> {
+    /// latter. `late`: paths that the index has not as they were committed, though nobody has staged that.
+    pub(super) fn everything(
+        &mut self,
+        (takes, late): (Takes, &BTreeSet<PathBuf>),
+    ) -> Result<BTreeSet<PathBuf>, SnapshotError> {
         let root = &self.snapshots.root;
         let entries = recorded::entries_below(self.index, root);
         let folder = Folder::new(root, &entries)?;
         let Differing {
             tracked: mut files,
-            untracked,
+            mut untracked,
         } = self.differing_in(root, &folder)?;
         let mut paths =
             recorded::otherwise(&self.snapshots.repo, self.base.as_ref(), root, &folder)?;
@@ -127,8 +130,10 @@ impl<'s> Staging<'s> {
                     files.remove(&path);
                 }
             }
+            files.extend(late.iter().cloned());
+            untracked.retain(|path| !late.contains(path));
             let taken = self.taken(&untracked, takes)?;
-            self.seen.looked.untracked = untracked;
+            self.seen.looked.untracked.append(&mut untracked);
             files.extend(taken);
         }
         self.stage_all(&files)?;
@@ -145,7 +150,8 @@ impl<'s> Staging<'s> {
         let base = self.base.clone();
         let tree = base.as_ref();
         let has = |tree: Option<&Tree<'_>>, path: &Path| {
-            tree.is_some_and(|tree| tree.get_path(path).is_ok())
+            let entry = tree.and_then(|tree| tree.get_path(path).ok());
+            entry.is_some_and(|entry| entry.kind() != Some(ObjectType::Tree))
         };
         // Beside a branch, what clada has committed is not in the user's index.
         let of_user = match self.snapshots.target {

@@ -5,7 +5,7 @@
 //! another name. For that last one the files that are left off are looked at before each command: by what they are, and by
 //! their contents as far as these are small or were saved.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fs::{self, File, Metadata};
 use std::io::Read;
 use std::os::unix::fs::MetadataExt;
@@ -15,7 +15,7 @@ use std::time::SystemTime;
 use git2::{Index, ObjectType, Oid};
 
 use super::stage::{Found, find};
-use super::{SnapshotError, Snapshots, look, tools};
+use super::{Held, SnapshotError, Snapshots, look, tools};
 use crate::lang::policy::secrets::{self, begins_like_key};
 use crate::lang::size;
 
@@ -79,6 +79,8 @@ pub(super) struct Users {
     pub(super) paths: BTreeSet<PathBuf>,
     /// What file tasks of the batch named.
     pub(super) named: BTreeSet<PathBuf>,
+    /// What tasks left at places that are not saved aside yet, where the batch is one commit.
+    pub(super) unsaved: BTreeMap<PathBuf, Option<Held>>,
     /// As it was before the last command.
     marks: Marks,
 }
@@ -226,7 +228,8 @@ impl Snapshots {
 
     /// Whether something untracked was not there when the batch began.
     pub(super) fn is_new(&self, path: &Path) -> bool {
-        !self.users.borrow().paths.contains(path)
+        let users = self.users.borrow();
+        !path.ancestors().any(|place| users.paths.contains(place))
     }
 
     /// Whether what is untracked stays off the branch.

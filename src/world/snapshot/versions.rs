@@ -15,8 +15,8 @@ const BYTES: usize = 8 * 1024 * 1024;
 /// The commit that took a content's place.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Successor {
-    /// All hex digits.
-    pub commit: String,
+    /// All hex digits; none for one of the private snapshots, which nobody sees.
+    pub commit: Option<String>,
     /// The first line of its message, without clada's mark.
     pub subject: String,
     /// Unix time in seconds.
@@ -33,6 +33,25 @@ impl Snapshots {
         &self,
         path: &Path,
         mut look: impl FnMut(&[u8]) -> Option<T>,
+    ) -> Result<Option<(T, Option<Successor>)>, SnapshotError> {
+        if let Some(found) = self.earlier_here(path, &mut look)? {
+            return Ok(Some(found));
+        }
+        // Git may not have tracked it then.
+        let found = self
+            .aside()
+            .map(|aside| aside.earlier_here(path, &mut look));
+        let mut found = found.transpose()?.flatten();
+        if let Some((_, Some(successor))) = &mut found {
+            successor.commit = None;
+        }
+        Ok(found)
+    }
+
+    fn earlier_here<T>(
+        &self,
+        path: &Path,
+        look: &mut impl FnMut(&[u8]) -> Option<T>,
     ) -> Result<Option<(T, Option<Successor>)>, SnapshotError> {
         let path = self.root.join(path);
         let mut next = self.tip()?;
@@ -72,7 +91,7 @@ impl Successor {
         let own = message::read(&text).and_then(|message| message.subject);
         let subject = own.unwrap_or_else(|| text.lines().next().unwrap_or_default().to_owned());
         Self {
-            commit: commit.id().to_string(),
+            commit: Some(commit.id().to_string()),
             subject,
             time: commit.time().seconds(),
         }

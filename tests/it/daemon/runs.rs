@@ -10,6 +10,7 @@ use crate::harness::{Project, save_by_rename, wait_until};
 #[test]
 fn git_has_the_state_before_and_after() {
     let project = Project::with_git();
+    project.write("a.txt", "nothing\n").commits();
     project.write("a.txt", "one\n");
     let _watching = project.watch([]);
     let reply = "<tasks message=\"Say two\">\n<task>\n<i>two is more</i>\n<path>a.txt</path>\n<c>edit</c>\n\
@@ -21,14 +22,20 @@ fn git_has_the_state_before_and_after() {
         .lines()
         .filter_map(|line| line.split_once(' '))
         .collect();
-    let [(before, first), (after, second)] = commits.as_slice() else {
+    let [_, (before, first), (after, second)] = commits.as_slice() else {
         panic!("{log}")
     };
     assert!(
         first.ends_with("💚clada") && *second == "Say two 💚clada",
         "{log}"
     );
-    assert_eq!(notes.results[1], format!("💚 git {before} → {after}"));
+    assert_eq!(
+        notes.results[1..3],
+        [
+            format!("💚 saved your work: 1 file ({before})"),
+            format!("💚 git {before} → {after}")
+        ]
+    );
     assert_eq!(project.git(["show", "HEAD~:a.txt"]), "one\n");
     assert_eq!(project.git(["show", "HEAD:a.txt"]), "two\n");
     let body = project.git(["log", "-1", "--format=%b"]);
@@ -39,7 +46,7 @@ fn git_has_the_state_before_and_after() {
     // Neither the notes nor the output file, now or ever.
     assert_eq!(
         project.git(["log", "--all", "--name-only", "--format="]),
-        "a.txt\na.txt\n"
+        "a.txt\na.txt\na.txt\n"
     );
     assert_eq!(
         project.git(["status", "--porcelain"]),

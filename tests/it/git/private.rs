@@ -77,9 +77,10 @@ fn a_plain_folder_has_snapshots_elsewhere() {
 
     // The user's repository takes over by itself, and may end.
     project.git(["init", "-q", "-b", "main"]);
+    project.commits();
     let ended = run(&project, &[overwrite("a.txt", "three")]).exits(0);
     assert!(saved(&ended).starts_with("💚 git "));
-    assert_eq!(in_store(&project, ["rev-parse", "HEAD"]), head);
+    assert_eq!(stored(&project), [""; 0], "git has all of it");
     fs::remove_dir_all(project.path(".git")).unwrap();
     let ended = run(&project, &[overwrite("a.txt", "four")]).exits(0);
     assert!(saved(&ended).starts_with("💚 snapshot "));
@@ -113,11 +114,18 @@ fn what_is_too_large_or_not_the_folders_own_is_left_out_and_named() {
     );
     assert_eq!(stored(&project), ["a.txt"]);
 
-    let said = run(&project, &[delete("big1.bin")]).exits(0).results();
+    let asks = "1 ⏸ delete big1.bin - undo will not bring back `big1.bin`: ";
+    let said = run(&project, &[delete("big1.bin")]).exits(1).results();
+    assert!(said.contains(asks), "{said}");
+    assert!(project.exists("big1.bin"));
+    let approved = ["run", "--approve"];
+    let reply = super::store::reply(&[delete("big1.bin")]);
+    let said = project.clada_with(approved, &reply).exits(0).results();
     assert!(
         said.contains("⚠ undo will not bring back `big1.bin`: "),
         "{said}"
     );
+    assert!(!project.exists("big1.bin"));
     is_sound(&project);
 }
 

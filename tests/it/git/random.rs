@@ -202,20 +202,15 @@ impl Story<'_> {
             true => new.clone(),
             false => format!("{old}..{new}"),
         };
-        let first = self.project.git([
+        let log = self.project.git([
             "log",
             "--first-parent",
-            "--reverse",
-            "--format=%H %s%n%b",
+            "--format=%H %(trailers:key=Clada-Step,valueonly,separator=)",
             &range,
         ]);
-        let before = first
-            .split_once("Clada-Step: ")
-            .is_some_and(|(_, step)| step.starts_with("before"));
-        let before = match before {
-            true => first.split(' ').next().unwrap_or_default().to_owned(),
-            false => old,
-        };
+        // What is staged is one of its own ahead of it.
+        let before = log.lines().find_map(|line| line.strip_suffix(" before"));
+        let before = before.map_or(old, str::to_owned);
         if !before.is_empty() {
             let is = self.judge.tree_of(&before);
             assert!(is == wanted, "{}", told("before the batch"));
@@ -257,6 +252,7 @@ fn remove(path: &Path) {
 fn batches(rounds: usize) {
     let project = Project::new();
     project.git(["init", "-q", "-b", "b0"]);
+    project.configure("[git]\nuntracked = \"commit\"\n");
     let mut story = Story {
         judge: Judge::new(&project),
         project: &project,

@@ -39,11 +39,12 @@ fn nothing_of_the_users_is_touched() {
         status,
         " D a.txt\nA  staged.txt\n?? b.txt\n?? c.txt\n?? d.txt\n?? new.txt\n"
     );
-    assert_eq!(project.subjects("HEAD..refs/clada/main").len(), 4);
-    assert_eq!(project.id("refs/clada/main~4"), project.id("HEAD"));
+    assert_eq!(project.subjects("HEAD..refs/clada/main").len(), 5);
+    assert_eq!(project.id("refs/clada/main~5"), project.id("HEAD"));
+    assert_eq!(at(&project, "refs/clada/main~4", "staged.txt"), "staged\n");
     assert_eq!(at(&project, "refs/clada/main~3", "a.txt"), "mine\n");
     let files = project.git(["ls-tree", "-r", "--name-only", "refs/clada/main"]);
-    assert_eq!(files, "b.txt\nc.txt\nd.txt\nnew.txt\nstaged.txt\n");
+    assert_eq!(files, "b.txt\nc.txt\nd.txt\nstaged.txt\n");
     project.git(["gc", "-q", "--prune=now"]);
     project.runs(&overwrite("b.txt", "again"));
     project.is_sound();

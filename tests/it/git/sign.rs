@@ -195,10 +195,10 @@ fn hooks_see_the_index_as_it_will_be() {
         ("commit-msg", ""),
         ("post-commit", "git status --porcelain >> $HOME/log"),
     ]);
-    project.write("mine.txt", "mine\n");
+    project.write("a.txt", "mine\n");
     project.runs(&overwrite("b.txt", "b"));
     let one = |file: &str| format!("pre-commit\n{file} commit-msg\npost-commit\n");
-    assert_eq!(ran(&project), one("mine.txt") + &one("b.txt"));
+    assert_eq!(ran(&project), one("a.txt") + &one("b.txt"));
     assert_eq!(project.git(["status", "--porcelain"]), "");
 
     // A folder of its own for them; nothing to commit runs none.

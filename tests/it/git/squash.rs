@@ -25,7 +25,7 @@ fn go_back(project: &Project, said: &str) {
 #[test]
 fn what_batches_left_on_top_becomes_one_commit() {
     let project = Project::begun();
-    project.write("mine.txt", "mine\n");
+    project.write("a.txt", "mine\n");
     let reply = overwrite("b.txt", "b") + &exec("echo more >> b.txt; echo new > c.txt");
     project.runs(&reply);
     project.runs(&overwrite("a.txt", "two"));

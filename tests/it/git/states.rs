@@ -52,7 +52,12 @@ fn ignored_files_are_kept_aside() {
     assert_eq!(versions(&project, "x.env"), ["new\n", "old\n"]);
     assert_eq!(versions(&project, "y.env"), ["y\n"]);
     assert_eq!(versions(&project, "build/sub/b"), ["(none)", "b\n"]);
-    assert_eq!(stored(&project), ["x.env", "y.env"], "and nothing else");
+    let untracked = ".gitignore";
+    assert_eq!(
+        stored(&project),
+        [untracked, "x.env", "y.env"],
+        "and nothing else"
+    );
     let ids = |log: String| {
         log.lines()
             .map(str::to_owned)
@@ -75,9 +80,9 @@ fn ignored_files_are_kept_aside() {
     );
     assert_eq!(
         steps.lines().collect::<Vec<_>>(),
-        ["before", "task", "task", "before", "task"]
+        ["before", "before", "task", "task", "before", "task"]
     );
-    assert_eq!(status(&project), "");
+    assert_eq!(status(&project), "?? .gitignore\n");
     is_sound(&project);
 
     // What the user made of it since is there too.
@@ -99,7 +104,12 @@ fn too_much_to_be_kept_aside_is_said() {
     project
         .write("build/a", "x".repeat(600))
         .write("build/b", "x".repeat(600));
-    let said = run(&project, &[delete("build")]).exits(0).results();
+    project.commits();
+    let said = run(&project, &[delete("build")]).exits(1).results();
+    assert!(said.contains("⏸ delete build - undo will"), "{said}");
+    let reply = super::store::reply(&[delete("build")]);
+    let approved = project.clada_with(["run", "--approve"], &reply);
+    let said = approved.exits(0).results();
     assert!(
         said.contains("⚠ undo will not bring back `build`: what git leaves out there is more than 1 KiB (`git.private_file`)"),
         "{said}"
@@ -226,7 +236,7 @@ fn work_trees_beside_their_repository() {
         .exits(0);
     assert!(saved(&ended).starts_with("💚 git "));
     assert_eq!(project.git(["-C", &root, "status", "--porcelain"]), "");
-    assert!(stores(&project).is_empty());
+    assert!(stores(&project).is_empty(), "nothing is untracked");
 
     let ended = run(&project, &[overwrite("notes.txt", "one")]).exits(0);
     assert!(saved(&ended).starts_with("💚 snapshot "));
@@ -354,7 +364,7 @@ fn settings_hold_from_the_next_run_on() {
     use crate::daemon::{NOTES, exec, wait_for_results};
     use crate::harness::save_by_rename;
     let project = repository();
-    project.git(["update-index", "--refresh"]);
+    project.write("runs.txt", "").commits();
     let _watching = project.watch(["--no-clipboard"]);
     let run = |word: &str, wait: &str| {
         let task = exec(&format!("echo {word} >> runs.txt"));
@@ -375,7 +385,7 @@ fn settings_hold_from_the_next_run_on() {
         "{:?}",
         notes.results
     );
-    assert_eq!(project.git(["rev-list", "--count", "HEAD"]), "1\n");
+    assert_eq!(project.git(["rev-list", "--count", "HEAD"]), "2\n");
     assert_eq!(
         project.git(["show", "refs/clada/main:runs.txt"]),
         "one\ntwo\n"
@@ -521,11 +531,8 @@ fn what_is_staged_is_in_the_commit_before() {
     project.git(["rm", "-q", "--cached", "a.txt"]);
     run(&project, &[overwrite("b.txt", "b")]).exits(0);
     let before = project.git(["show", "--name-status", "--format=", "HEAD~1"]);
-    assert_eq!(
-        before, "A\tstaged.txt\nA\tuntracked.txt\n",
-        "`a.txt` is there, so it stays"
-    );
-    assert_eq!(status(&project), "");
+    assert_eq!(before, "D\ta.txt\nA\tstaged.txt\n");
+    assert_eq!(status(&project), "?? a.txt\n?? untracked.txt\n");
     is_sound(&project);
 }
 
@@ -623,7 +630,7 @@ fn what_git_leaves_out_is_undone_and_done_again() {
         .write(".gitignore", "*.env\nbuild/\n")
         .write("x.env", "old\r\n")
         .write("build/a", "a\n");
-    project.write(".gitattributes", "* text=auto\n");
+    project.write(".gitattributes", "* text=auto\n").commits();
     let tasks = [
         overwrite("x.env", "new"),
         overwrite("y.env", "y"),

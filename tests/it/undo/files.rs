@@ -16,6 +16,8 @@ fn everything(project: &Project) -> Vec<u8> {
 /// What a script changes is taken back, done again and taken back.
 #[track_caller]
 fn there_and_back(project: &Project, change: &str) {
+    project.git(["add", "-A"]);
+    project.git(["commit", "-q", "--allow-empty", "-m", "the user's"]);
     let before = everything(project);
     run(project, &script("change", change));
     clean(project);
@@ -95,14 +97,22 @@ fn untracked_files_that_were_seen_before() {
     project
         .write("folder/untracked.txt", "mine\n")
         .write("folder/b/c", "c\n");
-    there_and_back(&project, "rm -r folder");
-    assert_eq!(project.read("folder/untracked.txt"), "mine\n");
+    let before = everything(&project);
+    run(&project, &script("rm", "rm -r folder; echo new > new"));
+    for _ in 0..2 {
+        project.clada(["undo"]).exits(0);
+        assert!(everything(&project) == before);
+        assert_eq!(project.git(["status", "--porcelain"]), "?? folder/\n");
+        project.clada(["redo"]).exits(0);
+        assert!(!project.exists("folder"));
+        clean(&project);
+    }
 }
 
 #[test]
 fn a_folder_with_something_else_in_it_stays() {
     let project = Project::with_git();
-    project.write(".gitignore", "*.log\n");
+    project.write(".gitignore", "*.log\n").commits();
     run(&project, &writes("first", &[("d/a", "a\n")]));
     project.write("d/x.log", "log\n");
     undo(&project);
@@ -116,7 +126,8 @@ fn where_one_file_cannot_be_written_all_are_put_back() {
     project
         .write("a", "a\n")
         .write("d/b", "b\n")
-        .write("z", "z\n");
+        .write("z", "z\n")
+        .commits();
     run(
         &project,
         &script("all", "for f in a d/b z; do echo new > $f; done"),
@@ -142,7 +153,7 @@ fn where_one_file_cannot_be_written_all_are_put_back() {
 #[test]
 fn an_undo_that_was_cut_short_is_ended_by_another() {
     let project = Project::with_git();
-    project.write("a", "a\n").write("b", "b\n");
+    project.write("a", "a\n").write("b", "b\n").commits();
     run(
         &project,
         &script("all", "echo new > a; echo new > b; echo new > c"),

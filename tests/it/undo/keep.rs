@@ -6,7 +6,10 @@ const LINES: &str = "1\n2\n3\n4\n5\n6\n7\n8\n9\n";
 
 fn edited() -> Project {
     let project = Project::with_git();
-    project.write("a.txt", LINES).write("b.txt", LINES);
+    project
+        .write("a.txt", LINES)
+        .write("b.txt", LINES)
+        .commits();
     let new = LINES.replace('2', "two");
     run(
         &project,

@@ -76,7 +76,7 @@ fn edits_meanwhile_are_kept() {
         "not saved\n"
     );
     run(&project, &writes("x", &[("x", "x\n")]));
-    clean(&project);
+    assert_eq!(project.git(["status", "--porcelain"]), "?? beside.txt\n");
     assert_eq!(project.read("a.txt"), "edited\n");
 }
 
@@ -103,7 +103,7 @@ fn what_the_user_has_put_back_meanwhile_is_not_in_the_way() {
         .write("a.txt", "not saved\n")
         .write("new.txt", "new\n");
     project.clada(["step-back", "2"]).exits(0);
-    assert!(!project.exists("new.txt"));
+    assert_eq!(project.read("new.txt"), "new\n", "git knows nothing of it");
     project.write("a.txt", "not saved\n");
     project.clada(["step-back"]).exits(0);
     assert_eq!(project.read("a.txt"), "one\n");
@@ -135,7 +135,7 @@ fn a_folder_that_gets_a_repository_meanwhile() {
 #[test]
 fn new_and_ignored_files_stay() {
     let project = three();
-    project.write(".gitignore", "build/\n");
+    project.write(".gitignore", "build/\n").commits();
     run(&project, &writes("four", &[("a.txt", "four\n")]));
     project.write("build/big", "x\n");
     project.clada(["step-back", "3"]).exits(0);

@@ -165,7 +165,8 @@ fn files_that_git_leaves_out() {
     project
         .write(".gitignore", "*.env\n")
         .write("a.env", "mine\n")
-        .write("b.env", "b\n");
+        .write("b.env", "b\n")
+        .commits();
     let delete = "<task><path>b.env</path><c>delete</c></task>\n</tasks>";
     let reply = writes(
         "both",

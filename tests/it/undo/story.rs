@@ -5,7 +5,7 @@ use super::*;
 #[test]
 fn the_newest_batch_is_taken_back_and_done_again() {
     let project = Project::with_git();
-    project.write("kept.txt", "mine\n");
+    project.write("kept.txt", "mine\n").commits();
     run(&project, &writes("first", &[("a.txt", "one\n")]));
     project.write("kept.txt", "mine, changed\n");
     run(
@@ -92,6 +92,7 @@ fn a_run_of_several_batches() {
 #[test]
 fn what_the_user_had_not_saved_is_saved_first() {
     let project = Project::with_git();
+    project.write("mine.txt", "committed\n").commits();
     run(&project, &writes("first", &[("a.txt", "one\n")]));
     project.write("mine.txt", "not committed\n");
     undo(&project);
@@ -200,6 +201,7 @@ fn what_the_user_reverts_is_so_already() {
 #[test]
 fn what_was_squashed_is_taken_back_only_by_its_id() {
     let project = Project::with_git();
+    project.write("mine", "").commits();
     for name in ["one", "two", "three"] {
         project.write("mine", name);
         run(&project, &writes(name, &[(name, "x\n")]));
