@@ -31,7 +31,7 @@ use crate::lang::task::{Action, Batch, Scan, Task};
 use crate::world::context::ContextStore;
 use crate::world::intent::Intent;
 use crate::world::shell::Stream;
-use crate::world::snapshot::{self, Lost, SnapshotError, Snapshots};
+use crate::world::snapshot::{self, Lost, Message, SnapshotError, Snapshots, State};
 use crate::world::workspace::{Disk, Preview};
 
 use atomic::{Atomic, Unfit};
@@ -164,6 +164,8 @@ pub struct Ran {
     pub report: Report,
     /// What came of each job.
     pub jobs: Vec<JobEnd>,
+    /// How many untracked files the user is to be asked about.
+    pub untracked: Option<usize>,
 }
 
 /// What came of a job.
@@ -257,7 +259,39 @@ impl Runner {
             }
         }
         self.disk.settle();
-        run.finish()
+        let mut ran = run.finish();
+        if journal.keeps()
+            && let Ok(Some(snapshots)) = &mut snapshots
+        {
+            ran.untracked = snapshots.offers_to_add();
+        }
+        ran
+    }
+
+    /// Has git track what it does not, for the user; what there is to say of it.
+    pub fn add_untracked(&self, around: &Surroundings<'_>) -> String {
+        let added = self.git.as_ref().map(|git| {
+            let open = Snapshots::open(&self.root, &self.never, &git.options, &around.stop)?;
+            let message = Message {
+                time: (around.now)(),
+                batch: around.id.clone(),
+                ..Message::default()
+            };
+            open.map(|mut open| open.add_untracked(&message))
+                .transpose()
+        });
+        match added {
+            Some(Ok(Some((count, State { commit, .. })))) => {
+                let files = if count == 1 { "file" } else { "files" };
+                let commit = commit.unwrap_or_default();
+                format!(
+                    "💚 added {count} {files} to git ({})",
+                    snapshot::short(&commit)
+                )
+            }
+            Some(Err(error)) => format!("❌ git: nothing was added: {error}"),
+            Some(Ok(None)) | None => "❌ nothing was added: git is off here".to_owned(),
+        }
     }
 
     /// Takes back an atomic batch that clada was in the middle of when it ended; what there is to say of it. Asked for under

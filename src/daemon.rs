@@ -20,7 +20,7 @@ use tracing::Instrument;
 use crate::batch::{Progress, Runner, Setup};
 use crate::config;
 use crate::engine::{self, Effect, Event, Look, Why};
-use crate::lang::record::{Offer, Tick};
+use crate::lang::record::{Offer, Source, Tick};
 use crate::lang::report::{Offered, OpenEdit, ParseError, Report};
 use crate::lang::scan::{scan, scan_for};
 use crate::lang::task::{BatchState, Lines};
@@ -222,6 +222,8 @@ struct Counted {
     open: Vec<OpenEdit>,
     /// What other ticks that do not count were for.
     again: Vec<Offered>,
+    /// Ticks that have untracked files added to git.
+    adds: Vec<Source>,
 }
 
 /// What there is to do and to tell after a look.
@@ -412,6 +414,7 @@ impl Daemon {
             void,
             open,
             again,
+            adds,
         } = ticks.unwrap_or_else(|error| {
             self.complain(&error.to_string(), show);
             Counted::default()
@@ -419,7 +422,8 @@ impl Daemon {
         let pending = &self.pending;
         let is_untold = !pending.recovered.is_empty() || pending.wrong != pending.told.wrong;
         let is_void = void.is_some() || !open.is_empty();
-        if is_same && !settled && ticks.is_empty() && !is_void && !is_untold {
+        let asks = !ticks.is_empty() || !adds.is_empty();
+        if is_same && !settled && !asks && !is_void && !is_untold {
             self.delivery.write_unwritten(text, &mut self.memory, show);
             return;
         }
@@ -458,6 +462,10 @@ impl Daemon {
         report.notices.extend(void.map(str::to_owned));
         report.open.extend(open);
         report.offers.extend(again);
+        if !adds.is_empty() {
+            let said = self.add_untracked(&adds, stop, show).await;
+            report.notices.extend(said);
+        }
         if wanted.is_empty() {
             self.pending.refused = None;
         } else {
@@ -505,6 +513,7 @@ impl Daemon {
         let mut why = why;
         let mut again = Vec::new();
         let mut ticks: Vec<Tick> = Vec::new();
+        let mut adds = Vec::new();
         let mut answered = HashSet::new();
         for mut taken in taken {
             let offer = &taken.tick.offer;
@@ -513,6 +522,10 @@ impl Daemon {
                 why.get_or_insert(DOUBLED);
             }
             let mut counts = !taken.is_doubled && (why.is_none() || !is_doubtful(&taken));
+            if let Some(source) = taken.tick.source.filter(|_| counts && offer.adds()) {
+                adds.push(source);
+                continue;
+            }
             if counts && taken.tick.offer.approves {
                 // Who says twice that a command may run has it run once.
                 let engine = &self.memory.engine;
@@ -540,6 +553,7 @@ impl Daemon {
             void: why,
             open,
             again,
+            adds,
         })
     }
 

@@ -167,6 +167,7 @@ impl Repo {
             untracked: Untracked::Leave,
             new_file: 5 << 20,
             secrets: Secrets::new(&[]),
+            notes: Vec::new(),
             private: PathBuf::new(),
             home: PathBuf::new(),
             private_limit: 0,

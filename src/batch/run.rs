@@ -506,6 +506,7 @@ impl<'r, 't> Run<'r, 't> {
         Ran {
             report: self.report,
             jobs: self.jobs,
+            untracked: None,
         }
     }
 }

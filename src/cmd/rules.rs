@@ -9,6 +9,7 @@ use tokio::sync::OnceCell;
 
 use crate::batch::{Git, Hooks, Setup};
 use crate::cli::Exec;
+use crate::config::registry::Registry;
 use crate::config::settings::{
     self, Loaded, Network, Sandbox, Settings, SettingsError, VarName, Variable,
 };
@@ -19,6 +20,7 @@ use crate::lang::policy::Policy;
 use crate::lang::policy::actions::Actions;
 use crate::lang::policy::paths::Paths;
 use crate::lang::policy::secrets::Secrets;
+use crate::world::ledger::Ledger;
 use crate::world::login_env::{self, LoginEnv};
 use crate::world::sandbox::{self, Fence, Level};
 use crate::world::snapshot;
@@ -227,6 +229,7 @@ pub(super) fn git_of(settings: &settings::Git, folders: &Folders, env: login_env
                 settings::Untracked::Commit => snapshot::Untracked::Commit,
             },
             new_file: settings.new_file,
+            notes: notes_of(folders),
             secrets: Secrets::new(&settings::shipped_paths().lists()),
             private: folders.state.join("snapshots"),
             home: folders.home.clone(),
@@ -239,6 +242,20 @@ pub(super) fn git_of(settings: &settings::Git, folders: &Folders, env: login_env
         intents: folders.state.join("atomic"),
         whole_batches: settings.commit == settings::Commit::Batch,
     }
+}
+
+/// The notes files of all cladas of this user, also of those that have ended, as far as that can be read.
+fn notes_of(folders: &Folders) -> Vec<PathBuf> {
+    let ledger = Ledger::read(&folders.state).ok().flatten();
+    let known = ledger.and_then(|ledger| ledger.files().ok());
+    let listed = Registry::load(folders).map(|list| list.entries);
+    let listed = listed.unwrap_or_default().into_iter();
+    let listed = listed.map(|entry| entry.file);
+    known
+        .unwrap_or_default()
+        .into_iter()
+        .chain(listed)
+        .collect()
 }
 
 /// An environment as the settings change it.

@@ -1,6 +1,7 @@
 //! `clada run`: carries out one reply, once. No watched file, no clipboard.
 
 use std::io::{IsTerminal, Write};
+use std::path::Path;
 use std::process::ExitCode;
 
 use crate::batch::{NoJournal, Part, Progress, Surroundings};
@@ -41,6 +42,8 @@ pub fn main(args: &Run) -> Result<ExitCode, Error> {
     let own = [config::NOTES, &settings.watch.output_file].map(|name| root.join(name));
     let mut runner = cmd::runner((&given, &root), &folders, (&own[0], &own), setup)?;
     runner.protect(&cmd::watched_in(&folders, &root));
+    let notes = args.file.as_deref().map(Path::canonicalize);
+    runner.never.extend(notes.and_then(Result::ok));
     runner.with_params = args.json;
     runtime.block_on(async {
         let around = Surroundings {

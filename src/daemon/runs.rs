@@ -200,6 +200,14 @@ impl Daemon {
             ran.report.notices.push(said);
         }
         close(&mut self.memory, &mut ran, &entries);
+        if let Some(count) = ran.untracked {
+            let files = if count == 1 { "file is" } else { "files are" };
+            ran.report.offers.push(Offered {
+                why: format!("{count} {files} not in git"),
+                action: "add and commit them",
+                offer: Offer::adding(),
+            });
+        }
         choices::offer(&self.memory, &self.runner, &mut ran, &entries);
         tracing::info!(
             run = %around.id,
@@ -208,6 +216,34 @@ impl Daemon {
             "run ended"
         );
         Some(ran)
+    }
+
+    /// Has git track what it does not, as these ticks ask; what there is to say of it, if clada was not stopped before.
+    pub(super) async fn add_untracked(
+        &mut self,
+        ticks: &[Source],
+        stop: &watch::Receiver<bool>,
+        show: &mut dyn FnMut(Shown<'_>),
+    ) -> Option<String> {
+        let _lock = self.lock(stop, show).await?;
+        self.take_settings();
+        let others = Lock::held_in(&self.locks, config::WATCHED_LOCKS, &self.runner.root);
+        self.runner.protect(&others);
+        let said = self.runner.add_untracked(&Surroundings {
+            now: &self.clock.date_time,
+            when: &self.clock.when,
+            fence: (self.clock.word)(),
+            message: None,
+            id: (self.clock.id)(),
+            stop: stop.clone(),
+        });
+        // Done twice, it adds nothing more.
+        for tick in ticks {
+            if let Err(error) = self.memory.ledger.void(*tick) {
+                show(Shown::Trouble(&error.to_string()));
+            }
+        }
+        Some(said)
     }
 
     /// Has the run go by the settings as they are now; wrong ones leave those of before.

@@ -102,7 +102,8 @@ impl FileState {
     }
 }
 
-/// What the user can ask for by a tick in a results block: to run tasks of these batches.
+/// What the user can ask for by a tick in a results block: to run tasks of these batches; with none, to have git track what
+/// it does not.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Offer {
     /// Each with which of its tasks, from 0 and in order.
@@ -147,6 +148,16 @@ impl Offer {
             spot: Some(spot),
             ..Self::of(batch, vec![task])
         }
+    }
+
+    /// Has untracked files added and committed: nobody but the user may ask for that.
+    pub fn adding() -> Self {
+        Self::of_all(Vec::new()).approving(true)
+    }
+
+    /// Whether it has untracked files added.
+    pub fn adds(&self) -> bool {
+        self.batches.is_empty() && self.approves
     }
 
     /// The same, as the answer to whether they may run, or not as one.

@@ -13,7 +13,8 @@ mod schema;
 #[cfg(test)]
 mod tests;
 
-use std::os::unix::ffi::OsStrExt;
+use std::ffi::OsString;
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
 
 use rusqlite::{Connection, OptionalExtension, Transaction, TransactionBehavior, params};
@@ -500,6 +501,19 @@ impl Ledger {
         self.write(Durability::ProcessEnd, |db| {
             insert_block(db, file, None, text, true, now)?;
             Ok(forget_blocks(db, file, false, FOREIGN_BLOCKS)?)
+        })
+    }
+
+    /// All files that were ever listened to, also by a clada that has ended.
+    ///
+    /// # Errors
+    /// Where the ledger cannot be read.
+    pub fn files(&self) -> Result<Vec<PathBuf>> {
+        self.look(|db| {
+            let mut files = db.prepare("SELECT path FROM file")?;
+            let files = files.query_map([], |row| row.get::<_, Vec<u8>>(0))?;
+            let path = |bytes| PathBuf::from(OsString::from_vec(bytes));
+            files.map(|bytes| bytes.map(path)).collect()
         })
     }
 

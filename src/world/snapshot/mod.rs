@@ -144,6 +144,8 @@ pub struct Options {
     pub new_file: u64,
     /// What secrets are called.
     pub secrets: Secrets,
+    /// Absolute paths of the notes files of all cladas of this user: no commit takes them in, unless git tracks them already.
+    pub notes: Vec<PathBuf>,
     /// Where the repositories of folders are that have none.
     pub private: PathBuf,
     /// The user's home: too much for a private repository, as `/` is.
@@ -316,7 +318,19 @@ impl Snapshots {
             snapshots.target = options.target;
         }
         snapshots.take_own_index()?;
+        snapshots.leave_notes()?;
         Ok(Some(snapshots))
+    }
+
+    fn leave_notes(&mut self) -> Result<(), SnapshotError> {
+        let index = self.index_now()?;
+        let notes = self.options.notes.iter();
+        let there = notes.filter(|path| path.symlink_metadata().is_ok());
+        let places = there.flat_map(|path| places_of(path, &self.top));
+        let untracked = places.filter(|path| index.get_path(path, 0).is_none());
+        let untracked: Vec<PathBuf> = untracked.collect();
+        self.never.extend(untracked);
+        Ok(())
     }
 
     fn of(opened: Opened, top: PathBuf, root: &Path, (options, hurry): (&Options, Hurry)) -> Self {

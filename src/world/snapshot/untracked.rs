@@ -15,7 +15,7 @@ use std::time::SystemTime;
 use git2::{Index, ObjectType, Oid};
 
 use super::stage::{Found, find};
-use super::{Held, SnapshotError, Snapshots, look, tools};
+use super::{Held, Message, SnapshotError, Snapshots, State, Step, look, tools};
 use crate::lang::policy::secrets::{self, begins_like_key};
 use crate::lang::size;
 
@@ -106,6 +106,9 @@ impl Identity {
     }
 }
 
+/// Marks a private repository whose user was offered to have untracked files added.
+const OFFERED: &str = "clada-offered";
+
 /// How many ignored files are looked at before a command, and how much is read of what no save has, in bytes.
 const IGNORED: usize = 5_000;
 const SMALL: u64 = 64 * 1024;
@@ -130,6 +133,69 @@ impl Users {
 }
 
 impl Snapshots {
+    /// How many untracked files could go into git, where it tracks fewer than that; told once in a repository. As of the last
+    /// look at everything.
+    pub fn offers_to_add(&mut self) -> Option<usize> {
+        if self.private || self.options.untracked == Untracked::Commit {
+            return None;
+        }
+        let addable = self.addable().len();
+        let tracked = self.index_now().ok()?.len();
+        if addable == 0 || tracked >= addable {
+            return None;
+        }
+        let mark = self.aside()?.repo.path().join(OFFERED);
+        File::create_new(mark).ok().map(|_| addable)
+    }
+
+    /// Adds untracked files and commits them, but for secrets and large ones; how many. What the user has changed besides is
+    /// committed before.
+    ///
+    /// # Errors
+    /// As for a save.
+    pub fn add_untracked(&mut self, message: &Message) -> Result<(usize, State), SnapshotError> {
+        let before = Message {
+            step: Step::Before,
+            ..message.clone()
+        };
+        self.before(&before)?;
+        let files: Vec<(PathBuf, bool)> = self
+            .addable()
+            .into_iter()
+            .filter_map(|path| Some((path.strip_prefix(&self.root).ok()?.to_path_buf(), true)))
+            .collect();
+        let count = files.len();
+        let text = match count {
+            1 => "Add 1 file that git did not track".to_owned(),
+            _ => format!("Add {count} files that git did not track"),
+        };
+        let message = Message {
+            subject: Some(text),
+            ..before
+        };
+        let state = self.after_restoring(&files, &message)?;
+        self.settle()?;
+        Ok((count, state))
+    }
+
+    /// Untracked files that are no secrets, and not large, relative to the top.
+    fn addable(&self) -> Vec<PathBuf> {
+        let Ok(index) = self.index_now() else {
+            return Vec::new();
+        };
+        let is_small = |path: &Path| {
+            let data = fs::symlink_metadata(self.top.join(path));
+            data.is_ok_and(|data| data.len() <= self.options.new_file)
+        };
+        let looked = self.looked.borrow();
+        let untracked = looked.untracked.iter();
+        untracked
+            .filter(|path| index.get_path(path, 0).is_none())
+            .filter(|path| is_small(path) && !self.is_secret(path))
+            .cloned()
+            .collect()
+    }
+
     /// Looks at what git leaves out, before a command runs that may copy or rename it.
     pub fn expect_command(&mut self) {
         if self.private || self.options.untracked == Untracked::Commit {
