@@ -4,6 +4,7 @@ mod files;
 mod keep;
 mod looking;
 mod place;
+mod random;
 mod story;
 
 use crate::harness::{Ended, Project};
