@@ -282,7 +282,7 @@ pub struct Run {
     /// Do not save the state in git before and after
     #[arg(long)]
     pub no_git: bool,
-    /// The commits' subject, where a `<tasks>` has no `message` of its own [default: the time]
+    /// The commits' subject, where a `<tasks>` has no `message` of its own [default: its tasks' `<i>`, else the time]
     #[arg(long, value_name = "TEXT")]
     pub message: Option<String>,
     #[command(flatten)]

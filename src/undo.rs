@@ -9,6 +9,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use crate::lang::entry::Entry;
+use crate::lang::subject;
 use crate::world::snapshot::{ChangeKind, Message, SnapshotError, Snapshots, Step};
 use crate::world::workspace::{Disk, FsError};
 
@@ -166,7 +167,7 @@ pub fn perform(
     let mut done = Done {
         taken: chosen
             .iter()
-            .map(|group| (group.id.clone(), group.subject.clone()))
+            .map(|group| (group.id.clone(), group.words()))
             .collect(),
         changes: plan.writes.iter().map(change).collect(),
         commit: None,
@@ -203,33 +204,22 @@ fn change(write: &Write) -> (PathBuf, ChangeKind) {
     (write.path.clone(), kind)
 }
 
-/// What the commits say.
+/// What the commits say: the words of the batches, oldest first.
 fn message(chosen: &[Group], how: &How<'_>, step: Step) -> Message {
-    let first = chosen.first().map_or("", |group| group.subject.as_str());
-    let (word, first) = match how.way {
-        Way::Undo => ("Undo", first),
-        // That of an undo is `Undo "…"` itself.
-        Way::Redo => ("Redo", first.strip_prefix("Undo ").unwrap_or(first)),
+    let words: Vec<String> = chosen.iter().rev().map(Group::words).collect();
+    let words = subject::summed(words.iter().map(String::as_str));
+    let subject = match (&step, how.way) {
+        (Step::Before, Way::Undo) => format!("undo: {words}"),
+        (Step::Before, Way::Redo) => format!("redo: {words}"),
+        _ => words,
     };
-    let quoted = match first.starts_with('"') {
-        true => first.to_owned(),
-        false => format!("\"{first}\""),
-    };
-    let more = match chosen.len() {
-        0 | 1 => String::new(),
-        several => format!(" and {} more", several - 1),
-    };
-    let subject = format!("{word} {quoted}{more}");
+    let newest_first = chosen.iter();
     Message {
-        subject: Some(subject.clone()),
+        subject: Some(subject),
         time: how.time.to_owned(),
-        body: match step {
-            Step::Before => vec![format!("before: {subject}")],
-            _ => chosen
-                .iter()
-                .map(|group| format!("{} ({})", group.subject, group.id))
-                .collect(),
-        },
+        body: newest_first
+            .map(|group| format!("{} ({})", group.words(), group.id))
+            .collect(),
         batch: how.id.to_owned(),
         step,
     }

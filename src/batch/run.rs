@@ -6,6 +6,7 @@ use std::path::PathBuf;
 
 use serde_json::Value;
 
+use super::saving::Work;
 use super::{JobEnd, Journal, Progress, Ran, Surroundings};
 use crate::exec_task::Executed;
 use crate::file_task::{Done, Failure};
@@ -16,6 +17,7 @@ use crate::lang::nesl::told::{Told, told};
 use crate::lang::outcome::{Misread, Outcome, Section, Status};
 use crate::lang::record::Commits;
 use crate::lang::report::{Hooked, ParseError, Report};
+use crate::lang::subject;
 use crate::lang::task::{Action, Batch, Cause, Lines, Problem, Task};
 use crate::lang::wording;
 use crate::world::snapshot::{self, Message, Skipped, Snapshots, State, Step};
@@ -418,16 +420,34 @@ impl<'r, 't> Run<'r, 't> {
         }
     }
 
+    /// What a commit says that a batch makes: its words, masked.
     pub(super) fn message(&self, batch: &Batch<'_>, body: Vec<String>, step: Step) -> Message {
-        let masked = |text: &String| self.mask.text(text).into_owned();
-        let subject = batch.message.as_ref().or(self.around.message.as_ref());
+        let masked = |text: &str| self.mask.text(text).into_owned();
+        let subject = self.given(batch).map(masked).unwrap_or_else(|| {
+            let reasons: Vec<String> = batch.tasks.iter().map(|task| masked(task.why)).collect();
+            subject::joined(reasons.iter().map(String::as_str))
+        });
         Message {
-            subject: subject.map(masked),
+            subject: Some(subject),
             time: (self.around.now)(),
-            body: body.iter().map(masked).collect(),
+            body: body.iter().map(|line| masked(line)).collect(),
             batch: batch_id(&self.around.id, self.jobs.len()),
             step,
         }
+    }
+
+    /// What the commit of a part of a batch says: a task's own reason, where it has one.
+    pub(super) fn message_of(&self, batch: &Batch<'_>, work: Work<'_>) -> Message {
+        let mut message = self.message(batch, vec![work.line], Step::Task);
+        let own = work.why.filter(|_| self.given(batch).is_none());
+        let own = own.map(|why| subject::joined([&*self.mask.text(why)]));
+        message.subject = own.filter(|own| !own.is_empty()).or(message.subject);
+        message
+    }
+
+    /// The subject that the reply or the user gives.
+    fn given<'g>(&'g self, batch: &'g Batch<'_>) -> Option<&'g str> {
+        batch.message.as_deref().or(self.around.message.as_deref())
     }
 
     pub(super) fn saved(&mut self, state: State) {

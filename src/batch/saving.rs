@@ -42,6 +42,16 @@ impl Touched {
     }
 }
 
+/// A task or hooks that left something.
+pub(super) struct Work<'p> {
+    /// Who that is, in the results.
+    pub(super) who: &'p str,
+    /// A task's own reason, which is the subject of its commit.
+    pub(super) why: Option<&'p str>,
+    /// Its line in the message.
+    pub(super) line: String,
+}
+
 /// What the last save of a batch saw: a commit or a tree, or nothing at all.
 pub(super) struct Seen(pub(super) Option<String>);
 
@@ -75,8 +85,7 @@ impl<'s> Saving<'s> {
         if !batch.changes() {
             return Ok(saving);
         }
-        let tasks = batch.tasks.iter();
-        let lines = tasks.map(|task| format!("before: {}", task.summary()));
+        let lines = batch.tasks.iter().map(Task::summary);
         let message = run.message(batch, lines.collect(), Step::Before);
         let state = match snapshots {
             Ok(None) => return Ok(saving),
@@ -132,8 +141,8 @@ impl<'s> Saving<'s> {
         if let Some(snapshots) = self.snapshots.as_deref_mut()
             && !places.is_empty()
         {
-            let lines = vec![format!("before: {}", task.summary())];
-            snapshots.guard(places, &run.message(batch, lines, Step::Before));
+            let message = run.message(batch, vec![task.summary()], Step::Before);
+            snapshots.guard(places, &message);
             run.notices(snapshots);
         }
     }
@@ -153,11 +162,11 @@ impl<'s> Saving<'s> {
         self.snapshots.as_deref()
     }
 
-    /// Saves what a task or hooks left, or has it saved with the batch: who they are, and their line in the message.
+    /// Saves what a task or hooks left, or has it saved with the batch.
     pub(super) fn after(
         &mut self,
         touched: Touched,
-        (batch, who, said): (&Batch<'_>, &str, String),
+        (batch, work): (&Batch<'_>, Work<'_>),
         run: &mut Run<'_, '_>,
     ) {
         let Some(snapshots) = self.snapshots.as_deref_mut() else {
@@ -168,13 +177,14 @@ impl<'s> Saving<'s> {
         }
         self.seen = None;
         if self.whole {
-            self.body.push(said);
+            self.body.push(work.line);
             self.touched.add(touched);
             // What cannot be saved is told at the end.
             self.seen = snapshots.see(self.touched.paths()).ok().map(Seen);
             return;
         }
-        let message = run.message(batch, vec![said], Step::Task);
+        let who = work.who;
+        let message = run.message_of(batch, work);
         match touched.save(snapshots, &message) {
             Ok(state) => self.saved(state, run),
             Err(error) => {

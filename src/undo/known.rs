@@ -3,6 +3,7 @@
 use std::collections::{HashMap, HashSet};
 
 use super::{UndoError, Way, Which};
+use crate::lang::subject;
 use crate::world::snapshot::{Saved, SnapshotError, Snapshots, Step};
 
 /// Commits that are taken back together.
@@ -10,7 +11,6 @@ use crate::world::snapshot::{Saved, SnapshotError, Snapshots, Step};
 pub struct Group {
     /// The batch's id; that of the undo for one.
     pub id: String,
-    pub subject: String,
     /// Unix time in seconds.
     pub time: i64,
     /// Newest first, each with the store that it is in.
@@ -35,6 +35,13 @@ impl Group {
     fn is_squashed(&self) -> bool {
         let steps = self.commits.iter().map(|(_, saved)| &saved.step);
         steps.into_iter().any(|step| *step == Step::Squash)
+    }
+
+    /// The words of the batch, of what its commits say.
+    pub fn words(&self) -> String {
+        let mut commits: Vec<&(usize, Saved)> = self.commits.iter().rev().collect();
+        commits.sort_by_key(|(store, _)| *store);
+        subject::of_batch(commits.into_iter().map(|(_, saved)| saved.words()))
     }
 
     /// The batches that are marked when this is taken back: those that an undo had taken back, or the batch itself.
@@ -185,7 +192,6 @@ fn push(groups: &mut Vec<Group>, at: usize, saved: Saved, reach: (bool, bool)) {
         }
         None => groups.push(Group {
             id: saved.batch.clone(),
-            subject: saved.subject.clone(),
             time: saved.time,
             commits: vec![(at, saved)],
             reach,

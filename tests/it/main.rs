@@ -36,6 +36,7 @@ mod lessons;
 mod log;
 mod logs;
 mod meanwhile;
+mod messages;
 mod nesl;
 mod note;
 #[cfg(target_os = "linux")]
@@ -57,6 +58,7 @@ mod search;
 #[cfg(target_os = "linux")]
 mod service;
 mod stale;
+mod subject;
 mod tail;
 #[cfg(target_os = "linux")]
 mod terminal;

@@ -23,6 +23,11 @@ pub struct Saved {
 }
 
 impl Saved {
+    /// The words of its subject, without what says what kind of commit it is.
+    pub fn words(&self) -> &str {
+        self.step.words(&self.subject)
+    }
+
     /// Reads a commit's message; `None` for a commit that is not clada's.
     pub(super) fn of(commit: &Commit<'_>) -> Option<Self> {
         let text = String::from_utf8_lossy(commit.message_bytes());

@@ -8,9 +8,11 @@ const MARK: &str = "💚clada";
 /// What the caller has to say about a save.
 #[derive(Debug, Clone, Default)]
 pub struct Message {
+    /// The words of the subject. The step adds before them what kind of commit it is.
     pub subject: Option<String>,
-    /// The local time: the subject where there is none.
+    /// The local time: the last line of the body, and the subject where there is none.
     pub time: String,
+    /// A line for each task.
     pub body: Vec<String>,
     /// The batch's id, for the trailers by which clada finds its commits again.
     pub batch: String,
@@ -46,6 +48,31 @@ impl fmt::Display for Step {
 }
 
 impl Step {
+    /// What kind of commit it is, before the words of its subject.
+    fn prefix(&self) -> &'static str {
+        match self {
+            Self::Before => "before: ",
+            Self::Task | Self::Squash => "",
+            Self::Undo(_) => "undo: ",
+            Self::Redo(_) => "redo: ",
+        }
+    }
+
+    /// The words of a subject that such a commit has.
+    pub(super) fn words<'s>(&self, subject: &'s str) -> &'s str {
+        // As clada wrote it at first.
+        let quoted = match self {
+            Self::Undo(_) => "Undo \"",
+            Self::Redo(_) => "Redo \"",
+            _ => "",
+        };
+        let older = subject.strip_prefix(quoted).filter(|_| !quoted.is_empty());
+        older
+            .and_then(|words| words.strip_suffix('"'))
+            .or_else(|| subject.strip_prefix(self.prefix()))
+            .unwrap_or(subject)
+    }
+
     fn parse(text: &str) -> Option<Self> {
         Some(match text.split_once(' ') {
             None if text == "before" => Self::Before,
@@ -69,17 +96,23 @@ impl fmt::Display for Message {
         } else {
             subject
         };
-        write!(f, "{subject} {MARK}\n\n")?;
+        write!(f, "{}{subject} {MARK}\n\n", self.step.prefix())?;
         for line in &self.body {
-            writeln!(f, "{}", one_line(line))?;
+            writeln!(f, "{INDENT}{}", one_line(line))?;
         }
-        if !self.body.is_empty() {
+        if !self.time.is_empty() {
+            writeln!(f, "{}", one_line(&self.time))?;
+        }
+        if !self.body.is_empty() || !self.time.is_empty() {
             writeln!(f)?;
         }
         writeln!(f, "{BATCH}{}", one_line(&self.batch))?;
         writeln!(f, "{STEP}{}", self.step)
     }
 }
+
+/// What a line of a task begins with; the time does not.
+const INDENT: &str = "  ";
 
 /// The trailers, in the last paragraph: a `commit-msg` hook may have put others there.
 const BATCH: &str = "Clada-Batch: ";
@@ -95,13 +128,28 @@ pub(super) fn read(text: &str) -> Option<Message> {
     let step = Step::parse(trailers.next()?.strip_prefix(STEP)?)?;
     let (subject, body) = text.split_once('\n').unwrap_or((text, ""));
     let subject = subject.strip_suffix(MARK)?.trim_end().to_owned();
+    let mut body: Vec<&str> = body
+        .lines()
+        .filter(|line| !line.trim().is_empty())
+        .collect();
+    let time = body.pop_if(|line| is_time(line)).unwrap_or_default();
+    let unindented = |line: &str| line.strip_prefix(INDENT).unwrap_or(line).to_owned();
     Some(Message {
         subject: Some(subject),
-        time: String::new(),
-        body: body.trim().lines().map(str::to_owned).collect(),
+        time: time.to_owned(),
+        body: body.into_iter().map(unindented).collect(),
         batch,
         step,
     })
+}
+
+/// Whether a line is a date and a time, as clada's commits end with. Older ones have none.
+fn is_time(line: &str) -> bool {
+    let is_of_time = |byte: u8| byte.is_ascii_digit() || b"-: ".contains(&byte);
+    line.starts_with(|c: char| c.is_ascii_digit())
+        && line.contains('-')
+        && line.contains(':')
+        && line.bytes().all(is_of_time)
 }
 
 fn one_line(text: &str) -> String {

@@ -27,14 +27,14 @@ fn the_newest_batch_is_taken_back_and_done_again() {
         "mine, changed\n",
         "which was the user's"
     );
-    assert_eq!(subjects(&project)[0], "Undo \"second\"");
+    assert_eq!(subjects(&project)[0], "undo: second");
     let said = done(&project, ["redo"]).out;
     assert!(said.contains("  added   new/b.txt\n"), "{said}");
     assert_eq!(
         (project.read("a.txt"), project.read("new/b.txt")),
         ("two\n".into(), "b\n".into())
     );
-    assert_eq!(subjects(&project)[0], "Redo \"second\"");
+    assert_eq!(subjects(&project)[0], "redo: second");
     refused(&project, ["redo"], "nothing to redo");
 
     undo(&project);
@@ -61,7 +61,7 @@ fn three_at_once_and_one_by_its_id() {
     assert_eq!(project.git(["rev-parse", "HEAD"]), before);
     done(&project, ["undo", "3"]);
     assert_eq!(project.git(["ls-files"]), "");
-    assert_eq!(subjects(&project)[0], "Undo \"three\" and 2 more");
+    assert_eq!(subjects(&project)[0], "undo: one; two; three");
     refused(&project, ["undo", &two], "was undone already");
     done(&project, ["redo"]);
     assert_eq!(project.read("same.txt"), "3\n");
@@ -98,7 +98,7 @@ fn what_the_user_had_not_saved_is_saved_first() {
     assert_eq!(project.read("mine.txt"), "not committed\n");
     assert_eq!(
         subjects(&project)[..2],
-        ["Undo \"first\"", "Undo \"first\""]
+        ["undo: first", "before: undo: first"]
     );
     assert!(
         project
@@ -205,7 +205,7 @@ fn what_was_squashed_is_taken_back_only_by_its_id() {
         run(&project, &writes(name, &[(name, "x\n")]));
     }
     project.clada(["squash", "-n", "3"]).exits(0);
-    let id = id_of(&project, "3 steps");
+    let id = id_of(&project, "two; three");
     refused(&project, ["undo"], &format!("`clada undo {id}`"));
     let shown = project.clada(["diff"]).exits(0).out;
     assert!(shown.contains("+++ b/three"), "{shown}");
