@@ -1,6 +1,7 @@
 //! Takes batches back, and does again what was taken back: new commits, never a reset. What was undone is known from the
 //! history alone. Nothing here asks the user, and nothing is lost: what is in the way is saved first, or refuses all of it.
 
+mod in_the_way;
 mod known;
 mod looking;
 mod plan;
@@ -13,6 +14,7 @@ use crate::lang::subject;
 use crate::world::snapshot::{ChangeKind, Message, SnapshotError, Snapshots, Step};
 use crate::world::workspace::{Disk, FsError};
 
+pub use in_the_way::InTheWay;
 pub use known::{Group, newest};
 pub use looking::{Shown, Step as Look, step};
 use plan::{Plan, Write};
@@ -63,17 +65,22 @@ pub struct Done {
 #[derive(Debug, thiserror::Error)]
 pub enum UndoError {
     #[error(
-        "there is no batch to undo: none is in git's history here that changed a file and was not undone"
+        "there is no batch to undo: git's history here has none that changed a file and is not undone yet"
     )]
     NothingToUndo,
-    #[error(
-        "there is nothing to redo: no undo is in git's history here that was not taken back itself"
-    )]
+    #[error("there is nothing to redo: git's history here has no undo that is not redone yet")]
     NothingToRedo,
-    #[error("there are only {there} to take back, not {asked}: nothing was changed")]
+    #[error("there {} to undo here, not {asked}: nothing was changed", only(*.there, "batch", "batches"))]
     TooMany { asked: usize, there: usize },
+    /// One undo may have taken back several batches.
+    #[error("there {} to redo here, not {asked}: nothing was changed", undos(*.there, *.batches))]
+    TooManyToRedo {
+        asked: usize,
+        there: usize,
+        batches: usize,
+    },
     #[error(
-        "no batch `{0}` is in git's history here: `clada log` and the last lines of clada's commits tell the ids"
+        "no batch `{0}` is in git's history here: `clada log` shows the ids, and so do the last lines of clada's commits"
     )]
     Unknown(String),
     #[error("`{0}` is the beginning of several: {list}. Write more of it", list = .1.join(", "))]
@@ -91,21 +98,21 @@ pub enum UndoError {
     #[error("batch `{0}` was undone already: `clada redo` does it again")]
     Undone(String),
     #[error(
-        "{} changed since, so nothing was done. To take back newer batches first, see `clada log`; `--keep` merges \
-         what changed since with what is taken back", list(.0)
+        "nothing was done, as this is in the way:{}\n`--keep` keeps what changed since, and takes back the rest",
+        in_the_way::list(.0, "")
     )]
-    Changed(Vec<PathBuf>),
+    Changed(Vec<InTheWay>),
     #[error(
-        "{} changed since in the same lines, so nothing was done: change what is in the way by hand, or take back \
-         newer batches first", list(.0)
+        "nothing was done, as this is in the way:{}\n`--keep` cannot merge what is in the same lines",
+        in_the_way::list(.0, " in the same lines")
     )]
-    Collides(Vec<PathBuf>),
+    Collides(Vec<InTheWay>),
     #[error(
         "{} cannot be saved in git as it is now, so it would be lost and nothing was done: move it away, then try again",
         list(.0)
     )]
     NotSaved(Vec<PathBuf>),
-    #[error("{0}. All that was written until then is as it was: set that right, then try again")]
+    #[error("{0}. The files are as they were before: set that right, then try again")]
     Failed(Box<Self>),
     #[error(
         "{why}. And {} could not be put back as it was: `git status` and `git diff` show what it is now, \
@@ -125,6 +132,26 @@ pub enum UndoError {
     Snapshot(#[from] SnapshotError),
     #[error(transparent)]
     Files(#[from] FsError),
+}
+
+/// A number of things, as all that there is.
+fn only(count: usize, one: &str, several: &str) -> String {
+    match count {
+        1 => format!("is only 1 {one}"),
+        _ => format!("are only {count} {several}"),
+    }
+}
+
+/// All undos that there are, in words.
+fn undos(count: usize, batches: usize) -> String {
+    if count == batches {
+        only(count, "batch", "batches")
+    } else {
+        format!(
+            "{}, which took back {batches} batches,",
+            only(count, "undo", "undos")
+        )
+    }
 }
 
 /// Paths in words.

@@ -55,6 +55,10 @@ pub(super) struct Work<'p> {
 /// What the last save of a batch saw: a commit or a tree, or nothing at all.
 pub(super) struct Seen(pub(super) Option<String>);
 
+/// Where commits go onto no branch.
+const DETACHED: &str =
+    "⚠ HEAD is detached: these commits are on no branch; `git switch -c NAME` keeps them";
+
 /// A batch that is saved, if it is.
 pub(super) struct Saving<'s> {
     snapshots: Option<&'s mut Snapshots>,
@@ -232,6 +236,8 @@ impl<'s> Saving<'s> {
     fn saved(&mut self, state: State, run: &mut Run<'_, '_>) {
         if let Some(snapshots) = self.snapshots.as_deref_mut() {
             run.notices(snapshots);
+            let is_loose = state.changed && snapshots.is_detached();
+            run.notice_once(is_loose.then_some(DETACHED));
         }
         self.seen = Some(Seen(state.commit.clone()));
         run.saved(state);

@@ -221,12 +221,19 @@ fn asked_for(stores: &[&Snapshots], which: Which<'_>, way: Way) -> Result<Vec<Gr
             if let Some(squashed) = found.iter().find(|group| group.is_squashed()) {
                 return Err(UndoError::Squashed(squashed.id.clone()));
             }
-            enough(found, asked, UndoError::NothingToUndo)
+            let there = found.len();
+            let few = UndoError::TooMany { asked, there };
+            enough(found, asked, UndoError::NothingToUndo, few)
         }
         (Way::Redo, Which::Last(asked)) => {
             let known = Known::of(stores, |known| known.undos_here().nth(asked).is_some())?;
-            let found = known.undos_here().take(asked).cloned().collect();
-            enough(found, asked, UndoError::NothingToRedo)
+            let found: Vec<Group> = known.undos_here().take(asked).cloned().collect();
+            let few = UndoError::TooManyToRedo {
+                asked,
+                there: found.len(),
+                batches: found.iter().flat_map(Group::ids).count(),
+            };
+            enough(found, asked, UndoError::NothingToRedo, few)
         }
         (_, Which::Named(name)) => {
             let known = Known::of(stores, |_| false)?;
@@ -240,10 +247,15 @@ fn asked_for(stores: &[&Snapshots], which: Which<'_>, way: Way) -> Result<Vec<Gr
     }
 }
 
-fn enough(found: Vec<Group>, asked: usize, none: UndoError) -> Result<Vec<Group>, UndoError> {
+fn enough(
+    found: Vec<Group>,
+    asked: usize,
+    none: UndoError,
+    few: UndoError,
+) -> Result<Vec<Group>, UndoError> {
     match found.len() {
         0 => Err(none),
-        there if there < asked => Err(UndoError::TooMany { asked, there }),
+        there if there < asked => Err(few),
         _ => Ok(found),
     }
 }
@@ -257,8 +269,8 @@ pub fn newest(stores: &[&Snapshots], name: Option<&str>) -> Result<Vec<Group>, U
         Some(name) => named(&Known::of(stores, |_| false)?, name),
         None => {
             let known = Known::of(stores, |known| known.batches_here().nth(1).is_some())?;
-            let found = known.batches_here().take(1).cloned().collect();
-            enough(found, 1, UndoError::NothingToUndo)
+            let newest = known.batches_here().next().cloned();
+            Ok(vec![newest.ok_or(UndoError::NothingToUndo)?])
         }
     }
 }

@@ -271,3 +271,44 @@ fn what_is_kept_while_an_older_state_is_shown_says_so() {
         "before: step-back 💚clada"
     );
 }
+
+#[test]
+fn commits_on_a_detached_head_are_told() {
+    const TOLD: &str =
+        "⚠ HEAD is detached: these commits are on no branch; `git switch -c NAME` keeps them";
+    let project = Project::with_git();
+    project.write("a.txt", "one\n");
+    project.commit("mine");
+    let told = |reply: &str| {
+        let results = project.clada_with(["run"], reply).exits(0).results();
+        results.matches(TOLD).count()
+    };
+    let doctor = || {
+        project
+            .clada(["doctor"])
+            .out
+            .contains("`git switch -c NAME`")
+    };
+    assert_eq!(told(&batch("", &[task("", "a.txt", "two\n")])), 0);
+    assert!(!doctor());
+    project.git(["checkout", "-q", "--detach"]);
+    let two = [task("", "a.txt", "three\n"), task("", "b.txt", "one\n")];
+    assert_eq!(told(&batch("", &two)), 1);
+    assert!(doctor());
+    // Nothing is committed.
+    let looks = "<tasks><task><c>exec</c><x>true</x></task></tasks>";
+    assert_eq!(told(looks), 0);
+    project.configure("git.target = \"side\"");
+    assert_eq!(told(&batch("", &[task("", "a.txt", "four\n")])), 0);
+    assert!(!doctor());
+    project.configure("");
+    project.git(["switch", "-qc", "kept"]);
+    assert_eq!(told(&batch("", &[task("", "a.txt", "five\n")])), 0);
+    let plain = Project::new();
+    let reply = batch("", &[task("", "a.txt", "one\n")]);
+    let results = plain.clada_with(["run"], &reply).exits(0).results();
+    assert!(
+        results.contains("💚 snapshot") && !results.contains("HEAD"),
+        "{results}"
+    );
+}

@@ -66,6 +66,17 @@ impl Snapshots {
         Ok(())
     }
 
+    /// The first line of a commit's message.
+    ///
+    /// # Errors
+    /// Where it cannot be read.
+    pub fn subject(&self, commit: &str) -> Result<String, SnapshotError> {
+        let commit = self.commit_at(commit)?;
+        let text = String::from_utf8_lossy(commit.message_bytes());
+        let first = text.trim_start().lines().next().unwrap_or_default();
+        Ok(first.trim_end().to_owned())
+    }
+
     /// How far a commit reaches from the root: whether it changed something in it, and something outside.
     ///
     /// # Errors

@@ -53,7 +53,11 @@ fn three_at_once_and_one_by_its_id() {
     }
     let two = id_of(&project, "two");
     refused(&project, ["undo", &two], "`same.txt` changed since");
-    refused(&project, ["undo", "4"], "only 3");
+    refused(
+        &project,
+        ["undo", "4"],
+        "there are only 3 batches to undo here, not 4: nothing was changed",
+    );
     refused(&project, ["undo", "x"], "no batch `x`");
     let before = project.git(["rev-parse", "HEAD"]);
     let said = project.clada(["undo", "2", "--dry-run"]).exits(0).out;
@@ -63,6 +67,11 @@ fn three_at_once_and_one_by_its_id() {
     assert_eq!(project.git(["ls-files"]), "");
     assert_eq!(subjects(&project)[0], "undo: one; two; three");
     refused(&project, ["undo", &two], "was undone already");
+    refused(
+        &project,
+        ["redo", "2"],
+        "there is only 1 undo, which took back 3 batches, to redo here, not 2",
+    );
     done(&project, ["redo"]);
     assert_eq!(project.read("same.txt"), "3\n");
 
@@ -160,6 +169,16 @@ fn what_was_undone_one_by_one_is_done_again_at_once() {
     }
     undo(&project);
     undo(&project);
+    refused(
+        &project,
+        ["redo", "5"],
+        "there are only 2 batches to redo here, not 5: nothing was changed",
+    );
+    refused(
+        &project,
+        ["undo", "2"],
+        "there is only 1 batch to undo here, not 2",
+    );
     done(&project, ["redo", "2"]);
     refused(&project, ["redo"], "nothing to redo");
     undo(&project);
@@ -190,7 +209,7 @@ fn what_the_user_reverts_is_so_already() {
     project.git(["revert", "--no-edit", "HEAD"]);
     let said = undo(&project).out;
     assert!(
-        said.contains("`clada undo 2` takes in the one before"),
+        said.contains("`clada undo 2` includes the batch before"),
         "{said}"
     );
     done(&project, ["undo", "2"]);
