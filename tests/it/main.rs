@@ -24,6 +24,8 @@ mod doctor;
 mod edit;
 mod engine;
 #[cfg(target_os = "linux")]
+mod exclude;
+#[cfg(target_os = "linux")]
 mod exec;
 mod fenced;
 mod files;

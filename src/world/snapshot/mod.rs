@@ -31,11 +31,13 @@
 //! | `looking.rs` | what is kept while older states are looked at |
 //! | `squash.rs` | several of them made one |
 //! | `program.rs` | git itself, for signatures and hooks |
+//! | `exclude.rs` | the list of files that git is not to show |
 //! | `place.rs` | whether a save would write elsewhere |
 //! | `error.rs` | why a save was not possible, in words |
 
 mod aside;
 mod error;
+mod exclude;
 mod history;
 mod look;
 mod looking;
@@ -73,6 +75,7 @@ use crate::world::hurry::Hurry;
 
 use aside::Guarded;
 pub use error::{Operation, SnapshotError, Without};
+pub use exclude::{ExcludeError, Untracked, untracked};
 pub use history::Saved;
 pub use looking::{Looking, Stop};
 pub use merge::merge;
