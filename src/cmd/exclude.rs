@@ -73,10 +73,7 @@ pub(super) fn offer(
             }
         }
         match shown.exclude() {
-            Ok(list) => say(&format!(
-                "git ignores {names} from now on: they are in {}",
-                list.display()
-            ))?,
+            Ok(()) => say(&format!("git ignores {names} from now on"))?,
             Err(why) => {
                 say(&failed(&shown, &why))?;
                 memory.keep(DECLINED);

@@ -116,11 +116,11 @@ impl Untracked {
         self.names.iter().map(|name| pattern(name))
     }
 
-    /// Adds them to the list, and says where that is.
+    /// Adds them to the list.
     ///
     /// # Errors
     /// Where the list is no plain file in the git directory, or cannot be written.
-    pub fn exclude(&self) -> Result<PathBuf, ExcludeError> {
+    pub fn exclude(&self) -> Result<(), ExcludeError> {
         let list = List::open(&self.git_dir)?;
         let mut text = list.text.clone();
         for pattern in self.patterns().filter(|pattern| !list.has(pattern)) {
@@ -130,10 +130,10 @@ impl Untracked {
             text.extend_from_slice(&pattern);
             text.push(b'\n');
         }
-        if text != list.text {
-            list.replace(&text)?;
+        if text == list.text {
+            return Ok(());
         }
-        Ok(list.path)
+        list.replace(&text)
     }
 }
 
