@@ -82,7 +82,7 @@ pub fn of_batch<'t>(subjects: impl IntoIterator<Item = &'t str>) -> String {
 fn counted(subject: &str) -> (&str, usize) {
     let parts = || {
         let (words, more) = subject.strip_suffix(" more)")?.rsplit_once(" (+")?;
-        Some((words, more.parse().ok()?))
+        Some((words, usize::from(more.parse::<u16>().ok()?)))
     };
     parts().unwrap_or((subject, 0))
 }
@@ -102,4 +102,26 @@ fn cut(text: &str, limit: usize) -> String {
         .trim_end_matches([' ', ',', ';', ':', '-', '–'])
         .to_owned()
         + "…"
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn what_is_joined_fits_and_is_one_line(
+            texts in prop::collection::vec("[aä \\n;,.]{0,90}( \\(\\+[0-9]{1,22} more\\))?", 0..6)
+        ) {
+            let got = joined(texts.iter().map(String::as_str));
+            prop_assert!(got.chars().count() <= LIMIT, "{got}");
+            prop_assert!(!got.contains('\n'));
+            let has_words = texts.iter().any(|text| !counted(text.trim()).0.trim().is_empty());
+            prop_assert!(!has_words || !got.is_empty());
+            summed(texts.iter().map(String::as_str));
+            of_batch(texts.iter().map(String::as_str));
+        }
+    }
 }
