@@ -37,7 +37,7 @@ use crate::world::workspace::{Disk, Preview};
 use atomic::{Atomic, Unfit};
 use due::{Due, due};
 use run::{Ended, Left, Run};
-use saving::{Saving, Touched};
+use saving::{Saving, Touched, Work};
 
 pub use hooks::Hooks;
 pub use journal::{Journal, NoJournal};
@@ -438,9 +438,13 @@ impl Runner {
             let paths = touched.paths().map(<[_]>::to_vec).unwrap_or_default();
             files.push(paths.clone());
             let who = format!("task {}", outcome.label());
-            let said = (batch, who.as_str(), task.summary());
+            let work = Work {
+                who: &who,
+                why: Some(task.why),
+                line: task.summary(),
+            };
             let has_changed = !matches!(touched, Touched::Nothing);
-            course.saving.after(touched, said, run);
+            course.saving.after(touched, (batch, work), run);
             if has_changed {
                 run.left.push(Left {
                     label: outcome.label().into_owned(),

@@ -22,7 +22,7 @@ pub struct Cli {
     #[command(subcommand)]
     pub command: Option<Command>,
     #[command(flatten)]
-    pub watch: Watch,
+    pub listen: Listen,
     /// The form of the log on stderr: text or json
     #[arg(long, global = true, value_name = "FORMAT", value_parser = log_format)]
     pub log_format: Option<Format>,
@@ -45,7 +45,7 @@ impl Cli {
 impl Cli {
     /// A command for which what stands in the place of the notes file may be meant; no such file is there.
     pub fn misspelt(&self) -> Option<(String, String)> {
-        let given = self.watch.file.as_ref()?;
+        let given = self.listen.watch.file.as_ref()?;
         let name = given.to_str().filter(|_| !given.exists())?;
         let known = Self::command();
         let names = known.get_subcommands().map(clap::Command::get_name);
@@ -61,7 +61,7 @@ pub enum Command {
     /// Watch a notes file and carry out each reply that is saved in it
     ///
     /// A bare `clada` does this too.
-    Watch(Watch),
+    Watch(Listen),
     /// Carry out one reply, once
     Run(Run),
     /// Tell what is wrong with a reply; carry out nothing
@@ -125,7 +125,8 @@ pub enum Command {
     Instructions(Instructions),
     /// Make clada.toml and clada.md in a project
     ///
-    /// Nothing that is there is overwritten. On a terminal it asks whether `clada daemon` shall watch the file.
+    /// Nothing that is there is overwritten. On a terminal it asks whether git is to ignore the notes, and whether `clada
+    /// daemon` is to watch them.
     Init(Init),
     /// Have `clada daemon` watch a notes file
     Add(Add),
@@ -149,6 +150,9 @@ pub struct Init {
     /// Register it with the background service without asking
     #[arg(long)]
     pub service: bool,
+    /// Add the notes and output file to .git/info/exclude without asking, so that git ignores them
+    #[arg(long)]
+    pub yes: bool,
 }
 
 #[derive(Debug, Args)]
@@ -193,6 +197,15 @@ pub struct Retry {
     /// Carry out the failed edit at this line, which its results offer
     #[arg(long, value_name = "LINE")]
     pub at: Option<usize>,
+}
+
+#[derive(Debug, Args)]
+pub struct Listen {
+    #[command(flatten)]
+    pub watch: Watch,
+    /// Add the notes and output file to .git/info/exclude without asking, so that git ignores them
+    #[arg(long)]
+    pub yes: bool,
 }
 
 #[derive(Debug, Clone, Args)]
@@ -282,7 +295,7 @@ pub struct Run {
     /// Do not save the state in git before and after
     #[arg(long)]
     pub no_git: bool,
-    /// The commits' subject, where a `<tasks>` has no `message` of its own [default: the time]
+    /// The commits' subject, where a `<tasks>` has no `message` of its own [default: its tasks' `<i>`, else the time]
     #[arg(long, value_name = "TEXT")]
     pub message: Option<String>,
     #[command(flatten)]

@@ -1,6 +1,7 @@
 //! Takes batches back, and does again what was taken back: new commits, never a reset. What was undone is known from the
 //! history alone. Nothing here asks the user, and nothing is lost: what is in the way is saved first, or refuses all of it.
 
+mod in_the_way;
 mod known;
 mod looking;
 mod plan;
@@ -9,9 +10,11 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use crate::lang::entry::Entry;
-use crate::world::snapshot::{ChangeKind, Message, SnapshotError, Snapshots, Step, Work};
+use crate::lang::subject;
+use crate::world::snapshot::{ChangeKind, Message, SnapshotError, Snapshots, Step, UsersWork};
 use crate::world::workspace::{Disk, FsError};
 
+pub use in_the_way::InTheWay;
 pub use known::{Group, newest};
 pub use looking::{Shown, Step as Look, step};
 use plan::{Plan, Write};
@@ -55,7 +58,7 @@ pub struct Done {
     pub taken: Vec<(String, String)>,
     pub changes: Vec<(PathBuf, ChangeKind)>,
     /// What of the user's own work was committed before.
-    pub work: Vec<Work>,
+    pub work: Vec<UsersWork>,
     /// All hex digits; none where nothing was saved but what git leaves out.
     pub commit: Option<String>,
 }
@@ -64,17 +67,22 @@ pub struct Done {
 #[derive(Debug, thiserror::Error)]
 pub enum UndoError {
     #[error(
-        "there is no batch to undo: none is in git's history here that changed a file and was not undone"
+        "there is no batch to undo: git's history here has none that changed a file and is not undone yet"
     )]
     NothingToUndo,
-    #[error(
-        "there is nothing to redo: no undo is in git's history here that was not taken back itself"
-    )]
+    #[error("there is nothing to redo: git's history here has no undo that is not redone yet")]
     NothingToRedo,
-    #[error("there are only {there} to take back, not {asked}: nothing was changed")]
+    #[error("there {} to undo here, not {asked}: nothing was changed", only(*.there, "batch", "batches"))]
     TooMany { asked: usize, there: usize },
+    /// One undo may have taken back several batches.
+    #[error("there {} to redo here, not {asked}: nothing was changed", undos(*.there, *.batches))]
+    TooManyToRedo {
+        asked: usize,
+        there: usize,
+        batches: usize,
+    },
     #[error(
-        "no batch `{0}` is in git's history here: `clada log` and the last lines of clada's commits tell the ids"
+        "no batch `{0}` is in git's history here: `clada log` shows the ids, and so do the last lines of clada's commits"
     )]
     Unknown(String),
     #[error("`{0}` is the beginning of several: {list}. Write more of it", list = .1.join(", "))]
@@ -92,21 +100,21 @@ pub enum UndoError {
     #[error("batch `{0}` was undone already: `clada redo` does it again")]
     Undone(String),
     #[error(
-        "{} changed since, so nothing was done. To take back newer batches first, see `clada log`; `--keep` merges \
-         what changed since with what is taken back", list(.0)
+        "nothing was done, as this is in the way:{}\n`--keep` keeps what changed since, and takes back the rest",
+        in_the_way::list(.0, "")
     )]
-    Changed(Vec<PathBuf>),
+    Changed(Vec<InTheWay>),
     #[error(
-        "{} changed since in the same lines, so nothing was done: change what is in the way by hand, or take back \
-         newer batches first", list(.0)
+        "nothing was done, as this is in the way:{}\n`--keep` cannot merge what is in the same lines",
+        in_the_way::list(.0, " in the same lines")
     )]
-    Collides(Vec<PathBuf>),
+    Collides(Vec<InTheWay>),
     #[error(
         "{} cannot be saved in git as it is now, so it would be lost and nothing was done: move it away, then try again",
         list(.0)
     )]
     NotSaved(Vec<PathBuf>),
-    #[error("{0}. All that was written until then is as it was: set that right, then try again")]
+    #[error("{0}. The files are as they were before: set that right, then try again")]
     Failed(Box<Self>),
     #[error(
         "{why}. And {} could not be put back as it was: `git status` and `git diff` show what it is now, \
@@ -126,6 +134,26 @@ pub enum UndoError {
     Snapshot(#[from] SnapshotError),
     #[error(transparent)]
     Files(#[from] FsError),
+}
+
+/// A number of things, as all that there is.
+fn only(count: usize, one: &str, several: &str) -> String {
+    match count {
+        1 => format!("is only 1 {one}"),
+        _ => format!("are only {count} {several}"),
+    }
+}
+
+/// All undos that there are, in words.
+fn undos(count: usize, batches: usize) -> String {
+    if count == batches {
+        only(count, "batch", "batches")
+    } else {
+        format!(
+            "{}, which took back {batches} batches,",
+            only(count, "undo", "undos")
+        )
+    }
 }
 
 /// Paths in words.
@@ -168,7 +196,7 @@ pub fn perform(
     let mut done = Done {
         taken: chosen
             .iter()
-            .map(|group| (group.id.clone(), group.subject.clone()))
+            .map(|group| (group.id.clone(), group.words()))
             .collect(),
         changes: plan.writes.iter().map(change).collect(),
         work: Vec::new(),
@@ -211,35 +239,25 @@ fn change(write: &Write) -> (PathBuf, ChangeKind) {
     (write.path.clone(), kind)
 }
 
-/// What the commits say.
+/// What the commits say: the words of the batches, oldest first.
 fn message(chosen: &[Group], how: &How<'_>, step: Step) -> Message {
-    let first = chosen.first().map_or("", |group| group.subject.as_str());
-    let (word, first) = match how.way {
-        Way::Undo => ("Undo", first),
-        // That of an undo is `Undo "…"` itself.
-        Way::Redo => ("Redo", first.strip_prefix("Undo ").unwrap_or(first)),
+    let words: Vec<String> = chosen.iter().rev().map(Group::words).collect();
+    let words = subject::summed(words.iter().map(String::as_str));
+    let subject = match (&step, how.way) {
+        (Step::Before, Way::Undo) => format!("undo: {words}"),
+        (Step::Before, Way::Redo) => format!("redo: {words}"),
+        _ => words,
     };
-    let quoted = match first.starts_with('"') {
-        true => first.to_owned(),
-        false => format!("\"{first}\""),
-    };
-    let more = match chosen.len() {
-        0 | 1 => String::new(),
-        several => format!(" and {} more", several - 1),
-    };
-    let subject = format!("{word} {quoted}{more}");
+    let newest_first = chosen.iter();
     Message {
-        subject: Some(subject.clone()),
+        subject: Some(subject),
         time: how.time.to_owned(),
-        body: match step {
-            Step::Before => vec![format!("before: {subject}")],
-            _ => chosen
-                .iter()
-                .map(|group| format!("{} ({})", group.subject, group.id))
-                .collect(),
-        },
+        body: newest_first
+            .map(|group| format!("{} ({})", group.words(), group.id))
+            .collect(),
         batch: how.id.to_owned(),
         step,
+        beside: None,
     }
 }
 

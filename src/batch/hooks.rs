@@ -6,6 +6,7 @@ use std::path::PathBuf;
 
 use super::due::Due;
 use super::run::Run;
+use super::saving::Work;
 use super::{Course, Runner, Touched};
 use crate::config::settings::Hook;
 use crate::exec_task::{self, Exec, Executed};
@@ -153,12 +154,13 @@ impl Runner {
         let values = Values::after(&self.hooks, course.batch, outcomes, &files);
         course.saving.expect_command(run);
         self.all(("after", &self.hooks.after), &values, run).await;
-        let said = said("after", &self.hooks.after);
-        course.saving.after(
-            Touched::Anything,
-            (course.batch, "the hooks' work", said),
-            run,
-        );
+        let work = Work {
+            who: "the hooks' work",
+            why: None,
+            line: said("after", &self.hooks.after),
+        };
+        let touched = Touched::Anything;
+        course.saving.after(touched, (course.batch, work), run);
     }
 
     /// Names all hooks, in a run that changes nothing.

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 
 use serde_json::Value;
 
+use super::saving::Work;
 use super::{JobEnd, Journal, Progress, Ran, Surroundings};
 use crate::exec_task::Executed;
 use crate::file_task::{Done, Failure};
@@ -16,9 +17,10 @@ use crate::lang::nesl::told::{Told, told};
 use crate::lang::outcome::{Misread, Outcome, Section, Status};
 use crate::lang::record::Commits;
 use crate::lang::report::{Hooked, ParseError, Report};
+use crate::lang::subject;
 use crate::lang::task::{Action, Batch, Cause, Lines, Problem, Task};
 use crate::lang::wording;
-use crate::world::snapshot::{self, LeftOff, Message, Skipped, Snapshots, State, Step, Work};
+use crate::world::snapshot::{self, LeftOff, Message, Skipped, Snapshots, State, Step, UsersWork};
 
 /// What came of taking back.
 #[derive(Debug, Default)]
@@ -144,7 +146,7 @@ pub(super) struct Run<'r, 't> {
     /// What was not saved.
     skipped: Vec<Skipped>,
     /// The user's own work that was committed.
-    work: Vec<Work>,
+    work: Vec<UsersWork>,
     /// What is not on the branch.
     left_off: Vec<LeftOff>,
     /// What is not to be seen of anything that is told.
@@ -424,16 +426,35 @@ impl<'r, 't> Run<'r, 't> {
         }
     }
 
+    /// What a commit says that a batch makes: its words, masked.
     pub(super) fn message(&self, batch: &Batch<'_>, body: Vec<String>, step: Step) -> Message {
-        let masked = |text: &String| self.mask.text(text).into_owned();
-        let subject = batch.message.as_ref().or(self.around.message.as_ref());
+        let masked = |text: &str| self.mask.text(text).into_owned();
+        let subject = self.given(batch).map(masked).unwrap_or_else(|| {
+            let reasons: Vec<String> = batch.tasks.iter().map(|task| masked(task.why)).collect();
+            subject::joined(reasons.iter().map(String::as_str))
+        });
         Message {
-            subject: subject.map(masked),
+            subject: Some(subject),
             time: (self.around.now)(),
-            body: body.iter().map(masked).collect(),
+            body: body.iter().map(|line| masked(line)).collect(),
             batch: batch_id(&self.around.id, self.jobs.len()),
             step,
+            beside: None,
         }
+    }
+
+    /// What the commit of a part of a batch says: a task's own reason, where it has one.
+    pub(super) fn message_of(&self, batch: &Batch<'_>, work: Work<'_>) -> Message {
+        let mut message = self.message(batch, vec![work.line], Step::Task);
+        let own = work.why.filter(|_| self.given(batch).is_none());
+        let own = own.map(|why| subject::joined([&*self.mask.text(why)]));
+        message.subject = own.filter(|own| !own.is_empty()).or(message.subject);
+        message
+    }
+
+    /// The subject that the reply or the user gives.
+    fn given<'g>(&'g self, batch: &'g Batch<'_>) -> Option<&'g str> {
+        batch.message.as_deref().or(self.around.message.as_deref())
     }
 
     pub(super) fn saved(&mut self, state: State) {
@@ -448,7 +469,7 @@ impl<'r, 't> Run<'r, 't> {
         }
         self.work.extend(state.work);
         for left in state.left_off {
-            if !self.left_off.contains(&left) {
+            if !self.left_off.iter().any(|known| known.path == left.path) {
                 self.left_off.push(left);
             }
         }
@@ -547,7 +568,7 @@ fn not_committed(left: &[LeftOff]) -> Option<String> {
 }
 
 /// The user's own work that was committed, in a line.
-pub fn saved_work(work: &[Work]) -> Option<String> {
+pub fn saved_work(work: &[UsersWork]) -> Option<String> {
     let parts = work.iter().map(|work| {
         let staged = if work.staged { "staged " } else { "" };
         let files = if work.files == 1 { "file" } else { "files" };

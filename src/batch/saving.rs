@@ -42,8 +42,22 @@ impl Touched {
     }
 }
 
+/// A task or hooks that left something.
+pub(super) struct Work<'p> {
+    /// Who that is, in the results.
+    pub(super) who: &'p str,
+    /// A task's own reason, which is the subject of its commit.
+    pub(super) why: Option<&'p str>,
+    /// Its line in the message.
+    pub(super) line: String,
+}
+
 /// What the last save of a batch saw: a commit or a tree, or nothing at all.
 pub(super) struct Seen(pub(super) Option<String>);
+
+/// Where commits go onto no branch.
+const DETACHED: &str =
+    "⚠ HEAD is detached: these commits are on no branch; `git switch -c NAME` keeps them";
 
 /// A batch that is saved, if it is.
 pub(super) struct Saving<'s> {
@@ -75,8 +89,7 @@ impl<'s> Saving<'s> {
         if !batch.changes() {
             return Ok(saving);
         }
-        let tasks = batch.tasks.iter();
-        let lines = tasks.map(|task| format!("before: {}", task.summary()));
+        let lines = batch.tasks.iter().map(Task::summary);
         let message = run.message(batch, lines.collect(), Step::Before);
         let state = match snapshots {
             Ok(None) => return Ok(saving),
@@ -135,8 +148,8 @@ impl<'s> Saving<'s> {
         if places.is_empty() {
             return Vec::new();
         }
-        let lines = vec![format!("before: {}", task.summary())];
-        let lost = snapshots.guard(places, &run.message(batch, lines, Step::Before));
+        let message = run.message(batch, vec![task.summary()], Step::Before);
+        let lost = snapshots.guard(places, &message);
         run.notices(snapshots);
         lost
     }
@@ -164,11 +177,11 @@ impl<'s> Saving<'s> {
         self.snapshots.as_deref()
     }
 
-    /// Saves what a task or hooks left, or has it saved with the batch: who they are, and their line in the message.
+    /// Saves what a task or hooks left, or has it saved with the batch.
     pub(super) fn after(
         &mut self,
         touched: Touched,
-        (batch, who, said): (&Batch<'_>, &str, String),
+        (batch, work): (&Batch<'_>, Work<'_>),
         run: &mut Run<'_, '_>,
     ) {
         let Some(snapshots) = self.snapshots.as_deref_mut() else {
@@ -182,13 +195,14 @@ impl<'s> Saving<'s> {
             snapshots.named(paths);
         }
         if self.whole {
-            self.body.push(said);
+            self.body.push(work.line);
             self.touched.add(touched);
             // What cannot be saved is told at the end.
             self.seen = snapshots.see(self.touched.paths()).ok().map(Seen);
             return;
         }
-        let message = run.message(batch, vec![said], Step::Task);
+        let who = work.who;
+        let message = run.message_of(batch, work);
         match touched.save(snapshots, &message) {
             Ok(state) => self.saved(state, run),
             Err(error) => {
@@ -239,6 +253,8 @@ impl<'s> Saving<'s> {
     fn saved(&mut self, state: State, run: &mut Run<'_, '_>) {
         if let Some(snapshots) = self.snapshots.as_deref_mut() {
             run.notices(snapshots);
+            let is_loose = state.changed && snapshots.is_detached();
+            run.notice_once(is_loose.then_some(DETACHED));
         }
         self.seen = Some(Seen(state.commit.clone()));
         run.saved(state);

@@ -157,16 +157,22 @@ fn git(root: &Path, git: Option<&Git>) -> Found {
             branch,
             beside,
         }) => {
-            let branch = branch.map_or("no branch (HEAD is detached)".to_owned(), |branch| {
-                format!("branch `{branch}`")
-            });
-            let beside = beside.map_or(String::new(), |to| {
-                format!("; commits go beside it, to {to}")
-            });
-            Found::Fine(format!(
-                "the repository {}, {branch}{beside}",
-                top.display()
-            ))
+            let top = top.display();
+            match (branch, beside) {
+                (Some(branch), None) => {
+                    Found::Fine(format!("the repository {top}, branch `{branch}`"))
+                }
+                (Some(branch), Some(to)) => Found::Fine(format!(
+                    "the repository {top}, branch `{branch}`; commits go beside it, to {to}"
+                )),
+                (None, Some(to)) => Found::Fine(format!(
+                    "the repository {top}, no branch (HEAD is detached); commits go to {to}"
+                )),
+                (None, None) => Found::Less(format!(
+                    "the repository {top}, no branch (HEAD is detached): `git switch -c NAME` makes one that keeps \
+                     what is committed there"
+                )),
+            }
         }
         Ok(Survey::Private(path)) => Found::Fine(format!(
             "no repository here: snapshots go to a private one, {}",

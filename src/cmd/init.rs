@@ -5,9 +5,13 @@ use std::io::{self, IsTerminal, Write};
 use std::path::Path;
 use std::process::ExitCode;
 
+use tokio::sync::watch as channel;
+
+use super::exclude::{self, Answer, Offer};
 use super::{service, watch, watched};
 use crate::cli::Init;
 use crate::cmd;
+use crate::config::settings::Settings;
 use crate::config::{self, Folders};
 use crate::error::Error;
 
@@ -30,14 +34,16 @@ pub fn main(args: &Init) -> Result<ExitCode, Error> {
     let was = notes.symlink_metadata().is_ok();
     watch::create_if_missing(&notes)?;
     say(&told(&notes, was, "the notes file: paste replies into it"))?;
-    if is_seen_by_git(&root) {
-        say(&format!(
-            "clada never commits {} and {}; your own `git add` would, unless .gitignore names them",
-            config::NOTES,
-            config::OUTPUT
-        ))?;
-    }
-    let registers = args.service || asks_and_hears_yes()?;
+    // Nobody stops it but by Ctrl-C, which ends the process.
+    let stop = channel::channel(false).1;
+    let offer = Offer {
+        yes: args.yes,
+        command: "clada init --yes",
+        stop: &stop,
+    };
+    let files = [notes.clone(), root.join(output_name(&folders, &root))];
+    let answer = exclude::offer(&folders, &files, &offer)?;
+    let registers = args.service || asks_and_hears_yes(&stop)?;
     let mut runs = false;
     if registers {
         say(&watched::register(&folders, &notes, Some(&root))?)?;
@@ -57,7 +63,8 @@ pub fn main(args: &Init) -> Result<ExitCode, Error> {
         }
     })?;
     say("      `clada instructions` prints what to paste into your chat, once")?;
-    Ok(ExitCode::SUCCESS)
+    let is_undone = args.yes && answer == Answer::Failed;
+    Ok(ExitCode::from(u8::from(is_undone)))
 }
 
 /// Makes a file that is not there, and says which of the two it was.
@@ -79,23 +86,21 @@ fn told(path: &Path, was: bool, what: &str) -> String {
 }
 
 /// Asks on a terminal whether to register; elsewhere nobody can answer.
-fn asks_and_hears_yes() -> Result<bool, Error> {
+fn asks_and_hears_yes(stop: &channel::Receiver<bool>) -> Result<bool, Error> {
     if !io::stdin().is_terminal() || !io::stdout().is_terminal() {
         return Ok(false);
     }
-    let mut out = io::stdout().lock();
-    write!(out, "Register it with the background service? [Y/n] ")?;
-    out.flush()?;
-    let mut answer = String::new();
-    let read = io::stdin().read_line(&mut answer)?;
-    let answer = answer.trim().to_ascii_lowercase();
-    Ok(read > 0 && ["", "y", "yes"].contains(&answer.as_str()))
+    let answer = exclude::ask("Register it with the background service? [Y/n] ", stop)?;
+    Ok(answer == Some(true))
 }
 
-/// Whether the folder is in a repository that does not speak of the notes file.
-fn is_seen_by_git(root: &Path) -> bool {
-    let ignores = std::fs::read_to_string(root.join(".gitignore")).unwrap_or_default();
-    root.ancestors().any(|folder| folder.join(".git").exists()) && !ignores.contains(config::NOTES)
+/// The output file's name, as far as the settings can be read.
+fn output_name(folders: &Folders, root: &Path) -> String {
+    let loaded = Settings::load(folders, root);
+    loaded.map_or_else(
+        |_| config::OUTPUT.to_owned(),
+        |loaded| loaded.settings.watch.output_file,
+    )
 }
 
 fn say(line: &str) -> Result<(), Error> {

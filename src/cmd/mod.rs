@@ -9,6 +9,7 @@ pub mod context;
 pub mod daemon;
 pub mod diff;
 pub mod doctor;
+mod exclude;
 mod history;
 pub mod init;
 pub mod instructions;
@@ -55,7 +56,7 @@ pub fn dispatch(cli: Cli) -> Result<ExitCode, Error> {
         return Err(Error::NoCommand { given, nearest });
     }
     match cli.command {
-        None => watch::main(&cli.watch),
+        None => watch::main(&cli.listen),
         Some(Command::Watch(args)) => watch::main(&args),
         Some(Command::Run(args)) => run::main(&args),
         Some(Command::Check(args)) => check::main(&args),

@@ -42,11 +42,12 @@ pub fn forward(args: &StepForward) -> Result<ExitCode, Error> {
 
 fn go(history: &mut History, to: Look) -> Result<ExitCode, Error> {
     let message = Message {
-        subject: Some("what was there before step-back".to_owned()),
+        subject: Some("step-back".to_owned()),
         time: cmd::date_time(),
         body: Vec::new(),
         batch: cmd::run_id(),
         step: Step::Before,
+        beside: None,
     };
     let shown = undo::step(&mut history.snapshots, &mut history.disk, to, &message)?;
     let said = match shown {

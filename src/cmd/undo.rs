@@ -74,10 +74,12 @@ fn said(done: &Done, how: &How<'_>, which: Which<'_>, private: bool) -> String {
     text += &match &done.commit {
         _ if done.changes.is_empty() => match which {
             Which::Last(asked) => format!(
-                "the files are so already: nothing was changed; `clada {word} {}` takes in the one before too\n",
+                "the files are like that already, so nothing was changed; `clada {word} {}` includes the batch before\n",
                 asked + 1
             ),
-            Which::Named(_) => "the files are so already: nothing was changed\n".to_owned(),
+            Which::Named(_) => {
+                "the files are like that already, so nothing was changed\n".to_owned()
+            }
         },
         _ if how.dry_run => "this was a dry run: nothing was changed\n".to_owned(),
         None => {

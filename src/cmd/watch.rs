@@ -10,7 +10,8 @@ use std::time::Duration;
 use tokio::runtime::Runtime;
 use tokio::sync::watch as channel;
 
-use crate::cli::Watch;
+use crate::cli::{Listen, Watch};
+use crate::cmd::exclude::{self, Answer, Offer};
 use crate::cmd::rules::{Login, Made, Source};
 use crate::cmd::{self, context, status};
 use crate::config::settings::{Every, Loaded, Settings};
@@ -38,12 +39,16 @@ const GREETING: &str = include_str!("../../config/greeting.md");
 ///
 /// # Errors
 /// Where the file cannot be watched, or another clada watches it.
-pub fn main(args: &Watch) -> Result<ExitCode, Error> {
+pub fn main(args: &Listen) -> Result<ExitCode, Error> {
+    let Listen { watch: args, yes } = args;
     let place = Place::of(args)?;
     let ledger = Ledger::open(&place.folders.state)?;
     let shared = Shared::start(cmd::stop_signal()?);
     let settings = [Settings::user_file(&place.folders)];
     let mut post = Post::take(args, place, (&shared.hub, &settings), &ledger, true)?;
+    if post.offer_to_exclude(*yes, &shared.stop)? == Answer::Stopped {
+        return Ok(ExitCode::SUCCESS);
+    }
     let mut listener = Listener::new(args, &mut post, ledger, &shared)?;
     let board = Board::default();
     let _socket = status::answer(&post.place.folders, status::Kind::Watch, &board);
@@ -187,6 +192,26 @@ impl Post {
             told: Told::default(),
             _locks: (watched, output_lock),
         })
+    }
+}
+
+impl Post {
+    /// Offers to have git ignore the notes, under each of their names, and the output file.
+    fn offer_to_exclude(&self, yes: bool, stop: &channel::Receiver<bool>) -> Result<Answer, Error> {
+        let named = std::path::absolute(&self.place.file)?;
+        let is_usual = named == self.place.root.1.join(config::NOTES);
+        let command = if is_usual {
+            "clada init --yes".to_owned()
+        } else {
+            format!("clada watch --yes {}", self.place.file.display())
+        };
+        let files = [named, self.note.path().to_owned(), self.output.clone()];
+        let offer = Offer {
+            yes,
+            command: &command,
+            stop,
+        };
+        exclude::offer(&self.place.folders, &files, &offer)
     }
 }
 

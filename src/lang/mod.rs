@@ -39,6 +39,7 @@ mod replacer;
 pub mod report;
 pub mod scan;
 pub mod size;
+pub mod subject;
 mod tag;
 pub mod task;
 pub mod text;

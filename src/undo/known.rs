@@ -3,14 +3,14 @@
 use std::collections::{HashMap, HashSet};
 
 use super::{UndoError, Way, Which};
-use crate::world::snapshot::{Saved, SnapshotError, Snapshots, Step};
+use crate::lang::subject;
+use crate::world::snapshot::{History, Saved, SnapshotError, Snapshots, Step};
 
 /// Commits that are taken back together.
 #[derive(Debug, Clone)]
 pub struct Group {
     /// The batch's id; that of the undo for one.
     pub id: String,
-    pub subject: String,
     /// Unix time in seconds.
     pub time: i64,
     /// Newest first, each with the store that it is in.
@@ -37,6 +37,13 @@ impl Group {
         steps.into_iter().any(|step| *step == Step::Squash)
     }
 
+    /// The words of the batch, of what its commits say.
+    pub fn words(&self) -> String {
+        let mut commits: Vec<&(usize, Saved)> = self.commits.iter().rev().collect();
+        commits.sort_by_key(|(store, _)| *store);
+        subject::of_batch(commits.into_iter().map(|(_, saved)| saved.words()))
+    }
+
     /// The batches that are marked when this is taken back: those that an undo had taken back, or the batch itself.
     pub(super) fn ids(&self) -> impl Iterator<Item = &str> {
         let step = self.commits.first().map(|(_, saved)| &saved.step);
@@ -60,7 +67,7 @@ pub(super) struct Known {
 }
 
 impl Known {
-    /// Reads the histories back until it is `enough`.
+    /// Reads the histories back, as one, until it is `enough`.
     ///
     /// # Errors
     /// Where one cannot be read.
@@ -68,49 +75,41 @@ impl Known {
         stores: &[&Snapshots],
         enough: impl Fn(&Self) -> bool,
     ) -> Result<Self, SnapshotError> {
-        let mut all = Self::default();
-        for (at, store) in stores.iter().enumerate() {
-            let mut known = Self::default();
-            // What was done again since, batch by batch: an undo of these does not count.
-            let mut redone: Vec<String> = Vec::new();
-            let mut failed = None;
-            store.walk(|_, saved| {
-                let Some(saved) = saved else {
-                    return true;
-                };
-                match store.reach(&saved) {
-                    Ok(reach) => known.add(at, saved, &mut redone, reach),
-                    Err(why) => failed = Some(why),
-                }
-                failed.is_none() && !enough(&known)
-            })?;
-            if let Some(why) = failed {
-                return Err(why);
+        let mut known = Self::default();
+        let mut taken = Taken::default();
+        let histories = stores.iter().map(|store| store.history());
+        let histories = histories.collect::<Result<_, _>>()?;
+        let mut all = Histories {
+            waiting: Vec::new(),
+            histories,
+            seen: HashSet::new(),
+        };
+        while let Some((at, saved)) = all.next()? {
+            let reach = stores[at].reach(&saved)?;
+            known.add(at, saved, &mut taken, reach);
+            if enough(&known) {
+                break;
             }
-            all.join(known);
         }
-        Ok(all)
+        Ok(known)
     }
 
-    fn add(&mut self, at: usize, saved: Saved, redone: &mut Vec<String>, reach: (bool, bool)) {
+    fn add(&mut self, at: usize, saved: Saved, taken: &mut Taken, reach: (bool, bool)) {
         match &saved.step {
             Step::Before => {}
             Step::Task | Step::Squash => push(&mut self.batches, at, saved, reach),
-            Step::Redo(ids) => redone.extend(ids.split(' ').map(str::to_owned)),
-            Step::Undo(ids) => {
-                let mut stands = false;
-                for id in ids.split(' ') {
-                    // A commit of the batch that is on top of this one was picked there by the user.
-                    let is_picked = self.batches.iter().any(|group| group.id == id);
-                    match redone.iter().position(|other| other == id) {
-                        Some(found) => drop(redone.swap_remove(found)),
-                        None if is_picked => {}
-                        None => {
-                            self.undone.insert(id.to_owned());
-                            stands = true;
-                        }
-                    }
+            // What was done in two histories was done once.
+            Step::Redo(ids) => {
+                if taken.redos.insert(saved.batch.clone()) {
+                    taken.redone.extend(ids.split(' ').map(str::to_owned));
                 }
+            }
+            Step::Undo(ids) => {
+                let stands = match taken.undos.get(&saved.batch) {
+                    Some(stands) => *stands,
+                    None => self.undo(at, ids, taken),
+                };
+                taken.undos.insert(saved.batch.clone(), stands);
                 if stands {
                     push(&mut self.undos, at, saved, reach);
                 }
@@ -118,11 +117,25 @@ impl Known {
         }
     }
 
-    /// What another store tells, among what this one does. What is in both is one.
-    fn join(&mut self, other: Self) {
-        merge(&mut self.batches, other.batches);
-        merge(&mut self.undos, other.undos);
-        self.undone.extend(other.undone);
+    /// Whether an undo of these batches stands for one of them.
+    fn undo(&mut self, at: usize, ids: &str, taken: &mut Taken) -> bool {
+        let mut stands = false;
+        for id in ids.split(' ') {
+            // A commit of the batch that is on top of this one was picked there by the user.
+            let is_picked = self.batches.iter().any(|group| {
+                let mut commits = group.commits.iter();
+                group.id == id && commits.any(|(of, _)| *of == at)
+            });
+            match taken.redone.iter().position(|other| other == id) {
+                Some(found) => drop(taken.redone.swap_remove(found)),
+                None if is_picked => {}
+                None => {
+                    self.undone.insert(id.to_owned());
+                    stands = true;
+                }
+            }
+        }
+        stands
     }
 
     /// The batches of this root.
@@ -142,34 +155,62 @@ impl Known {
     }
 }
 
-/// Each of theirs goes where it is in its own history: before the next one that is in both, behind the last; between
-/// these by time, which is in seconds only.
-fn merge(ours: &mut Vec<Group>, theirs: Vec<Group>) {
-    let known = ours.iter().enumerate();
-    let known: HashMap<String, usize> = known.map(|(at, group)| (group.id.clone(), at)).collect();
-    let mut next = None;
-    let mut bounds: Vec<Option<usize>> = Vec::with_capacity(theirs.len());
-    for group in theirs.iter().rev() {
-        next = known.get(&group.id).copied().or(next);
-        bounds.push(next);
-    }
-    bounds.reverse();
-    let (mut least, mut added) = (0, 0);
-    for (group, bound) in theirs.into_iter().zip(bounds) {
-        let bound = bound.map_or(ours.len(), |at| at + added);
-        if known.contains_key(&group.id) {
-            ours[bound].commits.extend(group.commits);
-            ours[bound].widen(group.reach);
-            least = bound + 1;
-            continue;
+/// What undid and redid batches, from the newest back.
+#[derive(Default)]
+struct Taken {
+    /// What was done again since, batch by batch: an undo of these does not count.
+    redone: Vec<String>,
+    /// By their own ids.
+    redos: HashSet<String>,
+    /// Those that were seen, and whether they stand.
+    undos: HashMap<String, bool>,
+}
+
+/// Several histories as one, newest first: what the private snapshots have goes before the commit of git's that was the last
+/// one when they were made. Where that is gone, time says what is newer, in seconds.
+struct Histories<'h> {
+    /// Git's own first.
+    histories: Vec<History<'h>>,
+    /// What comes next of each, from the second on.
+    waiting: Vec<Option<Saved>>,
+    /// Commits of the first.
+    seen: HashSet<String>,
+}
+
+impl Histories<'_> {
+    /// What clada made of the next commits, and in which history.
+    fn next(&mut self) -> Result<Option<(usize, Saved)>, SnapshotError> {
+        loop {
+            for at in 1..self.histories.len() {
+                if self.waiting.len() < at {
+                    self.waiting.push(self.histories[at].next_saved()?);
+                }
+            }
+            let next = self.histories[0].peek();
+            if let Some((commit, _)) = &next {
+                self.seen.insert(commit.clone());
+            }
+            for at in 1..self.histories.len() {
+                let seen = &self.seen;
+                let is_due = |saved: &Saved| match &next {
+                    None => true,
+                    Some((_, time)) => {
+                        let beside = saved.beside.as_ref();
+                        beside.is_some_and(|it| seen.contains(it)) || saved.time > *time
+                    }
+                };
+                if let Some(saved) = self.waiting[at - 1].take_if(|saved| is_due(saved)) {
+                    self.waiting[at - 1] = self.histories[at].next_saved()?;
+                    return Ok(Some((at, saved)));
+                }
+            }
+            match self.histories[0].advance()? {
+                None => return Ok(None),
+                Some(Some(saved)) => return Ok(Some((0, saved))),
+                // One of the user's.
+                Some(None) => {}
+            }
         }
-        let older = ours[least..bound.max(least)]
-            .iter()
-            .position(|one| one.time < group.time);
-        let at = older.map_or(bound.max(least), |older| least + older);
-        ours.insert(at, group);
-        added += 1;
-        least = at + 1;
     }
 }
 
@@ -185,7 +226,6 @@ fn push(groups: &mut Vec<Group>, at: usize, saved: Saved, reach: (bool, bool)) {
         }
         None => groups.push(Group {
             id: saved.batch.clone(),
-            subject: saved.subject.clone(),
             time: saved.time,
             commits: vec![(at, saved)],
             reach,
@@ -215,12 +255,19 @@ fn asked_for(stores: &[&Snapshots], which: Which<'_>, way: Way) -> Result<Vec<Gr
             if let Some(squashed) = found.iter().find(|group| group.is_squashed()) {
                 return Err(UndoError::Squashed(squashed.id.clone()));
             }
-            enough(found, asked, UndoError::NothingToUndo)
+            let there = found.len();
+            let few = UndoError::TooMany { asked, there };
+            enough(found, asked, UndoError::NothingToUndo, few)
         }
         (Way::Redo, Which::Last(asked)) => {
             let known = Known::of(stores, |known| known.undos_here().nth(asked).is_some())?;
-            let found = known.undos_here().take(asked).cloned().collect();
-            enough(found, asked, UndoError::NothingToRedo)
+            let found: Vec<Group> = known.undos_here().take(asked).cloned().collect();
+            let few = UndoError::TooManyToRedo {
+                asked,
+                there: found.len(),
+                batches: found.iter().flat_map(Group::ids).count(),
+            };
+            enough(found, asked, UndoError::NothingToRedo, few)
         }
         (_, Which::Named(name)) => {
             let known = Known::of(stores, |_| false)?;
@@ -234,10 +281,15 @@ fn asked_for(stores: &[&Snapshots], which: Which<'_>, way: Way) -> Result<Vec<Gr
     }
 }
 
-fn enough(found: Vec<Group>, asked: usize, none: UndoError) -> Result<Vec<Group>, UndoError> {
+fn enough(
+    found: Vec<Group>,
+    asked: usize,
+    none: UndoError,
+    few: UndoError,
+) -> Result<Vec<Group>, UndoError> {
     match found.len() {
         0 => Err(none),
-        there if there < asked => Err(UndoError::TooMany { asked, there }),
+        there if there < asked => Err(few),
         _ => Ok(found),
     }
 }
@@ -251,8 +303,8 @@ pub fn newest(stores: &[&Snapshots], name: Option<&str>) -> Result<Vec<Group>, U
         Some(name) => named(&Known::of(stores, |_| false)?, name),
         None => {
             let known = Known::of(stores, |known| known.batches_here().nth(1).is_some())?;
-            let found = known.batches_here().take(1).cloned().collect();
-            enough(found, 1, UndoError::NothingToUndo)
+            let newest = known.batches_here().next().cloned();
+            Ok(vec![newest.ok_or(UndoError::NothingToUndo)?])
         }
     }
 }

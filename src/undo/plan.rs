@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use super::{Group, UndoError, present};
+use super::{Group, UndoError, in_the_way, present};
 use crate::lang::entry::Entry;
 use crate::world::snapshot::{Held, Saved, Snapshots, merge};
 use crate::world::workspace::Disk;
@@ -84,11 +84,14 @@ impl Plan {
         let mut trouble: Vec<PathBuf> = Vec::new();
         let mut plan = Self::default();
         stores.write(courses, &mut plan, &mut trouble)?;
-        match (trouble.is_empty(), keep) {
-            (true, _) => Ok(plan),
-            (false, false) => Err(UndoError::Changed(trouble)),
-            (false, true) => Err(UndoError::Collides(trouble)),
+        if trouble.is_empty() {
+            return Ok(plan);
         }
+        let trouble = in_the_way::name(stores.stores, groups, trouble)?;
+        Err(match keep {
+            false => UndoError::Changed(trouble),
+            true => UndoError::Collides(trouble),
+        })
     }
 }
 

@@ -169,7 +169,10 @@ fn what_an_exec_changed_is_left_and_said() {
         "which were untracked before"
     );
     let body = project.git(["log", "-1", "--format=%b"]);
-    assert!(body.starts_with("taken back, as task 5 failed\n"), "{body}");
+    assert!(
+        body.starts_with("  taken back, as task 5 failed\n"),
+        "{body}"
+    );
 }
 
 #[test]

@@ -22,22 +22,22 @@ fn what_they_change_is_saved_before_and_with_the_batch() {
     let words: Vec<&str> = log
         .lines()
         .filter(|line| {
-            line.ends_with(".txt") || line.starts_with("Clada-Step") || line.starts_with("hooks")
+            line.ends_with(".txt") || line.starts_with("Clada-Step") || line.starts_with("  ")
         })
         .collect();
     assert_eq!(
         words,
         [
-            "before: overwrite a.txt",
+            "  overwrite a.txt",
             "Clada-Step: before",
             "b.txt",
-            "hooks before: echo formatted >b.txt",
+            "  hooks before: echo formatted >b.txt",
             "Clada-Step: before",
             "b.txt",
-            "overwrite a.txt",
+            "  overwrite a.txt",
             "Clada-Step: task",
             "a.txt",
-            "hooks after: echo built >c.txt",
+            "  hooks after: echo built >c.txt",
             "Clada-Step: task",
             "c.txt",
         ]

@@ -24,6 +24,8 @@ mod doctor;
 mod edit;
 mod engine;
 #[cfg(target_os = "linux")]
+mod exclude;
+#[cfg(target_os = "linux")]
 mod exec;
 mod fenced;
 mod files;
@@ -36,6 +38,7 @@ mod lessons;
 mod log;
 mod logs;
 mod meanwhile;
+mod messages;
 mod nesl;
 mod note;
 #[cfg(target_os = "linux")]
@@ -57,6 +60,7 @@ mod search;
 #[cfg(target_os = "linux")]
 mod service;
 mod stale;
+mod subject;
 mod tail;
 #[cfg(target_os = "linux")]
 mod terminal;

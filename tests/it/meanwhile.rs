@@ -128,10 +128,11 @@ fn a_batch_may_overwrite_its_own_work() {
         let commits = project.git(["log", "--format=%s"]);
         if whole {
             // What the user had changed, and the batch.
-            assert_eq!(commits, "all 💚clada\nall 💚clada\nfirst\n");
+            assert_eq!(commits, "all 💚clada\nbefore: all 💚clada\nfirst\n");
             let body = project.git(["log", "-1", "--format=%b"]);
             let (said, _) = body.split_once("\n\n").expect("trailers");
-            assert_eq!(said.lines().count(), tasks.len(), "{body}");
+            // And the time.
+            assert_eq!(said.lines().count(), tasks.len() + 1, "{body}");
             assert!(body.contains("\nClada-Step: task"), "{body}");
         }
     }

@@ -47,16 +47,6 @@ fn init_makes_what_is_missing_and_keeps_what_is_there() {
 }
 
 #[test]
-fn init_speaks_of_git_until_gitignore_names_the_notes() {
-    let project = Project::with_git();
-    let said = |project: &Project| project.clada(["init"]).exits(0).out;
-    assert!(said(&project).contains("git add"));
-    assert!(!project.exists(".gitignore"));
-    project.write(".gitignore", "/clada.md\n");
-    assert!(!said(&project).contains("git add"));
-}
-
-#[test]
 fn init_asks_on_a_terminal() {
     if !installed("script") {
         return;

@@ -88,8 +88,9 @@ impl Snapshots {
         let kept = kept.and_then(|kept| match kept.is_empty() {
             true => Ok(()),
             false => {
+                let message = self.beside(message)?;
                 let store = self.aside_to_write()?;
-                store.healed(|store| store.save(Look::Restored(&kept), message))?;
+                store.healed(|store| store.save(Look::Restored(&kept), &message))?;
                 Ok(())
             }
         });
@@ -200,11 +201,24 @@ impl Snapshots {
         files: &[PathBuf],
         message: &Message,
     ) -> Result<State, SnapshotError> {
+        let message = self.beside(message)?;
         let store = match self.private {
             true => self,
             false => self.aside_to_write()?,
         };
-        store.healed(|store| store.save(Look::Paths(files), message))
+        store.healed(|store| store.save(Look::Paths(files), &message))
+    }
+
+    /// The message of a commit that is made aside now.
+    fn beside(&self, message: &Message) -> Result<Message, SnapshotError> {
+        let tip = match self.private {
+            true => None,
+            false => self.tip()?,
+        };
+        Ok(Message {
+            beside: tip.map(|commit| commit.id().to_string()),
+            ..message.clone()
+        })
     }
 
     fn aside_to_write(&mut self) -> Result<&mut Self, SnapshotError> {

@@ -20,9 +20,57 @@ pub struct Saved {
     pub body: Vec<String>,
     /// Unix time in seconds.
     pub time: i64,
+    /// Of one in the private snapshots: the commit that was git's last one then.
+    pub beside: Option<String>,
+}
+
+/// The commits from the newest back, by first parents.
+pub struct History<'h> {
+    next: Option<Commit<'h>>,
+}
+
+impl History<'_> {
+    /// The commit that comes next, by all its hex digits, and its time.
+    pub fn peek(&self) -> Option<(String, i64)> {
+        let next = self.next.as_ref()?;
+        Some((next.id().to_string(), next.time().seconds()))
+    }
+
+    /// The next commit, as clada made it; `Some(None)` is one of the user's.
+    ///
+    /// # Errors
+    /// Where the history cannot be read.
+    pub fn advance(&mut self) -> Result<Option<Option<Saved>>, SnapshotError> {
+        let Some(commit) = self.next.take() else {
+            return Ok(None);
+        };
+        self.next = match commit.parent_count() {
+            0 => None,
+            _ => Some(commit.parent(0)?),
+        };
+        Ok(Some(Saved::of(&commit)))
+    }
+
+    /// The next commit that clada made.
+    ///
+    /// # Errors
+    /// Where the history cannot be read.
+    pub fn next_saved(&mut self) -> Result<Option<Saved>, SnapshotError> {
+        while let Some(found) = self.advance()? {
+            if found.is_some() {
+                return Ok(found);
+            }
+        }
+        Ok(None)
+    }
 }
 
 impl Saved {
+    /// The words of its subject, without what says what kind of commit it is.
+    pub fn words(&self) -> &str {
+        self.step.words(&self.subject)
+    }
+
     /// Reads a commit's message; `None` for a commit that is not clada's.
     pub(super) fn of(commit: &Commit<'_>) -> Option<Self> {
         let text = String::from_utf8_lossy(commit.message_bytes());
@@ -35,6 +83,7 @@ impl Saved {
             subject: message.subject.unwrap_or_default(),
             body: message.body,
             time: commit.time().seconds(),
+            beside: message.beside,
         })
     }
 }
@@ -48,17 +97,33 @@ impl Snapshots {
         &self,
         mut more: impl FnMut(&str, Option<Saved>) -> bool,
     ) -> Result<(), SnapshotError> {
-        let mut next = self.tip()?;
-        while let Some(commit) = next {
-            if !more(&commit.id().to_string(), Saved::of(&commit)) {
+        let mut history = self.history()?;
+        while let Some((commit, _)) = history.peek() {
+            let saved = history.advance()?.flatten();
+            if !more(&commit, saved) {
                 break;
             }
-            next = match commit.parent_count() {
-                0 => None,
-                _ => Some(commit.parent(0)?),
-            };
         }
         Ok(())
+    }
+
+    /// The commits from the newest back.
+    ///
+    /// # Errors
+    /// Where the newest cannot be read.
+    pub fn history(&self) -> Result<History<'_>, SnapshotError> {
+        Ok(History { next: self.tip()? })
+    }
+
+    /// The first line of a commit's message.
+    ///
+    /// # Errors
+    /// Where it cannot be read.
+    pub fn subject(&self, commit: &str) -> Result<String, SnapshotError> {
+        let commit = self.commit_at(commit)?;
+        let text = String::from_utf8_lossy(commit.message_bytes());
+        let first = text.trim_start().lines().next().unwrap_or_default();
+        Ok(first.trim_end().to_owned())
     }
 
     /// How far a commit reaches from the root: whether it changed something in it, and something outside.

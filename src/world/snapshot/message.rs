@@ -8,13 +8,17 @@ const MARK: &str = "💚clada";
 /// What the caller has to say about a save.
 #[derive(Debug, Clone, Default)]
 pub struct Message {
+    /// The words of the subject. The step adds before them what kind of commit it is.
     pub subject: Option<String>,
-    /// The local time: the subject where there is none.
+    /// The local time: the last line of the body, and the subject where there is none.
     pub time: String,
+    /// A line for each task.
     pub body: Vec<String>,
     /// The batch's id, for the trailers by which clada finds its commits again.
     pub batch: String,
     pub step: Step,
+    /// In the private snapshots: the commit that is git's last one, by which the two histories can be read as one.
+    pub beside: Option<String>,
 }
 
 /// What part a commit has in its batch.
@@ -57,6 +61,31 @@ impl fmt::Display for Step {
 }
 
 impl Step {
+    /// What kind of commit it is, before the words of its subject.
+    fn prefix(&self) -> &'static str {
+        match self {
+            Self::Before => "before: ",
+            Self::Task | Self::Squash => "",
+            Self::Undo(_) => "undo: ",
+            Self::Redo(_) => "redo: ",
+        }
+    }
+
+    /// The words of a subject that such a commit has.
+    pub(super) fn words<'s>(&self, subject: &'s str) -> &'s str {
+        // As clada wrote it at first.
+        let quoted = match self {
+            Self::Undo(_) => "Undo \"",
+            Self::Redo(_) => "Redo \"",
+            _ => "",
+        };
+        let older = subject.strip_prefix(quoted).filter(|_| !quoted.is_empty());
+        older
+            .and_then(|words| words.strip_suffix('"'))
+            .or_else(|| subject.strip_prefix(self.prefix()))
+            .unwrap_or(subject)
+    }
+
     fn parse(text: &str) -> Option<Self> {
         Some(match text.split_once(' ') {
             None if text == "before" => Self::Before,
@@ -80,21 +109,32 @@ impl fmt::Display for Message {
         } else {
             subject
         };
-        write!(f, "{subject} {MARK}\n\n")?;
+        write!(f, "{}{subject} {MARK}\n\n", self.step.prefix())?;
         for line in &self.body {
-            writeln!(f, "{}", one_line(line))?;
+            writeln!(f, "{INDENT}{}", one_line(line))?;
         }
-        if !self.body.is_empty() {
+        if !self.time.is_empty() {
+            writeln!(f, "{}", one_line(&self.time))?;
+        }
+        if !self.body.is_empty() || !self.time.is_empty() {
             writeln!(f)?;
         }
         writeln!(f, "{BATCH}{}", one_line(&self.batch))?;
-        writeln!(f, "{STEP}{}", self.step)
+        writeln!(f, "{STEP}{}", self.step)?;
+        match &self.beside {
+            Some(commit) => writeln!(f, "{BESIDE}{}", one_line(commit)),
+            None => Ok(()),
+        }
     }
 }
+
+/// What a line of a task begins with; the time does not.
+const INDENT: &str = "  ";
 
 /// The trailers, in the last paragraph: a `commit-msg` hook may have put others there.
 const BATCH: &str = "Clada-Batch: ";
 const STEP: &str = "Clada-Step: ";
+const BESIDE: &str = "Clada-Beside: ";
 
 /// Reads a commit's text; `None` for one that clada did not write.
 pub(super) fn read(text: &str) -> Option<Message> {
@@ -104,15 +144,32 @@ pub(super) fn read(text: &str) -> Option<Message> {
         .find_map(|line| line.strip_prefix(BATCH))?
         .to_owned();
     let step = Step::parse(trailers.next()?.strip_prefix(STEP)?)?;
+    let beside = trailers.next().and_then(|line| line.strip_prefix(BESIDE));
     let (subject, body) = text.split_once('\n').unwrap_or((text, ""));
     let subject = subject.strip_suffix(MARK)?.trim_end().to_owned();
+    let mut body: Vec<&str> = body
+        .lines()
+        .filter(|line| !line.trim().is_empty())
+        .collect();
+    let time = body.pop_if(|line| is_time(line)).unwrap_or_default();
+    let unindented = |line: &str| line.strip_prefix(INDENT).unwrap_or(line).to_owned();
     Some(Message {
         subject: Some(subject),
-        time: String::new(),
-        body: body.trim().lines().map(str::to_owned).collect(),
+        time: time.to_owned(),
+        body: body.into_iter().map(unindented).collect(),
         batch,
         step,
+        beside: beside.map(str::to_owned),
     })
+}
+
+/// Whether a line is a date and a time, as clada's commits end with. Older ones have none.
+fn is_time(line: &str) -> bool {
+    let is_of_time = |byte: u8| byte.is_ascii_digit() || b"-: ".contains(&byte);
+    line.starts_with(|c: char| c.is_ascii_digit())
+        && line.contains('-')
+        && line.contains(':')
+        && line.bytes().all(is_of_time)
 }
 
 fn one_line(text: &str) -> String {

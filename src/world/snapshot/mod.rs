@@ -33,11 +33,13 @@
 //! | `looking.rs` | what is kept while older states are looked at |
 //! | `squash.rs` | several of them made one |
 //! | `program.rs` | git itself, for signatures and hooks |
+//! | `exclude.rs` | the list of files that git is not to show |
 //! | `place.rs` | whether a save would write elsewhere |
 //! | `error.rs` | why a save was not possible, in words |
 
 mod aside;
 mod error;
+mod exclude;
 mod history;
 mod look;
 mod looking;
@@ -81,7 +83,8 @@ use crate::world::hurry::Hurry;
 use aside::Guarded;
 pub use aside::Lost;
 pub use error::{Operation, SnapshotError, Without};
-pub use history::Saved;
+pub use exclude::{ExcludeError, SeenByGit, seen_by_git};
+pub use history::{History, Saved};
 pub use looking::{Looking, Stop};
 pub use merge::merge;
 pub use message::{Message, Step};
@@ -170,7 +173,7 @@ pub struct State {
     /// Whether this call made that commit.
     pub changed: bool,
     /// The user's own work that it committed before the batch.
-    pub work: Vec<Work>,
+    pub work: Vec<UsersWork>,
     /// What differs and was deliberately left as the index has it.
     pub skipped: Vec<Skipped>,
     /// What commands made, or file tasks named, and is not on the branch.
@@ -181,7 +184,7 @@ pub struct State {
 
 /// A commit of the user's own work.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Work {
+pub struct UsersWork {
     /// All hex digits.
     pub commit: String,
     /// How many files it changes below the root.
@@ -704,7 +707,7 @@ impl Snapshots {
             };
             if prepared.is_work {
                 let (from, to) = (tip.map(|id| id.to_string()), made.to_string());
-                work.push(Work {
+                work.push(UsersWork {
                     files: self.changes(from.as_deref(), Some(&to))?.len(),
                     commit: to,
                     staged,

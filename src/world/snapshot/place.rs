@@ -6,6 +6,8 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use git2::Repository;
+
 use super::{SnapshotError, Snapshots};
 
 impl Snapshots {
@@ -14,13 +16,8 @@ impl Snapshots {
     pub(super) fn refuse_diverted(&self) -> Result<(), SnapshotError> {
         let (own, common) = (self.repo.path(), self.repo.commondir());
         let diverted = |path: PathBuf| Err(SnapshotError::Diverted(path));
-        if own != common && !own.starts_with(common.join("worktrees")) {
-            return diverted(own.join("commondir"));
-        }
-        let dot_git = self.top.join(".git");
-        // That of a linked work tree, of a submodule or of one set apart has another name.
-        if dot_git.is_file() && own.file_name() == Some(".git".as_ref()) {
-            return diverted(dot_git);
+        if let Some(path) = not_own(&self.repo, &self.top) {
+            return diverted(path);
         }
         let index = self.index_path();
         let index = index.strip_prefix(own).unwrap_or(&index);
@@ -43,6 +40,18 @@ impl Snapshots {
             None => Ok(()),
         }
     }
+}
+
+/// What leads to a git directory that is not that of this work tree.
+pub(super) fn not_own(repo: &Repository, top: &Path) -> Option<PathBuf> {
+    let (own, common) = (repo.path(), repo.commondir());
+    if own != common && !own.starts_with(common.join("worktrees")) {
+        return Some(own.join("commondir"));
+    }
+    let dot_git = top.join(".git");
+    // That of a linked work tree, of a submodule or of one set apart has another name.
+    let is_anothers = dot_git.is_file() && own.file_name() == Some(".git".as_ref());
+    is_anothers.then_some(dot_git)
 }
 
 /// The first on the way to this name that is neither a directory nor a file, as far as there is anything.

@@ -14,6 +14,7 @@ use super::history::Saved;
 use super::message::{Message, Step};
 use super::program::New;
 use super::{SnapshotError, Snapshots, Target};
+use crate::lang::subject;
 
 /// What is to be squashed.
 #[derive(Debug, Clone)]
@@ -524,18 +525,27 @@ fn message(commits: &[Saved], ask: &Ask, batch: String) -> Message {
         };
         body.extend(lines.into_iter().filter(|line| !line.is_empty()));
     }
-    let first = &commits[0].subject;
-    let same = commits.iter().all(|saved| saved.subject == *first);
-    let subject = match &ask.message {
-        Some(given) => given.clone(),
-        None if same && !first.is_empty() => first.clone(),
-        None => format!("{} steps", body.len()),
-    };
     Message {
-        subject: Some(subject),
+        subject: Some(ask.message.clone().unwrap_or_else(|| words(commits))),
         time: ask.time.clone(),
         body,
         batch,
         step: Step::Squash,
+        beside: None,
     }
+}
+
+/// The words of a group, batch by batch: what the user had changed before one goes without saying.
+fn words(commits: &[Saved]) -> String {
+    let is_said = |saved: &&Saved| saved.step != Step::Before;
+    let mut said: Vec<&Saved> = commits.iter().filter(is_said).collect();
+    if said.is_empty() {
+        said = commits.iter().collect();
+    }
+    // An undo is told from what it took back by its whole subject.
+    let of_batch =
+        |batch: &[&Saved]| subject::of_batch(batch.iter().map(|saved| saved.subject.as_str()));
+    let batches = said.chunk_by(|one, next| one.batch == next.batch);
+    let batches: Vec<String> = batches.map(of_batch).collect();
+    subject::summed(batches.iter().map(String::as_str))
 }

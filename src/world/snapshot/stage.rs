@@ -125,6 +125,9 @@ impl<'s> Staging<'s> {
             }
             files.extend(untracked);
         } else {
+            if takes == Takes::None {
+                self.seen.looked.staged = self.own_staged(&paths);
+            }
             if takes == Takes::Made {
                 for path in self.unstage(&paths)? {
                     files.remove(&path);
@@ -197,6 +200,14 @@ impl<'s> Staging<'s> {
         Ok(taken)
     }
 
+    /// Clada's own files among these that the user has put into the index: they stay there, and no commit takes them.
+    fn own_staged(&self, differing: &BTreeSet<PathBuf>) -> BTreeSet<PathBuf> {
+        let is_staged = |path: &&PathBuf| {
+            self.snapshots.is_left_out(path) && self.index.get_path(path, 0).is_some()
+        };
+        differing.iter().filter(is_staged).cloned().collect()
+    }
+
     /// Takes out of the index again what a command has put there and what stays off the branch; these paths. `differing`
     /// are paths that the commit has otherwise.
     fn unstage(&mut self, differing: &BTreeSet<PathBuf>) -> Result<Vec<PathBuf>, SnapshotError> {
@@ -206,20 +217,24 @@ impl<'s> Staging<'s> {
             let is_in_tree = base.is_some_and(|tree| tree.get_path(path).is_ok());
             let entry = self.index.get_path(path, 0);
             if is_in_tree
-                || self.snapshots.is_left_out(path)
+                || self.snapshots.was_staged(path)
                 || entry.is_none_or(|entry| is_gitlink(&entry))
                 || find(&self.snapshots.top, path)? == Found::Nothing
             {
                 continue;
             }
+            let is_notes = self.snapshots.is_left_out(path);
             let why = match self.snapshots.stays_off(path) {
+                _ if is_notes => OffReason::Notes,
                 None => OffReason::Staged,
                 Some(Some(why)) if !self.has_content_of(path) => why,
                 Some(_) => continue,
             };
             self.index.remove(path, 0)?;
             self.seen.staged.push(Staged::Gone(path.clone()));
-            self.seen.looked.untracked.insert(path.clone());
+            if !is_notes {
+                self.seen.looked.untracked.insert(path.clone());
+            }
             self.leave_off(path, why);
             out.push(path.clone());
         }

@@ -21,6 +21,12 @@ pub enum Target {
 }
 
 impl Snapshots {
+    /// Whether commits go onto a detached HEAD of the user's, so that no branch has them.
+    pub fn is_detached(&self) -> bool {
+        let is_users = !self.private && self.target == Target::Branch;
+        is_users && self.repo.head_detached().unwrap_or(false)
+    }
+
     /// The commit that the next one is put on; none before the first. Beside a branch that is the branch's own commit, as
     /// long as nothing was saved there.
     pub(super) fn tip(&self) -> Result<Option<Commit<'_>>, SnapshotError> {

@@ -48,6 +48,8 @@ pub enum OffReason {
     Copy(PathBuf),
     /// It was there before, untracked, and a command put it into git's index.
     Staged,
+    /// Likewise a notes or output file.
+    Notes,
 }
 
 impl std::fmt::Display for LeftOff {
@@ -59,6 +61,7 @@ impl std::fmt::Display for LeftOff {
             OffReason::Tool => write!(f, "{path}/ (a tool's folder)"),
             OffReason::Copy(of) => write!(f, "{path} (the same as {})", of.display()),
             OffReason::Staged => write!(f, "{path} (untracked before, and staged by a command)"),
+            OffReason::Notes => write!(f, "{path} (clada's own, and staged by a command)"),
         }
     }
 }
@@ -70,6 +73,8 @@ pub(super) struct Looked {
     pub(super) untracked: BTreeSet<PathBuf>,
     pub(super) tools: Vec<PathBuf>,
     pub(super) ignored: Vec<PathBuf>,
+    /// Clada's own files that are in the index and in no commit.
+    pub(super) staged: BTreeSet<PathBuf>,
 }
 
 /// The user's own work beside git, relative to the repository's top.
@@ -77,6 +82,8 @@ pub(super) struct Looked {
 pub(super) struct Users {
     /// Untracked files and tools' folders that were there when the batch began, or were told of since.
     pub(super) paths: BTreeSet<PathBuf>,
+    /// Clada's own files that the user himself has put into the index.
+    staged: BTreeSet<PathBuf>,
     /// What file tasks of the batch named.
     pub(super) named: BTreeSet<PathBuf>,
     /// What tasks left at places that are not saved aside yet, where the batch is one commit.
@@ -127,6 +134,7 @@ impl Users {
                 .chain(&looked.tools)
                 .cloned()
                 .collect(),
+            staged: looked.staged.clone(),
             ..Self::default()
         };
     }
@@ -296,6 +304,11 @@ impl Snapshots {
     pub(super) fn is_new(&self, path: &Path) -> bool {
         let users = self.users.borrow();
         !path.ancestors().any(|place| users.paths.contains(place))
+    }
+
+    /// Whether one of clada's own files was in the index when the batch began.
+    pub(super) fn was_staged(&self, path: &Path) -> bool {
+        self.users.borrow().staged.contains(path)
     }
 
     /// Whether what is untracked stays off the branch.

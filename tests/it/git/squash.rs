@@ -40,9 +40,10 @@ fn what_batches_left_on_top_becomes_one_commit() {
     assert_eq!(project.subjects("HEAD"), ["All of it 💚clada", "first"]);
     let body = project.git(["log", "-1", "--format=%b"]);
     let (list, trailers) = body.split_once("\n\n").unwrap();
+    let (list, _time) = list.rsplit_once('\n').unwrap();
     assert_eq!(
         list,
-        "what was changed before\noverwrite b.txt\nexec echo more >> b.txt; echo new > c.txt\noverwrite a.txt"
+        "  what was changed before\n  overwrite b.txt\n  exec echo more >> b.txt; echo new > c.txt\n  overwrite a.txt"
     );
     assert!(trailers.ends_with("Clada-Step: squash\n\n"), "{trailers:?}");
     assert_eq!(project.git(["diff", &old, "HEAD"]), "");
@@ -94,7 +95,7 @@ fn commits_of_the_user_stay_as_they_are() {
     let said = project.clada(["squash", "-n", "9"]).exits(0).out;
     assert_eq!(
         project.subjects("HEAD"),
-        ["last", "2 steps 💚clada", "mine", "One 💚clada", "first"]
+        ["last", "Two; Three 💚clada", "mine", "One 💚clada", "first"]
     );
     assert_eq!(content(&project, "HEAD~2"), mine);
     assert_eq!(
@@ -136,10 +137,10 @@ fn a_choice_is_made_by_batch_text_revision_number_or_time() {
         assert_eq!(subjects, expected, "{args:?}");
         project.is_sound();
     };
-    check(&[], &["4 steps", "first"]);
+    check(&[], &["One; Two", "first"]);
     check(
         &["--batch", "20260101"],
-        &["Two", "Two", "2 steps", "first"],
+        &["Two", "Two", "One; Two", "first"],
     );
     check(
         &["--batch", "20260102-1000"],
@@ -147,8 +148,8 @@ fn a_choice_is_made_by_batch_text_revision_number_or_time() {
     );
     check(&["--containing", "Two"], &["Two", "One", "first"]);
     check(&["--since", "HEAD~3"], &["Two", "One", "first"]);
-    check(&["--since", "1h"], &["4 steps", "first"]);
-    check(&["--since", "2001-02-03"], &["4 steps", "first"]);
+    check(&["--since", "1h"], &["One; Two", "first"]);
+    check(&["--since", "2001-02-03"], &["One; Two", "first"]);
     check(&["-n", "2"], &["Two", "Two", "One", "first"]);
     // One that stands alone stays as it is.
     check(&["-n", "1"], &["Two", "Two", "Two", "One", "first"]);
@@ -195,7 +196,7 @@ fn a_dry_run_shows_each_group_and_changes_nothing() {
         "2 commits would become one",
         " One\n",
         " Two\n",
-        "  2 steps 💚clada",
+        "  One; Two 💚clada",
         "  edit b.txt",
         "  Clada-Step: squash",
         "dry run",
@@ -265,10 +266,10 @@ fn branches_and_merges_keep_their_shape() {
     assert_eq!(
         left,
         [
-            "2 steps 💚clada",
+            "Five; Six 💚clada",
             "merge",
-            "2 steps 💚clada",
-            "2 steps 💚clada",
+            "Three; Four 💚clada",
+            "One; Two 💚clada",
             "first"
         ]
     );

@@ -1,6 +1,7 @@
 //! What is taken back, done again and looked at, through the real program, with the real git as the judge.
 
 mod files;
+mod in_the_way;
 mod keep;
 mod looking;
 mod place;

@@ -27,14 +27,14 @@ fn the_newest_batch_is_taken_back_and_done_again() {
         "mine, changed\n",
         "which was the user's"
     );
-    assert_eq!(subjects(&project)[0], "Undo \"second\"");
+    assert_eq!(subjects(&project)[0], "undo: second");
     let said = done(&project, ["redo"]).out;
     assert!(said.contains("  added   new/b.txt\n"), "{said}");
     assert_eq!(
         (project.read("a.txt"), project.read("new/b.txt")),
         ("two\n".into(), "b\n".into())
     );
-    assert_eq!(subjects(&project)[0], "Redo \"second\"");
+    assert_eq!(subjects(&project)[0], "redo: second");
     refused(&project, ["redo"], "nothing to redo");
 
     undo(&project);
@@ -53,7 +53,11 @@ fn three_at_once_and_one_by_its_id() {
     }
     let two = id_of(&project, "two");
     refused(&project, ["undo", &two], "`same.txt` changed since");
-    refused(&project, ["undo", "4"], "only 3");
+    refused(
+        &project,
+        ["undo", "4"],
+        "there are only 3 batches to undo here, not 4: nothing was changed",
+    );
     refused(&project, ["undo", "x"], "no batch `x`");
     let before = project.git(["rev-parse", "HEAD"]);
     let said = project.clada(["undo", "2", "--dry-run"]).exits(0).out;
@@ -61,8 +65,13 @@ fn three_at_once_and_one_by_its_id() {
     assert_eq!(project.git(["rev-parse", "HEAD"]), before);
     done(&project, ["undo", "3"]);
     assert_eq!(project.git(["ls-files"]), "");
-    assert_eq!(subjects(&project)[0], "Undo \"three\" and 2 more");
+    assert_eq!(subjects(&project)[0], "undo: one; two; three");
     refused(&project, ["undo", &two], "was undone already");
+    refused(
+        &project,
+        ["redo", "2"],
+        "there is only 1 undo, which took back 3 batches, to redo here, not 2",
+    );
     done(&project, ["redo"]);
     assert_eq!(project.read("same.txt"), "3\n");
 
@@ -99,7 +108,7 @@ fn what_the_user_had_not_saved_is_saved_first() {
     assert_eq!(project.read("mine.txt"), "not committed\n");
     assert_eq!(
         subjects(&project)[..2],
-        ["Undo \"first\"", "Undo \"first\""]
+        ["undo: first", "before: undo: first"]
     );
     assert!(
         project
@@ -161,6 +170,16 @@ fn what_was_undone_one_by_one_is_done_again_at_once() {
     }
     undo(&project);
     undo(&project);
+    refused(
+        &project,
+        ["redo", "5"],
+        "there are only 2 batches to redo here, not 5: nothing was changed",
+    );
+    refused(
+        &project,
+        ["undo", "2"],
+        "there is only 1 batch to undo here, not 2",
+    );
     done(&project, ["redo", "2"]);
     refused(&project, ["redo"], "nothing to redo");
     undo(&project);
@@ -191,7 +210,7 @@ fn what_the_user_reverts_is_so_already() {
     project.git(["revert", "--no-edit", "HEAD"]);
     let said = undo(&project).out;
     assert!(
-        said.contains("`clada undo 2` takes in the one before"),
+        said.contains("`clada undo 2` includes the batch before"),
         "{said}"
     );
     done(&project, ["undo", "2"]);
@@ -207,7 +226,7 @@ fn what_was_squashed_is_taken_back_only_by_its_id() {
         run(&project, &writes(name, &[(name, "x\n")]));
     }
     project.clada(["squash", "-n", "3"]).exits(0);
-    let id = id_of(&project, "3 steps");
+    let id = id_of(&project, "two; three");
     refused(&project, ["undo"], &format!("`clada undo {id}`"));
     let shown = project.clada(["diff"]).exits(0).out;
     assert!(shown.contains("+++ b/three"), "{shown}");

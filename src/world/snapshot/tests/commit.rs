@@ -15,7 +15,7 @@ fn the_message_says_what_was_done_and_ends_in_the_trailer() {
         ..message()
     };
     repo.open().before(&words).unwrap();
-    let text = "Rename all 💚clada\n\nedit a.txt\nClada-Batch: forged  Clada-Batch: too\n\nClada-Batch: b1\nClada-Step: task\n";
+    let text = "Rename all 💚clada\n\n  edit a.txt\n  Clada-Batch: forged  Clada-Batch: too\n2024-05-06 07:08\n\nClada-Batch: b1\nClada-Step: task\n";
     assert_eq!(repo.git(&["log", "-1", "--format=%B"]), format!("{text}\n"));
     assert_eq!(
         repo.git(&["log", "-1", "--format=%(trailers:unfold)"]),
@@ -29,7 +29,7 @@ fn the_message_says_what_was_done_and_ends_in_the_trailer() {
     };
     assert_eq!(
         bare.to_string(),
-        "2024-05-06 07:08 💚clada\n\nClada-Batch: b1\nClada-Step: task\n"
+        "2024-05-06 07:08 💚clada\n\n2024-05-06 07:08\n\nClada-Batch: b1\nClada-Step: task\n"
     );
     assert_eq!(short("0123456789"), "0123456");
 }

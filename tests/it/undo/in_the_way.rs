@@ -1,0 +1,134 @@
+//! What undo and redo say of what is in their way.
+
+use super::*;
+
+/// What a refused command says, with the ids of commits and batches replaced.
+#[track_caller]
+fn says<const N: usize>(project: &Project, args: [&str; N]) -> String {
+    refused(project, args, "this is in the way");
+    let said = project.clada(args).exits(1).err;
+    let mut text = said;
+    for batch in project
+        .git([
+            "log",
+            "--format=%(trailers:key=Clada-Batch,valueonly,separator=)",
+        ])
+        .lines()
+        .filter(|id| !id.is_empty())
+    {
+        text = text.replace(batch, "ID");
+    }
+    for commit in project.git(["log", "--format=%H"]).lines() {
+        text = text.replace(&commit[..7], "COMMIT");
+    }
+    text
+}
+
+fn begun() -> Project {
+    let project = Project::with_git();
+    project.write("mine.txt", "mine\n");
+    project.commit("mine");
+    project
+}
+
+#[test]
+fn an_edit_that_is_not_committed() {
+    let project = begun();
+    run(
+        &project,
+        &writes("Add tests", &[("a.txt", "one\n"), ("b.txt", "one\n")]),
+    );
+    project.write("a.txt", "edited\n");
+    assert_eq!(
+        says(&project, ["undo"]),
+        "clada: nothing was done, as this is in the way:\n  \
+         `a.txt` changed since: you changed it after that, and that is not committed: put it back first\n\
+         `--keep` keeps what changed since, and takes back the rest\n"
+    );
+    let kept = says(&project, ["undo", "--keep"]);
+    assert!(
+        kept.contains("`a.txt` changed since in the same lines: you changed it after that"),
+        "{kept}"
+    );
+}
+
+#[test]
+fn a_commit_of_the_user_s() {
+    let project = begun();
+    run(&project, &writes("Add tests", &[("a.txt", "one\n")]));
+    project.write("other.txt", "other\n");
+    project.commit("Something else");
+    project.write("a.txt", "fixed\n");
+    project.commit("Fix typo");
+    project.write("other.txt", "still other\n");
+    project.commit("Something else again");
+    let said = says(&project, ["undo"]);
+    assert!(
+        said.contains(
+            "`a.txt` changed since: commit COMMIT \"Fix typo\": take that back first with `git revert COMMIT`\n"
+        ),
+        "{said}"
+    );
+    // And what is on top of it.
+    project.write("a.txt", "edited\n");
+    let said = says(&project, ["undo"]);
+    assert!(
+        said.contains("not committed: put it back first; commit COMMIT \"Fix typo\""),
+        "{said}"
+    );
+}
+
+#[test]
+fn a_newer_batch_and_what_was_there_before_it() {
+    let project = begun();
+    run(
+        &project,
+        &writes("Add a form", &[("a.txt", "one\n"), ("b.txt", "one\n")]),
+    );
+    project.write("b.txt", "edited\n");
+    run(&project, &writes("Add tests", &[("a.txt", "two\n")]));
+    let form = id_of(&project, "Add a form");
+    let said = says(&project, ["undo", &form]);
+    assert!(
+        said.contains(
+            "`a.txt` changed since: batch ID, \"Add tests\": take that back first with `clada undo ID`\n  \
+             `b.txt` changed since: you changed it before \"Add tests\", which is commit COMMIT: put it back first\n"
+        ),
+        "{said}"
+    );
+    // What it says works.
+    project.write("b.txt", "one\n");
+    let tests = id_of(&project, "Add tests");
+    done(&project, ["undo", &tests]);
+    done(&project, ["undo", &form]);
+    assert!(!project.exists("a.txt"));
+}
+
+#[test]
+fn what_is_between_the_batches_that_are_taken_back() {
+    let project = begun();
+    run(&project, &writes("one", &[("a.txt", "one\n")]));
+    project.write("a.txt", "fixed\n");
+    project.commit("Fix typo");
+    run(&project, &writes("two", &[("a.txt", "two\n")]));
+    let said = says(&project, ["undo", "2"]);
+    assert!(
+        said.contains("`a.txt` changed since: commit COMMIT \"Fix typo\": take"),
+        "{said}"
+    );
+}
+
+#[test]
+fn what_is_in_the_way_of_redo() {
+    let project = begun();
+    project.write("a.txt", "one\n");
+    project.commit("begun");
+    run(&project, &writes("Add tests", &[("a.txt", "two\n")]));
+    undo(&project);
+    run(&project, &writes("Other tests", &[("a.txt", "three\n")]));
+    let said = says(&project, ["redo"]);
+    assert!(
+        said.contains("`a.txt` changed since: batch ID, \"Other tests\": take that back first with `clada undo ID`"),
+        "{said}"
+    );
+}
