@@ -22,6 +22,8 @@ pub enum Error {
     Reply { path: PathBuf, error: io::Error },
     #[error("there is no notes file `{}`: name the one that clada watches", .0.display())]
     NoNotes(PathBuf),
+    #[error("{files} are {of}: name the one that you mean by its path")]
+    WhichNotes { files: String, of: String },
     #[error("no results of `{}` have been copied yet: name the notes file that clada watches", .0.display())]
     NothingToCopy(PathBuf),
     #[error("`{path}` is not UTF-8 text (byte {at}): save it as UTF-8")]

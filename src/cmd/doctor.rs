@@ -12,6 +12,7 @@ use serde_json::{Value, json};
 use crate::batch::{Git, Hooks, NO_REPOSITORY};
 use crate::cli::Doctor;
 use crate::cmd;
+use crate::cmd::notes::Notes;
 use crate::cmd::rules::{Login, Made, Source};
 use crate::config::settings::{Hook, Settings, SettingsError};
 use crate::config::{self, Folders};
@@ -36,11 +37,16 @@ enum Found {
 pub fn main(args: &Doctor) -> Result<ExitCode, Error> {
     let (_, root) = cmd::find_root(args.root.as_deref())?;
     let folders = Folders::of_user().ok_or(Error::NoHome)?;
-    let notes = args.file.clone();
-    let notes = notes.unwrap_or_else(|| root.join(config::NOTES));
+    let (notes, several) = match Notes::find(&folders, args.file.as_deref(), args.root.as_deref()) {
+        Err(several @ Error::WhichNotes { .. }) => (root.join(config::NOTES), Some(several)),
+        notes => (notes?.file, None),
+    };
     let runtime = cmd::runtime()?;
     let mut checks = runtime.block_on(rules(&folders, &root));
-    checks.push(("notes", places::notes(&notes)));
+    checks.push(match several {
+        Some(several) => ("notes", Found::Less(several.to_string())),
+        None => ("notes", places::notes(&notes)),
+    });
     checks.push(("watching", runtime.block_on(places::watching(&notes))));
     #[cfg(target_os = "linux")]
     checks.push(("inotify", places::limits()));

@@ -14,6 +14,7 @@ pub mod init;
 pub mod instructions;
 pub mod log;
 pub mod man;
+mod notes;
 pub mod retry;
 mod rules;
 pub mod run;

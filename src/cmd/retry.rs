@@ -31,7 +31,7 @@ pub fn main(args: &Retry) -> Result<ExitCode, Error> {
 /// # Errors
 /// Where the file or the ledger cannot be used.
 pub(super) fn again(args: &Watch, which: Which) -> Result<ExitCode, Error> {
-    let place = Place::of(args)?;
+    let place = Place::of_watched(args)?;
     let ledger = Ledger::open(&place.folders.state)?;
     let shared = Shared::start(cmd::stop_signal()?);
     let mut post = match Post::take(args, place, (&shared.hub, &[]), &ledger, false) {
@@ -39,14 +39,14 @@ pub(super) fn again(args: &Watch, which: Which) -> Result<ExitCode, Error> {
         Err(Error::Watched {
             error: held @ LockError::Held(_),
             ..
-        }) => return ask(&Place::of(args)?, which, &held),
+        }) => return ask(&Place::of_watched(args)?, which, &held),
         Err(error) => return Err(error),
     };
     let mut listener = Listener::new(args, &mut post, ledger, &shared)?;
     let ran = listener.run_here(async |daemon, stop, show| daemon.retry(which, stop, show).await);
     Ok(match ran {
         Some(success) => ExitCode::from(u8::from(!success)),
-        None => nothing(which, &Place::of(args)?)?,
+        None => nothing(which, &Place::of_watched(args)?)?,
     })
 }
 

@@ -11,6 +11,7 @@ use tokio::runtime::Runtime;
 use tokio::sync::watch as channel;
 
 use crate::cli::Watch;
+use crate::cmd::notes::Notes;
 use crate::cmd::rules::{Login, Made, Source};
 use crate::cmd::{self, context, status};
 use crate::config::settings::{Every, Loaded, Settings};
@@ -28,7 +29,7 @@ use crate::world::lock::Lock;
 use crate::world::note_file::{NoteError, NoteFile, Reading};
 use crate::world::output_file::OutputFile;
 use crate::world::packet::PacketFile;
-use crate::world::sandbox;
+use crate::world::{roots, sandbox};
 use crate::world::watch::{Hub, Mode, Settle, Watcher};
 
 /// What a new notes file says.
@@ -44,11 +45,15 @@ pub fn main(args: &Watch) -> Result<ExitCode, Error> {
     let shared = Shared::start(cmd::stop_signal()?);
     let settings = [Settings::user_file(&place.folders)];
     let mut post = Post::take(args, place, (&shared.hub, &settings), &ledger, true)?;
+    let mut terminal = Terminal::new(io::stdout());
+    if let Begin::Made(_) = post.begin {
+        let made = post.note.path().display();
+        terminal.line(&format!("made {made}: it was not there"));
+    }
     let mut listener = Listener::new(args, &mut post, ledger, &shared)?;
     let board = Board::default();
     let _socket = status::answer(&post.place.folders, status::Kind::Watch, &board);
     let (file, root) = (post.note.path().to_owned(), post.place.root.1.clone());
-    let mut terminal = Terminal::new(io::stdout());
     let mut show = |shown: Shown<'_>| {
         board.shown((&file, &root), &shown, cmd::time);
         show(&mut terminal, &shown);
@@ -70,6 +75,18 @@ pub(super) struct Place {
 }
 
 impl Place {
+    /// The place of a file that was watched before, or is.
+    pub(super) fn of_watched(args: &Watch) -> Result<Self, Error> {
+        let folders = Folders::of_user().ok_or(Error::NoHome)?;
+        let Notes { file, root } =
+            Notes::find(&folders, args.file.as_deref(), args.root.as_deref())?;
+        Ok(Self {
+            folders,
+            root,
+            file,
+        })
+    }
+
     pub(super) fn of(args: &Watch) -> Result<Self, Error> {
         let root = cmd::find_root(args.root.as_deref())?;
         let file = args.file.clone();
@@ -167,6 +184,9 @@ impl Post {
             })?;
         let loaded = Settings::load(&place.folders, &place.root.1)?;
         let listening = listening(args, &loaded.settings);
+        if let Err(error) = roots::keep(&place.folders.roots(), note.path(), &place.root.1) {
+            tracing::warn!(%error, "commands in the project folder do not find its notes file");
+        }
         let (output, output_lock) = output(&listening.output, note.path(), &locks)?;
         let mode = listening
             .poll
