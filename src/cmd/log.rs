@@ -56,14 +56,8 @@ enum Entry {
     Foreign(ForeignBlock),
 }
 
-fn newest(
-    ledger: &Ledger,
-    (number, file): (usize, Option<&Path>),
-) -> Result<Vec<Entry>, Error> {
-    let batches = ledger
-        .log_of(number, file)?
-        .into_iter()
-        .map(Entry::Batch);
+fn newest(ledger: &Ledger, (number, file): (usize, Option<&Path>)) -> Result<Vec<Entry>, Error> {
+    let batches = ledger.log_of(number, file)?.into_iter().map(Entry::Batch);
     let foreign = ledger
         .foreign(number, file)?
         .into_iter()

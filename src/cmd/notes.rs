@@ -35,7 +35,11 @@ impl Notes {
             let chosen = of_root(folders, &root.1)?;
             if let [_, ..] = chosen.others.as_slice() {
                 let files = names(&chosen.others);
-                let are = if chosen.others.len() == 1 { "is" } else { "are" };
+                let are = if chosen.others.len() == 1 {
+                    "is"
+                } else {
+                    "are"
+                };
                 writeln!(
                     io::stderr(),
                     "{} is taken; {files} {are} watched for this folder too: name the one that you mean",
@@ -80,7 +84,13 @@ fn known(folders: &Folders) -> Vec<Known> {
         .into_iter()
         .map(|entry| (cmd::canonical(&entry.file), cmd::canonical(&entry.root)));
     let mut known: Vec<Known> = Vec::new();
-    let with = |is_watched| move |(file, root)| Known { file, root, is_watched };
+    let with = |is_watched| {
+        move |(file, root)| Known {
+            file,
+            root,
+            is_watched,
+        }
+    };
     let watched = now.into_iter().chain(listed).map(with(true));
     for one in watched.chain(before.into_iter().map(with(false))) {
         if known.iter().all(|other| other.file != one.file) {
@@ -94,7 +104,9 @@ fn known(folders: &Folders) -> Vec<Known> {
 fn root_of(folders: &Folders, file: &Path) -> Option<PathBuf> {
     let file = cmd::canonical(file);
     let mut known = known(folders).into_iter();
-    known.find(|known| known.file == file).map(|known| known.root)
+    known
+        .find(|known| known.file == file)
+        .map(|known| known.root)
 }
 
 /// A path, or where nothing is there, the watched file of that name: one of the root first.
@@ -107,9 +119,9 @@ pub(super) fn named_file(
         return Ok(named.to_owned());
     }
     let here = root.unwrap_or(Path::new(".")).canonicalize().ok();
-    let known = known(folders).into_iter().filter(|known| {
-        known.file.file_name() == named.file_name() && known.file.exists()
-    });
+    let known = known(folders)
+        .into_iter()
+        .filter(|known| known.file.file_name() == named.file_name() && known.file.exists());
     let (of_root, others): (Vec<_>, Vec<_>) =
         known.partition(|known| Some(&known.root) == here.as_ref());
     let mut files = match of_root.is_empty() {

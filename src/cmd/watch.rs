@@ -29,8 +29,8 @@ use crate::world::lock::Lock;
 use crate::world::note_file::{NoteError, NoteFile, Reading};
 use crate::world::output_file::OutputFile;
 use crate::world::packet::PacketFile;
-use crate::world::{roots, sandbox};
 use crate::world::watch::{Hub, Mode, Settle, Watcher};
+use crate::world::{roots, sandbox};
 
 /// What a new notes file says.
 const GREETING: &str = include_str!("../../config/greeting.md");

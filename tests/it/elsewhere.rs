@@ -38,7 +38,10 @@ fn watch(project: &Project, notes: &std::path::Path) -> Watching {
 #[track_caller]
 fn wait_for(notes: &std::path::Path, text: &str) {
     let read = || fs::read_to_string(notes).unwrap_or_default();
-    wait_until(|| read().contains(text), || format!("{text:?} in {}", read()));
+    wait_until(
+        || read().contains(text),
+        || format!("{text:?} in {}", read()),
+    );
 }
 
 #[test]
@@ -55,7 +58,10 @@ fn commands_in_the_project_find_its_notes_in_a_vault() {
     let mut tail = project.command(env!("CARGO_BIN_EXE_clada"));
     tail.arg("tail");
     let tail = Watching::start(tail);
-    tail.wait_for(&format!("clada (process {}) watches {shown}\n", watching.pid()));
+    tail.wait_for(&format!(
+        "clada (process {}) watches {shown}\n",
+        watching.pid()
+    ));
     tail.wait_for("1 ❌ exec");
     assert_eq!(tail.stop(Signal::INT), Some(0));
 
@@ -73,13 +79,22 @@ fn commands_in_the_project_find_its_notes_in_a_vault() {
     // The listener that watches them does what the command asks for.
     project.write("ok", "");
     let asked = clada(&project, &["retry"]).exits(0).out;
-    assert!(asked.contains(&format!("1 task of {shown} will be run")), "{asked}");
-    wait_until(|| lines(&project, "runs.txt") == ["one"], || "one".to_owned());
+    assert!(
+        asked.contains(&format!("1 task of {shown} will be run")),
+        "{asked}"
+    );
+    wait_until(
+        || lines(&project, "runs.txt") == ["one"],
+        || "one".to_owned(),
+    );
     wait_for(&notes, "1 ✅ exec");
     save_by_rename(&notes, format!("more:\n{}", exec("touch approved")));
     wait_for(&notes, "1 ⏸ exec touch approved");
     let asked = clada(&project, &["approve"]).exits(0).out;
-    assert!(asked.contains(&format!("1 task of {shown} will be run")), "{asked}");
+    assert!(
+        asked.contains(&format!("1 task of {shown} will be run")),
+        "{asked}"
+    );
     wait_until(|| project.exists("approved"), || "approved".to_owned());
     wait_for(&notes, "1 ✅ exec touch approved");
 
@@ -92,14 +107,24 @@ fn commands_in_the_project_find_its_notes_in_a_vault() {
     for folder in [notes.parent().expect("vault").to_owned(), project.home()] {
         let mut command: Command = project.command(env!("CARGO_BIN_EXE_clada"));
         command.current_dir(folder);
-        let done = Ended::of({ command.args(["context", NAME, "add", "f.txt:1"]); command }, "");
+        let done = Ended::of(
+            {
+                command.args(["context", NAME, "add", "f.txt:1"]);
+                command
+            },
+            "",
+        );
         assert!(done.exits(0).out.starts_with("now 1 file"));
     }
 
     // Also when nobody watches them any more: here, in the project.
     assert_eq!(watching.stop(Signal::INT), Some(0));
     assert_eq!(clada(&project, &["context", "list"]).exits(0).out, list);
-    fs::write(&notes, format!("last:\n{}", exec("test -e more && touch ran-in-project"))).expect("write");
+    fs::write(
+        &notes,
+        format!("last:\n{}", exec("test -e more && touch ran-in-project")),
+    )
+    .expect("write");
     let watching = watch(&project, &notes);
     wait_for(&notes, "1 ❌ exec");
     assert_eq!(watching.stop(Signal::INT), Some(0));
@@ -116,7 +141,11 @@ fn where_several_are_watched_they_are_named() {
     project.write("f.txt", "one\n");
     let (one, two) = (in_vault(&project, NAME), in_vault(&project, "two.md"));
     for notes in [&one, &two] {
-        clada(&project, &["add", &notes.display().to_string(), "--root", "."]).exits(0);
+        clada(
+            &project,
+            &["add", &notes.display().to_string(), "--root", "."],
+        )
+        .exits(0);
     }
     let both = format!(
         "`{}` and `{}` are watched for `{}`: name the one that you mean by its path",
@@ -124,7 +153,13 @@ fn where_several_are_watched_they_are_named() {
         two.display(),
         project.root().display()
     );
-    for command in [&["context"][..], &["copy"], &["tail"], &["retry"], &["approve"]] {
+    for command in [
+        &["context"][..],
+        &["copy"],
+        &["tail"],
+        &["retry"],
+        &["approve"],
+    ] {
         let refused = clada(&project, command).exits(2).err;
         assert!(refused.contains(&both), "{refused}");
     }
