@@ -232,7 +232,7 @@ fn runtime() -> io::Result<Runtime> {
         .build()
 }
 
-/// Becomes true at Ctrl-C, SIGTERM or SIGHUP; at the second of them the process ends at once.
+/// Becomes true at Ctrl-C, SIGTERM or SIGHUP, this not under `nohup`; at the second of them the process ends at once.
 ///
 /// They are listened for on a thread of their own: the one that does the work also blocks in places (a write-back, git's
 /// locks), and what it waits for there can only be cut short if it can learn meanwhile that it should.
@@ -244,7 +244,7 @@ fn stop_signal() -> io::Result<channel::Receiver<bool>> {
 }
 
 /// The same, but SIGHUP does not stop: it counts how often clada was told to read its settings again. Only where it tells that the
-/// terminal that clada was started in is gone it stops all the same.
+/// terminal that clada was started in is gone it stops all the same, unless clada was started with `nohup`.
 fn stop_and_reload() -> io::Result<(channel::Receiver<bool>, channel::Receiver<u64>)> {
     let (reload, reloads) = channel::channel(0);
     Ok((signals(Some(reload))?, reloads))
@@ -252,7 +252,8 @@ fn stop_and_reload() -> io::Result<(channel::Receiver<bool>, channel::Receiver<u
 
 fn signals(reload: Option<channel::Sender<u64>>) -> io::Result<channel::Receiver<bool>> {
     let has_terminal = || std::fs::File::open("/dev/tty").is_ok();
-    let had_terminal = has_terminal();
+    let outlives = ignores_hangup();
+    let had_terminal = has_terminal() && !outlives;
     let (stop, stopped) = channel::channel(false);
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_io()
@@ -274,6 +275,9 @@ fn signals(reload: Option<channel::Sender<u64>>) -> io::Result<channel::Receiver
                         reload.send_modify(|times| *times += 1);
                         continue;
                     }
+                    if outlives {
+                        continue;
+                    }
                 }
             }
             if stop.send_replace(true) {
@@ -285,6 +289,15 @@ fn signals(reload: Option<channel::Sender<u64>>) -> io::Result<channel::Receiver
         .name("signals".to_owned())
         .spawn(move || runtime.block_on(listen))?;
     Ok(stopped)
+}
+
+/// Whether whoever started clada had it ignore SIGHUP, as `nohup` does.
+fn ignores_hangup() -> bool {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let ignored = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    let ignored = ignored.and_then(|signals| u64::from_str_radix(signals.trim(), 16).ok());
+    // SIGHUP is the first signal, so the lowest bit.
+    ignored.is_some_and(|signals| signals & 1 == 1)
 }
 
 fn time() -> String {
@@ -339,6 +352,15 @@ fn run_id() -> String {
 fn word() -> String {
     let number = RandomState::new().build_hasher().finish();
     format!("{number:016x}")
+}
+
+/// A path as a shell takes it.
+fn quoted(path: &Path) -> String {
+    let path = path.display().to_string();
+    match path.contains(|c: char| !c.is_alphanumeric() && !"/._-+@".contains(c)) {
+        true => format!("'{}'", path.replace('\'', r"'\''")),
+        false => path,
+    }
 }
 
 /// A path with `~` for the home.
