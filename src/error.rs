@@ -67,6 +67,10 @@ pub enum Error {
          repository", .0.display()
     )]
     NoHistory(PathBuf),
+    #[error(
+        "{0}: mend that first, as it may be about where git keeps the saved states; nothing was changed"
+    )]
+    LostGit(SettingsError),
     #[error("{0}. Mend that first; until then nothing is changed here")]
     CutShort(String),
     #[error("git: {0}")]

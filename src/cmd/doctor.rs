@@ -13,7 +13,7 @@ use crate::batch::{Git, Hooks, NO_REPOSITORY};
 use crate::cli::Doctor;
 use crate::cmd;
 use crate::cmd::notes::Notes;
-use crate::cmd::rules::{Login, Made, Source};
+use crate::cmd::rules::{Login, Made, Source, git_of};
 use crate::config::settings::{Hook, Settings, SettingsError};
 use crate::config::{self, Folders};
 use crate::error::Error;
@@ -94,7 +94,18 @@ fn json_of((name, found): &(&'static str, Found)) -> Value {
 async fn rules(folders: &Folders, root: &Path) -> Vec<(&'static str, Found)> {
     let wrong = |error: SettingsError| vec![("settings", Found::Wrong(error.to_string()))];
     let loaded = match Settings::load(folders, root) {
-        Err(error) => return wrong(error),
+        Err(error) => {
+            let mut checks = wrong(error);
+            let rest = Settings::rest(folders, root);
+            if !rest.has_lost_git {
+                let env = std::env::vars_os().collect();
+                let of_git = git_of(&rest.settings.git, folders, env);
+                let of_git = rest.settings.git.enabled.then_some(of_git);
+                checks.push(("git", git(root, of_git.as_ref())));
+                checks.push(("git program", git_program(of_git.as_ref())));
+            }
+            return checks;
+        }
         Ok(loaded) => loaded,
     };
     let login = Login::default();

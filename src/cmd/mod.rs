@@ -29,7 +29,7 @@ pub mod watch;
 pub mod watched;
 
 use std::hash::{BuildHasher, Hasher, RandomState};
-use std::io::{self, Read};
+use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -41,8 +41,10 @@ use tokio::sync::watch as channel;
 
 use crate::batch::{Runner, Setup};
 use crate::cli::{Cli, Command};
+use crate::config::settings::SettingsError;
 use crate::config::{Folders, WATCHED_LOCKS};
 use crate::error::Error;
+use crate::lang::plain::plain;
 use crate::terminal::Terminal;
 use crate::world::lock::Lock;
 use crate::world::workspace::Disk;
@@ -86,6 +88,14 @@ pub fn dispatch(cli: Cli) -> Result<ExitCode, Error> {
         Some(Command::List(args)) => watched::list(&args),
         Some(Command::Completions(args)) => completions::main(&args),
         Some(Command::Man(args)) => man::main(&args),
+    }
+}
+
+/// Says what is wrong in the settings, where a command goes on with what can be read of them.
+fn tell_wrong(wrong: &[SettingsError]) {
+    for wrong in wrong {
+        let said = format!("clada: {wrong}; what can be read of the settings holds here\n");
+        let _ = io::stderr().write_all(plain(said.as_bytes()).as_bytes());
     }
 }
 
