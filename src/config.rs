@@ -75,7 +75,7 @@ impl Folders {
         self.state.join("locks")
     }
 
-    /// Where the root is kept that each notes file was watched for.
+    /// The folder in which the root is kept that each notes file was watched for.
     pub fn roots(&self) -> PathBuf {
         self.state.join("roots")
     }

@@ -301,7 +301,7 @@ fn signals(reload: Option<channel::Sender<u64>>) -> io::Result<channel::Receiver
     Ok(stopped)
 }
 
-/// Whether whoever started clada had it ignore SIGHUP, as `nohup` does.
+/// Tells if clada was started to ignore SIGHUP, as `nohup` has it.
 fn ignores_hangup() -> bool {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let ignored = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
@@ -367,9 +367,11 @@ fn word() -> String {
 /// A path as a shell takes it.
 fn quoted(path: &Path) -> String {
     let path = path.display().to_string();
-    match path.contains(|c: char| !c.is_alphanumeric() && !"/._-+@".contains(c)) {
-        true => format!("'{}'", path.replace('\'', r"'\''")),
-        false => path,
+    let is_plain = |c: char| c.is_alphanumeric() || "/._-+@".contains(c);
+    if path.chars().all(is_plain) {
+        path
+    } else {
+        format!("'{}'", path.replace('\'', r"'\''"))
     }
 }
 

@@ -8,6 +8,7 @@ use crate::cmd;
 use crate::config::registry::Registry;
 use crate::config::{self, Folders};
 use crate::error::Error;
+use crate::lang::report::one_line;
 use crate::world::lock::Lock;
 use crate::world::roots;
 
@@ -33,18 +34,18 @@ impl Notes {
         let Some(named) = file else {
             let root = cmd::find_root(root)?;
             let chosen = of_root(folders, &root.1)?;
-            if let [_, ..] = chosen.others.as_slice() {
+            if !chosen.others.is_empty() {
                 let files = names(&chosen.others);
                 let are = if chosen.others.len() == 1 {
                     "is"
                 } else {
                     "are"
                 };
-                writeln!(
-                    io::stderr(),
-                    "{} is taken; {files} {are} watched for this folder too: name the one that you mean",
-                    chosen.file.display(),
-                )?;
+                let taken = chosen.file.display();
+                let said = format!(
+                    "{taken} is taken; {files} {are} watched for this folder too: name the one that you mean"
+                );
+                writeln!(io::stderr(), "{}", one_line(&said))?;
             }
             let file = chosen.file;
             return Ok(Self { file, root });
@@ -124,10 +125,7 @@ pub(super) fn named_file(
         .filter(|known| known.file.file_name() == named.file_name() && known.file.exists());
     let (of_root, others): (Vec<_>, Vec<_>) =
         known.partition(|known| Some(&known.root) == here.as_ref());
-    let mut files = match of_root.is_empty() {
-        true => others,
-        false => of_root,
-    };
+    let mut files = if of_root.is_empty() { others } else { of_root };
     match files.len() {
         0 => Ok(named.to_owned()),
         1 => Ok(files.remove(0).file),
@@ -159,13 +157,13 @@ pub(super) fn of_root(folders: &Folders, root: &Path) -> Result<Chosen, Error> {
     let known = known(folders).into_iter();
     let known = known.filter(|known| known.root == root);
     let (watched, before): (Vec<_>, Vec<_>) = known.partition(|known| known.is_watched);
-    let mut files = match watched.is_empty() {
-        true if default.exists() => Vec::new(),
-        true => {
-            let there = before.into_iter().filter(|known| known.file.exists());
-            paths(there.collect())
-        }
-        false => paths(watched),
+    let mut files = if !watched.is_empty() {
+        paths(watched)
+    } else if default.exists() {
+        Vec::new()
+    } else {
+        let there = before.into_iter().filter(|known| known.file.exists());
+        paths(there.collect())
     };
     let own = cmd::canonical(&default);
     match files.iter().position(|file| *file == own) {

@@ -5,8 +5,9 @@ use std::process::ExitCode;
 
 use crate::cli::{Retry, Watch};
 use crate::cmd;
+use crate::cmd::notes::Notes;
 use crate::cmd::watch::{Listener, Place, Post, Shared};
-use crate::config;
+use crate::config::{self, Folders};
 use crate::daemon::{BY_COMMAND, OpenPlace, Which, open_places};
 use crate::error::Error;
 use crate::lang::note;
@@ -31,7 +32,14 @@ pub fn main(args: &Retry) -> Result<ExitCode, Error> {
 /// # Errors
 /// Where the file or the ledger cannot be used.
 pub(super) fn again(args: &Watch, which: Which) -> Result<ExitCode, Error> {
-    let place = Place::of_watched(args)?;
+    let folders = Folders::of_user().ok_or(Error::NoHome)?;
+    let notes = Notes::find(&folders, args.file.as_deref(), args.root.as_deref())?;
+    let args = &Watch {
+        file: Some(notes.file),
+        root: Some(notes.root.0),
+        ..args.clone()
+    };
+    let place = Place::of(args)?;
     let ledger = Ledger::open(&place.folders.state)?;
     let shared = Shared::start(cmd::stop_signal()?);
     let mut post = match Post::take(args, place, (&shared.hub, &[]), &ledger, false) {
@@ -39,14 +47,14 @@ pub(super) fn again(args: &Watch, which: Which) -> Result<ExitCode, Error> {
         Err(Error::Watched {
             error: held @ LockError::Held(_),
             ..
-        }) => return ask(&Place::of_watched(args)?, which, &held),
+        }) => return ask(&Place::of(args)?, which, &held),
         Err(error) => return Err(error),
     };
     let mut listener = Listener::new(args, &mut post, ledger, &shared)?;
     let ran = listener.run_here(async |daemon, stop, show| daemon.retry(which, stop, show).await);
     Ok(match ran {
         Some(success) => ExitCode::from(u8::from(!success)),
-        None => nothing(which, &Place::of_watched(args)?)?,
+        None => nothing(which, &Place::of(args)?)?,
     })
 }
 

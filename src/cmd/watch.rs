@@ -11,7 +11,6 @@ use tokio::runtime::Runtime;
 use tokio::sync::watch as channel;
 
 use crate::cli::Watch;
-use crate::cmd::notes::Notes;
 use crate::cmd::rules::{Login, Made, Source};
 use crate::cmd::{self, context, status};
 use crate::config::settings::{Every, Loaded, Settings};
@@ -75,18 +74,6 @@ pub(super) struct Place {
 }
 
 impl Place {
-    /// The place of a file that was watched before, or is.
-    pub(super) fn of_watched(args: &Watch) -> Result<Self, Error> {
-        let folders = Folders::of_user().ok_or(Error::NoHome)?;
-        let Notes { file, root } =
-            Notes::find(&folders, args.file.as_deref(), args.root.as_deref())?;
-        Ok(Self {
-            folders,
-            root,
-            file,
-        })
-    }
-
     pub(super) fn of(args: &Watch) -> Result<Self, Error> {
         let root = cmd::find_root(args.root.as_deref())?;
         let file = args.file.clone();

@@ -234,13 +234,13 @@ pub enum SettingsError {
     Keep { path: PathBuf, error: io::Error },
 }
 
-/// What can be read of the settings, for a command that carries out nothing.
+/// The settings as far as they can be read, for a command that carries out nothing.
 #[derive(Debug)]
 pub struct Rest {
     pub settings: Settings,
-    /// What is wrong, file by file; first what keeps git's section from being read.
+    /// The mistakes, one a file; first those that keep git's section from being read.
     pub wrong: Vec<SettingsError>,
-    /// Where states are saved cannot be told from them.
+    /// They do not say for sure where states are saved.
     pub has_lost_git: bool,
 }
 

@@ -139,12 +139,13 @@ impl Delivery {
         }
         let copied = text.map_err(|error| error.to_string()).and_then(|text| {
             let copied = self.clipboard.copy(text, config::CLIPBOARD_PATIENCE);
-            copied.map_err(
-                |error| match error.is_without() && self.clipboard.is_to_be_advised() {
-                    true => format!("{error}; {HOW_TO_HAVE_NONE}"),
-                    false => error.to_string(),
-                },
-            )
+            copied.map_err(|error| {
+                if error.is_without() && self.clipboard.is_to_be_advised() {
+                    format!("{error}; {HOW_TO_HAVE_NONE}")
+                } else {
+                    error.to_string()
+                }
+            })
         });
         match copied {
             Ok(Copied::Kept) => format!("📋 Copied to clipboard at {time}"),

@@ -75,7 +75,7 @@ pub enum ClipboardError {
 }
 
 impl ClipboardError {
-    /// Whether there is no clipboard here, so that one may not want any.
+    /// Tells if there is no clipboard here: the user may not want any.
     pub fn is_without(&self) -> bool {
         matches!(self, Self::NoDisplay { .. } | Self::ClosedTmux { .. })
     }
@@ -184,7 +184,7 @@ impl Clipboard {
         }
     }
 
-    /// Whether it is yet to be said how to have none, which is said once.
+    /// Returns true once: then it is to be said how to have none.
     pub fn is_to_be_advised(&self) -> bool {
         !self.advised.swap(true, Ordering::Relaxed)
     }
@@ -321,10 +321,12 @@ impl Hand {
             return Ok(Copied::By(name));
         }
         match &around.terminal {
-            Some(path) => send(text, path, &around.vars).map_err(|error| match around.is_remote {
-                true => error,
-                false => failed.unwrap_or(error),
-            }),
+            Some(path) => {
+                let sent = send(text, path, &around.vars);
+                // A display of this machine that failed is the likelier one.
+                let failed = failed.filter(|_| !around.is_remote);
+                sent.map_err(|error| failed.unwrap_or(error))
+            }
             None => Err(failed.unwrap_or(ClipboardError::NoDisplay {
                 looked: display::can_appear(&around.vars),
             })),

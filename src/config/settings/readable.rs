@@ -1,11 +1,11 @@
-//! What can be read of a file of settings in which something is wrong: for commands that carry out nothing, so that a slip of the
-//! pen does not keep the user from looking, and from taking back. Whatever listens takes all of a file or nothing.
+//! Reads what is right in a file of settings in which something is wrong. It is for commands that carry out no reply: a slip of
+//! the pen does not keep the user from looking, and from taking back. Whatever listens takes all of a file or nothing.
 
 use toml::{Table, Value};
 
 use super::{Settings, lay_over};
 
-/// What can be read of a file, and what cannot.
+/// The settings of a file that are right, and the names of the others.
 #[derive(Debug, Default)]
 pub(super) struct Readable {
     pub(super) table: Table,
@@ -46,7 +46,7 @@ impl Readable {
         found
     }
 
-    /// Whether a section was not read, or not all of it. One whose name nobody knows may have been meant for it.
+    /// Tells if something of a section was not read. A section with nearly this name may have been meant for it.
     pub(super) fn has_lost(&self, section: &str) -> bool {
         let is_meant = |name: &String| strsim::osa_distance(&name.to_lowercase(), section) <= 1;
         self.lost.iter().any(is_meant)
@@ -104,7 +104,7 @@ fn names(piece: &str) -> Vec<String> {
 mod tests {
     use super::*;
 
-    /// What is read, as TOML, and whether `[git]` is whole.
+    /// Compares what is read, as TOML, and if `[git]` is whole.
     #[track_caller]
     fn check(text: &str, read: &str, git: bool) {
         let found = Readable::of(text);

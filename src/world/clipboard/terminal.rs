@@ -31,7 +31,7 @@ const SET: [&str; 5] = [
     "WT_SESSION",
 ];
 
-/// Where the sequence goes.
+/// The places that the sequence is sent to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Way {
     /// To what clada runs in.
@@ -44,7 +44,7 @@ pub(super) struct Way {
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Closed(pub(super) String);
 
-/// Whether the terminal of this environment may take it, where no other machine's is known to be there.
+/// Tells if the terminal of this environment, which is one of this machine, may take it.
 pub(super) fn may_take(vars: &Vars) -> bool {
     if var(vars, "TMUX").is_some() {
         return true;
@@ -57,7 +57,7 @@ pub(super) fn may_take(vars: &Vars) -> bool {
         .any(|name| term.starts_with(name));
     let is_set = |name: &&str| var(vars, name).is_some();
     let is_named = NAMES.iter().any(|name| term.starts_with(name));
-    !is_other && !is_set(&"STY") && (is_named || SET.iter().any(|name| is_set(&name)))
+    !is_other && !is_set(&"STY") && (is_named || SET.iter().any(is_set))
 }
 
 /// The way that is open in this environment. A tmux takes the sequence for itself if its `set-clipboard` is on, and passes it
@@ -79,7 +79,7 @@ pub(super) fn way(vars: &Vars) -> Result<Way, Closed> {
     }
 }
 
-/// What is asked for, between bars.
+/// The values that a tmux is asked for, between bars.
 const QUESTION: &str = "#{set-clipboard}|#{allow-passthrough}|#{client_termname}";
 
 /// The way that an answer to [`QUESTION`] leaves.
@@ -91,9 +91,10 @@ fn way_of(said: &str) -> Result<Way, Closed> {
         inner: clipboard == "on",
         outer: ["", "1", "on", "all"].contains(&passes) && around != "linux",
     };
-    match way.inner || way.outer {
-        true => Ok(way),
-        false => Err(Closed(clipboard.to_owned())),
+    if way.inner || way.outer {
+        Ok(way)
+    } else {
+        Err(Closed(clipboard.to_owned()))
     }
 }
 

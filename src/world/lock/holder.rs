@@ -1,4 +1,4 @@
-//! What the file of a lock says: which process has it, and of what. A number alone does not name a process: after a crash and a
+//! The content of a lock's file: which process has it, and of what. A number alone does not name a process: after a crash and a
 //! new start of the system another program may have it. So the file also says when the process began.
 
 use std::ffi::OsStr;
@@ -57,7 +57,7 @@ impl Holder {
         })
     }
 
-    /// Whether it is still there, and no other program has its number now. Also one of another user.
+    /// Tells if it is still there, and no other program has its number now. Also one of another user.
     pub(super) fn lives(&self) -> bool {
         if test_kill_process(self.pid) == Err(Errno::SRCH) {
             return false;
@@ -104,11 +104,11 @@ mod tests {
             assert_eq!(holder.path, Path::new("/notes.md"));
             holder.began
         };
-        assert_eq!(began("7         \n/notes.md\07          99   "), Some(99));
+        assert_eq!(began("7         \n/notes.md\x007          99   "), Some(99));
         for text in [
             // Of an older clada; and what is left of another where one wrote over it.
             "7         \n/notes.md",
-            "7         \n/notes.md\08          99   ",
+            "7         \n/notes.md\x008          99   ",
             "7         \n/notes.md\0garbage",
         ] {
             assert_eq!(began(text), None, "{text:?}");
