@@ -331,9 +331,9 @@ pub struct Check {
 #[derive(Debug, Args)]
 #[command(subcommand_precedence_over_arg = true)]
 pub struct Context {
-    /// The notes file whose set it is [default: clada.md in the project folder]
+    /// The notes file whose set it is [default: the one watched for the project folder, else its clada.md]
     pub file: Option<PathBuf>,
-    /// The project folder [default: this folder]
+    /// The project folder [default: the one that the notes file is watched for, else this folder]
     #[arg(long, value_name = "DIR", global = true)]
     pub root: Option<PathBuf>,
     /// Put it onto the clipboard instead of printing it
@@ -394,7 +394,7 @@ pub enum Service {
 
 #[derive(Debug, Args)]
 pub struct Copy {
-    /// The notes file whose results they are [default: clada.md in the project folder]
+    /// The notes file whose results they are [default: the one watched for the project folder, else its clada.md]
     pub file: Option<PathBuf>,
     /// The project folder [default: this folder]
     #[arg(long, value_name = "DIR")]
@@ -423,7 +423,7 @@ pub struct Log {
     /// How many batches to show
     #[arg(short, long, value_name = "N", default_value = "10")]
     pub number: usize,
-    /// Only those of this notes file
+    /// Only those of this notes file, by its path or, if it is watched, by its name
     #[arg(long, value_name = "FILE")]
     pub file: Option<PathBuf>,
     /// Print one JSON array
@@ -469,7 +469,7 @@ pub struct Root {
 
 #[derive(Debug, Args)]
 pub struct Doctor {
-    /// The notes file to look at [default: clada.md in the project folder]
+    /// The notes file to look at [default: the one watched for the project folder, else its clada.md]
     pub file: Option<PathBuf>,
     /// The project folder [default: this folder]
     #[arg(long, value_name = "DIR")]
@@ -491,7 +491,7 @@ pub struct Config {
 
 #[derive(Debug, Args)]
 pub struct Tail {
-    /// The notes file whose output it is [default: clada.md in the project folder]
+    /// The notes file whose output it is [default: the one watched for the project folder, else its clada.md]
     pub file: Option<PathBuf>,
     /// The project folder [default: this folder]
     #[arg(long, value_name = "DIR")]

@@ -75,6 +75,11 @@ impl Folders {
         self.state.join("locks")
     }
 
+    /// The folder in which the root is kept that each notes file was watched for.
+    pub fn roots(&self) -> PathBuf {
+        self.state.join("roots")
+    }
+
     /// Where sockets are, the best place first.
     pub fn sockets(&self) -> Vec<PathBuf> {
         let of_session = self.runtime.iter().map(|folder| folder.join("clada"));

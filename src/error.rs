@@ -22,6 +22,8 @@ pub enum Error {
     Reply { path: PathBuf, error: io::Error },
     #[error("there is no notes file `{}`: name the one that clada watches", .0.display())]
     NoNotes(PathBuf),
+    #[error("{files} are {of}: name the one that you mean by its path")]
+    WhichNotes { files: String, of: String },
     #[error("no results of `{}` have been copied yet: name the notes file that clada watches", .0.display())]
     NothingToCopy(PathBuf),
     #[error("`{path}` is not UTF-8 text (byte {at}): save it as UTF-8")]
@@ -65,6 +67,10 @@ pub enum Error {
          repository", .0.display()
     )]
     NoHistory(PathBuf),
+    #[error(
+        "{0}: mend that first, as it may be about where git keeps the saved states; nothing was changed"
+    )]
+    LostGit(SettingsError),
     #[error("{0}. Mend that first; until then nothing is changed here")]
     CutShort(String),
     #[error("git: {0}")]

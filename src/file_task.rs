@@ -69,7 +69,7 @@ pub struct Failure {
 }
 
 /// Carries out a file command. With `preview` what it changes is described too. Says where a path was taken otherwise than
-/// the reply wrote it.
+/// the reply wrote it, and which file could not keep its group.
 ///
 /// # Errors
 /// Where it cannot be done; then nothing is changed.
@@ -78,7 +78,25 @@ pub struct Failure {
 /// For an exec, which is none.
 pub fn perform(action: &Action<'_>, files: &mut dyn Files, preview: bool) -> Result<Done, Failure> {
     let taken = taken_otherwise(action, files);
-    told(taken, carry_out(action, files, preview))
+    let result = carry_out(action, files, preview);
+    told(taken, files, result)
+}
+
+/// The files that could not keep their group, if there are any.
+fn regrouped(files: &mut dyn Files) -> Option<String> {
+    let mut regrouped = files.regrouped();
+    // An edit that starts over writes a file more than once.
+    regrouped.sort_by(|(one, _), (other, _)| one.cmp(other));
+    regrouped.dedup_by(|(one, _), (other, _)| one == other);
+    match regrouped.as_slice() {
+        [] => None,
+        [(_, group)] => Some(format!("its group is now {group}")),
+        [(place, group), others @ ..] => Some(format!(
+            "the group of `{}` is now {group} (and {} more)",
+            place.path().display(),
+            others.len()
+        )),
+    }
 }
 
 fn carry_out(action: &Action<'_>, files: &mut dyn Files, preview: bool) -> Result<Done, Failure> {
@@ -164,21 +182,27 @@ fn carry_out(action: &Action<'_>, files: &mut dyn Files, preview: bool) -> Resul
     }
 }
 
-/// Adds to what came of a task how its paths were taken.
-fn told(taken: Option<String>, result: Result<Done, Failure>) -> Result<Done, Failure> {
-    let Some(taken) = taken else {
+/// Adds to what came of a task how its paths were taken, and which file could not keep its group.
+fn told(
+    taken: Option<String>,
+    files: &mut dyn Files,
+    result: Result<Done, Failure>,
+) -> Result<Done, Failure> {
+    let said: Vec<String> = taken.into_iter().chain(regrouped(files)).collect();
+    if said.is_empty() {
         return result;
-    };
+    }
+    let said = said.join("; ");
     match result {
         Ok(done) => Ok(Done {
             message: Some(match done.message {
-                Some(said) => format!("{said}; {taken}"),
-                None => taken,
+                Some(message) => format!("{message}; {said}"),
+                None => said,
             }),
             ..done
         }),
         Err(failure) => Err(Failure {
-            message: format!("{}; {taken}", failure.message).into(),
+            message: format!("{}; {said}", failure.message).into(),
             ..failure
         }),
     }

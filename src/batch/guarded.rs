@@ -3,6 +3,7 @@
 
 use super::saving::Seen;
 use crate::lang::path::{PathError, RelPath};
+use crate::world::attributes::Regrouped;
 use crate::world::snapshot::Snapshots;
 use crate::world::workspace::{Content, Disk, Files, FsError, Kind, Place};
 
@@ -101,6 +102,10 @@ impl Files for Guarded<'_> {
 
     fn names(&self, dir: &Place) -> Vec<String> {
         self.disk.names(dir)
+    }
+
+    fn regrouped(&mut self) -> Vec<(Place, Regrouped)> {
+        self.disk.regrouped()
     }
 
     fn disk(&self) -> &Disk {

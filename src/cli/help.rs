@@ -34,6 +34,12 @@ const GROUPS: [(&str, &[&str]); 5] = [
 ];
 const OTHERS: &str = "Other commands";
 
+/// The notes file and the root of a command that goes on with what was watched.
+const WATCHED_FILE: &str =
+    "The notes file [default: the one watched for the project folder, else its clada.md]";
+const WATCHED_ROOT: &str = "The project folder: no file task can leave it [default: the one that the notes file is watched \
+                            for, else this folder]";
+
 /// Below the help of a command. Each is a command line, and what it does.
 pub(super) const EXAMPLES: &[(&str, &[(&str, &str)])] = &[
     (
@@ -65,7 +71,7 @@ pub(super) const EXAMPLES: &[(&str, &[(&str, &str)])] = &[
     ),
     (
         "approve",
-        &[("clada approve", "run what waits in this folder's clada.md")],
+        &[("clada approve", "run what waits in this folder's notes")],
     ),
     (
         "check",
@@ -229,6 +235,14 @@ CLADA_LOG=debug shows on stderr what clada does and why.";
 
 /// Puts help into the definition of the whole program.
 pub(super) fn with_help(mut whole: Command) -> Command {
+    // Their flags are those of `watch`, but they go on where it was.
+    for name in ["approve", "retry"] {
+        whole = whole.mut_subcommand(name, |command| {
+            command
+                .mut_arg("file", |file| file.help(WATCHED_FILE))
+                .mut_arg("root", |root| root.help(WATCHED_ROOT))
+        });
+    }
     for (name, _) in EXAMPLES.iter().filter(|(name, _)| *name != "clada") {
         whole = whole.mut_subcommand(name, |command| command.after_help(below(name)));
     }

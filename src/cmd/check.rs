@@ -8,7 +8,7 @@ use serde_json::json;
 use crate::cli::Check;
 use crate::cmd::{self, read_reply};
 use crate::config::Folders;
-use crate::config::settings::Settings;
+use crate::config::settings::{Rest, Settings};
 use crate::error::Error;
 use crate::lang::nesl::{self, Document};
 use crate::lang::report::{self, ParseError};
@@ -18,12 +18,16 @@ use crate::lang::task::{Batch, Lines, Scan, Task};
 /// Checks one reply. Succeeds if it has no error; warnings are told only.
 ///
 /// # Errors
-/// Where it or the settings cannot be read.
+/// Where it cannot be read.
 pub fn main(args: &Check) -> Result<ExitCode, Error> {
     let text = read_reply(args.file.as_deref())?;
     let (_, root) = cmd::find_root(None)?;
     let folders = Folders::of_user().ok_or(Error::NoHome)?;
-    let dialects = Settings::load(&folders, &root)?.settings.dialects;
+    let Rest {
+        settings, wrong, ..
+    } = Settings::rest(&folders, &root);
+    cmd::tell_wrong(&wrong);
+    let dialects = settings.dialects;
     let found = scan_for(&text, dialects.into_iter().collect());
     let blocks = nesl::document(&text, &found);
     let is_other = |batch: &&Batch<'_>| !nesl::is_ours(batch);

@@ -5,9 +5,9 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use crate::cli::{ClipboardOwner, Copy};
-use crate::cmd;
 use crate::cmd::canonical;
-use crate::config::{self, Folders};
+use crate::cmd::notes::Notes;
+use crate::config::Folders;
 use crate::error::Error;
 use crate::lang::plain::plain;
 use crate::world::clipboard::{self, Around, Clipboard, ClipboardError, Copied};
@@ -22,11 +22,8 @@ const PATIENCE: Duration = Duration::from_secs(5);
 /// Where there are none, or they cannot be read.
 pub fn main(args: &Copy) -> Result<ExitCode, Error> {
     let folders = Folders::of_user().ok_or(Error::NoHome)?;
-    let notes = match &args.file {
-        Some(file) => file.clone(),
-        None => cmd::find_root(args.root.as_deref())?.1.join(config::NOTES),
-    };
-    let notes = canonical(&notes);
+    let notes = Notes::find(&folders, args.file.as_deref(), args.root.as_deref())?;
+    let notes = canonical(&notes.file);
     let text = PacketFile::of(&folders.packets(), &notes).read()?;
     let text = text.ok_or(Error::NothingToCopy(notes))?;
     let (said, code) = match leave(text) {

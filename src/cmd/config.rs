@@ -12,11 +12,12 @@ use crate::error::Error;
 /// Prints them.
 ///
 /// # Errors
-/// Where the settings are wrong, or the folder cannot be used.
+/// Where the folder cannot be used.
 pub fn main(args: &Config) -> Result<ExitCode, Error> {
     let (_, root) = cmd::find_root(args.root.as_deref())?;
     let folders = Folders::of_user().ok_or(Error::NoHome)?;
-    let effective = Effective::load(&folders, &root)?;
+    let (effective, wrong) = Effective::load(&folders, &root);
+    cmd::tell_wrong(&wrong);
     let mut out = std::io::stdout().lock();
     match args.json {
         true => writeln!(out, "{:#}", effective.to_json())?,

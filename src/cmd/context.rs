@@ -8,6 +8,7 @@ use std::process::ExitCode;
 use serde_json::json;
 
 use crate::cli::{Context, ContextChange};
+use crate::cmd::notes::Notes;
 use crate::cmd::{self, clipboard};
 use crate::config::{self, Folders};
 use crate::context_task::{self, Loaded};
@@ -26,13 +27,13 @@ use crate::world::workspace::{Disk, Files};
 /// # Errors
 /// Where the root, the notes file or the set cannot be used.
 pub fn main(args: &Context) -> Result<ExitCode, Error> {
-    let (given, root) = cmd::find_root(args.root.as_deref())?;
     let folders = Folders::of_user().ok_or(Error::NoHome)?;
-    let notes = match &args.file {
-        Some(file) if !file.exists() => return Err(Error::NoNotes(file.clone())),
-        Some(file) => file.clone(),
-        None => root.join(config::NOTES),
-    };
+    let (file, root) = (args.file.as_deref(), args.root.as_deref());
+    let Notes { file: notes, root } = Notes::find(&folders, file, root)?;
+    if file.is_some() && !notes.exists() {
+        return Err(Error::NoNotes(notes));
+    }
+    let (given, root) = root;
     let store = store(&folders, &root, &notes);
     let mut own = cmd::watched_in(&folders, &root);
     own.extend([cmd::canonical(&notes), root.join(config::OUTPUT)]);

@@ -12,7 +12,8 @@ use serde_json::{Value, json};
 use crate::batch::{Git, Hooks, NO_REPOSITORY};
 use crate::cli::Doctor;
 use crate::cmd;
-use crate::cmd::rules::{Login, Made, Source};
+use crate::cmd::notes::Notes;
+use crate::cmd::rules::{Login, Made, Source, git_of};
 use crate::config::settings::{Hook, Settings, SettingsError};
 use crate::config::{self, Folders};
 use crate::error::Error;
@@ -36,11 +37,16 @@ enum Found {
 pub fn main(args: &Doctor) -> Result<ExitCode, Error> {
     let (_, root) = cmd::find_root(args.root.as_deref())?;
     let folders = Folders::of_user().ok_or(Error::NoHome)?;
-    let notes = args.file.clone();
-    let notes = notes.unwrap_or_else(|| root.join(config::NOTES));
+    let (notes, several) = match Notes::find(&folders, args.file.as_deref(), args.root.as_deref()) {
+        Err(several @ Error::WhichNotes { .. }) => (root.join(config::NOTES), Some(several)),
+        notes => (notes?.file, None),
+    };
     let runtime = cmd::runtime()?;
     let mut checks = runtime.block_on(rules(&folders, &root));
-    checks.push(("notes", places::notes(&notes)));
+    checks.push(match several {
+        Some(several) => ("notes", Found::Less(several.to_string())),
+        None => ("notes", places::notes(&notes)),
+    });
     checks.push(("watching", runtime.block_on(places::watching(&notes))));
     #[cfg(target_os = "linux")]
     checks.push(("inotify", places::limits()));
@@ -88,7 +94,18 @@ fn json_of((name, found): &(&'static str, Found)) -> Value {
 async fn rules(folders: &Folders, root: &Path) -> Vec<(&'static str, Found)> {
     let wrong = |error: SettingsError| vec![("settings", Found::Wrong(error.to_string()))];
     let loaded = match Settings::load(folders, root) {
-        Err(error) => return wrong(error),
+        Err(error) => {
+            let mut checks = wrong(error);
+            let rest = Settings::rest(folders, root);
+            if !rest.has_lost_git {
+                let env = std::env::vars_os().collect();
+                let of_git = git_of(&rest.settings.git, folders, env);
+                let of_git = rest.settings.git.enabled.then_some(of_git);
+                checks.push(("git", git(root, of_git.as_ref())));
+                checks.push(("git program", git_program(of_git.as_ref())));
+            }
+            return checks;
+        }
         Ok(loaded) => loaded,
     };
     let login = Login::default();

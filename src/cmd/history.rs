@@ -5,7 +5,7 @@ use std::path::Path;
 use crate::batch::recover;
 use crate::cmd;
 use crate::cmd::rules;
-use crate::config::settings::Settings;
+use crate::config::settings::{Rest, Settings};
 use crate::config::{self, Folders};
 use crate::error::Error;
 use crate::terminal::Terminal;
@@ -40,7 +40,16 @@ impl History {
             }
             false => None,
         };
-        let settings = Settings::load(&folders, &root)?.settings;
+        let Rest {
+            settings,
+            mut wrong,
+            has_lost_git,
+        } = Settings::rest(&folders, &root);
+        // The commits that are looked for may be elsewhere than where the defaults have them.
+        if has_lost_git && !wrong.is_empty() {
+            return Err(Error::LostGit(wrong.swap_remove(0)));
+        }
+        cmd::tell_wrong(&wrong);
         let mut own = cmd::watched_in(&folders, &root);
         own.extend([config::NOTES, &settings.watch.output_file].map(|name| root.join(name)));
         let mut disk = cmd::workspace((&given, &root), &folders, &own)?;

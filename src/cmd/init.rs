@@ -14,11 +14,12 @@ use crate::cmd;
 use crate::config::settings::Settings;
 use crate::config::{self, Folders};
 use crate::error::Error;
+use crate::world::service::ServiceError;
 
 /// A project's settings, with all of them commented out.
 const SETTINGS: &str = include_str!("../../config/project.toml");
 
-/// Makes the settings and the notes file, and registers that where it is wanted.
+/// Makes the settings and the notes file, and registers that where it is wanted. Fails where it is registered, but not watched.
 ///
 /// # Errors
 /// Where something cannot be made.
@@ -51,6 +52,9 @@ pub fn main(args: &Init) -> Result<ExitCode, Error> {
         runs = ensured.is_ok();
         if let Err(error) = ensured {
             say(&format!("it is not watched yet: {error}"))?;
+            if let Error::Service(ServiceError::NoManager(_) | ServiceError::NoSession(_)) = error {
+                without_manager()?;
+            }
         }
     }
     say(match (registers, runs) {
@@ -64,7 +68,19 @@ pub fn main(args: &Init) -> Result<ExitCode, Error> {
     })?;
     say("      `clada instructions` prints what to paste into your chat, once")?;
     let is_undone = args.yes && answer == Answer::Failed;
-    Ok(ExitCode::from(u8::from(is_undone)))
+    Ok(ExitCode::from(u8::from(is_undone || registers && !runs)))
+}
+
+/// Says what keeps the daemon running where no service manager does.
+fn without_manager() -> Result<(), Error> {
+    let clada = cmd::quoted(&service::program()?);
+    say("without that one of these watches it, and all that `clada list` shows:")?;
+    say(&format!("  {clada} daemon"))?;
+    say("      in a terminal that stays open, or in tmux")?;
+    say(&format!("  nohup {clada} daemon >/dev/null 2>&1 &"))?;
+    say("      from now on, also when the terminal is closed")?;
+    say(&format!("  @reboot {clada} daemon"))?;
+    say("      as a line of `crontab -e`: from each start of the machine on")
 }
 
 /// Makes a file that is not there, and says which of the two it was.

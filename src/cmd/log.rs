@@ -11,6 +11,7 @@ use serde_json::{Value, json};
 use crate::batch::git_line;
 use crate::cli::Log;
 use crate::cmd;
+use crate::cmd::notes::named_file;
 use crate::config::{self, Folders};
 use crate::error::Error;
 use crate::lang::duration;
@@ -25,8 +26,12 @@ use crate::world::lock::Lock;
 /// Where the ledger cannot be read.
 pub fn main(args: &Log) -> Result<ExitCode, Error> {
     let folders = Folders::of_user().ok_or(Error::NoHome)?;
+    let file = match &args.file {
+        Some(file) => Some(cmd::canonical(&named_file(&folders, file, None)?)),
+        None => None,
+    };
     let entries = match Ledger::read(&folders.state)? {
-        Some(ledger) => newest(&ledger, args)?,
+        Some(ledger) => newest(&ledger, (args.number, file.as_deref()))?,
         None => Vec::new(),
     };
     let mut out = std::io::stdout().lock();
@@ -51,15 +56,10 @@ enum Entry {
     Foreign(ForeignBlock),
 }
 
-fn newest(ledger: &Ledger, args: &Log) -> Result<Vec<Entry>, Error> {
-    let number = args.number;
-    let file = args.file.as_deref().map(cmd::canonical);
-    let batches = ledger
-        .log_of(number, file.as_deref())?
-        .into_iter()
-        .map(Entry::Batch);
+fn newest(ledger: &Ledger, (number, file): (usize, Option<&Path>)) -> Result<Vec<Entry>, Error> {
+    let batches = ledger.log_of(number, file)?.into_iter().map(Entry::Batch);
     let foreign = ledger
-        .foreign(number, file.as_deref())?
+        .foreign(number, file)?
         .into_iter()
         .map(Entry::Foreign);
     let mut entries: Vec<Entry> = batches.chain(foreign).collect();

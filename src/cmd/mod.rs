@@ -15,6 +15,7 @@ pub mod init;
 pub mod instructions;
 pub mod log;
 pub mod man;
+mod notes;
 pub mod retry;
 mod rules;
 pub mod run;
@@ -29,7 +30,7 @@ pub mod watch;
 pub mod watched;
 
 use std::hash::{BuildHasher, Hasher, RandomState};
-use std::io::{self, Read};
+use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -41,8 +42,10 @@ use tokio::sync::watch as channel;
 
 use crate::batch::{Runner, Setup};
 use crate::cli::{Cli, Command};
+use crate::config::settings::SettingsError;
 use crate::config::{Folders, WATCHED_LOCKS};
 use crate::error::Error;
+use crate::lang::plain::plain;
 use crate::terminal::Terminal;
 use crate::world::lock::Lock;
 use crate::world::workspace::Disk;
@@ -86,6 +89,14 @@ pub fn dispatch(cli: Cli) -> Result<ExitCode, Error> {
         Some(Command::List(args)) => watched::list(&args),
         Some(Command::Completions(args)) => completions::main(&args),
         Some(Command::Man(args)) => man::main(&args),
+    }
+}
+
+/// Says what is wrong in the settings, where a command goes on with what can be read of them.
+fn tell_wrong(wrong: &[SettingsError]) {
+    for wrong in wrong {
+        let said = format!("clada: {wrong}; what can be read of the settings holds here\n");
+        let _ = io::stderr().write_all(plain(said.as_bytes()).as_bytes());
     }
 }
 
@@ -232,7 +243,7 @@ fn runtime() -> io::Result<Runtime> {
         .build()
 }
 
-/// Becomes true at Ctrl-C, SIGTERM or SIGHUP; at the second of them the process ends at once.
+/// Becomes true at Ctrl-C, SIGTERM or SIGHUP, this not under `nohup`; at the second of them the process ends at once.
 ///
 /// They are listened for on a thread of their own: the one that does the work also blocks in places (a write-back, git's
 /// locks), and what it waits for there can only be cut short if it can learn meanwhile that it should.
@@ -244,7 +255,7 @@ fn stop_signal() -> io::Result<channel::Receiver<bool>> {
 }
 
 /// The same, but SIGHUP does not stop: it counts how often clada was told to read its settings again. Only where it tells that the
-/// terminal that clada was started in is gone it stops all the same.
+/// terminal that clada was started in is gone it stops all the same, unless clada was started with `nohup`.
 fn stop_and_reload() -> io::Result<(channel::Receiver<bool>, channel::Receiver<u64>)> {
     let (reload, reloads) = channel::channel(0);
     Ok((signals(Some(reload))?, reloads))
@@ -252,7 +263,8 @@ fn stop_and_reload() -> io::Result<(channel::Receiver<bool>, channel::Receiver<u
 
 fn signals(reload: Option<channel::Sender<u64>>) -> io::Result<channel::Receiver<bool>> {
     let has_terminal = || std::fs::File::open("/dev/tty").is_ok();
-    let had_terminal = has_terminal();
+    let outlives = ignores_hangup();
+    let had_terminal = has_terminal() && !outlives;
     let (stop, stopped) = channel::channel(false);
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_io()
@@ -274,6 +286,9 @@ fn signals(reload: Option<channel::Sender<u64>>) -> io::Result<channel::Receiver
                         reload.send_modify(|times| *times += 1);
                         continue;
                     }
+                    if outlives {
+                        continue;
+                    }
                 }
             }
             if stop.send_replace(true) {
@@ -285,6 +300,15 @@ fn signals(reload: Option<channel::Sender<u64>>) -> io::Result<channel::Receiver
         .name("signals".to_owned())
         .spawn(move || runtime.block_on(listen))?;
     Ok(stopped)
+}
+
+/// Tells if clada was started to ignore SIGHUP, as `nohup` has it.
+fn ignores_hangup() -> bool {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let ignored = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    let ignored = ignored.and_then(|signals| u64::from_str_radix(signals.trim(), 16).ok());
+    // SIGHUP is the first signal, so the lowest bit.
+    ignored.is_some_and(|signals| signals & 1 == 1)
 }
 
 fn time() -> String {
@@ -339,6 +363,17 @@ fn run_id() -> String {
 fn word() -> String {
     let number = RandomState::new().build_hasher().finish();
     format!("{number:016x}")
+}
+
+/// A path as a shell takes it.
+fn quoted(path: &Path) -> String {
+    let path = path.display().to_string();
+    let is_plain = |c: char| c.is_alphanumeric() || "/._-+@".contains(c);
+    if path.chars().all(is_plain) {
+        path
+    } else {
+        format!("'{}'", path.replace('\'', r"'\''"))
+    }
 }
 
 /// A path with `~` for the home.

@@ -5,8 +5,9 @@ use std::process::ExitCode;
 
 use crate::cli::{Retry, Watch};
 use crate::cmd;
+use crate::cmd::notes::Notes;
 use crate::cmd::watch::{Listener, Place, Post, Shared};
-use crate::config;
+use crate::config::{self, Folders};
 use crate::daemon::{BY_COMMAND, OpenPlace, Which, open_places};
 use crate::error::Error;
 use crate::lang::note;
@@ -31,6 +32,13 @@ pub fn main(args: &Retry) -> Result<ExitCode, Error> {
 /// # Errors
 /// Where the file or the ledger cannot be used.
 pub(super) fn again(args: &Watch, which: Which) -> Result<ExitCode, Error> {
+    let folders = Folders::of_user().ok_or(Error::NoHome)?;
+    let notes = Notes::find(&folders, args.file.as_deref(), args.root.as_deref())?;
+    let args = &Watch {
+        file: Some(notes.file),
+        root: Some(notes.root.0),
+        ..args.clone()
+    };
     let place = Place::of(args)?;
     let ledger = Ledger::open(&place.folders.state)?;
     let shared = Shared::start(cmd::stop_signal()?);

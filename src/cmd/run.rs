@@ -6,6 +6,7 @@ use std::process::ExitCode;
 
 use crate::batch::{NoJournal, Part, Progress, Surroundings};
 use crate::cli::Run;
+use crate::cmd::notes::of_root;
 use crate::cmd::rules::{Login, Made, Source};
 use crate::cmd::{self, read_reply};
 use crate::config::settings::Settings;
@@ -40,7 +41,9 @@ pub fn main(args: &Run) -> Result<ExitCode, Error> {
         notice,
     } = start.made?;
     let own = [config::NOTES, &settings.watch.output_file].map(|name| root.join(name));
-    let mut runner = cmd::runner((&given, &root), &folders, (&own[0], &own), setup)?;
+    // Where several are watched for the root, none of them is meant.
+    let notes = of_root(&folders, &root).map_or_else(|_| own[0].clone(), |chosen| chosen.file);
+    let mut runner = cmd::runner((&given, &root), &folders, (&notes, &own), setup)?;
     runner.protect(&cmd::watched_in(&folders, &root));
     let notes = args.file.as_deref().map(Path::canonicalize);
     runner.never.extend(notes.and_then(Result::ok));

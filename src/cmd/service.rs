@@ -182,7 +182,7 @@ async fn environment() -> Vec<(&'static str, String)> {
 
 /// The path of this program under which an upgrade is found too: as it was called, or as a shell finds it. What the system says is
 /// where all links lead, such as to a folder of this version.
-fn program() -> io::Result<PathBuf> {
+pub(super) fn program() -> io::Result<PathBuf> {
     let exact = own_program()?;
     let called = std::env::args_os().next().map(PathBuf::from);
     let called = called.filter(|path| path.components().nth(1).is_some());

@@ -165,13 +165,7 @@ fn group_text(group: &Group, dry_run: bool) -> String {
 
 /// What undoes it.
 fn back(moved: &Moved, root: Option<&Path>) -> String {
-    let quoted = |path: &Path| {
-        let path = path.display().to_string();
-        match path.contains(|c: char| !c.is_alphanumeric() && !"/._-+@".contains(c)) {
-            true => format!("'{}'", path.replace('\'', r"'\''")),
-            false => path,
-        }
-    };
+    let quoted = cmd::quoted;
     let old = &moved.old;
     let within = match (&moved.git_dir, root) {
         (Some(path), _) => format!(" --git-dir={}", quoted(path)),

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use crate::cli::Tail;
 use crate::cmd;
+use crate::cmd::notes::{Notes, of_root};
 use crate::config::{self, Folders};
 use crate::error::Error;
 use crate::lang::plain::{Plain, plain};
@@ -22,22 +23,34 @@ const AGAIN: Duration = Duration::from_secs(1);
 /// # Errors
 /// Where the output file cannot be read.
 pub fn main(args: &Tail) -> Result<ExitCode, Error> {
-    let (_, root) = cmd::find_root(args.root.as_deref())?;
     let folders = Folders::of_user().ok_or(Error::NoHome)?;
-    let notes = args.file.clone();
-    let notes = cmd::canonical(&notes.unwrap_or_else(|| root.join(config::NOTES)));
-    cmd::runtime()?.block_on(follow(&notes, &folders.locks()))?;
+    let notes = Notes::find(&folders, args.file.as_deref(), args.root.as_deref())?;
+    let root = args.file.is_none().then_some(notes.root.1);
+    let notes = cmd::canonical(&notes.file);
+    cmd::runtime()?.block_on(follow(notes, root.as_deref(), &folders))?;
     Ok(ExitCode::SUCCESS)
 }
 
-async fn follow(notes: &Path, locks: &Path) -> Result<(), Error> {
+/// Follows the output of a notes file. With a root, of the one that is watched for it, which may be another from then on that
+/// somebody begins to watch it.
+async fn follow(mut notes: PathBuf, root: Option<&Path>, folders: &Folders) -> Result<(), Error> {
     let mut stop = cmd::stop_signal()?;
     let mut was = None;
-    let (path, _) = output(notes, locks);
+    let locks = folders.locks();
+    let (path, _) = output(&notes, &locks);
     let mut shown = Shown::new(path);
     loop {
-        let (path, pid) = output(notes, locks);
-        if was.replace(pid) != Some(pid) {
+        let (mut path, mut pid) = output(&notes, &locks);
+        if pid.is_none()
+            && let Some(root) = root
+            && let Ok(chosen) = of_root(folders, root)
+        {
+            notes = cmd::canonical(&chosen.file);
+            (path, pid) = output(&notes, &locks);
+        }
+        let is = (notes.clone(), pid);
+        if was.as_ref() != Some(&is) {
+            was = Some(is);
             let notes = notes.display();
             let said = match pid {
                 Some(pid) => format!("clada (process {pid}) watches {notes}"),

@@ -29,8 +29,8 @@ use crate::world::lock::Lock;
 use crate::world::note_file::{NoteError, NoteFile, Reading};
 use crate::world::output_file::OutputFile;
 use crate::world::packet::PacketFile;
-use crate::world::sandbox;
 use crate::world::watch::{Hub, Mode, Settle, Watcher};
+use crate::world::{roots, sandbox};
 
 /// What a new notes file says.
 const GREETING: &str = include_str!("../../config/greeting.md");
@@ -46,6 +46,11 @@ pub fn main(args: &Listen) -> Result<ExitCode, Error> {
     let shared = Shared::start(cmd::stop_signal()?);
     let settings = [Settings::user_file(&place.folders)];
     let mut post = Post::take(args, place, (&shared.hub, &settings), &ledger, true)?;
+    let mut terminal = Terminal::new(io::stdout());
+    if let Begin::Made(_) = post.begin {
+        let made = post.note.path().display();
+        terminal.line(&format!("made {made}: it was not there"));
+    }
     if post.offer_to_exclude(*yes, &shared.stop)? == Answer::Stopped {
         return Ok(ExitCode::SUCCESS);
     }
@@ -53,7 +58,6 @@ pub fn main(args: &Listen) -> Result<ExitCode, Error> {
     let board = Board::default();
     let _socket = status::answer(&post.place.folders, status::Kind::Watch, &board);
     let (file, root) = (post.note.path().to_owned(), post.place.root.1.clone());
-    let mut terminal = Terminal::new(io::stdout());
     let mut show = |shown: Shown<'_>| {
         board.shown((&file, &root), &shown, cmd::time);
         show(&mut terminal, &shown);
@@ -172,6 +176,9 @@ impl Post {
             })?;
         let loaded = Settings::load(&place.folders, &place.root.1)?;
         let listening = listening(args, &loaded.settings);
+        if let Err(error) = roots::keep(&place.folders.roots(), note.path(), &place.root.1) {
+            tracing::warn!(%error, "commands in the project folder do not find its notes file");
+        }
         let (output, output_lock) = output(&listening.output, note.path(), &locks)?;
         let mode = listening
             .poll

@@ -7,6 +7,7 @@
 mod effective;
 mod file;
 mod listener;
+mod readable;
 mod replies;
 
 pub(super) use file::text_of;
@@ -248,6 +249,16 @@ pub enum SettingsError {
     Keep { path: PathBuf, error: io::Error },
 }
 
+/// The settings as far as they can be read, for a command that carries out nothing.
+#[derive(Debug)]
+pub struct Rest {
+    pub settings: Settings,
+    /// The mistakes, one a file; first those that keep git's section from being read.
+    pub wrong: Vec<SettingsError>,
+    /// They do not say for sure where states are saved.
+    pub has_lost_git: bool,
+}
+
 /// The settings that hold, and what there is to know about them.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Loaded {
@@ -266,6 +277,19 @@ impl Settings {
         let notice = untrusted(&layers.asked, &layers.trusted.table);
         let settings = Self::of(layers.all(), &layers.project.path)?;
         Ok(Loaded { settings, notice })
+    }
+
+    /// Reads what can be read of the settings for a root, given by its canonical path. Where something is wrong, the defaults
+    /// hold.
+    pub fn rest(folders: &Folders, root: &Path) -> Rest {
+        let (layers, wrong, has_lost_git) = Layers::readable(folders, root);
+        let settings = Self::of(layers.all(), &layers.project.path);
+        let settings = settings.or_else(|_| Self::of(defaults().clone(), &layers.project.path));
+        Rest {
+            settings: settings.unwrap_or_default(),
+            wrong,
+            has_lost_git,
+        }
     }
 
     /// The files that they are read from: the user's, by its canonical path, and the project's.
@@ -420,6 +444,41 @@ impl Layers {
             asked,
             trusted,
         })
+    }
+
+    /// The same of what can be read, with what is wrong, and whether that may be of git.
+    fn readable(folders: &Folders, root: &Path) -> (Self, Vec<SettingsError>, bool) {
+        let paths = [
+            folders.config.join(USER),
+            root.join(PROJECT),
+            trusted_path(folders, root),
+        ];
+        let [
+            (user, user_wrong),
+            (mut project, project_wrong),
+            (mut trusted, trusted_wrong),
+        ] = paths.map(|path| File::readable(&path));
+        let not_its = project.refuse(&OWN, &user.path).err();
+        for name in OWN {
+            project.table.remove(name);
+        }
+        // What a project says of git is in what is trusted of it.
+        let of_project = project_wrong.map(|(error, _)| error).into_iter();
+        let of_project = of_project.chain(not_its).map(|error| (error, false));
+        let wrong = user_wrong.into_iter().chain(of_project);
+        let mut wrong: Vec<_> = wrong.chain(trusted_wrong).collect();
+        wrong.sort_by_key(|(_, of_git)| !*of_git);
+        let has_lost_git = wrong.first().is_some_and(|(_, of_git)| *of_git);
+        let wrong = wrong.into_iter().map(|(error, _)| error).collect();
+        let asked = take_fenced(&mut project.table);
+        trusted.table = take_fenced(&mut trusted.table);
+        let layers = Self {
+            user,
+            project,
+            asked,
+            trusted,
+        };
+        (layers, wrong, has_lost_git)
     }
 
     /// All of it in one.

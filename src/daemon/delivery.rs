@@ -18,6 +18,10 @@ use crate::world::packet::PacketFile;
 /// Nobody knows how a terminal takes it.
 const SENT: &str = "not every terminal takes it (OSC 52); if pasting brings something else, copy from the output file";
 
+/// Said once, where there is no clipboard.
+const HOW_TO_HAVE_NONE: &str =
+    "to copy nothing, start clada with `--no-clipboard` or set `clipboard.enabled = false`";
+
 /// The places of one listener's results.
 pub struct Delivery {
     pub note: NoteFile,
@@ -135,7 +139,13 @@ impl Delivery {
         }
         let copied = text.map_err(|error| error.to_string()).and_then(|text| {
             let copied = self.clipboard.copy(text, config::CLIPBOARD_PATIENCE);
-            copied.map_err(|error| error.to_string())
+            copied.map_err(|error| {
+                if error.is_without() && self.clipboard.is_to_be_advised() {
+                    format!("{error}; {HOW_TO_HAVE_NONE}")
+                } else {
+                    error.to_string()
+                }
+            })
         });
         match copied {
             Ok(Copied::Kept) => format!("📋 Copied to clipboard at {time}"),

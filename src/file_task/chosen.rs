@@ -63,7 +63,7 @@ pub fn edit_at(action: &Action<'_>, spot: &Spot, files: &mut dyn Files) -> Resul
             })
         })
     });
-    told(taken, result)
+    told(taken, files, result)
 }
 
 /// Why an edit is not carried out at a place that is not there as it was, with the file as it is now.

@@ -2,28 +2,66 @@
 //!
 //! A replacement is a new inode, so everything but the text would silently become that of a fresh file. What cannot be kept is an
 //! error and not a warning: a notes file that changes hands because clada runs as root, or loses its access list, is damage that
-//! nobody looks for.
+//! nobody looks for. Only the group may change, where the user is not in it: git and vim write such files too, and the result says it.
 
-use rustix::fs::{self, Gid, Mode, Uid, XattrFlags};
+use rustix::fs::{self, Gid, Mode, RawMode, Uid, XattrFlags};
 use rustix::io::Errno;
 use std::ffi::{CStr, CString};
+use std::fmt;
 use std::io;
 use std::os::fd::AsFd;
+
+/// A group that could not be kept, by the groups' numbers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Regrouped {
+    was: u32,
+    now: u32,
+}
+
+impl fmt::Display for Regrouped {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}, was {}", group_name(self.now), group_name(self.was))
+    }
+}
+
+/// The name of a group, as far as the system's file has it; else its number.
+fn group_name(number: u32) -> String {
+    let file = std::fs::read_to_string("/etc/group").unwrap_or_default();
+    let mut lines = file.lines();
+    let name = lines.find_map(|line| {
+        let mut fields = line.split(':');
+        let name = fields.next()?;
+        (fields.nth(1)?.parse() == Ok(number)).then(|| name.to_owned())
+    });
+    name.unwrap_or_else(|| number.to_string())
+}
 
 /// Gives `to` the owner, group, extended attributes and mode of `from`, and takes off it what `from` has not. Takes anything with a descriptor, as the workspace holds
 /// `cap_std` files and the notes file plain ones.
 ///
+/// Where the user is not in the group, `to` keeps the one that it has, and that is returned.
+///
 /// The order matters: a change of owner clears set-user-id bits, and an attribute can only be set on a file that may be written, so
 /// the mode comes last. Times are not copied: the replacement *is* a change.
-pub fn copy(from: &impl AsFd, to: &impl AsFd) -> io::Result<()> {
+pub fn copy(from: &impl AsFd, to: &impl AsFd) -> io::Result<Option<Regrouped>> {
     let (from, to) = (from.as_fd(), to.as_fd());
     let (old, new) = (fs::fstat(from)?, fs::fstat(to)?);
 
     // Asked for only where it differs: unprivileged users may not call it at all, also not to keep what is there.
     let owner = (old.st_uid != new.st_uid).then(|| Uid::from_raw(old.st_uid));
     let group = (old.st_gid != new.st_gid).then(|| Gid::from_raw(old.st_gid));
+    let mut regrouped = None;
     if owner.is_some() || group.is_some() {
-        fs::fchown(to, owner, group)?;
+        match fs::fchown(to, owner, group) {
+            // Somebody else's group, or one that has no number in this container.
+            Err(Errno::PERM | Errno::INVAL) if owner.is_none() => {
+                regrouped = Some(Regrouped {
+                    was: old.st_gid,
+                    now: new.st_gid,
+                });
+            }
+            done => done?,
+        }
     }
     let kept = names(from)?;
     for name in &kept {
@@ -37,9 +75,20 @@ pub fn copy(from: &impl AsFd, to: &impl AsFd) -> io::Result<()> {
     }
     // Also after a change of owner, which may have taken bits off.
     if old.st_mode != new.st_mode || owner.is_some() || group.is_some() {
-        fs::fchmod(to, Mode::from_raw_mode(old.st_mode))?;
+        let mode = match regrouped {
+            Some(_) => in_another_group(old.st_mode),
+            None => old.st_mode,
+        };
+        fs::fchmod(to, Mode::from_raw_mode(mode))?;
     }
-    Ok(())
+    Ok(regrouped)
+}
+
+/// The mode of a file whose group is another now: it runs with nobody's rights but its caller's, and who was in the old group and is
+/// one of all others now may do no more than before.
+fn in_another_group(mode: RawMode) -> RawMode {
+    let of_group = mode >> 3 & 0o7;
+    mode & !0o6007 | mode & of_group
 }
 
 fn copy_one(from: impl AsFd, to: impl AsFd, name: &CStr) -> io::Result<()> {
@@ -132,6 +181,33 @@ mod tests {
         copy(&from, &to).unwrap();
         let to = to.metadata().unwrap();
         assert_eq!((to.uid(), to.gid()), (4711, 4712));
+    }
+
+    #[test]
+    fn in_another_group_nobody_may_do_more() {
+        for (before, after) in [
+            (0o640, 0o640),
+            (0o664, 0o664),
+            (0o646, 0o644),
+            (0o607, 0o600),
+            (0o6755, 0o755),
+        ] {
+            assert_eq!(in_another_group(before), after, "{before:o}");
+        }
+    }
+
+    #[test]
+    fn a_group_is_named_where_it_has_a_name() {
+        let said = Regrouped {
+            was: 4_294_967_000,
+            now: 0,
+        };
+        let root = if cfg!(target_os = "macos") {
+            "wheel"
+        } else {
+            "root"
+        };
+        assert_eq!(said.to_string(), format!("{root}, was 4294967000"));
     }
 
     #[test]

@@ -3,7 +3,7 @@
 //! The text lives in the process that set it, so one [`owner`] stays for as long as clada does; it is looked after by a thread of its
 //! own. It is started at the first copy and anew after an error, for the [`display`] that is there then: that of a service that
 //! started before the desktop is found. Where a display lets only others copy, their [`program`] is asked; and who sits at a
-//! [`terminal`] over SSH gets the text through that.
+//! [`terminal`] over SSH, or without a display at one that takes it, gets the text through that.
 
 mod display;
 mod owner;
@@ -14,7 +14,8 @@ mod trial;
 
 use std::env;
 use std::io::IsTerminal;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
@@ -48,6 +49,10 @@ pub enum ClipboardError {
         /// That of a desktop was looked for.
         looked: bool,
     },
+    #[error(
+        "no display, and tmux keeps it off its clipboard (`set-clipboard` is {setting}): `tmux set -s set-clipboard on` lets it in"
+    )]
+    ClosedTmux { setting: String },
     #[error("display not reachable ({cause})")]
     Unreachable { cause: String },
     #[error("display refused the text ({cause})")]
@@ -70,6 +75,11 @@ pub enum ClipboardError {
 }
 
 impl ClipboardError {
+    /// Tells if there is no clipboard here: the user may not want any.
+    pub fn is_without(&self) -> bool {
+        matches!(self, Self::NoDisplay { .. } | Self::ClosedTmux { .. })
+    }
+
     /// Whether it may go better later.
     fn may_pass(&self) -> bool {
         !matches!(
@@ -96,8 +106,10 @@ pub struct Around {
     /// clada, to be started as the owner.
     pub program: PathBuf,
     pub vars: Vars,
-    /// That of a user who sits at another machine.
+    /// That of the user, if it may take a text.
     pub terminal: Option<PathBuf>,
+    /// The user sits at another machine: the displays of this one are not theirs.
+    pub is_remote: bool,
     /// The text outlives this process, until somebody else copies something.
     pub stays: bool,
 }
@@ -109,7 +121,8 @@ impl Around {
         let is_remote = ["SSH_CONNECTION", "SSH_TTY"]
             .iter()
             .any(|name| var(&vars, name).is_some());
-        let is_terminal = is_remote && std::io::stdout().is_terminal();
+        let is_terminal = std::io::stdout().is_terminal() || std::io::stderr().is_terminal();
+        let takes = is_terminal && (is_remote || terminal::may_take(&vars));
         // Where the file was replaced by a newer one, this is still what runs.
         let program = match cfg!(target_os = "linux") {
             true => "/proc/self/exe".into(),
@@ -118,7 +131,8 @@ impl Around {
         Self {
             program,
             vars,
-            terminal: is_terminal.then(|| "/dev/tty".into()),
+            terminal: takes.then(|| "/dev/tty".into()),
+            is_remote,
             stays: false,
         }
     }
@@ -132,6 +146,8 @@ pub struct Clipboard {
     shared: Arc<Shared>,
     /// Disconnected when the thread has ended; or why it could not be started.
     ended: std::io::Result<Mutex<Receiver<()>>>,
+    /// It was said how to have none.
+    advised: AtomicBool,
 }
 
 #[derive(Default)]
@@ -164,7 +180,13 @@ impl Clipboard {
         Clipboard {
             shared,
             ended: started.map(|_| Mutex::new(ended)),
+            advised: AtomicBool::new(false),
         }
+    }
+
+    /// Returns true once: then it is to be said how to have none.
+    pub fn is_to_be_advised(&self) -> bool {
+        !self.advised.swap(true, Ordering::Relaxed)
     }
 
     /// Puts the text on the clipboard, and waits for that only so long. After an error that may pass the thread goes on for a minute
@@ -280,8 +302,7 @@ impl Hand {
             self.owner = None;
         }
         let around = &self.around;
-        let elsewhere = around.terminal.is_some();
-        let displays = display::candidates(&around.vars, elsewhere);
+        let displays = display::candidates(&around.vars, around.is_remote);
         let mut failed = None;
         for vars in &displays {
             let owner = Owner::start(&around.program, vars, around.stays);
@@ -300,21 +321,30 @@ impl Hand {
             return Ok(Copied::By(name));
         }
         match &around.terminal {
-            Some(_) if text.len() > terminal::MOST => Err(ClipboardError::TooLong {
-                bytes: text.len(),
-                most: terminal::MOST,
-            }),
             Some(path) => {
-                let tmux = var(&around.vars, "TMUX").map(AsRef::as_ref);
-                let sent = terminal::write(text, path, tmux);
-                sent.map(|()| Copied::Sent)
-                    .map_err(|error| ClipboardError::Terminal {
-                        cause: error.to_string(),
-                    })
+                let sent = send(text, path, &around.vars);
+                // A display of this machine that failed is the likelier one.
+                let failed = failed.filter(|_| !around.is_remote);
+                sent.map_err(|error| failed.unwrap_or(error))
             }
             None => Err(failed.unwrap_or(ClipboardError::NoDisplay {
                 looked: display::can_appear(&around.vars),
             })),
         }
     }
+}
+
+/// Sends a text to the terminal's clipboard.
+fn send(text: &str, path: &Path, vars: &Vars) -> Result<Copied, ClipboardError> {
+    let way =
+        terminal::way(vars).map_err(|closed| ClipboardError::ClosedTmux { setting: closed.0 })?;
+    let (bytes, most) = (text.len(), terminal::MOST);
+    if bytes > most {
+        return Err(ClipboardError::TooLong { bytes, most });
+    }
+    let sent = terminal::write(text, path, way);
+    sent.map(|()| Copied::Sent)
+        .map_err(|error| ClipboardError::Terminal {
+            cause: error.to_string(),
+        })
 }

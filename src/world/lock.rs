@@ -1,18 +1,18 @@
 //! Locks between processes: one batch at a time per root, one listener per file. A lock ends with its process.
 
-use std::ffi::OsStr;
+mod holder;
+
 use std::fs::{DirEntry, File, OpenOptions, TryLockError};
 use std::io::{self, Read, Write};
-use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-use rustix::io::Errno;
-use rustix::process::{Pid, getpid, test_kill_process};
+use rustix::process::{Pid, getpid};
 use sha2::{Digest, Sha256};
 
+use self::holder::Holder;
 use crate::lang::hex::hex;
 
 /// A lock that is held for as long as this value lives.
@@ -24,7 +24,7 @@ pub struct Lock {
 /// Why a lock was not to be had.
 #[derive(Debug, thiserror::Error)]
 pub enum LockError {
-    /// Somebody has it; its process id, where it is known.
+    /// Somebody has it; its process id, where it is known and that process lives.
     #[error("{}", whose(*.0))]
     Held(Option<Pid>),
     #[error(
@@ -36,7 +36,7 @@ pub enum LockError {
 /// How often a lock that somebody has is asked for again.
 const RETRY: Duration = Duration::from_millis(20);
 
-/// How long a lock that a dead process has is asked for: see [`Lock::try_take`].
+/// How long a lock is asked for whose holder is dead: see [`Lock::try_take`].
 const AFTERLIFE: Duration = Duration::from_secs(1);
 
 impl Lock {
@@ -79,9 +79,7 @@ impl Lock {
         let patience = Instant::now() + AFTERLIFE;
         loop {
             match Self::attempt(folder, kind, path) {
-                Err(LockError::Held(Some(pid))) if !is_alive(pid) && Instant::now() < patience => {
-                    sleep(RETRY);
-                }
+                Err(LockError::Held(None)) if Instant::now() < patience => sleep(RETRY),
                 taken => return taken,
             }
         }
@@ -107,15 +105,15 @@ impl Lock {
             Err(TryLockError::WouldBlock) => {
                 let mut holder = Vec::new();
                 let _ = file.read_to_end(&mut holder);
-                return Err(LockError::Held(Holder::parse(&holder).map(|h| h.pid)));
+                let holder = Holder::parse(&holder).filter(Holder::lives);
+                return Err(LockError::Held(holder.map(|holder| holder.pid)));
             }
             Err(TryLockError::Error(e)) => return Err(error(e)),
         }
         // As long as what the last holder wrote, and written over it: to empty the file first took 0.25 ms, a seventh of
         // `clada run` of an empty reply.
-        let mut holder = format!("{:<10}\n", std::process::id()).into_bytes();
-        holder.extend_from_slice(path.as_os_str().as_encoded_bytes());
-        file.write_all(&holder).map_err(error)?;
+        file.write_all(&Holder::of_this_process(path).text())
+            .map_err(error)?;
         Ok(Self { file })
     }
 
@@ -134,7 +132,7 @@ impl Lock {
             let changed = file.metadata().map_or(0, |meta| {
                 meta.ctime() * 1000 + meta.ctime_nsec() / 1_000_000
             });
-            changed >= time_ms || Holder::read(&file).is_some()
+            changed >= time_ms || holder(&file).is_some()
         })
     }
 
@@ -156,7 +154,7 @@ impl Lock {
     /// As [`Lock::held`], with the ids of the processes.
     pub fn holders(folder: &Path, kinds: &[&str]) -> Vec<(i32, PathBuf)> {
         files(folder, kinds)
-            .filter_map(|file| Holder::read(&file))
+            .filter_map(|file| holder(&file))
             .map(|holder| (holder.pid.as_raw_pid(), holder.path))
             .collect()
     }
@@ -172,6 +170,12 @@ fn files(folder: &Path, kinds: &[&str]) -> impl Iterator<Item = DirEntry> {
     })
 }
 
+/// The holder that a lock's file names, if it still lives.
+fn holder(file: &DirEntry) -> Option<Holder> {
+    let holder = Holder::parse(&std::fs::read(file.path()).ok()?);
+    holder.filter(Holder::lives)
+}
+
 fn name(holder: Option<Pid>) -> String {
     holder.map_or("unknown".to_owned(), |pid| pid.to_string())
 }
@@ -180,34 +184,6 @@ fn whose(holder: Option<Pid>) -> String {
     match holder == Some(getpid()) {
         true => "this clada itself has it".to_owned(),
         false => format!("another clada has it (process {})", name(holder)),
-    }
-}
-
-/// Also one of another user.
-fn is_alive(pid: Pid) -> bool {
-    test_kill_process(pid) != Err(Errno::SRCH)
-}
-
-/// What the file of a lock says: who has it, and of what.
-struct Holder {
-    pid: Pid,
-    path: PathBuf,
-}
-
-impl Holder {
-    /// The one that a lock's file names, if it still lives.
-    fn read(file: &DirEntry) -> Option<Self> {
-        let holder = Self::parse(&std::fs::read(file.path()).ok()?);
-        holder.filter(|holder| is_alive(holder.pid))
-    }
-
-    fn parse(content: &[u8]) -> Option<Self> {
-        let line_end = content.iter().position(|byte| *byte == b'\n')?;
-        let pid = str::from_utf8(&content[..line_end]).ok()?.trim();
-        Some(Self {
-            pid: Pid::from_raw(pid.parse().ok()?)?,
-            path: OsStr::from_bytes(&content[line_end + 1..]).into(),
-        })
     }
 }
 
@@ -277,5 +253,40 @@ mod tests {
         drop(lock);
         take().expect("free when the child has ended");
         child.wait().expect("wait");
+    }
+
+    #[test]
+    #[cfg(target_os = "linux")]
+    fn a_process_that_got_the_number_of_a_dead_holder_has_no_lock() {
+        let dir = tempfile::tempdir().expect("temp dir");
+        let path = Path::new("/a");
+        let held = || Lock::holders(dir.path(), &["file"]);
+        let lock = Lock::try_take(dir.path(), "file", path).expect("free");
+        let own = std::process::id().cast_signed();
+        assert_eq!(held(), [(own, path.to_owned())]);
+        let entry = std::fs::read_dir(dir.path()).expect("read dir").next();
+        let file = entry.expect("one").expect("entry").path();
+
+        let mut stranger = Command::new("sleep").arg("60").spawn().expect("sleep");
+        let text = std::fs::read_to_string(&file).expect("read");
+        let number = |pid: u32| format!("{pid:<10}");
+        let text = text.replace(&number(std::process::id()), &number(stranger.id()));
+        // Two processes may begin in one tick, but not with one number.
+        let (text, began) = text.trim_end().rsplit_once(' ').expect("a start");
+        let began: u64 = began.parse().expect("a number");
+        let text = format!("{text} {}", began - 1);
+        std::fs::write(&file, &text).expect("write");
+        assert_eq!(held(), []);
+        // Nor is it named where the lock is not to be had.
+        let who = Lock::attempt(dir.path(), "file", path).expect_err("held");
+        assert_eq!(who.to_string(), "another clada has it (process unknown)");
+        // An older clada left no more than the number.
+        let (before, _) = text.split_once('\0').expect("a start");
+        std::fs::write(&file, before).expect("write");
+        assert_eq!(held(), [(stranger.id().cast_signed(), path.to_owned())]);
+        stranger.kill().expect("kill");
+        stranger.wait().expect("wait");
+        assert_eq!(held(), []);
+        drop(lock);
     }
 }

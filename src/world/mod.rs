@@ -18,6 +18,7 @@ pub mod login_env;
 pub mod note_file;
 pub mod output_file;
 pub mod packet;
+pub mod roots;
 pub mod sandbox;
 pub mod service;
 pub mod shell;

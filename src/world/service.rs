@@ -95,7 +95,8 @@ pub enum Runs {
 #[derive(Debug, thiserror::Error)]
 pub enum ServiceError {
     #[error(
-        "there is no `{0}` here, so nothing can keep clada running: have `clada daemon` started by what starts your programs"
+        "there is no `{0}` here, so nothing keeps clada running: start `clada daemon` yourself, in tmux or with `nohup`, or by \
+         `@reboot` in `crontab -e`"
     )]
     NoManager(&'static str),
     #[error(

@@ -24,6 +24,7 @@ fn around(vars: &[(&str, &str)]) -> Around {
         program: env!("CARGO_BIN_EXE_clada").into(),
         vars: vars.chain([(OsString::from("PATH"), path)]).collect(),
         terminal: None,
+        is_remote: false,
         stays: false,
     }
 }
@@ -450,7 +451,7 @@ fn copy_puts_the_last_results_there_until_something_else_is_copied() {
     assert_eq!(owner.len(), 1);
     drop(xvfb);
     wait_until(|| !runs(&owner[0]), || "the owner to end".to_owned());
-    project.clada(["copy"]).exits(1);
+    project.clada(["copy", "clada.md"]).exits(1);
     project
         .clada(["copy", "--root", "..", "project/my.md"])
         .exits(1);
@@ -461,11 +462,30 @@ struct Tmux<'p> {
     project: &'p Project,
     /// Also that of its socket and its settings.
     name: &'static str,
+    /// Its user sits at another machine.
+    over_ssh: bool,
 }
 
 impl<'p> Tmux<'p> {
     fn start(project: &'p Project, name: &'static str, settings: &str, command: &str) -> Self {
-        let tmux = Self { project, name };
+        Self::begin((project, name), true, settings, command)
+    }
+
+    fn local(project: &'p Project, name: &'static str, settings: &str, command: &str) -> Self {
+        Self::begin((project, name), false, settings, command)
+    }
+
+    fn begin(
+        (project, name): (&'p Project, &'static str),
+        over_ssh: bool,
+        settings: &str,
+        command: &str,
+    ) -> Self {
+        let tmux = Self {
+            project,
+            name,
+            over_ssh,
+        };
         std::fs::write(project.home().join(format!("{name}.conf")), settings).unwrap();
         let mut start = tmux.command();
         let started = start.args(["new", "-d", command]).status();
@@ -475,8 +495,10 @@ impl<'p> Tmux<'p> {
 
     fn command(&self) -> Command {
         let mut tmux = self.project.command("tmux");
-        tmux.env("LC_ALL", "C.UTF-8")
-            .env("SSH_CONNECTION", "1 2 3 4");
+        tmux.env("LC_ALL", "C.UTF-8");
+        if self.over_ssh {
+            tmux.env("SSH_CONNECTION", "1 2 3 4");
+        }
         tmux.args(self.place());
         tmux
     }
@@ -552,6 +574,7 @@ fn it_passes_through_a_tmux() {
     let inner = Tmux {
         project: &project,
         name: "inner",
+        over_ssh: true,
     };
     let settings = "set -s set-clipboard off\nset -g allow-passthrough on\n";
     std::fs::write(project.home().join("inner.conf"), settings).unwrap();
@@ -562,6 +585,92 @@ fn it_passes_through_a_tmux() {
     assert!(split.status().unwrap().success());
     let text = "=== START FILE: a.txt ===\none\n=== END FILE: a.txt ===\n";
     wait_until(|| outer.buffer() == text, || outer.shows());
+}
+
+/// The words of the notes' first line, where clada watches in a local tmux, by its options and the environment there; and
+/// that tmux.
+fn copied_in_tmux<'p>(project: &'p Project, settings: &str, env: &str) -> (String, Tmux<'p>) {
+    project.write(NOTES, "");
+    let watch = format!("{env} '{}' watch --no-git", env!("CARGO_BIN_EXE_clada"));
+    let tmux = Tmux::local(project, "tmux", settings, &watch);
+    let shows = || tmux.shows();
+    wait_until(|| shows().contains("watching "), shows);
+    save_by_rename(&project.path(NOTES), exec("echo one"));
+    (wait_for_results(project, "1 ✅").status, tmux)
+}
+
+#[test]
+fn a_local_tmux_gets_it_where_there_is_no_display() {
+    if !installed("tmux") {
+        return;
+    }
+    let project = Project::new();
+    let settings = "set -s set-clipboard on\n";
+    let (status, tmux) = copied_in_tmux(&project, settings, "exec");
+    let sent = "📋 Sent to the terminal's clipboard at ";
+    assert!(status.starts_with(sent), "{status}");
+    let end = "stdout:\none\n=== END ===\n";
+    wait_until(|| tmux.buffer().ends_with(end), || tmux.shows());
+}
+
+/// `external` is what tmux begins with.
+#[test]
+fn a_tmux_that_takes_nothing_is_told_of_and_how_to_copy_nothing_once() {
+    if !installed("tmux") {
+        return;
+    }
+    let project = Project::new();
+    let (status, tmux) = copied_in_tmux(&project, "", "exec");
+    let why = " - no display, and tmux keeps it off its clipboard (`set-clipboard` is external): `tmux set -s \
+               set-clipboard on` lets it in";
+    let advice =
+        "; to copy nothing, start clada with `--no-clipboard` or set `clipboard.enabled = false`";
+    assert!(status.ends_with(&format!("{why}{advice}")), "{status}");
+    assert_eq!(tmux.buffer(), "");
+    let again = format!("again:\n{}", exec("echo two"));
+    save_by_rename(&project.path(NOTES), project.read(NOTES) + &again);
+    let status = wait_for_results(&project, "1 ✅ exec echo two").status;
+    assert!(status.ends_with(why), "{status}");
+    // What it says helps, at once.
+    let mut set = tmux.command();
+    assert!(
+        set.args(["set", "-s", "set-clipboard", "on"])
+            .status()
+            .unwrap()
+            .success()
+    );
+    let end = "stdout:\ntwo\n=== END ===\n";
+    wait_until(|| tmux.buffer().ends_with(end), || tmux.shows());
+}
+
+/// The tmux is the terminal here, and clada does not know that it is one.
+#[test]
+fn a_local_terminal_gets_it_if_it_is_known_to_take_it() {
+    if !installed("tmux") {
+        return;
+    }
+    let settings = "set -s set-clipboard on\n";
+    let project = Project::new();
+    let env = "exec env -u TMUX TERM=xterm-kitty";
+    let (status, tmux) = copied_in_tmux(&project, settings, env);
+    assert!(
+        status.starts_with("📋 Sent to the terminal's clipboard at "),
+        "{status}"
+    );
+    let end = "stdout:\none\n=== END ===\n";
+    wait_until(|| tmux.buffer().ends_with(end), || tmux.shows());
+
+    for term in ["linux", "xterm-256color"] {
+        let project = Project::new();
+        let env = format!("exec env -u TMUX TERM={term}");
+        let (status, tmux) = copied_in_tmux(&project, settings, &env);
+        assert!(
+            status.contains(" - no display (DISPLAY and WAYLAND_DISPLAY are not set"),
+            "{status}"
+        );
+        assert!(status.contains("`--no-clipboard`"), "{status}");
+        assert_eq!(tmux.buffer(), "");
+    }
 }
 
 /// What a terminal takes in all is limited, and nothing tells what became of too much.

@@ -41,8 +41,14 @@ impl Place {
     }
 
     fn load(&self) -> Result<Effective, String> {
-        let loaded = Effective::load(&self.folders, &self.top.path().join("project"));
-        loaded.map_err(|error| self.unplaced(&error.to_string()))
+        let (effective, wrong) = Effective::load(&self.folders, &self.top.path().join("project"));
+        match wrong.as_slice() {
+            [] => Ok(effective),
+            wrong => {
+                let wrong: Vec<String> = wrong.iter().map(ToString::to_string).collect();
+                Err(self.unplaced(&wrong.join("\n")))
+            }
+        }
     }
 
     /// A text with short names of its files.
@@ -174,11 +180,113 @@ fn clada_config_prints_what_holds() {
     assert_eq!(json["untrusted"]["exec.sandbox"]["value"], "off");
     // From elsewhere, and broken.
     project.write("sub/clada.toml", "[wacth]\n");
-    let said = project.clada(["config", "--root", "sub"]).exits(2).err;
+    let said = project.clada(["config", "--root", "sub"]).exits(0).err;
     assert!(
         said.contains(
             "sub/clada.toml`, line 1, column 2: unknown key `wacth`: did you mean `watch`?"
         ),
         "{said}"
+    );
+}
+
+/// What changes nothing, or takes something back, goes on with what can be read.
+#[test]
+fn a_wrong_setting_keeps_nobody_from_looking_and_taking_back() {
+    let project = Project::with_git();
+    project.write("a.txt", "one\n");
+    project.git(["add", "."]);
+    project.git(["commit", "-qm", "mine"]);
+    let edit = "<tasks><task><path>a.txt</path><c>overwrite</c><x>two\n</x></task></tasks>";
+    project.clada_with(["run"], edit).exits(0);
+    for (broken, place) in [
+        ("[exec]\ntimeout = 5m\n", "line 2, column 11"),
+        ("[wacth]\n", "line 1, column 2"),
+        ("[exec]\nask = 'x'\n[git]\ntarget = 7\n", "line 2, column 7"),
+    ] {
+        project.write("clada.toml", broken);
+        project.git(["add", "."]);
+        project.git(["commit", "-qm", "settings"]);
+        let toml = project.path("clada.toml");
+        let told = format!("`{}`, {place}: ", toml.display());
+        let told_in = |said: &str| {
+            let lines = said.lines().filter(|line| line.contains(&told));
+            assert_eq!(lines.count(), 1, "{said}");
+            assert!(
+                said.contains("what can be read of the settings holds here"),
+                "{said}"
+            );
+        };
+        told_in(&project.clada(["undo"]).exits(0).err);
+        assert_eq!(project.read("a.txt"), "one\n");
+        told_in(&project.clada(["redo"]).exits(0).err);
+        assert_eq!(project.read("a.txt").trim_end(), "two");
+        let diff = project.clada(["diff"]).exits(0);
+        told_in(&diff.err);
+        assert!(diff.out.contains("+two"), "{}", diff.out);
+        told_in(&project.clada(["step-back"]).exits(0).err);
+        told_in(&project.clada(["step-forward", "--end"]).exits(0).err);
+        told_in(&project.clada(["squash", "--dry-run"]).exits(0).err);
+        told_in(&project.clada(["config"]).exits(0).err);
+        told_in(&project.clada_with(["check"], edit).exits(0).err);
+        assert_eq!(project.clada(["log"]).exits(0).err, "");
+        assert_eq!(project.clada(["status"]).exits(1).err, "");
+        let doctor = project.clada(["doctor"]).exits(1).out;
+        assert!(doctor.contains(&format!("❌ settings: {told}")), "{doctor}");
+        assert!(doctor.contains("✅ git: the repository"), "{doctor}");
+        // What carries out a reply does not begin.
+        project.clada_with(["run"], edit).exits(2);
+    }
+}
+
+#[test]
+fn where_states_are_saved_is_not_guessed() {
+    let project = Project::with_git();
+    project.write("a.txt", "one\n");
+    project.git(["add", "."]);
+    project.git(["commit", "-qm", "mine"]);
+    let side = "[git]\ntarget = 'side'\n";
+    project.configure(side);
+    let edit = "<tasks><task><path>a.txt</path><c>overwrite</c><x>two\n</x></task></tasks>";
+    project.clada_with(["run"], edit).exits(0);
+    let head = project.git(["rev-parse", "HEAD"]);
+    for broken in [
+        "[git]\ntarget = 'sied'\n",
+        "[git]\ntarget = side\n",
+        "[git\ntarget = 'side'\n",
+        "[gti]\ntarget = 'side'\n",
+    ] {
+        project.configure(broken);
+        for command in ["undo", "redo", "diff", "step-back", "squash"] {
+            let refused = project.clada([command]).exits(2).err;
+            assert!(refused.contains("config.toml`, line "), "{refused}");
+            assert!(
+                refused.ends_with("mend that first, as it may be about where git keeps the saved states; nothing was changed\n"),
+                "{refused}"
+            );
+        }
+        assert!(
+            !project
+                .clada(["doctor"])
+                .exits(1)
+                .out
+                .contains("commits go beside it")
+        );
+    }
+    // Where that section is right, it holds.
+    project.configure(&format!("[exec]\ntimeout = 5m\n{side}"));
+    let undone = project.clada(["undo"]).exits(0);
+    assert!(
+        undone.err.contains("config.toml`, line 2"),
+        "{}",
+        undone.err
+    );
+    assert_eq!(project.read("a.txt"), "one\n");
+    assert_eq!(project.git(["rev-parse", "HEAD"]), head);
+    assert!(
+        project
+            .clada(["doctor"])
+            .exits(1)
+            .out
+            .contains("commits go beside it")
     );
 }

@@ -122,6 +122,9 @@ fn a_listener_keeps_the_set_of_its_notes() {
     assert_eq!(watching.stop(rustix::process::Signal::TERM), Some(0));
     let shown = project.clada(["context", "my.md"]).exits(0);
     assert!(shown.out.contains("START FILE: a.txt"), "{}", shown.out);
+    // Where there are no others, these are meant.
+    assert_eq!(project.clada(["context"]).exits(0).out, shown.out);
+    project.write("clada.md", "");
     assert_eq!(project.clada(["context"]).exits(0).out, "");
     let watching = project.watch(["my.md", "--no-clipboard"]);
     saw(

@@ -22,8 +22,10 @@ fn what_is_switched_off_is_text() {
 fn an_unknown_one_is_an_error_with_the_nearest() {
     let project = Project::new();
     project.write("clada.toml", "dialects = [\n  'cml',\n  'nessl',\n]\n");
-    let ended = project.clada_with(["check"], REPLY);
-    assert_ne!(ended.code, Some(0));
+    // What only looks goes on with those that are usual.
+    let ended = project.clada_with(["check"], REPLY).exits(0);
+    let refused = project.clada_with(["run"], REPLY).exits(2);
+    assert!(refused.err.contains("`nessl`"), "{}", refused.err);
     assert!(
         ended.err.contains(
             "clada.toml`, line 1, column 12: there is no dialect `nessl`: did you mean `nesl`?"

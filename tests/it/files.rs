@@ -11,7 +11,7 @@ use clada::lang::task::{Action, Change, Payload};
 use clada::world::workspace::Disk;
 use serde_json::Value;
 
-use crate::harness::Project;
+use crate::harness::{Ended, Project};
 
 fn task(path: &str, command: &str, rest: &str) -> String {
     format!("<task><path>{path}</path><c>{command}</c>{rest}</task>\n")
@@ -493,4 +493,75 @@ fn only_what_is_said_to_be_there_is_taken() {
     let done = file_task::perform(&move_to("a.txt", "c.txt"), &mut disk, false).expect("done");
     assert_eq!(done.data["overwrote"], true);
     assert_eq!(project.read("c.txt"), "a");
+}
+
+/// As with git and vim. Who may do more with it than before is nobody.
+#[test]
+fn a_file_of_a_group_that_the_user_is_not_in_gets_the_users_own() {
+    use std::os::unix::fs::{MetadataExt, PermissionsExt, chown};
+    let project = Project::new();
+    for (name, mode) in [("a.txt", 0o640), ("b.txt", 0o2646), ("c.txt", 0o664)] {
+        project.write(name, "one\n");
+        let mode = std::fs::Permissions::from_mode(mode);
+        std::fs::set_permissions(project.path(name), mode).expect("chmod");
+    }
+    let Some(clada) = project.as_user() else {
+        return;
+    };
+    if chown(project.path("a.txt"), None, Some(0)).is_err() {
+        eprintln!("skipped: only root can give a file to a group that the user is not in");
+        return;
+    }
+    let run = |tasks: &str| {
+        let mut command = clada();
+        command.args(["run", "--no-git"]);
+        Ended::of(command, &format!("<tasks>\n{tasks}</tasks>\n"))
+    };
+    let edit = "<search>one</search><replace>two</replace>";
+    chown(project.path("b.txt"), None, Some(0)).expect("chown");
+    let done = run(&(task("a.txt", "edit", edit) + &task("b.txt", "overwrite", "<x>two</x>")));
+    let said = done.exits(0).results();
+    let groups = std::fs::read_to_string("/etc/group").expect("groups");
+    let name = |id: u32| {
+        let line = groups
+            .lines()
+            .find(|line| line.split(':').nth(2) == Some(&id.to_string()));
+        line.and_then(|line| line.split(':').next())
+            .map_or(id.to_string(), str::to_owned)
+    };
+    let told = format!("its group is now {}, was root", name(65534));
+    for line in ["1 ✅ edit a.txt", "2 ✅ overwrite b.txt"] {
+        assert!(said.contains(&format!("{line} - {told}\n")), "{said}");
+    }
+    let found = |name: &str| {
+        let found = project.path(name).metadata().expect("metadata");
+        (found.uid(), found.gid(), found.mode() & 0o7777)
+    };
+    assert_eq!(found("a.txt"), (65534, 65534, 0o640));
+    // The group could not do what all others could, and is one of them now.
+    assert_eq!(found("b.txt"), (65534, 65534, 0o644));
+    // A group that the user is in stays, and nothing is said of it.
+    let said = run(&task("a.txt", "append", "<x>three</x>"))
+        .exits(0)
+        .results();
+    assert!(!said.contains("group"), "{said}");
+
+    for name in ["a.txt", "c.txt"] {
+        chown(project.path(name), None, Some(0)).expect("chown");
+    }
+    let both = "<path>a.txt</path><path>c.txt</path>";
+    let all = "<search>t</search><replace>T</replace>";
+    let said = run(&format!("<task>{both}<c>replace-all</c>{all}</task>\n"));
+    let said = said.results();
+    // It is in one of them only.
+    assert!(said.contains(&told), "{said}");
+
+    // Somebody else's file, also one that everybody may write, is not taken over.
+    chown(project.path("c.txt"), Some(0), Some(0)).expect("chown");
+    let open = std::fs::Permissions::from_mode(0o666);
+    std::fs::set_permissions(project.path("c.txt"), open).expect("chmod");
+    let refused = run(&task("c.txt", "edit", edit)).exits(1).results();
+    let why = "`c.txt` cannot be kept with its owner and attributes: Operation not permitted";
+    assert!(refused.contains(why), "{refused}");
+    assert_eq!(project.read("c.txt"), "one\n");
 }

@@ -16,7 +16,7 @@ use crate::terminal::Terminal;
 
 /// The columns of both terminals, and the lines of each.
 const COLUMNS: u16 = 108;
-const IN_SHELL: u16 = 14;
+const IN_SHELL: u16 = 15;
 const IN_EDITOR: u16 = 18;
 
 /// What the shell asks with, behind its folder.

@@ -1,6 +1,6 @@
 //! A project of its own for each test: a folder, a home, real git, and the real program.
 
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
@@ -210,6 +210,39 @@ impl Project {
         let mut command = self.command(env!("CARGO_BIN_EXE_clada"));
         command.args(args);
         Ended::of(command, input)
+    }
+
+    /// Clada's program as somebody whom permissions bind, which root is not; the project becomes theirs. `None`, and a line that
+    /// says so, where that cannot be had.
+    pub(crate) fn as_user(&self) -> Option<impl Fn() -> Command> {
+        let mut start = vec![OsString::from(env!("CARGO_BIN_EXE_clada"))];
+        if rustix::process::geteuid().is_root() {
+            let top = self.top.path();
+            // Nobody may not see where it was built.
+            let copy = top.join("clada");
+            copy_program(&copy);
+            let works = |command: &mut Command| {
+                let done = command.output();
+                done.is_ok_and(|done| done.status.success())
+            };
+            let mut chown = self.command("chown");
+            let is_theirs = works(chown.args(["-R", "65534:65534"]).arg(top));
+            let nobody = ["--reuid=65534", "--regid=65534", "--clear-groups"];
+            if !is_theirs || !works(self.command("setpriv").args(nobody).arg("true")) {
+                eprintln!("skipped: cannot become another user here");
+                return None;
+            }
+            start = std::iter::once("setpriv")
+                .chain(nobody)
+                .map(OsString::from)
+                .collect();
+            start.push(copy.into());
+        }
+        Some(move || {
+            let mut command = self.command(&start[0]);
+            command.args(&start[1..]);
+            command
+        })
     }
 
     /// Starts `clada watch` with these arguments, armed when this returns.

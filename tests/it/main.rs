@@ -22,6 +22,7 @@ mod disk_full;
 mod docs;
 mod doctor;
 mod edit;
+mod elsewhere;
 mod engine;
 #[cfg(target_os = "linux")]
 mod exclude;

@@ -3,7 +3,13 @@
 use serde_json::json;
 
 use crate::cases;
+#[cfg(target_os = "linux")]
+use crate::daemon::{exec, wait_for_results};
 use crate::harness::{Ended, Project, installed};
+#[cfg(target_os = "linux")]
+use crate::harness::{save_by_rename, wait_until};
+#[cfg(target_os = "linux")]
+use crate::terminal::Terminal;
 
 const GREETING: &str = include_str!("../../config/greeting.md");
 
@@ -31,7 +37,8 @@ fn init_makes_what_is_missing_and_keeps_what_is_there() {
     project
         .write("clada.toml", "# mine\n")
         .write("clada.md", "mine\n");
-    let again = project.clada(["init", "--service"]).exits(0);
+    // Nobody keeps it running here.
+    let again = project.clada(["init", "--service"]).exits(1);
     assert!(!again.out.contains("made "), "{}", again.out);
     assert_eq!(project.read("clada.toml"), "# mine\n");
     assert_eq!(project.read("clada.md"), "mine\n");
@@ -42,7 +49,7 @@ fn init_makes_what_is_missing_and_keeps_what_is_there() {
     );
     let once = [entry];
     assert_eq!(list(&project), once);
-    project.clada(["init", "--service"]).exits(0);
+    project.clada(["init", "--service"]).exits(1);
     assert_eq!(list(&project), once);
 }
 
@@ -64,7 +71,7 @@ fn init_asks_on_a_terminal() {
             &format!("{} init", env!("CARGO_BIN_EXE_clada")),
             "/dev/null",
         ]);
-        let said = Ended::of(command, answer).exits(0).out;
+        let said = Ended::of(command, answer).exits(i32::from(registers)).out;
         assert!(said.contains("[Y/n]"), "{said}");
         assert_eq!(
             list(&project).len(),
@@ -72,6 +79,81 @@ fn init_asks_on_a_terminal() {
             "{answer:?}: {said}"
         );
     }
+}
+
+/// What it suggests is done, as a person would.
+#[test]
+#[cfg(target_os = "linux")]
+fn where_no_service_manager_is_init_says_what_works() {
+    if !installed("tmux") {
+        return;
+    }
+    let project = Project::new();
+    project.program("systemctl", "exit 1");
+    let said = project.clada(["init", "--service"]).exits(1).out;
+    assert!(
+        said.contains("it is not watched yet: your systemd cannot be reached"),
+        "{said}"
+    );
+    let clada = env!("CARGO_BIN_EXE_clada");
+    let suggested = |start: &str| {
+        let line = said
+            .lines()
+            .find(|line| line.starts_with(&format!("  {start}")));
+        line.unwrap_or_else(|| panic!("{start} in {said}"))
+            .trim()
+            .to_owned()
+    };
+    let watches = |is_so: bool| {
+        let status = || project.clada(["status"]);
+        let is_up = || {
+            let said = status().out;
+            said.contains("the daemon") && said.contains("clada.md in ")
+        };
+        wait_until(|| is_up() == is_so, || status().out);
+    };
+    let pid = || {
+        let status = project.clada(["status", "--json"]).exits(0).json();
+        i32::try_from(status["processes"][0]["pid"].as_i64().expect("pid")).expect("pid")
+    };
+    let stop = || {
+        let pid = rustix::process::Pid::from_raw(pid()).expect("pid");
+        rustix::process::kill_process(pid, rustix::process::Signal::TERM).expect("kill");
+        watches(false);
+    };
+
+    let shell = ["bash", "--norc"];
+    let terminal = Terminal::start(&project, "shell", (100, 10), &shell);
+    terminal.type_in(&suggested(&format!("{clada} daemon")));
+    terminal.press("Enter");
+    watches(true);
+    terminal.press("C-c");
+    watches(false);
+    terminal.type_in(&suggested("nohup "));
+    terminal.press("Enter");
+    watches(true);
+    drop(terminal);
+    // Its terminal is gone, and the shell may tell it so once more.
+    let daemon = rustix::process::Pid::from_raw(pid()).expect("pid");
+    rustix::process::kill_process(daemon, rustix::process::Signal::HUP).expect("kill");
+    save_by_rename(&project.path("clada.md"), exec("echo one"));
+    wait_for_results(&project, "1 ✅ exec echo one");
+    assert_eq!(pid(), daemon.as_raw_pid());
+    stop();
+
+    let line = suggested("@reboot ");
+    let command = line.strip_prefix("@reboot ").expect("a command");
+    // As cron starts it.
+    let mut cron = project.command("/bin/sh");
+    cron.env_clear()
+        .env("HOME", project.home())
+        .env("PATH", "/usr/bin:/bin")
+        .env("SHELL", "/bin/sh")
+        .stderr(std::process::Stdio::null());
+    let mut cron = cron.args(["-c", command]).spawn().expect("sh");
+    watches(true);
+    stop();
+    cron.wait().expect("wait");
 }
 
 /// Each line that begins with `#` and no space is a setting that can be taken as it is.

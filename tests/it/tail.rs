@@ -83,3 +83,94 @@ fn the_last_results_come_first_and_each_file_has_its_own() {
         assert_eq!(tail.stop(Signal::TERM), Some(0));
     }
 }
+
+/// A process of another program that began later than one of clada's, as after a crash and a new start of the system.
+#[cfg(target_os = "linux")]
+fn stranger(than: u32) -> std::process::Child {
+    let began = |pid: u32| {
+        let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).expect("stat");
+        let (_, fields) = stat.rsplit_once(") ").expect("a name");
+        fields.split(' ').nth(19).expect("a start").to_owned()
+    };
+    let before = began(than);
+    loop {
+        let mut sleep = std::process::Command::new("sleep");
+        let mut child = sleep.arg("600").spawn().expect("sleep");
+        if began(child.id()) != before {
+            return child;
+        }
+        child.kill().expect("kill");
+        child.wait().expect("wait");
+    }
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn a_program_that_got_the_number_of_a_killed_clada_is_not_taken_for_it() {
+    let project = Project::new();
+    let listener = project.watch(["--no-clipboard", "--no-git"]);
+    let pid = listener.pid();
+    save_by_rename(&project.path(NOTES), exec("sleep 600"));
+    wait_for_results(&project, "⏳ running");
+    let state = project.home().join(".local/state/clada");
+    let files = |folder: &str| -> Vec<_> {
+        let entries = std::fs::read_dir(state.join(folder)).expect("folder");
+        entries.map(|entry| entry.expect("entry").path()).collect()
+    };
+    let number = |pid: u32| format!("{pid:<10}");
+    let with_number = |from: u32, to: u32| {
+        for lock in files("locks") {
+            let text = std::fs::read_to_string(&lock).expect("lock");
+            std::fs::write(&lock, text.replace(&number(from), &number(to))).expect("write");
+        }
+    };
+    let mut stranger = stranger(pid);
+    let others = |project: &Project| {
+        let said = project.clada(["doctor"]).out;
+        let line = said.lines().find(|line| line.contains(" other cladas: "));
+        line.expect("other cladas").to_owned()
+    };
+
+    // A clada of an older version has left no more than its number.
+    let new: Vec<_> = files("locks")
+        .into_iter()
+        .map(|lock| (std::fs::read_to_string(&lock).expect("lock"), lock))
+        .collect();
+    for (text, lock) in &new {
+        let (old, _) = text.split_once('\0').expect("a start");
+        std::fs::write(lock, old).expect("write");
+    }
+    assert!(others(&project).contains(&format!("process {pid} watches")));
+    for (text, lock) in &new {
+        std::fs::write(lock, text).expect("write");
+    }
+    assert!(others(&project).contains(&format!("process {pid} watches")));
+
+    listener.stop(Signal::KILL);
+    with_number(pid, stranger.id());
+    let [socket] = &files("run")[..] else {
+        panic!("one socket");
+    };
+    let left = socket.with_file_name(format!("{}.sock", stranger.id()));
+    std::fs::rename(socket, &left).expect("rename");
+
+    assert!(
+        others(&project).ends_with(": none runs now"),
+        "{}",
+        others(&project)
+    );
+    let status = project.clada(["status"]).exits(1);
+    assert!(status.out.starts_with("no clada runs"), "{}", status.out);
+    assert!(!left.exists());
+    let log = project.clada(["log"]).exits(0).out;
+    assert!(log.contains("interrupted"), "{log}");
+    let tail = tail(&project, &[]);
+    tail.wait_for("no clada watches ");
+    assert!(!tail.said().contains("process"), "{}", tail.said());
+    // The next one can watch, and is told from the stranger.
+    let next = project.watch(["--no-clipboard", "--no-git"]);
+    tail.wait_for(&format!("clada (process {}) watches ", next.pid()));
+    assert_eq!(stranger.try_wait().expect("look"), None);
+    stranger.kill().expect("kill");
+    stranger.wait().expect("wait");
+}

@@ -31,12 +31,9 @@ struct Setting {
 }
 
 impl Effective {
-    /// Reads what holds for a root, given by its canonical path.
-    ///
-    /// # Errors
-    /// Where a file cannot be read, or says what no setting can be.
-    pub fn load(folders: &Folders, root: &Path) -> Result<Self, SettingsError> {
-        let layers = Layers::read(folders, root)?;
+    /// Reads what holds for a root, given by its canonical path, and what is wrong. Of a wrong file it is what can be read.
+    pub fn load(folders: &Folders, root: &Path) -> (Self, Vec<SettingsError>) {
+        let (layers, wrong, _) = Layers::readable(folders, root);
         let [user, project, trusted] =
             [&layers.user, &layers.project, &layers.trusted].map(|file| {
                 let (leaves, lines) = (leaves(&file.table), file.lines());
@@ -91,11 +88,12 @@ impl Effective {
             place: project.place(path),
         });
         let untrusted = untrusted.collect();
-        Ok(Self {
+        let effective = Self {
             files: [layers.user.path, layers.project.path],
             holds,
             untrusted,
-        })
+        };
+        (effective, wrong)
     }
 
     /// As a file of settings that says all of it, with where it comes from in comments.

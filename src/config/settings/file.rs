@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use toml::de::{DeTable, DeValue};
 use toml::{Spanned, Table};
 
+use super::readable::Readable;
 use super::{Settings, SettingsError, defaults};
 use crate::config::SETTINGS_LIMIT;
 
@@ -32,6 +33,26 @@ impl File {
             Ok(table) => Ok(Self { path, text, table }),
             Err(why) => Err(SettingsError::Wrong { path, why }),
         }
+    }
+
+    /// Reads what can be read of it, and returns with it what is wrong, and whether it may say of git what cannot be read.
+    pub(super) fn readable(path: &Path) -> (Self, Option<(SettingsError, bool)>) {
+        let error = match Self::read(path) {
+            Ok(file) => return (file, None),
+            Err(error) => error,
+        };
+        let path = path.to_owned();
+        let Ok(text) = text_of(&path) else {
+            let file = Self {
+                path,
+                ..Self::default()
+            };
+            return (file, Some((error, true)));
+        };
+        let found = Readable::of(&text);
+        let has_lost_git = found.has_lost("git");
+        let table = found.table;
+        (Self { path, text, table }, Some((error, has_lost_git)))
     }
 
     /// An error if it has one of these sections, which belong into another file.

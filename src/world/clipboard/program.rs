@@ -4,7 +4,7 @@
 
 use std::io::{self, Seek, Write};
 use std::os::unix::process::CommandExt;
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -59,7 +59,11 @@ fn run(name: &str, args: &[&str], vars: &Vars, text: &str) -> io::Result<bool> {
         .stdin(input)
         .stdout(Stdio::null())
         .stderr(Stdio::null());
-    let mut program = command.spawn()?;
+    succeeds(&mut command.spawn()?)
+}
+
+/// Waits for a program's end, which comes soon or is made.
+pub(super) fn succeeds(program: &mut Child) -> io::Result<bool> {
     let until = Instant::now() + PATIENCE;
     loop {
         if let Some(status) = program.try_wait()? {

@@ -16,6 +16,7 @@ use arboard::{GetExtLinux, LinuxClipboardKind, SetExtLinux};
 use super::Around;
 use super::display::{Vars, candidates};
 use super::owner::short;
+use super::terminal::{Closed, way};
 
 /// What is put there to be read again.
 const PROBE: &str = "clada doctor";
@@ -87,8 +88,9 @@ fn display(wayland: Option<&str>) -> Result<String, String> {
 /// Where results are copied to all the same.
 fn none_here() -> String {
     let around = Around::of_process();
-    let elsewhere = around.terminal.is_some();
-    let found = candidates(&around.vars, elsewhere).into_iter().next();
+    let found = candidates(&around.vars, around.is_remote)
+        .into_iter()
+        .next();
     let name = |vars: &Vars| {
         let name = ["WAYLAND_DISPLAY", "DISPLAY"]
             .iter()
@@ -97,10 +99,15 @@ fn none_here() -> String {
     };
     let then = match found.as_ref().and_then(name) {
         Some(name) => format!("but your desktop runs: results are copied to its display, {name}"),
-        None if elsewhere => {
-            "so results are sent to the clipboard of the terminal that you sit at (OSC 52)"
-                .to_owned()
-        }
+        None if around.terminal.is_some() => match way(&around.vars) {
+            Ok(_) => {
+                "so results are sent to the clipboard of the terminal that you sit at (OSC 52)"
+                    .to_owned()
+            }
+            Err(Closed(setting)) => format!(
+                "and tmux keeps results off its clipboard (`set-clipboard` is {setting}): `tmux set -s set-clipboard on` lets them in"
+            ),
+        },
         None => "so results come into the notes and the output file only".to_owned(),
     };
     format!("none here: DISPLAY and WAYLAND_DISPLAY are not set, {then}")

@@ -26,7 +26,7 @@ use super::walk::{Seen, walk};
 use super::{Content, Files, FsError, Kind, Place};
 use crate::lang::path::{PathError, RelPath, Spellings};
 use crate::lang::policy::paths::{Access, Paths};
-use crate::world::attributes;
+use crate::world::attributes::{self, Regrouped};
 
 /// The files under one root.
 pub struct Disk {
@@ -39,6 +39,8 @@ pub struct Disk {
     /// What tasks may read and change; all where there is none.
     paths: Option<Paths>,
     flush: Flush,
+    /// The files whose group could not be kept, until they are asked for.
+    regrouped: Vec<(Place, Regrouped)>,
 }
 
 impl Disk {
@@ -69,6 +71,7 @@ impl Disk {
             largest: u64::MAX,
             paths: None,
             flush: Flush::default(),
+            regrouped: Vec::new(),
         })
     }
 
@@ -281,14 +284,15 @@ impl Disk {
         Ok(Content { bytes, stamp })
     }
 
-    /// Writes a file as [`Files::write`] does; `runs` says whether it may be executed, where that is known.
+    /// Writes a file as [`Files::write`] does, and returns its group if that could not be kept; `runs` says whether it may be
+    /// executed, where that is known.
     pub(super) fn write_file(
         &mut self,
         place: &Place,
         parts: &[&[u8]],
         expected: Option<&Content>,
         runs: Option<bool>,
-    ) -> Result<(), FsError> {
+    ) -> Result<Option<Regrouped>, FsError> {
         let fail = |action| move |e| io_error(action, place, e);
         // What is expected passed the guard when it was read, and is found below to be that very file.
         let way = match expected {
@@ -312,8 +316,10 @@ impl Disk {
         }
         write_parts(parts, new.as_file_mut()).map_err(fail("write"))?;
         let old = old.map(|(file, _)| file);
+        let mut regrouped = None;
         if let Some(old) = &old {
-            attributes::copy(old, new.as_file()).map_err(|error| FsError::Attributes {
+            let kept = attributes::copy(old, new.as_file());
+            regrouped = kept.map_err(|error| FsError::Attributes {
                 path: show(place),
                 error,
             })?;
@@ -330,20 +336,21 @@ impl Disk {
                 new.as_file().set_permissions(mode).map_err(fail("write"))?;
             }
         }
+        let mut written = None;
         match expected {
             None => replace_any(&dir, new, last(place)?).map_err(fail("write"))?,
             Some(expected) => {
-                let written = new.as_file().try_clone().map_err(fail("write"))?;
+                written = Some(new.as_file().try_clone().map_err(fail("write"))?);
                 replace_expected(&dir, new, old, expected, place)?;
-                drop(dir);
-                made.keep();
-                let size = parts.iter().map(|part| part.len() as u64).sum();
-                self.flush.begin(written.into_std(), size);
-                return Ok(());
             }
         }
+        drop(dir);
         made.keep();
-        Ok(())
+        if let Some(written) = written {
+            let size = parts.iter().map(|part| part.len() as u64).sum();
+            self.flush.begin(written.into_std(), size);
+        }
+        Ok(regrouped)
     }
 }
 
@@ -469,7 +476,10 @@ impl Files for Disk {
     ) -> Result<(), FsError> {
         self.allowed(Access::Write, place)?;
         self.check_size(place, parts)?;
-        self.write_file(place, parts, expected, None)
+        let regrouped = self.write_file(place, parts, expected, None)?;
+        let regrouped = regrouped.map(|group| (place.clone(), group));
+        self.regrouped.extend(regrouped);
+        Ok(())
     }
 
     fn remove(&mut self, place: &Place) -> Result<(), FsError> {
@@ -564,6 +574,10 @@ impl Files for Disk {
             .flatten()
             .filter_map(|e| e.file_name().into_string().ok())
             .collect()
+    }
+
+    fn regrouped(&mut self) -> Vec<(Place, Regrouped)> {
+        std::mem::take(&mut self.regrouped)
     }
 
     fn disk(&self) -> &Disk {

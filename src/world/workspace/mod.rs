@@ -21,6 +21,7 @@ use std::path::{Path, PathBuf};
 
 use crate::lang::path::{PathError, RelPath};
 use crate::lang::size;
+use crate::world::attributes::Regrouped;
 
 pub use disk::Disk;
 pub use preview::Preview;
@@ -157,6 +158,11 @@ pub trait Files {
 
     /// The names in a folder, for suggesting what may have been meant. Empty where it cannot be read.
     fn names(&self, dir: &Place) -> Vec<String>;
+
+    /// The files that were written since this was asked last and whose group could not be kept.
+    fn regrouped(&mut self) -> Vec<(Place, Regrouped)> {
+        Vec::new()
+    }
 
     /// What is on the disk, for looking around in it: changes that are only thought are not seen there.
     fn disk(&self) -> &Disk;

@@ -71,12 +71,14 @@ impl Disk {
             (Some(Entry::File { bytes, runs }), Some(Entry::File { .. })) => {
                 let content = self.content(&place)?;
                 self.write_file(&place, &[bytes], Some(&content), Some(*runs))
+                    .map(drop)
             }
             (Some(Entry::File { bytes, runs }), expected) => {
                 if expected.is_some() {
                     self.remove_file(&place)?;
                 }
                 self.write_file(&place, &[bytes], None, Some(*runs))
+                    .map(drop)
             }
             (Some(Entry::Link(target)), expected) => {
                 self.put_link(&place, target, expected.is_some())

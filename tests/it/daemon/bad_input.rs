@@ -1,11 +1,10 @@
 //! Files that are not as they should be: each gets a clear message, and nothing is lost.
 
 use std::fs::{self, File, Permissions};
-use std::os::unix::fs::PermissionsExt;
-use std::process::Command;
+use std::os::unix::fs::{MetadataExt, PermissionsExt, chown};
 
 use super::{NOTES, OUTPUT, exec, lines, pause, wait_for_results};
-use crate::harness::{Project, Watching, copy_program, save_by_rename, wait_until};
+use crate::harness::{Project, Watching, save_by_rename, wait_until};
 
 #[test]
 fn notes_that_are_gone_are_waited_for() {
@@ -158,31 +157,8 @@ fn without_a_display_all_else_works() {
 
 /// As somebody whom permissions bind, which root is not. `None` where that cannot be had.
 fn watch_as_user(project: &Project) -> Option<Watching> {
-    if !rustix::process::geteuid().is_root() {
-        return Some(project.watch(["--no-git"]));
-    }
-    let top = project.root().parent().expect("top").to_owned();
-    // Nobody may not see where it was built.
-    let copy = top.join("clada");
-    copy_program(&copy);
-    let owned = Command::new("chown")
-        .args(["-R", "65534:65534"])
-        .arg(&top)
-        .status();
-    let mut command = project.command("setpriv");
-    command.args(["--reuid=65534", "--regid=65534", "--clear-groups"]);
-    if !owned.is_ok_and(|status| status.success())
-        || !command
-            .arg("true")
-            .output()
-            .is_ok_and(|done| done.status.success())
-    {
-        eprintln!("skipped: cannot become another user here");
-        return None;
-    }
-    let mut command = project.command("setpriv");
-    command.args(["--reuid=65534", "--regid=65534", "--clear-groups"]);
-    command.arg(copy).args(["watch", "--no-git"]);
+    let mut command = project.as_user()?();
+    command.args(["watch", "--no-git"]);
     let watching = Watching::start(command);
     watching.wait_for("watching ");
     Some(watching)
@@ -221,7 +197,7 @@ fn notes_that_cannot_be_written() {
     let reply = project.read(NOTES) + &exec("echo two >> runs.txt");
     project.write("new", &reply);
     if rustix::process::geteuid().is_root() {
-        std::os::unix::fs::chown(project.path("new"), Some(65534), Some(65534)).expect("chown");
+        chown(project.path("new"), Some(65534), Some(65534)).expect("chown");
     }
     chmod(&project, "new", 0o444);
     fs::rename(project.path("new"), project.path(NOTES)).expect("rename");
@@ -254,5 +230,31 @@ fn a_folder_that_cannot_be_written() {
     wait_until(
         || project.read(NOTES).ends_with("prose\n"),
         || project.read(NOTES),
+    );
+}
+
+/// As with git and vim, the notes then have the user's own group.
+#[test]
+fn notes_of_a_group_that_the_user_is_not_in() {
+    let project = Project::new();
+    project.write(NOTES, "notes\n");
+    let Some(watching) = watch_as_user(&project) else {
+        return;
+    };
+    if chown(project.path(NOTES), None, Some(0)).is_err() {
+        eprintln!("skipped: only root can give a file to a group that the user is not in");
+        return;
+    }
+    chmod(&project, NOTES, 0o660);
+    let reply = format!("notes\n{}", exec("echo one"));
+    fs::write(project.path(NOTES), reply).expect("write");
+    wait_for_results(&project, "1 ✅ exec echo one");
+    let notes = project.path(NOTES).metadata().expect("metadata");
+    assert_eq!((notes.uid(), notes.gid()), (65534, 65534));
+    assert_eq!(notes.mode() & 0o7777, 0o660);
+    assert!(
+        !watching.said().contains("not in the notes"),
+        "{}",
+        watching.said()
     );
 }

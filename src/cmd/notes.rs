@@ -1,0 +1,199 @@
+//! The notes file that a command is about, and the project folder that it is watched for. Reads the list, the locks and what is
+//! kept of each watched file; changes none of them.
+
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use crate::cmd;
+use crate::config::registry::Registry;
+use crate::config::{self, Folders};
+use crate::error::Error;
+use crate::lang::report::one_line;
+use crate::world::lock::Lock;
+use crate::world::roots;
+
+/// A notes file with its root.
+pub(super) struct Notes {
+    /// As it was named, or by its canonical path.
+    pub(super) file: PathBuf,
+    /// As it was given, and its canonical path.
+    pub(super) root: (PathBuf, PathBuf),
+}
+
+impl Notes {
+    /// The file that is named, and the root that it is watched for; where no file is named, the one that is watched for the
+    /// root, else `clada.md` there. Says so where another one could be meant.
+    ///
+    /// # Errors
+    /// Where the root cannot be used, and where several files may be meant.
+    pub(super) fn find(
+        folders: &Folders,
+        file: Option<&Path>,
+        root: Option<&Path>,
+    ) -> Result<Self, Error> {
+        let Some(named) = file else {
+            let root = cmd::find_root(root)?;
+            let chosen = of_root(folders, &root.1)?;
+            if !chosen.others.is_empty() {
+                let files = names(&chosen.others);
+                let are = if chosen.others.len() == 1 {
+                    "is"
+                } else {
+                    "are"
+                };
+                let taken = chosen.file.display();
+                let said = format!(
+                    "{taken} is taken; {files} {are} watched for this folder too: name the one that you mean"
+                );
+                writeln!(io::stderr(), "{}", one_line(&said))?;
+            }
+            let file = chosen.file;
+            return Ok(Self { file, root });
+        };
+        let file = named_file(folders, named, root)?;
+        let is_given = root.is_some();
+        let watched = (!is_given).then(|| root_of(folders, &file)).flatten();
+        let here = cmd::find_root(root)?;
+        let root = match watched {
+            Some(watched) if watched != here.1 && watched.is_dir() => {
+                cmd::find_root(Some(&watched))?
+            }
+            _ => here,
+        };
+        Ok(Self { file, root })
+    }
+}
+
+/// A notes file that was ever watched.
+struct Known {
+    file: PathBuf,
+    root: PathBuf,
+    /// A clada watches it now, or it is in the daemon's list.
+    is_watched: bool,
+}
+
+/// All of them, each once, by their canonical paths.
+fn known(folders: &Folders) -> Vec<Known> {
+    let watched = Lock::held(&folders.locks(), &config::WATCHED_LOCKS[..1]);
+    let was = roots::all(&folders.roots());
+    let (now, before): (Vec<_>, Vec<_>) = was
+        .into_iter()
+        .partition(|(file, _)| watched.contains(file));
+    // The list is the user's to mend; it is told where it is used.
+    let listed = Registry::load(folders).unwrap_or_default().entries;
+    let listed = listed
+        .into_iter()
+        .map(|entry| (cmd::canonical(&entry.file), cmd::canonical(&entry.root)));
+    let mut known: Vec<Known> = Vec::new();
+    let with = |is_watched| {
+        move |(file, root)| Known {
+            file,
+            root,
+            is_watched,
+        }
+    };
+    let watched = now.into_iter().chain(listed).map(with(true));
+    for one in watched.chain(before.into_iter().map(with(false))) {
+        if known.iter().all(|other| other.file != one.file) {
+            known.push(one);
+        }
+    }
+    known
+}
+
+/// The root that a notes file is watched for, or was last.
+fn root_of(folders: &Folders, file: &Path) -> Option<PathBuf> {
+    let file = cmd::canonical(file);
+    let mut known = known(folders).into_iter();
+    known
+        .find(|known| known.file == file)
+        .map(|known| known.root)
+}
+
+/// A path, or where nothing is there, the watched file of that name: one of the root first.
+pub(super) fn named_file(
+    folders: &Folders,
+    named: &Path,
+    root: Option<&Path>,
+) -> Result<PathBuf, Error> {
+    if named.exists() || named.components().count() != 1 {
+        return Ok(named.to_owned());
+    }
+    let here = root.unwrap_or(Path::new(".")).canonicalize().ok();
+    let known = known(folders)
+        .into_iter()
+        .filter(|known| known.file.file_name() == named.file_name() && known.file.exists());
+    let (of_root, others): (Vec<_>, Vec<_>) =
+        known.partition(|known| Some(&known.root) == here.as_ref());
+    let mut files = if of_root.is_empty() { others } else { of_root };
+    match files.len() {
+        0 => Ok(named.to_owned()),
+        1 => Ok(files.remove(0).file),
+        _ => Err(Error::WhichNotes {
+            files: names(&paths(files)),
+            of: format!("named `{}`", named.display()),
+        }),
+    }
+}
+
+/// The file that is meant where none is named.
+pub(super) struct Chosen {
+    pub(super) file: PathBuf,
+    /// The others that are watched for the same root.
+    others: Vec<PathBuf>,
+}
+
+impl Chosen {
+    fn sole(file: PathBuf) -> Self {
+        let others = Vec::new();
+        Self { file, others }
+    }
+}
+
+/// The notes file of a root, given by its canonical path: the one that is watched for it. Where none is, its `clada.md`, and where
+/// there is none either, the one that was watched before.
+pub(super) fn of_root(folders: &Folders, root: &Path) -> Result<Chosen, Error> {
+    let default = root.join(config::NOTES);
+    let known = known(folders).into_iter();
+    let known = known.filter(|known| known.root == root);
+    let (watched, before): (Vec<_>, Vec<_>) = known.partition(|known| known.is_watched);
+    let mut files = if !watched.is_empty() {
+        paths(watched)
+    } else if default.exists() {
+        Vec::new()
+    } else {
+        let there = before.into_iter().filter(|known| known.file.exists());
+        paths(there.collect())
+    };
+    let own = cmd::canonical(&default);
+    match files.iter().position(|file| *file == own) {
+        Some(at) => {
+            files.remove(at);
+            let (file, others) = (default, files);
+            Ok(Chosen { file, others })
+        }
+        None if files.is_empty() => Ok(Chosen::sole(default)),
+        None if files.len() == 1 => Ok(Chosen::sole(files.remove(0))),
+        None => Err(Error::WhichNotes {
+            files: names(&files),
+            of: format!("watched for `{}`", root.display()),
+        }),
+    }
+}
+
+fn paths(known: Vec<Known>) -> Vec<PathBuf> {
+    known.into_iter().map(|known| known.file).collect()
+}
+
+/// The paths as one lists them.
+fn names(files: &[PathBuf]) -> String {
+    let files: Vec<String> = files
+        .iter()
+        .map(|file| format!("`{}`", file.display()))
+        .collect();
+    match files.split_last() {
+        Some((last, [])) => last.clone(),
+        Some((last, others)) => format!("{} and {last}", others.join(", ")),
+        None => String::new(),
+    }
+}

@@ -1,0 +1,131 @@
+//! The content of a lock's file: which process has it, and of what. A number alone does not name a process: after a crash and a
+//! new start of the system another program may have it. So the file also says when the process began.
+
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+
+use rustix::io::Errno;
+use rustix::process::{Pid, getpid, test_kill_process};
+
+/// The process that has a lock, and the path that it is of.
+#[derive(Debug)]
+pub(super) struct Holder {
+    pub(super) pid: Pid,
+    /// As the system counts it; nothing where it does not tell, and from a clada that did not write it.
+    began: Option<u64>,
+    pub(super) path: PathBuf,
+}
+
+impl Holder {
+    pub(super) fn of_this_process(path: &Path) -> Self {
+        let pid = getpid();
+        Self {
+            pid,
+            began: began(pid),
+            path: path.to_owned(),
+        }
+    }
+
+    /// The number and the path, as they were written from the first, and behind a NUL, which no path has, the number again with
+    /// the start. A clada that knows of no start writes over the first part only; the second number tells that.
+    pub(super) fn text(&self) -> Vec<u8> {
+        let pid = self.pid.as_raw_pid();
+        let mut text = format!("{pid:<10}\n").into_bytes();
+        text.extend_from_slice(self.path.as_os_str().as_bytes());
+        if let Some(began) = self.began {
+            text.extend_from_slice(format!("\0{pid:<10} {began:<20}").as_bytes());
+        }
+        text
+    }
+
+    pub(super) fn parse(text: &[u8]) -> Option<Self> {
+        let line_end = text.iter().position(|byte| *byte == b'\n')?;
+        let (pid, rest) = (&text[..line_end], &text[line_end + 1..]);
+        let pid = str::from_utf8(pid).ok()?.trim().parse().ok()?;
+        let mut parts = rest.splitn(2, |byte| *byte == 0);
+        let path = OsStr::from_bytes(parts.next()?);
+        let began = parts.next().and_then(|start| {
+            let (of, began) = str::from_utf8(start).ok()?.split_once(' ')?;
+            let began = began.trim().parse().ok()?;
+            (of.trim().parse() == Ok(pid)).then_some(began)
+        });
+        Some(Self {
+            pid: Pid::from_raw(pid)?,
+            began,
+            path: path.into(),
+        })
+    }
+
+    /// Tells if it is still there, and no other program has its number now. Also one of another user.
+    pub(super) fn lives(&self) -> bool {
+        if test_kill_process(self.pid) == Err(Errno::SRCH) {
+            return false;
+        }
+        match (self.began, began(self.pid)) {
+            (Some(then), Some(now)) => then == now,
+            _ => true,
+        }
+    }
+}
+
+/// When a process began, as Linux tells it: in ticks since the system was started.
+fn began(pid: Pid) -> Option<u64> {
+    let stat = std::fs::read(format!("/proc/{pid}/stat")).ok()?;
+    start_in(&stat)
+}
+
+/// The 22nd field. The second is the program's name in parentheses, which may hold anything, also spaces and parentheses.
+fn start_in(stat: &[u8]) -> Option<u64> {
+    let name_end = stat.iter().rposition(|byte| *byte == b')')?;
+    let fields = str::from_utf8(&stat[name_end + 1..]).ok()?;
+    fields.split_ascii_whitespace().nth(19)?.parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_written_is_read() {
+        let path = Path::new("/a folder/\nnotes.md");
+        let ours = Holder::of_this_process(path);
+        assert_eq!(ours.began.is_some(), cfg!(target_os = "linux"));
+        let read = Holder::parse(&ours.text()).expect("a holder");
+        assert_eq!((read.pid, read.began), (ours.pid, ours.began));
+        assert_eq!(read.path, path);
+        assert!(read.lives());
+    }
+
+    #[test]
+    fn a_start_counts_for_its_own_process_only() {
+        let began = |text: &str| {
+            let holder = Holder::parse(text.as_bytes()).expect("a holder");
+            assert_eq!(holder.path, Path::new("/notes.md"));
+            holder.began
+        };
+        assert_eq!(began("7         \n/notes.md\x007          99   "), Some(99));
+        for text in [
+            // Of an older clada; and what is left of another where one wrote over it.
+            "7         \n/notes.md",
+            "7         \n/notes.md\x008          99   ",
+            "7         \n/notes.md\0garbage",
+        ] {
+            assert_eq!(began(text), None, "{text:?}");
+        }
+        for text in ["", "7", "x\n/notes.md", "0\n/notes.md"] {
+            assert!(Holder::parse(text.as_bytes()).is_none(), "{text:?}");
+        }
+    }
+
+    #[test]
+    fn the_start_stands_behind_any_name() {
+        let fields = "S 1 1 1 0 -1 4194560 1 0 0 0 0 0 0 0 20 0 1 0 4711 1 1";
+        for name in ["cat", "a b", "a) S 1 1 (b", "))"] {
+            let stat = format!("12 ({name}) {fields}\n");
+            assert_eq!(start_in(stat.as_bytes()), Some(4711), "{name}");
+        }
+        assert_eq!(start_in(b"12 (cat) S 1"), None);
+        assert_eq!(start_in(b""), None);
+    }
+}
