@@ -257,6 +257,7 @@ fn message(chosen: &[Group], how: &How<'_>, step: Step) -> Message {
             .collect(),
         batch: how.id.to_owned(),
         step,
+        of: Vec::new(),
         beside: None,
     }
 }

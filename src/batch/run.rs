@@ -439,6 +439,7 @@ impl<'r, 't> Run<'r, 't> {
             body: body.iter().map(|line| masked(line)).collect(),
             batch: batch_id(&self.around.id, self.jobs.len()),
             step,
+            of: Vec::new(),
             beside: None,
         }
     }

@@ -47,6 +47,7 @@ fn go(history: &mut History, to: Look) -> Result<ExitCode, Error> {
         body: Vec::new(),
         batch: cmd::run_id(),
         step: Step::Before,
+        of: Vec::new(),
         beside: None,
     };
     let shown = undo::step(&mut history.snapshots, &mut history.disk, to, &message)?;

@@ -32,7 +32,7 @@ impl Group {
     }
 
     /// Whether it holds several batches, and what the user changed between them.
-    fn is_squashed(&self) -> bool {
+    pub(super) fn is_squashed(&self) -> bool {
         let steps = self.commits.iter().map(|(_, saved)| &saved.step);
         steps.into_iter().any(|step| *step == Step::Squash)
     }
@@ -97,7 +97,22 @@ impl Known {
     fn add(&mut self, at: usize, saved: Saved, taken: &mut Taken, reach: (bool, bool)) {
         match &saved.step {
             Step::Before => {}
-            Step::Task | Step::Squash => push(&mut self.batches, at, saved, reach),
+            Step::Task => {
+                let mut saved = saved;
+                // What the snapshots have of it goes with the one commit that git has.
+                if let Some(squash) = taken.squashed.get(&saved.batch).filter(|_| at > 0) {
+                    saved.batch.clone_from(squash);
+                }
+                push(&mut self.batches, at, saved, reach);
+            }
+            Step::Squash => {
+                let (id, of) = (saved.batch.clone(), saved.of.clone());
+                push(&mut self.batches, at, saved, reach);
+                self.gather(&id, &of);
+                taken
+                    .squashed
+                    .extend(of.into_iter().map(|of| (of, id.clone())));
+            }
             // What was done in two histories was done once.
             Step::Redo(ids) => {
                 if taken.redos.insert(saved.batch.clone()) {
@@ -114,6 +129,25 @@ impl Known {
                     push(&mut self.undos, at, saved, reach);
                 }
             }
+        }
+    }
+
+    /// Puts to a squashed batch what the snapshots have of those that it was.
+    fn gather(&mut self, id: &str, of: &[String]) {
+        let is_of = |group: &Group| {
+            of.contains(&group.id) && group.commits.iter().all(|(store, _)| *store > 0)
+        };
+        let mut commits = Vec::new();
+        self.batches.retain_mut(|group| {
+            let is_of = is_of(group);
+            if is_of {
+                commits.append(&mut group.commits);
+            }
+            !is_of
+        });
+        if let Some(squash) = self.batches.iter_mut().rev().find(|group| group.id == id) {
+            commits.append(&mut squash.commits);
+            squash.commits = commits;
         }
     }
 
@@ -160,6 +194,8 @@ impl Known {
 struct Taken {
     /// What was done again since, batch by batch: an undo of these does not count.
     redone: Vec<String>,
+    /// What squashed batches are by now.
+    squashed: HashMap<String, String>,
     /// By their own ids.
     redos: HashSet<String>,
     /// Those that were seen, and whether they stand.

@@ -1,5 +1,6 @@
 //! What taking commits back comes to, path by path. Changes nothing.
 
+use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
@@ -55,8 +56,8 @@ impl Plan {
     /// Takes back these groups, newest first: a path that has what a commit left gets what was there before it. One that
     /// has something else is in the way, unless what changed since is to be kept: then the two are merged.
     ///
-    /// Of a path that git did not track for a part of the time, the private snapshots have all that was on the disk; git has
-    /// none of it, or not to the end. So within a batch they are asked first.
+    /// Of a path that git did not track for a part of the time, the private snapshots have what was on the disk then. The
+    /// histories are one here, newest first.
     pub(super) fn of(
         stores: &[&Snapshots],
         groups: &[Group],
@@ -117,7 +118,12 @@ impl Stores<'_> {
         group: &'g Group,
     ) -> Result<BTreeMap<PathBuf, Vec<Changed<'g>>>, UndoError> {
         let mut all: BTreeMap<PathBuf, Vec<Changed<'g>>> = BTreeMap::new();
-        for (store, saved) in &group.commits {
+        let mut commits: Vec<&(usize, Saved)> = group.commits.iter().collect();
+        if group.is_squashed() {
+            // All of git's are one.
+            commits.sort_by_key(|(store, _)| Reverse(*store));
+        }
+        for (store, saved) in commits {
             let changes =
                 self.stores[*store].changes(saved.parent.as_deref(), Some(&saved.commit))?;
             for change in changes {
@@ -138,31 +144,57 @@ impl Stores<'_> {
         changes: &[Changed<'_>],
         course: &mut Course,
     ) -> Result<(), UndoError> {
-        let of_git = || changes.iter().filter(|change| change.store == 0);
-        if let (Some(newest), Some(oldest)) = (of_git().next(), of_git().last()) {
-            let left = course.git.map_or(newest.held[1], |[left, _]| left);
-            course.git = Some([left, oldest.held[0]]);
-        }
-        // The snapshots come behind git's own store.
-        let Some(store) = changes.iter().map(|change| change.store).max() else {
-            return Ok(());
-        };
-        for change in changes.iter().filter(|change| change.store == store) {
+        let mut aside: Vec<&Changed<'_>> = Vec::new();
+        for change in changes {
+            if change.store == 0 {
+                let left = course.git.map_or(change.held[1], |[left, _]| left);
+                course.git = Some([left, change.held[0]]);
+            }
             let Some(value) = course.value.take() else {
                 return Ok(());
             };
-            course.value = self.step(path, value, change)?;
-        }
-        if store != 0
-            && matches!(course.value, Some(Value::Of(_, None, _)))
-            && let Some(oldest) = of_git().last()
-            && oldest.held[0].is_some()
-        {
-            // Git tracked it until this batch.
-            let parent = oldest.saved.parent.clone();
-            course.value = Some(Value::Of(0, oldest.held[0], parent));
+            let twin = match change.store {
+                0 => self.twin(path, change, &aside)?,
+                _ => None,
+            };
+            course.value = match twin.map(|twin| twin.held[0]) {
+                // The snapshots have what was there.
+                Some(Some(_)) => Some(value),
+                // Only git had it.
+                Some(None) => {
+                    let before = change.saved.parent.clone();
+                    Some(Value::Of(0, change.held[0], before))
+                }
+                None => self.step(path, value, change)?,
+            };
+            if change.store != 0 {
+                aside.push(change);
+            }
         }
         Ok(())
+    }
+
+    /// The same change in the private snapshots: what was untracked before a task, and is tracked after it, is in both.
+    fn twin<'t>(
+        &self,
+        path: &Path,
+        change: &Changed<'_>,
+        aside: &[&'t Changed<'t>],
+    ) -> Result<Option<&'t Changed<'t>>, UndoError> {
+        let left = |change: &Changed<'_>| {
+            let store = self.stores[change.store];
+            store.entry(Some(&change.saved.commit), path)
+        };
+        if change.held[1].is_none() || aside.is_empty() {
+            return Ok(None);
+        }
+        let ours = left(change)?;
+        for twin in aside {
+            if left(twin)? == ours {
+                return Ok(Some(twin));
+            }
+        }
+        Ok(None)
     }
 
     /// What a path holds when one commit is taken back; `None` where something is in the way.

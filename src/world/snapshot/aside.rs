@@ -84,7 +84,12 @@ impl Snapshots {
         if self.options.private_limit == 0 {
             return;
         }
-        let kept = self.to_keep(message.step == Step::Before);
+        let is_before = message.step == Step::Before;
+        let count = self.looked.borrow().untracked.len();
+        if is_before {
+            self.users.get_mut().is_unkept = count > self.options.private_limit;
+        }
+        let kept = self.to_keep(is_before);
         let kept = kept.and_then(|kept| match kept.is_empty() {
             true => Ok(()),
             false => {
@@ -109,8 +114,17 @@ impl Snapshots {
         let untracked = looked.untracked.iter();
         let untracked = untracked.filter(|path| ours.get_path(path, 0).is_none());
         let mut untracked: BTreeSet<PathBuf> = untracked.filter_map(below).collect();
-        if untracked.len() > self.options.private_limit {
-            untracked.clear();
+        let users = self.users.borrow();
+        if before {
+            if untracked.len() > self.options.private_limit {
+                untracked.clear();
+            }
+        } else {
+            // What was there before and was not saved then is not new.
+            untracked.retain(|path| {
+                let place = self.root.join(path);
+                !users.is_unkept && self.is_new(&place) && !users.only.contains(&place)
+            });
         }
         let mut kept = Vec::new();
         if let Some(aside) = self.aside() {

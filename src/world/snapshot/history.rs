@@ -20,6 +20,8 @@ pub struct Saved {
     pub body: Vec<String>,
     /// Unix time in seconds.
     pub time: i64,
+    /// Of a squashed one: the batches that it was.
+    pub of: Vec<String>,
     /// Of one in the private snapshots: the commit that was git's last one then.
     pub beside: Option<String>,
 }
@@ -83,6 +85,7 @@ impl Saved {
             subject: message.subject.unwrap_or_default(),
             body: message.body,
             time: commit.time().seconds(),
+            of: message.of,
             beside: message.beside,
         })
     }

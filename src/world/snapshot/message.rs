@@ -17,6 +17,8 @@ pub struct Message {
     /// The batch's id, for the trailers by which clada finds its commits again.
     pub batch: String,
     pub step: Step,
+    /// Of a squashed batch: the batches that it was.
+    pub of: Vec<String>,
     /// In the private snapshots: the commit that is git's last one, by which the two histories can be read as one.
     pub beside: Option<String>,
 }
@@ -121,6 +123,9 @@ impl fmt::Display for Message {
         }
         writeln!(f, "{BATCH}{}", one_line(&self.batch))?;
         writeln!(f, "{STEP}{}", self.step)?;
+        if !self.of.is_empty() {
+            writeln!(f, "{OF}{}", one_line(&self.of.join(" ")))?;
+        }
         match &self.beside {
             Some(commit) => writeln!(f, "{BESIDE}{}", one_line(commit)),
             None => Ok(()),
@@ -134,6 +139,7 @@ const INDENT: &str = "  ";
 /// The trailers, in the last paragraph: a `commit-msg` hook may have put others there.
 const BATCH: &str = "Clada-Batch: ";
 const STEP: &str = "Clada-Step: ";
+const OF: &str = "Clada-Of: ";
 const BESIDE: &str = "Clada-Beside: ";
 
 /// Reads a commit's text; `None` for one that clada did not write.
@@ -144,7 +150,9 @@ pub(super) fn read(text: &str) -> Option<Message> {
         .find_map(|line| line.strip_prefix(BATCH))?
         .to_owned();
     let step = Step::parse(trailers.next()?.strip_prefix(STEP)?)?;
-    let beside = trailers.next().and_then(|line| line.strip_prefix(BESIDE));
+    let rest: Vec<&str> = trailers.collect();
+    let of = rest.iter().find_map(|line| line.strip_prefix(OF));
+    let beside = rest.iter().find_map(|line| line.strip_prefix(BESIDE));
     let (subject, body) = text.split_once('\n').unwrap_or((text, ""));
     let subject = subject.strip_suffix(MARK)?.trim_end().to_owned();
     let mut body: Vec<&str> = body
@@ -159,6 +167,9 @@ pub(super) fn read(text: &str) -> Option<Message> {
         body: body.into_iter().map(unindented).collect(),
         batch,
         step,
+        of: of
+            .map(|of| of.split(' ').map(str::to_owned).collect())
+            .unwrap_or_default(),
         beside: beside.map(str::to_owned),
     })
 }

@@ -419,6 +419,9 @@ impl Snapshots {
         let mut state = self.save(Look::Paths(paths), message)?;
         let left_out = self.left_out_now(paths);
         state.skipped = self.save_aside(state.skipped, &left_out, message);
+        for left in &mut state.left_off {
+            left.strip(&self.root);
+        }
         Ok(state)
     }
 
@@ -435,11 +438,15 @@ impl Snapshots {
             return Ok(state);
         }
         let mut state = self.save(Look::After, message)?;
-        let told = state.left_off.iter().map(|left| left.path.clone());
-        self.users.get_mut().paths.extend(told);
+        self.spare_only_copies(&state.left_off);
         let left_out = self.left_out_now(&[]);
         state.skipped = self.save_aside(state.skipped, &left_out, message);
         self.keep_untracked(message);
+        let told = state.left_off.iter().map(|left| left.path.clone());
+        self.users.get_mut().paths.extend(told);
+        for left in &mut state.left_off {
+            left.strip(&self.root);
+        }
         Ok(state)
     }
 

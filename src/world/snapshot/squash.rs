@@ -516,6 +516,13 @@ fn is_signed(commit: &Commit<'_>) -> bool {
 /// What a group's commit says.
 fn message(commits: &[Saved], ask: &Ask, batch: String) -> Message {
     let mut body: Vec<String> = Vec::new();
+    let mut of: Vec<String> = Vec::new();
+    for saved in commits {
+        of.extend(saved.of.iter().cloned());
+        of.push(saved.batch.clone());
+    }
+    of.sort();
+    of.dedup();
     for saved in commits {
         let lines = match saved.step {
             // What it lists is what came after it.
@@ -531,6 +538,7 @@ fn message(commits: &[Saved], ask: &Ask, batch: String) -> Message {
         body,
         batch,
         step: Step::Squash,
+        of,
         beside: None,
     }
 }

@@ -232,7 +232,8 @@ impl<'s> Staging<'s> {
             };
             self.index.remove(path, 0)?;
             self.seen.staged.push(Staged::Gone(path.clone()));
-            if !is_notes {
+            // What is in a tool's folder is left alone there.
+            if !is_notes && self.snapshots.is_untracked_file(path) {
                 self.seen.looked.untracked.insert(path.clone());
             }
             self.leave_off(path, why);

@@ -52,6 +52,21 @@ pub enum OffReason {
     Notes,
 }
 
+impl LeftOff {
+    /// Has its paths begin where the root is.
+    pub(super) fn strip(&mut self, root: &Path) {
+        let strip = |path: &mut PathBuf| {
+            if let Ok(below) = path.strip_prefix(root) {
+                *path = below.to_path_buf();
+            }
+        };
+        strip(&mut self.path);
+        if let OffReason::Copy(of) = &mut self.why {
+            strip(of);
+        }
+    }
+}
+
 impl std::fmt::Display for LeftOff {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let path = self.path.display();
@@ -86,6 +101,10 @@ pub(super) struct Users {
     staged: BTreeSet<PathBuf>,
     /// What file tasks of the batch named.
     pub(super) named: BTreeSet<PathBuf>,
+    /// There was more than what is saved aside, so nothing new is: an undo would take away what may only have been moved.
+    pub(super) is_unkept: bool,
+    /// Files left off that are the only copy of something that no save has: an undo leaves them where they are.
+    pub(super) only: BTreeSet<PathBuf>,
     /// What tasks left at places that are not saved aside yet, where the batch is one commit.
     pub(super) unsaved: BTreeMap<PathBuf, Option<Held>>,
     /// As it was before the last command.
@@ -269,6 +288,23 @@ impl Snapshots {
         }
     }
 
+    /// Notes which of these are the only copy of something that is gone, and that no save has.
+    pub(super) fn spare_only_copies(&mut self, left: &[LeftOff]) {
+        let aside = self.aside().and_then(|aside| aside.index_now().ok());
+        let is_saved = |of: &Path| {
+            let below = of.strip_prefix(&self.root).ok();
+            let below = below.zip(aside.as_ref());
+            below.is_some_and(|(below, index)| index.get_path(below, 0).is_some())
+        };
+        let is_only = |left: &&LeftOff| match &left.why {
+            OffReason::Copy(of) => self.top.join(of).symlink_metadata().is_err() && !is_saved(of),
+            _ => false,
+        };
+        let only = left.iter().filter(is_only).map(|left| left.path.clone());
+        let only: Vec<PathBuf> = only.collect();
+        self.users.get_mut().only.extend(only);
+    }
+
     /// Has what file tasks did at these places (relative to the root) go on the branch.
     pub fn named(&mut self, paths: &[PathBuf]) {
         let places = paths.iter().map(|path| self.root.join(path));
@@ -298,6 +334,11 @@ impl Snapshots {
             .index_now()?
             .get_path(&self.root.join(path), 0)
             .is_some())
+    }
+
+    /// Whether an untracked file is none of a tool's folder.
+    pub(super) fn is_untracked_file(&self, path: &Path) -> bool {
+        self.is_new(path) || self.users.borrow().paths.contains(path)
     }
 
     /// Whether something untracked was not there when the batch began.

@@ -88,7 +88,9 @@ impl Story<'_> {
 
     fn untracked(&self) -> BTreeSet<String> {
         let (_, said) = self.git(&["ls-files", "-z", "--others", "--exclude-standard"]);
-        said.split_terminator('\0').map(str::to_owned).collect()
+        let paths = said.split_terminator('\0');
+        let others = paths.filter(|path| !path.contains("node_modules"));
+        others.map(str::to_owned).collect()
     }
 
     /// All files but those of tools and clada's own, with their contents.

@@ -247,6 +247,7 @@ fn message() -> Message {
         body: vec!["edit a.txt".into()],
         batch: "b1".into(),
         step: Step::Task,
+        of: Vec::new(),
         beside: None,
     }
 }
