@@ -91,8 +91,7 @@ impl Project {
 
     /// Commits all that is there, as the user.
     pub(crate) fn commits(&self) -> &Self {
-        self.git(["add", "-A"]);
-        self.git(["commit", "-qm", "the user's"]);
+        self.commit("the user's");
         self
     }
 

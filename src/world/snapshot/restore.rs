@@ -251,7 +251,12 @@ impl Snapshots {
                     true => Mode::Program,
                     false => Mode::File,
                 };
-                Some(Held(self.repo.blob_path(&place)?, mode))
+                let id = match self.repo.index()?.get_path(&below, 0) {
+                    Some(_) => self.repo.blob_path(&place)?,
+                    // Git is not to get what it does not track, not even as an object that nothing points to.
+                    None => Oid::hash_file(ObjectType::Blob, &place)?,
+                };
+                Some(Held(id, mode))
             }
         })
     }

@@ -167,6 +167,9 @@ impl<'s> Staging<'s> {
             ),
         };
         let mut taken = Vec::new();
+        if takes == Takes::Made {
+            self.snapshots.expect_copies(untracked);
+        }
         for path in untracked {
             let is_own = of_user
                 .as_ref()

@@ -140,8 +140,9 @@ const IGNORED: usize = 5_000;
 const SMALL: u64 = 64 * 1024;
 const READ: u64 = 8 * 1024 * 1024;
 
-/// So many bytes beside white space are a content of its own.
+/// So many bytes beside white space are a content of its own; and in a file that looks like a secret.
 const SOME: usize = 8;
+const SOME_SECRET: usize = 4;
 
 impl Users {
     /// A batch begins.
@@ -233,7 +234,9 @@ impl Snapshots {
         if let Some(index) = &aside {
             for entry in index.iter() {
                 let path = self.root.join(look::path_of(&entry));
-                marks.by_content.insert(entry.id, path);
+                if entry.file_size as usize >= SOME || self.options.secrets.has_name(&path) {
+                    marks.by_content.insert(entry.id, path);
+                }
             }
         }
         let looked = self.looked.borrow();
@@ -263,7 +266,7 @@ impl Snapshots {
             return;
         }
         left.0 = left.0.saturating_sub(1);
-        if !data.is_file() || data.len() < SOME as u64 {
+        if !data.is_file() || data.len() < SOME_SECRET as u64 {
             return;
         }
         if let Some(identity) = Identity::of(&data) {
@@ -278,7 +281,7 @@ impl Snapshots {
         }
         if data.len() <= SMALL
             && data.len() <= left.1
-            && let Some(content) = fs::read(&place).ok().and_then(|bytes| content(&bytes))
+            && let Some(content) = self.content_of(path)
         {
             left.1 -= data.len();
             marks.by_content.insert(content, path.to_path_buf());
@@ -389,6 +392,30 @@ impl Snapshots {
         read.is_ok() && begins_like_key(&head)
     }
 
+    /// The content of an untracked file, where there is enough of it to know it again.
+    fn content_of(&self, path: &Path) -> Option<Oid> {
+        let bytes = fs::read(self.top.join(path)).ok()?;
+        let least = match self.is_secret(path) {
+            true => SOME_SECRET,
+            false => SOME,
+        };
+        content(&bytes, least)
+    }
+
+    /// Notes the contents of what a command made and looks like a secret, by path: it may have made a copy as well.
+    pub(super) fn expect_copies(&self, made: &BTreeSet<PathBuf>) {
+        let is_small = |path: &&PathBuf| {
+            let data = fs::symlink_metadata(self.top.join(path));
+            data.is_ok_and(|data| data.is_file() && data.len() <= SMALL)
+        };
+        let secrets = made.iter().filter(is_small);
+        let secrets = secrets.filter(|path| self.is_new(path) && self.is_secret(path));
+        let contents: Vec<_> = secrets
+            .filter_map(|path| Some((self.content_of(path)?, path.clone())))
+            .collect();
+        self.users.borrow_mut().marks.by_content.extend(contents);
+    }
+
     /// What git leaves out and this file is, or has the content of.
     fn copy_of(&self, path: &Path, data: &Metadata) -> Option<PathBuf> {
         let users = self.users.borrow();
@@ -401,7 +428,7 @@ impl Snapshots {
             return None;
         }
         let bytes = fs::read(self.top.join(path)).ok()?;
-        let content = content(&bytes)?;
+        let content = content(&bytes, SOME_SECRET)?;
         let of_same_size = || {
             let mut same = marks.by_size.get(&data.len())?.iter();
             same.find(|of| fs::read(self.top.join(of)).is_ok_and(|other| other == bytes))
@@ -411,9 +438,9 @@ impl Snapshots {
     }
 }
 
-/// A content by its hash, where there is enough of it to know it again.
-fn content(bytes: &[u8]) -> Option<Oid> {
+/// A content by its hash, where there are so many bytes of it beside white space.
+fn content(bytes: &[u8], least: usize) -> Option<Oid> {
     let mut some = bytes.iter().filter(|byte| !byte.is_ascii_whitespace());
-    some.nth(SOME - 1)?;
+    some.nth(least - 1)?;
     Oid::hash_object(ObjectType::Blob, bytes).ok()
 }

@@ -9,6 +9,7 @@ mod sign;
 mod squash;
 mod states;
 mod store;
+mod users;
 
 use crate::harness::{Ended, Project};
 
