@@ -56,7 +56,24 @@ pub(crate) fn saves(print: &mut dyn FnMut(Row)) {
             repo.batch(),
             None,
         );
-        row("after an exec", "git add -A, commit", repo.exec(), None);
+        row(
+            "after an exec",
+            "git add -A, commit",
+            repo.exec(COMMIT_ALL),
+            None,
+        );
+        if files == 5_000 {
+            repo.litter();
+            let what = "50,000 untracked in node_modules, before, clean";
+            row(what, "git status", repo.clean(), None);
+            let what = "50,000 untracked in node_modules, after an exec";
+            row(
+                what,
+                "git add -u, commit",
+                repo.exec("git add -u && git commit -qm x"),
+                None,
+            );
+        }
     }
 }
 
@@ -145,20 +162,31 @@ impl Repo {
         })
     }
 
-    fn exec(&self) -> Pair {
+    fn exec(&self, theirs: &str) -> Pair {
         let ours = || {
             let mut snapshots = self.open();
             before(&mut snapshots);
             self.change();
             time(|| {
+                snapshots.expect_command();
                 let state = snapshots.after_all(&message()).expect("saved");
                 assert!(state.changed, "something had changed");
             })
         };
         paired(ROUNDS, ours, || {
             self.change();
-            self.git(COMMIT_ALL)
+            self.git(theirs)
         })
+    }
+
+    /// Makes what a package manager makes, which nobody has ignored.
+    fn litter(&self) {
+        for number in 0..50_000 {
+            let path = format!("node_modules/p{}/{}.js", number / 50, number);
+            let path = self.project.root().join(path);
+            fs::create_dir_all(path.parent().expect("a folder")).expect("mkdir");
+            fs::write(path, content(number, 0)).expect("write");
+        }
     }
 
     fn open(&self) -> Snapshots {
@@ -168,10 +196,10 @@ impl Repo {
             new_file: 5 << 20,
             secrets: Secrets::new(&[]),
             notes: Vec::new(),
-            private: PathBuf::new(),
-            home: PathBuf::new(),
-            private_limit: 0,
-            private_file: 0,
+            private: self.project.root().with_file_name("snapshots"),
+            home: PathBuf::from("/nonexistent"),
+            private_limit: 20_000,
+            private_file: 64 << 20,
             sign: false,
             hooks: false,
             env: Vec::new(),
@@ -216,6 +244,7 @@ fn message() -> Message {
         body: vec!["overwrite file".to_owned()],
         batch: "benchmark".to_owned(),
         step: Step::Task,
+        ..Message::default()
     }
 }
 

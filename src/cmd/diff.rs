@@ -1,8 +1,10 @@
 //! `clada diff`: what a batch changed, shown by the user's git with its pager and colours; as plain text where there is no
 //! git. Changes nothing.
 
+use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::io::{ErrorKind, Write};
+use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
 use crate::cli::Diff;
@@ -24,9 +26,13 @@ pub fn main(args: &Diff) -> Result<ExitCode, Error> {
     let groups = undo::newest(&stores, args.batch.as_deref())?;
     let mut code = ExitCode::SUCCESS;
     for group in groups.iter().rev() {
-        for (at, store) in stores.iter().enumerate() {
+        // What git did not track before is new to it, and in the snapshots it is what was changed.
+        let mut shown = BTreeSet::new();
+        for (at, store) in stores.iter().enumerate().rev() {
             if let Some((before, after)) = ends(group, at) {
-                code = show(store, before, after, args.stat)?;
+                code = show(store, (before, after), args.stat, &shown)?;
+                let changes = store.changes(before, Some(after))?;
+                shown.extend(changes.into_iter().map(|change| change.path));
             }
         }
     }
@@ -41,11 +47,12 @@ fn ends(group: &Group, store: usize) -> Option<(Option<&str>, &str)> {
     Some((oldest.parent.as_deref(), &newest.commit))
 }
 
+/// Shows what differs between two commits, but for the paths (relative to the root) that are shown already.
 fn show(
     store: &Snapshots,
-    before: Option<&str>,
-    after: &str,
+    (before, after): (Option<&str>, &str),
     stat: bool,
+    shown: &BTreeSet<PathBuf>,
 ) -> Result<ExitCode, Error> {
     let (git_dir, top, root) = store.places();
     let mut command = Command::new("git");
@@ -58,16 +65,23 @@ fn show(
         .arg("diff")
         .args(stat.then_some("--stat"))
         .args([before.unwrap_or(EMPTY), after, "--"]);
+    let named = |how: &str, path: &Path| {
+        let mut named = OsString::from(how);
+        named.push(root.join(path));
+        named
+    };
     if !root.as_os_str().is_empty() {
-        let mut literal = OsString::from(":(literal)");
-        literal.push(root);
-        command.arg(literal);
+        command.arg(named(":(literal)", Path::new("")));
     }
+    let hidden = shown
+        .iter()
+        .map(|path| named(":(exclude,top,literal)", path));
+    command.args(hidden);
     match command.status() {
         Ok(status) if status.success() => Ok(ExitCode::SUCCESS),
         Ok(_) => Ok(ExitCode::FAILURE),
         Err(error) if error.kind() == ErrorKind::NotFound => {
-            let text = store.patch(before, after)?;
+            let text = store.patch(before, after, shown)?;
             std::io::stdout().write_all(text.as_bytes())?;
             Ok(ExitCode::SUCCESS)
         }

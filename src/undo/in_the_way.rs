@@ -44,7 +44,7 @@ impl Obstacle {
         };
         let words = saved.words().to_owned();
         Ok(match saved.step {
-            Step::Before => Self::Before(id, words),
+            Step::Before | Step::Add => Self::Before(id, words),
             Step::Task | Step::Squash => Self::Batch(saved.batch.clone(), words),
             Step::Undo(_) => Self::Undo(id, words),
             Step::Redo(_) => Self::Redo(id, words),

@@ -96,7 +96,7 @@ impl Known {
 
     fn add(&mut self, at: usize, saved: Saved, taken: &mut Taken, reach: (bool, bool)) {
         match &saved.step {
-            Step::Before => {}
+            Step::Before | Step::Add => {}
             Step::Task => {
                 let mut saved = saved;
                 // What the snapshots have of it goes with the one commit that git has.

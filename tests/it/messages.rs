@@ -31,6 +31,7 @@ fn said(project: &Project, revision: &str) -> String {
     let text = project.git(["log", "-1", "--format=%B", revision]);
     let line = |line: &str| match line.split_once(": ") {
         Some(("Clada-Batch", _)) => "Clada-Batch: ID\n".to_owned(),
+        Some(("Clada-Of", _)) => "Clada-Of: IDS\n".to_owned(),
         _ if is_time(line) => "TIME\n".to_owned(),
         _ => format!("{line}\n"),
     };
@@ -201,7 +202,7 @@ fn squashed_commits_keep_their_words() {
         said(&project, "HEAD"),
         "Add a login form; Test it; undo: Test it 💚clada\n\n  overwrite a.txt - Add a login form\n  \
          what was changed before\n  overwrite b.txt - Test it\n  overwrite c.txt\n  Test it (ID)\nTIME\n\n\
-         Clada-Batch: ID\nClada-Step: squash\n"
+         Clada-Batch: ID\nClada-Step: squash\nClada-Of: IDS\n"
             .replace("Test it (ID)", &format!("Test it ({})", batch_of(&project)))
     );
 }

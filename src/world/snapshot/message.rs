@@ -28,6 +28,8 @@ pub struct Message {
 pub enum Step {
     /// What the user had changed before it.
     Before,
+    /// Untracked files that the user had added: it is no batch's.
+    Add,
     /// What it did.
     #[default]
     Task,
@@ -54,6 +56,7 @@ impl fmt::Display for Step {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Before => f.write_str("before"),
+            Self::Add => f.write_str("add"),
             Self::Task => f.write_str("task"),
             Self::Undo(batch) => write!(f, "undo {}", one_line(batch)),
             Self::Redo(batch) => write!(f, "redo {}", one_line(batch)),
@@ -67,7 +70,7 @@ impl Step {
     fn prefix(&self) -> &'static str {
         match self {
             Self::Before => "before: ",
-            Self::Task | Self::Squash => "",
+            Self::Task | Self::Squash | Self::Add => "",
             Self::Undo(_) => "undo: ",
             Self::Redo(_) => "redo: ",
         }
@@ -91,6 +94,7 @@ impl Step {
     fn parse(text: &str) -> Option<Self> {
         Some(match text.split_once(' ') {
             None if text == "before" => Self::Before,
+            None if text == "add" => Self::Add,
             None if text == "task" => Self::Task,
             None if text == "squash" => Self::Squash,
             Some(("undo", batch)) => Self::Undo(batch.to_owned()),

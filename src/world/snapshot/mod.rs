@@ -321,19 +321,24 @@ impl Snapshots {
             snapshots.target = options.target;
         }
         snapshots.take_own_index()?;
-        snapshots.leave_notes()?;
+        snapshots.leave_notes();
         Ok(Some(snapshots))
     }
 
-    fn leave_notes(&mut self) -> Result<(), SnapshotError> {
-        let index = self.index_now()?;
+    fn leave_notes(&mut self) {
+        // What is wrong with git's own files, a save says; until then nothing is read through a pipe.
+        if self.options.notes.is_empty() || self.refuse_diverted().is_err() {
+            return;
+        }
+        let Ok(index) = self.index_now() else {
+            return;
+        };
         let notes = self.options.notes.iter();
         let there = notes.filter(|path| path.symlink_metadata().is_ok());
         let places = there.flat_map(|path| places_of(path, &self.top));
         let untracked = places.filter(|path| index.get_path(path, 0).is_none());
         let untracked: Vec<PathBuf> = untracked.collect();
         self.never.extend(untracked);
-        Ok(())
     }
 
     fn of(opened: Opened, top: PathBuf, root: &Path, (options, hurry): (&Options, Hurry)) -> Self {

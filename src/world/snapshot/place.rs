@@ -29,6 +29,12 @@ impl Snapshots {
         if let Some(path) = places.iter().find_map(|(base, name)| not_plain(base, name)) {
             return diverted(path);
         }
+        // These may be links of the user's, but nothing that is waited for.
+        let rules = ["info/exclude", "info/attributes"].map(|name| common.join(name));
+        let is_special = |path: &PathBuf| fs::metadata(path).is_ok_and(|it| !it.is_file());
+        if let Some(path) = rules.into_iter().find(is_special) {
+            return diverted(path);
+        }
         let branch = self.ref_path();
         let branch = branch.strip_prefix(common).unwrap_or(&branch);
         places = vec![

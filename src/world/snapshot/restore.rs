@@ -3,6 +3,7 @@
 //!
 //! Paths are relative to the root.
 
+use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::fs;
 use std::os::unix::ffi::OsStrExt;
@@ -88,14 +89,24 @@ impl Snapshots {
         Ok(changes)
     }
 
-    /// What differs between two commits below the root, as text.
+    /// What differs between two commits below the root, as text, but for these paths.
     ///
     /// # Errors
     /// Where a commit cannot be read.
-    pub fn patch(&self, from: Option<&str>, to: &str) -> Result<String, SnapshotError> {
+    pub fn patch(
+        &self,
+        from: Option<&str>,
+        to: &str,
+        but: &BTreeSet<PathBuf>,
+    ) -> Result<String, SnapshotError> {
         let diff = self.diff(from, Some(to), DiffOptions::new())?;
         let mut text = Vec::new();
-        diff.print(DiffFormat::Patch, |_, _, line| {
+        diff.print(DiffFormat::Patch, |delta, _, line| {
+            let path = delta.new_file().path().or(delta.old_file().path());
+            let path = path.and_then(|path| path.strip_prefix(&self.root).ok());
+            if path.is_some_and(|path| but.contains(path)) {
+                return true;
+            }
             if matches!(line.origin(), '+' | '-' | ' ') {
                 text.extend_from_slice(line.origin().to_string().as_bytes());
             }

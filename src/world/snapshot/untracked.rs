@@ -138,7 +138,7 @@ const OFFERED: &str = "clada-offered";
 /// How many ignored files are looked at before a command, and how much is read of what no save has, in bytes.
 const IGNORED: usize = 5_000;
 const SMALL: u64 = 64 * 1024;
-const READ: u64 = 8 * 1024 * 1024;
+const READ: u64 = 2 * 1024 * 1024;
 
 /// So many bytes beside white space are a content of its own; and in a file that looks like a secret.
 const SOME: usize = 8;
@@ -167,12 +167,16 @@ impl Snapshots {
         if self.private || self.options.untracked == Untracked::Commit {
             return None;
         }
-        let addable = self.addable().len();
+        let mark = self.aside()?.repo.path().join(OFFERED);
         let tracked = self.index_now().ok()?.len();
-        if addable == 0 || tracked >= addable {
+        let untracked = self.looked.borrow().untracked.len();
+        if tracked >= untracked || mark.exists() {
             return None;
         }
-        let mark = self.aside()?.repo.path().join(OFFERED);
+        let addable = self.addable().len();
+        if tracked >= addable {
+            return None;
+        }
         File::create_new(mark).ok().map(|_| addable)
     }
 
@@ -199,6 +203,7 @@ impl Snapshots {
         };
         let message = Message {
             subject: Some(text),
+            step: Step::Add,
             ..before
         };
         let state = self.after_restoring(&files, &message)?;

@@ -662,7 +662,7 @@ fn a_tick_in_results_that_are_just_replaced_does_not_count() {
 #[test]
 fn an_atomic_batch_offers_nothing_where_an_exec_made_it_fail() {
     let project = Project::with_git();
-    project.write("a.txt", "x\n");
+    project.write("a.txt", "x\n").commits();
     let _watching = project.watch(["--no-clipboard"]);
     let twice = exec_task("cat a.txt a.txt > b.txt; mv b.txt a.txt");
     let edit = "<task><path>a.txt</path><c>edit</c><search>x</search><replace>y</replace></task>\n";

@@ -45,7 +45,10 @@ fn what_batches_left_on_top_becomes_one_commit() {
         list,
         "  what was changed before\n  overwrite b.txt\n  exec echo more >> b.txt; echo new > c.txt\n  overwrite a.txt"
     );
-    assert!(trailers.ends_with("Clada-Step: squash\n\n"), "{trailers:?}");
+    assert!(
+        trailers.contains("Clada-Step: squash\nClada-Of: "),
+        "{trailers:?}"
+    );
     assert_eq!(project.git(["diff", &old, "HEAD"]), "");
     assert_eq!(
         trace,

@@ -346,7 +346,7 @@ fn untracked_files_are_added_where_the_user_ticks_that_and_offered_once() {
     );
     assert_eq!(
         project.subjects("HEAD")[0],
-        "before: Add 3 files that git did not track 💚clada"
+        "Add 3 files that git did not track 💚clada"
     );
     // Offered once.
     for number in 0..9 {
