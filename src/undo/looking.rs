@@ -19,7 +19,7 @@ pub enum Step {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Shown {
     /// An older state, and how many steps it is from what was there.
-    Older(Stop, usize),
+    Older(Box<Stop>, usize),
     /// What was there before looking.
     Present,
 }
@@ -122,5 +122,5 @@ fn go(
     }
     snapshots.will_look_at(target)?;
     write(disk, &writes, || snapshots.looks_at(target))?;
-    Ok(stop.map_or(Shown::Present, |stop| Shown::Older(stop, distance)))
+    Ok(stop.map_or(Shown::Present, |stop| Shown::Older(Box::new(stop), distance)))
 }

@@ -35,6 +35,9 @@ enum Value {
     Merged(Option<Entry>),
 }
 
+/// A path, and whether git is to track it.
+type Place = (PathBuf, bool);
+
 /// What is known of a path so far.
 #[derive(Debug)]
 struct Course {
@@ -249,7 +252,7 @@ impl Stores<'_> {
         plan: &mut Plan,
         trouble: &mut Vec<PathBuf>,
     ) -> Result<(), UndoError> {
-        let mut of: BTreeMap<(usize, Option<String>), Vec<(PathBuf, bool)>> = BTreeMap::new();
+        let mut of: BTreeMap<(usize, Option<String>), Vec<Place>> = BTreeMap::new();
         for (path, Course { value, git }) in courses {
             let Some(value) = value else {
                 trouble.push(path);
