@@ -1,6 +1,6 @@
 //! The offer to have git leave out the notes and output file. Asks once for each repository; what to write there, `world` knows.
 
-use std::io::{self, IsTerminal, Write};
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use sha2::{Digest, Sha256};
@@ -11,6 +11,7 @@ use crate::config::Folders;
 use crate::error::Error;
 use crate::lang::hex::hex;
 use crate::world::snapshot::{ExcludeError, SeenByGit, seen_by_git};
+use crate::world::tty;
 
 /// How the user says that it is wanted.
 pub(super) struct Offer<'o> {
@@ -51,7 +52,7 @@ pub(super) fn offer(
             if memory.has(DECLINED) {
                 continue;
             }
-            if !io::stdin().is_terminal() || !io::stdout().is_terminal() {
+            if !tty::can_ask() {
                 if !memory.has(TOLD) {
                     say(&format!(
                         "git shows {names} as untracked: `{command}` adds them to .git/info/exclude"

@@ -1,7 +1,7 @@
 //! `clada init`: a first day in a project. Overwrites nothing that is there.
 
 use std::fs::OpenOptions;
-use std::io::{self, IsTerminal, Write};
+use std::io::{self, Write};
 use std::path::Path;
 use std::process::ExitCode;
 
@@ -15,6 +15,7 @@ use crate::config::settings::Settings;
 use crate::config::{self, Folders};
 use crate::error::Error;
 use crate::world::service::ServiceError;
+use crate::world::tty;
 
 /// A project's settings, with all of them commented out.
 const SETTINGS: &str = include_str!("../../config/project.toml");
@@ -45,7 +46,7 @@ pub fn main(args: &Init) -> Result<ExitCode, Error> {
     let files = [notes.clone(), root.join(output_name(&folders, &root))];
     let answer = exclude::offer(&folders, &files, &offer)?;
     let registers = args.service || asks_and_hears_yes(&stop)?;
-    let mut runs = false;
+    let (mut runs, mut is_managed) = (false, true);
     if registers {
         say(&watched::register(&folders, &notes, Some(&root))?)?;
         let ensured = service::ensure(&folders);
@@ -53,12 +54,16 @@ pub fn main(args: &Init) -> Result<ExitCode, Error> {
         if let Err(error) = ensured {
             say(&format!("it is not watched yet: {error}"))?;
             if let Error::Service(ServiceError::NoManager(_) | ServiceError::NoSession(_)) = error {
+                is_managed = false;
                 without_manager()?;
             }
         }
     }
     say(match (registers, runs) {
         (true, true) => "next: paste a reply into the notes;",
+        (true, false) if !is_managed => {
+            "next: start one of these, and paste a reply into the notes;"
+        }
         (true, false) => {
             "next: `clada service install` starts the daemon, now and with each login;"
         }
@@ -103,7 +108,7 @@ fn told(path: &Path, was: bool, what: &str) -> String {
 
 /// Asks on a terminal whether to register; elsewhere nobody can answer.
 fn asks_and_hears_yes(stop: &channel::Receiver<bool>) -> Result<bool, Error> {
-    if !io::stdin().is_terminal() || !io::stdout().is_terminal() {
+    if !tty::can_ask() {
         return Ok(false);
     }
     let answer = exclude::ask("Register it with the background service? [Y/n] ", stop)?;

@@ -210,7 +210,11 @@ impl Post {
         let command = if is_usual {
             "clada init --yes".to_owned()
         } else {
-            format!("clada watch --yes {}", self.place.file.display())
+            let (given, root) = &self.place.root;
+            let elsewhere = named.parent() != Some(root.as_path());
+            let root = elsewhere.then(|| format!(" --root {}", cmd::quoted(given)));
+            let root = root.unwrap_or_default();
+            format!("clada watch --yes{root} {}", cmd::quoted(&self.place.file))
         };
         let files = [named, self.note.path().to_owned(), self.output.clone()];
         let offer = Offer {

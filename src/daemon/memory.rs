@@ -259,16 +259,25 @@ impl Memory {
         let known = self.block(self.known.seed.key(&ticked.block))?;
         let offers = known.into_iter().flat_map(|known| known.offers);
         let taken = offers.filter(|known| ticked.lines.contains(&known.source.line) && !known.used);
-        let ticks = taken.map(|known| Taken {
-            is_sure,
-            is_doubled: ticked.is_doubled && !is_sure,
-            line: ticked.line(known.source.line),
-            tick: Tick {
-                source: Some(known.source),
-                offer: known.offer,
-            },
+        let ticks = taken.map(|known| {
+            let mut offer = known.offer;
+            if offer.approves {
+                // The one that knows what was done since it was asked.
+                for (batch, _) in &mut offer.batches {
+                    *batch = self.ledger.latest(self.file, *batch)?;
+                }
+            }
+            Ok(Taken {
+                is_sure,
+                is_doubled: ticked.is_doubled && !is_sure,
+                line: ticked.line(known.source.line),
+                tick: Tick {
+                    source: Some(known.source),
+                    offer,
+                },
+            })
         });
-        Ok(ticks.collect())
+        ticks.collect()
     }
 
     /// This file's results block with this key. Others may have some that read the same.
@@ -437,8 +446,10 @@ impl Memory {
         });
         let offers = report.offer_lines();
         for asked in asked {
-            let offer = Offer::of(asked.batch, vec![asked.task]).approving(true);
-            let is_answered = self.engine.is_approved(asked.batch, asked.task);
+            let latest = self.ledger.latest(self.file, asked.batch);
+            let latest = latest.unwrap_or(asked.batch);
+            let offer = Offer::of(latest, vec![asked.task]).approving(true);
+            let is_answered = self.engine.is_approved(latest, asked.task);
             if is_answered || offers.iter().any(|(_, known)| *known == offer) {
                 continue;
             }

@@ -47,12 +47,11 @@ impl Which {
             Self::Asked => {
                 let mut batches: Vec<(Number, Vec<usize>)> = Vec::new();
                 for asked in ledger.asked(file, usize::MAX >> 1)? {
-                    match batches
-                        .last_mut()
-                        .filter(|(batch, _)| *batch == asked.batch)
-                    {
+                    // The one that knows what was done since.
+                    let latest = ledger.latest(file, asked.batch)?;
+                    match batches.last_mut().filter(|(batch, _)| *batch == latest) {
                         Some((_, tasks)) => tasks.push(asked.task),
-                        None => batches.push((asked.batch, vec![asked.task])),
+                        None => batches.push((latest, vec![asked.task])),
                     }
                 }
                 Ok((!batches.is_empty()).then(|| Offer::of_all(batches).approving(true)))

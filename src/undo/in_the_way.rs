@@ -57,7 +57,7 @@ impl fmt::Display for Obstacle {
         match self {
             Self::Edit => write!(
                 f,
-                "you changed it after that, and that is not committed: put it back first"
+                "you changed it after that, and that is not committed: `git stash` puts it aside"
             ),
             Self::Commit(id, subject) => write!(
                 f,
@@ -65,7 +65,7 @@ impl fmt::Display for Obstacle {
             ),
             Self::Before(id, words) => write!(
                 f,
-                "you changed it before \"{words}\", which is commit {id}: put it back first"
+                "you changed it before \"{words}\": take that back first with `git revert {id}`"
             ),
             Self::Batch(id, words) => write!(
                 f,
@@ -77,7 +77,7 @@ impl fmt::Display for Obstacle {
             ),
             Self::Redo(id, words) => write!(
                 f,
-                "the redo of \"{words}\", commit {id}: take that back first with `clada undo`"
+                "the redo of \"{words}\", commit {id}: take that back first with `git revert {id}`"
             ),
         }
     }

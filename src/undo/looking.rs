@@ -122,5 +122,7 @@ fn go(
     }
     snapshots.will_look_at(target)?;
     write(disk, &writes, || snapshots.looks_at(target))?;
-    Ok(stop.map_or(Shown::Present, |stop| Shown::Older(Box::new(stop), distance)))
+    Ok(stop.map_or(Shown::Present, |stop| {
+        Shown::Older(Box::new(stop), distance)
+    }))
 }

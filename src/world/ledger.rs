@@ -564,6 +564,18 @@ impl Ledger {
     /// # Errors
     /// Where the ledger cannot be read.
     pub fn asked(&self, file: FileId, limit: usize) -> Result<Vec<Asked>> {
+        let mut asked = self.asked_once(file, limit)?;
+        // Answered on behalf of a batch that ran others of its tasks again.
+        let mut open = Vec::with_capacity(asked.len());
+        for asked in asked.drain(..) {
+            if !self.is_over(file, asked.batch, asked.task)? {
+                open.push(asked);
+            }
+        }
+        Ok(open)
+    }
+
+    fn asked_once(&self, file: FileId, limit: usize) -> Result<Vec<Asked>> {
         self.look(|db| {
             let mut asked = db.prepare(
                 // A batch that runs tasks of another again stands for that one.

@@ -24,5 +24,6 @@ pub mod service;
 pub mod shell;
 pub mod snapshot;
 pub mod socket;
+pub mod tty;
 pub mod watch;
 pub mod workspace;

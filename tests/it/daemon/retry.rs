@@ -94,3 +94,41 @@ fn while_it_still_runs() {
     wait_for_results(&project, "1 ✅");
     assert_eq!(lines(&project, "runs.txt"), ["done"]);
 }
+
+/// A command of the same reply that is approved later does not have the others run once more.
+#[test]
+fn what_was_mended_stays_done_when_a_command_is_approved_after_it() {
+    for ticks in [false, true] {
+        let project = Project::with_git();
+        project.configure("[exec]\nask = [\"asked\"]\n");
+        std::fs::create_dir(project.path("f.txt")).expect("mkdir");
+        let append = "<task><path>f.txt</path><c>append</c><x>\nline\n</x></task>\n";
+        let asked = exec_task("asked; exit 3");
+        let mut watching = Some(project.watch([]));
+        save_by_rename(
+            &project.path(NOTES),
+            format!("<tasks>\n{append}{asked}</tasks>\n"),
+        );
+        wait_for_results(&project, "2 ⏸ exec asked");
+        std::fs::remove_dir(project.path("f.txt")).expect("rmdir");
+        if !ticks {
+            watching = None;
+        }
+        project.clada(["retry", "--no-clipboard"]);
+        wait_for_results(&project, "1 ✅ append f.txt");
+        if ticks {
+            let ticked = project
+                .read(NOTES)
+                .replacen("- [ ] run it", "- [x] run it", 1);
+            save_by_rename(&project.path(NOTES), ticked);
+        } else {
+            project.clada(["approve", "--no-clipboard"]);
+        }
+        wait_for_results(&project, "2 ❌ exec asked");
+        assert_eq!(project.read("f.txt"), "line\n");
+        project.clada(["retry", "--no-clipboard"]);
+        wait_for_results(&project, "1 ⏭ append f.txt");
+        assert_eq!(project.read("f.txt"), "line\n", "ticks: {ticks}");
+        drop(watching);
+    }
+}
