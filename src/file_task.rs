@@ -617,15 +617,11 @@ pub fn places(action: &Action<'_>, files: &dyn Files) -> Vec<PathBuf> {
     places.map(|place| place.path().to_owned()).collect()
 }
 
-/// Paths of which a task leaves nothing that was there: what it deletes, and what it writes or moves something over.
+/// Paths of which a task leaves nothing that was there: what it deletes, moves away, or writes or moves something over.
 pub fn destroyed(action: &Action<'_>, files: &dyn Files) -> Vec<PathBuf> {
     match action {
-        Action::Delete { .. } | Action::Overwrite { .. } => places(action, files),
-        Action::Move { .. } => {
-            let sources = subjects(action, files);
-            let is_source = |path: &PathBuf| sources.iter().any(|it| it.path() == *path);
-            let places = places(action, files).into_iter();
-            places.filter(|path| !is_source(path)).collect()
+        Action::Delete { .. } | Action::Overwrite { .. } | Action::Move { .. } => {
+            places(action, files)
         }
         _ => Vec::new(),
     }

@@ -97,6 +97,11 @@ pub enum UndoError {
          that by `--root`"
     )]
     ReachesOut(String),
+    #[error(
+        "a command of batch `{0}` moved the branch (`git checkout`, `git reset` or the like), so nothing was done: commit {1} \
+         has what was there before; `git diff {1}` shows what differs, `git restore --source={1} PATH` brings a file back"
+    )]
+    Moved(String, String),
     #[error("batch `{0}` was undone already: `clada redo` does it again")]
     Undone(String),
     #[error(
@@ -258,6 +263,7 @@ fn message(chosen: &[Group], how: &How<'_>, step: Step) -> Message {
         batch: how.id.to_owned(),
         step,
         of: Vec::new(),
+        moved: None,
         beside: None,
     }
 }

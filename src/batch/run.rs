@@ -149,6 +149,7 @@ pub(super) struct Run<'r, 't> {
     work: Vec<UsersWork>,
     /// What is not on the branch.
     left_off: Vec<LeftOff>,
+    left_off_paths: BTreeSet<PathBuf>,
     /// What is not to be seen of anything that is told.
     mask: Mask,
     /// Whether outcomes carry what the reply asked for.
@@ -193,6 +194,7 @@ impl<'r, 't> Run<'r, 't> {
             skipped: Vec::new(),
             work: Vec::new(),
             left_off: Vec::new(),
+            left_off_paths: BTreeSet::new(),
             mask: mask.clone(),
             with_params,
             dialect: Dialect::Cml,
@@ -440,6 +442,7 @@ impl<'r, 't> Run<'r, 't> {
             batch: batch_id(&self.around.id, self.jobs.len()),
             step,
             of: Vec::new(),
+            moved: None,
             beside: None,
         }
     }
@@ -470,7 +473,7 @@ impl<'r, 't> Run<'r, 't> {
         }
         self.work.extend(state.work);
         for left in state.left_off {
-            if !self.left_off.iter().any(|known| known.path == left.path) {
+            if self.left_off_paths.insert(left.path.clone()) {
                 self.left_off.push(left);
             }
         }
@@ -570,14 +573,15 @@ fn not_committed(left: &[LeftOff]) -> Option<String> {
 
 /// The user's own work that was committed, in a line.
 pub fn saved_work(work: &[UsersWork]) -> Option<String> {
-    let parts = work.iter().map(|work| {
+    // A submodule is none.
+    let parts = work.iter().filter(|work| work.files > 0).map(|work| {
         let staged = if work.staged { "staged " } else { "" };
         let files = if work.files == 1 { "file" } else { "files" };
         let commit = snapshot::short(&work.commit);
         format!("{} {staged}{files} ({commit})", work.files)
     });
     let parts: Vec<String> = parts.collect();
-    (!work.is_empty()).then(|| format!("💚 saved your work: {}", parts.join(", ")))
+    (!parts.is_empty()).then(|| format!("💚 saved your work: {}", parts.join(", ")))
 }
 
 /// What was saved, in a line; an empty name is a repository without a commit.

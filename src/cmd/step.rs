@@ -48,6 +48,7 @@ fn go(history: &mut History, to: Look) -> Result<ExitCode, Error> {
         batch: cmd::run_id(),
         step: Step::Before,
         of: Vec::new(),
+        moved: None,
         beside: None,
     };
     let shown = undo::step(&mut history.snapshots, &mut history.disk, to, &message)?;

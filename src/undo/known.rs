@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 
 use super::{UndoError, Way, Which};
 use crate::lang::subject;
-use crate::world::snapshot::{History, Saved, SnapshotError, Snapshots, Step};
+use crate::world::snapshot::{History, Saved, SnapshotError, Snapshots, Step, short};
 
 /// Commits that are taken back together.
 #[derive(Debug, Clone)]
@@ -276,10 +276,20 @@ pub(super) fn choose(
     way: Way,
 ) -> Result<Vec<Group>, UndoError> {
     let chosen = asked_for(stores, which, way)?;
-    match chosen.iter().find(|group| group.reach.1) {
-        Some(group) => Err(UndoError::ReachesOut(group.id.clone())),
-        None => Ok(chosen),
+    for group in &chosen {
+        if group.reach.1 {
+            return Err(UndoError::ReachesOut(group.id.clone()));
+        }
+        let mut moved = group
+            .commits
+            .iter()
+            .filter_map(|(_, saved)| saved.moved.as_deref());
+        if let Some(commit) = moved.next() {
+            let commit = short(commit).to_owned();
+            return Err(UndoError::Moved(group.id.clone(), commit));
+        }
     }
+    Ok(chosen)
 }
 
 fn asked_for(stores: &[&Snapshots], which: Which<'_>, way: Way) -> Result<Vec<Group>, UndoError> {

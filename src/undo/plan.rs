@@ -265,7 +265,7 @@ impl Stores<'_> {
                 Value::Of(at, held, commit) => {
                     let (store, oldest) = (self.stores[at], &self.oldest[at]);
                     let is_there = held == store.held_now(&path)?;
-                    if is_there && (tracked || !self.stores[0].is_tracked(&path)?) {
+                    if is_there && !self.is_otherwise(&path, tracked)? {
                         continue;
                     }
                     let is_oldest =
@@ -300,14 +300,25 @@ impl Stores<'_> {
         Ok(was.is_some() && !is_taken_out)
     }
 
+    /// Whether git tracks a path that it is not to, or the other way round. Private snapshots have all.
+    fn is_otherwise(&self, path: &Path, tracked: bool) -> Result<bool, UndoError> {
+        let git = self.stores[0];
+        Ok(!git.is_private() && git.is_tracked(path)? != tracked)
+    }
+
     fn put(
         &self,
         path: PathBuf,
         (new, tracked): (Option<Entry>, bool),
         plan: &mut Plan,
     ) -> Result<(), UndoError> {
-        let old = present(self.disk, &path)?;
-        if old != new || !tracked && self.stores[0].is_tracked(&path)? {
+        // What a link leads to is not at this path.
+        let old = match self.stores[0].held_now(&path)? {
+            Some(_) => present(self.disk, &path)?,
+            None => None,
+        };
+        let is_otherwise = new.is_some() && self.is_otherwise(&path, tracked)?;
+        if old != new || is_otherwise {
             plan.writes.push(Write {
                 path,
                 old,

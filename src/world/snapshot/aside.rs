@@ -2,8 +2,8 @@
 //! have to change, those of another repository. In the user's repository they go to the private one of the root, in a
 //! plain folder to the one that is there. Commits nothing else, and is never a reason not to run a task.
 
-use std::cell::OnceCell;
-use std::collections::BTreeSet;
+use std::cell::{OnceCell, RefCell};
+use std::collections::{BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
 use std::{fmt, fs};
 
@@ -11,6 +11,7 @@ use git2::IndexEntry;
 
 use super::recorded::is_kept;
 use super::stage::{Staging, find};
+use super::untracked::is_below;
 use super::walk::written;
 use super::{Look, Message, Skipped, SnapshotError, Snapshots, State, Step, look, private, walk};
 use crate::lang::path::is_git;
@@ -65,17 +66,25 @@ impl Snapshots {
         guarded.paths.extend(paths.iter().cloned());
         guarded.files.extend(files.iter().cloned());
         self.guarded.replace(guarded);
-        if files.is_empty() {
-            return lost;
+        if !files.is_empty() {
+            self.save_guarded(&files, message, &mut lost);
         }
-        match self.save_left_out(&files, message) {
+        if !lost.is_empty() {
+            let places = paths.iter().map(|path| self.root.join(path));
+            let places: Vec<PathBuf> = places.collect();
+            self.users.get_mut().lost.extend(places);
+        }
+        lost
+    }
+
+    fn save_guarded(&mut self, files: &[PathBuf], message: &Message, lost: &mut Vec<Lost>) {
+        match self.save_left_out(files, message) {
             Ok(state) => {
                 let skipped = state.skipped.into_iter();
                 lost.extend(skipped.map(|skipped| Lost::of(&skipped.path, skipped.why)));
             }
             Err(why) => lost.push(Lost::of(&files[0], why)),
         }
-        lost
     }
 
     /// Saves aside what is untracked, and what has changed of all that was saved there. What git tracks by now has its
@@ -87,7 +96,14 @@ impl Snapshots {
         let is_before = message.step == Step::Before;
         let count = self.looked.borrow().untracked.len();
         if is_before {
-            self.users.get_mut().is_unkept = count > self.options.private_limit;
+            let is_unkept = count > self.options.private_limit;
+            self.users.get_mut().is_unkept = is_unkept;
+            if is_unkept {
+                let limit = self.options.private_limit;
+                self.say(&format!(
+                    "⚠ undo will not bring back untracked files: there are {count}, more than {limit} (`git.private_limit`)"
+                ));
+            }
         }
         let kept = self.to_keep(is_before);
         let kept = kept.and_then(|kept| match kept.is_empty() {
@@ -123,7 +139,7 @@ impl Snapshots {
             // What was there before and was not saved then is not new.
             untracked.retain(|path| {
                 let place = self.root.join(path);
-                !users.is_unkept && self.is_new(&place) && !users.only.contains(&place)
+                !users.is_unkept && self.is_new(&place) && !is_below(&place, &users.only)
             });
         }
         let mut kept = Vec::new();
@@ -169,7 +185,8 @@ impl Snapshots {
         if let Ok(left) = self.left_out(&all, false)
             && !left.too_much
         {
-            files.extend(self.below_root(&left));
+            let saved = self.below_root(&left).into_iter();
+            files.extend(saved.filter(|file| !self.is_lost(&self.root.join(file))));
         }
         if let Some(aside) = self.aside()
             && let Ok(theirs) = aside.index_now()
@@ -342,7 +359,12 @@ impl Snapshots {
             &self.repo.config()?.snapshot()?,
             written(&self.index_path()),
         );
-        Ok(move |entry: &IndexEntry| walk.is_clean(entry))
+        let real = RefCell::new(HashMap::new());
+        Ok(move |entry: &IndexEntry| {
+            let path = look::path_of(entry);
+            let folder = path.parent().unwrap_or(Path::new(""));
+            is_real(&self.top, folder, &mut real.borrow_mut()) && walk.is_clean(entry)
+        })
     }
 
     /// Whether no save takes in the file or link at a place.
@@ -383,6 +405,20 @@ impl Snapshots {
         Ok(staging.in_another_repository(&place.join("x"), false)
             || self.repo.is_path_ignored(place.join(""))?)
     }
+}
+
+/// Whether a folder is reached through no link: what is behind one is elsewhere.
+fn is_real(top: &Path, folder: &Path, known: &mut HashMap<PathBuf, bool>) -> bool {
+    let Some(above) = folder.parent() else {
+        return true;
+    };
+    if let Some(known) = known.get(folder) {
+        return *known;
+    }
+    let is_folder = || fs::symlink_metadata(top.join(folder)).is_ok_and(|it| it.is_dir());
+    let is_real = is_real(top, above, known) && is_folder();
+    known.insert(folder.to_path_buf(), is_real);
+    is_real
 }
 
 impl Lost {

@@ -22,6 +22,8 @@ pub struct Saved {
     pub time: i64,
     /// Of a squashed one: the batches that it was.
     pub of: Vec<String>,
+    /// The commit before it, where a command moved the branch elsewhere: its parent is not what it was made from.
+    pub moved: Option<String>,
     /// Of one in the private snapshots: the commit that was git's last one then.
     pub beside: Option<String>,
 }
@@ -86,6 +88,7 @@ impl Saved {
             body: message.body,
             time: commit.time().seconds(),
             of: message.of,
+            moved: message.moved,
             beside: message.beside,
         })
     }

@@ -19,6 +19,8 @@ pub struct Message {
     pub step: Step,
     /// Of a squashed batch: the batches that it was.
     pub of: Vec<String>,
+    /// The commit that the branch was at before, where a command of the batch has moved it elsewhere.
+    pub moved: Option<String>,
     /// In the private snapshots: the commit that is git's last one, by which the two histories can be read as one.
     pub beside: Option<String>,
 }
@@ -44,7 +46,11 @@ pub enum Step {
 impl Message {
     /// The same for what the user has staged, where that is a commit of its own.
     pub(super) fn of_staged(&self) -> Self {
-        let subject = self.subject.as_ref().unwrap_or(&self.time);
+        let subject = self.subject.as_deref().unwrap_or_default().trim();
+        let subject = match subject {
+            "" => &self.time,
+            subject => subject,
+        };
         Self {
             subject: Some(format!("{subject} (staged)")),
             ..self.clone()
@@ -130,6 +136,9 @@ impl fmt::Display for Message {
         if !self.of.is_empty() {
             writeln!(f, "{OF}{}", one_line(&self.of.join(" ")))?;
         }
+        if let Some(commit) = &self.moved {
+            writeln!(f, "{MOVED}{}", one_line(commit))?;
+        }
         match &self.beside {
             Some(commit) => writeln!(f, "{BESIDE}{}", one_line(commit)),
             None => Ok(()),
@@ -144,6 +153,7 @@ const INDENT: &str = "  ";
 const BATCH: &str = "Clada-Batch: ";
 const STEP: &str = "Clada-Step: ";
 const OF: &str = "Clada-Of: ";
+const MOVED: &str = "Clada-Moved: ";
 const BESIDE: &str = "Clada-Beside: ";
 
 /// Reads a commit's text; `None` for one that clada did not write.
@@ -156,6 +166,7 @@ pub(super) fn read(text: &str) -> Option<Message> {
     let step = Step::parse(trailers.next()?.strip_prefix(STEP)?)?;
     let rest: Vec<&str> = trailers.collect();
     let of = rest.iter().find_map(|line| line.strip_prefix(OF));
+    let moved = rest.iter().find_map(|line| line.strip_prefix(MOVED));
     let beside = rest.iter().find_map(|line| line.strip_prefix(BESIDE));
     let (subject, body) = text.split_once('\n').unwrap_or((text, ""));
     let subject = subject.strip_suffix(MARK)?.trim_end().to_owned();
@@ -174,6 +185,7 @@ pub(super) fn read(text: &str) -> Option<Message> {
         of: of
             .map(|of| of.split(' ').map(str::to_owned).collect())
             .unwrap_or_default(),
+        moved: moved.map(str::to_owned),
         beside: beside.map(str::to_owned),
     })
 }

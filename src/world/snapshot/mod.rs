@@ -136,6 +136,8 @@ pub struct Snapshots {
     /// When all was looked at last.
     looked: RefCell<Looked>,
     users: RefCell<Users>,
+    /// Where the last save left the branch.
+    last: Cell<Option<Oid>>,
 }
 
 /// How states are saved.
@@ -282,6 +284,8 @@ struct Prepared {
     left_off: Vec<LeftOff>,
     /// It is the user's own work.
     is_work: bool,
+    /// A command ran before it.
+    is_after: bool,
 }
 
 impl Snapshots {
@@ -360,6 +364,7 @@ impl Snapshots {
             passed_over: RefCell::default(),
             looked: RefCell::default(),
             users: RefCell::default(),
+            last: Cell::new(None),
         }
     }
 
@@ -568,6 +573,7 @@ impl Snapshots {
             skipped,
             left_off,
             is_work: matches!(look, Look::Before) && !self.private,
+            is_after: matches!(look, Look::After),
         })
     }
 
@@ -686,8 +692,12 @@ impl Snapshots {
         // A missing index file is an empty index, which libgit2 believes only when forced.
         index.read(self.given_up.get() || !self.index_path().exists())?;
         // That may have been another one, which has none of this.
-        for one in &*self.unsettled.borrow() {
-            one.put(&mut index)?;
+        let unsettled = self.unsettled.borrow();
+        let ends = [unsettled.first(), unsettled.last()];
+        if !ends.into_iter().flatten().all(|one| one.is_in(&index)) {
+            for one in &*unsettled {
+                one.put(&mut index)?;
+            }
         }
         Ok(index)
     }
@@ -708,6 +718,7 @@ impl Snapshots {
         } else {
             self.write_index(&prepared.staged)?;
         }
+        let message = &self.moved(prepared.is_after, head.as_ref(), message)?;
         let mut work = Vec::new();
         let mut tip = prepared.head;
         for (tree, staged) in [(prepared.first, true), (prepared.tree, false)] {
@@ -727,6 +738,7 @@ impl Snapshots {
             }
             tip = Some(made);
         }
+        self.last.set(tip);
         let changed = tip != prepared.head;
         Ok(State {
             commit: tip.map(|id| id.to_string()),
@@ -736,6 +748,24 @@ impl Snapshots {
             left_off: prepared.left_off,
             hook: changed.then(|| self.post_commit()).flatten(),
         })
+    }
+
+    /// The message of a commit after a command, which may have moved the branch to where the last save is not.
+    fn moved(
+        &self,
+        is_after: bool,
+        head: Option<&Commit<'_>>,
+        message: &Message,
+    ) -> Result<Message, SnapshotError> {
+        let mut message = message.clone();
+        if let Some(last) = self.last.get().filter(|_| is_after && !self.private) {
+            let is_on_it = match head.map(Commit::id) {
+                Some(id) => id == last || self.repo.graph_descendant_of(id, last)?,
+                None => false,
+            };
+            message.moved = (!is_on_it).then(|| last.to_string());
+        }
+        Ok(message)
     }
 
     /// Puts the staged entries into the index file, unless something began since it was read.

@@ -539,6 +539,7 @@ fn message(commits: &[Saved], ask: &Ask, batch: String) -> Message {
         batch,
         step: Step::Squash,
         of,
+        moved: None,
         beside: None,
     }
 }

@@ -18,7 +18,7 @@ use super::look::WithoutTools;
 use super::recorded::{
     self, ASSUME_UNCHANGED, Folder, INTENT_TO_ADD, LINK, SKIP_WORKTREE, is_gitlink,
 };
-use super::untracked::Looked;
+use super::untracked::{self, Looked};
 use super::walk::{Doubts, Moment, Walk};
 use super::{LeftOff, OffReason, SkipReason, Skipped, SnapshotError, Snapshots, Target, look};
 
@@ -133,6 +133,10 @@ impl<'s> Staging<'s> {
                     files.remove(&path);
                 }
             }
+            if takes == Takes::Made {
+                // Also where a rule ignores it by now.
+                untracked.append(&mut self.taken_out(&paths)?);
+            }
             files.extend(late.iter().cloned());
             untracked.retain(|path| !late.contains(path));
             let taken = self.taken(&untracked, takes)?;
@@ -167,6 +171,7 @@ impl<'s> Staging<'s> {
             ),
         };
         let mut taken = Vec::new();
+        let mut moved = BTreeSet::new();
         if takes == Takes::Made {
             self.snapshots.expect_copies(untracked);
         }
@@ -183,6 +188,12 @@ impl<'s> Staging<'s> {
                 Takes::None => continue,
                 // What the index had, a command took out of it.
                 Takes::Made if has(tree, path) => continue,
+                Takes::Made if untracked::is_below(path, &moved) => continue,
+                Takes::Made if let Some((folder, of)) = self.snapshots.moved_folder(path) => {
+                    self.leave_off(&folder, OffReason::Copy(of));
+                    moved.insert(folder);
+                    continue;
+                }
                 Takes::Made => match self.snapshots.stays_off(path) {
                     None => continue,
                     Some(why) => why.filter(|_| !self.has_content_of(path)),
@@ -203,6 +214,20 @@ impl<'s> Staging<'s> {
         Ok(taken)
     }
 
+    /// Files among these that a command has taken out of the index.
+    fn taken_out(&self, differing: &BTreeSet<PathBuf>) -> Result<BTreeSet<PathBuf>, SnapshotError> {
+        let mut out = BTreeSet::new();
+        for path in differing {
+            if self.index.get_path(path, 0).is_none()
+                && !self.snapshots.is_left_out(path)
+                && find(&self.snapshots.top, path)? != Found::Nothing
+            {
+                out.insert(path.clone());
+            }
+        }
+        Ok(out)
+    }
+
     /// Clada's own files among these that the user has put into the index: they stay there, and no commit takes them.
     fn own_staged(&self, differing: &BTreeSet<PathBuf>) -> BTreeSet<PathBuf> {
         let is_staged = |path: &&PathBuf| {
@@ -219,11 +244,16 @@ impl<'s> Staging<'s> {
             let base = self.base.as_ref();
             let is_in_tree = base.is_some_and(|tree| tree.get_path(path).is_ok());
             let entry = self.index.get_path(path, 0);
-            if is_in_tree
-                || self.snapshots.was_staged(path)
-                || entry.is_none_or(|entry| is_gitlink(&entry))
-                || find(&self.snapshots.top, path)? == Found::Nothing
-            {
+            let Some(entry) = entry.filter(|_| !is_in_tree && !self.snapshots.was_staged(path))
+            else {
+                continue;
+            };
+            // A submodule that a command has made is meant.
+            let is_kept = match is_gitlink(&entry) {
+                true => self.snapshots.is_new(path),
+                false => find(&self.snapshots.top, path)? == Found::Nothing,
+            };
+            if is_kept {
                 continue;
             }
             let is_notes = self.snapshots.is_left_out(path);
@@ -235,11 +265,20 @@ impl<'s> Staging<'s> {
             };
             self.index.remove(path, 0)?;
             self.seen.staged.push(Staged::Gone(path.clone()));
-            // What is in a tool's folder is left alone there.
-            if !is_notes && self.snapshots.is_untracked_file(path) {
+            // What lies in a folder that is left out is left alone there.
+            let folder = self.snapshots.left_out_folder(path);
+            if !is_notes && folder.is_none() {
                 self.seen.looked.untracked.insert(path.clone());
             }
-            self.leave_off(path, why);
+            let told = folder.unwrap_or_else(|| path.clone());
+            if self
+                .seen
+                .left_off
+                .last()
+                .is_none_or(|last| last.path != told)
+            {
+                self.leave_off(&told, why);
+            }
             out.push(path.clone());
         }
         Ok(out)
@@ -594,6 +633,7 @@ impl<'s> Staging<'s> {
         for path in &changed.repositories {
             self.skip(path, SkipReason::NestedRepository);
         }
+        self.seen.looked.repositories = changed.repositories.into_iter().collect();
         let is_tracked = |path: &PathBuf| self.index.get_path(path, 0).is_some();
         let (mut tracked, untracked): (BTreeSet<_>, BTreeSet<_>) =
             changed.files.into_iter().partition(is_tracked);
@@ -648,17 +688,23 @@ impl Snapshots {
 }
 
 impl Staged {
+    /// Whether the change is made in this index.
+    pub(super) fn is_in(&self, index: &Index) -> bool {
+        match self {
+            Self::Here(entry) => {
+                let there = index.get_path(&look::path_of(entry), 0);
+                there.is_some_and(|there| same(&there, entry))
+            }
+            Self::Gone(path) => index.get_path(path, 0).is_none(),
+        }
+    }
+
     /// Makes the change in this index, if it is not made there.
     pub(super) fn put(&self, index: &mut Index) -> Result<(), git2::Error> {
         match self {
-            Self::Here(entry) => match index.get_path(&look::path_of(entry), 0) {
-                Some(old) if same(&old, entry) => Ok(()),
-                _ => index.add(entry),
-            },
-            Self::Gone(path) => match index.get_path(path, 0) {
-                Some(_) => index.remove(path, 0),
-                None => Ok(()),
-            },
+            one if one.is_in(index) => Ok(()),
+            Self::Here(entry) => index.add(entry),
+            Self::Gone(path) => index.remove(path, 0),
         }
     }
 }

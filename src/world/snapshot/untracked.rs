@@ -50,6 +50,8 @@ pub enum OffReason {
     Staged,
     /// Likewise a notes or output file.
     Notes,
+    /// No snapshot has what was there before a file task changed it.
+    Lost,
 }
 
 impl LeftOff {
@@ -76,6 +78,7 @@ impl std::fmt::Display for LeftOff {
             OffReason::Tool => write!(f, "{path}/ (a tool's folder)"),
             OffReason::Copy(of) => write!(f, "{path} (the same as {})", of.display()),
             OffReason::Staged => write!(f, "{path} (untracked before, and staged by a command)"),
+            OffReason::Lost => write!(f, "{path} (no snapshot has what it was)"),
             OffReason::Notes => write!(f, "{path} (clada's own, and staged by a command)"),
         }
     }
@@ -88,6 +91,7 @@ pub(super) struct Looked {
     pub(super) untracked: BTreeSet<PathBuf>,
     pub(super) tools: Vec<PathBuf>,
     pub(super) ignored: Vec<PathBuf>,
+    pub(super) repositories: Vec<PathBuf>,
     /// Clada's own files that are in the index and in no commit.
     pub(super) staged: BTreeSet<PathBuf>,
 }
@@ -95,8 +99,13 @@ pub(super) struct Looked {
 /// The user's own work beside git, relative to the repository's top.
 #[derive(Default)]
 pub(super) struct Users {
-    /// Untracked files and tools' folders that were there when the batch began, or were told of since.
+    /// Untracked and ignored files that were there when the batch began, or were told of since.
     pub(super) paths: BTreeSet<PathBuf>,
+    /// Folders of which all was left out then: those of tools, ignored ones, repositories.
+    folders: BTreeSet<PathBuf>,
+    /// Places of which no snapshot has what a file task found there: what it left there is no commit's either, as an undo
+    /// would take that away and bring nothing back.
+    pub(super) lost: BTreeSet<PathBuf>,
     /// Clada's own files that the user himself has put into the index.
     staged: BTreeSet<PathBuf>,
     /// What file tasks of the batch named.
@@ -116,6 +125,8 @@ pub(super) struct Users {
 struct Marks {
     by_content: HashMap<Oid, PathBuf>,
     by_identity: HashMap<Identity, PathBuf>,
+    /// Folders of which all is left out.
+    folders: HashMap<Identity, PathBuf>,
     /// Those whose content was not looked at.
     by_size: HashMap<u64, Vec<PathBuf>>,
 }
@@ -147,13 +158,15 @@ const SOME_SECRET: usize = 4;
 impl Users {
     /// A batch begins.
     pub(super) fn begin(&mut self, looked: &Looked) {
+        let is_folder = |path: &&PathBuf| path.as_os_str().as_encoded_bytes().ends_with(b"/");
+        let (folders, files): (Vec<&PathBuf>, Vec<&PathBuf>) =
+            looked.ignored.iter().partition(is_folder);
+        let folders = folders.into_iter().chain(&looked.repositories);
+        // Without the slash at the end.
+        let folders = folders.map(|path| path.components().collect());
         *self = Self {
-            paths: looked
-                .untracked
-                .iter()
-                .chain(&looked.tools)
-                .cloned()
-                .collect(),
+            paths: looked.untracked.iter().chain(files).cloned().collect(),
+            folders: folders.chain(looked.tools.iter().cloned()).collect(),
             staged: looked.staged.clone(),
             ..Self::default()
         };
@@ -245,11 +258,24 @@ impl Snapshots {
             }
         }
         let looked = self.looked.borrow();
-        let mut left = (IGNORED, READ);
-        for path in looked.untracked.iter().chain(&looked.ignored) {
+        // What a command of this batch made is no secret by itself.
+        let untracked = looked.untracked.iter().filter(|path| !self.is_new(path));
+        let mut left = (usize::MAX, READ);
+        for path in untracked.chain(&self.never) {
             self.mark(path, aside.as_ref(), &mut left, &mut marks);
         }
-        drop(looked);
+        left.0 = IGNORED;
+        for path in looked.ignored.iter().chain(&looked.repositories) {
+            self.mark(path, aside.as_ref(), &mut left, &mut marks);
+        }
+        let folders = self.users.borrow();
+        for folder in &folders.folders {
+            let data = fs::symlink_metadata(self.top.join(folder));
+            if let Some(identity) = data.ok().and_then(|data| Identity::of(&data)) {
+                marks.folders.insert(identity, folder.clone());
+            }
+        }
+        drop((looked, folders));
         self.users.get_mut().marks = marks;
     }
 
@@ -258,14 +284,14 @@ impl Snapshots {
         let Ok(data) = fs::symlink_metadata(&place) else {
             return;
         };
+        if left.0 == 0 {
+            return;
+        }
         if data.is_dir() {
-            if tools::is_tool_folder(&place) {
+            if tools::is_tool_folder(&place) || place.ends_with(".git") {
                 return;
             }
             for entry in fs::read_dir(&place).into_iter().flatten().flatten() {
-                if left.0 == 0 {
-                    return;
-                }
                 self.mark(&path.join(entry.file_name()), aside, left, marks);
             }
             return;
@@ -289,7 +315,8 @@ impl Snapshots {
             && let Some(content) = self.content_of(path)
         {
             left.1 -= data.len();
-            marks.by_content.insert(content, path.to_path_buf());
+            let known = marks.by_content.entry(content);
+            known.or_insert_with(|| path.to_path_buf());
         } else {
             let same = marks.by_size.entry(data.len()).or_default();
             same.push(path.to_path_buf());
@@ -344,15 +371,24 @@ impl Snapshots {
             .is_some())
     }
 
-    /// Whether an untracked file is none of a tool's folder.
-    pub(super) fn is_untracked_file(&self, path: &Path) -> bool {
-        self.is_new(path) || self.users.borrow().paths.contains(path)
-    }
-
     /// Whether something untracked was not there when the batch began.
     pub(super) fn is_new(&self, path: &Path) -> bool {
         let users = self.users.borrow();
-        !path.ancestors().any(|place| users.paths.contains(place))
+        !users.paths.contains(path) && !is_below(path, &users.folders)
+    }
+
+    /// The folder of the user's that something untracked lies in, where all of that was left out.
+    pub(super) fn left_out_folder(&self, path: &Path) -> Option<PathBuf> {
+        let users = self.users.borrow();
+        let mut above = path.ancestors();
+        above
+            .find(|place| users.folders.contains(*place))
+            .map(Path::to_path_buf)
+    }
+
+    /// Whether no snapshot has what was at a place before a file task.
+    pub(super) fn is_lost(&self, path: &Path) -> bool {
+        is_below(path, &self.users.borrow().lost)
     }
 
     /// Whether one of clada's own files was in the index when the batch began.
@@ -367,7 +403,11 @@ impl Snapshots {
 
     /// Why an untracked file that a file task named stays off the branch all the same.
     pub(super) fn named_stays_off(&self, path: &Path) -> Option<OffReason> {
-        self.is_secret(path).then_some(OffReason::Secret)
+        match () {
+            () if self.is_lost(path) => Some(OffReason::Lost),
+            () if self.is_secret(path) => Some(OffReason::Secret),
+            () => None,
+        }
     }
 
     /// Why a file that a command made stays off the branch.
@@ -421,6 +461,23 @@ impl Snapshots {
         self.users.borrow_mut().marks.by_content.extend(contents);
     }
 
+    /// The folder that a file lies in and that a command has moved there, where all of it was left out; and what it was.
+    pub(super) fn moved_folder(&self, path: &Path) -> Option<(PathBuf, PathBuf)> {
+        let users = self.users.borrow();
+        if users.marks.folders.is_empty() {
+            return None;
+        }
+        let below = |place: &&Path| place.starts_with(&self.root) && **place != *self.root;
+        path.ancestors()
+            .skip(1)
+            .take_while(below)
+            .find_map(|place| {
+                let data = fs::symlink_metadata(self.top.join(place)).ok()?;
+                let was = users.marks.folders.get(&Identity::of(&data)?)?;
+                (was != place).then(|| (place.to_path_buf(), was.clone()))
+            })
+    }
+
     /// What git leaves out and this file is, or has the content of.
     fn copy_of(&self, path: &Path, data: &Metadata) -> Option<PathBuf> {
         let users = self.users.borrow();
@@ -441,6 +498,11 @@ impl Snapshots {
         let of = marks.by_content.get(&content).or_else(of_same_size);
         of.filter(is_another).cloned()
     }
+}
+
+/// Whether a path is one of these, or lies in one.
+pub(super) fn is_below(path: &Path, places: &BTreeSet<PathBuf>) -> bool {
+    path.ancestors().any(|place| places.contains(place))
 }
 
 /// A content by its hash, where there are so many bytes of it beside white space.

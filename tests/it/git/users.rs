@@ -393,3 +393,188 @@ fn a_file_that_cannot_be_read_is_named_and_in_nobodys_way() {
     run(&project, &[overwrite("b.txt", "c")]).exits(0);
     assert!(in_store(&project, ["ls-tree", "-r", "--name-only", "HEAD"]).contains("closed.txt"));
 }
+
+/// Runs a reply of these tasks, whatever they ask.
+fn approved(project: &Project, tasks: &[String]) -> crate::harness::Ended {
+    let args = ["run", "--approve", "--sandbox", "off"];
+    project.clada_with(args, &reply(tasks)).exits(0)
+}
+
+/// A batch of one command, which is undone: the files are as before.
+#[track_caller]
+fn comes_back(project: &Project, script: &str) {
+    let before = files(project);
+    approved(project, &[exec(script)]);
+    project.clada(["undo"]).exits(0);
+    let (is, was) = (files(project), before);
+    let differs = |path: &&String| is.get(*path) != was.get(*path);
+    let wrong: Vec<&String> = is.keys().chain(was.keys()).filter(differs).collect();
+    assert!(wrong.is_empty(), "{script}: {wrong:?}");
+}
+
+#[test]
+fn links_and_folders_in_each_others_places_come_back() {
+    let project = Project::begun();
+    project
+        .write("dat/u", "untracked\n")
+        .write("u1", "untracked too\n");
+    comes_back(&project, "mv dat dat2; ln -s dat2 dat");
+    comes_back(&project, "rm u1; mkdir u1; echo in > u1/in");
+    comes_back(&project, "rm -r dat; echo file > dat");
+    project.write("src/a", "a\n").commits();
+    project.write("src/u", "untracked\n");
+    comes_back(&project, "mv src lib; ln -s lib src");
+    is_sound(&project);
+}
+
+/// What git left out when a batch began stays off the branch, and is not taken away by an undo.
+#[test]
+fn what_was_ignored_or_in_another_repository_stays_off_though_the_rules_change() {
+    let project = Project::begun();
+    project
+        .write(".gitignore", "config.local\nbuild\n")
+        .commits();
+    project
+        .write("config.local", "ignored\n")
+        .write("build/x", "built\n");
+    project
+        .write("inner/f", "inner\n")
+        .write("node_modules/x/a.js", "module\n");
+    let inner = project.path("inner").display().to_string();
+    project.git(["-C", &inner, "init", "-q"]);
+    project.git([
+        "-C",
+        &inner,
+        "-c",
+        "user.name=A",
+        "-c",
+        "user.email=a@b",
+        "commit",
+        "-q",
+        "--allow-empty",
+        "-m",
+        "x",
+    ]);
+    let kept = [".gitignore", "a.txt"].map(str::to_owned);
+    let tracked = |project: &Project| {
+        let list = project.git(["ls-files"]);
+        let mut list: Vec<String> = list.lines().map(str::to_owned).collect();
+        list.retain(|path| path != "x");
+        list
+    };
+    let reply = overwrite(".gitignore", "nothing");
+    run(&project, &[reply, exec("echo x > x")]).exits(0);
+    assert_eq!(tracked(&project), kept);
+    project.clada(["undo"]).exits(0);
+    for script in [
+        "echo nothing > .gitignore; echo x > x",
+        "git add -f config.local build; echo x > x",
+        "mv inner/f f; echo x > x",
+        "git add -A; echo x > x",
+        "rm -rf inner/.git; echo x > x",
+        "mv node_modules old; echo x > x",
+        "mv build out; echo x > x",
+    ] {
+        approved(&project, &[exec(script)]);
+        assert_eq!(tracked(&project), kept, "{script}");
+        project.clada(["undo"]).exits(0);
+        assert!(!project.exists("x"), "{script}");
+    }
+    for (path, content) in [
+        ("config.local", "ignored\n"),
+        ("out/x", "built\n"),
+        ("f", "inner\n"),
+        ("old/x/a.js", "module\n"),
+    ] {
+        assert_eq!(project.read(path), content, "an undo takes nothing away");
+    }
+}
+
+#[test]
+fn notes_that_a_command_moves_or_copies_are_in_no_commit() {
+    let project = Project::begun();
+    project.write("other.md", "notes of another clada\n");
+    let mut other = project.command(env!("CARGO_BIN_EXE_clada"));
+    other.args(["watch", "other.md", "--no-clipboard"]);
+    let other = crate::harness::Watching::start(other);
+    wait_until(|| other.said().contains("watching"), || other.said());
+    other.stop(rustix::process::Signal::TERM);
+    run(
+        &project,
+        &[exec(
+            "cp other.md copy.md; mv other.md moved.md; echo x > x",
+        )],
+    )
+    .exits(0);
+    assert_eq!(project.git(["ls-files"]), "a.txt\nx\n");
+    project.clada(["undo"]).exits(0);
+    assert_eq!(project.read("moved.md"), "notes of another clada\n");
+}
+
+#[test]
+fn what_is_too_large_for_a_snapshot_is_moved_only_when_asked_and_never_taken_away() {
+    let project = Project::begun();
+    project.configure("[git]\nprivate_file = '1 KiB'\n");
+    let big = "line\n".repeat(1000) + "last\n";
+    project.write("big.txt", &big);
+    let moves = reply(&[move_to("big.txt", "data.txt")]);
+    project.clada_with(["run"], &moves).exits(1);
+    assert!(project.exists("big.txt"));
+    project.clada_with(["run", "--approve"], &moves).exits(0);
+    assert_eq!(project.git(["ls-files"]), "a.txt\n");
+    project.clada(["undo"]);
+    assert_eq!(project.read("data.txt"), big);
+    let append = "<task>\n<path>data.txt</path>\n<c>append</c>\n<x>\nmore\n</x>\n</task>\n";
+    let results = run(&project, &[append.to_owned(), overwrite("x", "x")])
+        .exits(0)
+        .results();
+    assert!(
+        results.contains("⚠ not committed: data.txt (no snapshot has what it was)"),
+        "{results}"
+    );
+    project.clada(["undo"]).exits(0);
+    assert!(!project.exists("x"));
+    assert_eq!(project.read("data.txt"), big + "more\n");
+}
+
+#[test]
+fn a_copy_of_a_secret_is_known_again_in_a_batch_that_is_one_commit() {
+    let project = Project::begun();
+    project.configure("[git]\ncommit = \"batch\"\n");
+    project.write(".env", "SECRET=of-the-user\n");
+    run(&project, &[exec("cp .env c; echo x > x"), exec("true")]).exits(0);
+    assert_eq!(project.git(["ls-files"]), "a.txt\nx\n");
+}
+
+#[test]
+fn what_a_command_took_out_of_the_index_is_in_it_again() {
+    let project = Project::begun();
+    for script in [
+        "git rm -q --cached a.txt",
+        "git rm -q --cached a.txt; echo a.txt > .gitignore; echo more >> a.txt",
+    ] {
+        approved(&project, &[exec(script)]);
+        project.clada(["undo"]).exits(0);
+        assert_eq!(project.git(["ls-files"]), "a.txt\n", "{script}");
+        assert_eq!(project.read("a.txt"), "one\n");
+        assert_eq!(project.git(["status", "--porcelain"]), "");
+    }
+}
+
+#[test]
+fn a_batch_whose_command_moved_the_branch_is_not_undone_by_halves() {
+    for script in [
+        "git checkout -q --orphan z",
+        "git reset -q --hard HEAD~1; echo x > x",
+    ] {
+        let project = Project::begun();
+        project.write("b.txt", "b\n").commits();
+        let before = project.id("HEAD");
+        approved(&project, &[exec(script)]);
+        let there = files(&project);
+        let said = project.clada(["undo"]).exits(1).err;
+        assert!(said.contains("moved the branch"), "{said}");
+        assert!(said.contains(&format!("commit {}", &before[..7])), "{said}");
+        assert!(files(&project) == there);
+    }
+}

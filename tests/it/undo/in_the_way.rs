@@ -42,7 +42,7 @@ fn an_edit_that_is_not_committed() {
     assert_eq!(
         says(&project, ["undo"]),
         "clada: nothing was done, as this is in the way:\n  \
-         `a.txt` changed since: you changed it after that, and that is not committed: put it back first\n\
+         `a.txt` changed since: you changed it after that, and that is not committed: `git stash` puts it aside\n\
          `--keep` keeps what changed since, and takes back the rest\n"
     );
     let kept = says(&project, ["undo", "--keep"]);
@@ -73,7 +73,7 @@ fn a_commit_of_the_user_s() {
     project.write("a.txt", "edited\n");
     let said = says(&project, ["undo"]);
     assert!(
-        said.contains("not committed: put it back first; commit COMMIT \"Fix typo\""),
+        said.contains("not committed: `git stash` puts it aside; commit COMMIT \"Fix typo\""),
         "{said}"
     );
 }
@@ -92,7 +92,7 @@ fn a_newer_batch_and_what_was_there_before_it() {
     assert!(
         said.contains(
             "`a.txt` changed since: batch ID, \"Add tests\": take that back first with `clada undo ID`\n  \
-             `b.txt` changed since: you changed it before \"Add tests\", which is commit COMMIT: put it back first\n"
+             `b.txt` changed since: you changed it before \"Add tests\": take that back first with `git revert COMMIT`\n"
         ),
         "{said}"
     );

@@ -248,6 +248,7 @@ fn message() -> Message {
         batch: "b1".into(),
         step: Step::Task,
         of: Vec::new(),
+        moved: None,
         beside: None,
     }
 }
