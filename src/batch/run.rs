@@ -560,7 +560,7 @@ pub fn batch_id(run: &str, job: usize) -> String {
     }
 }
 
-/// What is not on the branch, in a line.
+/// The line that names what is not on the branch.
 fn not_committed(left: &[LeftOff]) -> Option<String> {
     let shown = left.iter().take(SKIPPED_SHOWN).map(LeftOff::to_string);
     let shown: Vec<String> = shown.collect();

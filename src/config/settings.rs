@@ -124,7 +124,7 @@ pub enum Target {
     Side,
 }
 
-/// What becomes of files that git neither tracks nor ignores.
+/// The rule for files that git neither tracks nor ignores.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Untracked {

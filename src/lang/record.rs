@@ -155,7 +155,7 @@ impl Offer {
         Self::of_all(Vec::new()).approving(true)
     }
 
-    /// Whether it has untracked files added.
+    /// Tells that it has untracked files added.
     pub fn adds(&self) -> bool {
         self.batches.is_empty() && self.approves
     }

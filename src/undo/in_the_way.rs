@@ -88,9 +88,10 @@ pub(super) fn list(all: &[InTheWay], how: &str) -> String {
     let mut text = String::new();
     for InTheWay { path, by } in all.iter().take(SHOWN) {
         let by: Vec<String> = by.iter().map(Obstacle::to_string).collect();
-        let by = match by.is_empty() {
-            true => String::new(),
-            false => format!(": {}", by.join("; ")),
+        let by = if by.is_empty() {
+            String::new()
+        } else {
+            format!(": {}", by.join("; "))
         };
         text += &format!("\n  `{}` changed since{how}{by}", path.display());
     }

@@ -76,7 +76,7 @@ impl Known {
         enough: impl Fn(&Self) -> bool,
     ) -> Result<Self, SnapshotError> {
         let mut known = Self::default();
-        let mut taken = Taken::default();
+        let mut reverts = Reverts::default();
         let histories = stores.iter().map(|store| store.history());
         let histories = histories.collect::<Result<_, _>>()?;
         let mut all = Histories {
@@ -86,7 +86,7 @@ impl Known {
         };
         while let Some((at, saved)) = all.next()? {
             let reach = stores[at].reach(&saved)?;
-            known.add(at, saved, &mut taken, reach);
+            known.add(at, saved, &mut reverts, reach);
             if enough(&known) {
                 break;
             }
@@ -94,13 +94,13 @@ impl Known {
         Ok(known)
     }
 
-    fn add(&mut self, at: usize, saved: Saved, taken: &mut Taken, reach: (bool, bool)) {
+    fn add(&mut self, at: usize, saved: Saved, reverts: &mut Reverts, reach: (bool, bool)) {
         match &saved.step {
             Step::Before | Step::Add => {}
             Step::Task => {
                 let mut saved = saved;
                 // What the snapshots have of it goes with the one commit that git has.
-                if let Some(squash) = taken.squashed.get(&saved.batch).filter(|_| at > 0) {
+                if let Some(squash) = reverts.squashed.get(&saved.batch).filter(|_| at > 0) {
                     saved.batch.clone_from(squash);
                 }
                 push(&mut self.batches, at, saved, reach);
@@ -109,22 +109,22 @@ impl Known {
                 let (id, of) = (saved.batch.clone(), saved.of.clone());
                 push(&mut self.batches, at, saved, reach);
                 self.gather(&id, &of);
-                taken
+                reverts
                     .squashed
                     .extend(of.into_iter().map(|of| (of, id.clone())));
             }
             // What was done in two histories was done once.
             Step::Redo(ids) => {
-                if taken.redos.insert(saved.batch.clone()) {
-                    taken.redone.extend(ids.split(' ').map(str::to_owned));
+                if reverts.redos.insert(saved.batch.clone()) {
+                    reverts.redone.extend(ids.split(' ').map(str::to_owned));
                 }
             }
             Step::Undo(ids) => {
-                let stands = match taken.undos.get(&saved.batch) {
+                let stands = match reverts.undos.get(&saved.batch) {
                     Some(stands) => *stands,
-                    None => self.undo(at, ids, taken),
+                    None => self.undo(at, ids, reverts),
                 };
-                taken.undos.insert(saved.batch.clone(), stands);
+                reverts.undos.insert(saved.batch.clone(), stands);
                 if stands {
                     push(&mut self.undos, at, saved, reach);
                 }
@@ -151,8 +151,8 @@ impl Known {
         }
     }
 
-    /// Whether an undo of these batches stands for one of them.
-    fn undo(&mut self, at: usize, ids: &str, taken: &mut Taken) -> bool {
+    /// Takes an undo of these batches into account; true where it stands for one of them.
+    fn undo(&mut self, at: usize, ids: &str, reverts: &mut Reverts) -> bool {
         let mut stands = false;
         for id in ids.split(' ') {
             // A commit of the batch that is on top of this one was picked there by the user.
@@ -160,8 +160,8 @@ impl Known {
                 let mut commits = group.commits.iter();
                 group.id == id && commits.any(|(of, _)| *of == at)
             });
-            match taken.redone.iter().position(|other| other == id) {
-                Some(found) => drop(taken.redone.swap_remove(found)),
+            match reverts.redone.iter().position(|other| other == id) {
+                Some(found) => drop(reverts.redone.swap_remove(found)),
                 None if is_picked => {}
                 None => {
                     self.undone.insert(id.to_owned());
@@ -189,9 +189,9 @@ impl Known {
     }
 }
 
-/// What undid and redid batches, from the newest back.
+/// The undos and redos that were met on the way back.
 #[derive(Default)]
-struct Taken {
+struct Reverts {
     /// What was done again since, batch by batch: an undo of these does not count.
     redone: Vec<String>,
     /// What squashed batches are by now.

@@ -36,9 +36,9 @@ enum Value {
 }
 
 /// A path, and whether git is to track it.
-type Place = (PathBuf, bool);
+type TrackedPath = (PathBuf, bool);
 
-/// What is known of a path so far.
+/// A path on the way back.
 #[derive(Debug)]
 struct Course {
     /// `None` where something is in the way.
@@ -92,14 +92,15 @@ impl Plan {
             return Ok(plan);
         }
         let trouble = in_the_way::name(stores.stores, groups, trouble)?;
-        Err(match keep {
-            false => UndoError::Changed(trouble),
-            true => UndoError::Collides(trouble),
+        Err(if keep {
+            UndoError::Collides(trouble)
+        } else {
+            UndoError::Changed(trouble)
         })
     }
 }
 
-/// What was before all commits of a store.
+/// The commit before all of a store's that are taken back.
 fn oldest(groups: &[Group], store: usize) -> Option<String> {
     let commits = groups.iter().flat_map(|group| &group.commits);
     let oldest = commits.rev().find(|(of, _)| *of == store);
@@ -252,7 +253,7 @@ impl Stores<'_> {
         plan: &mut Plan,
         trouble: &mut Vec<PathBuf>,
     ) -> Result<(), UndoError> {
-        let mut of: BTreeMap<(usize, Option<String>), Vec<Place>> = BTreeMap::new();
+        let mut of: BTreeMap<(usize, Option<String>), Vec<TrackedPath>> = BTreeMap::new();
         for (path, Course { value, git }) in courses {
             let Some(value) = value else {
                 trouble.push(path);
@@ -285,7 +286,7 @@ impl Stores<'_> {
         Ok(())
     }
 
-    /// Whether git is to track a path afterwards: as it did before the oldest of the commits that changed it there. What the
+    /// Decides that git tracks a path afterwards: as it did before the oldest of the commits that changed it there. What the
     /// user took out of git since stays out.
     fn is_to_be_tracked(
         &self,
@@ -300,7 +301,7 @@ impl Stores<'_> {
         Ok(was.is_some() && !is_taken_out)
     }
 
-    /// Whether git tracks a path that it is not to, or the other way round. Private snapshots have all.
+    /// Tells that git tracks a path that it is not to, or the other way round. Private snapshots have all.
     fn is_otherwise(&self, path: &Path, tracked: bool) -> Result<bool, UndoError> {
         let git = self.stores[0];
         Ok(!git.is_private() && git.is_tracked(path)? != tracked)

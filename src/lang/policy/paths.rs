@@ -87,7 +87,7 @@ enum Name {
 pub struct Denial<'p>(Option<(&'p str, &'static str)>);
 
 impl Denial<'_> {
-    /// Whether a pattern says so, and not only that none allows it.
+    /// Tells that a pattern says so, and not only that none allows it.
     pub fn is_named(&self) -> bool {
         self.0.is_some()
     }

@@ -5,28 +5,28 @@ use std::path::Path;
 
 use super::paths::{Access, List, Paths};
 
-/// How much of a file is looked at, in bytes.
+/// The part of a file that is looked at, in bytes.
 pub const HEAD: usize = 4096;
 
-/// What secrets are called.
+/// The names of secrets.
 #[derive(Debug, Clone)]
 pub struct Secrets(Paths);
 
 impl Secrets {
-    /// What these lists, whose patterns are for any folder, keep from being read.
+    /// Takes the names that these lists, whose patterns are for any folder, keep from being read.
     pub fn new(lists: &[List<'_>]) -> Self {
         let nowhere = Path::new("/");
         Self(Paths::new(lists, nowhere, nowhere).expect("patterns for any folder are inside any"))
     }
 
-    /// Whether a file of this name looks like one.
+    /// Tells that a file of this name looks like one.
     pub fn has_name(&self, path: &Path) -> bool {
         let denial = self.0.refuses(Access::Read, path);
         denial.is_some_and(|denial| denial.is_named())
     }
 }
 
-/// Whether a content that begins so is a private key. Comments may stand above one.
+/// Tells that a content that begins so is a private key. Comments may stand above one.
 pub fn begins_like_key(head: &[u8]) -> bool {
     let text = String::from_utf8_lossy(head);
     let text = text.trim_start_matches('\u{feff}');

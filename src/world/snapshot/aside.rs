@@ -106,14 +106,14 @@ impl Snapshots {
             }
         }
         let kept = self.to_keep(is_before);
-        let kept = kept.and_then(|kept| match kept.is_empty() {
-            true => Ok(()),
-            false => {
-                let message = self.beside(message)?;
-                let store = self.aside_to_write()?;
-                store.healed(|store| store.save(Look::Restored(&kept), &message))?;
-                Ok(())
+        let kept = kept.and_then(|kept| {
+            if kept.is_empty() {
+                return Ok(());
             }
+            let message = self.beside(message)?;
+            let store = self.aside_to_write()?;
+            store.healed(|store| store.save(Look::Restored(&kept), &message))?;
+            Ok(())
         });
         if let Err(why) = kept {
             self.say(&format!(
@@ -122,7 +122,7 @@ impl Snapshots {
         }
     }
 
-    /// What is to be saved aside, relative to the root; with false, what no longer needs to be there.
+    /// Lists the files to save aside, relative to the root; with false, those that no longer need to be there.
     pub(super) fn to_keep(&self, before: bool) -> Result<Vec<(PathBuf, bool)>, SnapshotError> {
         let ours = self.index_now()?;
         let looked = self.looked.borrow();
@@ -242,10 +242,7 @@ impl Snapshots {
 
     /// The message of a commit that is made aside now.
     fn beside(&self, message: &Message) -> Result<Message, SnapshotError> {
-        let tip = match self.private {
-            true => None,
-            false => self.tip()?,
-        };
+        let tip = if self.private { None } else { self.tip()? };
         Ok(Message {
             beside: tip.map(|commit| commit.id().to_string()),
             ..message.clone()
@@ -269,7 +266,8 @@ impl Snapshots {
         Ok(Box::new(aside))
     }
 
-    /// What no save takes in at these paths; with `not_saved` only what was there when the batch began and was not saved then.
+    /// Lists what no save takes in at these paths; with `not_saved` only what was there when the batch began and was not saved
+    /// then.
     fn left_out(&self, paths: &[PathBuf], not_saved: bool) -> Result<LeftOut, SnapshotError> {
         let mut left = LeftOut {
             not_saved,
@@ -353,7 +351,7 @@ impl Snapshots {
         self.notices.borrow_mut().push(said.to_owned());
     }
 
-    /// Whether an entry of this index is as its file, by stat data.
+    /// Makes a check of entries of this index by the stat data of their files.
     fn is_clean(&self) -> Result<impl Fn(&IndexEntry) -> bool, SnapshotError> {
         let walk = self.walk_of(
             &self.repo.config()?.snapshot()?,
@@ -375,9 +373,12 @@ impl Snapshots {
         not_saved: bool,
     ) -> Result<bool, SnapshotError> {
         // What is new since the batch began is another program's: no task goes over it.
-        let is_untracked = || match self.leaves_untracked() {
-            true => !(not_saved && self.is_new(place)),
-            false => self.is_secret(place),
+        let is_untracked = || {
+            if self.leaves_untracked() {
+                !(not_saved && self.is_new(place))
+            } else {
+                self.is_secret(place)
+            }
         };
         let recorded = staging.index.get_path(place, 0);
         let found = find(&self.top, place)?;
@@ -388,8 +389,8 @@ impl Snapshots {
             || recorded.is_none() && (is_untracked() || self.repo.is_path_ignored(place)?))
     }
 
-    /// Whether a file or link is known to the private snapshots. What is there was saved when the batch began, and no task
-    /// goes over what somebody made of it since.
+    /// Tells that a file or link is known to the private snapshots. It was saved when the batch began, and no task overwrites
+    /// what somebody made of it since.
     fn is_kept_aside(&self, place: &Path) -> Result<bool, SnapshotError> {
         let (Some(aside), Ok(below)) = (self.aside(), place.strip_prefix(&self.root)) else {
             return Ok(false);
@@ -407,7 +408,7 @@ impl Snapshots {
     }
 }
 
-/// Whether a folder is reached through no link: what is behind one is elsewhere.
+/// Tells that a folder is reached through no link: what is behind one is elsewhere.
 fn is_real(top: &Path, folder: &Path, known: &mut HashMap<PathBuf, bool>) -> bool {
     let Some(above) = folder.parent() else {
         return true;

@@ -214,7 +214,7 @@ impl Snapshots {
         Ok(false)
     }
 
-    /// Whether what is at a path (relative to the root) is an untracked file of the user's, which no older state replaces.
+    /// Tells that there is an untracked file of the user's at a path (relative to the root), which no older state replaces.
     ///
     /// # Errors
     /// Where an index cannot be read.

@@ -92,7 +92,7 @@ use private::Opened;
 use program::New;
 pub use restore::{Change, ChangeKind, Held};
 pub use squash::{Ask, Group, Moved, Pushed, Squashed, Which};
-use stage::{Seen, Staged, Staging, Takes};
+use stage::{Gathered, Staged, Staging, Takes};
 pub use survey::{Survey, survey};
 pub use target::Target;
 use tree::Edit;
@@ -103,7 +103,7 @@ pub use versions::Successor;
 /// How long another program may hold one of git's locks before a save is given up.
 const LOCK_WAIT: Duration = Duration::from_secs(5);
 const LOCK_PAUSE: Duration = Duration::from_millis(25);
-/// How many of clada's last commits the index may not have yet.
+/// The most of clada's last commits that the index may not have yet.
 const LATE: usize = 100;
 
 /// The repository that the root lies in, kept open: opening it anew for each task would cost reading the index
@@ -133,10 +133,10 @@ pub struct Snapshots {
     guarded: RefCell<Guarded>,
     /// What saves left as the index has it.
     passed_over: RefCell<BTreeSet<PathBuf>>,
-    /// When all was looked at last.
+    /// As of the last look at everything.
     looked: RefCell<Looked>,
     users: RefCell<Users>,
-    /// Where the last save left the branch.
+    /// The commit at which the last save left the branch.
     last: Cell<Option<Oid>>,
 }
 
@@ -147,7 +147,7 @@ pub struct Options {
     pub untracked: Untracked,
     /// The largest file that a command makes and that goes on the branch, in bytes.
     pub new_file: u64,
-    /// What secrets are called.
+    /// The names of secrets.
     pub secrets: Secrets,
     /// Absolute paths of the notes files of all cladas of this user: no commit takes them in, unless git tracks them already.
     pub notes: Vec<PathBuf>,
@@ -250,7 +250,7 @@ enum Found {
     NoWorkTree(Option<PathBuf>),
 }
 
-/// What a save looks at, and what of that it takes.
+/// The part of the work tree that a save looks at, and what of that it takes.
 #[derive(Clone, Copy)]
 enum Look<'p> {
     /// Everything, and none of it is of a batch.
@@ -264,7 +264,7 @@ enum Look<'p> {
 }
 
 impl Look<'_> {
-    /// Whether the index's file can wait.
+    /// Tells that the index's file can wait.
     fn waits(self) -> bool {
         !matches!(self, Self::Before | Self::After)
     }
@@ -548,7 +548,7 @@ impl Snapshots {
             Look::Paths(paths) => staging.paths(paths)?,
             Look::Restored(paths) => staging.restored(paths)?,
         };
-        let Seen {
+        let Gathered {
             staged,
             skipped,
             left_off,
@@ -593,8 +593,8 @@ impl Snapshots {
         })
     }
 
-    /// What the user has staged under the root, as a tree; and what nobody has staged, though the index has it otherwise than
-    /// the last commit.
+    /// Makes a tree of what the user has staged under the root; with it, the paths that nobody has staged, though the index
+    /// has them otherwise than the last commit.
     fn staged_tree(
         &self,
         index: &Index,
@@ -724,9 +724,10 @@ impl Snapshots {
         for (tree, staged) in [(prepared.first, true), (prepared.tree, false)] {
             let Some(tree) = tree else { continue };
             let parent = tip.map(|id| self.repo.find_commit(id)).transpose()?;
-            let made = match staged {
-                true => self.commit(parent.as_ref(), tree, &message.of_staged())?,
-                false => self.commit(parent.as_ref(), tree, message)?,
+            let made = if staged {
+                self.commit(parent.as_ref(), tree, &message.of_staged())?
+            } else {
+                self.commit(parent.as_ref(), tree, message)?
             };
             if prepared.is_work {
                 let (from, to) = (tip.map(|id| id.to_string()), made.to_string());

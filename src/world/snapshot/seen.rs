@@ -97,7 +97,7 @@ impl Snapshots {
         Ok(())
     }
 
-    /// Whether the private snapshots have what is at a path (relative to the root); `None` where they do not know it.
+    /// Compares what is at a path (relative to the root) with the private snapshots; `None` where they do not know it.
     fn aside_has(&self, path: &Path) -> Result<Option<bool>, SnapshotError> {
         let Some(aside) = self.aside() else {
             return Ok(None);
@@ -112,7 +112,7 @@ impl Snapshots {
         Ok(Some(saved[0] == aside.held_now(path)?))
     }
 
-    /// Whether what is at a path (relative to the root) can be had again: from a commit, or from the private snapshots.
+    /// Tells that what is at a path (relative to the root) can be had again: from a commit, or from the private snapshots.
     ///
     /// # Errors
     /// Where it cannot be read.

@@ -36,12 +36,12 @@ pub(super) struct Staging<'s> {
     /// The commit that is saved on, and all contents that it has.
     base: Option<Tree<'s>>,
     contents: OnceCell<HashSet<Oid>>,
-    seen: Seen,
+    seen: Gathered,
 }
 
-/// What came of it.
+/// The result of one save's work.
 #[derive(Default)]
-pub(super) struct Seen {
+pub(super) struct Gathered {
     pub(super) staged: Vec<Staged>,
     pub(super) skipped: Vec<Skipped>,
     pub(super) left_off: Vec<LeftOff>,
@@ -49,7 +49,7 @@ pub(super) struct Seen {
     pub(super) looked: Looked,
 }
 
-/// Which untracked files a look at everything takes.
+/// The untracked files that a look at everything takes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Takes {
     /// All, but those that look like a secret.
@@ -59,7 +59,7 @@ pub(super) enum Takes {
     Made,
 }
 
-/// What differs, by whether the index has it.
+/// The paths that differ: those that the index has, and others.
 struct Differing {
     tracked: BTreeSet<PathBuf>,
     untracked: BTreeSet<PathBuf>,
@@ -95,11 +95,11 @@ impl<'s> Staging<'s> {
             filters: HashMap::new(),
             base: base.cloned(),
             contents: OnceCell::new(),
-            seen: Seen::default(),
+            seen: Gathered::default(),
         })
     }
 
-    pub(super) fn end(self) -> Seen {
+    pub(super) fn end(self) -> Gathered {
         self.seen
     }
 
@@ -148,7 +148,7 @@ impl<'s> Staging<'s> {
         Ok(paths)
     }
 
-    /// Which of these untracked files go into the index. Of what a command made, those that do not are told.
+    /// Chooses those of these untracked files that go into the index. Of what a command made, those that do not are told.
     fn taken(
         &mut self,
         untracked: &BTreeSet<PathBuf>,
@@ -181,10 +181,8 @@ impl<'s> Staging<'s> {
                 .is_some_and(|users| has(tree, path) && !has(users.as_ref(), path));
             let why = match takes {
                 _ if is_own => None,
-                Takes::All => match self.snapshots.is_secret(path) {
-                    false => None,
-                    true => continue,
-                },
+                Takes::All if self.snapshots.is_secret(path) => continue,
+                Takes::All => None,
                 Takes::None => continue,
                 // What the index had, a command took out of it.
                 Takes::Made if has(tree, path) => continue,
@@ -249,9 +247,10 @@ impl<'s> Staging<'s> {
                 continue;
             };
             // A submodule that a command has made is meant.
-            let is_kept = match is_gitlink(&entry) {
-                true => self.snapshots.is_new(path),
-                false => find(&self.snapshots.top, path)? == Found::Nothing,
+            let is_kept = if is_gitlink(&entry) {
+                self.snapshots.is_new(path)
+            } else {
+                find(&self.snapshots.top, path)? == Found::Nothing
             };
             if is_kept {
                 continue;
@@ -284,7 +283,7 @@ impl<'s> Staging<'s> {
         Ok(out)
     }
 
-    /// Whether the commit has the content of a file, perhaps elsewhere: then that is known, and the file may only be moved.
+    /// Tells that the commit has the content of a file, perhaps elsewhere: then that is known, and the file may only be moved.
     fn has_content_of(&self, path: &Path) -> bool {
         let place = self.snapshots.top.join(path);
         let Ok(content) = Oid::hash_file(ObjectType::Blob, place) else {
@@ -320,7 +319,8 @@ impl<'s> Staging<'s> {
             places.append(&mut self.places_of(path)?);
         }
         for place in &places {
-            files.append(&mut self.files_at(place, &places)?);
+            // To append would go through all that is there each time.
+            files.extend(self.files_at(place, &places)?);
         }
         self.stage_all(&files)?;
         Ok(files)
@@ -551,7 +551,7 @@ impl<'s> Staging<'s> {
         let found = fs::symlink_metadata(self.snapshots.top.join(place));
         let is_folder = found.as_ref().is_ok_and(fs::Metadata::is_dir);
         if is_folder {
-            files.append(&mut self.differing_below(place, places)?);
+            files.extend(self.differing_below(place, places)?);
         } else {
             let gone = look::below(self.index, place);
             files.extend(gone.map(|entry| look::path_of(&entry)));
@@ -620,15 +620,12 @@ impl<'s> Staging<'s> {
             false => self.walk().doubts(from, folder),
         };
         let (repo, top) = (&self.snapshots.repo, &self.snapshots.top);
-        let changed = match self.snapshots.leaves_untracked() {
-            true => {
-                let WithoutTools { places, tools, .. } =
-                    WithoutTools::of(repo, top, &doubts.others);
-                self.seen.looked.tools = tools;
-                look::changed_among(repo, self.index, &places)?
-            }
-            false => look::changed_among(repo, self.index, &doubts.others)?,
-        };
+        let mut places = doubts.others;
+        if self.snapshots.leaves_untracked() {
+            let without = WithoutTools::of(repo, top, &places);
+            (places, self.seen.looked.tools) = (without.places, without.tools);
+        }
+        let changed = look::changed_among(repo, self.index, &places)?;
         self.seen.looked.ignored = changed.ignored;
         for path in &changed.repositories {
             self.skip(path, SkipReason::NestedRepository);
@@ -688,7 +685,7 @@ impl Snapshots {
 }
 
 impl Staged {
-    /// Whether the change is made in this index.
+    /// Tells that the change is made in this index.
     pub(super) fn is_in(&self, index: &Index) -> bool {
         match self {
             Self::Here(entry) => {

@@ -43,13 +43,13 @@ const BESIDE: [(&str, &str); 7] = [
     ("elm-stuff", "elm.json"),
 ];
 
-/// What a desktop puts into every folder.
+/// A file that a desktop puts into every folder.
 pub(super) const LITTER: &str = ".DS_Store";
 
-/// How a `CACHEDIR.TAG` begins, by its specification.
+/// The beginning of a `CACHEDIR.TAG`, by its specification.
 const TAG: &[u8; 43] = b"Signature: 8a477f597d28d172789f06886806bc55";
 
-/// Whether the folder at this absolute path is one.
+/// Tells that the folder at this absolute path is one.
 pub(super) fn is_tool_folder(folder: &Path) -> bool {
     let Some(name) = folder.file_name().and_then(|name| name.to_str()) else {
         return false;

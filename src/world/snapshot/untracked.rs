@@ -19,7 +19,7 @@ use super::{Held, Message, SnapshotError, Snapshots, State, Step, look, tools};
 use crate::lang::policy::secrets::{self, begins_like_key};
 use crate::lang::size;
 
-/// What becomes of files that git neither tracks nor ignores.
+/// The rule for files that git neither tracks nor ignores.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Untracked {
     /// They stay off the branch; see the top of `untracked.rs`.
@@ -84,7 +84,7 @@ impl std::fmt::Display for LeftOff {
     }
 }
 
-/// What was seen when all was looked at last, relative to the repository's top.
+/// The paths that the last look at everything saw, relative to the repository's top.
 #[derive(Default)]
 pub(super) struct Looked {
     /// Files that git neither tracks nor ignores.
@@ -108,13 +108,13 @@ pub(super) struct Users {
     pub(super) lost: BTreeSet<PathBuf>,
     /// Clada's own files that the user himself has put into the index.
     staged: BTreeSet<PathBuf>,
-    /// What file tasks of the batch named.
+    /// The places that file tasks of the batch named.
     pub(super) named: BTreeSet<PathBuf>,
     /// There was more than what is saved aside, so nothing new is: an undo would take away what may only have been moved.
     pub(super) is_unkept: bool,
     /// Files left off that are the only copy of something that no save has: an undo leaves them where they are.
     pub(super) only: BTreeSet<PathBuf>,
-    /// What tasks left at places that are not saved aside yet, where the batch is one commit.
+    /// The state of places that tasks changed and that are not saved aside yet, where the batch is one commit.
     pub(super) unsaved: BTreeMap<PathBuf, Option<Held>>,
     /// As it was before the last command.
     marks: Marks,
@@ -146,7 +146,7 @@ impl Identity {
 /// Marks a private repository whose user was offered to have untracked files added.
 const OFFERED: &str = "clada-offered";
 
-/// How many ignored files are looked at before a command, and how much is read of what no save has, in bytes.
+/// The most ignored files that are looked at before a command; the largest file that is read then, and the most bytes in all.
 const IGNORED: usize = 5_000;
 const SMALL: u64 = 64 * 1024;
 const READ: u64 = 2 * 1024 * 1024;
@@ -174,8 +174,8 @@ impl Users {
 }
 
 impl Snapshots {
-    /// How many untracked files could go into git, where it tracks fewer than that; told once in a repository. As of the last
-    /// look at everything.
+    /// Counts the untracked files that could go into git, where it tracks fewer than that; once in a repository. As of the
+    /// last look at everything.
     pub fn offers_to_add(&mut self) -> Option<usize> {
         if self.private || self.options.untracked == Untracked::Commit {
             return None;
@@ -323,7 +323,7 @@ impl Snapshots {
         }
     }
 
-    /// Notes which of these are the only copy of something that is gone, and that no save has.
+    /// Notes those of these that are the only copy of something that is gone, and that no save has.
     pub(super) fn spare_only_copies(&mut self, left: &[LeftOff]) {
         let aside = self.aside().and_then(|aside| aside.index_now().ok());
         let is_saved = |of: &Path| {
@@ -346,13 +346,13 @@ impl Snapshots {
         self.users.get_mut().named.extend(places);
     }
 
-    /// What file tasks named was taken back.
+    /// Forgets the named places: their changes were taken back.
     pub fn unnamed(&mut self) {
         self.users.get_mut().named.clear();
     }
 
-    /// Why an untracked file stays off the branch after a command, if it does; the outer `None` for one of the user's, of
-    /// which there is nothing to tell.
+    /// Decides about an untracked file after a command: the reason to keep it off the branch, or none. The outer `None` is
+    /// for one of the user's, of which there is nothing to tell.
     pub(super) fn stays_off(&self, path: &Path) -> Option<Option<OffReason>> {
         if self.users.borrow().named.contains(path) {
             return Some(self.named_stays_off(path));
@@ -360,7 +360,7 @@ impl Snapshots {
         self.is_new(path).then(|| self.made_stays_off(path))
     }
 
-    /// Whether git tracks a path (relative to the root).
+    /// Tells that git tracks a path (relative to the root).
     ///
     /// # Errors
     /// Where the index cannot be read.
@@ -371,7 +371,7 @@ impl Snapshots {
             .is_some())
     }
 
-    /// Whether something untracked was not there when the batch began.
+    /// Tells that something untracked was not there when the batch began.
     pub(super) fn is_new(&self, path: &Path) -> bool {
         let users = self.users.borrow();
         !users.paths.contains(path) && !is_below(path, &users.folders)
@@ -386,22 +386,22 @@ impl Snapshots {
             .map(Path::to_path_buf)
     }
 
-    /// Whether no snapshot has what was at a place before a file task.
+    /// Tells that no snapshot has what was at a place before a file task.
     pub(super) fn is_lost(&self, path: &Path) -> bool {
         is_below(path, &self.users.borrow().lost)
     }
 
-    /// Whether one of clada's own files was in the index when the batch began.
+    /// Tells that one of clada's own files was in the index when the batch began.
     pub(super) fn was_staged(&self, path: &Path) -> bool {
         self.users.borrow().staged.contains(path)
     }
 
-    /// Whether what is untracked stays off the branch.
+    /// Tells that untracked files stay off the branch.
     pub(super) fn leaves_untracked(&self) -> bool {
         !self.private && self.options.untracked == Untracked::Leave
     }
 
-    /// Why an untracked file that a file task named stays off the branch all the same.
+    /// Finds a reason to keep an untracked file off the branch though a file task named it.
     pub(super) fn named_stays_off(&self, path: &Path) -> Option<OffReason> {
         match () {
             () if self.is_lost(path) => Some(OffReason::Lost),
@@ -410,7 +410,7 @@ impl Snapshots {
         }
     }
 
-    /// Why a file that a command made stays off the branch.
+    /// Finds a reason to keep a file that a command made off the branch.
     fn made_stays_off(&self, path: &Path) -> Option<OffReason> {
         let data = fs::symlink_metadata(self.top.join(path)).ok()?;
         let limit = self.options.new_file;
@@ -422,7 +422,7 @@ impl Snapshots {
         }
     }
 
-    /// Whether the file or link at a place looks like a secret.
+    /// Tells that the file or link at a place looks like a secret.
     pub(super) fn is_secret(&self, path: &Path) -> bool {
         self.options.secrets.has_name(path) || self.holds_key(path)
     }
@@ -440,9 +440,10 @@ impl Snapshots {
     /// The content of an untracked file, where there is enough of it to know it again.
     fn content_of(&self, path: &Path) -> Option<Oid> {
         let bytes = fs::read(self.top.join(path)).ok()?;
-        let least = match self.is_secret(path) {
-            true => SOME_SECRET,
-            false => SOME,
+        let least = if self.is_secret(path) {
+            SOME_SECRET
+        } else {
+            SOME
         };
         content(&bytes, least)
     }
@@ -478,7 +479,7 @@ impl Snapshots {
             })
     }
 
-    /// What git leaves out and this file is, or has the content of.
+    /// Finds the file that git leaves out and that this one is, or has the content of.
     fn copy_of(&self, path: &Path, data: &Metadata) -> Option<PathBuf> {
         let users = self.users.borrow();
         let marks = &users.marks;
@@ -500,7 +501,7 @@ impl Snapshots {
     }
 }
 
-/// Whether a path is one of these, or lies in one.
+/// Tells that a path is one of these, or lies in one.
 pub(super) fn is_below(path: &Path, places: &BTreeSet<PathBuf>) -> bool {
     path.ancestors().any(|place| places.contains(place))
 }

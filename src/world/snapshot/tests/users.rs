@@ -149,10 +149,8 @@ fn judged(repo: &Repo) -> (Vec<String>, String) {
 
 fn trees(folder: &Path) -> Vec<String> {
     let (there, log) = git_in(folder, &["log", "--format=%T"]);
-    match there {
-        true => log.lines().map(str::to_owned).collect(),
-        false => Vec::new(),
-    }
+    let trees = log.lines().map(str::to_owned);
+    if there { trees.collect() } else { Vec::new() }
 }
 
 /// A repository whose untracked files stay off the branch, and the folder of the private snapshots.
