@@ -2,7 +2,7 @@
 
 use std::ffi::OsStr;
 use std::fs::{File, OpenOptions};
-use std::io::{BufRead, BufReader};
+use std::io::{self, BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::thread;
@@ -118,9 +118,8 @@ impl Watch {
     pub(crate) fn start(command: &mut Command) -> Self {
         let mut clada = command.stdout(Stdio::piped()).spawn().expect("clada");
         let mut output = BufReader::new(clada.stdout.take().expect("its output"));
-        let mut line = String::new();
-        output.read_line(&mut line).expect("a line");
-        assert!(line.starts_with("watching "), "{line}");
+        let listens = |line: io::Result<String>| line.expect("a line").starts_with("watching ");
+        assert!(output.by_ref().lines().any(listens), "it ended");
         thread::spawn(move || std::io::copy(&mut output, &mut std::io::sink()));
         Self(clada)
     }

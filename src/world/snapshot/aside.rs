@@ -13,7 +13,7 @@ use super::recorded::is_kept;
 use super::stage::{Staging, find};
 use super::untracked::is_below;
 use super::walk::written;
-use super::{Look, Message, Skipped, SnapshotError, Snapshots, State, Step, look, private, walk};
+use super::{Look, Message, Skipped, SnapshotError, Snapshots, State, look, private, walk};
 use crate::lang::path::is_git;
 use crate::lang::size;
 
@@ -89,11 +89,10 @@ impl Snapshots {
 
     /// Saves aside what is untracked, and what has changed of all that was saved there. What git tracks by now has its
     /// history there from here on.
-    pub(super) fn keep_untracked(&mut self, message: &Message) {
+    pub(super) fn keep_untracked(&mut self, is_before: bool, message: &Message) {
         if self.options.private_limit == 0 {
             return;
         }
-        let is_before = message.step == Step::Before;
         let count = self.looked.borrow().untracked.len();
         if is_before {
             let is_unkept = count > self.options.private_limit;

@@ -71,7 +71,7 @@ impl Snapshots {
         self.given_up.set(true);
         if !self.private {
             self.users.get_mut().begin(&self.looked.borrow());
-            self.keep_untracked(message);
+            self.keep_untracked(true, message);
         }
         let tip = self.tip()?;
         let tree = match (prepared.tree, &tip) {

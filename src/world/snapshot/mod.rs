@@ -411,7 +411,7 @@ impl Snapshots {
         }
         let state = self.save(Look::Before, message)?;
         self.users.get_mut().begin(&self.looked.borrow());
-        self.keep_untracked(message);
+        self.keep_untracked(true, message);
         Ok(state)
     }
 
@@ -451,7 +451,8 @@ impl Snapshots {
         self.spare_only_copies(&state.left_off);
         let left_out = self.left_out_now(&[]);
         state.skipped = self.save_aside(state.skipped, &left_out, message);
-        self.keep_untracked(message);
+        // What a hook before a batch makes is there before it.
+        self.keep_untracked(message.step == Step::Before, message);
         let told = state.left_off.iter().map(|left| left.path.clone());
         self.users.get_mut().paths.extend(told);
         for left in &mut state.left_off {

@@ -215,8 +215,13 @@ impl<'s> Staging<'s> {
     /// Files among these that a command has taken out of the index.
     fn taken_out(&self, differing: &BTreeSet<PathBuf>) -> Result<BTreeSet<PathBuf>, SnapshotError> {
         let mut out = BTreeSet::new();
+        let is_in_commit = |path: &Path| {
+            let base = self.base.as_ref();
+            base.is_some_and(|tree| tree.get_path(path).is_ok())
+        };
         for path in differing {
-            if self.index.get_path(path, 0).is_none()
+            if is_in_commit(path)
+                && self.index.get_path(path, 0).is_none()
                 && !self.snapshots.is_left_out(path)
                 && find(&self.snapshots.top, path)? != Found::Nothing
             {
