@@ -36,8 +36,8 @@ use crate::world::workspace::{Disk, Preview};
 
 use atomic::{Atomic, Unfit};
 use due::{Due, due};
-use run::{Ended, Left, Run};
-use saving::{Saving, Touched, Work};
+use run::{Ended, Left, Run, Work};
+use saving::{Saving, Touched};
 
 pub use hooks::Hooks;
 pub use journal::{Journal, NoJournal};

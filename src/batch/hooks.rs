@@ -5,8 +5,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 use super::due::Due;
-use super::run::Run;
-use super::saving::Work;
+use super::run::{Run, Work};
 use super::{Course, Runner, Touched};
 use crate::config::settings::Hook;
 use crate::exec_task::{self, Exec, Executed};

@@ -6,7 +6,6 @@ use std::path::PathBuf;
 
 use serde_json::Value;
 
-use super::saving::Work;
 use super::{JobEnd, Journal, Progress, Ran, Surroundings};
 use crate::exec_task::Executed;
 use crate::file_task::{Done, Failure};
@@ -111,6 +110,16 @@ impl From<Executed> for Ended {
             fault,
         }
     }
+}
+
+/// A task or hooks that left something.
+pub(super) struct Work<'p> {
+    /// Who that is, in the results.
+    pub(super) who: &'p str,
+    /// A task's own reason, which is the subject of its commit.
+    pub(super) why: Option<&'p str>,
+    /// Its line in the message.
+    pub(super) line: String,
 }
 
 /// A task that has changed something.

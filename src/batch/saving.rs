@@ -3,7 +3,7 @@
 
 use std::path::PathBuf;
 
-use super::run::Run;
+use super::run::{Run, Work};
 use crate::lang::task::{Batch, Task};
 use crate::world::snapshot::{Lost, Message, SnapshotError, Snapshots, State, Step};
 
@@ -40,16 +40,6 @@ impl Touched {
             None => snapshots.after_all(message),
         }
     }
-}
-
-/// A task or hooks that left something.
-pub(super) struct Work<'p> {
-    /// Who that is, in the results.
-    pub(super) who: &'p str,
-    /// A task's own reason, which is the subject of its commit.
-    pub(super) why: Option<&'p str>,
-    /// Its line in the message.
-    pub(super) line: String,
 }
 
 /// What the last save of a batch saw: a commit or a tree, or nothing at all.

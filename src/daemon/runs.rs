@@ -13,7 +13,7 @@ use crate::config;
 use crate::daemon::books::{Books, Entry};
 use crate::daemon::delivery::{self, running_block};
 use crate::daemon::memory::{Memory, names};
-use crate::daemon::{Daemon, Listening, Refused, Shown, choices};
+use crate::daemon::{Clock, Daemon, Listening, Refused, Shown, choices};
 use crate::engine::{self, Event};
 use crate::lang::outcome::{Outcome, Status};
 use crate::lang::record::{Number, Offer, Plan, Source};
@@ -102,14 +102,7 @@ impl Daemon {
         // The files of other listeners here are no more a task's business than one's own.
         let others = Lock::held_in(&self.locks, config::WATCHED_LOCKS, &self.runner.root);
         self.runner.protect(&others);
-        let around = Surroundings {
-            now: &self.clock.date_time,
-            when: &self.clock.when,
-            fence: (self.clock.word)(),
-            message: None,
-            id: (self.clock.id)(),
-            stop: stop.clone(),
-        };
+        let around = around(&self.clock, stop);
         let (again, plans): (Vec<Entry>, Vec<_>) = wanted.again.into_iter().unzip();
         let texts: Vec<String> = again.iter().map(|entry| entry.text.clone()).collect();
         let scans: Vec<Scan<'_>> = texts.iter().map(|text| scan(text)).collect();
@@ -229,14 +222,7 @@ impl Daemon {
         self.take_settings();
         let others = Lock::held_in(&self.locks, config::WATCHED_LOCKS, &self.runner.root);
         self.runner.protect(&others);
-        let said = self.runner.add_untracked(&Surroundings {
-            now: &self.clock.date_time,
-            when: &self.clock.when,
-            fence: (self.clock.word)(),
-            message: None,
-            id: (self.clock.id)(),
-            stop: stop.clone(),
-        });
+        let said = self.runner.add_untracked(&around(&self.clock, stop));
         // Done twice, it adds nothing more.
         for tick in ticks {
             if let Err(error) = self.memory.ledger.void(*tick) {
@@ -326,6 +312,18 @@ impl Daemon {
         let due = Some(Instant::now() + wait);
         self.pending.refused = Some(Refused { due, why });
         known
+    }
+}
+
+/// A run's time and chance.
+fn around<'c>(clock: &'c Clock, stop: &watch::Receiver<bool>) -> Surroundings<'c> {
+    Surroundings {
+        now: &clock.date_time,
+        when: &clock.when,
+        fence: (clock.word)(),
+        message: None,
+        id: (clock.id)(),
+        stop: stop.clone(),
     }
 }
 

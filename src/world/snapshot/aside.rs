@@ -9,8 +9,9 @@ use std::{fmt, fs};
 
 use git2::IndexEntry;
 
+use super::at::find;
 use super::recorded::is_kept;
-use super::stage::{Staging, find};
+use super::stage::Staging;
 use super::untracked::is_below;
 use super::walk::written;
 use super::{Look, Message, Skipped, SnapshotError, Snapshots, State, look, private, walk};

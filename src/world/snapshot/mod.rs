@@ -16,6 +16,7 @@
 //! | `walk.rs` | which files may differ from the index, by one look at each |
 //! | `look.rs` | which untracked ones are not ignored |
 //! | `recorded.rs` | what the index has, and where the commit has it otherwise |
+//! | `at.rs` | what is in the work tree at a path |
 //! | `stage.rs` | what one path is now, put into the index |
 //! | `untracked.rs` | which of what git does not track goes on the branch after all |
 //! | `tools.rs` | which folders tools make and can make again |
@@ -38,6 +39,7 @@
 //! | `error.rs` | why a save was not possible, in words |
 
 mod aside;
+mod at;
 mod error;
 mod exclude;
 mod history;

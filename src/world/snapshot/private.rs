@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use git2::{ErrorClass, Repository, RepositoryInitOptions};
 use sha2::{Digest, Sha256};
 
-use super::stage::Found;
+use super::at::Found;
 use super::{
     Look, Message, Options, SkipReason, SnapshotError, Snapshots, State, Without, canonical, tools,
 };

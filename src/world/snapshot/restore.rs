@@ -16,8 +16,8 @@ use git2::{
     Tree,
 };
 
+use super::at::{Found, find};
 use super::recorded::LINK;
-use super::stage::{Found, find};
 use super::{SnapshotError, Snapshots};
 use crate::lang::entry::Entry;
 

@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 
 use git2::{Index, IndexEntry};
 
+use super::at::{Found, find};
 use super::recorded::{is_gitlink, is_kept};
-use super::stage::{Found, find};
 use super::{Look, SnapshotError, Snapshots, look, recorded};
 
 impl Snapshots {

@@ -5,7 +5,6 @@ use std::cell::OnceCell;
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::ffi::OsStr;
 use std::fs;
-use std::io::ErrorKind;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Component, Path, PathBuf};
 
@@ -14,6 +13,7 @@ use git2::{
     Tree, TreeWalkMode, TreeWalkResult,
 };
 
+use super::at::{Found, find, is_missing};
 use super::look::WithoutTools;
 use super::recorded::{
     self, ASSUME_UNCHANGED, Folder, INTENT_TO_ADD, LINK, SKIP_WORKTREE, is_gitlink,
@@ -69,14 +69,6 @@ struct Differing {
 pub(super) enum Staged {
     Here(Box<IndexEntry>),
     Gone(PathBuf),
-}
-
-/// What is in the work tree at a path.
-#[derive(PartialEq, Eq)]
-pub(super) enum Found {
-    File,
-    Link,
-    Nothing,
 }
 
 impl<'s> Staging<'s> {
@@ -711,28 +703,6 @@ impl Staged {
     }
 }
 
-/// A file or link, reached through real folders: what is behind a link is not at this path for git. Anything
-/// else (a folder, a pipe) is nothing; but what could not be looked at is an error, not a deletion.
-pub(super) fn find(top: &Path, path: &Path) -> Result<Found, SnapshotError> {
-    let mut at = top.to_path_buf();
-    let mut parts = path.components().peekable();
-    while let Some(part) = parts.next() {
-        at.push(part);
-        let kind = match fs::symlink_metadata(&at) {
-            Ok(data) => data.file_type(),
-            Err(why) if is_missing(&why) => return Ok(Found::Nothing),
-            Err(why) => return Err(SnapshotError::unreadable(path, why)),
-        };
-        match parts.peek() {
-            Some(_) if kind.is_dir() => {}
-            None if kind.is_file() => return Ok(Found::File),
-            None if kind.is_symlink() => return Ok(Found::Link),
-            _ => break,
-        }
-    }
-    Ok(Found::Nothing)
-}
-
 /// By `git add -N`.
 pub(super) fn is_announced(entry: &IndexEntry) -> bool {
     entry.flags_extended & INTENT_TO_ADD != 0
@@ -752,9 +722,4 @@ fn same(one: &IndexEntry, other: &IndexEntry) -> bool {
         )
     };
     said(one) == said(other)
-}
-
-/// A file is also missing where one of its folders is now a file.
-fn is_missing(why: &std::io::Error) -> bool {
-    matches!(why.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory)
 }

@@ -14,7 +14,7 @@ use std::time::SystemTime;
 
 use git2::{Index, ObjectType, Oid};
 
-use super::stage::{Found, find};
+use super::at::{Found, find};
 use super::{Held, Message, SnapshotError, Snapshots, State, Step, look, tools};
 use crate::lang::policy::secrets::{self, begins_like_key};
 use crate::lang::size;
