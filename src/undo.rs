@@ -98,6 +98,11 @@ pub enum UndoError {
     )]
     ReachesOut(String),
     #[error(
+        "`{0}` ran in `{folder}`, and what it did to untracked files is saved for that folder, so nothing was done: do this there, \
+         or with `--root {folder}`", folder = .1.display()
+    )]
+    Elsewhere(String, PathBuf),
+    #[error(
         "a command of batch `{0}` moved the branch (`git checkout`, `git reset` or the like), so nothing was done: commit {1} \
          has what was there before; `git diff {1}` shows what differs, `git restore --source={1} PATH` brings a file back"
     )]
@@ -198,6 +203,15 @@ pub fn perform(
         let chosen = known::choose(&stores, which, how.way)?;
         (Plan::of(&stores, &chosen, how.keep, disk)?, chosen)
     };
+    let ids: Vec<&str> = chosen.iter().map(|group| group.id.as_str()).collect();
+    let changed: Vec<&Path> = plan
+        .writes
+        .iter()
+        .map(|write| write.path.as_path())
+        .collect();
+    if let Some(folder) = snapshots.saved_elsewhere(&ids, &changed) {
+        return Err(UndoError::Elsewhere(ids.join(", "), folder));
+    }
     let mut done = Done {
         taken: chosen
             .iter()

@@ -7,16 +7,21 @@ use std::collections::{BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
 use std::{fmt, fs};
 
-use git2::IndexEntry;
+use git2::{IndexEntry, Repository};
 
 use super::at::find;
 use super::recorded::is_kept;
 use super::stage::Staging;
 use super::untracked::is_below;
 use super::walk::written;
-use super::{Look, Message, Skipped, SnapshotError, Snapshots, State, look, private, walk};
+use super::{
+    Look, Message, Saved, Skipped, SnapshotError, Snapshots, State, Step, look, private, walk,
+};
 use crate::lang::path::is_git;
 use crate::lang::size;
+
+/// How far back another folder's snapshots are looked through for a batch.
+const COMMITS: usize = 500;
 
 /// What was guarded since the last save after a task, relative to the root: the paths as they were named, and what was
 /// saved of them.
@@ -173,6 +178,41 @@ impl Snapshots {
             is_there.then(|| self.open_aside().ok()).flatten()
         };
         self.aside.get_or_init(open).as_deref()
+    }
+
+    /// Finds another folder in whose private snapshots one of these batches is: the batch ran there, and only there all of it
+    /// can be taken back. `paths` (relative to the root) are those that it changed.
+    pub fn saved_elsewhere(&self, batches: &[&str], paths: &[&Path]) -> Option<PathBuf> {
+        if self.private {
+            return None;
+        }
+        let root = self.root_path();
+        let above = root.ancestors().skip(1);
+        let above = above.take_while(|folder| folder.starts_with(&self.top));
+        let below = paths.iter().flat_map(|path| path.ancestors().skip(1));
+        let below = below.filter(|folder| !folder.as_os_str().is_empty());
+        let below: BTreeSet<PathBuf> = below.map(|folder| root.join(folder)).collect();
+        let mut folders = above.map(Path::to_path_buf).chain(below);
+        folders.find(|folder| self.has_batch(folder, batches).unwrap_or(false))
+    }
+
+    fn has_batch(&self, folder: &Path, batches: &[&str]) -> Result<bool, SnapshotError> {
+        if !private::exists(folder, &self.options) {
+            return Ok(false);
+        }
+        let store = Repository::open_bare(private::path_of(folder, &self.options))?;
+        let mut next = Some(store.head()?.peel_to_commit()?);
+        for _ in 0..COMMITS {
+            let Some(commit) = next else { break };
+            let is_it = |saved: Saved| {
+                saved.step != Step::Before && batches.contains(&saved.batch.as_str())
+            };
+            if Saved::of(&commit).is_some_and(is_it) {
+                return Ok(true);
+            }
+            next = commit.parent(0).ok();
+        }
+        Ok(false)
     }
 
     /// What is left out at these paths (relative to the root) and those that were guarded, or was when it was saved.

@@ -578,3 +578,24 @@ fn a_batch_whose_command_moved_the_branch_is_not_undone_by_halves() {
         assert!(files(&project) == there);
     }
 }
+
+#[test]
+fn a_batch_is_undone_where_it_ran() {
+    let project = Project::begun();
+    project.write("sub/u", "untracked\n");
+    let ran = reply(&[exec("rm u; echo b > b")]);
+    project.clada_with(["run", "--root", "sub"], &ran).exits(0);
+    let said = project.clada(["undo"]).exits(1).err;
+    assert!(said.contains("--root ") && said.contains("/sub`"), "{said}");
+    assert!(project.exists("sub/b"));
+    project.clada(["undo", "--root", "sub"]).exits(0);
+    assert_eq!(project.read("sub/u"), "untracked\n");
+    assert!(!project.exists("sub/b"));
+
+    // And the other way round.
+    let ran = reply(&[exec("rm sub/u; echo c > sub/c")]);
+    project.clada_with(["run"], &ran).exits(0);
+    project.clada(["undo", "--root", "sub"]).exits(1);
+    project.clada(["undo"]).exits(0);
+    assert_eq!(project.read("sub/u"), "untracked\n");
+}
