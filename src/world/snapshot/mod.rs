@@ -536,10 +536,6 @@ impl Snapshots {
 
         self.given_up.set(true);
         let old = base.as_ref().map(Tree::id);
-        let (first, late) = match look {
-            Look::Before if !self.private => self.staged_tree(&index, head.as_ref())?,
-            _ => (None, BTreeSet::new()),
-        };
         let takes = match (look, self.options.untracked) {
             (Look::Before | Look::After, Untracked::Commit) => Takes::All,
             (Look::After, Untracked::Leave) => Takes::Made,
@@ -547,7 +543,8 @@ impl Snapshots {
         };
         let mut staging = Staging::new(self, &mut index, (base.as_ref(), written))?;
         let paths = match look {
-            Look::Before | Look::After => staging.everything((takes, &late))?,
+            Look::Before => staging.everything(takes, !self.private)?,
+            Look::After => staging.everything(takes, false)?,
             Look::Paths(paths) => staging.paths(paths)?,
             Look::Restored(paths) => staging.restored(paths)?,
         };
@@ -556,6 +553,7 @@ impl Snapshots {
             skipped,
             left_off,
             looked,
+            first,
         } = staging.end();
         if matches!(look, Look::Before | Look::After) {
             self.looked.replace(looked);
@@ -596,20 +594,23 @@ impl Snapshots {
         })
     }
 
-    /// Makes a tree of what the user has staged under the root; with it, the paths that nobody has staged, though the index
-    /// has them otherwise than the last commit.
+    /// Makes a tree of what the user has staged, of the paths that the index has otherwise than the last commit; with it,
+    /// those of them that nobody has staged.
     fn staged_tree(
         &self,
         index: &Index,
-        head: Option<&Commit<'_>>,
+        differing: &BTreeSet<PathBuf>,
     ) -> Result<(Option<Oid>, BTreeSet<PathBuf>), SnapshotError> {
-        let base = head.map(Commit::tree).transpose()?;
-        let paths = recorded::committed_otherwise(&self.repo, base.as_ref(), index, &self.root)?;
-        let mut staged = paths.clone();
-        if self.unsettled_mark().symlink_metadata().is_ok() {
-            self.forget_late(&mut staged, index, head)?;
+        let mut staged = differing.clone();
+        if staged.is_empty() {
+            return Ok((None, staged));
         }
-        let late = paths.difference(&staged).cloned().collect();
+        let head = self.tip()?;
+        if self.unsettled_mark().symlink_metadata().is_ok() {
+            self.forget_late(&mut staged, index, head.as_ref())?;
+        }
+        let late = differing.difference(&staged).cloned().collect();
+        let base = head.map(|head| head.tree()).transpose()?;
         Ok((self.tree_with(index, base.as_ref(), &staged)?, late))
     }
 

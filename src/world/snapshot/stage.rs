@@ -47,6 +47,8 @@ pub(super) struct Gathered {
     pub(super) left_off: Vec<LeftOff>,
     /// Of a look at everything.
     pub(super) looked: Looked,
+    /// The tree of what the user has staged, where that is to be known.
+    pub(super) first: Option<Oid>,
 }
 
 /// The untracked files that a look at everything takes.
@@ -96,10 +98,11 @@ impl<'s> Staging<'s> {
     }
 
     /// All that differs under the root, from the index or of that from HEAD's tree; the answer is what may differ from the
-    /// latter. `late`: paths that the index has not as they were committed, though nobody has staged that.
+    /// latter. With `splits` the tree of what the user has staged is made too.
     pub(super) fn everything(
         &mut self,
-        (takes, late): (Takes, &BTreeSet<PathBuf>),
+        takes: Takes,
+        splits: bool,
     ) -> Result<BTreeSet<PathBuf>, SnapshotError> {
         let root = &self.snapshots.root;
         let entries = recorded::entries_below(self.index, root);
@@ -110,6 +113,10 @@ impl<'s> Staging<'s> {
         } = self.differing_in(root, &folder)?;
         let mut paths =
             recorded::otherwise(&self.snapshots.repo, self.base.as_ref(), root, &folder)?;
+        let mut late = BTreeSet::new();
+        if splits {
+            (self.seen.first, late) = self.snapshots.staged_tree(self.index, &paths)?;
+        }
         if self.snapshots.private {
             let limit = self.snapshots.options.private_limit;
             if self.index.len() + untracked.len() > limit {
@@ -129,8 +136,8 @@ impl<'s> Staging<'s> {
                 // Also where a rule ignores it by now.
                 untracked.append(&mut self.taken_out(&paths)?);
             }
-            files.extend(late.iter().cloned());
             untracked.retain(|path| !late.contains(path));
+            files.append(&mut late);
             let taken = self.taken(&untracked, takes)?;
             self.seen.looked.untracked.append(&mut untracked);
             files.extend(taken);
