@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clada::lang::policy::secrets::Secrets;
-use clada::world::snapshot::{Message, Options, Snapshots, Step, Target, Untracked};
+use clada::world::snapshot::{Message, Notes, Options, Snapshots, Step, Target, Untracked};
 use tokio::sync::watch;
 
 use crate::project::{Project, whole};
@@ -195,7 +195,7 @@ impl Repo {
             untracked: Untracked::Leave,
             new_file: 5 << 20,
             secrets: Secrets::new(&[]),
-            notes: Vec::new(),
+            notes: Notes::default(),
             private: self.project.root().with_file_name("snapshots"),
             home: PathBuf::from("/nonexistent"),
             private_limit: 20_000,

@@ -2,7 +2,7 @@
 
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 use std::time::Duration;
 
 use tokio::sync::OnceCell;
@@ -23,7 +23,7 @@ use crate::lang::policy::secrets::Secrets;
 use crate::world::ledger::Ledger;
 use crate::world::login_env::{self, LoginEnv};
 use crate::world::sandbox::{self, Fence, Level};
-use crate::world::snapshot;
+use crate::world::snapshot::{self, Notes};
 
 /// How long the login shell may take, for each of the two ways in which it is asked.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -229,8 +229,11 @@ pub(super) fn git_of(settings: &settings::Git, folders: &Folders, env: login_env
                 settings::Untracked::Commit => snapshot::Untracked::Commit,
             },
             new_file: settings.new_file,
-            notes: notes_of(folders),
-            secrets: Secrets::new(&settings::shipped_paths().lists()),
+            notes: {
+                let folders = folders.clone();
+                Notes(Arc::new(move || notes_of(&folders)))
+            },
+            secrets: SECRETS.clone(),
             private: folders.state.join("snapshots"),
             home: folders.home.clone(),
             private_limit: settings.private_limit,
@@ -243,6 +246,10 @@ pub(super) fn git_of(settings: &settings::Git, folders: &Folders, env: login_env
         whole_batches: settings.commit == settings::Commit::Batch,
     }
 }
+
+/// The names that the shipped settings keep from replies.
+static SECRETS: LazyLock<Secrets> =
+    LazyLock::new(|| Secrets::new(&settings::shipped_paths().lists()));
 
 /// The notes files of all cladas of this user, also of those that have ended, as far as that can be read.
 fn notes_of(folders: &Folders) -> Vec<PathBuf> {

@@ -97,11 +97,7 @@ impl Daemon {
         stop: &watch::Receiver<bool>,
         show: &mut dyn FnMut(Shown<'_>),
     ) -> Option<Ran> {
-        let _lock = self.lock(stop, show).await?;
-        self.take_settings();
-        // The files of other listeners here are no more a task's business than one's own.
-        let others = Lock::held_in(&self.locks, config::WATCHED_LOCKS, &self.runner.root);
-        self.runner.protect(&others);
+        let _lock = self.ready(stop, show).await?;
         let around = around(&self.clock, stop);
         let (again, plans): (Vec<Entry>, Vec<_>) = wanted.again.into_iter().unzip();
         let texts: Vec<String> = again.iter().map(|entry| entry.text.clone()).collect();
@@ -218,10 +214,7 @@ impl Daemon {
         stop: &watch::Receiver<bool>,
         show: &mut dyn FnMut(Shown<'_>),
     ) -> Option<String> {
-        let _lock = self.lock(stop, show).await?;
-        self.take_settings();
-        let others = Lock::held_in(&self.locks, config::WATCHED_LOCKS, &self.runner.root);
-        self.runner.protect(&others);
+        let _lock = self.ready(stop, show).await?;
         let said = self.runner.add_untracked(&around(&self.clock, stop));
         // Done twice, it adds nothing more.
         for tick in ticks {
@@ -257,6 +250,20 @@ impl Daemon {
         self.delivery.copies(self.listening.clipboard);
         self.delivery.desktop = self.listening.notifies.then(Desktop::of_process);
         self.memory.limits = self.listening.limits;
+    }
+
+    /// Takes the root's lock, and what holds now. `None` if clada was stopped first.
+    async fn ready(
+        &mut self,
+        stop: &watch::Receiver<bool>,
+        show: &mut dyn FnMut(Shown<'_>),
+    ) -> Option<Option<Lock>> {
+        let lock = self.lock(stop, show).await?;
+        self.take_settings();
+        // The files of other listeners here are no more a task's business than one's own.
+        let others = Lock::held_in(&self.locks, config::WATCHED_LOCKS, &self.runner.root);
+        self.runner.protect(&others);
+        Some(lock)
     }
 
     /// `None` if clada was stopped first.

@@ -11,8 +11,6 @@ use crate::world::snapshot::{History, Saved, SnapshotError, Snapshots, Step, sho
 pub struct Group {
     /// The batch's id; that of the undo for one.
     pub id: String,
-    /// Unix time in seconds.
-    pub time: i64,
     /// Newest first, each with the store that it is in.
     pub commits: Vec<(usize, Saved)>,
     /// Whether it changed something below the root, and something outside: then only where it ran can it be taken back as
@@ -262,7 +260,6 @@ fn push(groups: &mut Vec<Group>, at: usize, saved: Saved, reach: (bool, bool)) {
         }
         None => groups.push(Group {
             id: saved.batch.clone(),
-            time: saved.time,
             commits: vec![(at, saved)],
             reach,
         }),

@@ -15,7 +15,7 @@ use super::stage::Staging;
 use super::untracked::is_below;
 use super::walk::written;
 use super::{
-    Look, Message, Saved, Skipped, SnapshotError, Snapshots, State, Step, look, private, walk,
+    History, Look, Message, Skipped, SnapshotError, Snapshots, State, Step, look, private, walk,
 };
 use crate::lang::path::is_git;
 use crate::lang::size;
@@ -201,16 +201,14 @@ impl Snapshots {
             return Ok(false);
         }
         let store = Repository::open_bare(private::path_of(folder, &self.options))?;
-        let mut next = Some(store.head()?.peel_to_commit()?);
+        let mut history = History::from(Some(store.head()?.peel_to_commit()?));
         for _ in 0..COMMITS {
-            let Some(commit) = next else { break };
-            let is_it = |saved: Saved| {
-                saved.step != Step::Before && batches.contains(&saved.batch.as_str())
+            let Some(saved) = history.next_saved()? else {
+                break;
             };
-            if Saved::of(&commit).is_some_and(is_it) {
+            if saved.step != Step::Before && batches.contains(&saved.batch.as_str()) {
                 return Ok(true);
             }
-            next = commit.parent(0).ok();
         }
         Ok(false)
     }

@@ -33,7 +33,12 @@ pub struct History<'h> {
     next: Option<Commit<'h>>,
 }
 
-impl History<'_> {
+impl<'h> History<'h> {
+    /// Goes back from a commit, or from nothing.
+    pub(super) fn from(next: Option<Commit<'h>>) -> Self {
+        Self { next }
+    }
+
     /// The commit that comes next, by all its hex digits, and its time.
     pub fn peek(&self) -> Option<(String, i64)> {
         let next = self.next.as_ref()?;
@@ -118,7 +123,7 @@ impl Snapshots {
     /// # Errors
     /// Where the newest cannot be read.
     pub fn history(&self) -> Result<History<'_>, SnapshotError> {
-        Ok(History { next: self.tip()? })
+        Ok(History::from(self.tip()?))
     }
 
     /// The first line of a commit's message.

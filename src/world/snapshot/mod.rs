@@ -73,6 +73,7 @@ use std::fs::File;
 use std::io::ErrorKind;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use git2::{Commit, ErrorCode, Index, Oid, Repository, RepositoryOpenFlags, Signature, Tree};
@@ -151,8 +152,8 @@ pub struct Options {
     pub new_file: u64,
     /// The names of secrets.
     pub secrets: Secrets,
-    /// Absolute paths of the notes files of all cladas of this user: no commit takes them in, unless git tracks them already.
-    pub notes: Vec<PathBuf>,
+    /// The notes files of all cladas of this user: no commit takes them in, unless git tracks them already.
+    pub notes: Notes,
     /// Where the repositories of folders are that have none.
     pub private: PathBuf,
     /// The user's home: too much for a private repository, as `/` is.
@@ -167,6 +168,22 @@ pub struct Options {
     pub hooks: bool,
     /// The whole environment of git itself, which signs and runs hooks.
     pub env: Vec<(OsString, OsString)>,
+}
+
+/// Finds the notes files, by their absolute paths, when a repository is opened: settings are read far more often.
+#[derive(Clone)]
+pub struct Notes(pub Arc<dyn Fn() -> Vec<PathBuf> + Send + Sync>);
+
+impl Default for Notes {
+    fn default() -> Self {
+        Self(Arc::new(Vec::new))
+    }
+}
+
+impl fmt::Debug for Notes {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Notes")
+    }
 }
 
 /// Where a save left the repository.
@@ -333,14 +350,14 @@ impl Snapshots {
 
     fn leave_notes(&mut self) {
         // What is wrong with git's own files, a save says; until then nothing is read through a pipe.
-        if self.options.notes.is_empty() || self.refuse_diverted().is_err() {
+        let notes = (self.options.notes.0)();
+        if notes.is_empty() || self.refuse_diverted().is_err() {
             return;
         }
         let Ok(index) = self.index_now() else {
             return;
         };
-        let notes = self.options.notes.iter();
-        let there = notes.filter(|path| path.symlink_metadata().is_ok());
+        let there = notes.iter().filter(|path| path.symlink_metadata().is_ok());
         let places = there.flat_map(|path| places_of(path, &self.top));
         let untracked = places.filter(|path| index.get_path(path, 0).is_none());
         let untracked: Vec<PathBuf> = untracked.collect();
@@ -431,10 +448,7 @@ impl Snapshots {
         let mut state = self.save(Look::Paths(paths), message)?;
         let left_out = self.left_out_now(paths);
         state.skipped = self.save_aside(state.skipped, &left_out, message);
-        for left in &mut state.left_off {
-            left.strip(&self.root);
-        }
-        Ok(state)
+        Ok(self.told_from_root(state))
     }
 
     /// Commits whatever a command changed. A command can change anything, so this looks at everything.
@@ -457,10 +471,15 @@ impl Snapshots {
         self.keep_untracked(message.step == Step::Before, message);
         let told = state.left_off.iter().map(|left| left.path.clone());
         self.users.get_mut().paths.extend(told);
+        Ok(self.told_from_root(state))
+    }
+
+    /// Has the paths of what was left off begin where the root is.
+    fn told_from_root(&self, mut state: State) -> State {
         for left in &mut state.left_off {
             left.strip(&self.root);
         }
-        Ok(state)
+        state
     }
 
     /// Commits what was put back at these paths (relative to the root), each tracked or not as it was before.

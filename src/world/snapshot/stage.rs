@@ -131,8 +131,6 @@ impl<'s> Staging<'s> {
                 for path in self.unstage(&paths)? {
                     files.remove(&path);
                 }
-            }
-            if takes == Takes::Made {
                 // Also where a rule ignores it by now.
                 untracked.append(&mut self.taken_out(&paths)?);
             }

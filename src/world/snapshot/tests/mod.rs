@@ -59,7 +59,7 @@ fn options() -> Options {
         untracked: Untracked::Commit,
         new_file: 1000,
         secrets: Secrets::new(&[]),
-        notes: Vec::new(),
+        notes: Notes::default(),
         private: PathBuf::new(),
         home: PathBuf::new(),
         private_limit: 0,
