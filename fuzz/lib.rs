@@ -22,12 +22,12 @@ pub fn scan(data: &[u8], dialects: &[Dialect]) {
             assert!(batch.span.start <= task.span.start && task.span.end <= batch.span.end);
             match &task.action {
                 Ok(action) => drop((action.target(), action.params())),
-                Err(problem) => drop(wording::problem(problem, &mut lines)),
+                Err(problem) => drop(wording::problem(problem)),
             }
         }
     }
     for problem in &found.problems {
         assert!(problem.at <= text.len());
-        wording::problem(problem, &mut lines);
+        wording::problem(problem);
     }
 }

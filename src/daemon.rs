@@ -23,7 +23,7 @@ use crate::engine::{self, Effect, Event, Look, Why};
 use crate::lang::record::{Offer, Source, Tick};
 use crate::lang::report::{Offered, OpenEdit, ParseError, Report};
 use crate::lang::scan::{scan, scan_for};
-use crate::lang::task::{BatchState, Lines};
+use crate::lang::task::Lines;
 use crate::lang::wording;
 use crate::world::ledger::LedgerError;
 use crate::world::lock::Lock;
@@ -598,15 +598,15 @@ impl Daemon {
                         found.report.notices.push(UNREADABLE.to_owned());
                     }
                 }
-                Effect::Remember { .. } => {}
+                Effect::Remember { .. } | Effect::RememberPart { .. } => {}
+                Effect::Swallowed(tasks) => found.report.notices.push(swallowed(tasks)),
                 Effect::Offer { why, offer } => {
                     let (why, action) = self.reason(why, offer.tasks());
                     found.report.offers.push(Offered { why, action, offer });
                 }
-                Effect::Tell { batch, problem } => {
-                    // What is not closed yet may be half a text: no reply to an LLM.
-                    let state = batch.map(|batch| &look.scan.batches[batch].state);
-                    found.copies |= !matches!(state, Some(BatchState::Open(_)));
+                Effect::Tell { problem, typed, .. } => {
+                    // What somebody may still be writing is no reply to an LLM.
+                    found.copies |= !typed;
                     let problems = ParseError::of(&problem, &mut lines);
                     found.report.problems.extend(problems);
                 }
@@ -724,6 +724,30 @@ impl Daemon {
                 format!("⏭ {tasks} {are} what is left of a batch: not run"),
                 "run again",
             ),
+            Why::Inside => (
+                format!("⏸ {tasks} {are} inside or behind something that does not end: not run"),
+                them,
+            ),
+            Why::Freed => (
+                format!("⏸ {tasks} came together with a reply that did not end: not run"),
+                them,
+            ),
+            Why::CutOff(within) => {
+                let before = if within.is_open {
+                    "before it"
+                } else {
+                    "in all"
+                };
+                let whole = tasks.replacen(" ", " whole ", 1);
+                (format!("✂ {}: {whole} {before}", within.end()), them)
+            }
+            Why::Joined => (
+                format!(
+                    "⏸ {tasks} {are} put together of a reply that was cut off and of what was pasted behind it: not run, as \
+                     nobody can tell whether they fit; paste the whole reply"
+                ),
+                them,
+            ),
         }
     }
 
@@ -736,6 +760,18 @@ impl Daemon {
     fn complain(&mut self, why: &str, show: &mut dyn FnMut(Shown<'_>)) {
         say_once(&mut self.pending.complaint, why, show);
     }
+}
+
+/// What is said of tasks that came with something that does not end.
+fn swallowed(tasks: usize) -> String {
+    let (are, them) = match tasks {
+        1 => ("was", "it"),
+        _ => ("were", "them"),
+    };
+    format!(
+        "⏹ {} inside or behind it {are} not run: paste {them} again, without it",
+        wording::tasks(tasks)
+    )
 }
 
 /// An offer that a line of a block made, once more.

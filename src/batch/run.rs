@@ -341,10 +341,7 @@ impl<'r, 't> Run<'r, 't> {
 
     pub(super) fn misread(&mut self, problem: &Problem) -> Ended {
         let line = self.lines.of(problem.at);
-        let message = format!(
-            "line {line}: {}",
-            wording::problem(problem, &mut self.lines)
-        );
+        let message = format!("{} (line {line})", wording::problem(problem));
         Ended {
             status: Status::Failed,
             message: Some(message),

@@ -12,7 +12,7 @@ use crate::lang::hex::hex;
 use crate::lang::note::{self, Blocks, Note};
 use crate::lang::record::{Key, Number, Offer, Seed, Tick};
 use crate::lang::report::{self, Offered, Report};
-use crate::lang::scan::alone;
+use crate::lang::scan::{alone, part_alone, scan};
 use crate::lang::task::Task;
 use crate::world::ledger::{
     BlockId, FileId, KnownBlock, Ledger, LedgerError, LogBatch, NewBlock, Noted, Sight,
@@ -329,16 +329,25 @@ impl Memory {
         effects: &[Effect],
         now: i64,
     ) -> Result<(), LedgerError> {
-        let noted = effects.iter().filter_map(|effect| {
-            let Effect::Remember { batch, number } = effect else {
-                return None;
-            };
-            let batch = &look.scan.batches[*batch];
-            Some(Unkept {
-                number: *number,
-                text: alone(look.body, batch),
-                tasks: names(&batch.tasks),
-            })
+        let noted = effects.iter().filter_map(|effect| match effect {
+            Effect::Remember { batch, number } => {
+                let batch = &look.scan.batches[*batch];
+                Some(Unkept {
+                    number: *number,
+                    text: alone(look.body, batch),
+                    tasks: names(&batch.tasks),
+                })
+            }
+            Effect::RememberPart { batch, number } => {
+                let text = part_alone(look.body, &look.scan.batches[*batch])?;
+                let tasks = names(&scan(&text).batches.first()?.tasks);
+                Some(Unkept {
+                    number: *number,
+                    text,
+                    tasks,
+                })
+            }
+            _ => None,
         });
         self.unkept.extend(noted);
         let state = self.state(None);

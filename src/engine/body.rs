@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 use std::mem;
 
 use super::seen::{Earlier, Seen};
-use super::{Look, problems, prose};
+use super::{Look, enclosure, problems, prose};
 use crate::lang::record::{Key, Number, Prose, Seed};
 use crate::lang::task::{Batch, BatchState};
 
@@ -27,6 +27,8 @@ impl<'c> Candidate<'c> {
 pub(super) struct Body<'b> {
     /// What was there before.
     pub(super) now: Vec<Seen>,
+    /// Those of them that stood in something that did not end, and now do not.
+    pub(super) freed: Vec<Number>,
     /// Those of them that have other prose on both sides now.
     pub(super) moved: Vec<Number>,
     pub(super) new: Vec<Candidate<'b>>,
@@ -45,6 +47,7 @@ impl<'b> Body<'b> {
         let proses = prose::around(seed, body, scan);
         let mut read = Self {
             now: Vec::new(),
+            freed: Vec::new(),
             moved: Vec::new(),
             new: Vec::new(),
             found: HashMap::new(),
@@ -54,7 +57,7 @@ impl<'b> Body<'b> {
         };
         let mut sure = Vec::new();
         for (index, (batch, prose)) in scan.batches.iter().zip(proses).enumerate() {
-            let key = seed.key(&body[batch.span.clone()]);
+            let key = enclosure::key(seed, body, batch);
             let found = read.found.get(&key).copied().unwrap_or(0);
             let is_sure = match batch.state {
                 BatchState::Complete => true,
@@ -91,11 +94,15 @@ impl<'b> Body<'b> {
                     sure.push(candidate);
                     continue;
                 };
-                if candidate.prose.replaces(seen.prose) {
+                let is_freed = seen.swallowed && !candidate.batch.is_inside;
+                if is_freed {
+                    read.freed.push(seen.number);
+                } else if candidate.prose.replaces(seen.prose) {
                     read.moved.push(seen.number);
                 }
                 read.now.push(Seen {
                     prose: candidate.prose,
+                    swallowed: seen.swallowed && !is_freed,
                     ..seen
                 });
             }

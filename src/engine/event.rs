@@ -2,7 +2,7 @@
 
 use crate::lang::dialect::Dialects;
 use crate::lang::record::{Fate, Number, Offer, Plan, Source, Tick};
-use crate::lang::task::{Problem, Scan};
+use crate::lang::task::{Problem, Scan, Within};
 
 /// What happened.
 #[derive(Debug)]
@@ -57,19 +57,25 @@ pub enum Effect {
     },
     /// Remember a batch of the body without running it.
     Remember { batch: usize, number: Number },
+    /// Remember the whole tasks of a batch that was cut off, as a batch of their own.
+    RememberPart { batch: usize, number: Number },
     /// Say that these were not run, and offer to run them.
     Offer { why: Why, offer: Offer },
     /// Tell a problem; one of that batch, or of the text.
     Tell {
         batch: Option<usize>,
         problem: Problem,
+        /// It may be the person's own text, not yet done.
+        typed: bool,
     },
+    /// Say that so many tasks were not looked at, as they came with something that does not end.
+    Swallowed(usize),
     /// Look again when the file has settled: something in it may be half a save.
     Wait,
 }
 
 /// Why batches are offered and not run.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Why {
     /// They were in the file at first sight.
     FirstSight,
@@ -84,4 +90,12 @@ pub enum Why {
     Moved { ran: Option<i64> },
     /// Text was only taken away.
     Trimmed,
+    /// They stand in something that does not end, and may be a part of it.
+    Inside,
+    /// They came with something that did not end, which is gone.
+    Freed,
+    /// They are the whole tasks of a reply that ends here.
+    CutOff(Within),
+    /// They were put together of a reply that was cut off, and of what was put behind it.
+    Joined,
 }

@@ -5,6 +5,8 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use serde::{Deserialize, Serialize};
 
 use super::State;
+use super::cut_off::CutOff;
+use super::enclosure::Enclosure;
 use super::seen::Seen;
 use crate::lang::dialect::{Dialect, Dialects};
 use crate::lang::record::{Key, Number, Prose, Record, Seed, Tick};
@@ -25,6 +27,11 @@ struct Kept {
     told: BTreeMap<Key, usize>,
     stood: BTreeMap<Number, Vec<Prose>>,
     ticks: Vec<Tick>,
+    #[serde(default)]
+    open: Vec<Enclosure>,
+    /// The numbers of parts of replies that were cut off.
+    #[serde(default)]
+    parts: Vec<Number>,
 }
 
 /// What is kept of a [`Seen`].
@@ -33,6 +40,8 @@ struct Place {
     number: Number,
     prose: Prose,
     bared: bool,
+    #[serde(default)]
+    swallowed: bool,
 }
 
 fn only_cml() -> Dialects {
@@ -69,6 +78,7 @@ impl State {
                     prose: place.prose,
                     text: text_of(place.number).into(),
                     bared: place.bared,
+                    swallowed: place.swallowed,
                 })
             });
             seen.collect::<Vec<_>>()
@@ -84,6 +94,9 @@ impl State {
         state.told = kept.told.into_iter().collect();
         state.stood = kept.stood.into_iter().collect();
         state.ticks = kept.ticks;
+        state.open = kept.open;
+        let parts = kept.parts.into_iter();
+        state.parts = parts.map(|number| CutOff { number, by: None }).collect();
         Ok(state)
     }
 
@@ -103,6 +116,7 @@ impl State {
             },
             prose: seen.prose,
             bared: seen.bared,
+            swallowed: seen.swallowed,
         };
         let places = |list: &[Seen]| list.iter().filter(is_kept).map(place).collect();
         let sorted = |keys: &HashSet<Key>| keys.iter().copied().collect();
@@ -117,6 +131,12 @@ impl State {
                 other.follows(tick, number);
             }
         }
+        let begins = |by: Option<Number>| by.is_some() && by == beginning;
+        let parts = self.parts.iter().filter(|part| !begins(part.by));
+        let parts = parts.map(|part| match beginning {
+            Some(number) if repeated == Some(part.number) => number,
+            _ => part.number,
+        });
         let kept = Kept {
             next: self.next,
             dialects: self.dialects,
@@ -137,6 +157,8 @@ impl State {
                 .map(|(number, stood)| (*number, stood.clone()))
                 .collect(),
             ticks,
+            open: self.open.clone(),
+            parts: parts.collect(),
         };
         serde_json::to_string(&kept).unwrap_or_default()
     }

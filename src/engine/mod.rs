@@ -12,6 +12,10 @@
 //!
 //! What is there at first sight, or came with the results of another clada, is noted and offered, not run.
 //!
+//! A reply that does not end spoils no other: what stood in it when it was first seen belongs to it, and what comes there
+//! later is a reply of its own (see `enclosure`). One that was cut off is never joined with what is put behind it; its
+//! whole tasks can be asked for, and then the whole reply completes them (see `cut_off`).
+//!
 //! A batch that was pasted arrives whole; one that may be half-typed, because it stands in the place of a vanished one
 //! or looks like it, waits until nothing changes any more.
 //!
@@ -19,6 +23,8 @@
 //! leaves it out until then, so that it is new again after a crash before its first task.
 
 mod body;
+mod cut_off;
+mod enclosure;
 mod event;
 mod kept;
 mod problems;
@@ -39,10 +45,15 @@ use crate::lang::record::{
 use crate::lang::task::{Batch, Command, Task};
 
 use body::{Body, Candidate};
+use cut_off::CutOff;
+use enclosure::Enclosure;
 pub use event::{Effect, Event, Look, Why};
 use problems::Told;
 use seen::{Doubt, Earlier, From, Seen, Troubles};
 use verdict::{Scene, Verdict};
+
+/// How many characters somebody may type between two saves; who adds more has pasted it.
+const TYPED: usize = 200;
 
 /// In how many surroundings a batch is known again when it comes back, beside the first.
 const STOOD: usize = 8;
@@ -76,6 +87,10 @@ pub struct State {
     waiting: HashMap<Number, Option<Tick>>,
     /// Ticks that could not be carried out yet.
     ticks: Vec<Tick>,
+    /// What did not end in the last body.
+    open: Vec<Enclosure>,
+    /// What can be completed of replies that were cut off.
+    parts: Vec<CutOff>,
 }
 
 /// Takes an event in.
@@ -92,6 +107,9 @@ pub fn step(state: &mut State, event: Event<'_>) -> Vec<Effect> {
                 state.ticks.extend(tick);
             }
             state.forget(number);
+            for part in state.parts.iter_mut().filter(|it| it.by == Some(number)) {
+                part.by = None;
+            }
             Vec::new()
         }
         Event::Ended(number, fates) => {
@@ -123,6 +141,8 @@ impl State {
             stood: HashMap::new(),
             waiting: HashMap::new(),
             ticks: Vec::new(),
+            open: Vec::new(),
+            parts: Vec::new(),
         }
     }
 
@@ -133,11 +153,9 @@ impl State {
             &self.hidden,
             &self.replaced,
         ];
-        lists
-            .into_iter()
-            .flatten()
-            .map(|seen| seen.number)
-            .collect()
+        let seen = lists.into_iter().flatten().map(|seen| seen.number);
+        let parts = self.parts.iter().map(|part| part.number);
+        seen.chain(parts).collect()
     }
 
     /// Whether the user said that this task may run, and it could not begin yet.
@@ -199,7 +217,11 @@ impl State {
         // What seems to have gone from a half-written file is believed when the file has settled.
         let mut waits = body.waits || unsure && !hidden.is_empty();
 
+        let was_open = mem::take(&mut self.open);
         let mut offers = Offers::default();
+        for number in mem::take(&mut body.freed) {
+            offers.freed.push(self.whole(number));
+        }
         for number in mem::take(&mut body.moved) {
             offers.moved.push(self.whole(number));
             offers.ran = offers.ran.max(self.ran(number));
@@ -212,15 +234,39 @@ impl State {
             closed: body.unclosed < self.unclosed,
             typing: mem::take(&mut self.typing),
             hidden,
+            open: Enclosure::all(self.seed, look, was_open.clone()),
+            was_open,
         };
+        let mut swallowed = 0;
+        let mut came_inside = false;
         let asks = |new: &Candidate<'_>| !new.batch.tasks.is_empty();
         for new in mem::take(&mut body.new).into_iter().filter(asks) {
             let verdict = self.verdict(&new, &scene, &body.now, &vanished);
+            came_inside |= new.batch.is_inside;
             let is_bared = matches!(verdict, Verdict::Bared);
+            let is_swallowed = matches!(verdict, Verdict::Swallowed);
             let number = match verdict {
                 Verdict::Typed => {
-                    self.typing.push(seen(0, &new, look, false));
+                    self.typing.push(seen(0, &new, look));
                     continue;
+                }
+                Verdict::Pending => {
+                    self.typing.push(seen(0, &new, look));
+                    continue;
+                }
+                Verdict::Swallowed => {
+                    swallowed += new.batch.tasks.len();
+                    self.note(look, &new, (None, Vec::new()), &mut effects)
+                }
+                Verdict::Doubtful => {
+                    let number = self.note(look, &new, (None, Vec::new()), &mut effects);
+                    offers.inside.push(self.whole(number));
+                    number
+                }
+                Verdict::Joined(fates) => {
+                    let number = self.note(look, &new, (None, fates), &mut effects);
+                    offers.joined.push(self.undone(number));
+                    number
                 }
                 Verdict::CameBack(was) => {
                     let ran = self.ran(was);
@@ -242,6 +288,9 @@ impl State {
                 Verdict::Run(plans) => {
                     let (plan, fates) = plans.into_iter().unzip();
                     let number = self.remember(look, &new, (None, fates));
+                    let tasks = self.keys(look, &new);
+                    let in_place = self.is_in_place(&new, &scene);
+                    self.completes(&tasks, in_place, number);
                     self.waiting.insert(number, None);
                     effects.push(Effect::Run {
                         batch: new.index,
@@ -277,7 +326,11 @@ impl State {
                     number
                 }
             };
-            body.now.push(seen(number, &new, look, is_bared));
+            body.now.push(Seen {
+                bared: is_bared,
+                swallowed: is_swallowed,
+                ..seen(number, &new, look)
+            });
         }
         waits |= !self.typing.is_empty();
         self.replaced = vanished;
@@ -289,15 +342,31 @@ impl State {
         };
         effects.extend(offers.effects(unknown));
 
-        let untold = problems::untold(&mut self.told, self.seed, look.body, look.scan, settled);
+        let Scene {
+            mut open,
+            was_open,
+            hidden,
+            ..
+        } = scene;
+        let untold = problems::untold(&mut self.told, self.seed, look, (&open, settled));
         // Those at first sight are old: they are not told because clada was started.
-        effects.extend(untold.into_iter().filter(|_| !first || look.run_existing));
+        if !first || look.run_existing {
+            let parts = self.offer_parts(look, &untold);
+            effects.extend(untold.into_iter().chain(parts));
+        }
+        let is_told = swallowed > 0 && Enclosure::is_new_of_reply(&open);
+        effects.extend(is_told.then_some(Effect::Swallowed(swallowed)));
+        Enclosure::close(&mut open, settled, came_inside);
+        if !self.typing.is_empty() {
+            open.extend(Enclosure::gone(was_open, &open));
+        }
+        self.open = open;
         if waits {
             effects.push(Effect::Wait);
         }
         self.keep_places(&body.now);
         self.unclosed = body.unclosed;
-        self.hidden = scene.hidden;
+        self.hidden = hidden;
         self.last = Some(body.now);
         effects
     }
@@ -373,6 +442,7 @@ impl State {
         if let Some(record) = self.records.get_mut(&number) {
             record.ran = Some(at);
         }
+        self.parts.retain(|part| part.by != Some(number));
         if let Some(tick) = self.waiting.remove(&number).flatten() {
             // The other batches of one tick need it no more.
             let others = self.waiting.values_mut().flatten().chain(&mut self.ticks);
@@ -384,6 +454,9 @@ impl State {
             let seen = self.last.iter_mut().flatten().chain(&mut self.hidden);
             for seen in seen.filter(|seen| seen.number == of) {
                 seen.number = number;
+            }
+            for part in self.parts.iter_mut().filter(|part| part.number == of) {
+                part.number = number;
             }
         }
         self.forget_replaced();
@@ -517,6 +590,14 @@ impl State {
         (number, (0..tasks).collect())
     }
 
+    /// An offer of the tasks of a batch that are not done.
+    fn undone(&self, number: Number) -> (Number, Vec<usize>) {
+        let tasks = self.records.get(&number).into_iter();
+        let tasks = tasks.flat_map(|record| record.tasks.iter().enumerate());
+        let undone = tasks.filter(|(_, task)| !matches!(task.fate, Fate::Done(_)));
+        (number, undone.map(|(index, _)| index).collect())
+    }
+
     /// Keeps in mind where batches stand now.
     fn keep_places(&mut self, now: &[Seen]) {
         for seen in now {
@@ -536,13 +617,14 @@ impl State {
     }
 }
 
-fn seen(number: Number, new: &Candidate<'_>, look: &Look<'_>, bared: bool) -> Seen {
+fn seen(number: Number, new: &Candidate<'_>, look: &Look<'_>) -> Seen {
     Seen {
         number,
         key: new.key,
         prose: new.prose,
         text: Arc::from(new.text(look)),
-        bared,
+        bared: false,
+        swallowed: false,
     }
 }
 
@@ -566,6 +648,9 @@ struct Offers {
     came_back: Vec<(Number, Vec<usize>)>,
     trimmed: Vec<(Number, Vec<usize>)>,
     moved: Vec<(Number, Vec<usize>)>,
+    inside: Vec<(Number, Vec<usize>)>,
+    freed: Vec<(Number, Vec<usize>)>,
+    joined: Vec<(Number, Vec<usize>)>,
     /// When the last of those that came back or were moved ran.
     ran: Option<i64>,
 }
@@ -578,6 +663,9 @@ impl Offers {
             (Why::CameBack { ran }, self.came_back),
             (Why::Moved { ran }, self.moved),
             (Why::Trimmed, self.trimmed),
+            (Why::Inside, self.inside),
+            (Why::Freed, self.freed),
+            (Why::Joined, self.joined),
         ]
         .into_iter()
         .filter(|(_, batches)| !batches.is_empty())

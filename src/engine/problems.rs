@@ -2,9 +2,10 @@
 
 use std::collections::HashMap;
 
-use super::Effect;
+use super::enclosure::{self, Enclosure};
+use super::{Effect, Look};
 use crate::lang::record::{Key, Seed};
-use crate::lang::task::{BatchState, Cause, Problem, Scan};
+use crate::lang::task::{BatchState, Cause, Problem};
 
 /// The problems of a body that were told, and how often each was there.
 pub(super) type Told = HashMap<Key, usize>;
@@ -13,38 +14,39 @@ pub(super) type Told = HashMap<Key, usize>;
 pub(super) fn untold(
     told: &mut Told,
     seed: Seed,
-    body: &str,
-    scan: &Scan<'_>,
-    settled: bool,
+    look: &Look<'_>,
+    (open, settled): (&[Enclosure], bool),
 ) -> Vec<Effect> {
+    let Look { body, scan, .. } = *look;
     let batches = scan.batches.iter().enumerate();
     let of_batches = batches.filter_map(|(index, batch)| {
         let problem = batch.state.problem()?;
         let open = matches!(batch.state, BatchState::Open(_));
-        let text = if open {
-            // All that follows belongs to it, and may be prose that the user goes on writing.
-            &body[batch.span.start..problem.at + line_at(body, problem.at).len()]
-        } else {
-            &body[batch.span.clone()]
-        };
-        Some((Some(index), problem, text, open))
+        Some((
+            Some(index),
+            problem,
+            enclosure::key(seed, body, batch),
+            open,
+        ))
     });
     let of_text = scan.problems.iter().map(|problem| {
-        let text = line_at(body, problem.at);
-        (None, problem, text, is_unfinished(problem))
+        let key = seed.key(line_at(body, problem.at));
+        (None, problem, key, is_unfinished(problem))
     });
     let mut now = Told::new();
     let mut effects = Vec::new();
-    for (batch, problem, text, unfinished) in of_batches.chain(of_text) {
-        let key = Key(seed.key(text).0 ^ swallowed(problem));
+    for (batch, problem, key, unfinished) in of_batches.chain(of_text) {
         let count = now.get(&key).copied().unwrap_or(0) + 1;
         if count > told.get(&key).copied().unwrap_or(0) {
             if unfinished && !settled {
                 continue;
             }
+            let start = batch.map(|index| scan.batches[index].span.start);
+            let is_of = |it: &&Enclosure| Some(it.at) == start;
             effects.push(Effect::Tell {
                 batch,
                 problem: problem.clone(),
+                typed: open.iter().find(is_of).is_some_and(Enclosure::is_typed),
             });
         }
         now.insert(key, count);
@@ -56,14 +58,6 @@ pub(super) fn untold(
 /// Whether a problem of the text is none if the rest of the text is still to come.
 pub(super) fn is_unfinished(problem: &Problem) -> bool {
     matches!(problem.cause, Cause::OffNeverEnds { .. })
-}
-
-/// How many batches an unclosed element has swallowed: one more is another problem.
-fn swallowed(problem: &Problem) -> u64 {
-    match &problem.cause {
-        Cause::Unclosed { swallowed, .. } => swallowed.len() as u64,
-        _ => 0,
-    }
 }
 
 pub(super) fn line_at(body: &str, at: usize) -> &str {

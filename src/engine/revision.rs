@@ -86,7 +86,8 @@ fn shared(tasks: &[Key], earlier: &[TaskRecord]) -> usize {
     tasks.iter().filter(|key| take(key)).count()
 }
 
-fn plan(record: &Record, index: usize) -> (Plan, Fate) {
+/// What to do about a task that was seen before, and its fate until then.
+pub(super) fn plan(record: &Record, index: usize) -> (Plan, Fate) {
     let task = &record.tasks[index];
     match &task.fate {
         Fate::Done(_) if task.is_exec => (Plan::DoneExec, task.fate.clone()),
@@ -119,9 +120,16 @@ fn stand(record: &Record, index: usize, path: &str) -> Stand {
     }
 }
 
-/// Whether one text may be the other, half-typed: they have at least half of the vanished one's text in common, from the
-/// start and from the end, the tags of CML aside.
-pub(super) fn is_alike(dialect: Dialect, text: &str, vanished: &str) -> bool {
+/// How much of a text differs from another, in characters.
+pub(super) struct Difference {
+    /// Of both texts together.
+    pub(super) differs: usize,
+    /// The other has at least half of its text in common with it.
+    pub(super) is_alike: bool,
+}
+
+/// Compares a text with one that vanished, from the start and from the end, the tags of CML and white space aside.
+pub(super) fn difference(dialect: Dialect, text: &str, vanished: &str) -> Difference {
     let (text, vanished) = match dialect {
         Dialect::Cml => (without_tags(text), without_tags(vanished)),
         _ => (without_blanks(text), without_blanks(vanished)),
@@ -133,7 +141,11 @@ pub(super) fn is_alike(dialect: Dialect, text: &str, vanished: &str) -> bool {
         .rev()
         .zip(vanished[start..].iter().rev());
     let end = rest.take_while(|(a, b)| a == b).count();
-    2 * (start + end) >= vanished.len()
+    let common = start + end;
+    Difference {
+        differs: text.len() + vanished.len() - 2 * common,
+        is_alike: 2 * common >= vanished.len(),
+    }
 }
 
 /// A text's characters that are neither in a tag nor white space.

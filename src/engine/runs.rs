@@ -12,8 +12,10 @@ const BLOCKS: usize = 200;
 
 impl State {
     /// Parts what is a batch of the last body from what stands beside it, and what is put together of nothing but
-    /// remembered batches into these.
-    pub fn part<'t>(&self, body: &'t str, scan: Scan<'t>) -> Scan<'t> {
+    /// remembered batches into these. What stands inside of something that does not end is put among the others: who
+    /// remembers what was there before can tell which of these are quotations.
+    pub fn part<'t>(&self, body: &'t str, mut scan: Scan<'t>) -> Scan<'t> {
+        unfold(&mut scan);
         let is_run = |batch: &Batch<'_>| {
             batch.dialect.has_loose_blocks()
                 && batch.tasks.len() > 1
@@ -117,9 +119,20 @@ impl State {
     }
 }
 
+/// Puts the batches that stand inside of something that does not end among the others, each of which ends where the next
+/// begins.
+fn unfold(scan: &mut Scan<'_>) {
+    scan.batches.append(&mut scan.inside);
+    scan.batches.sort_by_key(|batch| batch.span.start);
+    let starts: Vec<usize> = scan.batches.iter().map(|it| it.span.start).collect();
+    for (batch, next) in scan.batches.iter_mut().zip(starts.into_iter().skip(1)) {
+        batch.span.end = batch.span.end.min(next);
+    }
+}
+
 /// Parts a batch behind the tasks that these numbers count up to.
 fn split<'t>(batch: Batch<'t>, ends: &[usize]) -> impl Iterator<Item = Batch<'t>> {
-    let (dialect, whole) = (batch.dialect, batch.span);
+    let (dialect, is_inside, whole) = (batch.dialect, batch.is_inside, batch.span);
     let count = batch.tasks.len();
     let mut tasks = batch.tasks.into_iter();
     let mut from = 0;
@@ -135,6 +148,7 @@ fn split<'t>(batch: Batch<'t>, ends: &[usize]) -> impl Iterator<Item = Batch<'t>
             atomic: false,
             message: None,
             state: BatchState::Complete,
+            is_inside,
             tasks: part,
         }
     })

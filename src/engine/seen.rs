@@ -19,6 +19,8 @@ pub(super) struct Seen {
     pub(super) text: Arc<str>,
     /// A `<task>` by itself, read so only because the `<tasks>` around it is damaged.
     pub(super) bared: bool,
+    /// It came in something that does not end, and was not looked at for that.
+    pub(super) swallowed: bool,
 }
 
 /// Where an earlier batch was.

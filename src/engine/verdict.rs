@@ -1,10 +1,11 @@
 //! What a batch is that was not in the last body: the rules, one after the other. Changes nothing.
 
 use super::body::Candidate;
+use super::enclosure::{Enclosure, Inside};
 use super::event::Look;
 use super::revision::{self, Draft, Revision};
 use super::seen::Seen;
-use super::{State, is_lone};
+use super::{State, TYPED, is_lone};
 use crate::lang::record::{Fate, Key, Number, Plan};
 
 /// What is known of a look while its batches are judged.
@@ -20,6 +21,9 @@ pub(super) struct Scene<'s> {
     /// What may have been half-typed in the last body.
     pub(super) typing: Vec<Seen>,
     pub(super) hidden: Vec<Seen>,
+    /// What does not end: now, and in the last body.
+    pub(super) open: Vec<Enclosure>,
+    pub(super) was_open: Vec<Enclosure>,
 }
 
 /// What a batch is that was not in the last body.
@@ -32,6 +36,12 @@ pub(super) enum Verdict {
     /// Nobody knows whether it ran, but perhaps what became of its tasks.
     Unknown(Vec<Fate>),
     Typed,
+    /// It came in something that does not end, and belongs to that; or that is not known yet.
+    Swallowed,
+    Pending,
+    /// It may be a part of something that does not end.
+    Doubtful,
+    Joined(Vec<Fate>),
     Trimmed(Vec<Fate>),
     Run(Vec<(Plan, Fate)>),
 }
@@ -55,15 +65,42 @@ impl State {
         if let Some(was) = self.returned(new, now, &scene.hidden) {
             return Verdict::CameBack(was);
         }
-        let revision = self.revision(new, look, vanished);
+        let tasks = self.keys(look, new);
+        let completed = self.completed(&tasks, self.is_in_place(new, scene));
+        let is_completing = completed.is_some();
+        let revision = completed.or_else(|| self.revision(new, look, &tasks, vanished));
         if (scene.first || scene.switched || look.foreign) && !look.run_existing {
             return Verdict::Unknown(revision.map_or(Vec::new(), Revision::into_fates));
         }
-        let is_typed = scene.closed
-            || revision.is_some()
-            || is_typed(new, look, vanished.iter().chain(&scene.typing));
+        let place = match new.batch.is_inside {
+            true => Enclosure::place(&scene.open, new.batch.span.start),
+            false => Inside::Own,
+        };
+        let before = vanished.iter().chain(&scene.typing);
+        let may_be_typed = scene.closed
+            || !is_pasted_over(new, look, before.clone())
+                && (revision.is_some() && !is_completing || is_typed(new, look, before));
+        let was_swallowed = || {
+            let near = vanished.iter().filter(|seen| seen.swallowed);
+            revision.is_some() && near.clone().next().is_some() || is_typed(new, look, near)
+        };
+        if new.batch.is_inside && (place == Inside::Swallowed || was_swallowed()) {
+            return match scene.settled {
+                true => Verdict::Swallowed,
+                false => Verdict::Pending,
+            };
+        }
+        let text = new.text(look);
+        let is_joined = || {
+            let mut was_open = scene.was_open.iter();
+            was_open.any(|was| was.is_joined(self.seed, text))
+        };
         match revision {
-            _ if is_typed && !scene.settled => Verdict::Typed,
+            _ if may_be_typed && !scene.settled => Verdict::Typed,
+            _ if place == Inside::Doubtful => Verdict::Doubtful,
+            revision if is_joined() => {
+                Verdict::Joined(revision.map_or(Vec::new(), Revision::into_fates))
+            }
             Some(Revision::Trimmed(fates)) => Verdict::Trimmed(fates),
             Some(Revision::Changed(plans)) => Verdict::Run(plans),
             None => {
@@ -71,6 +108,18 @@ impl State {
                 Verdict::Run(all.map(|_| (Plan::Run, Fate::NotRun)).collect())
             }
         }
+    }
+
+    /// Tells that a batch is one that did not end, with its end.
+    pub(super) fn is_in_place(&self, new: &Candidate<'_>, scene: &Scene<'_>) -> bool {
+        let text = new.text(scene.look);
+        scene.was_open.iter().any(|was| was.begins(self.seed, text))
+    }
+
+    /// The keys of its tasks.
+    pub(super) fn keys(&self, look: &Look<'_>, new: &Candidate<'_>) -> Vec<Key> {
+        let tasks = self.tasks(look.body, new.batch);
+        tasks.into_iter().map(|task| task.key).collect()
     }
 
     /// A `<task>` by itself is not new where only the `<tasks>` around it was damaged.
@@ -109,16 +158,15 @@ impl State {
         &self,
         new: &Candidate<'_>,
         look: &Look<'_>,
+        tasks: &[Key],
         vanished: &[Seen],
     ) -> Option<Revision> {
         if vanished.is_empty() {
             return None;
         }
-        let tasks = self.tasks(look.body, new.batch);
-        let tasks: Vec<Key> = tasks.into_iter().map(|task| task.key).collect();
         let draft = Draft {
             head: self.head(look.body, new.batch),
-            tasks: &tasks,
+            tasks,
             prose: new.prose,
         };
         let records = vanished.iter();
@@ -135,14 +183,29 @@ fn is_reworded(new: &Candidate<'_>, look: &Look<'_>, was: &Seen) -> bool {
         && revision::differs_by_why_only(&was.text, new.text(look))
 }
 
-/// Whether a batch stands where a vanished one stood, or looks like it.
+/// Tells that a batch may be half-typed: it stands where a vanished one stood, or looks like one near which it stands.
 fn is_typed<'s>(
     new: &Candidate<'_>,
     look: &Look<'_>,
-    mut vanished: impl Iterator<Item = &'s Seen>,
+    mut before: impl Iterator<Item = &'s Seen>,
 ) -> bool {
-    vanished.any(|seen| {
-        seen.prose == new.prose && !new.prose.is_none()
-            || revision::is_alike(new.batch.dialect, new.text(look), &seen.text)
+    before.any(|seen| {
+        let is_there = seen.prose == new.prose && !new.prose.is_none();
+        is_there
+            || seen.prose.shares_side(new.prose)
+                && revision::difference(new.batch.dialect, new.text(look), &seen.text).is_alike
     })
+}
+
+/// Tells that a batch without any prose around it was pasted in the place of others: nobody types as much between two
+/// saves.
+fn is_pasted_over<'s>(
+    new: &Candidate<'_>,
+    look: &Look<'_>,
+    mut before: impl Iterator<Item = &'s Seen>,
+) -> bool {
+    new.prose.is_none()
+        && before.all(|seen| {
+            revision::difference(new.batch.dialect, new.text(look), &seen.text).differs > TYPED
+        })
 }

@@ -17,8 +17,8 @@ use memchr::memchr;
 use super::dialect::Dialect;
 use super::elements::{Content, Element, Elements};
 use super::payload::{Ends, UnknownEnd};
-use super::tag::{Kind, Name, Tag, follows, line_start, next_line, openings, opens, rest_is_blank};
-use super::task::{Action, Batch, BatchState, Cause, Change, Payload, Problem};
+use super::tag::{Kind, Name, Tag, follows, line_start, next_line, opens, rest_is_blank};
+use super::task::{Action, Batch, BatchState, Cause, Change, Payload, Problem, WholePart, Within};
 use super::text::Form;
 
 /// A batch, and where the scan goes on.
@@ -42,8 +42,10 @@ pub(crate) fn read<'t>(text: &'t str, open: &Tag<'t>, ends: &mut Ends<'t>) -> Re
             atomic: false,
             message: None,
             state: BatchState::Complete,
+            is_inside: false,
             tasks: Vec::with_capacity(1),
         },
+        whole: None,
         broken: None,
         provisional: false,
         in_cdata: false,
@@ -69,6 +71,8 @@ struct Reader<'t> {
     /// The task that is being read, if one is open.
     task: Elements<'t>,
     batch: Batch<'t>,
+    /// Behind the last task that is closed.
+    whole: Option<usize>,
     /// The first structural problem that more text cannot mend.
     broken: Option<Problem>,
     provisional: bool,
@@ -78,6 +82,13 @@ struct Reader<'t> {
     bad_attribute: Option<Problem>,
     /// Attributes of `<tasks>` that mean nothing: told with the first task.
     warnings: Vec<Problem>,
+}
+
+/// What follows the place where a batch was given up.
+enum Rest {
+    /// No tag of a task: an answer that was too long ends so.
+    Text,
+    Tags,
 }
 
 /// What reading a tag leads to.
@@ -121,31 +132,34 @@ impl<'t> Reader<'t> {
         };
         match (name, tag.kind) {
             (Name::Tasks, Kind::Open) if opens(self.text, tag) => {
-                self.break_at(self.start, Cause::BatchInBatch { next: tag.at });
+                let within = self.within();
+                self.break_at(self.start, Cause::BatchInBatch { within });
                 return Step::End(tag.at);
             }
             (Name::Tasks, Kind::Close) => {
                 if let Some(task) = self.task.open() {
-                    self.break_at(task, Cause::TaskCutOff { tasks_end: tag.at });
+                    let within = self.within();
+                    self.break_at(task, Cause::TaskCutOff { within });
                 }
                 return Step::End(tag.end);
             }
             (Name::Task, Kind::Open) => {
                 self.depth += 1;
                 match self.task.open() {
-                    Some(open) => self.break_at(tag.at, Cause::TaskInTask { open }),
+                    Some(_) => {
+                        let within = self.within();
+                        self.break_at(tag.at, Cause::TaskInTask { within });
+                    }
                     None => self.task.begin(tag),
                 }
             }
             (Name::Task, Kind::Close) => {
                 match self.task.open() {
-                    Some(_) => self.batch.tasks.push(self.task.finish(tag.end)),
-                    None => self.break_at(
-                        tag.at,
-                        Cause::StrayClose {
-                            element: name.text(),
-                        },
-                    ),
+                    Some(_) => {
+                        self.batch.tasks.push(self.task.finish(tag.end));
+                        self.whole = Some(tag.end);
+                    }
+                    None => self.stray(tag, name),
                 }
                 self.depth = self.depth.saturating_sub(1);
                 if self.lone && self.depth == 0 {
@@ -153,14 +167,7 @@ impl<'t> Reader<'t> {
                 }
             }
             (Name::Tasks | Name::Task, _) => {}
-            (_, Kind::Close) if name.is_payload() => {
-                self.break_at(
-                    tag.at,
-                    Cause::StrayClose {
-                        element: name.text(),
-                    },
-                );
-            }
+            (_, Kind::Close) if name.is_payload() => self.stray(tag, name),
             (_, Kind::Close) => {}
             _ if name.is_payload() => return self.payload(tag, name, ends),
             _ => return self.short(tag, name),
@@ -214,14 +221,12 @@ impl<'t> Reader<'t> {
                     return Step::On(inner.end);
                 }
                 if self.is_boundary(&inner) {
-                    self.break_at(
-                        tag.at,
-                        Cause::Unclosed {
-                            element: name.text(),
-                            cdata: false,
-                            swallowed: Vec::new(),
-                        },
-                    );
+                    let cause = Cause::Unclosed {
+                        element: name.text(),
+                        cdata: false,
+                        within: self.within(),
+                    };
+                    self.break_at(tag.at, cause);
                     return Step::On(tag.end);
                 }
             }
@@ -274,7 +279,8 @@ impl<'t> Reader<'t> {
                 Step::On(tag.end)
             }
             UnknownEnd::TooMany => {
-                self.break_at(tag.at, Cause::TooManyUnknown);
+                let within = self.within();
+                self.break_at(tag.at, Cause::TooManyUnknown { within });
                 Step::On(tag.end)
             }
         }
@@ -284,17 +290,94 @@ impl<'t> Reader<'t> {
         self.broken.get_or_insert(Problem { at, cause });
     }
 
-    /// The text ended inside an element: the batch is open, and all that follows belongs to it.
+    fn stray(&mut self, tag: &Tag<'t>, name: Name) {
+        let cause = Cause::StrayClose {
+            element: name.text(),
+            within: self.within(),
+        };
+        self.break_at(tag.at, cause);
+    }
+
+    /// The place that is being read, in the words of the reply.
+    fn within(&self) -> Within {
+        let whole = self.batch.tasks.len();
+        let is_open = self.task.open().is_some();
+        let (name, last) = self.task.read_so_far();
+        Within {
+            task: whole + usize::from(is_open),
+            is_open,
+            name,
+            last,
+        }
+    }
+
+    /// The text ended inside an element: the batch is open, and nothing of it runs. It is taken to end where its own last
+    /// tag seems to stand, or before the next batch: what is behind that may be quoted in it, or be another reply.
     fn unclosed(&mut self, element: &'static str, at: usize) -> usize {
-        let end = self.text.len();
-        let from = next_line(self.text.as_bytes(), at);
-        let cause = Cause::Unclosed {
-            element,
-            cdata: self.in_cdata,
-            swallowed: openings(self.text, from, end),
+        let (end, rest) = self.rest(at);
+        let within = self.within();
+        let cause = match rest {
+            Rest::Text => Cause::CutOff {
+                within,
+                whole: self.whole_part(),
+            },
+            Rest::Tags => Cause::Unclosed {
+                element,
+                cdata: self.in_cdata,
+                within,
+            },
         };
         self.batch.state = BatchState::Open(Problem { at, cause });
         end
+    }
+
+    /// Where a batch seems to end whose element at an offset does not, and what is left of it behind that element.
+    fn rest(&self, at: usize) -> (usize, Rest) {
+        let bytes = self.text.as_bytes();
+        let mut rest = Rest::Text;
+        // Batches that follow, each with its end, are no sign of this one's.
+        let (mut next_batch, mut depth) = (None, 0_usize);
+        let mut last_tag_end = usize::MAX;
+        let mut from = match self.task.open() {
+            Some(_) => Tag::at(self.text, at).map_or(at + 1, |tag| tag.end),
+            None => self.whole.unwrap_or(self.start + 1),
+        };
+        while let Some(next) = memchr(b'<', &bytes[from..]) {
+            let at = from + next;
+            from = at + 1;
+            let tag = Tag::at(self.text, at).filter(|_| follows(bytes, at, last_tag_end));
+            let Some(tag) = tag.filter(|tag| matches!(tag.name, Some(Name::Task | Name::Tasks)))
+            else {
+                continue;
+            };
+            (from, last_tag_end) = (tag.end, tag.end);
+            match (tag.name, tag.kind) {
+                (Some(Name::Tasks), Kind::Open) if opens(self.text, &tag) => {
+                    next_batch.get_or_insert(at);
+                    depth += 1;
+                }
+                (Some(Name::Tasks), Kind::Close) if depth > 0 => depth -= 1,
+                (Some(Name::Tasks), Kind::Close) => {
+                    return (next_batch.unwrap_or(tag.end), Rest::Tags);
+                }
+                (Some(Name::Task), Kind::Close) if depth == 0 && self.lone => {
+                    return (next_batch.unwrap_or(tag.end), Rest::Tags);
+                }
+                (Some(Name::Task), Kind::Open | Kind::Close) if depth == 0 => rest = Rest::Tags,
+                _ => {}
+            }
+        }
+        (next_batch.unwrap_or(self.text.len()), rest)
+    }
+
+    /// The tasks that are surely whole, where nothing is asked of the batch as a whole.
+    fn whole_part(&self) -> Option<WholePart> {
+        let is_sure = !self.provisional && self.broken.is_none() && self.bad_attribute.is_none();
+        let end = self.whole.filter(|_| is_sure && !self.batch.atomic)?;
+        Some(WholePart {
+            tasks: self.batch.tasks.len(),
+            end,
+        })
     }
 
     fn read_attributes(&mut self, open: &Tag<'t>) {

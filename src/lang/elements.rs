@@ -54,6 +54,20 @@ impl<'t> Elements<'t> {
         self.is_open.then_some(self.at)
     }
 
+    /// Command and path of the task that is open, as far as they were read, and its last element.
+    pub(crate) fn read_so_far(&self) -> (String, Option<&'static str>) {
+        let said = |name| {
+            let found = self.elements.iter().find(|element| element.name == name);
+            match found.map(|element| &element.content) {
+                Some(Content::Short(text)) => *text,
+                _ => "",
+            }
+        };
+        let name = format!("{} {}", said(Name::C), said(Name::Path));
+        let last = self.elements.last().map(|element| element.name.text());
+        (name.trim().to_owned(), last)
+    }
+
     pub(crate) fn begin(&mut self, task: &Tag<'t>) {
         self.at = task.at;
         self.is_open = true;
@@ -213,13 +227,10 @@ impl<'t> Elements<'t> {
             _ => false,
         };
         for (index, element) in self.elements.iter().enumerate() {
-            let first = self.elements[..index]
-                .iter()
-                .find(|before| before.name == element.name);
-            if let Some(first) = first.filter(|e| !may_repeat(e.name)) {
+            let mut before = self.elements[..index].iter();
+            if !may_repeat(element.name) && before.any(|it| it.name == element.name) {
                 let cause = Cause::Duplicate {
                     element: element.name.text(),
-                    first: first.tag.at,
                 };
                 return Err(self.problem(element.tag.at, cause));
             }

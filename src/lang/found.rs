@@ -31,6 +31,7 @@ impl<'t> Found<'t> {
                 atomic: false,
                 message: None,
                 state,
+                is_inside: false,
                 tasks,
             }),
         }

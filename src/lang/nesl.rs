@@ -106,6 +106,7 @@ fn batch<'t>(
         atomic: false,
         message: None,
         state,
+        is_inside: false,
         tasks,
     }
 }

@@ -174,7 +174,7 @@ impl ParseError {
             } else {
                 "syntax"
             },
-            message: wording::problem(problem, lines),
+            message: wording::problem(problem),
             end: None,
             block_start_line: line,
             content: None,
@@ -300,9 +300,9 @@ impl Report {
                 "❌"
             };
             text += &format!(
-                "{mark} line {}: {}\n",
-                problem.block_start_line,
-                clipped(&problem.message)
+                "{mark} {} (line {})\n",
+                clipped(&problem.message),
+                problem.block_start_line
             );
         }
         if more > 0 {

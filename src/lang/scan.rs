@@ -5,6 +5,9 @@
 //! followed by nothing or another tag on that line. Between `<!-- clada:off -->` and `<!-- clada:on -->` nothing is
 //! looked at; a word in both (`clada:off k3v9`) pairs them.
 //!
+//! Where a batch does not end, or an `off`, nobody can tell from the text alone whether what stands behind that belongs to
+//! it. It is read all the same, and kept apart ([`Scan::inside`]).
+//!
 //! Everything else is prose and passes at nearly the speed of `memchr`; line numbers are not counted here for that reason.
 
 use std::sync::LazyLock;
@@ -16,8 +19,7 @@ use super::dialect::{Dialect, Dialects};
 use super::found::Found;
 use super::payload::Ends;
 use super::tag::{
-    Kind, Name, Tag, follows, line_start, next_line, openings, opens, rest_is_blank, skip_blanks,
-    starts_line,
+    Kind, Name, Tag, follows, line_start, next_line, opens, rest_is_blank, skip_blanks, starts_line,
 };
 use super::task::{Batch, BatchState, Cause, Problem, Scan};
 use super::{aider, cml, codex, diff, nesl, replacer};
@@ -27,73 +29,198 @@ pub fn scan(text: &str) -> Scan<'_> {
     scan_for(text, Dialects::ALL)
 }
 
+/// How many batches may be looked into that do not end: each look may cost the text's length.
+const OPEN: usize = 32;
+
 /// Reads a text in some dialects; what is written in others is prose.
 pub fn scan_for(text: &str, dialects: Dialects) -> Scan<'_> {
-    let bytes = text.as_bytes();
-    let mut found = Scan::default();
-    let mut ends = Ends::new(text);
-    let mut loose = Loose::default();
-    let places = Places::new(text, dialects);
-    let mut escaped_batch_open = false;
+    let mut pass = Pass {
+        text,
+        dialects,
+        ends: Ends::new(text),
+        places: Places::new(text, dialects),
+        found: Scan::default(),
+        inside: None,
+        loose: Loose::default(),
+        escaped_batch_open: false,
+        last_tag_end: usize::MAX,
+        floor: 0,
+        opened: 0,
+    };
     let mut at = 0;
-    let mut last_tag_end = usize::MAX;
-    // What is behind the last batch; no other begins before it.
-    let mut floor = 0;
-    while let Some(next) = places.next(at) {
-        at = next;
-        if let Some(dialect) = places.mark(at)
-            && let Some(other) = read_other(text, (at, dialect), floor)
+    while let Some(next) = pass.places.next(at) {
+        let Some(resume) = pass.read(next) else {
+            break;
+        };
+        at = resume;
+    }
+    pass.finish()
+}
+
+/// One way through a text.
+struct Pass<'t> {
+    text: &'t str,
+    dialects: Dialects,
+    ends: Ends<'t>,
+    places: Places<'t>,
+    found: Scan<'t>,
+    /// What was found behind something that does not end, once there is such.
+    inside: Option<Inside<'t>>,
+    loose: Loose,
+    escaped_batch_open: bool,
+    last_tag_end: usize,
+    /// What is behind the last batch; no other begins before it.
+    floor: usize,
+    /// How many batches do not end.
+    opened: usize,
+}
+
+/// What stands behind the beginning of something that does not end.
+#[derive(Default)]
+struct Inside<'t> {
+    found: Scan<'t>,
+    /// A `<task>` by itself is one of that batch's own, not a batch.
+    has_own_tasks: bool,
+    /// A `clada:off` that does not end, and where.
+    off: Option<(usize, &'t str)>,
+}
+
+impl<'t> Pass<'t> {
+    /// Reads what begins at an offset; where to go on, unless enough was read.
+    fn read(&mut self, at: usize) -> Option<usize> {
+        let (text, bytes) = (self.text, self.text.as_bytes());
+        if let Some(dialect) = self.places.mark(at)
+            && let Some(other) = read_other(text, (at, dialect), self.floor)
         {
-            found.problems.extend(other.problems);
-            found.add(text, other.batch);
-            (at, floor) = (other.resume.max(at + 1), other.resume);
-            continue;
+            return self.other(at, other);
         }
         let is_tag = matches!(bytes[at], b'<' | b'&');
-        if !is_tag || !dialects.has(Dialect::Cml) && !text[at..].starts_with("<!--") {
-            at += 1;
-            continue;
-        }
-        if !follows(bytes, at, last_tag_end) {
-            at += 1;
-            continue;
+        let is_for_all = text[at..].starts_with("<!--");
+        if !is_tag
+            || !self.dialects.has(Dialect::Cml) && !is_for_all
+            || !follows(bytes, at, self.last_tag_end)
+        {
+            return Some(at + 1);
         }
         if bytes[at] == b'&' {
-            escaped_batch(text, at, &mut escaped_batch_open, &mut found.problems);
-            at += 1;
-            continue;
+            if self.inside.is_none() {
+                let problems = &mut self.found.problems;
+                escaped_batch(text, at, &mut self.escaped_batch_open, problems);
+            }
+            return Some(at + 1);
         }
         if let Some(off) = Switch::at(text, at, "off") {
-            match off.end(text) {
-                Some(end) => (at, floor) = (end, end),
-                None => {
-                    found.problems.extend(off.hides(text));
-                    break;
-                }
-            }
-            continue;
+            return self.off(&off);
         }
         let Some(tag) = Tag::at(text, at) else {
-            at += 1;
-            continue;
+            return Some(at + 1);
         };
-        at = tag.end;
         match tag.name {
             Some(Name::Tasks | Name::Task) if tag.kind == Kind::Open && opens(text, &tag) => {
-                let read = cml::read(text, &tag, &mut ends);
-                at = read.resume;
-                floor = at;
-                last_tag_end = read.resume;
-                found.batches.push(read.batch);
+                self.cml(&tag)
             }
-            Some(name) if tag.alone(text) => loose.add(name, &tag),
-            _ => {}
+            Some(name) if tag.alone(text) => {
+                if self.inside.is_none() {
+                    self.loose.add(name, &tag);
+                }
+                Some(tag.end)
+            }
+            _ => Some(tag.end),
         }
     }
-    found.problems.extend(loose.hint());
-    found.doubt();
-    found.problems.sort_by_key(|problem| problem.at);
-    found
+
+    fn cml(&mut self, tag: &Tag<'t>) -> Option<usize> {
+        let is_lone = tag.name == Some(Name::Task);
+        if is_lone && self.inside.as_ref().is_some_and(|it| it.has_own_tasks) {
+            return Some(tag.end);
+        }
+        let read = cml::read(self.text, tag, &mut self.ends);
+        (self.floor, self.last_tag_end) = (read.resume, read.resume);
+        let open = match &read.batch.state {
+            BatchState::Open(problem) => Some(matches!(problem.cause, Cause::CutOff { .. })),
+            _ => None,
+        };
+        self.batches().push(read.batch);
+        match (open, &mut self.inside) {
+            (Some(is_cut_off), _) => self.enter(is_cut_off)?,
+            (None, Some(inside)) => inside.has_own_tasks = false,
+            (None, None) => {}
+        }
+        Some(read.resume)
+    }
+
+    /// A batch of another dialect, whose mark is at an offset.
+    fn other(&mut self, mark: usize, other: Found<'t>) -> Option<usize> {
+        let is_open = |batch: &Batch<'_>| matches!(batch.state, BatchState::Open(_));
+        let swallows = other.batch.as_ref().is_some_and(is_open) && other.resume == self.text.len();
+        match &mut self.inside {
+            None => {
+                self.found.problems.extend(other.problems);
+                self.found.add(self.text, other.batch);
+            }
+            Some(inside) => inside.found.add(self.text, other.batch),
+        }
+        self.floor = other.resume;
+        if !swallows {
+            return Some(other.resume.max(mark + 1));
+        }
+        self.enter(false)?;
+        self.floor = next_line(self.text.as_bytes(), mark);
+        Some(self.floor)
+    }
+
+    /// What follows stands behind something that does not end; nothing where enough was looked into.
+    fn enter(&mut self, has_own_tasks: bool) -> Option<()> {
+        self.opened += 1;
+        self.inside.get_or_insert_default().has_own_tasks = has_own_tasks;
+        (self.opened < OPEN).then_some(())
+    }
+
+    /// Where to go on behind a `clada:off`. In something that does not end it is a text of that, if it does not end itself.
+    fn off(&mut self, off: &Switch<'t>) -> Option<usize> {
+        let end = off.end(self.text);
+        if end.is_none() {
+            self.opened += 1;
+            let place = (off.at, off.word);
+            let fresh = || Inside {
+                off: Some(place),
+                ..Inside::default()
+            };
+            self.inside.get_or_insert_with(fresh);
+        }
+        self.floor = end.unwrap_or(off.next_line);
+        (self.opened < OPEN).then_some(self.floor)
+    }
+
+    fn batches(&mut self) -> &mut Vec<Batch<'t>> {
+        match &mut self.inside {
+            Some(inside) => &mut inside.found.batches,
+            None => &mut self.found.batches,
+        }
+    }
+
+    fn finish(mut self) -> Scan<'t> {
+        let Self { mut found, .. } = self;
+        found.problems.extend(self.loose.hint());
+        if let Some(inside) = self.inside.take() {
+            found.inside = inside.found.batches;
+            if let Some((at, word)) = inside.off {
+                found.off = Some(at);
+                let word = word.to_owned();
+                let cause = Cause::OffNeverEnds { word };
+                let hides = !found.inside.is_empty();
+                found
+                    .problems
+                    .extend(hides.then_some(Problem { at, cause }));
+            }
+        }
+        for batch in &mut found.inside {
+            batch.is_inside = true;
+        }
+        found.doubt();
+        found.problems.sort_by_key(|problem| problem.at);
+        found
+    }
 }
 
 /// The text of a batch that gives this batch when it is read by itself: with the indentation of its first line, and a line
@@ -107,6 +234,22 @@ pub fn alone(text: &str, batch: &Batch<'_>) -> String {
         alone.push('\n');
     }
     alone
+}
+
+/// The text of the whole tasks of a batch that was cut off, as a batch of their own.
+pub fn part_alone(text: &str, batch: &Batch<'_>) -> Option<String> {
+    let problem = batch.state.problem()?;
+    let Cause::CutOff {
+        whole: Some(whole), ..
+    } = &problem.cause
+    else {
+        return None;
+    };
+    let start = line_start(text.as_bytes(), batch.span.start);
+    let indent = &text[start..batch.span.start];
+    let indent = indent.trim_start_matches('\u{feff}');
+    let tasks = &text[batch.span.start..whole.end];
+    Some(format!("{indent}{tasks}\n{indent}</tasks>\n"))
 }
 
 /// Reads what begins with a mark, if it is a block of that dialect.
@@ -329,17 +472,6 @@ impl<'t> Switch<'t> {
             let line = line_start(bytes, self.next_line + at);
             let on = Switch::at(text, skip_blanks(bytes, line), "on")?;
             (on.word == self.word).then_some(on.next_line)
-        })
-    }
-
-    fn hides(&self, text: &str) -> Option<Problem> {
-        let hidden = *openings(text, self.next_line, text.len()).first()?;
-        Some(Problem {
-            at: self.at,
-            cause: Cause::OffNeverEnds {
-                word: self.word.to_owned(),
-                hidden,
-            },
         })
     }
 }

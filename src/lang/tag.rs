@@ -193,19 +193,6 @@ pub(crate) fn opens(text: &str, tag: &Tag<'_>) -> bool {
             && Tag::at(text, next).is_some_and(|tag| tag.name.is_some())
 }
 
-/// Where batches open in a stretch of the text, for telling what an unclosed element swallowed.
-pub(crate) fn openings(text: &str, from: usize, to: usize) -> Vec<usize> {
-    let bytes = text.as_bytes();
-    memchr::memchr_iter(b'<', &bytes[from..to])
-        .map(|at| from + at)
-        .filter(|at| {
-            Tag::at(text, *at).is_some_and(|tag| {
-                tag.is(Kind::Open, Name::Tasks) && starts_line(bytes, tag.at) && opens(text, &tag)
-            })
-        })
-        .collect()
-}
-
 /// The `>` that ends a tag, outside quotes and on the same line.
 fn tag_end(bytes: &[u8], from: usize) -> Option<usize> {
     let mut at = from;

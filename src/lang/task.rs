@@ -16,6 +16,11 @@ pub use super::hunk::{Hunk, Sign};
 pub struct Scan<'t> {
     /// In the order of the text.
     pub batches: Vec<Batch<'t>>,
+    /// Those that stand where an open batch, or a `clada:off` without its `on`, has not ended: they may be quotations in it,
+    /// or replies of their own. Only who remembers when each came can tell; for everybody else they are not there.
+    pub inside: Vec<Batch<'t>>,
+    /// Where a `clada:off` is that does not end.
+    pub off: Option<usize>,
     /// Problems of the text outside any batch: hints, damaged batches.
     pub problems: Vec<Problem>,
 }
@@ -32,6 +37,8 @@ pub struct Batch<'t> {
     /// `<tasks message="…">`: the subject of its commits.
     pub message: Option<String>,
     pub state: BatchState,
+    /// It is one of [`Scan::inside`].
+    pub is_inside: bool,
     /// Empty unless the batch may run: what was read of a broken one is not to be trusted.
     pub tasks: Vec<Task<'t>>,
 }
@@ -201,33 +208,63 @@ pub struct BlockError {
     pub content: Arc<str>,
 }
 
+/// A place in a batch, in the words of the reply that holds it: whoever wrote that never saw the lines of the notes.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Within {
+    /// The task that is open there, counted from 1; or how many are whole, where none is.
+    pub task: usize,
+    /// Tells that a task is open there.
+    pub is_open: bool,
+    /// Its command and its path, as far as they were read.
+    pub name: String,
+    /// Its last element that was closed.
+    pub last: Option<&'static str>,
+}
+
+/// The whole tasks of a reply that was cut off.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct WholePart {
+    pub tasks: usize,
+    /// The offset behind the last of them.
+    pub end: usize,
+}
+
 /// What can be wrong in a reply.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Cause {
-    /// An element of a batch, or the batch, never closes; the `<tasks>` at these offsets were swallowed by it.
+    /// An element of a batch, or the batch, never closes.
     Unclosed {
         element: &'static str,
         /// It begins with CDATA whose end is missing.
         cdata: bool,
-        swallowed: Vec<usize>,
+        within: Within,
+    },
+    /// The text of a batch ends in the middle, as an answer does that was too long; the whole tasks before that, if they
+    /// could run without the rest.
+    CutOff {
+        within: Within,
+        whole: Option<WholePart>,
     },
     /// `</tasks>` came while a `<task>` was open.
-    TaskCutOff { tasks_end: usize },
-    /// A `<task>` inside the `<task>` that starts at `open`.
-    TaskInTask { open: usize },
-    /// A `<tasks>` at `next` began before this one was closed.
-    BatchInBatch { next: usize },
+    TaskCutOff { within: Within },
+    /// A `<task>` inside another, which is open.
+    TaskInTask { within: Within },
+    /// Another `<tasks>` began before this one was closed.
+    BatchInBatch { within: Within },
     /// A closing tag alone on its line that closes nothing.
-    StrayClose { element: &'static str },
+    StrayClose {
+        element: &'static str,
+        within: Within,
+    },
     /// So many unknown elements that never close that no boundary can be trusted.
-    TooManyUnknown,
+    TooManyUnknown { within: Within },
     /// An element that CML does not have.
     UnknownElement {
         name: String,
         nearest: Option<&'static str>,
     },
-    /// An element that stands twice in a task, first at `first`.
-    Duplicate { element: &'static str, first: usize },
+    /// An element that stands twice in a task.
+    Duplicate { element: &'static str },
     /// A command that CML does not have.
     UnknownCommand {
         name: String,
@@ -287,8 +324,8 @@ pub enum Cause {
     Said(String),
     /// A block of another dialect that never ends, and what would end it.
     NotEnded { dialect: Dialect, end: &'static str },
-    /// `<!-- clada:off -->` that never ends and hides a `<tasks>` at `hidden`.
-    OffNeverEnds { word: String, hidden: usize },
+    /// `<!-- clada:off -->` that never ends, with batches behind it.
+    OffNeverEnds { word: String },
 }
 
 impl Cause {
@@ -301,7 +338,8 @@ impl Cause {
                 | Self::TaskInTask { .. }
                 | Self::BatchInBatch { .. }
                 | Self::StrayClose { .. }
-                | Self::TooManyUnknown
+                | Self::TooManyUnknown { .. }
+                | Self::CutOff { .. }
                 | Self::NotEnded { .. }
         )
     }

@@ -1,11 +1,13 @@
-//! The sentences about problems in a reply: place, cause and next step, for an LLM that must repair it in one go.
+//! The sentences about problems in a reply: cause and next step, for an LLM that must repair it in one go. It never saw
+//! the notes, so they name no line of these.
 
 mod choice;
+mod structure;
 
 use super::edit::{Adapted, Cause as EditCause, Doubt, EditError, Indented, Part, Tier};
 use super::habit::Habit;
 use super::repair::{Miss, Why};
-use super::task::{Cause, Command, Lines, Problem};
+use super::task::{Cause, Command, Problem};
 
 pub use choice::{choice, choices, chosen, moved_choice};
 
@@ -15,54 +17,15 @@ const SAID: usize = 10;
 const MISSES: usize = 4;
 
 /// A problem in one line, without its place.
-pub fn problem(problem: &Problem, lines: &mut Lines<'_>) -> String {
+pub fn problem(problem: &Problem) -> String {
     match &problem.cause {
-        Cause::Unclosed { element: "tasks", .. } => {
-            "`<tasks>` is not closed, so nothing in it was run: end it with `</tasks>` on a line of its own".to_owned()
-        }
-        Cause::Unclosed {
-            element,
-            cdata,
-            swallowed,
-        } => {
-            let mut text = format!("`<{element}>` is not closed, so no task of this batch was run: ");
-            if matches!(*element, "i" | "path" | "c") {
-                text += &format!("write `</{element}>` before the next element");
-            } else {
-                let cdata = if *cdata { "`]]>` and " } else { "" };
-                text += &format!(
-                    "put {cdata}`</{element}>` at its end, alone on a line with nothing behind it"
-                );
-            }
-            if !swallowed.is_empty() {
-                let places: Vec<String> = swallowed.iter().map(|at| lines.of(*at).to_string()).collect();
-                text += &format!("; it swallowed the `<tasks>` on line {}", places.join(", "));
-            }
-            text
-        }
-        Cause::TaskCutOff { tasks_end } => format!(
-            "`<task>` is not closed before the `</tasks>` on line {}, so no task of this batch was run: write `</task>`",
-            lines.of(*tasks_end)
-        ),
-        Cause::TaskInTask { open } => format!(
-            "`<task>` inside the `<task>` of line {}, so no task of this batch was run: close that one with `</task>` \
-             first; to quote CML, put it into a payload whose tags stand alone on their lines",
-            lines.of(*open)
-        ),
-        Cause::BatchInBatch { next } => format!(
-            "`<tasks>` is not closed before the next `<tasks>` on line {}, so nothing in it was run: end it with `</tasks>`",
-            lines.of(*next)
-        ),
-        Cause::StrayClose { element } => format!(
-            "`</{element}>` closes nothing, so no task of this batch was run: either its opening tag is damaged (it must \
-             be on one line, with its quotes closed), or a payload holds a line that is its own closing tag and was cut \
-             short there: put such a payload between `<![CDATA[` and `]]>`"
-        ),
-        Cause::TooManyUnknown => {
-            "too many unknown elements that are never closed, so no task of this batch was run: only `<i>`, `<path>`, \
-             `<c>`, `<x>`, `<search>`, `<search-head>`, `<search-tail>` and `<replace>` may stand in a task"
-                .to_owned()
-        }
+        Cause::Unclosed { .. }
+        | Cause::CutOff { .. }
+        | Cause::TaskCutOff { .. }
+        | Cause::TaskInTask { .. }
+        | Cause::BatchInBatch { .. }
+        | Cause::StrayClose { .. }
+        | Cause::TooManyUnknown { .. } => structure::problem(&problem.cause),
         Cause::UnknownElement { name, nearest } => format!(
             "unknown element `<{name}>`: {}",
             match nearest {
@@ -72,10 +35,9 @@ pub fn problem(problem: &Problem, lines: &mut Lines<'_>) -> String {
                     .to_owned(),
             }
         ),
-        Cause::Duplicate { element, first } => format!(
-            "second `<{element}>` in one task (the first is on line {}): write one task for each",
-            lines.of(*first)
-        ),
+        Cause::Duplicate { element } => {
+            format!("second `<{element}>` in one task: write one task for each")
+        }
         Cause::UnknownCommand { name, nearest } => format!(
             "unknown command `{}`: {}",
             short(name),
@@ -94,7 +56,7 @@ pub fn problem(problem: &Problem, lines: &mut Lines<'_>) -> String {
             "`<{element}>` is missing{}",
             command.map(|command| format!(": {}", needs(command))).unwrap_or_default()
         ),
-        Cause::Several(problems) => several(problems, lines),
+        Cause::Several(problems) => several(problems),
         Cause::Empty { element } => format!("`<{element}>` is empty: fill it in, or leave the task out"),
         Cause::MixedEdit => "`<search>` together with `<search-head>` or `<search-tail>`: use a task for each".to_owned(),
         Cause::UnevenPairs { searches, replaces } => format!(
@@ -148,18 +110,17 @@ pub fn problem(problem: &Problem, lines: &mut Lines<'_>) -> String {
             if *closing { "/" } else { "" },
             if *count > 1 { format!(" ({count} such tags)") } else { String::new() }
         ),
-        Cause::OffNeverEnds { word, hidden } => {
+        Cause::OffNeverEnds { word } => {
             let word = if word.is_empty() { String::new() } else { format!(" {word}") };
             format!(
-                "`<!-- clada:off{word} -->` is never ended by `<!-- clada:on{word} -->` and hides the `<tasks>` on line {}",
-                lines.of(*hidden)
+                "`<!-- clada:off{word} -->` is never ended by `<!-- clada:on{word} -->`, so nothing behind it is looked at"
             )
         }
     }
 }
 
 /// All that is wrong with a task.
-fn several(problems: &[Problem], lines: &mut Lines<'_>) -> String {
+fn several(problems: &[Problem]) -> String {
     let missing = |problem: &Problem| match &problem.cause {
         Cause::Missing {
             element,
@@ -177,7 +138,7 @@ fn several(problems: &[Problem], lines: &mut Lines<'_>) -> String {
                 let elements: Vec<String> = elements.collect();
                 format!("{} are missing: {}", elements.join(" and "), needs(command))
             }
-            _ => problem(each, lines),
+            _ => problem(each),
         };
         if !said.contains(&text) {
             said.push(text);

@@ -8,7 +8,7 @@ use clada::lang::dialect::{Dialect, Dialects};
 use clada::lang::record::{
     Fate, FileState, Key, Number, Offer, Plan, Record, Seed, Source, Spot, Target, Tick,
 };
-use clada::lang::scan::{scan, scan_for};
+use clada::lang::scan::{part_alone, scan, scan_for};
 use clada::lang::task::{Lines, Scan};
 use clada::lang::wording;
 use proptest::prelude::*;
@@ -176,6 +176,12 @@ impl Story {
                     self.keep(number, text_of(batch));
                     Ok(())
                 }
+                Effect::RememberPart { batch, number } => {
+                    let part = part_alone(&body, &scan.batches[batch]);
+                    self.keep(number, part.expect("a part"));
+                    Ok(())
+                }
+                Effect::Swallowed(tasks) => writeln!(out, "swallowed {tasks} tasks"),
                 Effect::Offer { why, offer } => {
                     let why = match why {
                         Why::FirstSight => "first sight",
@@ -185,13 +191,17 @@ impl Story {
                         Why::CameBack { ran: None } => "came back",
                         Why::Moved { .. } => "moved",
                         Why::Trimmed => "trimmed",
+                        Why::Inside => "inside",
+                        Why::Freed => "freed",
+                        Why::CutOff(_) => "cut off",
+                        Why::Joined => "joined",
                     };
                     let said = writeln!(out, "offer {} tasks: {why}", offer.tasks());
                     offers.push(offer);
                     said
                 }
                 Effect::Tell { problem, .. } => {
-                    let said = wording::problem(&problem, &mut lines);
+                    let said = wording::problem(&problem);
                     let said = said.split([',', ':', ';']).next().unwrap_or_default();
                     writeln!(out, "tell line {}: {said}", lines.of(problem.at))
                 }

@@ -56,7 +56,7 @@ pub(crate) fn describe(text: &str) -> String {
     let mut lines = Lines::new(text);
     let mut out = String::new();
     for problem in &found.problems {
-        let said = wording::problem(problem, &mut lines);
+        let said = wording::problem(problem);
         let _ = writeln!(out, "line {}: {said}", lines.of(problem.at));
     }
     for batch in &found.batches {
@@ -84,7 +84,7 @@ fn describe_batch(batch: &Batch<'_>, lines: &mut Lines<'_>, out: &mut String) {
     }
     out.push('\n');
     if let Some(problem) = batch.state.problem() {
-        let said = wording::problem(problem, lines);
+        let said = wording::problem(problem);
         let _ = writeln!(out, "  line {}: {said}", lines.of(problem.at));
     }
     for task in &batch.tasks {
@@ -107,7 +107,7 @@ pub(crate) fn describe_task(task: &Task<'_>, lines: &mut Lines<'_>, out: &mut St
     }
     let _ = match &task.action {
         Err(problem) => {
-            let said = wording::problem(problem, lines);
+            let said = wording::problem(problem);
             write!(out, "error line {}: {said}", lines.of(problem.at))
         }
         Ok(action) => write!(out, "{}", describe_action(action, &text)),
@@ -117,7 +117,7 @@ pub(crate) fn describe_task(task: &Task<'_>, lines: &mut Lines<'_>, out: &mut St
     }
     out.push('\n');
     for warning in &task.warnings {
-        let said = wording::problem(warning, lines);
+        let said = wording::problem(warning);
         let _ = writeln!(out, "    warning line {}: {said}", lines.of(warning.at));
     }
 }

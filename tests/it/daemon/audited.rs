@@ -65,7 +65,7 @@ fn half_a_reply_above_the_results_is_told_of_without_leaving_them_behind() {
     change(&project, |text| text.replace(&reply("one"), "the end\n"));
     pause();
     change(&project, |text| format!("half:\n<tasks>\n{text}"));
-    let notes = wait_for_results(&project, "❌ line 2: `<tasks>` is not closed");
+    let notes = wait_for_results(&project, "❌ the reply ends after its `<tasks>`");
     assert_eq!(notes.body, "half:\n<tasks>\nthe end\n");
 }
 

@@ -112,18 +112,18 @@ fn the_clipboard_has_what_the_llm_needs_next() {
         &project.path(NOTES),
         project.read(NOTES) + "prose\n" + half.trim_end_matches("</tasks>\n"),
     );
-    let notes = wait_for_results(&project, "`<tasks>` is not closed");
+    let notes = wait_for_results(&project, "the reply ends after task 1");
     assert_eq!(notes.status, "");
     assert_eq!(display.clipboard(&project), copied);
 
     // What nothing can be made of is for the LLM.
     save_by_rename(&project.path(NOTES), "<tasks>\n<task>\n</tasks>\n");
-    let notes = wait_for_results(&project, "❌ line 2: `<task>` is not closed");
+    let notes = wait_for_results(&project, "❌ task 1 has no `</task>`");
     assert!(notes.status.starts_with("📋"), "{}", notes.status);
     assert!(
         display
             .clipboard(&project)
-            .contains("❌ line 2: `<task>` is not closed")
+            .contains("❌ task 1 has no `</task>`")
     );
     drop(watching);
 }

@@ -3,6 +3,7 @@
 mod asks;
 mod audited;
 mod bad_input;
+mod broken;
 mod chooses;
 mod configured;
 pub(crate) mod display;

@@ -301,7 +301,7 @@ fn half_a_paste_is_waited_for() {
     std::thread::sleep(Duration::from_millis(2_300));
     assert_eq!(lines(&project, "runs.txt"), ["one", "two"]);
     assert!(
-        !watching.said().contains("is not closed"),
+        !watching.said().contains("the reply ends"),
         "{}",
         watching.said()
     );
@@ -315,7 +315,10 @@ fn what_stays_unclosed_is_told_once() {
     let half = reply.strip_suffix("</tasks>\n").expect("half");
     let start = std::time::Instant::now();
     save_by_rename(&project.path(NOTES), half);
-    let notes = wait_for_results(&project, "❌ line 1: `<tasks>` is not closed");
+    let notes = wait_for_results(
+        &project,
+        "❌ the reply ends after task 1, without `</tasks>`",
+    );
     assert!(
         start.elapsed() >= Duration::from_secs(2),
         "{:?}",

@@ -1,0 +1,166 @@
+//! Replies that are broken or cut off: they spoil no other, and the chat is told what to repair in words of its own.
+
+use super::{
+    NOTES, exec, exec_task, lines, listen, pause, ran, record, reply, save, wait_for_results,
+};
+use crate::harness::{Project, save_by_rename, wait_until};
+
+/// A reply whose script has no end.
+const LONE: &str = "A reply:\n<tasks>\n<task>\n<path>src/utils.py</path>\n<c>overwrite</c>\n<x>\nprint(1)\n</task>\n</tasks>\nDone.\n";
+
+#[test]
+fn replies_around_a_broken_one_run() {
+    let project = Project::new();
+    let watching = listen(&project);
+    save(&project, LONE);
+    let notes = wait_for_results(&project, "has no `</x>`");
+    assert_eq!(
+        notes.results,
+        [
+            "❌ task 1 (overwrite src/utils.py) has no `</x>`, so no task of this batch was run: put `</x>` at the end of \
+          what `<x>` holds, alone on a line with nothing after it (line 6)"
+        ]
+    );
+    let start = std::time::Instant::now();
+    save(&project, &format!("{LONE}{}", reply("below")));
+    wait_until(
+        || ran(&project) == ["below"],
+        || format!("{:?}", ran(&project)),
+    );
+    assert!(start.elapsed().as_millis() < 1_500, "{:?}", start.elapsed());
+    wait_for_results(&project, "1 ✅");
+    save(
+        &project,
+        &format!("{}{LONE}{}", reply("above"), reply("below")),
+    );
+    wait_until(
+        || ran(&project) == ["below", "above"],
+        || format!("{:?}", ran(&project)),
+    );
+    wait_for_results(&project, "echo above");
+    watching.stop(rustix::process::Signal::TERM);
+
+    // A restart makes no difference.
+    let watching = listen(&project);
+    save(
+        &project,
+        &format!(
+            "{}{LONE}{}{}",
+            reply("above"),
+            reply("below"),
+            reply("later")
+        ),
+    );
+    wait_for_results(&project, "echo later");
+    // The broken one goes, and nothing else happens.
+    save(
+        &project,
+        &format!("{}{}{}", reply("above"), reply("below"), reply("later")),
+    );
+    pause();
+    save(
+        &project,
+        &format!(
+            "{}{}{}{}",
+            reply("above"),
+            reply("below"),
+            reply("later"),
+            reply("last")
+        ),
+    );
+    wait_for_results(&project, "echo last");
+    assert_eq!(ran(&project), ["below", "above", "later", "last"]);
+    assert!(!project.exists("src/utils.py"));
+    drop(watching);
+}
+
+#[test]
+fn what_a_broken_reply_hides_at_first_sight_does_not_run_when_it_goes() {
+    let project = Project::new();
+    project.write(NOTES, format!("{LONE}{}", reply("old")));
+    let _watching = listen(&project);
+    let notes = wait_for_results(&project, "before clada began to watch");
+    assert_eq!(notes.results.len(), 1, "{:?}", notes.results);
+    save(&project, &reply("old"));
+    pause();
+    save(&project, &format!("{}{}", reply("old"), reply("new")));
+    wait_for_results(&project, "echo new");
+    assert_eq!(ran(&project), ["new"]);
+}
+
+#[test]
+fn a_reply_that_was_cut_off_is_never_joined_with_its_rest() {
+    let project = Project::new();
+    let _watching = listen(&project);
+    let task = |word: &str| exec_task(&record(word));
+    let start = format!("Long:\n<tasks>\n{}{}", task("one"), task("two"));
+    let cut = format!("{start}<task>\n<c>exec</c>\n<x>\necho thr");
+    save(&project, &cut);
+    let notes = wait_for_results(&project, "✂");
+    assert_eq!(
+        notes.results,
+        [
+            "✂ the reply ends in task 3 (exec): 2 whole tasks before it - [ ] run them",
+            "❌ the reply ends in task 3 (exec), and nothing of it was run: send it again, in several replies if it was \
+             long; parts are never joined (line 17)"
+        ]
+    );
+    save(
+        &project,
+        &format!("{cut}\nee >> runs.txt\n</x>\n</task>\n</tasks>\n"),
+    );
+    let notes = wait_for_results(&project, "put together of a reply that was cut off");
+    assert!(
+        notes.results[0].ends_with("- [ ] run them"),
+        "{:?}",
+        notes.results
+    );
+    assert_eq!(ran(&project), [""; 0]);
+}
+
+#[test]
+fn the_whole_reply_completes_what_was_run_of_one_that_was_cut_off() {
+    let project = Project::new();
+    let _watching = listen(&project);
+    let task = |word: &str| exec_task(&record(word));
+    let start = format!("<tasks>\n{}{}", task("one"), task("two"));
+    let cut = format!("Long:\n{start}<task>\n<c>exec</c>\n<x>\necho thr");
+    save(&project, &cut);
+    wait_for_results(&project, "✂");
+    let ticked = project
+        .read(NOTES)
+        .replace("- [ ] run them", "- [x] run them");
+    save_by_rename(&project.path(NOTES), ticked);
+    wait_for_results(&project, "2 ✅");
+    assert_eq!(ran(&project), ["one", "two"]);
+    let whole = format!("{start}{}</tasks>\n", task("three"));
+    save(&project, &format!("{cut}\n\nThe whole:\n{whole}Ready.\n"));
+    let notes = wait_for_results(&project, "3 ✅");
+    assert!(notes.results[0].starts_with("1 ⏭"), "{:?}", notes.results);
+    assert_eq!(ran(&project), ["one", "two", "three"]);
+    // The same once more is a reply of its own.
+    save(
+        &project,
+        &format!("{cut}\n\nThe whole:\n{whole}Ready.\nAgain:\n{whole}So.\n"),
+    );
+    wait_until(
+        || ran(&project).len() == 6,
+        || format!("{:?}", ran(&project)),
+    );
+}
+
+#[test]
+fn a_reply_in_new_prose_runs_at_once() {
+    let project = Project::new();
+    let _watching = listen(&project);
+    let text = |intro: &str, script: &str, end: &str| format!("{intro}\n{}{end}\n", exec(script));
+    save(&project, &text("One:", &record("one"), "So."));
+    wait_for_results(&project, "echo one");
+    let start = std::time::Instant::now();
+    save(&project, &text("Two:", &record("on2"), "Well."));
+    wait_until(
+        || lines(&project, "runs.txt").len() == 2,
+        || "not run".to_owned(),
+    );
+    assert!(start.elapsed().as_millis() < 1_500, "{:?}", start.elapsed());
+}
