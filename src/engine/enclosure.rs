@@ -157,10 +157,17 @@ impl Enclosure {
     }
 
     /// Tells that a text is this with more behind it: parts put together by somebody who did not see where the first one
-    /// breaks off. Closing tags alone are no part.
+    /// breaks off, or a block that another reply has ended. Closing tags alone are no part.
     pub(super) fn is_joined(&self, seed: Seed, text: &str) -> bool {
-        let mut behind = text.split_inclusive('\n').skip(self.lines);
-        self.begins(seed, text) && !self.typed && !behind.all(is_closing)
+        let mut behind = text.split_inclusive('\n').skip(self.lines).peekable();
+        let is_only_closed = behind.peek().is_some() && behind.all(is_closing);
+        self.begins(seed, text) && !self.typed && !is_only_closed
+    }
+
+    /// Where this ends in a text that begins with it.
+    pub(super) fn end_in(&self, seed: Seed, text: &str) -> Option<usize> {
+        let own = text.split_inclusive('\n').take(self.lines);
+        self.begins(seed, text).then(|| own.map(str::len).sum())
     }
 
     /// Tells that a text begins with all of this, which was known.

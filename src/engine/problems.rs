@@ -2,10 +2,10 @@
 
 use std::collections::HashMap;
 
-use super::enclosure::{self, Enclosure};
+use super::enclosure::{self, Enclosure, Inside};
 use super::{Effect, Look};
 use crate::lang::record::{Key, Seed};
-use crate::lang::task::{BatchState, Cause, Problem};
+use crate::lang::task::{Batch, BatchState, Cause, Problem};
 
 /// The problems of a body that were told, and how often each was there.
 pub(super) type Told = HashMap<Key, usize>;
@@ -41,6 +41,10 @@ pub(super) fn untold(
             if unfinished && !settled {
                 continue;
             }
+            if batch.is_some_and(|index| is_swallowed(&scan.batches[index], open)) {
+                now.insert(key, count);
+                continue;
+            }
             let start = batch.map(|index| scan.batches[index].span.start);
             let is_of = |it: &&Enclosure| Some(it.at) == start;
             effects.push(Effect::Tell {
@@ -53,6 +57,11 @@ pub(super) fn untold(
     }
     *told = now;
     effects
+}
+
+/// Tells that what is wrong in a batch belongs to something that does not end, and is told by that.
+fn is_swallowed(batch: &Batch<'_>, open: &[Enclosure]) -> bool {
+    batch.is_inside && Enclosure::place(open, batch.span.start) == Inside::Swallowed
 }
 
 /// Whether a problem of the text is none if the rest of the text is still to come.

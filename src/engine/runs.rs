@@ -4,6 +4,7 @@
 use std::collections::HashMap;
 
 use super::State;
+use crate::lang::dialect::Dialect;
 use crate::lang::record::Key;
 use crate::lang::task::{Batch, BatchState, Scan};
 
@@ -16,6 +17,7 @@ impl State {
     /// remembers what was there before can tell which of these are quotations.
     pub fn part<'t>(&self, body: &'t str, mut scan: Scan<'t>) -> Scan<'t> {
         unfold(&mut scan);
+        let scan = self.part_ended(body, scan);
         let is_run = |batch: &Batch<'_>| {
             batch.dialect.has_loose_blocks()
                 && batch.tasks.len() > 1
@@ -50,6 +52,28 @@ impl State {
             batches.extend(split(batch, &ends));
         }
         Scan { batches, ..scan }
+    }
+
+    /// Parts a block that did not end from the reply that has ended it now, being of the same dialect.
+    fn part_ended<'t>(&self, body: &'t str, scan: Scan<'t>) -> Scan<'t> {
+        if self.open.is_empty() {
+            return scan;
+        }
+        let apart = scan.batches.into_iter().flat_map(|batch| {
+            let text = &body[batch.span.clone()];
+            let mut ends = self.open.iter().filter_map(|it| it.end_in(self.seed, text));
+            let end = batch.span.start + ends.next().unwrap_or_default();
+            let own = batch.tasks.iter().take_while(|it| it.span.start < end);
+            let (own, all) = (own.count(), batch.tasks.len());
+            if batch.dialect == Dialect::Cml || own == 0 || own == all {
+                return vec![batch];
+            }
+            split(batch, &[own, all]).collect::<Vec<_>>()
+        });
+        Scan {
+            batches: apart.collect(),
+            ..scan
+        }
     }
 
     /// The batches that are in the file, by their texts: how many of each, and how many tasks one has.
