@@ -19,6 +19,7 @@ mod retry;
 mod runs;
 mod saves;
 mod stop;
+mod walk;
 mod watching;
 
 use std::time::{Duration, SystemTime};
