@@ -26,6 +26,7 @@ mod prose;
 mod revision;
 mod runs;
 mod seen;
+mod twins;
 mod verdict;
 
 use std::collections::{HashMap, HashSet};

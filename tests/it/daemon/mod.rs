@@ -18,6 +18,7 @@ mod retry;
 mod runs;
 mod saves;
 mod stop;
+mod unread;
 mod watching;
 
 use std::time::{Duration, SystemTime};
@@ -53,7 +54,10 @@ pub(crate) fn reply(word: &str) -> String {
 /// A watched file taken apart: its first line, the lines between the markers, the user's text.
 pub(crate) struct Notes {
     pub(crate) status: String,
+    /// The newest.
     pub(crate) results: Vec<String>,
+    /// Those below it that could not be read yet, each under a line with its time.
+    pub(crate) earlier: Vec<String>,
     pub(crate) body: String,
 }
 
@@ -63,9 +67,13 @@ impl Notes {
         let (status, rest) = text.split_once('\n')?;
         let rest = rest.strip_prefix("=== CLADA RESULTS ===\n")?;
         let (results, body) = rest.split_once(END)?;
+        let mut results: Vec<String> = results.lines().map(str::to_owned).collect();
+        let newest = results.iter().position(|line| is_time(line));
+        let earlier = results.split_off(newest.unwrap_or(results.len()));
         Some(Self {
             status: status.to_owned(),
-            results: results.lines().map(str::to_owned).collect(),
+            results,
+            earlier,
             body: body.to_owned(),
         })
     }
@@ -82,6 +90,15 @@ impl Notes {
         let tasks = self.results.iter().filter(|line| !is_saving(line));
         tasks.map(String::as_str).collect()
     }
+}
+
+/// Whether a line is the one above earlier results: `--- 10:32:40 ---`.
+fn is_time(line: &str) -> bool {
+    let time = line
+        .strip_prefix("--- ")
+        .and_then(|line| line.strip_suffix(" ---"));
+    let is_digit = |c: char| c.is_ascii_digit() || c == ':';
+    time.is_some_and(|time| time.len() == 8 && time.chars().all(is_digit))
 }
 
 fn listen(project: &Project) -> Watching {
