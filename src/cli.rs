@@ -426,7 +426,7 @@ pub struct Instructions {
 
 #[derive(Debug, Args)]
 pub struct Log {
-    /// With --output: a batch of these notes, by its number or id
+    /// A batch of these notes, by its number or id: with --output only
     #[arg(requires = "output")]
     pub batch: Option<String>,
     /// Print what the LLM was given after that batch, as `clada copy --print BATCH` does

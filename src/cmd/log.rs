@@ -10,8 +10,8 @@ use serde_json::{Value, json};
 
 use crate::batch::git_line;
 use crate::cli::Log;
-use crate::cmd::{self, clipboard};
 use crate::cmd::notes::named_file;
+use crate::cmd::{self, clipboard};
 use crate::config::{self, Folders};
 use crate::error::Error;
 use crate::lang::duration;

@@ -239,16 +239,16 @@ impl Delivery {
 
     /// Copies a packet, and says how that went. Where it goes wrong, it says where the text is.
     fn copy(&self, packet: Result<&String, &io::Error>, time: &str) -> String {
+        let mut advice = String::new();
         let copied = packet.map_err(|error| error.to_string()).and_then(|text| {
             let copied = self
                 .clipboard
                 .copy(text.clone(), config::CLIPBOARD_PATIENCE);
             copied.map_err(|error| {
                 if error.is_without() && self.clipboard.is_to_be_advised() {
-                    format!("{error}; {HOW_TO_HAVE_NONE}")
-                } else {
-                    error.to_string()
+                    advice = format!("; {HOW_TO_HAVE_NONE}");
                 }
+                error.to_string()
             })
         });
         match copied {
@@ -258,7 +258,7 @@ impl Delivery {
             Err(why) => {
                 let (why, file) = (report::one_line(&why), self.output_name());
                 format!(
-                    "❌ Clipboard copy failed at {time} - {why}; the text is in {file}, and `clada copy --print` prints it"
+                    "❌ Clipboard copy failed at {time} - {why}; the text is in {file}, and `clada copy --print` prints it{advice}"
                 )
             }
         }

@@ -6,6 +6,7 @@
 #![cfg(target_os = "linux")]
 
 use std::process::Command;
+use std::time::Duration;
 
 use crate::daemon::display::Xvfb;
 use crate::daemon::{NOTES, Notes, OUTPUT, exec};
@@ -77,8 +78,12 @@ impl<'p> Day<'p> {
         said
     }
 
-    /// Pastes a reply below what is in the notes, and saves.
+    /// Pastes a reply below what is in the notes, and saves. Before that a person takes the time to read.
     fn paste(&self, reply: &str) {
+        let notes = self.project.home().join("hello").join(NOTES);
+        let age = || notes.metadata().ok()?.modified().ok()?.elapsed().ok();
+        let is_read = || age().is_some_and(|age| age > Duration::from_millis(3_200));
+        wait_until(is_read, || "time to pass".to_owned());
         self.editor.type_in("Go");
         self.editor.paste(reply.trim_end());
         let last = reply.lines().last().expect("a line");

@@ -169,7 +169,10 @@ mod tests {
 
     #[test]
     fn a_box_goes_and_what_it_stood_at_stays() {
-        let mut old = earlier("", "1 ⏸ exec - [ ] x - [ ] run it\n     - [ ] line 4\nplain\n");
+        let mut old = earlier(
+            "",
+            "1 ⏸ exec - [ ] x - [ ] run it\n     - [ ] line 4\nplain\n",
+        );
         for line in 0..3 {
             old.close(line);
         }

@@ -53,8 +53,8 @@ impl Ledger {
     /// Where the ledger cannot be read.
     pub fn standing(&self, file: FileId) -> Result<Option<Standing>> {
         self.look(|db| {
-            let mut standing =
-                db.prepare("SELECT block, results, written_ms, is_read FROM unread WHERE file = ?")?;
+            let mut standing = db
+                .prepare("SELECT block, results, written_ms, is_read FROM unread WHERE file = ?")?;
             let standing = standing.query_row([file], |row| {
                 Ok(Standing {
                     block: row.get("block")?,

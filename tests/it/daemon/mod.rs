@@ -84,6 +84,11 @@ impl Notes {
         Self::parse(&text).unwrap_or_else(|| panic!("no block on top of {text:?}"))
     }
 
+    /// All lines of the block: the newest results first, then those that could not be read yet.
+    pub(crate) fn all(&self) -> Vec<String> {
+        [&self.results[..], &self.earlier].concat()
+    }
+
     /// The results without git's line.
     pub(crate) fn tasks(&self) -> Vec<&str> {
         let is_saving = |line: &&String| line.contains("git") || line.starts_with("💚");
@@ -99,6 +104,18 @@ fn is_time(line: &str) -> bool {
         .and_then(|line| line.strip_suffix(" ---"));
     let is_digit = |c: char| c.is_ascii_digit() || c == ':';
     time.is_some_and(|time| time.len() == 8 && time.chars().all(is_digit))
+}
+
+/// Ticks what the newest results offer; those that only say that a tick did not count offer nothing themselves.
+fn tick_newest(text: &str) -> String {
+    let block = text.find(END).unwrap_or(0);
+    let Some(first) = text[..block].find("- [ ] run") else {
+        return text.to_owned();
+    };
+    let end = text[first..block].find("\n--- ");
+    let end = end.map_or(block, |end| first + end);
+    let ticked = text[..end].replace("- [ ] run", "- [x] run");
+    ticked + &text[end..]
 }
 
 fn listen(project: &Project) -> Watching {

@@ -10,8 +10,9 @@ use crate::harness::{Project, Watching, save_by_rename, wait_until};
 
 /// A reply that says a word, and before it ends waits for a file of that name.
 fn waiting(word: &str) -> String {
-    let script =
-        format!("echo out of {word}; touch {word}.began; until test -e {word}; do sleep 0.01; done");
+    let script = format!(
+        "echo out of {word}; touch {word}.began; until test -e {word}; do sleep 0.01; done"
+    );
     format!("reply {word}:\n{}", exec(&script))
 }
 
@@ -279,7 +280,11 @@ fn the_same_reply_once_more_says_so() {
     save(&project, &body);
     let notes = wait_for_results(&project, "2 ✅ exec echo b");
     assert_eq!(notes.results.len(), 2, "{:?}", notes.results);
-    let body = format!("{body}second:\n{}third:\n{}", exec(&record("b")), reply("c"));
+    let body = format!(
+        "{body}second:\n{}third:\n{}",
+        exec(&record("b")),
+        reply("c")
+    );
     save(&project, &body);
     let notes = wait_for_results(&project, "2 ✅ exec echo c");
     let said = notes.results.last().expect("lines");
@@ -290,7 +295,10 @@ fn the_same_reply_once_more_says_so() {
     let notes = wait_for_results(&project, "1 ✅ exec echo c");
     assert_eq!(notes.results.len(), 2, "{:?}", notes.results);
     let said = &notes.results[1];
-    assert!(said.starts_with("the same as the reply that ran at "), "{said}");
+    assert!(
+        said.starts_with("the same as the reply that ran at "),
+        "{said}"
+    );
     assert_eq!(lines(&project, "runs.txt"), ["a", "b", "b", "c", "c"]);
 }
 
@@ -305,10 +313,7 @@ fn a_tick_that_no_clada_saw_does_not_count() {
     let tick = || {
         let text = project.read(NOTES);
         assert!(text.contains("- [ ] run it"), "{text}");
-        save_by_rename(
-            &project.path(NOTES),
-            text.replace("- [ ] run", "- [x] run"),
-        );
+        save_by_rename(&project.path(NOTES), text.replace("- [ ] run", "- [x] run"));
     };
     tick();
     let _watching = listen(&project);
