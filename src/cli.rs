@@ -394,7 +394,7 @@ pub enum Service {
 
 #[derive(Debug, Args)]
 pub struct Copy {
-    /// Those of this batch, by its number or id (see clada log) [default: the last ones]
+    /// Those of this batch, by its number, its id or its beginning (see clada log) [default: the last ones]
     pub batch: Option<String>,
     /// Print them, and leave the clipboard alone
     #[arg(long)]

@@ -31,6 +31,10 @@ pub enum Error {
          other notes", notes.display()
     )]
     NoBatch { batch: String, notes: PathBuf },
+    #[error(
+        "the ids of several batches begin with `{0}`: give more of the one that you mean, as `clada log` shows it"
+    )]
+    SeveralBatches(String),
     #[error("batch `{0}` has no results yet: try again when they are there")]
     NotTold(String),
     #[error(

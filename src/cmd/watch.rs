@@ -322,7 +322,7 @@ impl Listener {
             OutputFile::new(post.output.clone()),
             packets,
             (Arc::clone(&shared.clipboard), listening.clipboard),
-            (cmd::time, cmd::now_ms),
+            cmd::time,
         );
         delivery.name = name_among_others(&place.folders, note.path());
         delivery.desktop = listening.notifies.then(Desktop::of_process);

@@ -38,8 +38,6 @@ pub struct Delivery {
     pub desktop: Option<Desktop>,
     /// The local time, `HH:MM:SS`.
     pub time: fn() -> String,
-    /// Milliseconds since 1970.
-    now_ms: fn() -> i64,
     /// The name of the notes file, where this user watches others too.
     pub name: Box<dyn Fn() -> Option<String>>,
     /// A block that could not be written yet.
@@ -53,7 +51,7 @@ impl Delivery {
         output: OutputFile,
         packets: Packets,
         (clipboard, copies): (Arc<Clipboard>, bool),
-        (time, now_ms): (fn() -> String, fn() -> i64),
+        time: fn() -> String,
     ) -> Self {
         Self {
             note,
@@ -63,7 +61,6 @@ impl Delivery {
             copies,
             desktop: None,
             time,
-            now_ms,
             name: Box::new(|| None),
             unwritten: None,
         }
@@ -286,7 +283,7 @@ impl Delivery {
                         kept.display()
                     )));
                 }
-                if let Err(error) = memory.delivered(*id, (self.now_ms)()) {
+                if let Err(error) = memory.delivered(*id, self.note.changed_ms()) {
                     tracing::error!(%error, "ledger");
                 }
                 self.unwritten = None;

@@ -6,10 +6,9 @@
 #![cfg(target_os = "linux")]
 
 use std::process::Command;
-use std::time::Duration;
 
 use crate::daemon::display::Xvfb;
-use crate::daemon::{NOTES, Notes, OUTPUT, exec};
+use crate::daemon::{NOTES, Notes, OUTPUT, exec, wait_to_read};
 use crate::docs::{blocks, without_commits};
 use crate::harness::{Project, installed, wait_until};
 use crate::screenshot;
@@ -81,9 +80,7 @@ impl<'p> Day<'p> {
     /// Pastes a reply below what is in the notes, and saves. Before that a person takes the time to read.
     fn paste(&self, reply: &str) {
         let notes = self.project.home().join("hello").join(NOTES);
-        let age = || notes.metadata().ok()?.modified().ok()?.elapsed().ok();
-        let is_read = || age().is_some_and(|age| age > Duration::from_millis(3_200));
-        wait_until(is_read, || "time to pass".to_owned());
+        wait_to_read(&notes);
         self.editor.type_in("Go");
         self.editor.paste(reply.trim_end());
         let last = reply.lines().last().expect("a line");

@@ -695,6 +695,10 @@ fn what_the_newest_block_shows_is_kept_with_it() {
         assert_eq!(told(&ledger, name), Some(ToldIn::Block(first.number())));
     }
     assert_eq!(told(&ledger, "2"), None);
+    assert_eq!(told(&ledger, &id[..3]), told(&ledger, &id));
+    begin(&mut ledger, file, &fresh(2, 1), 3_000).unwrap();
+    assert_eq!(told(&ledger, &id[..3]), Some(ToldIn::Several));
+    assert_eq!(told(&ledger, "2"), Some(ToldIn::Nowhere));
 }
 
 #[test]

@@ -23,6 +23,8 @@ pub enum ToldIn {
     Block(i64),
     /// It has not ended, or its results are still to come.
     Nowhere,
+    /// Batches with different results have an id that begins so.
+    Several,
 }
 
 impl Ledger {
@@ -92,24 +94,33 @@ impl Ledger {
         })
     }
 
-    /// The block that told of a batch of a file, which is named by its number or its id; `None` if there is no such batch.
+    /// The block that told of a batch of a file, which is named by its number, its id or the beginning of that; `None` if
+    /// there is no such batch.
     ///
     /// # Errors
     /// Where the ledger cannot be read.
     pub fn told_in(&self, file: FileId, name: &str) -> Result<Option<ToldIn>> {
         self.look(|db| {
             let mut told = db.prepare(
-                "SELECT told FROM batch WHERE file = ?1 AND began_ms IS NOT NULL
-                 AND (CAST(number AS TEXT) = ?2 OR run = ?2)
-                 ORDER BY CAST(number AS TEXT) = ?2 DESC LIMIT 1",
+                "SELECT told, CAST(number AS TEXT) = ?2 OR run = ?2 AS exact FROM batch
+                 WHERE file = ?1 AND began_ms IS NOT NULL
+                 AND (exact OR substr(run, 1, length(?2)) = ?2)",
             )?;
-            let told = told.query_row(params![file, name], |row| {
-                Ok(match row.get(0)? {
-                    0 => ToldIn::Nowhere,
-                    block => ToldIn::Block(block),
-                })
-            });
-            told.optional()
+            let told = told.query_map(params![file, name], |row| {
+                Ok((row.get("exact")?, row.get("told")?))
+            })?;
+            let mut told: Vec<(bool, i64)> = told.collect::<rusqlite::Result<_>>()?;
+            if told.iter().any(|(exact, _)| *exact) {
+                told.retain(|(exact, _)| *exact);
+            }
+            let Some((_, first)) = told.first() else {
+                return Ok(None);
+            };
+            Ok(Some(match first {
+                _ if told.iter().any(|(_, other)| other != first) => ToldIn::Several,
+                0 => ToldIn::Nowhere,
+                block => ToldIn::Block(*block),
+            }))
         })
     }
 }

@@ -21,6 +21,7 @@ mod stop;
 mod unread;
 mod watching;
 
+use std::path::Path;
 use std::time::{Duration, SystemTime};
 
 use crate::harness::{Project, Watching, save_by_rename, wait_until};
@@ -144,6 +145,13 @@ pub(crate) fn wait_for_results(project: &Project, text: &str) -> Notes {
         )
     });
     Notes::of(project)
+}
+
+/// Waits until the results have been in the notes for so long that they could be read.
+pub(crate) fn wait_to_read(notes: &Path) {
+    let age = || notes.metadata().ok()?.modified().ok()?.elapsed().ok();
+    let is_read = || age().is_some_and(|age| age > Duration::from_millis(3_200));
+    wait_until(is_read, || "time to pass".to_owned());
 }
 
 /// The lines of a file that scripts append to.

@@ -1,11 +1,9 @@
 //! Results stay until they could be read: what comes before that is added above them, and every packet can be had again.
 
-use std::time::{Duration, SystemTime};
-
 use rustix::process::Signal;
 
-use super::{NOTES, Notes, OUTPUT, exec, is_time, lines, listen, modified, ran, reply, save};
-use super::{record, wait_for_results};
+use super::{NOTES, Notes, OUTPUT, exec, is_time, lines, listen, ran, reply, save};
+use super::{record, wait_for_results, wait_to_read};
 use crate::harness::{Project, Watching, save_by_rename, wait_until};
 
 /// A reply that says a word, and before it ends waits for a file of that name.
@@ -88,10 +86,7 @@ fn five_results_stay_and_a_sixth_takes_the_place_of_the_oldest() {
     assert_all_told(&project, &["six", "five", "four", "three", "two"]);
 
     // Once they could be read they make room.
-    let written = modified(&project, NOTES);
-    let age = || SystemTime::now().duration_since(written);
-    let is_old = || age().is_ok_and(|age| age > Duration::from_millis(3_200));
-    wait_until(is_old, || "time to pass".to_owned());
+    wait_to_read(&project.path(NOTES));
     project.write("seven", "");
     save(&project, &(body + &waiting("seven")));
     let notes = wait_for_results(&project, "out of seven");
@@ -337,15 +332,12 @@ fn a_retry_adds_too() {
     let failed = project.clada(["retry", "--no-git", "--no-clipboard"]);
     assert!(failed.exits(1).out.contains("1 ❌"));
     let notes = Notes::of(&project);
-    let old = modified(&project, NOTES);
     // On a slow machine it was asked late, and the first results were read.
     if !notes.earlier.is_empty() {
         assert!(earlier(&notes)[0].starts_with("1 ❌"));
         assert_all_told(&project, &["one", "one"]);
     }
-    let age = || SystemTime::now().duration_since(old);
-    let is_old = || age().is_ok_and(|age| age > Duration::from_millis(3_200));
-    wait_until(is_old, || "time to pass".to_owned());
+    wait_to_read(&project.path(NOTES));
     project.write("ok", "");
     project
         .clada(["retry", "--no-git", "--no-clipboard"])
