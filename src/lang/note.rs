@@ -349,6 +349,19 @@ mod tests {
     }
 
     #[test]
+    fn a_packet_on_top_is_results_with_or_without_the_name_of_its_notes() {
+        let packet = &BLOCK[BLOCK.find('\n').unwrap() + 1..];
+        let outputs = "=== OUTPUTS ===\n\n[1] delete a:\n=== END ===\n";
+        let rest = format!("{outputs}{}", join(BLOCK, "notes\n"));
+        for first in [String::new(), format!("{RESULTS_OF}~/clada.md\n")] {
+            let text = format!("{first}{packet}\n{rest}");
+            let note = split(&text, &Wrote("notes\n"));
+            assert!(matches!(note.blocks[..], [Block { is_known: true, .. }]));
+            assert_eq!(note.body, rest);
+        }
+    }
+
+    #[test]
     fn ticks() {
         let block = "\n=== CLADA RESULTS ===\n↩ 1 task - [ ] run again\n2 ⏸ edit a - [x] b - [ ] run again\n3 ⏸ edit c - [ ] run again\n=== END ===\n";
         let ticked = block

@@ -1243,15 +1243,17 @@ fn a_ledger_of_the_first_format_goes_on() {
     ledger.add_block(file, new, 1).unwrap();
     let db = &ledger.db;
     db.execute_batch(
-        "ALTER TABLE offer DROP COLUMN approves; ALTER TABLE offer DROP COLUMN spot; ALTER TABLE batch DROP COLUMN is_private; PRAGMA user_version = 1",
+        "ALTER TABLE offer DROP COLUMN approves; ALTER TABLE offer DROP COLUMN spot; ALTER TABLE batch DROP COLUMN is_private; DROP TABLE unread; PRAGMA user_version = 1",
     )
         .unwrap();
     drop(ledger);
     let read = Ledger::read(&place.folder()).unwrap().expect("a ledger");
     assert_eq!(read.log(10).unwrap(), []);
     drop(read);
-    let known = place.open().blocks_with(Key(7)).unwrap();
+    let ledger = place.open();
+    let known = ledger.blocks_with(Key(7)).unwrap();
     assert_eq!(known[0].offers[0].offer, offers[0].1);
+    assert_eq!(ledger.standing(file).unwrap(), None);
 }
 
 #[test]
