@@ -394,7 +394,13 @@ pub enum Service {
 
 #[derive(Debug, Args)]
 pub struct Copy {
+    /// Those of this batch, by its number, its id or its beginning (see clada log) [default: the last ones]
+    pub batch: Option<String>,
+    /// Print them, and leave the clipboard alone
+    #[arg(long)]
+    pub print: bool,
     /// The notes file whose results they are [default: the one watched for the project folder, else its clada.md]
+    #[arg(long, value_name = "FILE")]
     pub file: Option<PathBuf>,
     /// The project folder [default: this folder]
     #[arg(long, value_name = "DIR")]
@@ -420,6 +426,12 @@ pub struct Instructions {
 
 #[derive(Debug, Args)]
 pub struct Log {
+    /// A batch of these notes, by its number or id: with --output only
+    #[arg(requires = "output")]
+    pub batch: Option<String>,
+    /// Print what the LLM was given after that batch, as `clada copy --print BATCH` does
+    #[arg(long, requires = "batch", conflicts_with = "json")]
+    pub output: bool,
     /// How many batches to show
     #[arg(short, long, value_name = "N", default_value = "10")]
     pub number: usize,

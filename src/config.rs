@@ -25,6 +25,8 @@ pub const RETRY: Duration = Duration::from_secs(2);
 pub const HOOK_RETRY: Duration = Duration::from_secs(60);
 /// How long a batch runs before the notes show that it does.
 pub const SHOW_RUNNING: Duration = Duration::from_secs(2);
+/// Within how many seconds the same reply once more is told to be that.
+pub const SAME_REPLY: i64 = 60 * 60;
 /// The kinds of locks on a watched file and on its output file.
 pub const WATCHED_LOCKS: &[&str] = &["file", "output"];
 /// The kind of the lock that `clada run` has on its root while its commands run, which are in no ledger.
@@ -86,7 +88,7 @@ impl Folders {
         of_session.chain([self.state.join("run")]).collect()
     }
 
-    /// Where the texts are that were last meant for the clipboard.
+    /// Where the last texts are that were meant for the clipboard.
     pub fn packets(&self) -> PathBuf {
         self.state.join("packets")
     }

@@ -8,6 +8,7 @@ mod delivery;
 mod memory;
 mod recovery;
 mod runs;
+mod unread;
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
@@ -20,7 +21,7 @@ use tracing::Instrument;
 use crate::batch::{Progress, Runner, Setup};
 use crate::config;
 use crate::engine::{self, Effect, Event, Look, Why};
-use crate::lang::record::{Offer, Source, Tick};
+use crate::lang::record::{Number, Offer, Plan, Source, Tick};
 use crate::lang::report::{Offered, OpenEdit, ParseError, Report};
 use crate::lang::scan::{scan, scan_for};
 use crate::lang::task::Lines;
@@ -396,7 +397,8 @@ impl Daemon {
     ) {
         self.take_settings();
         // What could not begin before the last end of clada is tried again.
-        seen.retry |= !std::mem::replace(&mut self.pending.has_begun, true);
+        let is_start = !std::mem::replace(&mut self.pending.has_begun, true);
+        seen.retry |= is_start;
         let note = self.memory.split(text);
         let hash = hash(&note.body);
         let is_same = self.memory.looked == Some(hash);
@@ -407,8 +409,14 @@ impl Daemon {
             self.wait_for_more(hash);
             return;
         }
-        let ticks = self.memory.ticks(&note);
-        let ticks = ticks.and_then(|ticks| self.counted(ticks, is_same, seen.changed_ms));
+        let mut is_unwatched = false;
+        let ticks = self.memory.ticks(&note).and_then(|mut ticks| {
+            is_unwatched = is_start && self.memory.ignore_unwatched(&mut ticks);
+            if !is_unwatched && (!is_same || !ticks.is_empty()) {
+                self.memory.changed(seen.changed_ms);
+            }
+            self.counted(ticks, is_same, seen.changed_ms)
+        });
         let Counted {
             ticks,
             void,
@@ -419,6 +427,7 @@ impl Daemon {
             self.complain(&error.to_string(), show);
             Counted::default()
         });
+        let void = void.or(is_unwatched.then_some(UNWATCHED));
         let pending = &self.pending;
         let is_untold = !pending.recovered.is_empty() || pending.wrong != pending.told.wrong;
         let is_void = void.is_some() || !open.is_empty();
@@ -570,10 +579,12 @@ impl Daemon {
 
     /// What the engine made of a look, with what is still to be told from before.
     fn found(&mut self, look: &Look<'_>, effects: Vec<Effect>, hash: Hash) -> Found {
+        let recovered = std::mem::take(&mut self.pending.recovered);
         let mut found = Found {
             wanted: Wanted::default(),
-            report: std::mem::take(&mut self.pending.recovered),
-            copies: false,
+            // An LLM may wait for what came of them.
+            copies: !recovered.outcomes.is_empty(),
+            report: recovered,
         };
         let mut lines = Lines::new(look.body);
         for effect in effects {
@@ -584,7 +595,9 @@ impl Daemon {
                     plan,
                 } => {
                     let read = &look.scan.batches[batch];
-                    found.wanted.add(look.body, read, (batch, number, plan));
+                    let same_as = self.same_as(number, &plan);
+                    let run = (batch, number, plan);
+                    found.wanted.add(look.body, read, run, same_as);
                 }
                 Effect::Again {
                     of,
@@ -616,6 +629,14 @@ impl Daemon {
         found
     }
 
+    /// When a batch ran within the hour that did the same as this one, which runs as a whole.
+    fn same_as(&self, number: Number, plan: &[Plan]) -> Option<i64> {
+        let now = (self.clock.now_ms)().div_euclid(1000);
+        let is_whole = plan.iter().all(|plan| *plan == Plan::Run);
+        let ran = || self.memory.engine.same_as(number, now - config::SAME_REPLY);
+        is_whole.then(ran).flatten()
+    }
+
     /// Runs tasks that were seen before. Whether all went well; `None` if there was nothing to do.
     pub async fn retry(
         &mut self,
@@ -632,6 +653,8 @@ impl Daemon {
                 return Some(false);
             }
         };
+        // Whoever asks for that has seen what came of it.
+        self.memory.changed((self.clock.now_ms)());
         let tick = Tick {
             source: None,
             offer,
@@ -813,6 +836,10 @@ const DOUBLED: &str = "⚠ no tick counts where the results are in the notes twi
 /// What is said where such a tick may be a command's.
 const FORGED: &str =
     "⚠ a tick does not count that came while a command ran: tick it again, or run `clada approve`";
+
+/// What is said where no clada was there to see who ticked.
+const UNWATCHED: &str =
+    "⚠ a tick does not count that was made while no clada watched these notes: tick it again";
 
 /// What is said of a file that is gone.
 const MISSING: &str = "the file is not there: it is waited for";

@@ -26,6 +26,22 @@ pub enum Error {
     WhichNotes { files: String, of: String },
     #[error("no results of `{}` have been copied yet: name the notes file that clada watches", .0.display())]
     NothingToCopy(PathBuf),
+    #[error(
+        "no batch `{batch}` ran for `{}`: `clada log` shows the batches with their numbers and ids, and `--file FILE` names \
+         other notes", notes.display()
+    )]
+    NoBatch { batch: String, notes: PathBuf },
+    #[error(
+        "the ids of several batches begin with `{0}`: give more of the one that you mean, as `clada log` shows it"
+    )]
+    SeveralBatches(String),
+    #[error("batch `{0}` has no results yet: try again when they are there")]
+    NotTold(String),
+    #[error(
+        "the results of batch `{0}` are not kept any more: the last 20 of each notes file are; `clada log` shows what its \
+         tasks came to"
+    )]
+    Forgotten(String),
     #[error("`{path}` is not UTF-8 text (byte {at}): save it as UTF-8")]
     NotText { path: String, at: usize },
     #[error("this user has no home folder, so clada has no place for its state: set HOME")]
@@ -100,6 +116,8 @@ impl Error {
             | Self::NoHistory(_)
             | Self::CutShort(_)
             | Self::NothingToCopy(_)
+            | Self::NotTold(_)
+            | Self::Forgotten(_)
             | Self::NoPlace { .. }
             | Self::StillRuns => 1,
             _ => 2,

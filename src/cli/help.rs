@@ -150,6 +150,10 @@ pub(super) const EXAMPLES: &[(&str, &[(&str, &str)])] = &[
         &[
             ("clada log -n 3", "the last three batches"),
             ("clada log --json", "the last ten for a program"),
+            (
+                "clada log 12 --output",
+                "what the LLM was given after batch 12",
+            ),
         ],
     ),
     (

@@ -1,6 +1,7 @@
 //! `clada copy`, how commands leave a text on the clipboard, and the process that has it there.
 
 use std::io::Write;
+use std::path::Path;
 use std::process::ExitCode;
 use std::time::Duration;
 
@@ -11,30 +12,65 @@ use crate::config::Folders;
 use crate::error::Error;
 use crate::lang::plain::plain;
 use crate::world::clipboard::{self, Around, Clipboard, ClipboardError, Copied};
-use crate::world::packet::PacketFile;
+use crate::world::ledger::{Ledger, ToldIn};
+use crate::world::packet::Packets;
 
 /// How long the clipboard may take: somebody waits for it.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// Copies the last results of a notes file once more.
+/// Copies results of a notes file once more, or prints them.
 ///
 /// # Errors
 /// Where there are none, or they cannot be read.
 pub fn main(args: &Copy) -> Result<ExitCode, Error> {
-    let folders = Folders::of_user().ok_or(Error::NoHome)?;
-    let notes = Notes::find(&folders, args.file.as_deref(), args.root.as_deref())?;
-    let notes = canonical(&notes.file);
-    let text = PacketFile::of(&folders.packets(), &notes).read()?;
-    let text = text.ok_or(Error::NothingToCopy(notes))?;
+    let notes = (args.file.as_deref(), args.root.as_deref());
+    let text = packet(notes, args.batch.as_deref())?;
+    if args.print {
+        return print(&text);
+    }
     let (said, code) = match leave(text) {
         Ok(how) => (how.to_owned(), ExitCode::SUCCESS),
         Err(error) => (
-            format!("❌ not on the clipboard: {error}"),
+            format!("❌ not on the clipboard: {error}; `clada copy --print` prints the text"),
             ExitCode::FAILURE,
         ),
     };
     writeln!(std::io::stderr(), "{}", plain(said.as_bytes()))?;
     Ok(code)
+}
+
+/// Prints a text as it would be copied.
+pub(super) fn print(text: &str) -> Result<ExitCode, Error> {
+    std::io::stdout().write_all(text.as_bytes())?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// What was meant for the clipboard after a batch of a notes file, or last.
+pub(super) fn packet(
+    (file, root): (Option<&Path>, Option<&Path>),
+    batch: Option<&str>,
+) -> Result<String, Error> {
+    let folders = Folders::of_user().ok_or(Error::NoHome)?;
+    let notes = Notes::find(&folders, file, root)?;
+    let notes = canonical(&notes.file);
+    let packets = Packets::of(&folders.packets(), &notes);
+    let Some(batch) = batch else {
+        return packets.newest()?.ok_or(Error::NothingToCopy(notes));
+    };
+    let told = match Ledger::read(&folders.state)? {
+        Some(ledger) => match ledger.file(&notes)? {
+            Some(known) => ledger.told_in(known.id, batch)?,
+            None => None,
+        },
+        None => None,
+    };
+    let batch = batch.to_owned();
+    match told {
+        None => Err(Error::NoBatch { batch, notes }),
+        Some(ToldIn::Several) => Err(Error::SeveralBatches(batch)),
+        Some(ToldIn::Nowhere) => Err(Error::NotTold(batch)),
+        Some(ToldIn::Block(block)) => packets.read(block)?.ok_or(Error::Forgotten(batch)),
+    }
 }
 
 /// Puts a text on the clipboard, where it stays until something else is copied; and says how.

@@ -10,8 +10,8 @@ use serde_json::{Value, json};
 
 use crate::batch::git_line;
 use crate::cli::Log;
-use crate::cmd;
 use crate::cmd::notes::named_file;
+use crate::cmd::{self, clipboard};
 use crate::config::{self, Folders};
 use crate::error::Error;
 use crate::lang::duration;
@@ -25,6 +25,10 @@ use crate::world::lock::Lock;
 /// # Errors
 /// Where the ledger cannot be read.
 pub fn main(args: &Log) -> Result<ExitCode, Error> {
+    if args.batch.is_some() {
+        let packet = clipboard::packet((args.file.as_deref(), None), args.batch.as_deref())?;
+        return clipboard::print(&packet);
+    }
     let folders = Folders::of_user().ok_or(Error::NoHome)?;
     let file = match &args.file {
         Some(file) => Some(cmd::canonical(&named_file(&folders, file, None)?)),

@@ -28,7 +28,7 @@ use crate::world::ledger::Ledger;
 use crate::world::lock::Lock;
 use crate::world::note_file::{NoteError, NoteFile, Reading};
 use crate::world::output_file::OutputFile;
-use crate::world::packet::PacketFile;
+use crate::world::packet::Packets;
 use crate::world::watch::{Hub, Mode, Settle, Watcher};
 use crate::world::{roots, sandbox};
 
@@ -316,14 +316,15 @@ impl Listener {
             }
         }
         let flags = args.clone();
-        let packet = PacketFile::of(&place.folders.packets(), note.path());
+        let packets = Packets::of(&place.folders.packets(), note.path());
         let mut delivery = Delivery::new(
             note.clone().hurried_by(shared.stop.clone()),
             OutputFile::new(post.output.clone()),
-            packet,
+            packets,
             (Arc::clone(&shared.clipboard), listening.clipboard),
             cmd::time,
         );
+        delivery.name = name_among_others(&place.folders, note.path());
         delivery.desktop = listening.notifies.then(Desktop::of_process);
         let daemon = Daemon {
             settle: Settle::new(listening.debounce),
@@ -400,6 +401,13 @@ fn show(terminal: &mut Terminal<io::Stdout>, shown: &Shown<'_>) {
             }
         }
     }
+}
+
+/// The name of a notes file, for as long as this user watches others too.
+fn name_among_others(folders: &Folders, file: &Path) -> Box<dyn Fn() -> Option<String>> {
+    let (name, locks) = (cmd::short(file, &folders.home), folders.locks());
+    let watched = &config::WATCHED_LOCKS[..1];
+    Box::new(move || (Lock::held(&locks, watched).len() > 1).then(|| name.clone()))
 }
 
 /// A missing notes file is created with a greeting; where its folder is missing too, that is the caller's mistake. Whether

@@ -18,6 +18,8 @@ pub(super) struct Entry {
     /// The batch of which it runs tasks again, and the tick that asked for it.
     pub(super) again: Option<Number>,
     pub(super) source: Option<Source>,
+    /// When a batch ran, a short time ago, of which every task is the same.
+    pub(super) same_as: Option<i64>,
 }
 
 /// The account of one run.

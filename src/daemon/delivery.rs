@@ -1,19 +1,22 @@
 //! Where results go: the output file, the clipboard, and on top of the notes, in this order, each going on where the one
 //! before fails. Never decides what is worth telling.
 
+use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::sync::Arc;
 
 use crate::config;
 use crate::daemon::Shown;
 use crate::daemon::memory::{Known, Memory, Ticked};
+use crate::daemon::unread::{Shows, Telling, Unread};
 use crate::lang::note;
-use crate::lang::report::{self, Report};
+use crate::lang::record::Offer;
+use crate::lang::report::{self, Earlier, Report, outputs_line};
 use crate::world::clipboard::{Clipboard, Copied};
 use crate::world::desktop::Desktop;
 use crate::world::ledger::BlockId;
 use crate::world::note_file::{NoteError, NoteFile, WriteBack};
 use crate::world::output_file::OutputFile;
-use crate::world::packet::PacketFile;
+use crate::world::packet::Packets;
 
 /// Nobody knows how a terminal takes it.
 const SENT: &str = "not every terminal takes it (OSC 52); if pasting brings something else, copy from the output file";
@@ -26,7 +29,7 @@ const HOW_TO_HAVE_NONE: &str =
 pub struct Delivery {
     pub note: NoteFile,
     pub output: OutputFile,
-    pub packet: PacketFile,
+    pub packets: Packets,
     /// One for the whole process.
     pub clipboard: Arc<Clipboard>,
     /// Whether it is on.
@@ -35,6 +38,8 @@ pub struct Delivery {
     pub desktop: Option<Desktop>,
     /// The local time, `HH:MM:SS`.
     pub time: fn() -> String,
+    /// The name of the notes file, where this user watches others too.
+    pub name: Box<dyn Fn() -> Option<String>>,
     /// A block that could not be written yet.
     pub(super) unwritten: Option<(BlockId, String)>,
 }
@@ -44,18 +49,19 @@ impl Delivery {
     pub fn new(
         note: NoteFile,
         output: OutputFile,
-        packet: PacketFile,
+        packets: Packets,
         (clipboard, copies): (Arc<Clipboard>, bool),
         time: fn() -> String,
     ) -> Self {
         Self {
             note,
             output,
-            packet,
+            packets,
             clipboard,
             copies,
             desktop: None,
             time,
+            name: Box::new(|| None),
             unwritten: None,
         }
     }
@@ -65,7 +71,7 @@ impl Delivery {
         self.copies = copies;
     }
 
-    /// Hands out what came of a save whose whole text is given.
+    /// Hands out what came of a save whose whole text is given, above what could not be read yet.
     pub(super) fn hand_out(
         &mut self,
         mut report: Report,
@@ -75,29 +81,47 @@ impl Delivery {
         show: &mut dyn FnMut(Shown<'_>),
     ) {
         let time = (self.time)();
-        let hoped = match copies && self.copies {
-            true => format!("📋 Copied to clipboard at {time}"),
-            false => String::new(),
+        self.set_aside(&memory.unread);
+        let below = Below {
+            block: memory.unread.block,
+            tellings: memory.earlier(&report),
+        };
+        let hoped = if !self.copies {
+            String::new()
+        } else if copies {
+            format!("📋 Copied to clipboard at {time}")
+        } else if below.tellings.is_empty() {
+            String::new()
+        } else {
+            // What was copied with them is still there.
+            memory.unread.shows.status.clone()
         };
         // The file comes first, and its first line says how the copying went: it is put right where it went wrong.
-        self.write_output(&mut report, &hoped, show);
-        let status = match copies {
-            true => self.copy(&mut report, &time),
-            false => String::new(),
+        let mut places = self.write_output(&mut report, &hoped, &below, show);
+        let packet = copies.then(|| self.packet(&mut report, &below));
+        let status = match &packet {
+            Some(packet) if self.copies => self.copy(packet.as_ref(), &time),
+            _ => hoped.clone(),
         };
         if status != hoped {
-            self.write_output(&mut report, &status, show);
+            places = self.write_output(&mut report, &status, &below, show);
         }
-        let block = report.block(Some(&status));
-        show(Shown::Results(&block));
-        if let Some(desktop) = self.desktop.as_ref().filter(|_| copies) {
-            let name = self.note.path().file_name().unwrap_or_default();
-            let title = format!("{}: {}", name.to_string_lossy(), report.counts());
-            desktop.tell(title, report.troubles());
-        }
+        show(Shown::Results(&report.block(Some(&status))));
+        self.tell_desktop(&report, copies);
+        let block = report.block_above(Some(&status), &below.texts());
+        let offers = report.offer_lines_above(below.offers());
+        let shows = self.shows(&mut report, (status, time), below, places);
         // Known before it is written: if clada ends in between, it is not taken for the user's text.
-        match memory.add_block(&block, &report, now) {
-            Ok(id) => self.unwritten = Some((id, block)),
+        match memory.add_results(&block, &offers, shows, now) {
+            Ok(id) => {
+                self.unwritten = Some((id, block));
+                if let Some(Ok(packet)) = packet
+                    && let Err(error) = self.packets.keep(id.number(), &packet)
+                {
+                    tracing::error!(%error, "packet");
+                }
+                self.packets.forget_aside(None);
+            }
             Err(error) => {
                 show(Shown::Trouble(&format!(
                     "the results are only in {}: {error}",
@@ -109,42 +133,119 @@ impl Delivery {
         self.write_unwritten(text, memory, show);
     }
 
-    fn write_output(&mut self, report: &mut Report, status: &str, show: &mut dyn FnMut(Shown<'_>)) {
-        let Err(error) = self
-            .output
-            .finish(|to| report.write_output(Some(status), to))
-        else {
-            return;
-        };
-        let path = self.output.path().display();
-        let said = format!("⚠ the output file `{path}` cannot be written: {error}");
-        if !report.notices.contains(&said) {
-            tracing::error!(%error, "output file");
-            show(Shown::Trouble(&said));
-            report.notices.push(said);
+    fn tell_desktop(&self, report: &Report, copies: bool) {
+        if let Some(desktop) = self.desktop.as_ref().filter(|_| copies) {
+            let name = self.note.path().file_name().unwrap_or_default();
+            let title = format!("{}: {}", name.to_string_lossy(), report.counts());
+            desktop.tell(title, report.troubles());
         }
     }
 
-    /// Copies what the LLM needs next, and says how that went; where the clipboard is off, the text is only kept for later.
-    fn copy(&self, report: &mut Report, time: &str) -> String {
-        let name = self.output.path().file_name().unwrap_or_default();
-        let text = report.clipboard(&name.to_string_lossy());
-        if let Ok(text) = &text
-            && let Err(error) = self.packet.keep(text)
+    /// Keeps what the output file holds of unread results, as something else is about to be written there.
+    pub(super) fn set_aside(&self, unread: &Unread) {
+        let Some(block) = unread.block.filter(|_| !unread.tellings().is_empty()) else {
+            self.packets.forget_aside(None);
+            return;
+        };
+        if let Some(mut file) = self.output.finished(unread.shows.size)
+            && let Err(error) = self.packets.set_aside(block.number(), &mut file)
         {
-            tracing::error!(%error, "packet");
+            tracing::error!(%error, "output file");
         }
-        if !self.copies {
-            return String::new();
+    }
+
+    /// Writes the output file, and says where in it are the outputs of each of the results, the newest first, and how long
+    /// it is.
+    fn write_output(
+        &mut self,
+        report: &mut Report,
+        status: &str,
+        below: &Below,
+        show: &mut dyn FnMut(Shown<'_>),
+    ) -> (Vec<(u64, u64)>, u64) {
+        let mut places = Vec::new();
+        let mut size = 0;
+        let packets = &self.packets;
+        let written = self.output.finish(|to| {
+            let mut to = Counting { to, count: 0 };
+            let block = report.block_above(Some(status), &below.texts());
+            write!(to, "{block}{}", outputs_line())?;
+            let start = to.count;
+            report.write_parts(&mut to)?;
+            places.push((start, to.count - start));
+            below.write(packets, &mut to, &mut places)?;
+            writeln!(to, "{}", note::END)?;
+            size = to.count;
+            Ok(())
+        });
+        if let Err(error) = written {
+            let path = self.output.path().display();
+            let said = format!("⚠ the output file `{path}` cannot be written: {error}");
+            if !report.notices.contains(&said) {
+                tracing::error!(%error, "output file");
+                show(Shown::Trouble(&said));
+                report.notices.push(said);
+            }
         }
-        let copied = text.map_err(|error| error.to_string()).and_then(|text| {
-            let copied = self.clipboard.copy(text, config::CLIPBOARD_PATIENCE);
+        (places, size)
+    }
+
+    /// What the LLM needs next. Where the user watches other notes too, its first line names these.
+    fn packet(&self, report: &mut Report, below: &Below) -> io::Result<String> {
+        let text = report.clipboard_above(&below.texts(), &self.output_name())?;
+        Ok(match (self.name)() {
+            Some(name) => format!("{}{}\n{text}", note::RESULTS_OF, report::one_line(&name)),
+            None => text,
+        })
+    }
+
+    fn output_name(&self) -> String {
+        let name = self.output.path().file_name().unwrap_or_default();
+        name.to_string_lossy().into_owned()
+    }
+
+    /// What the block shows from now on.
+    fn shows(
+        &self,
+        report: &mut Report,
+        (status, time): (String, String),
+        below: Below,
+        (places, size): (Vec<(u64, u64)>, u64),
+    ) -> Shows {
+        let offers = report.offer_lines().into_iter();
+        let outputs = report.own_outputs(&self.output_name());
+        let own = Telling {
+            offers: offers.map(|(line, offer)| (line - 1, offer)).collect(),
+            text: Earlier {
+                time,
+                lines: report.lines(),
+                outputs: outputs.unwrap_or_default(),
+            },
+            whole: (0, 0),
+        };
+        let mut tellings: Vec<Telling> = std::iter::once(own).chain(below.tellings).collect();
+        for (telling, place) in tellings.iter_mut().zip(places) {
+            telling.whole = place;
+        }
+        Shows {
+            status,
+            tellings,
+            size,
+        }
+    }
+
+    /// Copies a packet, and says how that went. Where it goes wrong, it says where the text is.
+    fn copy(&self, packet: Result<&String, &io::Error>, time: &str) -> String {
+        let mut advice = String::new();
+        let copied = packet.map_err(|error| error.to_string()).and_then(|text| {
+            let copied = self
+                .clipboard
+                .copy(text.clone(), config::CLIPBOARD_PATIENCE);
             copied.map_err(|error| {
                 if error.is_without() && self.clipboard.is_to_be_advised() {
-                    format!("{error}; {HOW_TO_HAVE_NONE}")
-                } else {
-                    error.to_string()
+                    advice = format!("; {HOW_TO_HAVE_NONE}");
                 }
+                error.to_string()
             })
         });
         match copied {
@@ -152,8 +253,10 @@ impl Delivery {
             Ok(Copied::By(program)) => format!("📋 Copied to clipboard at {time} by {program}"),
             Ok(Copied::Sent) => format!("📋 Sent to the terminal's clipboard at {time}: {SENT}"),
             Err(why) => {
-                let why = report::one_line(&why);
-                format!("❌ Clipboard copy failed at {time} - {why}")
+                let (why, file) = (report::one_line(&why), self.output_name());
+                format!(
+                    "❌ Clipboard copy failed at {time} - {why}; the text is in {file}, and `clada copy --print` prints it{advice}"
+                )
             }
         }
     }
@@ -180,7 +283,7 @@ impl Delivery {
                         kept.display()
                     )));
                 }
-                if let Err(error) = memory.ledger.delivered(*id) {
+                if let Err(error) = memory.delivered(*id, self.note.changed_ms()) {
                     tracing::error!(%error, "ledger");
                 }
                 self.unwritten = None;
@@ -196,13 +299,90 @@ impl Delivery {
     }
 }
 
-/// A block that shows a run which goes on.
-pub(super) fn running_block(since: &str, task: &str) -> String {
+/// Earlier results, as they stand below newer ones.
+struct Below {
+    /// The block that showed them last.
+    block: Option<BlockId>,
+    tellings: Vec<Telling>,
+}
+
+impl Below {
+    fn texts(&self) -> Vec<Earlier> {
+        let tellings = self.tellings.iter();
+        tellings.map(|telling| telling.text.clone()).collect()
+    }
+
+    fn offers(&self) -> impl Iterator<Item = (&Earlier, &[(usize, Offer)])> {
+        let tellings = self.tellings.iter();
+        tellings.map(|telling| (&telling.text, telling.offers.as_slice()))
+    }
+
+    /// Writes all that they have to show, as the output file had it, or where that is lost, what their packet has of it.
+    fn write(
+        &self,
+        packets: &Packets,
+        to: &mut Counting<'_>,
+        places: &mut Vec<(u64, u64)>,
+    ) -> io::Result<()> {
+        let mut aside = self.block.and_then(|block| packets.aside(block.number()));
+        for Telling { text, whole, .. } in &self.tellings {
+            let (from, length) = *whole;
+            if length == 0 && text.outputs.is_empty() {
+                places.push((to.count, 0));
+                continue;
+            }
+            write!(to, "\n{}", text.title())?;
+            let start = to.count;
+            match &mut aside {
+                Some(file) if length > 0 => {
+                    file.seek(SeekFrom::Start(from))?;
+                    io::copy(&mut file.take(length), to)?;
+                }
+                _ => to.write_all(text.outputs.as_bytes())?,
+            }
+            places.push((start, to.count - start));
+        }
+        Ok(())
+    }
+}
+
+/// Counts what is written.
+struct Counting<'t> {
+    to: &'t mut dyn Write,
+    count: u64,
+}
+
+impl Write for Counting<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let written = self.to.write(bytes)?;
+        self.count += written as u64;
+        Ok(written)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.to.flush()
+    }
+}
+
+/// Results as they are shown while a newer batch runs: no tick counts there.
+pub(super) fn without_boxes(tellings: &[Telling]) -> Vec<Earlier> {
+    let closed = tellings.iter().map(|telling| {
+        let mut text = telling.text.clone();
+        for (line, _) in &telling.offers {
+            text.close(*line);
+        }
+        text
+    });
+    closed.collect()
+}
+
+/// A block that shows a run which goes on, above what could not be read yet.
+pub(super) fn running_block(since: &str, task: &str, earlier: &[Earlier]) -> String {
     let report = Report {
         notices: vec![format!("⏳ running since {since}: {task}")],
         ..Report::default()
     };
-    report.block(Some(""))
+    report.block_above(Some(""), earlier)
 }
 
 /// Puts a block on top of the notes while a run goes on, and returns what was ticked below it. It is no loss where that

@@ -7,15 +7,16 @@ use std::sync::Arc;
 
 use sha2::{Digest, Sha256};
 
+use crate::daemon::unread::Unread;
 use crate::engine::{self, Effect, Event, Look, State};
 use crate::lang::hex::hex;
 use crate::lang::note::{self, Blocks, Note};
-use crate::lang::record::{Key, Number, Offer, Seed, Tick};
+use crate::lang::record::{Key, Number, Offer, Seed, Source, Tick};
 use crate::lang::report::{self, Offered, Report};
 use crate::lang::scan::{alone, part_alone, scan};
 use crate::lang::task::Task;
 use crate::world::ledger::{
-    BlockId, FileId, KnownBlock, Ledger, LedgerError, LogBatch, NewBlock, Noted, Sight,
+    FileId, KnownBlock, Ledger, LedgerError, LogBatch, NewBlock, Noted, Sight,
 };
 
 /// The hash of a body.
@@ -60,6 +61,10 @@ pub struct Memory {
     kept: String,
     /// What is not in the ledger yet. The state must not get there without it: its batches would be new after a restart.
     unkept: Vec<Unkept>,
+    /// What the newest results block shows.
+    pub(super) unread: Unread,
+    /// Ticks that were made while no clada watched the file.
+    ignored: HashSet<Source>,
 }
 
 /// A batch that was noted.
@@ -163,6 +168,7 @@ impl Memory {
         })?;
         let keys = ledger.blocks(file)?.into_iter().collect();
         let body = looked.map_or(LastBody::None, LastBody::Hash);
+        let unread = Unread::of(ledger.standing(file)?);
         Ok(Self {
             before: body.clone(),
             known: Known {
@@ -180,6 +186,8 @@ impl Memory {
             ticked: Vec::new(),
             kept,
             unkept: Vec::new(),
+            unread,
+            ignored: HashSet::new(),
         })
     }
 
@@ -253,12 +261,34 @@ impl Memory {
         Ok(all)
     }
 
+    /// Leaves out the ticks that were found when listening began: while no clada listened, anything could have made them.
+    /// Those of a command of the user stay, and those that an earlier listener took. True where there were others.
+    pub(super) fn ignore_unwatched(&mut self, taken: &mut Vec<Taken>) -> bool {
+        let mut is_any = false;
+        taken.retain(|taken| {
+            let stays = taken.is_sure || self.engine.keeps(&taken.tick);
+            if !stays {
+                self.ignored.extend(taken.tick.source);
+                is_any = true;
+            }
+            stays
+        });
+        if is_any {
+            // Their offers are made anew.
+            self.unread.reopen();
+        }
+        is_any
+    }
+
     /// The offers that these ticks take up.
     fn taken(&self, ticked: &Ticked) -> Result<Vec<Taken>, LedgerError> {
         let is_sure = ticked.is_by_command();
         let known = self.block(self.known.seed.key(&ticked.block))?;
         let offers = known.into_iter().flat_map(|known| known.offers);
-        let taken = offers.filter(|known| ticked.lines.contains(&known.source.line) && !known.used);
+        let taken = offers.filter(|known| {
+            let is_ignored = self.ignored.contains(&known.source);
+            ticked.lines.contains(&known.source.line) && !known.used && !is_ignored
+        });
         let ticks = taken.map(|known| {
             let mut offer = known.offer;
             if offer.approves {
@@ -453,13 +483,17 @@ impl Memory {
             tracing::error!(%error, "ledger");
             Vec::new()
         });
-        let offers = report.offer_lines();
+        let own = report.offer_lines().into_iter().map(|(_, offer)| offer);
+        let earlier = self.earlier(report).into_iter();
+        let below = earlier.flat_map(|telling| telling.offers);
+        let below = below.map(|(_, offer)| self.latest(&offer));
+        let offers: Vec<Offer> = own.chain(below).collect();
         for asked in asked {
             let latest = self.ledger.latest(self.file, asked.batch);
             let latest = latest.unwrap_or(asked.batch);
             let offer = Offer::of(latest, vec![asked.task]).approving(true);
             let is_answered = self.engine.is_approved(latest, asked.task);
-            if is_answered || offers.iter().any(|(_, known)| *known == offer) {
+            if is_answered || offers.contains(&offer) {
                 continue;
             }
             let when = when(asked.asked_ms.div_euclid(1000));
@@ -474,43 +508,23 @@ impl Memory {
         }
     }
 
-    /// Learns of a block of results that is about to be written: it is this file's own from now on.
-    pub(super) fn add_block(
-        &mut self,
-        block: &str,
-        report: &Report,
-        now: i64,
-    ) -> Result<BlockId, LedgerError> {
-        self.add(block, &report.offer_lines(), true, now)
-    }
-
     /// Learns of a block that shows a run that goes on. If it cannot be kept it is known as long as clada runs.
     pub(super) fn add_running(&mut self, block: &str, now: i64) -> Known {
-        if let Err(error) = self.add(block, &[], false, now) {
+        let key = note::key(self.known.seed, block);
+        self.know(key);
+        let new = NewBlock {
+            key,
+            text: block,
+            offers: &[],
+            is_result: false,
+        };
+        if let Err(error) = self.ledger.add_block(self.file, new, now) {
             tracing::error!(%error, "ledger");
         }
         self.known()
     }
 
-    fn add(
-        &mut self,
-        text: &str,
-        offers: &[(usize, Offer)],
-        is_result: bool,
-        now: i64,
-    ) -> Result<BlockId, LedgerError> {
-        let key = note::key(self.known.seed, text);
-        self.know(key);
-        let new = NewBlock {
-            key,
-            text,
-            offers,
-            is_result,
-        };
-        self.ledger.add_block(self.file, new, now)
-    }
-
-    fn know(&mut self, key: Key) {
+    pub(super) fn know(&mut self, key: Key) {
         Arc::make_mut(&mut self.known.keys).insert(key);
     }
 }

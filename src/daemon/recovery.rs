@@ -131,7 +131,7 @@ impl Daemon {
             && top.ticks().is_empty()
             && top.canonical() == note::canonical(block)
         {
-            return self.memory.ledger.delivered(*id);
+            return self.memory.delivered(*id, self.delivery.note.changed_ms());
         }
         self.delivery.unwritten = owed;
         Ok(())

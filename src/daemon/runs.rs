@@ -47,6 +47,7 @@ impl Wanted {
         body: &str,
         found: &Batch<'_>,
         (batch, number, plan): (usize, Number, Vec<Plan>),
+        same_as: Option<i64>,
     ) {
         self.jobs.push(Job { batch, plan });
         self.entries.push(Entry {
@@ -55,6 +56,7 @@ impl Wanted {
             tasks: names(&found.tasks),
             again: None,
             source: None,
+            same_as,
         });
     }
 
@@ -80,6 +82,7 @@ impl Wanted {
             tasks,
             again: Some(of),
             source,
+            same_as: None,
         };
         self.again.push((entry, plan));
         true
@@ -126,6 +129,8 @@ impl Daemon {
         tracing::info!(run = %around.id, batches = entries.len(), "run begins");
         let began = Instant::now();
         let since = (self.delivery.time)();
+        self.delivery.set_aside(&self.memory.unread);
+        let earlier = delivery::without_boxes(self.memory.unread.tellings());
         let output = &mut self.delivery.output;
         let running = RefCell::new("saving the state before it".to_owned());
         // Until something starts there may be nothing new to show: the cause of the last try may still be there.
@@ -164,7 +169,7 @@ impl Daemon {
             tokio::select! {
                 ran = &mut run => ran,
                 () = long => {
-                    let block = running_block(&since, &running.borrow());
+                    let block = running_block(&since, &running.borrow(), &earlier);
                     let now = (self.clock.now_ms)().div_euclid(1000);
                     let known = memory.borrow_mut().add_running(&block, now);
                     let note = self.delivery.note.clone();
@@ -189,6 +194,7 @@ impl Daemon {
             ran.report.notices.push(said);
         }
         close(&mut self.memory, &mut ran, &entries);
+        tell_of_twins(&mut ran, &entries, self.clock.when);
         if let Some(count) = ran.untracked {
             let files = if count == 1 { "file is" } else { "files are" };
             ran.report.offers.push(Offered {
@@ -331,6 +337,23 @@ fn around<'c>(clock: &'c Clock, stop: &watch::Receiver<bool>) -> Surroundings<'c
         message: None,
         id: (clock.id)(),
         stop: stop.clone(),
+    }
+}
+
+/// Says which batches do what another one did a short time ago.
+fn tell_of_twins(ran: &mut Ran, entries: &[Entry], when: fn(i64) -> String) {
+    let both = ran.jobs.iter().zip(entries).filter(|(job, _)| !job.refused);
+    for (job, entry) in both {
+        let Some(time) = entry.same_as else { continue };
+        let tasks = job.outcomes.clone();
+        let which = match tasks.len() {
+            _ if ran.jobs.len() == 1 => String::new(),
+            0 | 1 => format!("task {}: ", tasks.start + 1),
+            _ => format!("tasks {} to {}: ", tasks.start + 1, tasks.end),
+        };
+        let time = when(time);
+        let said = format!("{which}the same as the reply that ran at {time}");
+        ran.report.notices.push(said);
     }
 }
 

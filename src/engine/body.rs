@@ -4,7 +4,7 @@
 use std::collections::{HashMap, HashSet};
 use std::mem;
 
-use super::seen::{Earlier, Seen};
+use super::seen::{Seen, Unfound};
 use super::{Look, enclosure, problems, prose};
 use crate::lang::record::{Key, Number, Prose, Seed};
 use crate::lang::task::{Batch, BatchState};
@@ -42,7 +42,7 @@ pub(super) struct Body<'b> {
 }
 
 impl<'b> Body<'b> {
-    pub(super) fn read(seed: Seed, look: &Look<'b>, earlier: &mut Earlier, settled: bool) -> Self {
+    pub(super) fn read(seed: Seed, look: &Look<'b>, earlier: &mut Unfound, settled: bool) -> Self {
         let (body, scan) = (look.body, look.scan);
         let proses = prose::around(seed, body, scan);
         let mut read = Self {

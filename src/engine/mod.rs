@@ -32,6 +32,7 @@ mod prose;
 mod revision;
 mod runs;
 mod seen;
+mod twins;
 mod verdict;
 
 use std::collections::{HashMap, HashSet};
@@ -49,7 +50,7 @@ use cut_off::CutOff;
 use enclosure::Enclosure;
 pub use event::{Effect, Event, Look, Why};
 use problems::Told;
-use seen::{Doubt, Earlier, From, Seen, Troubles};
+use seen::{Doubt, From, Seen, Troubles, Unfound};
 use verdict::{Scene, Verdict};
 
 /// How many characters somebody may type between two saves; who adds more has pasted it.
@@ -199,7 +200,7 @@ impl State {
         let switched = !first && mem::replace(&mut self.dialects, look.dialects) != look.dialects;
         self.dialects = look.dialects;
         let settled = look.settled || first || switched;
-        let mut earlier = Earlier::default();
+        let mut earlier = Unfound::default();
         earlier.add(From::Last, self.last.take().unwrap_or_default());
         earlier.add(From::Hidden, mem::take(&mut self.hidden));
         earlier.add(From::Replaced, mem::take(&mut self.replaced));

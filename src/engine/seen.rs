@@ -36,9 +36,9 @@ pub(super) enum From {
 
 /// The earlier batches that were not found in a body yet, by their texts.
 #[derive(Debug, Default)]
-pub(super) struct Earlier(HashMap<Key, Vec<(From, Seen)>>);
+pub(super) struct Unfound(HashMap<Key, Vec<(From, Seen)>>);
 
-impl Earlier {
+impl Unfound {
     pub(super) fn add(&mut self, from: From, list: Vec<Seen>) {
         for seen in list {
             self.0.entry(seen.key).or_default().push((from, seen));

@@ -14,8 +14,12 @@ pub const RESULTS: &str = "=== CLADA RESULTS ===";
 /// The line that ends the results, and the outputs.
 pub const END: &str = "=== END ===";
 
-/// How a line begins that says how the copying went.
-const STATUS: [&str; 3] = [
+/// How the first line of a packet begins that names the notes file whose results it has.
+pub const RESULTS_OF: &str = "📋 Results of ";
+
+/// How the line above a block begins: it says how the copying went, or whose results these are.
+const STATUS: [&str; 4] = [
+    RESULTS_OF,
     "📋 Copied to clipboard at ",
     "📋 Sent to the terminal's clipboard at ",
     "❌ Clipboard copy failed at ",
@@ -218,7 +222,7 @@ fn marked(text: &str) -> Option<(&str, usize)> {
     Some((&text[..end], end + blank.map_or(0, str::len)))
 }
 
-/// The line above the results: how the copying went, or blank where the clipboard is off.
+/// The line above the results: how the copying went, or blank where the clipboard is off; in a packet, whose they are.
 fn is_status_line(line: &str) -> bool {
     line.is_empty() || STATUS.iter().any(|start| line.starts_with(start))
 }
@@ -342,6 +346,19 @@ mod tests {
         assert_eq!(body(&format!("{status}\nold\n"), "old\n"), "new\nold\n");
         let quotation = format!("old\n{BLOCK}\n");
         assert_eq!(body(&quotation, "old\n"), quotation);
+    }
+
+    #[test]
+    fn a_packet_on_top_is_results_with_or_without_the_name_of_its_notes() {
+        let packet = &BLOCK[BLOCK.find('\n').unwrap() + 1..];
+        let outputs = "=== OUTPUTS ===\n\n[1] delete a:\n=== END ===\n";
+        let rest = format!("{outputs}{}", join(BLOCK, "notes\n"));
+        for first in [String::new(), format!("{RESULTS_OF}~/clada.md\n")] {
+            let text = format!("{first}{packet}\n{rest}");
+            let note = split(&text, &Wrote("notes\n"));
+            assert!(matches!(note.blocks[..], [Block { is_known: true, .. }]));
+            assert_eq!(note.body, rest);
+        }
     }
 
     #[test]

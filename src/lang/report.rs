@@ -1,5 +1,7 @@
 //! The form of results: the block on top of the notes, the full output, the clipboard's text, JSON. Decides nothing.
 
+mod below;
+mod earlier;
 mod outputs;
 mod summary;
 
@@ -18,6 +20,8 @@ use super::record::Offer;
 use super::scan::scan;
 use super::task::{BlockError, Cause, Lines, Problem};
 use super::wording;
+pub use below::outputs_line;
+pub use earlier::Earlier;
 use outputs::parts;
 
 /// Where all is of what is cut for `--json`.

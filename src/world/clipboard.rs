@@ -42,7 +42,7 @@ const AGAIN: Duration = Duration::from_secs(2);
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ClipboardError {
     #[error(
-        "no display (DISPLAY and WAYLAND_DISPLAY are not set{}): when there is one, `clada copy` copies it",
+        "no display (DISPLAY and WAYLAND_DISPLAY are not set{})",
         if *.looked { ", and no desktop of yours runs" } else { "" }
     )]
     NoDisplay {

@@ -12,6 +12,7 @@ mod rows;
 mod schema;
 #[cfg(test)]
 mod tests;
+mod unread;
 
 use std::ffi::OsString;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
@@ -28,6 +29,7 @@ use error::Failure;
 pub use error::{LedgerError, Result};
 use place::Place;
 use rows::{Json, fate_columns};
+pub use unread::{Standing, ToldIn};
 
 /// How many results blocks of a file are kept: ours, and those that are not ours.
 const BLOCKS: usize = 100;
@@ -388,37 +390,18 @@ impl Ledger {
             true => Durability::PowerCut,
             false => Durability::ProcessEnd,
         };
-        self.write(durability, |db| {
-            let block = insert_block(db, file, Some(new.key), new.text, !new.is_result, now)?;
-            if new.is_result {
-                db.execute(
-                    "UPDATE batch SET told = 1 WHERE file = ? AND ended_ms IS NOT NULL AND NOT told",
-                    [file],
-                )?;
-            }
-            for (line, offer) in new.offers {
-                db.execute(
-                    "INSERT INTO offer (block, line, batches, approves, spot) VALUES (?, ?, ?, ?, ?)",
-                    params![
-                        block,
-                        line,
-                        Json(&offer.batches),
-                        offer.approves,
-                        offer.spot.as_ref().map(Json)
-                    ],
-                )?;
-            }
-            forget_blocks(db, file, true, BLOCKS)?;
-            Ok(block)
-        })
+        self.write(durability, |db| Ok(insert_new(db, file, new, now)?))
     }
 
-    /// A results block is in its file.
+    /// A results block is in its file since this moment, in Unix time in milliseconds.
     ///
     /// # Errors
     /// Where the ledger cannot be written.
-    pub fn delivered(&mut self, block: BlockId) -> Result<()> {
-        self.write(Durability::ProcessEnd, |db| Ok(came(db, block.0)?))
+    pub fn delivered(&mut self, block: BlockId, now_ms: i64) -> Result<()> {
+        self.write(Durability::ProcessEnd, |db| {
+            unread::written(db, block, now_ms)?;
+            Ok(came(db, block.0)?)
+        })
     }
 
     /// The newest results block of a file, if it is not in there yet.
@@ -906,6 +889,36 @@ fn close_batch(db: &Connection, batch: i64, now_ms: i64) -> rusqlite::Result<()>
         params![now_ms, batch],
     )?;
     Ok(())
+}
+
+/// Adds a block of ours with its offers. One of results tells of all batches of its file that have ended and were not told.
+fn insert_new(
+    db: &Connection,
+    file: FileId,
+    new: NewBlock<'_>,
+    now: i64,
+) -> rusqlite::Result<BlockId> {
+    let block = insert_block(db, file, Some(new.key), new.text, !new.is_result, now)?;
+    if new.is_result {
+        db.execute(
+            "UPDATE batch SET told = ? WHERE file = ? AND ended_ms IS NOT NULL AND NOT told",
+            params![block, file],
+        )?;
+    }
+    for (line, offer) in new.offers {
+        db.execute(
+            "INSERT INTO offer (block, line, batches, approves, spot) VALUES (?, ?, ?, ?, ?)",
+            params![
+                block,
+                line,
+                Json(&offer.batches),
+                offer.approves,
+                offer.spot.as_ref().map(Json)
+            ],
+        )?;
+    }
+    forget_blocks(db, file, true, BLOCKS)?;
+    Ok(block)
 }
 
 fn insert_block(

@@ -11,7 +11,7 @@ use std::io::{self, Read, Seek};
 use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::thread::sleep;
-use std::time::Duration;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use tokio::sync::watch;
 
 /// How often a file that changes while it is read is read again; the pauses double from [`STEP`].
@@ -222,6 +222,15 @@ impl NoteFile {
         Err(NoteError::Unsteady { path })
     }
 
+    /// When the file was last changed, as [`Reading::Text`] tells it; one that is not there was changed just now.
+    pub fn changed_ms(&self) -> i64 {
+        let now = || {
+            let now = SystemTime::now().duration_since(UNIX_EPOCH);
+            now.map_or(0, |now| now.as_millis() as i64)
+        };
+        fs::metadata(&self.path).map_or_else(|_| now(), |meta| changed_ms(&meta))
+    }
+
     fn look(&self) -> Result<Look, NoteError> {
         let file = match self.open(&self.path) {
             Ok(Some(file)) => file,
@@ -244,7 +253,7 @@ impl NoteFile {
             file,
             text,
             no_writer,
-            changed_ms: after.ctime() * 1000 + after.ctime_nsec() / 1_000_000,
+            changed_ms: changed_ms(&after),
         })
     }
 
@@ -340,6 +349,10 @@ enum Look {
         no_writer: Option<bool>,
         changed_ms: i64,
     },
+}
+
+fn changed_ms(meta: &Metadata) -> i64 {
+    meta.ctime() * 1000 + meta.ctime_nsec() / 1_000_000
 }
 
 fn kind(meta: &Metadata) -> &'static str {

@@ -56,6 +56,17 @@ impl OutputFile {
         Some(String::from_utf8_lossy(&bytes).into_owned())
     }
 
+    /// The file, if it is in its final form and of this size.
+    pub fn finished(&self, size: u64) -> Option<File> {
+        let mut options = OpenOptions::new();
+        let flags = libc::O_NOFOLLOW | libc::O_NONBLOCK | libc::O_CLOEXEC;
+        let file = options.read(true).custom_flags(flags).open(&self.path);
+        let file = file.ok()?;
+        let found = file.metadata().ok()?;
+        let is_it = found.is_file() && found.len() == size && self.unfinished().is_none();
+        is_it.then_some(file)
+    }
+
     /// Empties it for a new run. It is written in place, so that `tail -f` goes on following it.
     ///
     /// # Errors

@@ -1,7 +1,9 @@
-//! The text that was last meant for the clipboard, of each watched file, as a file of clada's state: to be copied once more.
-//! Replaced as a whole; one that is lost costs nothing but that.
+//! The last texts that were meant for the clipboard, of each watched file, as files of clada's state: to be copied once more.
+//! Each is replaced as a whole; one that is lost costs nothing but that. Beside them is what an output file held, while
+//! a newer run writes there.
 
-use std::fs::{self, OpenOptions};
+use std::ffi::OsStr;
+use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
@@ -10,53 +12,126 @@ use sha2::{Digest, Sha256};
 
 use crate::lang::hex::hex;
 
-/// Where that of one watched file is kept.
+/// How many are kept of each watched file.
+pub const KEPT: usize = 20;
+
+/// How the name of what an output file held ends, and that of what is being written.
+const ASIDE: &str = "aside";
+const NEW: &str = "new";
+const PACKET: &str = "txt";
+
+/// Where those of one watched file are kept.
 #[derive(Debug, Clone)]
-pub struct PacketFile {
-    path: PathBuf,
+pub struct Packets {
+    folder: PathBuf,
 }
 
-impl PacketFile {
-    /// That of the watched file at this path, with all links followed.
+impl Packets {
+    /// Those of the watched file at this path, with all links followed.
     pub fn of(folder: &Path, notes: &Path) -> Self {
         let hash = Sha256::digest(notes.as_os_str().as_encoded_bytes());
-        let path = folder.join(format!("{}.txt", hex(&hash[..12])));
-        Self { path }
+        let folder = folder.join(hex(&hash[..12]));
+        Self { folder }
     }
 
-    /// Keeps another text in place of the one before.
+    /// Keeps the text that went out with a results block, by the block's number, and forgets the oldest.
     ///
     /// # Errors
-    /// Where it cannot be written; then it is what it was.
-    pub fn keep(&self, text: &str) -> io::Result<()> {
-        let folder = self.path.parent().unwrap_or(Path::new("/"));
-        fs::DirBuilder::new()
-            .recursive(true)
-            .mode(0o700)
-            .create(folder)?;
-        // Always of this name, so that a crash leaves no more than one; who watches the file does so alone.
-        let new = self.path.with_extension("new");
-        let mut options = OpenOptions::new();
-        options.write(true).create(true).truncate(true).mode(0o600);
-        options.open(&new)?.write_all(text.as_bytes())?;
-        fs::rename(new, &self.path)?;
+    /// Where it cannot be written; then the others are what they were.
+    pub fn keep(&self, block: i64, text: &str) -> io::Result<()> {
+        self.put(&self.path(block, PACKET), |file| {
+            file.write_all(text.as_bytes())
+        })?;
+        for old in self.numbers(PACKET)?.into_iter().rev().skip(KEPT) {
+            fs::remove_file(self.path(old, PACKET))?;
+        }
         Ok(())
     }
 
-    /// What was kept last.
+    /// The text that went out with this block; `None` if it is forgotten.
     ///
     /// # Errors
     /// Where it cannot be read, naming it.
-    pub fn read(&self) -> io::Result<Option<String>> {
-        match fs::read_to_string(&self.path) {
+    pub fn read(&self, block: i64) -> io::Result<Option<String>> {
+        let path = self.path(block, PACKET);
+        match fs::read_to_string(&path) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-            Err(error) => Err(io::Error::other(format!(
-                "cannot read `{}`: {error}",
-                self.path.display()
-            ))),
+            Err(error) => Err(unreadable(&path, &error)),
             text => text.map(Some),
         }
     }
+
+    /// The newest text.
+    ///
+    /// # Errors
+    /// Where it cannot be read, naming it.
+    pub fn newest(&self) -> io::Result<Option<String>> {
+        match self.numbers(PACKET)?.last() {
+            Some(block) => self.read(*block),
+            None => Ok(None),
+        }
+    }
+
+    /// Keeps what the output file held when this block was the newest.
+    ///
+    /// # Errors
+    /// Where it cannot be written.
+    pub fn set_aside(&self, block: i64, output: &mut File) -> io::Result<()> {
+        let path = self.path(block, ASIDE);
+        self.put(&path, |file| io::copy(output, file).map(drop))?;
+        self.forget_aside(Some(block));
+        Ok(())
+    }
+
+    /// What was set aside with this block.
+    pub fn aside(&self, block: i64) -> Option<File> {
+        File::open(self.path(block, ASIDE)).ok()
+    }
+
+    /// Removes what was set aside, but that of this block. It is no loss where that cannot be: it goes the next time.
+    pub fn forget_aside(&self, but: Option<i64>) {
+        for block in self.numbers(ASIDE).unwrap_or_default() {
+            if Some(block) != but {
+                let _ = fs::remove_file(self.path(block, ASIDE));
+            }
+        }
+    }
+
+    fn path(&self, block: i64, kind: &str) -> PathBuf {
+        self.folder.join(format!("{block}.{kind}"))
+    }
+
+    /// The blocks of which there is a file of this kind, in order.
+    fn numbers(&self, kind: &str) -> io::Result<Vec<i64>> {
+        let entries = match fs::read_dir(&self.folder) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+            Err(error) => return Err(unreadable(&self.folder, &error)),
+            Ok(entries) => entries,
+        };
+        let paths = entries.flatten().map(|entry| entry.path());
+        let paths = paths.filter(|path| path.extension() == Some(OsStr::new(kind)));
+        let number = |path: PathBuf| path.file_stem()?.to_str()?.parse().ok();
+        let mut numbers: Vec<i64> = paths.filter_map(number).collect();
+        numbers.sort_unstable();
+        Ok(numbers)
+    }
+
+    fn put(&self, path: &Path, write: impl FnOnce(&mut File) -> io::Result<()>) -> io::Result<()> {
+        fs::DirBuilder::new()
+            .recursive(true)
+            .mode(0o700)
+            .create(&self.folder)?;
+        // Always of this name, so that a crash leaves no more than one; who watches the file does so alone.
+        let new = self.folder.join(NEW);
+        let mut options = OpenOptions::new();
+        options.write(true).create(true).truncate(true).mode(0o600);
+        write(&mut options.open(&new)?)?;
+        fs::rename(new, path)
+    }
+}
+
+fn unreadable(path: &Path, error: &io::Error) -> io::Error {
+    io::Error::other(format!("cannot read `{}`: {error}", path.display()))
 }
 
 #[cfg(test)]
@@ -65,19 +140,42 @@ mod tests {
     use std::os::unix::fs::PermissionsExt;
 
     #[test]
-    fn each_file_has_its_last_one_which_is_the_users_alone() {
+    fn each_file_has_its_last_ones_which_are_the_users_alone() {
         let dir = tempfile::tempdir().unwrap();
         let folder = dir.path().join("state/packets");
-        let of = |name: &str| PacketFile::of(&folder, Path::new(name));
-        assert_eq!(of("/a").read().unwrap(), None);
-        for text in ["one", "two"] {
-            of("/a").keep(text).unwrap();
+        let of = |name: &str| Packets::of(&folder, Path::new(name));
+        assert_eq!(of("/a").newest().unwrap(), None);
+        let last = KEPT as i64 + 95;
+        for block in 90..=last {
+            of("/a").keep(block, &format!("text {block}")).unwrap();
         }
-        of("/b").keep("b").unwrap();
-        assert_eq!(of("/a").read().unwrap().as_deref(), Some("two"));
-        assert_eq!(of("/b").read().unwrap().as_deref(), Some("b"));
-        assert_eq!(fs::read_dir(&folder).unwrap().count(), 2);
-        let mode = fs::metadata(&of("/a").path).unwrap().permissions().mode();
-        assert_eq!(mode & 0o777, 0o600);
+        of("/b").keep(7, "b").unwrap();
+        let newest = of("/a").newest().unwrap();
+        assert_eq!(newest, Some(format!("text {last}")), "by number, not name");
+        assert_eq!(of("/b").newest().unwrap().as_deref(), Some("b"));
+        assert_eq!(of("/a").read(95).unwrap(), None, "forgotten");
+        assert_eq!(of("/a").read(96).unwrap().as_deref(), Some("text 96"));
+        assert_eq!(fs::read_dir(&of("/a").folder).unwrap().count(), KEPT);
+        let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
+        assert_eq!(mode(&of("/a").folder), 0o700);
+        assert_eq!(mode(&of("/a").path(96, PACKET)), 0o600);
+    }
+
+    #[test]
+    fn what_is_set_aside_is_that_of_one_block() {
+        let dir = tempfile::tempdir().unwrap();
+        let packets = Packets::of(dir.path(), Path::new("/a"));
+        let output = dir.path().join("out");
+        for (block, text) in [(1, "one"), (2, "two")] {
+            fs::write(&output, text).unwrap();
+            let mut file = File::open(&output).unwrap();
+            packets.set_aside(block, &mut file).unwrap();
+        }
+        assert!(packets.aside(1).is_none());
+        let two = io::read_to_string(packets.aside(2).unwrap()).unwrap();
+        assert_eq!(two, "two");
+        assert_eq!(packets.newest().unwrap(), None);
+        packets.forget_aside(None);
+        assert!(packets.aside(2).is_none());
     }
 }

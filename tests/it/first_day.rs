@@ -8,7 +8,7 @@
 use std::process::Command;
 
 use crate::daemon::display::Xvfb;
-use crate::daemon::{NOTES, Notes, OUTPUT, exec};
+use crate::daemon::{NOTES, Notes, OUTPUT, exec, wait_to_read};
 use crate::docs::{blocks, without_commits};
 use crate::harness::{Project, installed, wait_until};
 use crate::screenshot;
@@ -77,8 +77,10 @@ impl<'p> Day<'p> {
         said
     }
 
-    /// Pastes a reply below what is in the notes, and saves.
+    /// Pastes a reply below what is in the notes, and saves. Before that a person takes the time to read.
     fn paste(&self, reply: &str) {
+        let notes = self.project.home().join("hello").join(NOTES);
+        wait_to_read(&notes);
         self.editor.type_in("Go");
         self.editor.paste(reply.trim_end());
         let last = reply.lines().last().expect("a line");

@@ -4,12 +4,12 @@ use clada::lang::dialect::Dialect;
 use clada::lang::note::{Blocks, END, RESULTS, canonical, join, split};
 use clada::lang::outcome::{OfferedPlace, Outcome, Status};
 use clada::lang::record::{Key, Offer, Spot};
-use clada::lang::report::{Offered, OpenEdit, ParseError, Report};
+use clada::lang::report::{Earlier, Offered, OpenEdit, ParseError, Report};
 use proptest::prelude::*;
 use serde_json::Value;
 
 /// What texts are made of: all that could be taken for a part of a block, or break one.
-const PIECES: [&str; 20] = [
+const PIECES: [&str; 22] = [
     "\n",
     "\r\n",
     "\r",
@@ -19,6 +19,8 @@ const PIECES: [&str; 20] = [
     "=== END ===",
     "\n=== END ===\n",
     "📋 Copied to clipboard at 10:32:45\n",
+    "📋 Results of ~/clada.md\n",
+    "--- 10:32:40 ---\n",
     "❌ Clipboard copy failed at 10:32:45 - no display\r\n",
     "1 ✅ edit a.txt",
     "- [ ] run again",
@@ -121,6 +123,31 @@ fn report() -> impl Strategy<Value = Report> {
     })
 }
 
+/// Results that could not be read yet, with the lines of their offers.
+fn earlier() -> impl Strategy<Value = Vec<(Earlier, Vec<(usize, Offer)>)>> {
+    let told = report().prop_map(|report| {
+        let offers = report.offer_lines().into_iter();
+        let offers = offers.map(|(line, offer)| (line - 1, offer));
+        let text = Earlier {
+            time: "10:32:40".to_owned(),
+            lines: report.lines(),
+            outputs: String::new(),
+        };
+        (text, offers.collect())
+    });
+    prop::collection::vec(told, 0..3)
+}
+
+/// The block of a report above these.
+fn block_above(
+    report: &Report,
+    status: &str,
+    earlier: &[(Earlier, Vec<(usize, Offer)>)],
+) -> String {
+    let texts: Vec<Earlier> = earlier.iter().map(|(text, _)| text.clone()).collect();
+    report.block_above(Some(status), &texts)
+}
+
 /// How many places the user can choose.
 fn places(report: &Report) -> usize {
     let outcomes = report.outcomes.iter().map(|outcome| outcome.places.len());
@@ -140,6 +167,7 @@ fn status() -> impl Strategy<Value = String> {
     prop_oneof![
         Just(String::new()),
         Just("📋 Copied to clipboard at 10:32:45".to_owned()),
+        Just("📋 Results of ~/clada.md".to_owned()),
         Just("📋 Sent to the terminal's clipboard at 10:32:45: not every terminal".to_owned()),
         text().prop_map(|why| format!("❌ Clipboard copy failed at 10:32:45 - {why}")),
     ]
@@ -189,8 +217,8 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(2_000))]
 
     #[test]
-    fn taking_off_is_the_inverse_of_putting_on(report in report(), status in status(), body in text()) {
-        let block = report.block(Some(&status));
+    fn taking_off_is_the_inverse_of_putting_on(report in report(), earlier in earlier(), status in status(), body in text()) {
+        let block = block_above(&report, &status, &earlier);
         let joined = join(&block, &body);
         let wrote = Wrote { block: &block, body: &body };
         let split = split(&joined, &wrote);
@@ -209,9 +237,10 @@ proptest! {
     }
 
     #[test]
-    fn each_offer_can_be_ticked(report in report(), status in status(), body in text(), which in any::<prop::sample::Index>()) {
-        let block = report.block(Some(&status));
-        let offers = report.offer_lines();
+    fn each_offer_can_be_ticked(report in report(), earlier in earlier(), status in status(), body in text(), which in any::<prop::sample::Index>()) {
+        let block = block_above(&report, &status, &earlier);
+        let below = earlier.iter().map(|(text, offers)| (text, offers.as_slice()));
+        let offers = report.offer_lines_above(below);
         prop_assume!(!offers.is_empty());
         let line = offers[which.index(offers.len())].0;
         let mut lines: Vec<String> = block.lines().map(str::to_owned).collect();

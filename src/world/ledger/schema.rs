@@ -4,7 +4,7 @@ use rusqlite::{Connection, Transaction};
 
 /// What makes each format out of the one before; the first makes it out of an empty database. `PRAGMA user_version` says
 /// how many of these were done. A format that was released is never edited here: changes are a new one.
-const MIGRATIONS: [&str; 4] = [FIRST, APPROVALS, PRIVATE, SPOTS];
+const MIGRATIONS: [&str; 5] = [FIRST, APPROVALS, PRIVATE, SPOTS, UNREAD];
 
 /// The first format that knows of private repositories.
 pub(super) const PRIVATE_SINCE: usize = 3;
@@ -104,6 +104,19 @@ const PRIVATE: &str = "ALTER TABLE batch ADD COLUMN is_private INTEGER NOT NULL 
 
 /// Offers to carry out an edit at a place, as JSON.
 const SPOTS: &str = "ALTER TABLE offer ADD COLUMN spot TEXT;";
+
+/// The results that the newest block of a file shows, and the block that told of a batch: `told` holds its id from now on.
+const UNREAD: &str = "
+CREATE TABLE unread (
+    file INTEGER PRIMARY KEY REFERENCES file ON DELETE CASCADE,
+    block INTEGER NOT NULL,
+    -- As JSON.
+    results TEXT NOT NULL,
+    -- NULL until they are in the file.
+    written_ms INTEGER,
+    is_read INTEGER NOT NULL DEFAULT 0
+) STRICT;
+";
 
 /// The format of a database; 0 for an empty one.
 pub(super) fn format(db: &Connection) -> rusqlite::Result<usize> {

@@ -645,7 +645,7 @@ fn a_block_is_owed_until_it_is_delivered() {
     let new = ledger.add_block(file, block(1, "new"), 2).unwrap();
     ledger.keep_foreign(file, "foreign", 3).unwrap();
     assert_eq!(ledger.owed(file).unwrap(), Some((new, "new".to_owned())));
-    ledger.delivered(new).unwrap();
+    ledger.delivered(new, 2_000).unwrap();
     assert_eq!(
         ledger.owed(file).unwrap(),
         None,
@@ -661,6 +661,44 @@ fn a_block_is_owed_until_it_is_delivered() {
     let newest = [(file, new), (other, same)];
     assert_eq!(blocks.collect::<Vec<_>>(), newest, "of each file");
     assert_eq!(ledger.blocks_with(Key(2)).unwrap(), []);
+}
+
+#[test]
+fn what_the_newest_block_shows_is_kept_with_it() {
+    let place = Place::new();
+    let (mut ledger, file) = with_file(&place);
+    assert_eq!(ledger.standing(file).unwrap(), None);
+    begin(&mut ledger, file, &fresh(1, 1), 1_000).unwrap();
+    let told = |ledger: &Ledger, name| ledger.told_in(file, name).unwrap();
+    assert_eq!(told(&ledger, "1"), Some(ToldIn::Nowhere));
+    ledger.untold(file, 2_000).unwrap();
+    let shows = |ledger: &mut Ledger, key, text| {
+        let new = ledger.add_results(file, block(key, text), text, 1);
+        new.unwrap()
+    };
+    let first = shows(&mut ledger, 1, "first");
+    let standing = ledger.standing(file).unwrap().unwrap();
+    assert_eq!((standing.block, standing.results), (first, "first".into()));
+    assert_eq!((standing.written_ms, standing.is_read), (None, false));
+    ledger.delivered(first, 5_000).unwrap();
+    ledger.delivered(first, 9_000).unwrap();
+    ledger.read_results(file).unwrap();
+    let standing = place.open().standing(file).unwrap().unwrap();
+    assert_eq!((standing.written_ms, standing.is_read), (Some(5_000), true));
+    let second = shows(&mut ledger, 2, "second");
+    ledger.delivered(first, 9_500).unwrap();
+    let standing = ledger.standing(file).unwrap().unwrap();
+    assert_eq!((standing.block, standing.written_ms), (second, None));
+    assert!(!standing.is_read, "they are new");
+    let id = ledger.log(1).unwrap()[0].id.clone();
+    for name in ["1", &id] {
+        assert_eq!(told(&ledger, name), Some(ToldIn::Block(first.number())));
+    }
+    assert_eq!(told(&ledger, "2"), None);
+    assert_eq!(told(&ledger, &id[..3]), told(&ledger, &id));
+    begin(&mut ledger, file, &fresh(2, 1), 3_000).unwrap();
+    assert_eq!(told(&ledger, &id[..3]), Some(ToldIn::Several));
+    assert_eq!(told(&ledger, "2"), Some(ToldIn::Nowhere));
 }
 
 #[test]
@@ -988,7 +1026,7 @@ fn a_newer_ledger_is_left_alone() {
     drop(db);
     let before = fs::read(place.path("ledger.db")).unwrap();
     let expected = format!(
-        "the ledger `{}` has format 99 and this clada knows format 4: use the newer clada, which wrote it",
+        "the ledger `{}` has format 99 and this clada knows format 5: use the newer clada, which wrote it",
         place.path("ledger.db").display()
     );
     assert_eq!(place.refused().to_string(), expected);
@@ -1205,15 +1243,17 @@ fn a_ledger_of_the_first_format_goes_on() {
     ledger.add_block(file, new, 1).unwrap();
     let db = &ledger.db;
     db.execute_batch(
-        "ALTER TABLE offer DROP COLUMN approves; ALTER TABLE offer DROP COLUMN spot; ALTER TABLE batch DROP COLUMN is_private; PRAGMA user_version = 1",
+        "ALTER TABLE offer DROP COLUMN approves; ALTER TABLE offer DROP COLUMN spot; ALTER TABLE batch DROP COLUMN is_private; DROP TABLE unread; PRAGMA user_version = 1",
     )
         .unwrap();
     drop(ledger);
     let read = Ledger::read(&place.folder()).unwrap().expect("a ledger");
     assert_eq!(read.log(10).unwrap(), []);
     drop(read);
-    let known = place.open().blocks_with(Key(7)).unwrap();
+    let ledger = place.open();
+    let known = ledger.blocks_with(Key(7)).unwrap();
     assert_eq!(known[0].offers[0].offer, offers[0].1);
+    assert_eq!(ledger.standing(file).unwrap(), None);
 }
 
 #[test]

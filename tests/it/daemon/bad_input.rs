@@ -148,6 +148,14 @@ fn without_a_display_all_else_works() {
         "{start}"
     );
     assert!(why.starts_with("no display"), "{why}");
+    let place = format!("; the text is in {OUTPUT}, and `clada copy --print` prints it");
+    assert!(why.ends_with(&place), "{why}");
+    let packet = project.clada(["copy", "--print"]).exits(0).out;
+    assert!(
+        packet.starts_with("=== CLADA RESULTS ===\n1 ✅"),
+        "{packet}"
+    );
+    assert!(!packet.contains("Clipboard"), "{packet}");
     assert_eq!(
         project.read(OUTPUT).lines().next(),
         Some(notes.status.as_str())

@@ -19,9 +19,11 @@ mod retry;
 mod runs;
 mod saves;
 mod stop;
+mod unread;
 mod walk;
 mod watching;
 
+use std::path::Path;
 use std::time::{Duration, SystemTime};
 
 use crate::harness::{Project, Watching, save_by_rename, wait_until};
@@ -55,7 +57,10 @@ pub(crate) fn reply(word: &str) -> String {
 /// A watched file taken apart: its first line, the lines between the markers, the user's text.
 pub(crate) struct Notes {
     pub(crate) status: String,
+    /// The newest.
     pub(crate) results: Vec<String>,
+    /// Those below it that could not be read yet, each under a line with its time.
+    pub(crate) earlier: Vec<String>,
     pub(crate) body: String,
 }
 
@@ -65,9 +70,13 @@ impl Notes {
         let (status, rest) = text.split_once('\n')?;
         let rest = rest.strip_prefix("=== CLADA RESULTS ===\n")?;
         let (results, body) = rest.split_once(END)?;
+        let mut results: Vec<String> = results.lines().map(str::to_owned).collect();
+        let newest = results.iter().position(|line| is_time(line));
+        let earlier = results.split_off(newest.unwrap_or(results.len()));
         Some(Self {
             status: status.to_owned(),
-            results: results.lines().map(str::to_owned).collect(),
+            results,
+            earlier,
             body: body.to_owned(),
         })
     }
@@ -78,12 +87,38 @@ impl Notes {
         Self::parse(&text).unwrap_or_else(|| panic!("no block on top of {text:?}"))
     }
 
+    /// All lines of the block: the newest results first, then those that could not be read yet.
+    pub(crate) fn all(&self) -> Vec<String> {
+        [&self.results[..], &self.earlier].concat()
+    }
+
     /// The results without git's line.
     pub(crate) fn tasks(&self) -> Vec<&str> {
         let is_saving = |line: &&String| line.contains("git") || line.starts_with("💚");
         let tasks = self.results.iter().filter(|line| !is_saving(line));
         tasks.map(String::as_str).collect()
     }
+}
+
+/// Whether a line is the one above earlier results: `--- 10:32:40 ---`.
+fn is_time(line: &str) -> bool {
+    let time = line
+        .strip_prefix("--- ")
+        .and_then(|line| line.strip_suffix(" ---"));
+    let is_digit = |c: char| c.is_ascii_digit() || c == ':';
+    time.is_some_and(|time| time.len() == 8 && time.chars().all(is_digit))
+}
+
+/// Ticks what the newest results offer; those that only say that a tick did not count offer nothing themselves.
+fn tick_newest(text: &str) -> String {
+    let block = text.find(END).unwrap_or(0);
+    let Some(first) = text[..block].find("- [ ] run") else {
+        return text.to_owned();
+    };
+    let end = text[first..block].find("\n--- ");
+    let end = end.map_or(block, |end| first + end);
+    let ticked = text[..end].replace("- [ ] run", "- [x] run");
+    ticked + &text[end..]
 }
 
 fn listen(project: &Project) -> Watching {
@@ -112,6 +147,13 @@ pub(crate) fn wait_for_results(project: &Project, text: &str) -> Notes {
         )
     });
     Notes::of(project)
+}
+
+/// Waits until the results have been in the notes for so long that they could be read.
+pub(crate) fn wait_to_read(notes: &Path) {
+    let age = || notes.metadata().ok()?.modified().ok()?.elapsed().ok();
+    let is_read = || age().is_some_and(|age| age > Duration::from_millis(3_200));
+    wait_until(is_read, || "time to pass".to_owned());
 }
 
 /// The lines of a file that scripts append to.

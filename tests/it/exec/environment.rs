@@ -5,7 +5,7 @@ use std::process::Command;
 
 use super::{clada, printed, reply, run};
 use crate::daemon::display::Xvfb;
-use crate::daemon::{NOTES, OUTPUT, wait_for_results};
+use crate::daemon::{NOTES, OUTPUT, wait_for_results, wait_to_read};
 use crate::harness::{Ended, Project, Watching, installed, save_by_rename};
 
 #[test]
@@ -252,6 +252,7 @@ fn a_question_about_a_secret_is_asked_without_it() {
     save_by_rename(&project.path(NOTES), &asked);
     wait_for_results(&project, "1 ⏸ exec deploy [masked: GH_TOKEN] - [ ] run it");
     // Remembered as it was shown.
+    wait_to_read(&project.path(NOTES));
     save_by_rename(
         &project.path(NOTES),
         format!("{asked}and\n{}", reply(&["true"])),
