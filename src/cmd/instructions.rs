@@ -1,13 +1,18 @@
 //! `clada instructions`: the text that teaches an LLM to write tasks.
 
 use std::io::Write;
+use std::path::Path;
 use std::process::ExitCode;
 
 use crate::cli;
+use crate::cmd::notes::Notes;
+use crate::cmd::{self, context};
+use crate::config::Folders;
 use crate::error::Error;
 use crate::lang::dialect::Dialect;
 use crate::lang::lessons;
 use crate::lang::nesl::schemas::Schema;
+use crate::lang::plain::plain;
 use crate::lang::task::Command;
 
 // Each is fenced, so that a copy of it in a notes file is never carried out.
@@ -48,7 +53,35 @@ pub fn main(args: &cli::Instructions) -> Result<ExitCode, Error> {
         Err(_) => text,
     };
     std::io::stdout().lock().write_all(text.as_bytes())?;
+    begin(args.file.as_deref())?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// Has a new chat begin, which has seen nothing. One of notes that nobody named may not be known.
+fn begin(file: Option<&Path>) -> Result<(), Error> {
+    // A command of a reply is no new chat.
+    if std::env::var_os("CLADA").is_some() {
+        return Ok(());
+    }
+    let folders = Folders::of_user().ok_or(Error::NoHome);
+    let found = folders.and_then(|folders| {
+        let notes = Notes::find(&folders, file, None)?;
+        Ok((folders, notes))
+    });
+    let (folders, notes) = match found {
+        Ok(found) => found,
+        Err(error) if file.is_some() => return Err(error),
+        Err(error) => {
+            let said = format!("clada: {error}, to have its chat begin anew\n");
+            std::io::stderr().write_all(plain(said.as_bytes()).as_bytes())?;
+            return Ok(());
+        }
+    };
+    if file.is_some() && !notes.file.exists() {
+        return Err(Error::NoNotes(notes.file));
+    }
+    context::chat(&folders, &notes.root.1, &notes.file).begin(&cmd::run_id())?;
+    Ok(())
 }
 
 /// The text for a dialect. The `actions`, by names of either language, are those that it lists: without any, all in SHAM
