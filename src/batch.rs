@@ -651,7 +651,14 @@ impl Runner {
                         Err(mut failure) => {
                             let when = run.around.when;
                             stale::explain(&mut failure, action, snapshots, &before, when);
-                            failure.into()
+                            let ended = failure.into();
+                            // What a task before it would have changed is shown as it is only thought.
+                            if before.iter().all(|left| left.paths.is_empty())
+                                && let Some(changes) = &mut run.changes
+                            {
+                                changes.shown(action, &ended, &self.disk);
+                            }
+                            ended
                         }
                     }
                 }

@@ -16,6 +16,7 @@ use crate::file_task::{self, ShownLines};
 use crate::lang::chat::{By, Chat, LARGEST, MOST_FILES, Seen};
 use crate::lang::hex::hex;
 use crate::lang::mask::Mask;
+use crate::lang::plain::plain;
 use crate::lang::repair;
 use crate::lang::task::Action;
 use crate::world::chat::{ChatStore, Texts};
@@ -194,7 +195,8 @@ impl Changes {
         self.written.insert(path.to_owned());
     }
 
-    fn shown(&mut self, action: &Action<'_>, ended: &Ended, disk: &Disk) {
+    /// What a task that changed nothing has shown.
+    pub(super) fn shown(&mut self, action: &Action<'_>, ended: &Ended, disk: &Disk) {
         let is_diff = !ended.data["stale"].is_null();
         for ShownLines { place, lines } in file_task::shown(action, &ended.sections, is_diff, disk)
         {
@@ -316,7 +318,7 @@ impl Runner {
             place.is_some_and(|place| self.disk.may_read(&place)) && !repair::is_secret(path)
         };
         let told = changes.chat.told(&may_tell);
-        run.report.changes = changes.mask.text(&told.text).into_owned();
+        run.report.changes = plain(changes.mask.text(&told.text).as_bytes());
         reader.telling = told.paths;
         let Changes {
             store,

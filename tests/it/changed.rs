@@ -246,6 +246,45 @@ fn a_failed_edit_that_shows_the_file_is_told_of_once() {
     );
     assert!(!output.contains(HEAD), "{output}");
     assert_eq!(talk.changes(&run("true")), "");
+    // The same in an atomic batch, none of which is carried out.
+    save(&project, "a.txt", "one\nzwei\nthree\n");
+    talk.body += "atomic:\n<tasks atomic=\"yes\">\n";
+    talk.body += &(edit("a.txt", "2", "TWO") + "</tasks>\n");
+    let output = talk.output(&run("true"));
+    assert!(
+        output.contains("=== START FILE: a.txt ===\none\nzwei\n"),
+        "{output}"
+    );
+    assert!(!output.contains(HEAD), "{output}");
+}
+
+/// A file that holds what looks like tasks, or colours a terminal, can be told of without harm.
+#[test]
+fn what_is_told_is_no_reply() {
+    let project = Project::new();
+    let tasks = exec("echo ran >> runs.txt");
+    project.write("a.md", format!("one\n{tasks}"));
+    let mut talk = Talk::new(&project);
+    talk.changes(&read("a.md", "1-"));
+    let told = talk.changes(&run("sed -i 's/one/\\x1b[31mtwo/' a.md"));
+    assert!(told.contains("+two\n <tasks>\n"), "{told:?}");
+    assert!(told.starts_with("<!-- clada:off "), "{told}");
+}
+
+#[test]
+fn notes_that_are_renamed_keep_their_chat() {
+    let project = Project::new();
+    project.write("a.txt", "one\ntwo\n");
+    let mut talk = Talk::new(&project);
+    talk.changes(&read("a.txt", "1-"));
+    let watching = talk.watching.take().expect("a listener");
+    assert_eq!(watching.stop(Signal::TERM), Some(0));
+    fs::rename(project.path(NOTES), project.path("my.md")).expect("rename");
+    save(&project, "a.txt", "one\n2\n");
+    talk.notes = "my.md";
+    talk.listen();
+    let told = "a.txt: line 2, not by you; read it before you edit it\n";
+    assert_eq!(talk.changes(&run("true")), told);
 }
 
 #[test]
