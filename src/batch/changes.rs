@@ -22,6 +22,8 @@ use crate::lang::task::Action;
 use crate::world::chat::{ChatStore, Texts};
 use crate::world::workspace::{Disk, Files, FsError, Kind, Place, Reach};
 
+/// How long files are compared line by line.
+const COMPARING: Duration = Duration::from_secs(1);
 /// How long files are looked for that are at another place now.
 const PATIENCE: Duration = Duration::from_millis(300);
 
@@ -100,6 +102,23 @@ impl Changes {
         };
         changes.compare(By::Others, disk);
         changes
+    }
+
+    /// Keeps what the chat knows so far: a command may be the last that clada lives to see.
+    pub(super) fn keep_so_far(&mut self) {
+        if self.chat == self.was {
+            return;
+        }
+        let (was, chat) = (&self.was, self.chat.clone());
+        let mut kept = None;
+        logged(self.store.change(&self.texts, |now| {
+            now.take_over(was, chat);
+            kept = Some(now.clone());
+        }));
+        if let Some(kept) = kept {
+            self.chat.clone_from(&kept);
+            self.was = kept;
+        }
     }
 
     /// An atomic batch begins, which may be taken back.
@@ -223,6 +242,12 @@ impl Changes {
         if let Some(text) = text {
             self.texts.insert(seen.hash.clone(), text);
         }
+        if self.texts.len() > 2 * MOST_FILES {
+            self.chat.trim();
+            let files = self.chat.files.values();
+            let needed: BTreeSet<&str> = files.map(|file| file.last.hash.as_str()).collect();
+            self.texts.retain(|hash, _| needed.contains(hash.as_str()));
+        }
     }
 
     fn found(&mut self, path: &str, seen: Seen, text: Option<String>, by: By) {
@@ -237,8 +262,11 @@ impl Changes {
     fn compare(&mut self, by: By, disk: &Disk) {
         let paths: Vec<String> = self.chat.files.keys().cloned().collect();
         let mut gone = Vec::new();
+        let until = Instant::now() + COMPARING;
         for path in paths {
-            let file = &self.chat.files[&path];
+            let Some(file) = self.chat.files.get(&path) else {
+                continue;
+            };
             let mark = disk.mark(Path::new(&path));
             if mark.is_some_and(|(mark, is_sure)| {
                 is_sure && file.last.is_sure && mark == file.last.mark
@@ -249,6 +277,12 @@ impl Changes {
                 Sight::Gone if file.is_gone() => {}
                 Sight::Gone => gone.push(path),
                 Sight::Withheld => self.chat.forget(&path),
+                // Where a comparison line by line would take too long, it is told that they have changed.
+                Sight::There(seen, text) if Instant::now() > until => {
+                    self.chat
+                        .found(&path, (None, None), seen.clone(), (by, false));
+                    self.keep(&seen, text);
+                }
                 Sight::There(seen, text) => self.found(&path, seen, text, by),
             }
         }
@@ -320,16 +354,7 @@ impl Runner {
         let told = changes.chat.told(&may_tell);
         run.report.changes = plain(changes.mask.text(&told.text).as_bytes());
         reader.telling = told.paths;
-        let Changes {
-            store,
-            was,
-            chat,
-            texts,
-            ..
-        } = changes;
-        if chat != was {
-            logged(store.change(&texts, |now| now.take_over(&was, chat)));
-        }
+        changes.keep_so_far();
     }
 
     /// What the last run tells has been handed out.

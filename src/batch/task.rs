@@ -42,6 +42,9 @@ impl Runner {
         } = action
         {
             let text = script.text();
+            if let Some(changes) = &mut run.changes {
+                changes.keep_so_far();
+            }
             let ended = match self.folder(cwd.as_deref()) {
                 Err(ended) => *ended,
                 Ok(dir) => {

@@ -271,6 +271,23 @@ fn what_is_told_is_no_reply() {
     assert!(told.starts_with("<!-- clada:off "), "{told}");
 }
 
+/// What the chat wrote is its own, also where clada is killed while a command runs.
+#[test]
+fn a_killed_listener_knows_what_the_chat_wrote() {
+    let project = Project::new();
+    project.write("a.txt", "one\ntwo\n");
+    let mut talk = Talk::new(&project);
+    talk.changes(&read("a.txt", "1-"));
+    let tasks = edit("a.txt", "two", "zwei") + &run("touch begun; sleep 100");
+    talk.body += &format!("killed:\n<tasks>\n{tasks}</tasks>\n");
+    save(&project, NOTES, &talk.body);
+    wait_until(|| project.exists("begun"), || "the command".to_owned());
+    let watching = talk.watching.take().expect("a listener");
+    assert_eq!(watching.stop(Signal::KILL), None);
+    talk.listen();
+    assert_eq!(talk.changes(&run("true")), "");
+}
+
 #[test]
 fn notes_that_are_renamed_keep_their_chat() {
     let project = Project::new();
