@@ -22,9 +22,9 @@ use crate::lang::task::Action;
 use crate::world::chat::{ChatStore, Texts};
 use crate::world::workspace::{Disk, Files, FsError, Kind, Place, Reach};
 
-/// How long files are compared line by line.
+/// The time in which files are compared line by line.
 const COMPARING: Duration = Duration::from_secs(1);
-/// How long files are looked for that are at another place now.
+/// The time in which files are looked for that are at another place now.
 const PATIENCE: Duration = Duration::from_millis(300);
 
 /// The chat that reads what comes of a listener's runs.
@@ -46,12 +46,12 @@ impl Reader {
         }
     }
 
-    /// Whether it is told what has changed from now on.
+    /// Has it told what has changed from now on, or not.
     pub(super) fn turn(&mut self, is_on: bool) {
         self.is_on = is_on;
     }
 
-    /// What the last run tells is in a packet.
+    /// Counts what the last run tells: it is in a packet.
     fn has_read(&mut self) {
         let paths = std::mem::take(&mut self.telling);
         if !paths.is_empty() {
@@ -60,7 +60,7 @@ impl Reader {
     }
 }
 
-/// What there is at a path.
+/// The thing at a path.
 pub(super) enum Sight {
     Gone,
     /// A folder, or what the chat may not know of.
@@ -72,7 +72,7 @@ pub(super) enum Sight {
 /// The files that a task may change, as they are before it.
 pub(super) type Before = BTreeMap<String, Sight>;
 
-/// What a run makes of what the chat knows.
+/// The account of one run: what the chat knows, as it changes.
 pub(super) struct Changes {
     store: ChatStore,
     /// As it was kept when the run began.
@@ -88,7 +88,7 @@ pub(super) struct Changes {
 }
 
 impl Changes {
-    /// What the chat knows, without what was changed since the last run.
+    /// Reads what the chat knows, and notes what was changed since the last run.
     fn begin(store: &ChatStore, mask: &Mask, disk: &Disk) -> Self {
         let was = logged(store.read()).unwrap_or_default();
         let mut changes = Self {
@@ -154,7 +154,7 @@ impl Changes {
             .collect()
     }
 
-    /// What a task has shown or written.
+    /// Notes what a task has shown or written.
     pub(super) fn after(
         &mut self,
         action: &Action<'_>,
@@ -214,7 +214,7 @@ impl Changes {
         self.written.insert(path.to_owned());
     }
 
-    /// What a task that changed nothing has shown.
+    /// Notes what a task has shown that changed nothing.
     pub(super) fn shown(&mut self, action: &Action<'_>, ended: &Ended, disk: &Disk) {
         let is_diff = !ended.data["stale"].is_null();
         for ShownLines { place, lines } in file_task::shown(action, &ended.sections, is_diff, disk)
@@ -330,7 +330,7 @@ impl Changes {
 }
 
 impl Runner {
-    /// What the chat knows when a run begins.
+    /// Begins the account of a run, where there is a chat that is told.
     pub(super) fn changes(&mut self) -> Option<Changes> {
         let reader = self.reader.as_mut()?;
         reader.telling.clear();
@@ -357,7 +357,7 @@ impl Runner {
         changes.keep_so_far();
     }
 
-    /// What the last run tells has been handed out.
+    /// Told when the results of the last run were handed out.
     pub fn changes_are_told(&mut self) {
         if let Some(reader) = &mut self.reader {
             reader.has_read();
@@ -365,7 +365,7 @@ impl Runner {
     }
 }
 
-/// What the chat is shown of files outside a run: all of each, or these lines.
+/// Notes lines of files that the chat is shown outside a run.
 pub fn show<'f>(
     store: &ChatStore,
     shown: impl Iterator<Item = (&'f str, Vec<Range<usize>>)>,
@@ -395,7 +395,7 @@ pub fn show<'f>(
     }));
 }
 
-/// What there is at a path now.
+/// Looks at a path.
 fn look(path: &str, disk: &Disk, mask: &Mask) -> Sight {
     let Some(place) = place(path, disk) else {
         return Sight::Withheld;
@@ -427,7 +427,7 @@ fn place(path: &str, disk: &Disk) -> Option<Place> {
     (place.path() == Path::new(path)).then_some(place)
 }
 
-/// What went well; the rest is in the log.
+/// Puts an error into the log.
 fn logged<T>(result: io::Result<T>) -> Option<T> {
     result
         .inspect_err(|error| tracing::error!(%error, "what the chat knows of files"))

@@ -168,7 +168,7 @@ pub(super) struct Run<'r, 't> {
     pub(super) dialect: Dialect,
     /// The hook before a batch that failed, as its tasks say it.
     pub(super) stopped_by: Option<String>,
-    /// What the chat knows of files, where it is told what changes.
+    /// The account of what the chat knows, where there is a chat that is told.
     pub(super) changes: Option<Changes>,
 }
 

@@ -174,14 +174,14 @@ fn show(args: &Context, loaded: &Loaded) -> Result<ExitCode, Error> {
 
 /// Keeps what the chat was given, so that it can be told later what has changed of that. It is no loss where that cannot be.
 fn remember(folders: &Folders, (root, notes): (&Path, &Path), loaded: &Loaded, mut disk: Disk) {
-    let settings = Settings::load(folders, root);
-    let Ok(loaded_settings) = settings else {
+    if loaded.files.is_empty() {
+        return;
+    }
+    let (Ok(settings), Ok(runtime)) = (Settings::load(folders, root), cmd::runtime()) else {
         return;
     };
-    let (Ok(runtime), login) = (cmd::runtime(), Login::default()) else {
-        return;
-    };
-    let start = Source::start(folders, (root, loaded_settings), (None, true), &login);
+    let login = Login::default();
+    let start = Source::start(folders, (root, settings), (None, true), &login);
     let Ok(made) = runtime.block_on(start).made else {
         return;
     };

@@ -63,25 +63,27 @@ fn begin(file: Option<&Path>) -> Result<(), Error> {
     if std::env::var_os("CLADA").is_some() {
         return Ok(());
     }
-    let folders = Folders::of_user().ok_or(Error::NoHome);
-    let found = folders.and_then(|folders| {
+    let begun = || {
+        let folders = Folders::of_user().ok_or(Error::NoHome)?;
         let notes = Notes::find(&folders, file, None)?;
-        Ok((folders, notes))
-    });
-    let (folders, notes) = match found {
-        Ok(found) => found,
-        Err(error) if file.is_some() => return Err(error),
-        Err(error) => {
-            let said = format!("clada: {error}, to have its chat begin anew\n");
-            std::io::stderr().write_all(plain(said.as_bytes()).as_bytes())?;
-            return Ok(());
+        if file.is_some() && !notes.file.exists() {
+            return Err(Error::NoNotes(notes.file));
         }
+        let chat = context::chat(&folders, &notes.root.1, &notes.file);
+        Ok(chat.begin(&cmd::run_id())?)
     };
-    if file.is_some() && !notes.file.exists() {
-        return Err(Error::NoNotes(notes.file));
+    match begun() {
+        Err(error @ Error::WhichNotes { .. }) if file.is_none() => {
+            let said = format!("clada: {error}, to have its chat begin anew\n");
+            Ok(std::io::stderr().write_all(plain(said.as_bytes()).as_bytes())?)
+        }
+        // The text is what was asked for.
+        Err(error) if file.is_none() => {
+            tracing::info!(%error, "no chat begins anew");
+            Ok(())
+        }
+        begun => begun,
     }
-    context::chat(&folders, &notes.root.1, &notes.file).begin(&cmd::run_id())?;
-    Ok(())
 }
 
 /// The text for a dialect. The `actions`, by names of either language, are those that it lists: without any, all in SHAM

@@ -300,7 +300,7 @@ impl Listener {
             .chain(setup.rules.unfenced())
             .chain(source.holds_home().map(str::to_owned))
             .collect();
-        let reads_changes = setup.changes;
+        let tells_changes = setup.changes;
         let mut runner = cmd::runner(root, &place.folders, (note.path(), &own), setup)?;
         let others = || Lock::held(&locks, config::WATCHED_LOCKS);
         let memory = Memory::open(
@@ -321,7 +321,7 @@ impl Listener {
                 tracing::error!(%error, "what the chat knows of files");
             }
         }
-        runner.reader = Some(Reader::new(chat, reads_changes));
+        runner.reader = Some(Reader::new(chat, tells_changes));
         let flags = args.clone();
         let packet = PacketFile::of(&place.folders.packets(), note.path());
         let mut delivery = Delivery::new(

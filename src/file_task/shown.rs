@@ -15,7 +15,7 @@ pub struct ShownLines {
     pub lines: Vec<Range<usize>>,
 }
 
-/// What a file command has shown of the files that it is about; `is_diff`: what has changed in them.
+/// Returns the lines that a file command has shown of the files that it is about; `is_diff`: it showed what has changed in them.
 pub fn shown(
     action: &Action<'_>,
     sections: &[Section],

@@ -13,16 +13,16 @@ use super::report::one_line;
 use lines::{AROUND, FILE_LINES, READ, Stretches};
 use lines::{count, diff, joined, named_lines, ops, place, without};
 
-/// How many files are remembered.
+/// The most files that are remembered.
 pub const MOST_FILES: usize = 200;
 /// The largest text that is kept, in bytes; of a larger file only whether it has changed is known.
 pub const LARGEST: usize = 256 * 1024;
 
-/// How many packets tell of a change.
+/// The number of packets that tell of a change.
 const PACKETS: u8 = 3;
-/// How many lines of diffs are told.
+/// The most lines of diffs that are told of all files.
 const ALL_LINES: usize = 200;
-/// How many lines name files without a diff.
+/// The most lines that name files without a diff.
 const NAMED: usize = 50;
 
 /// All files that a chat knows.
@@ -39,13 +39,13 @@ pub struct Chat {
 /// A file as a chat knows it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ChatFile {
-    /// What it was when clada looked last.
+    /// Its content when clada looked last.
     pub last: Seen,
     /// The lines of that which the chat was shown or wrote.
     lines: Stretches,
     /// The hash and those lines when the chat knew all there was to know.
     base: (String, Stretches),
-    /// What has changed since, and is to be told.
+    /// Changes since then that are to be told.
     changes: Vec<Change>,
     used: u64,
 }
@@ -56,7 +56,7 @@ pub struct Seen {
     pub hash: String,
     /// Its text may be kept, under that hash.
     pub has_text: bool,
-    /// What tells cheaply that it is still the same, where that is sure.
+    /// A text that stays the same with the file, where that is sure.
     pub mark: String,
     pub is_sure: bool,
 }
@@ -92,7 +92,7 @@ enum What {
     Moved(String),
 }
 
-/// What is to be told of all files.
+/// The text that tells of changes.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Told {
     pub text: String,
@@ -101,8 +101,8 @@ pub struct Told {
 }
 
 impl Chat {
-    /// The chat was shown these lines of a file, which is now so. `old` is what it was when clada looked last. None: it was
-    /// shown what has changed.
+    /// The chat was shown these lines of a file, which is now so; no lines: it was shown what has changed. `texts` are those
+    /// when clada looked last and now.
     pub fn shown(
         &mut self,
         path: &str,
@@ -164,7 +164,8 @@ impl Chat {
         file.rest();
     }
 
-    /// A file is now so; `all`: whatever has changed in it is worth telling, as the chat has just written it.
+    /// A file is now so: `texts` are those when clada looked last and now. `all`: whatever has changed is worth telling, as the
+    /// chat has just written in it.
     pub fn found(
         &mut self,
         path: &str,
@@ -225,7 +226,7 @@ impl Chat {
         self.files.keys().filter(is_there).cloned().collect()
     }
 
-    /// What is to be told of the files that may be told of.
+    /// Tells what has changed of the files that may be told of.
     pub fn told(&self, may_tell: &dyn Fn(&str) -> bool) -> Told {
         let mut told = Told::default();
         let (mut named, mut left, mut more) = (Vec::new(), ALL_LINES, 0);
@@ -376,7 +377,7 @@ impl ChatFile {
         }
     }
 
-    /// What has changed of the lines that the chat knows.
+    /// Finds changes in the lines that the chat knows; with `all` in any lines.
     fn lines_changed(
         &self,
         (old, new): (&str, &str),
@@ -387,9 +388,12 @@ impl ChatFile {
         let is_known = |op: &DiffOp| {
             let old = op.old_range();
             op.tag() != DiffTag::Equal
-                && self.lines.iter().any(|known| match old.is_empty() {
-                    true => known.start <= old.start && old.start <= known.end,
-                    false => known.start < old.end && old.start < known.end,
+                && self.lines.iter().any(|known| {
+                    if old.is_empty() {
+                        known.start <= old.start && old.start <= known.end
+                    } else {
+                        known.start < old.end && old.start < known.end
+                    }
                 })
         };
         let is_told = |op: &DiffOp| op.tag() != DiffTag::Equal && all || is_known(op);

@@ -197,10 +197,12 @@ pub fn written(names: (&str, &str), old: &[u8], new: &[u8]) -> Vec<(String, Stri
         if start < end {
             let lines = all[start..end].iter();
             let lines = lines.map(|line| clipped(line.trim_end_matches(['\n', '\r'])) + "\n");
-            let name = match start + 1 == end {
-                true => format!("{} (line {end} of {})", names.0, all.len()),
-                false => format!("{} (lines {}-{end} of {})", names.0, start + 1, all.len()),
+            let lines_shown = if start + 1 == end {
+                format!("line {end}")
+            } else {
+                format!("lines {}-{end}", start + 1)
             };
+            let name = format!("{} ({lines_shown} of {})", names.0, all.len());
             parts.push((name, lines.collect()));
         }
     }

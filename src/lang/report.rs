@@ -55,7 +55,7 @@ pub struct Report {
     pub total: usize,
     /// A word that no output can know, for fencing what would be read as a task if it were pasted.
     pub fence: String,
-    /// What has changed since the chat saw it, as lines; never in the notes.
+    /// Lines that tell what has changed since the chat saw it; never in the notes.
     pub changes: String,
 }
 

@@ -38,7 +38,7 @@ impl ChatStore {
         Self { folder }
     }
 
-    /// What is known; nothing where nothing was told or written.
+    /// Reads what is known; nothing where nothing was shown or written.
     ///
     /// # Errors
     /// Where it cannot be read or is damaged.

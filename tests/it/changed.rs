@@ -119,9 +119,13 @@ fn all(folder: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
     let paths = entries.map(|entry| entry.path());
     paths
-        .flat_map(|path| match path.is_dir() {
-            true => all(&path).into_iter().chain([path]).collect(),
-            false => vec![path],
+        .flat_map(|path| {
+            let inside = if path.is_dir() {
+                all(&path)
+            } else {
+                Vec::new()
+            };
+            inside.into_iter().chain([path])
         })
         .collect()
 }

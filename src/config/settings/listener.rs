@@ -42,7 +42,7 @@ impl<'de> Deserialize<'de> for Every {
     }
 }
 
-/// Whether results are copied, and whether they tell what has changed since the chat saw it.
+/// The copying of results, and if they tell what has changed since the chat saw it.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Clipboard {

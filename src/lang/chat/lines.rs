@@ -8,26 +8,26 @@ use similar::{DiffOp, DiffTag, TextDiff};
 /// Stretches of lines, counted from 0.
 pub(super) type Stretches = Vec<Range<usize>>;
 
-/// How many lines of diffs are told of one file.
+/// The most lines of diffs that are told of one file.
 pub(super) const FILE_LINES: usize = 60;
-/// How many unchanged lines stand around what has changed, in a diff and beside what the chat wrote.
+/// The number of unchanged lines around a change, in a diff and beside what the chat wrote.
 pub(super) const AROUND: usize = 3;
 /// The next step.
 pub(super) const READ: &str = "read it before you edit it";
 
 /// The longest part of a line of a diff, in characters.
 const LINE: usize = 400;
-/// How many stretches of one file are named.
+/// The most stretches of one file that are named.
 const STRETCHES: usize = 10;
 /// A comparison that takes longer is finished coarsely.
 const PATIENCE: Duration = Duration::from_millis(100);
 
-/// How many lines a text has.
+/// Counts the lines of a text.
 pub(super) fn count(text: &str) -> usize {
     text.split_inclusive('\n').count()
 }
 
-/// What has to be done to make one text of another.
+/// Compares two texts line by line.
 pub(super) fn ops(old: &str, new: &str) -> Vec<DiffOp> {
     let diff = TextDiff::configure().timeout(PATIENCE).diff_lines(old, new);
     diff.ops().to_vec()
@@ -81,9 +81,10 @@ fn clipped(line: &str) -> String {
 /// Where the border before a line is after these changes. `ends`: it ends a stretch, else it begins one; either way what came
 /// in at the border, or changed across it, is in the stretch.
 pub(super) fn place(ops: &[DiffOp], line: usize, ends: bool) -> usize {
-    let op = match ends {
-        true => ops.iter().rev().find(|op| op.old_range().start <= line),
-        false => ops.iter().find(|op| op.old_range().end >= line),
+    let op = if ends {
+        ops.iter().rev().find(|op| op.old_range().start <= line)
+    } else {
+        ops.iter().find(|op| op.old_range().end >= line)
     };
     let Some(op) = op else {
         return line;

@@ -41,7 +41,7 @@ impl Disk {
 }
 
 impl Disk {
-    /// What tells cheaply that a file is still the same: its identity, size and time of change. Not sure for one that was
+    /// Returns what tells cheaply that a file is still the same: its identity, size and time of change. Not sure for one that was
     /// changed just now: it could be changed once more within the same tick of the system's clock.
     pub fn mark(&self, path: &Path) -> Option<(String, bool)> {
         let dir = self.folder(path.parent()?).ok()?;
