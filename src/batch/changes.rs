@@ -209,8 +209,14 @@ impl Changes {
         let whole = was.is_none() || matches!(action, Action::Overwrite { .. });
         let last = self.last(path);
         let texts = (last.as_deref(), old.as_deref(), text.as_deref());
+        let hash = self.chat.files.get(path).map(|file| file.last.hash.clone());
         self.chat.wrote(path, whole, texts, (was, seen.clone()));
         self.keep(&seen, text);
+        // A file that is edited again and again is kept once.
+        let mut files = self.chat.files.values().chain(self.point.files.values());
+        if let Some(hash) = hash.filter(|hash| files.all(|file| file.last.hash != *hash)) {
+            self.texts.remove(&hash);
+        }
         self.written.insert(path.to_owned());
     }
 
