@@ -2,6 +2,7 @@
 //! the watched file nor the clipboard; `clada run` is this floor alone.
 
 mod atomic;
+mod changes;
 mod due;
 mod guarded;
 mod hooks;
@@ -39,6 +40,7 @@ use due::{Due, due};
 use run::{Ended, Left, Run, Work};
 use saving::{Saving, Touched};
 
+pub use changes::{Reader, show};
 pub use hooks::Hooks;
 pub use journal::{Journal, NoJournal};
 pub use run::{batch_id, git_line, saved_work};
@@ -50,6 +52,8 @@ pub struct Runner {
     pub git: Option<Git>,
     /// Which files the chat works with.
     pub context: ContextStore,
+    /// The chat that reads what comes of it; `None` where nobody knows who does.
+    pub reader: Option<Reader>,
     /// Files that no commit takes in.
     pub never: Vec<PathBuf>,
     /// The root's canonical path.
@@ -76,6 +80,8 @@ pub struct Setup {
     pub git: Option<Git>,
     /// The largest file that a task reads or writes, in bytes.
     pub largest_file: u64,
+    /// The chat is told what has changed.
+    pub changes: bool,
 }
 
 /// How the state is saved.
@@ -212,6 +218,9 @@ impl Runner {
         (self.rules, self.git) = (setup.rules, setup.git);
         (self.actions, self.hooks) = (setup.actions, setup.hooks);
         self.dialects = setup.dialects;
+        if let Some(reader) = &mut self.reader {
+            reader.turn(setup.changes);
+        }
     }
 
     /// Keeps tasks off these files too, and commits.
@@ -244,6 +253,7 @@ impl Runner {
         if let Ok(Some(snapshots)) = &snapshots {
             run.notice_once(self.recover_with(snapshots).as_deref());
         }
+        run.changes = self.changes();
         for part in parts {
             run.reads(part.text);
             for (batch, plan) in part.batches() {
@@ -259,6 +269,7 @@ impl Runner {
             }
         }
         self.disk.settle();
+        self.tell_changes(&mut run);
         let mut ran = run.finish();
         if journal.keeps()
             && let Ok(Some(snapshots)) = &mut snapshots
@@ -400,6 +411,9 @@ impl Runner {
     ) {
         let Course { job, batch, .. } = course;
         let first = run.report.outcomes.len();
+        if let (Some(changes), Some(_)) = (&mut run.changes, &course.atomic) {
+            changes.remember();
+        }
         let mut fates = Vec::new();
         let mut changed: BTreeSet<String> = BTreeSet::new();
         let mut exec_since = false;
@@ -567,6 +581,9 @@ impl Runner {
     ) {
         if let Some(failed) = atomic.failed {
             let taken = atomic.take_back(&mut self.disk, saving);
+            if let Some(changes) = &mut run.changes {
+                changes.taken_back(&taken.back);
+            }
             let paths = |task: usize| match &batch.tasks[task].action {
                 Ok(action) if !action.changes() => None,
                 _ => Some(atomic.paths(task)),
@@ -634,7 +651,14 @@ impl Runner {
                         Err(mut failure) => {
                             let when = run.around.when;
                             stale::explain(&mut failure, action, snapshots, &before, when);
-                            failure.into()
+                            let ended = failure.into();
+                            // What a task before it would have changed is shown as it is only thought.
+                            if before.iter().all(|left| left.paths.is_empty())
+                                && let Some(changes) = &mut run.changes
+                            {
+                                changes.shown(action, &ended, &self.disk);
+                            }
+                            ended
                         }
                     }
                 }

@@ -121,7 +121,7 @@ pub enum Command {
     Service(Service),
     /// Print the text that teaches an LLM to write tasks
     ///
-    /// Paste it into the chat once.
+    /// Paste it into the chat once. A new chat begins with it: what an earlier one saw of the project's files is forgotten.
     Instructions(Instructions),
     /// Make clada.toml and clada.md in a project
     ///
@@ -416,6 +416,8 @@ pub struct ClipboardOwner {
 
 #[derive(Debug, Args)]
 pub struct Instructions {
+    /// The notes file whose chat begins anew [default: the one watched for this folder, else its clada.md]
+    pub file: Option<PathBuf>,
     /// The language to teach: cml, nesl, sham, replacer, aider, codex or diff
     #[arg(long, value_name = "NAME", default_value = "cml", value_parser = dialect)]
     pub dialect: Dialect,

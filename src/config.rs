@@ -93,6 +93,11 @@ impl Folders {
         self.state.join("packets")
     }
 
+    /// Where it is kept what each chat knows of the project's files.
+    pub fn chats(&self) -> PathBuf {
+        self.state.join("chats")
+    }
+
     /// What no file task may touch, beside the watched file and its output.
     pub fn protected(&self, root: &Path) -> Vec<PathBuf> {
         let mut protected = self.own(root);

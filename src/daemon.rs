@@ -497,6 +497,7 @@ impl Daemon {
             let now = (self.clock.now_ms)().div_euclid(1000);
             self.delivery
                 .hand_out(report, copies, text, (&mut self.memory, now), show);
+            self.runner.changes_are_told();
             self.memory.prune(now);
         }
     }
@@ -684,6 +685,7 @@ impl Daemon {
         let now = (self.clock.now_ms)().div_euclid(1000);
         self.delivery
             .hand_out(report, true, "", (&mut self.memory, now), show);
+        self.runner.changes_are_told();
         Some(success)
     }
 

@@ -12,6 +12,7 @@ mod missing;
 mod moved;
 mod named;
 mod read;
+mod shown;
 
 use std::borrow::Cow;
 use std::io;
@@ -35,6 +36,7 @@ use left_out::Use;
 
 pub use chosen::{choices, edit_at};
 pub(crate) use find::may_show;
+pub use shown::{ShownLines, shown};
 
 /// How often an edit starts over because somebody else saved the file at the same moment.
 const TRIES: usize = 3;
@@ -333,6 +335,7 @@ fn apply(
         Ok(Rewritten {
             parts: edited.parts,
             message: (tier != Tier::Exact).then(|| wording::matched(tier, adapted)),
+            shows: tier != Tier::Exact,
             data: json!({
                 "path": rel.to_string(),
                 "replacements": lines.len(),
@@ -354,6 +357,8 @@ struct Rewritten<'f> {
     parts: Vec<Cow<'f, [u8]>>,
     message: Option<String>,
     data: Value,
+    /// The lines that were changed are shown as they are now: they may be other ones than the reply meant.
+    shows: bool,
 }
 
 /// Has a file hold what `make` makes of its content, which is told whether it may be shown. Starts over where somebody else
@@ -376,7 +381,16 @@ fn rewrite(
             Err(FsError::Changed(_)) if attempt < TRIES => continue,
             written => written?,
         }
+        let names = (rel.as_str(), &*place.path().to_string_lossy());
+        let sections = match &may_show {
+            Ok(()) if rewritten.shows => repair::written(names, &content.bytes, &parts.concat()),
+            _ => Vec::new(),
+        };
         return Ok(Done {
+            sections: sections
+                .into_iter()
+                .map(|(name, content)| Section::File { name, content })
+                .collect(),
             diff: match &may_show {
                 _ if !preview => String::new(),
                 Ok(()) => {
@@ -387,7 +401,6 @@ fn rewrite(
             message: rewritten.message,
             data: rewritten.data,
             touched: vec![place.path().to_owned()],
-            sections: Vec::new(),
         });
     }
     unreachable!("the loop ends by returning")

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 
 use serde_json::Value;
 
+use super::changes::Changes;
 use super::{JobEnd, Journal, Progress, Ran, Surroundings};
 use crate::exec_task::Executed;
 use crate::file_task::{Done, Failure};
@@ -167,6 +168,8 @@ pub(super) struct Run<'r, 't> {
     pub(super) dialect: Dialect,
     /// The hook before a batch that failed, as its tasks say it.
     pub(super) stopped_by: Option<String>,
+    /// The account of what the chat knows, where there is a chat that is told.
+    pub(super) changes: Option<Changes>,
 }
 
 /// How many of the files that were not saved are named.
@@ -208,6 +211,7 @@ impl<'r, 't> Run<'r, 't> {
             with_params,
             dialect: Dialect::Cml,
             stopped_by: None,
+            changes: None,
         }
     }
 

@@ -42,6 +42,9 @@ impl Runner {
         } = action
         {
             let text = script.text();
+            if let Some(changes) = &mut run.changes {
+                changes.keep_so_far();
+            }
             let ended = match self.folder(cwd.as_deref()) {
                 Err(ended) => *ended,
                 Ok(dir) => {
@@ -60,7 +63,12 @@ impl Runner {
             return (ended, Touched::Anything, Vec::new());
         }
         let before = keeps.then(|| Before::of(action, &self.disk));
+        let known = run.changes.as_ref();
+        let known = known.map(|changes| changes.before(action, &self.disk));
         let (ended, touched) = self.file_task((action, chosen), saving, run);
+        if let (Some(changes), Some(known)) = (&mut run.changes, known) {
+            changes.after(action, (&ended, &touched), known, &self.disk);
+        }
         let targets = match (&touched, &before) {
             (Touched::Paths(paths), Some(before)) => {
                 let onto_nothing = ended.data["overwrote"] == false;

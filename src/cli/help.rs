@@ -129,6 +129,10 @@ pub(super) const EXAMPLES: &[(&str, &[(&str, &str)])] = &[
         &[
             ("clada instructions", "print it, to paste it once per chat"),
             (
+                "clada instructions work.md",
+                "for the chat of these notes, where several are watched",
+            ),
+            (
                 "clada instructions --dialect aider",
                 "for SEARCH/REPLACE blocks",
             ),

@@ -7,9 +7,12 @@ use std::process::ExitCode;
 
 use serde_json::json;
 
+use crate::batch;
 use crate::cli::{Context, ContextChange};
 use crate::cmd::notes::Notes;
+use crate::cmd::rules::{Login, Source};
 use crate::cmd::{self, clipboard};
+use crate::config::settings::Settings;
 use crate::config::{self, Folders};
 use crate::context_task::{self, Loaded};
 use crate::error::Error;
@@ -19,6 +22,7 @@ use crate::lang::outcome::Section;
 use crate::lang::plain::plain;
 use crate::lang::report;
 use crate::lang::task::ContextTask;
+use crate::world::chat::ChatStore;
 use crate::world::context::ContextStore;
 use crate::world::workspace::{Disk, Files};
 
@@ -39,7 +43,12 @@ pub fn main(args: &Context) -> Result<ExitCode, Error> {
     own.extend([cmd::canonical(&notes), root.join(config::OUTPUT)]);
     let disk = cmd::workspace((&given, &root), &folders, &own)?;
     match &args.change {
-        None => show(args, &disk, &store),
+        None => {
+            let loaded = context_task::load(&store.read()?, &disk);
+            let code = show(args, &loaded)?;
+            remember(&folders, (&root, &notes), &loaded, disk);
+            Ok(code)
+        }
         Some(change) => perform(args, change, &disk, &store),
     }
 }
@@ -47,6 +56,11 @@ pub fn main(args: &Context) -> Result<ExitCode, Error> {
 /// Where the set of a watched file is.
 pub(super) fn store(folders: &Folders, root: &Path, notes: &Path) -> ContextStore {
     ContextStore::of(&folders.state.join("context"), root, &cmd::canonical(notes))
+}
+
+/// Where it is kept what the chat of a watched file knows.
+pub(super) fn chat(folders: &Folders, root: &Path, notes: &Path) -> ChatStore {
+    ChatStore::of(&folders.chats(), root, &cmd::canonical(notes))
 }
 
 fn perform(
@@ -121,9 +135,8 @@ fn with_lines<'p>(path: &'p str, disk: &Disk) -> (&'p str, Option<&'p str>) {
 }
 
 /// Prints or copies all that is in the set.
-fn show(args: &Context, disk: &Disk, store: &ContextStore) -> Result<ExitCode, Error> {
-    let loaded = context_task::load(&store.read()?, disk);
-    let text = text(&loaded);
+fn show(args: &Context, loaded: &Loaded) -> Result<ExitCode, Error> {
+    let text = text(loaded);
     let mut code = ExitCode::SUCCESS;
     let mut said = String::new();
     for missing in loaded.missing() {
@@ -157,6 +170,36 @@ fn show(args: &Context, disk: &Disk, store: &ContextStore) -> Result<ExitCode, E
     }
     std::io::stderr().write_all(plain(said.as_bytes()).as_bytes())?;
     Ok(code)
+}
+
+/// Keeps what the chat was given, so that it can be told later what has changed of that. It is no loss where that cannot be.
+fn remember(folders: &Folders, (root, notes): (&Path, &Path), loaded: &Loaded, mut disk: Disk) {
+    if loaded.files.is_empty() {
+        return;
+    }
+    let (Ok(settings), Ok(runtime)) = (Settings::load(folders, root), cmd::runtime()) else {
+        return;
+    };
+    let login = Login::default();
+    let start = Source::start(folders, (root, settings), (None, true), &login);
+    let Ok(made) = runtime.block_on(start).made else {
+        return;
+    };
+    if !made.setup.changes {
+        return;
+    }
+    disk.obey(made.setup.paths);
+    let shown = loaded.files.iter().filter(|file| !file.parts.is_empty());
+    let shown = shown.map(|file| {
+        let lines: Vec<_> = file.file.lines().map(|it| it.first - 1..it.last).collect();
+        let whole = lines.is_empty().then_some(0..usize::MAX);
+        (
+            file.file.path.as_str(),
+            lines.into_iter().chain(whole).collect(),
+        )
+    });
+    let store = chat(folders, root, notes);
+    batch::show(&store, shown, &disk, &made.setup.rules.mask);
 }
 
 /// All files between the lines that say which they are.

@@ -1,13 +1,18 @@
 //! `clada instructions`: the text that teaches an LLM to write tasks.
 
 use std::io::Write;
+use std::path::Path;
 use std::process::ExitCode;
 
 use crate::cli;
+use crate::cmd::notes::Notes;
+use crate::cmd::{self, context};
+use crate::config::Folders;
 use crate::error::Error;
 use crate::lang::dialect::Dialect;
 use crate::lang::lessons;
 use crate::lang::nesl::schemas::Schema;
+use crate::lang::plain::plain;
 use crate::lang::task::Command;
 
 // Each is fenced, so that a copy of it in a notes file is never carried out.
@@ -48,7 +53,37 @@ pub fn main(args: &cli::Instructions) -> Result<ExitCode, Error> {
         Err(_) => text,
     };
     std::io::stdout().lock().write_all(text.as_bytes())?;
+    begin(args.file.as_deref())?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// Has a new chat begin, which has seen nothing. One of notes that nobody named may not be known.
+fn begin(file: Option<&Path>) -> Result<(), Error> {
+    // A command of a reply is no new chat.
+    if std::env::var_os("CLADA").is_some() {
+        return Ok(());
+    }
+    let begun = || {
+        let folders = Folders::of_user().ok_or(Error::NoHome)?;
+        let notes = Notes::find(&folders, file, None)?;
+        if file.is_some() && !notes.file.exists() {
+            return Err(Error::NoNotes(notes.file));
+        }
+        let chat = context::chat(&folders, &notes.root.1, &notes.file);
+        Ok(chat.begin(&cmd::run_id())?)
+    };
+    match begun() {
+        Err(error @ Error::WhichNotes { .. }) if file.is_none() => {
+            let said = format!("clada: {error}, to have its chat begin anew\n");
+            Ok(std::io::stderr().write_all(plain(said.as_bytes()).as_bytes())?)
+        }
+        // The text is what was asked for.
+        Err(error) if file.is_none() => {
+            tracing::info!(%error, "no chat begins anew");
+            Ok(())
+        }
+        begun => begun,
+    }
 }
 
 /// The text for a dialect. The `actions`, by names of either language, are those that it lists: without any, all in SHAM

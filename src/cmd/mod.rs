@@ -187,6 +187,7 @@ fn runner(
         disk,
         git: setup.git,
         context: context::store(folders, canonical, notes),
+        reader: None,
         never: own.to_vec(),
         root: canonical.to_owned(),
         rules: setup.rules,

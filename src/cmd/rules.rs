@@ -207,6 +207,7 @@ impl Source {
             rules,
             git,
             largest_file: settings.limits.max_file_size,
+            changes: settings.clipboard.changes,
         };
         Ok(Made {
             setup,

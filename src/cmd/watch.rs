@@ -10,6 +10,7 @@ use std::time::Duration;
 use tokio::runtime::Runtime;
 use tokio::sync::watch as channel;
 
+use crate::batch::Reader;
 use crate::cli::{Listen, Watch};
 use crate::cmd::exclude::{self, Answer, Offer};
 use crate::cmd::rules::{Login, Made, Source};
@@ -299,7 +300,8 @@ impl Listener {
             .chain(setup.rules.unfenced())
             .chain(source.holds_home().map(str::to_owned))
             .collect();
-        let runner = cmd::runner(root, &place.folders, (note.path(), &own), setup)?;
+        let tells_changes = setup.changes;
+        let mut runner = cmd::runner(root, &place.folders, (note.path(), &own), setup)?;
         let others = || Lock::held(&locks, config::WATCHED_LOCKS);
         let memory = Memory::open(
             ledger,
@@ -308,13 +310,18 @@ impl Listener {
             text.as_deref(),
             &others,
         )?;
+        let chat = context::chat(&place.folders, root.1, note.path());
         if let Some(was) = &memory.was {
             let set = context::store(&place.folders, root.1, was);
             // What is lost by that is put in again by the next reply.
             if let Err(error) = runner.context.take_over(&set) {
                 tracing::error!(%error, "context");
             }
+            if let Err(error) = chat.take_over(&context::chat(&place.folders, root.1, was)) {
+                tracing::error!(%error, "what the chat knows of files");
+            }
         }
+        runner.reader = Some(Reader::new(chat, tells_changes));
         let flags = args.clone();
         let packets = Packets::of(&place.folders.packets(), note.path());
         let mut delivery = Delivery::new(

@@ -6,7 +6,7 @@ use super::{
     Done, Failure, Rewritten, missed, named, refused, rewrite, taken_otherwise, tier_of, told,
     with_edit,
 };
-use crate::lang::edit::{self, Choice, Edit};
+use crate::lang::edit::{self, Choice, Edit, Tier};
 use crate::lang::outcome::Section;
 use crate::lang::path::RelPath;
 use crate::lang::record::Spot;
@@ -54,6 +54,7 @@ pub fn edit_at(action: &Action<'_>, spot: &Spot, files: &mut dyn Files) -> Resul
             Ok(Rewritten {
                 parts: edited.parts,
                 message: Some(wording::chosen(line, tier)),
+                shows: tier != Tier::Exact,
                 data: json!({
                     "path": rel.to_string(),
                     "replacements": 1,

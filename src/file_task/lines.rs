@@ -62,6 +62,7 @@ pub(super) fn append(
             }
         }
         Ok(Rewritten {
+            shows: false,
             data: data(added.len()),
             parts: vec![file.into(), added.into()],
             message: None,
@@ -100,6 +101,7 @@ pub(super) fn replace(
         }
         let (before, after) = (&all[..range.first - 1], &all[range.last..]);
         Ok(Rewritten {
+            shows: false,
             parts: match content.form {
                 Form::Inline => vec![joined(before, &text, after, file.ends_with(b"\n")).into()],
                 Form::Block => in_place(file, (before, after), &text),

@@ -78,6 +78,7 @@ fn spliced<'f>(
 ) -> Rewritten<'f> {
     let (head, tail) = (&file[..range.start], &file[range.end..]);
     Rewritten {
+        shows: false,
         parts: vec![
             head.into(),
             replace.as_bytes().to_owned().into(),

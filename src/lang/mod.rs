@@ -3,6 +3,7 @@
 pub mod action;
 mod aider;
 mod block;
+pub mod chat;
 mod cml;
 mod codex;
 pub mod context;

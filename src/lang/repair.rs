@@ -18,6 +18,9 @@ const AROUND: usize = 20;
 const PLACES: usize = 10;
 const APART: usize = 2;
 const MOST_APART: usize = 30;
+/// Lines shown before and after those that an edit has written, and how many of all.
+const BESIDE: usize = 3;
+const WRITTEN: usize = 100;
 /// No more than this of a line is shown.
 const LINE: usize = 400;
 /// The largest file whose earlier state is compared with it, and when there is enough to see of that, in bytes.
@@ -169,6 +172,41 @@ pub fn shown(path: &str, text: &str, lines: &[Range<usize>]) -> Vec<(String, Str
         (name, joined(&all[part.clone()]))
     };
     parts.iter().map(part).collect()
+}
+
+/// The lines of a file that were changed, as they are now, with a few around them and a name for each part; nothing of one that
+/// may not be shown.
+pub fn written(names: (&str, &str), old: &[u8], new: &[u8]) -> Vec<(String, String)> {
+    let (Ok(old), Ok(new)) = (showable(names, old), showable(names, new)) else {
+        return Vec::new();
+    };
+    if old.len().max(new.len()) > COMPARED {
+        return Vec::new();
+    }
+    let diff = TextDiff::from_lines(old, new);
+    let all: Vec<&str> = diff.iter_new_slices().collect();
+    let mut left = WRITTEN;
+    let mut parts = Vec::new();
+    for hunk in diff.unified_diff().context_radius(BESIDE).iter_hunks() {
+        let (Some(first), Some(last)) = (hunk.ops().first(), hunk.ops().last()) else {
+            continue;
+        };
+        let start = first.new_range().start;
+        let end = last.new_range().end.min(start + left);
+        left -= end.saturating_sub(start);
+        if start < end {
+            let lines = all[start..end].iter();
+            let lines = lines.map(|line| clipped(line.trim_end_matches(['\n', '\r'])) + "\n");
+            let lines_shown = if start + 1 == end {
+                format!("line {end}")
+            } else {
+                format!("lines {}-{end}", start + 1)
+            };
+            let name = format!("{} ({lines_shown} of {})", names.0, all.len());
+            parts.push((name, lines.collect()));
+        }
+    }
+    parts
 }
 
 /// A file's text, or in a line why it is not shown. `path` may lead through a link to a file of another name.

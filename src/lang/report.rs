@@ -59,6 +59,8 @@ pub struct Report {
     pub total: usize,
     /// A word that no output can know, for fencing what would be read as a task if it were pasted.
     pub fence: String,
+    /// Lines that tell what has changed since the chat saw it; never in the notes.
+    pub changes: String,
 }
 
 /// What came of a hook.
@@ -241,6 +243,7 @@ impl Report {
         self.offers.extend(run.offers);
         self.open.extend(run.open);
         self.notices.extend(run.notices);
+        self.changes += &run.changes;
         (self.git, self.total, self.fence) = (run.git, self.total + run.total, run.fence);
     }
 
@@ -323,12 +326,28 @@ impl Report {
         text
     }
 
+    /// The part that tells what has changed since the chat saw it; nothing where nothing has.
+    fn changed(&self) -> String {
+        match self.changes.as_str() {
+            "" => String::new(),
+            changes => format!(
+                "\n=== CHANGED SINCE YOU SAW IT ===\n{}",
+                fenced(changes, &self.fence)
+            ),
+        }
+    }
+
     /// Writes the full output: the block, and all that each task has to show.
     ///
     /// # Errors
     /// Where it cannot be written, or a command's output not be read again.
     pub fn write_output(&mut self, status: Option<&str>, to: &mut dyn Write) -> io::Result<()> {
-        write!(to, "{}\n=== OUTPUTS ===\n", self.block(status))?;
+        write!(
+            to,
+            "{}{}\n=== OUTPUTS ===\n",
+            self.block(status),
+            self.changed()
+        )?;
         for mut part in parts(self.outcomes.iter_mut().collect(), &mut self.hooks) {
             part.write(&self.fence, to)?;
         }
@@ -341,7 +360,7 @@ impl Report {
     /// # Errors
     /// Where a command's output cannot be read again.
     pub fn clipboard(&mut self, whole: &str) -> io::Result<String> {
-        let mut text = format!("{}\n=== OUTPUTS ===\n", self.block(None));
+        let mut text = format!("{}{}\n=== OUTPUTS ===\n", self.block(None), self.changed());
         let mut order: Vec<&mut Outcome> = self.outcomes.iter_mut().collect();
         order.sort_by_key(|outcome| outcome.status.is_good());
         let hooks = self.hooks.iter_mut().filter(|hook| hook.failed);

@@ -5,6 +5,7 @@
 //! in sessions of their own: [`shell`], [`login_env`], [`snapshot`].
 
 pub mod attributes;
+pub mod chat;
 pub mod children;
 pub mod clipboard;
 pub mod context;

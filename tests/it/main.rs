@@ -8,6 +8,7 @@ mod blocks;
 mod browser;
 mod cases;
 mod chance;
+mod changed;
 mod cli;
 #[cfg(target_os = "linux")]
 mod clipboard;

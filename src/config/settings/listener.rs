@@ -42,11 +42,12 @@ impl<'de> Deserialize<'de> for Every {
     }
 }
 
-/// Whether results are copied.
+/// The copying of results, and if they tell what has changed since the chat saw it.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Clipboard {
     pub enabled: bool,
+    pub changes: bool,
 }
 
 /// Whether the desktop tells of a batch that is over.

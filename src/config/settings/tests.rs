@@ -159,11 +159,15 @@ fn the_defaults_name_every_setting() {
     let watch = ["debounce", "poll", "output_file"].map(str::to_owned);
     assert_eq!(names(&table["watch"]), watch.into());
     assert_eq!((debounce.as_millis(), &*output_file), (100, OUTPUT));
-    let (Clipboard { enabled: copies }, Notify { enabled: tells }) = (clipboard, notify);
-    assert!(copies && tells);
-    for section in ["clipboard", "notify"] {
-        assert_eq!(names(&table[section]), ["enabled".to_owned()].into());
-    }
+    let Clipboard {
+        enabled: copies,
+        changes,
+    } = clipboard;
+    let Notify { enabled: tells } = notify;
+    assert!(copies && changes && tells);
+    let clipboard = ["enabled", "changes"].map(str::to_owned);
+    assert_eq!(names(&table["clipboard"]), clipboard.into());
+    assert_eq!(names(&table["notify"]), ["enabled".to_owned()].into());
     let Ledger { days, size } = ledger;
     assert_eq!((days, size), (90, 256 << 20));
     let ledger = ["days", "size"].map(str::to_owned);

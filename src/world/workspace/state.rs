@@ -4,6 +4,7 @@ use std::ffi::OsStr;
 use std::io::{self, Read};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
+use std::time::Duration;
 
 use cap_fs_ext::{DirExt, FollowSymlinks, OpenOptionsFollowExt};
 use cap_std::fs::{Dir, MetadataExt, OpenOptions, OpenOptionsExt};
@@ -16,6 +17,8 @@ use crate::lang::record::FileState;
 /// How much is read for one state: what is larger cannot be told from another state of itself.
 const MOST_BYTES: u64 = 64 * 1024 * 1024;
 const MOST_ENTRIES: usize = 2_000;
+/// Longer than a tick of the clock that file systems go by.
+const TICK: Duration = Duration::from_millis(50);
 
 impl Disk {
     /// What is at a path relative to the root, its last name's link not followed.
@@ -34,6 +37,23 @@ impl Disk {
             Err(error) if error.kind() == io::ErrorKind::NotFound => FileState::missing(),
             Err(_) => FileState::UNKNOWN,
         }
+    }
+}
+
+impl Disk {
+    /// Returns what tells cheaply that a file is still the same: its identity, size and time of change. Not sure for one that was
+    /// changed just now: it could be changed once more within the same tick of the system's clock.
+    pub fn mark(&self, path: &Path) -> Option<(String, bool)> {
+        let dir = self.folder(path.parent()?).ok()?;
+        let found = dir.symlink_metadata(path.file_name()?).ok()?;
+        let age = found.modified().ok()?.into_std().elapsed().ok();
+        let (dev, ino, size) = (found.dev(), found.ino(), found.size());
+        let mark = format!(
+            "{dev} {ino} {size} {} {}",
+            found.mtime(),
+            found.mtime_nsec()
+        );
+        Some((mark, found.is_file() && age.is_some_and(|age| age > TICK)))
     }
 }
 

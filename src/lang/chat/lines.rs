@@ -1,0 +1,188 @@
+//! Lines of texts that are compared: what has changed, where lines are now, and stretches of them. Knows no file.
+
+use std::ops::Range;
+use std::time::Duration;
+
+use similar::{DiffOp, DiffTag, TextDiff};
+
+/// Stretches of lines, counted from 0.
+pub(super) type Stretches = Vec<Range<usize>>;
+
+/// The most lines of diffs that are told of one file.
+pub(super) const FILE_LINES: usize = 60;
+/// The number of unchanged lines around a change, in a diff and beside what the chat wrote.
+pub(super) const AROUND: usize = 3;
+/// The next step.
+pub(super) const READ: &str = "read it before you edit it";
+
+/// The longest part of a line of a diff, in characters.
+const LINE: usize = 400;
+/// The most stretches of one file that are named.
+const STRETCHES: usize = 10;
+/// A comparison that takes longer is finished coarsely.
+const PATIENCE: Duration = Duration::from_millis(100);
+
+/// Counts the lines of a text.
+pub(super) fn count(text: &str) -> usize {
+    text.split_inclusive('\n').count()
+}
+
+/// Compares two texts line by line.
+pub(super) fn ops(old: &str, new: &str) -> Vec<DiffOp> {
+    let diff = TextDiff::configure().timeout(PATIENCE).diff_lines(old, new);
+    diff.ops().to_vec()
+}
+
+/// The parts of a unified diff in which something is told, where all of it is too long those that the chat knows first; without
+/// the names. What does not fit is counted.
+pub(super) fn diff(
+    (old, new): (&str, &str),
+    is_told: &dyn Fn(&DiffOp) -> bool,
+    is_known: &dyn Fn(&DiffOp) -> bool,
+) -> String {
+    let diff = TextDiff::configure().timeout(PATIENCE).diff_lines(old, new);
+    let mut unified = diff.unified_diff();
+    let hunks = unified.context_radius(AROUND).iter_hunks();
+    let hunks: Vec<(bool, String)> = hunks
+        .filter(|hunk| hunk.ops().iter().any(is_told))
+        .map(|hunk| (hunk.ops().iter().any(is_known), hunk.to_string()))
+        .collect();
+    let length = |text: &str| text.lines().count();
+    let all: usize = hunks.iter().map(|(_, hunk)| length(hunk)).sum();
+    // A line names the file, and one says that there is more.
+    let mut left = FILE_LINES - 2;
+    let is_long = all > left;
+    let has_known = hunks.iter().any(|(known, _)| *known);
+    let (mut shown, mut more) = (String::new(), 0);
+    for (known, hunk) in &hunks {
+        let fits = if is_long && has_known && !known {
+            0
+        } else {
+            left.min(length(hunk))
+        };
+        shown.extend(hunk.lines().take(fits).map(|line| clipped(line) + "\n"));
+        left -= fits;
+        more += length(hunk) - fits;
+    }
+    if more > 0 {
+        shown += &format!("… {more} more lines of this diff; {READ}\n");
+    }
+    shown
+}
+
+/// A line, or the beginning of a long one.
+fn clipped(line: &str) -> String {
+    match line.char_indices().nth(LINE) {
+        Some((end, _)) => format!("{}…", &line[..end]),
+        None => line.to_owned(),
+    }
+}
+
+/// Where the border before a line is after these changes. `ends`: it ends a stretch, else it begins one; either way what came
+/// in at the border, or changed across it, is in the stretch.
+pub(super) fn place(ops: &[DiffOp], line: usize, ends: bool) -> usize {
+    let op = if ends {
+        ops.iter().rev().find(|op| op.old_range().start <= line)
+    } else {
+        ops.iter().find(|op| op.old_range().end >= line)
+    };
+    let Some(op) = op else {
+        return line;
+    };
+    let (old, new) = (op.old_range(), op.new_range());
+    if op.tag() == DiffTag::Equal {
+        return new.start + line.saturating_sub(old.start).min(old.len());
+    }
+    let is_before = if ends {
+        line == old.start && !old.is_empty()
+    } else {
+        line < old.end || old.is_empty()
+    };
+    if is_before { new.start } else { new.end }
+}
+
+/// Stretches in order, those that touch as one.
+pub(super) fn joined(mut stretches: Stretches) -> Stretches {
+    stretches.sort_by_key(|stretch| (stretch.start, stretch.end));
+    stretches.dedup_by(|next, stretch| {
+        let meets = next.start <= stretch.end;
+        if meets {
+            stretch.end = stretch.end.max(next.end);
+        }
+        meets
+    });
+    stretches
+}
+
+/// Stretches without what is in others.
+pub(super) fn without(stretches: &[Range<usize>], others: &[Range<usize>]) -> Stretches {
+    let mut left = stretches.to_vec();
+    for other in others {
+        left = left
+            .into_iter()
+            .flat_map(|it| {
+                [
+                    it.start..it.end.min(other.start),
+                    it.start.max(other.end)..it.end,
+                ]
+            })
+            .filter(|it| !it.is_empty())
+            .collect();
+    }
+    left
+}
+
+/// `line 4`, or `lines 4-9, 12`.
+pub(super) fn named_lines(stretches: &[Range<usize>]) -> String {
+    let named = stretches.iter().take(STRETCHES).map(|it| match it.len() {
+        0 | 1 => (it.start + 1).to_string(),
+        _ => format!("{}-{}", it.start + 1, it.end),
+    });
+    let named: Vec<String> = named.collect();
+    let more = if stretches.len() > STRETCHES {
+        " and more"
+    } else {
+        ""
+    };
+    let is_one = stretches.len() == 1 && stretches[0].len() <= 1;
+    let word = if is_one { "line" } else { "lines" };
+    format!("{word} {}{more}", named.join(", "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_are_found_again_where_they_are_now() {
+        let old = "a\nb\nc\nd\ne\n";
+        let places = |new: &str, range: Range<usize>| {
+            let ops = ops(old, new);
+            place(&ops, range.start, false)..place(&ops, range.end, true)
+        };
+        for (new, range, expected) in [
+            (old, 1..3, 1..3),
+            ("x\na\nb\nc\nd\ne\n", 1..3, 2..4),
+            // What came in at its borders or in it is in it.
+            ("a\nx\nb\nc\ny\nd\ne\n", 1..3, 1..5),
+            ("a\nb\nx\nc\nd\ne\n", 1..3, 1..4),
+            // What was changed across its border.
+            ("x\ny\nz\nc\nd\ne\n", 1..3, 0..4),
+            ("a\nd\ne\n", 1..3, 1..1),
+            ("", 1..3, 0..0),
+            ("x\na\nb\nc\nd\ne\ny\n", 0..5, 0..7),
+            ("a\nb\nc\nd\ne\ny\n", 0..usize::MAX, 0..6),
+        ] {
+            assert_eq!(places(new, range.clone()), expected, "{range:?} in {new:?}");
+        }
+        assert_eq!(place(&ops("", "a\n"), 0, true), 1);
+    }
+
+    #[test]
+    fn stretches_are_joined_and_taken_out() {
+        assert_eq!(joined(vec![4..6, 1..3, 3..4, 8..9]), [1..6, 8..9]);
+        assert_eq!(without(&[1..6, 6..9], &[3..4, 8..20]), [1..3, 4..6, 6..8]);
+        assert_eq!(named_lines(std::slice::from_ref(&(3..4))), "line 4");
+        assert_eq!(named_lines(&[3..4, 5..9]), "lines 4, 6-9");
+    }
+}
