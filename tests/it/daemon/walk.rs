@@ -336,7 +336,7 @@ impl Walk {
 #[test]
 fn each_whole_task_runs_once_and_each_result_is_in_a_packet() {
     let mut walk = Walk::new(Chance::new());
-    for _ in 0..50 {
+    for _ in 0..30 {
         walk.step();
     }
     walk.check();
