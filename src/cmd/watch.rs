@@ -102,6 +102,7 @@ fn listening(flags: &Watch, settings: &Settings) -> Listening {
         poll,
         output: output.unwrap_or_else(|| watch.output_file.clone()),
         clipboard: settings.clipboard.enabled && !flags.no_clipboard,
+        packet: settings.clipboard.limit,
         notifies: flags.notify || flags.is_service && settings.notify.enabled,
         limits: Limits {
             seconds: i64::from(days) * 24 * 60 * 60,
@@ -324,6 +325,7 @@ impl Listener {
             (Arc::clone(&shared.clipboard), listening.clipboard),
             cmd::time,
         );
+        delivery.limit = listening.packet;
         delivery.desktop = listening.notifies.then(Desktop::of_process);
         let daemon = Daemon {
             settle: Settle::new(listening.debounce),

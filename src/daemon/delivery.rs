@@ -33,6 +33,8 @@ pub struct Delivery {
     copies: bool,
     /// Where a finished run is told of in a few words; `None` where it is off.
     pub desktop: Option<Desktop>,
+    /// How large a packet may be, in bytes.
+    pub limit: usize,
     /// The local time, `HH:MM:SS`.
     pub time: fn() -> String,
     /// A block that could not be written yet.
@@ -55,6 +57,7 @@ impl Delivery {
             clipboard,
             copies,
             desktop: None,
+            limit: usize::MAX,
             time,
             unwritten: None,
         }
@@ -128,7 +131,8 @@ impl Delivery {
     /// Copies what the LLM needs next, and says how that went; where the clipboard is off, the text is only kept for later.
     fn copy(&self, report: &mut Report, time: &str) -> String {
         let name = self.output.path().file_name().unwrap_or_default();
-        let text = report.clipboard(&name.to_string_lossy());
+        let packet = report.packet(&[], self.limit, &name.to_string_lossy());
+        let text = packet.map(|packet| packet.text);
         if let Ok(text) = &text
             && let Err(error) = self.packet.keep(text)
         {

@@ -159,11 +159,16 @@ fn the_defaults_name_every_setting() {
     let watch = ["debounce", "poll", "output_file"].map(str::to_owned);
     assert_eq!(names(&table["watch"]), watch.into());
     assert_eq!((debounce.as_millis(), &*output_file), (100, OUTPUT));
-    let (Clipboard { enabled: copies }, Notify { enabled: tells }) = (clipboard, notify);
+    let Clipboard {
+        enabled: copies,
+        limit,
+    } = clipboard;
+    let Notify { enabled: tells } = notify;
     assert!(copies && tells);
-    for section in ["clipboard", "notify"] {
-        assert_eq!(names(&table[section]), ["enabled".to_owned()].into());
-    }
+    assert_eq!(limit, 60_000);
+    let clipboard = ["enabled", "limit"].map(str::to_owned);
+    assert_eq!(names(&table["clipboard"]), clipboard.into());
+    assert_eq!(names(&table["notify"]), ["enabled".to_owned()].into());
     let Ledger { days, size } = ledger;
     assert_eq!((days, size), (90, 256 << 20));
     let ledger = ["days", "size"].map(str::to_owned);
@@ -287,6 +292,13 @@ fn what_is_wrong_is_told_with_its_place() {
         "{}",
         wrong("[exec.env]\nA = 7")
     );
+    for size in ["999 B", "9 MB", "many"] {
+        assert!(
+            wrong(&format!("[clipboard]\nlimit = '{size}'"))
+                .contains("it must be a size from `1 KB` to `8 MB`, such as `60 KB`"),
+            "{size}"
+        );
+    }
     assert!(
         wrong("[limits]\noutput = 'much'")
             .contains("line 2, column 10: it must be a whole number with")
