@@ -8,7 +8,7 @@ use memchr::memchr_iter;
 use super::frame::{unframed, unframed_file, without_controls};
 use super::{EDGE, fenced, one_line};
 
-/// The longest line that says what is left out, but for the name of the output file.
+/// About as long as the line that says what is left out.
 const HINT: usize = 200;
 /// In the place of the rest of a line.
 const MORE: &str = "…";
@@ -186,10 +186,22 @@ impl Excerpt {
         if let Some(all) = self.all.as_ref().filter(|all| all.len() <= room) {
             return all.clone();
         }
+        let all = self.left_out("", "");
+        let most = Left {
+            lines: all.lines.max(2),
+            ..all
+        };
+        let hint = self.hint(&most, all.lines, around.whole);
+        let fixed = self.before.len() + self.after.len() + hint.len() + 2 * MORE.len() + 2;
         let marks = fenced("clada:o", around.fence).len();
-        let fixed = self.before.len() + self.after.len() + marks;
-        let fixed = fixed + HINT + around.whole.len() + 2 * MORE.len() + 2;
-        let each = room.saturating_sub(fixed) / 2;
+        let cuts = [fixed, fixed + marks].map(|fixed| room.saturating_sub(fixed) / 2);
+        let texts = cuts.iter().map(|each| self.cut_to(*each, around));
+        let fits = texts.chain([hint]).find(|text| text.len() <= room);
+        fits.unwrap_or_default()
+    }
+
+    /// So many bytes of its start and of its end, at most.
+    fn cut_to(&self, each: usize, around: Around<'_>) -> String {
         let end = match self.left.bytes == 0 && self.tail.is_empty() {
             true => &self.head,
             false => &self.tail,
@@ -198,21 +210,13 @@ impl Excerpt {
         let tail = end_of(end, each);
         let left = self.left_out(head, tail);
         let hint = self.hint(&left, line_ends(head), around.whole);
-        let more = |text: &str, is_cut: bool| if is_cut && !text.is_empty() { MORE } else { "" };
-        let newline = if head.is_empty() || head.ends_with('\n') {
-            ""
-        } else {
-            "\n"
-        };
-        let after_head = more(head, !head.ends_with('\n'));
-        let before_tail = more(tail, !end[..end.len() - tail.len()].ends_with('\n'));
-        let text = format!("{head}{after_head}{newline}{hint}{before_tail}{tail}");
+        let is_cut = !head.is_empty() && !head.ends_with('\n');
+        let after_head = if is_cut { "…\n" } else { "" };
+        let is_cut = !tail.is_empty() && !end[..end.len() - tail.len()].ends_with('\n');
+        let before_tail = if is_cut { MORE } else { "" };
+        let text = format!("{head}{after_head}{hint}{before_tail}{tail}");
         let text = fenced(&text, around.fence);
-        let text = format!("{}{text}{}", self.before, self.after);
-        [text, hint]
-            .into_iter()
-            .find(|text| text.len() <= room)
-            .unwrap_or_default()
+        format!("{}{text}{}", self.before, self.after)
     }
 
     /// What is neither in this start nor in this end of it.

@@ -63,11 +63,16 @@ struct Match {
 }
 
 impl Once {
-    /// By what a text was shown; one that was not shown yet is from now on.
+    /// By what a text was shown that is long enough; one that was not shown yet is from now on.
     pub(super) fn text(&mut self, text: &str, by: &str) -> Option<String> {
-        if text.len() < WORTH {
-            return None;
+        match text.len() < WORTH {
+            true => None,
+            false => self.whole(text, by),
         }
+    }
+
+    /// The same of a text of any length.
+    pub(super) fn whole(&mut self, text: &str, by: &str) -> Option<String> {
         if let Some(by) = self.texts.get(text) {
             return Some(by.clone());
         }

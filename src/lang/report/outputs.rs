@@ -170,7 +170,7 @@ impl Part<'_> {
                         Some(at) => {
                             of_rows(once.file(at, content, label), (name, at), (label, around))
                         }
-                        None => vec![match once.text(&file(name, content, ""), label) {
+                        None => vec![match once.whole(&file(name, content, ""), label) {
                             Some(by) => Excerpt::line(copied(name, shown_by(&by, label))),
                             None => Excerpt::file(name, content, None, around),
                         }],
