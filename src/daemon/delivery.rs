@@ -1,6 +1,7 @@
 //! Where results go: the output file, the clipboard, and on top of the notes, in this order, each going on where the one
 //! before fails. Never decides what is worth telling.
 
+use std::io;
 use std::sync::Arc;
 
 use crate::config;
@@ -78,16 +79,16 @@ impl Delivery {
         show: &mut dyn FnMut(Shown<'_>),
     ) {
         let time = (self.time)();
-        let hoped = match copies && self.copies {
-            true => format!("📋 Copied to clipboard at {time}"),
-            false => String::new(),
+        let packet = copies.then(|| self.packet(&mut report));
+        let hoped = match &packet {
+            Some(packet) if self.copies => {
+                format!("📋 Copied to clipboard at {time}{}", size_of(packet))
+            }
+            _ => String::new(),
         };
         // The file comes first, and its first line says how the copying went: it is put right where it went wrong.
         self.write_output(&mut report, &hoped, show);
-        let status = match copies {
-            true => self.copy(&mut report, &time),
-            false => String::new(),
-        };
+        let status = packet.map_or_else(String::new, |packet| self.copy(packet, &time));
         if status != hoped {
             self.write_output(&mut report, &status, show);
         }
@@ -128,12 +129,16 @@ impl Delivery {
         }
     }
 
-    /// Copies what the LLM needs next, and says how that went; where the clipboard is off, the text is only kept for later.
-    fn copy(&self, report: &mut Report, time: &str) -> String {
+    /// What the LLM needs next.
+    fn packet(&self, report: &mut Report) -> io::Result<String> {
         let name = self.output.path().file_name().unwrap_or_default();
         let packet = report.packet(&[], self.limit, &name.to_string_lossy());
-        let text = packet.map(|packet| packet.text);
-        if let Ok(text) = &text
+        packet.map(|packet| packet.text)
+    }
+
+    /// Copies a packet, and says how that went; where the clipboard is off, it is only kept for later.
+    fn copy(&self, packet: io::Result<String>, time: &str) -> String {
+        if let Ok(text) = &packet
             && let Err(error) = self.packet.keep(text)
         {
             tracing::error!(%error, "packet");
@@ -141,7 +146,8 @@ impl Delivery {
         if !self.copies {
             return String::new();
         }
-        let copied = text.map_err(|error| error.to_string()).and_then(|text| {
+        let size = size_of(&packet);
+        let copied = packet.map_err(|error| error.to_string()).and_then(|text| {
             let copied = self.clipboard.copy(text, config::CLIPBOARD_PATIENCE);
             copied.map_err(|error| {
                 if error.is_without() && self.clipboard.is_to_be_advised() {
@@ -152,9 +158,13 @@ impl Delivery {
             })
         });
         match copied {
-            Ok(Copied::Kept) => format!("📋 Copied to clipboard at {time}"),
-            Ok(Copied::By(program)) => format!("📋 Copied to clipboard at {time} by {program}"),
-            Ok(Copied::Sent) => format!("📋 Sent to the terminal's clipboard at {time}: {SENT}"),
+            Ok(Copied::Kept) => format!("📋 Copied to clipboard at {time}{size}"),
+            Ok(Copied::By(program)) => {
+                format!("📋 Copied to clipboard at {time}{size} by {program}")
+            }
+            Ok(Copied::Sent) => {
+                format!("📋 Sent to the terminal's clipboard at {time}{size}: {SENT}")
+            }
             Err(why) => {
                 let why = report::one_line(&why);
                 format!("❌ Clipboard copy failed at {time} - {why}")
@@ -198,6 +208,13 @@ impl Delivery {
             }
         }
     }
+}
+
+/// The size of a packet for the line that says that it was copied.
+fn size_of(packet: &io::Result<String>) -> String {
+    packet
+        .as_deref()
+        .map_or_else(|_| String::new(), report::packet_size)
 }
 
 /// A block that shows a run which goes on.

@@ -27,7 +27,7 @@ use frame::OUTPUTS;
 use outputs::parts;
 
 pub use earlier::Earlier;
-pub use packet::Packet;
+pub use packet::{Packet, packet_size};
 
 /// Where all is of what is cut for `--json`.
 const FOR_JSON: &str = "what `clada run` prints without `--json`";

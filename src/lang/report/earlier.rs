@@ -1,11 +1,13 @@
-//! Results that were written before and could not be read yet, as they stand behind newer ones.
+//! Results that were written before and could not be read yet, as they stand below newer ones.
 
 use std::collections::HashSet;
+
+use serde::{Deserialize, Serialize};
 
 use super::excerpt::Excerpt;
 
 /// Older results.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Earlier {
     /// When they were written, as it is shown.
     pub time: String,
@@ -17,7 +19,7 @@ pub struct Earlier {
 
 impl Earlier {
     /// The line above them.
-    pub(super) fn title(&self) -> String {
+    pub fn title(&self) -> String {
         format!("--- {} ---\n", self.time)
     }
 }

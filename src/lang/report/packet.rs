@@ -4,13 +4,17 @@ use std::io;
 
 use super::Report;
 use super::earlier::{Earlier, Files};
-use super::excerpt::{Around, Excerpt, grouped};
+use super::excerpt::{Around, Excerpt, grouped, kilobytes};
 use super::frame::OUTPUTS;
 use super::once::Once;
 use super::outputs::{PART, parts};
 use crate::lang::note::{END, RESULTS};
 use crate::lang::outcome::Outcome;
 
+/// A smaller packet is pasted without a second thought.
+const LARGE: usize = 20_000;
+/// About how many bytes of it a model counts as one.
+const TOKEN: usize = 4;
 /// Of what would get less room than this, nothing is shown.
 const LEAST: usize = 500;
 
@@ -69,6 +73,20 @@ impl Report {
         text += &[begin, outputs.clone(), older, end].concat();
         Ok(Packet { text, outputs })
     }
+}
+
+/// The size of a packet, as it stands behind the time at which it was copied; nothing where it is small.
+pub fn packet_size(packet: &str) -> String {
+    let size = packet.len();
+    if size <= LARGE {
+        return String::new();
+    }
+    let thousands = (size / TOKEN + 500) / 1000 * 1000;
+    format!(
+        " ({}, about {} tokens)",
+        kilobytes(size as u64),
+        grouped(thousands as u64)
+    )
 }
 
 /// The results block of the newest results and those before them; of more lines than there is room for the first ones.

@@ -303,6 +303,19 @@ fn of_many_results_and_parts_the_first_ones_are_there() {
     );
 }
 
+#[test]
+fn the_size_of_a_large_packet_is_told() {
+    assert_eq!(packet_size(&"x".repeat(20_000)), "");
+    assert_eq!(
+        packet_size(&"x".repeat(34_400)),
+        " (34 KB, about 9,000 tokens)"
+    );
+    assert_eq!(
+        packet_size(&"x".repeat(7_999_000)),
+        " (7,999 KB, about 2,000,000 tokens)"
+    );
+}
+
 /// A text of short and long lines.
 fn any_text() -> impl Strategy<Value = String> {
     let piece = prop_oneof![
