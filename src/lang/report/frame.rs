@@ -63,6 +63,7 @@ fn indented(text: &str, is_like: impl Fn(&str) -> bool) -> (Cow<'_, str>, usize)
 /// Whether a line looks like one of clada's; no more than its start is looked at.
 fn is_framed(line: &[u8]) -> bool {
     let line = &line[..line.len().min(LOOK)];
+    let line = &line[..memchr(b'\n', line).unwrap_or(line.len())];
     match line.first() {
         Some(b'=') => line.starts_with(b"=== "),
         Some(b'-') => line.starts_with(b"--- ") && is_time(&line[b"--- ".len()..]),
@@ -95,7 +96,11 @@ fn is_title(line: &[u8]) -> bool {
 
 /// One of clada's signs as the first word, or as the second.
 fn is_signed(line: &[u8]) -> bool {
-    let starts = |text: &[u8]| SIGNS.iter().any(|sign| text.starts_with(sign.as_bytes()));
+    let starts = |text: &[u8]| {
+        // None of them is ASCII.
+        let may_be = text.first().is_some_and(|first| *first >= 0x80);
+        may_be && SIGNS.iter().any(|sign| text.starts_with(sign.as_bytes()))
+    };
     let second = memchr(b' ', line).map(|space| &line[space + 1..]);
     starts(line) || second.is_some_and(starts)
 }
@@ -141,20 +146,13 @@ impl<'w> Unframing<'w> {
         Ok(())
     }
 
-    /// Takes some of a text, and says how much.
-    fn take(&mut self, text: &[u8]) -> io::Result<usize> {
+    /// Goes on with the line that is begun, and says how much of a text that took.
+    fn go_on(&mut self, text: &[u8]) -> io::Result<usize> {
         let line = memchr(b'\n', text).map_or(text.len(), |newline| newline + 1);
         if self.is_in_line {
             self.to.write_all(&text[..line])?;
             self.is_in_line = text[line - 1] != b'\n';
             return Ok(line);
-        }
-        if self.held.is_empty()
-            && let Some(last) = memrchr(b'\n', text)
-            && !may_be_framed(&text[..=last])
-        {
-            self.to.write_all(&text[..=last])?;
-            return Ok(last + 1);
         }
         let taken = line.min(LOOK - self.held.len());
         self.held.extend_from_slice(&text[..taken]);
@@ -163,13 +161,35 @@ impl<'w> Unframing<'w> {
         }
         Ok(taken)
     }
+
+    /// Writes whole lines, as many as possible at once.
+    fn lines(&mut self, lines: &[u8]) -> io::Result<()> {
+        let (mut written, mut at) = (0, 0);
+        let end = if may_be_framed(lines) { lines.len() } else { 0 };
+        while at < end {
+            if is_framed(&lines[at..]) {
+                self.to.write_all(&lines[written..at])?;
+                self.to.write_all(INDENT.as_bytes())?;
+                written = at;
+            }
+            at = memchr(b'\n', &lines[at..]).map_or(lines.len(), |newline| at + newline + 1);
+        }
+        self.to.write_all(&lines[written..])
+    }
 }
 
 impl Write for Unframing<'_> {
     fn write(&mut self, text: &[u8]) -> io::Result<usize> {
         let mut rest = text;
         while !rest.is_empty() {
-            let taken = self.take(rest)?;
+            let is_at_start = !self.is_in_line && self.held.is_empty();
+            let taken = match memrchr(b'\n', rest) {
+                Some(last) if is_at_start => {
+                    self.lines(&rest[..=last])?;
+                    last + 1
+                }
+                _ => self.go_on(rest)?,
+            };
             rest = &rest[taken..];
         }
         Ok(text.len())
