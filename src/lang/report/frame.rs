@@ -11,6 +11,9 @@ use crate::lang::plain::plain;
 /// The line that begins what tasks have to show.
 pub(super) const OUTPUTS: &str = "=== OUTPUTS ===";
 
+/// The line that begins what has changed since the chat saw it.
+const CHANGED: &str = "=== CHANGED SINCE YOU SAW IT ===";
+
 /// How far a line must be known to say whether it looks like one of clada's.
 const LOOK: usize = 64;
 /// What a line is moved by.
@@ -35,7 +38,7 @@ pub(super) fn unframed_file(text: &str) -> (Cow<'_, str>, usize) {
     indented(text, |line| {
         let line = line.trim_end();
         let is_of_file = ["=== START FILE: ", "=== END FILE: ", "=== FILE: "];
-        [RESULTS, OUTPUTS, END].contains(&line)
+        [RESULTS, CHANGED, OUTPUTS, END].contains(&line)
             || line.ends_with(" ===") && is_of_file.iter().any(|start| line.starts_with(start))
     })
 }
@@ -276,13 +279,13 @@ mod tests {
 
     #[test]
     fn of_a_file_only_exact_lines_are() {
-        let text = "=== END ===\n=== START FILE: a ===\n=== a ===\n1 ✅ b\nstdout:\n";
+        let text = "=== END ===\n=== CHANGED SINCE YOU SAW IT ===\n=== START FILE: a ===\n=== a ===\n1 ✅ b\nstdout:\n";
         let (moved, count) = unframed_file(text);
         assert_eq!(
             moved,
-            "  === END ===\n  === START FILE: a ===\n=== a ===\n1 ✅ b\nstdout:\n"
+            "  === END ===\n  === CHANGED SINCE YOU SAW IT ===\n  === START FILE: a ===\n=== a ===\n1 ✅ b\nstdout:\n"
         );
-        assert_eq!(count, 2);
+        assert_eq!(count, 3);
     }
 
     #[test]
