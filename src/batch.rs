@@ -118,7 +118,7 @@ pub enum Progress<'p> {
         command: &'p str,
         target: &'p str,
     },
-    /// Plain text that an exec wrote.
+    /// What an exec wrote: plain text, and its colours (SGR).
     Output(Stream, &'p [u8]),
     Finished(&'p Outcome),
 }

@@ -77,6 +77,8 @@ pub struct Listening {
     /// The name of the output file. It takes a new start to change that: it is locked, and no task may touch it.
     pub output: String,
     pub clipboard: bool,
+    /// How large a packet may be, in bytes.
+    pub packet: usize,
     /// The desktop tells of a batch that is over.
     pub notifies: bool,
     pub limits: Limits,

@@ -25,7 +25,7 @@ pub(crate) use self::missing::not_found;
 use crate::lang::edit::{self, Adapted, Edit, Edited, Tier};
 use crate::lang::fault::Fault;
 use crate::lang::hunk::Hunk;
-use crate::lang::outcome::Section;
+use crate::lang::outcome::{Section, Stretch};
 use crate::lang::path::{PathError, RelPath};
 use crate::lang::task::{Action, Change, Payload};
 use crate::lang::text::Text;
@@ -389,7 +389,11 @@ fn rewrite(
         return Ok(Done {
             sections: sections
                 .into_iter()
-                .map(|(name, content)| Section::File { name, content })
+                .map(|(name, content)| Section::File {
+                    name,
+                    content,
+                    at: None,
+                })
                 .collect(),
             diff: match &may_show {
                 _ if !preview => String::new(),
@@ -718,6 +722,11 @@ fn as_it_is(
         Ok(text) => Section::File {
             name: path.to_owned(),
             content: text.to_owned(),
+            at: Some(Stretch {
+                path: rel.to_string(),
+                first: 1,
+                of: text.lines().count(),
+            }),
         },
         Err(why) => Section::Text(why),
     }]

@@ -8,6 +8,7 @@ use indicatif::{ProgressBar, ProgressStyle};
 use tracing::Level;
 
 use crate::batch::Progress;
+use crate::lang::plain::plain;
 use crate::lang::report;
 use crate::logs;
 
@@ -79,7 +80,10 @@ impl<W: Write> Terminal<W> {
         }
     }
 
+    /// Shows what a command writes, without its colours: nobody asked for those here.
     fn output(&mut self, bytes: &[u8]) {
+        let text = plain(bytes);
+        let bytes = text.as_bytes();
         let mut shown = Vec::with_capacity(bytes.len() + 1024);
         for line in bytes.split_inclusive(|byte| *byte == b'\n') {
             if !self.in_line {

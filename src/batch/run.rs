@@ -380,10 +380,16 @@ impl<'r, 't> Run<'r, 't> {
         };
         let section = |section| match section {
             Section::Text(shown) => Section::Text(text(shown)),
-            Section::File { name, content } => Section::File {
-                name: text(name),
-                content: text(content),
-            },
+            Section::File { name, content, at } => {
+                let lines = content.lines().count();
+                let content = text(content);
+                Section::File {
+                    name: text(name),
+                    // What is taken out may be more than one line.
+                    at: at.filter(|_| content.lines().count() == lines),
+                    content,
+                }
+            }
             // Masked as it came.
             stream @ Section::Stream(..) => stream,
         };

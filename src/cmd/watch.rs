@@ -103,6 +103,7 @@ fn listening(flags: &Watch, settings: &Settings) -> Listening {
         poll,
         output: output.unwrap_or_else(|| watch.output_file.clone()),
         clipboard: settings.clipboard.enabled && !flags.no_clipboard,
+        packet: settings.clipboard.limit,
         notifies: flags.notify || flags.is_service && settings.notify.enabled,
         limits: Limits {
             seconds: i64::from(days) * 24 * 60 * 60,
@@ -332,6 +333,7 @@ impl Listener {
             cmd::time,
         );
         delivery.name = name_among_others(&place.folders, note.path());
+        delivery.limit = listening.packet;
         delivery.desktop = listening.notifies.then(Desktop::of_process);
         let daemon = Daemon {
             settle: Settle::new(listening.debounce),

@@ -10,7 +10,7 @@ use crate::daemon::memory::{Known, Memory, Ticked};
 use crate::daemon::unread::{Shows, Telling, Unread};
 use crate::lang::note;
 use crate::lang::record::Offer;
-use crate::lang::report::{self, Earlier, Report, outputs_line};
+use crate::lang::report::{self, Earlier, Packet, Report, outputs_line};
 use crate::world::clipboard::{Clipboard, Copied};
 use crate::world::desktop::Desktop;
 use crate::world::ledger::BlockId;
@@ -36,6 +36,8 @@ pub struct Delivery {
     copies: bool,
     /// Where a finished run is told of in a few words; `None` where it is off.
     pub desktop: Option<Desktop>,
+    /// How large a packet may be, in bytes.
+    pub limit: usize,
     /// The local time, `HH:MM:SS`.
     pub time: fn() -> String,
     /// The name of the notes file, where this user watches others too.
@@ -60,6 +62,7 @@ impl Delivery {
             clipboard,
             copies,
             desktop: None,
+            limit: usize::MAX,
             time,
             name: Box::new(|| None),
             unwritten: None,
@@ -86,10 +89,11 @@ impl Delivery {
             block: memory.unread.block,
             tellings: memory.earlier(&report),
         };
+        let packet = self.packet(&mut report, &below);
         let hoped = if !self.copies {
             String::new()
         } else if copies {
-            format!("📋 Copied to clipboard at {time}")
+            format!("📋 Copied to clipboard at {time}{}", size_of(&packet))
         } else if below.tellings.is_empty() {
             String::new()
         } else {
@@ -98,10 +102,10 @@ impl Delivery {
         };
         // The file comes first, and its first line says how the copying went: it is put right where it went wrong.
         let mut places = self.write_output(&mut report, &hoped, &below, show);
-        let packet = copies.then(|| self.packet(&mut report, &below));
-        let status = match &packet {
-            Some(packet) if self.copies => self.copy(packet.as_ref(), &time),
-            _ => hoped.clone(),
+        let status = if self.copies && copies {
+            self.copy(&packet, &time)
+        } else {
+            hoped.clone()
         };
         if status != hoped {
             places = self.write_output(&mut report, &status, &below, show);
@@ -110,13 +114,16 @@ impl Delivery {
         self.tell_desktop(&report, copies);
         let block = report.block_above(Some(&status), &below.texts());
         let offers = report.offer_lines_above(below.offers());
-        let shows = self.shows(&mut report, (status, time), below, places);
+        let outputs = packet.as_ref().map(|packet| packet.outputs.clone());
+        let below = (below, outputs.unwrap_or_default());
+        let shows = Self::shows(&report, (status, time), below, places);
         // Known before it is written: if clada ends in between, it is not taken for the user's text.
         match memory.add_results(&block, &offers, shows, now) {
             Ok(id) => {
                 self.unwritten = Some((id, block));
-                if let Some(Ok(packet)) = packet
-                    && let Err(error) = self.packets.keep(id.number(), &packet)
+                if let Ok(packet) = packet
+                    && copies
+                    && let Err(error) = self.packets.keep(id.number(), &packet.text)
                 {
                     tracing::error!(%error, "packet");
                 }
@@ -169,7 +176,7 @@ impl Delivery {
         let written = self.output.finish(|to| {
             let mut to = Counting { to, count: 0 };
             let block = report.block_above(Some(status), &below.texts());
-            write!(to, "{block}{}", outputs_line())?;
+            write!(to, "{block}{}{}", report.changed(), outputs_line())?;
             let start = to.count;
             report.write_parts(&mut to)?;
             places.push((start, to.count - start));
@@ -191,11 +198,15 @@ impl Delivery {
     }
 
     /// What the LLM needs next. Where the user watches other notes too, its first line names these.
-    fn packet(&self, report: &mut Report, below: &Below) -> io::Result<String> {
-        let text = report.clipboard_above(&below.texts(), &self.output_name())?;
-        Ok(match (self.name)() {
-            Some(name) => format!("{}{}\n{text}", note::RESULTS_OF, report::one_line(&name)),
-            None => text,
+    fn packet(&self, report: &mut Report, below: &Below) -> io::Result<Packet> {
+        let name = (self.name)();
+        let first = name.map(|name| format!("{}{}\n", note::RESULTS_OF, report::one_line(&name)));
+        let first = first.unwrap_or_default();
+        let limit = self.limit.saturating_sub(first.len());
+        let packet = report.packet(&below.texts(), limit, &self.output_name())?;
+        Ok(Packet {
+            text: first + &packet.text,
+            ..packet
         })
     }
 
@@ -206,20 +217,18 @@ impl Delivery {
 
     /// What the block shows from now on.
     fn shows(
-        &self,
-        report: &mut Report,
+        report: &Report,
         (status, time): (String, String),
-        below: Below,
+        (below, outputs): (Below, String),
         (places, size): (Vec<(u64, u64)>, u64),
     ) -> Shows {
         let offers = report.offer_lines().into_iter();
-        let outputs = report.own_outputs(&self.output_name());
         let own = Telling {
             offers: offers.map(|(line, offer)| (line - 1, offer)).collect(),
             text: Earlier {
                 time,
                 lines: report.lines(),
-                outputs: outputs.unwrap_or_default(),
+                outputs,
             },
             whole: (0, 0),
         };
@@ -235,23 +244,30 @@ impl Delivery {
     }
 
     /// Copies a packet, and says how that went. Where it goes wrong, it says where the text is.
-    fn copy(&self, packet: Result<&String, &io::Error>, time: &str) -> String {
+    fn copy(&self, packet: &io::Result<Packet>, time: &str) -> String {
         let mut advice = String::new();
-        let copied = packet.map_err(|error| error.to_string()).and_then(|text| {
-            let copied = self
-                .clipboard
-                .copy(text.clone(), config::CLIPBOARD_PATIENCE);
-            copied.map_err(|error| {
-                if error.is_without() && self.clipboard.is_to_be_advised() {
-                    advice = format!("; {HOW_TO_HAVE_NONE}");
-                }
-                error.to_string()
-            })
-        });
+        let size = size_of(packet);
+        let copied = packet
+            .as_ref()
+            .map_err(ToString::to_string)
+            .and_then(|packet| {
+                let text = packet.text.clone();
+                let copied = self.clipboard.copy(text, config::CLIPBOARD_PATIENCE);
+                copied.map_err(|error| {
+                    if error.is_without() && self.clipboard.is_to_be_advised() {
+                        advice = format!("; {HOW_TO_HAVE_NONE}");
+                    }
+                    error.to_string()
+                })
+            });
         match copied {
-            Ok(Copied::Kept) => format!("📋 Copied to clipboard at {time}"),
-            Ok(Copied::By(program)) => format!("📋 Copied to clipboard at {time} by {program}"),
-            Ok(Copied::Sent) => format!("📋 Sent to the terminal's clipboard at {time}: {SENT}"),
+            Ok(Copied::Kept) => format!("📋 Copied to clipboard at {time}{size}"),
+            Ok(Copied::By(program)) => {
+                format!("📋 Copied to clipboard at {time}{size} by {program}")
+            }
+            Ok(Copied::Sent) => {
+                format!("📋 Sent to the terminal's clipboard at {time}{size}: {SENT}")
+            }
             Err(why) => {
                 let (why, file) = (report::one_line(&why), self.output_name());
                 format!(
@@ -297,6 +313,15 @@ impl Delivery {
             }
         }
     }
+}
+
+/// The size of a packet for the line that says that it was copied.
+fn size_of(packet: &io::Result<Packet>) -> String {
+    let packet = packet.as_ref();
+    packet.map_or_else(
+        |_| String::new(),
+        |packet| report::packet_size(&packet.text),
+    )
 }
 
 /// Earlier results, as they stand below newer ones.

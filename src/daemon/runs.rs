@@ -254,6 +254,7 @@ impl Daemon {
         };
         self.settle.take(self.listening.debounce);
         self.delivery.copies(self.listening.clipboard);
+        self.delivery.limit = self.listening.packet;
         self.delivery.desktop = self.listening.notifies.then(Desktop::of_process);
         self.memory.limits = self.listening.limits;
     }

@@ -7,7 +7,6 @@ use super::{
     with_edit,
 };
 use crate::lang::edit::{self, Choice, Edit, Tier};
-use crate::lang::outcome::Section;
 use crate::lang::path::RelPath;
 use crate::lang::record::Spot;
 use crate::lang::repair;
@@ -90,15 +89,12 @@ fn moved(
     let names = (rel.as_str(), &*place.path().to_string_lossy());
     let text = may_show.is_ok().then(|| repair::showable(names, content));
     let lines: Vec<_> = found.iter().map(|line| line - 1..*line).collect();
-    let files = match text {
+    let sections = match text {
         Some(Ok(text)) => repair::shown(rel.as_str(), text, &lines),
         _ => Vec::new(),
     };
-    let files = files.into_iter();
     Failure {
-        sections: files
-            .map(|(name, content)| Section::File { name, content })
-            .collect(),
+        sections,
         ..refused(said(found))
     }
 }

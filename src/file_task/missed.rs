@@ -159,8 +159,7 @@ impl Searched {
             });
             let lines: Vec<Range<usize>> = lines.collect();
             let text = String::from_utf8_lossy(&self.content);
-            let files = repair::shown(&self.name, &text, &lines).into_iter();
-            sections.extend(files.map(|(name, content)| Section::File { name, content }));
+            sections.extend(repair::shown(&self.name, &text, &lines));
         }
         sections
     }
@@ -170,7 +169,7 @@ impl Searched {
 fn details(sections: &[Section]) -> Value {
     let text = sections.iter().map(|section| match section {
         Section::Text(text) => text.clone(),
-        Section::File { name, content } => {
+        Section::File { name, content, .. } => {
             format!("=== START FILE: {name} ===\n{content}=== END FILE: {name} ===\n")
         }
         Section::Stream(..) => String::new(),

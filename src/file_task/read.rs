@@ -9,7 +9,7 @@ use super::missing::not_found;
 use super::{Done, Failure, check_count, fault, file_path, find, named};
 use crate::lang::fault::Fault;
 use crate::lang::lines::LineRange;
-use crate::lang::outcome::Section;
+use crate::lang::outcome::{Section, Stretch};
 use crate::lang::path::RelPath;
 use crate::lang::{report, size};
 use crate::world::workspace::{Files, FsError, Kind};
@@ -136,6 +136,8 @@ struct Shown {
     /// With the path as the reply wrote it.
     name: String,
     content: String,
+    /// Where its lines stand; nothing of those with numbers.
+    at: Option<Stretch>,
     /// Nothing of what was asked for is there.
     is_missing: bool,
     /// That not all of it is there.
@@ -147,6 +149,7 @@ impl Shown {
         (!self.is_missing).then(|| Section::File {
             name: self.name.clone(),
             content: self.content.clone(),
+            at: self.at.clone(),
         })
     }
 }
@@ -192,7 +195,13 @@ impl Asked<'_> {
         let is_missing = missing.is_some() && content.is_empty();
         let is_clipped = self.is_lenient && !is_missing;
         let is_open = matches!(self.lines, Some((lines, _)) if lines.ends_with('-'));
+        let first = self.lines.map_or(1, |(_, range)| range.first);
         let shown = Shown {
+            at: self.numbers.is_none().then(|| Stretch {
+                path: rel.to_string(),
+                first,
+                of: end,
+            }),
             note: missing
                 .filter(|_| is_clipped && !is_open)
                 .map(|_| format!("the file ends at line {end}")),

@@ -135,6 +135,8 @@ pub enum Section {
     File {
         name: String,
         content: String,
+        /// Where its lines stand, where they are shown as they are in the file.
+        at: Option<Stretch>,
     },
     /// A stream of a command, by its name.
     Stream(&'static str, Box<dyn Spooled>),
@@ -144,7 +146,7 @@ impl std::fmt::Debug for Section {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::Text(text) => f.debug_tuple("Text").field(text).finish(),
-            Self::File { name, content } => {
+            Self::File { name, content, .. } => {
                 f.debug_tuple("File").field(name).field(content).finish()
             }
             Self::Stream(name, spool) => f
@@ -156,10 +158,24 @@ impl std::fmt::Debug for Section {
     }
 }
 
+/// The place of lines in a file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Stretch {
+    /// The file, from the root.
+    pub path: String,
+    /// The number of the first of them, from 1.
+    pub first: usize,
+    /// How many lines the file has.
+    pub of: usize,
+}
+
 /// Text that may be too large for memory.
 pub trait Spooled {
     /// In bytes.
     fn size(&self) -> u64;
+
+    /// How many line ends it has.
+    fn lines(&self) -> u64;
 
     /// All of it, or its first and last `edge` bytes, cut at characters.
     ///

@@ -6,7 +6,11 @@
 //! drops some invalid bytes; and it calls back for every character, while finding the end of a sequence is all that is
 //! needed to leave it out.
 
+mod colours;
+
 use std::mem;
+
+use colours::Colours;
 
 /// A line longer than this is passed on as it comes, and what follows on it can no longer replace it.
 const LONGEST_LINE: usize = 64 * 1024;
@@ -39,6 +43,8 @@ pub struct Plain {
     returned: bool,
     /// The first bytes of a character whose others have not come yet.
     partial: Vec<u8>,
+    /// The colours of what is given out, which are not part of it.
+    colours: Colours,
 }
 
 /// Where the bytes before have left the reader.
@@ -68,6 +74,19 @@ pub fn plain(bytes: &[u8]) -> String {
 }
 
 impl Plain {
+    /// One that keeps the colours, which are to be asked for after each chunk.
+    pub fn with_colours() -> Self {
+        Self {
+            colours: Colours::kept(),
+            ..Self::default()
+        }
+    }
+
+    /// What was appended to `out`, which was empty before, with its colours (SGR); `None` where it has none.
+    pub fn coloured(&mut self, out: &[u8]) -> Option<Vec<u8>> {
+        self.colours.put_into(out)
+    }
+
     /// Reads a chunk and appends the text that can no longer change to `out`.
     pub fn push(&mut self, bytes: &[u8], out: &mut Vec<u8>) {
         let mut rest = bytes;
@@ -85,8 +104,13 @@ impl Plain {
         if !self.partial.is_empty() {
             self.print("\u{fffd}", out);
         }
+        self.colours.give(out.len());
         out.append(&mut self.line);
-        *self = Self::default();
+        self.colours.end(out.len());
+        *self = Self {
+            colours: mem::take(&mut self.colours),
+            ..Self::default()
+        };
     }
 
     /// Reads a stretch of text or one control character; says how many bytes that was.
@@ -174,6 +198,7 @@ impl Plain {
             BACKSPACE if !self.returned => {
                 let last = self.line.iter().rposition(|&byte| byte & 0xc0 != 0x80);
                 self.line.truncate(last.unwrap_or(0));
+                self.colours.shorten(self.line.len());
             }
             _ => {}
         }
@@ -198,11 +223,24 @@ impl Plain {
                 state
             }
             (state, DEL) => state,
-            (State::Escape, b'[') => State::Csi,
+            (State::Escape, b'[') => {
+                self.colours.begin();
+                State::Csi
+            }
             (State::Escape, b']') => State::Osc,
             (State::Escape, b'P' | b'X' | b'^' | b'_') => State::Other,
             (State::Escape | State::Intermediate, b' '..=b'/') => State::Intermediate,
-            (State::Csi, b' '..=b'?') => State::Csi,
+            (State::Csi, b' '..=b'?') => {
+                self.colours.add(byte);
+                State::Csi
+            }
+            (State::Csi, b'm') => {
+                match self.flowing {
+                    true => self.colours.set_at(out.len()),
+                    false => self.colours.set(self.line.len()),
+                }
+                State::Text
+            }
             (State::Csi, b'K') => {
                 self.erase();
                 State::Text
@@ -224,15 +262,18 @@ impl Plain {
                 out.push(b'\n');
             }
             self.line.clear();
+            self.colours.shorten(0);
         }
         if self.line.len() + text.len() > LONGEST_LINE {
             self.flowing = true;
+            self.colours.give(out.len());
             out.append(&mut self.line);
         }
         if self.flowing { out } else { &mut self.line }.extend_from_slice(text);
     }
 
     fn newline(&mut self, out: &mut Vec<u8>) {
+        self.colours.give(out.len());
         out.append(&mut self.line);
         out.push(b'\n');
         self.flowing = false;
@@ -243,6 +284,7 @@ impl Plain {
     fn erase(&mut self) {
         if self.returned {
             self.line.clear();
+            self.colours.shorten(0);
         }
     }
 }

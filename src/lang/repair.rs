@@ -9,6 +9,7 @@ use similar::{DiffOp, DiffTag, TextDiff};
 use super::edit::{self, Cause, Edit, EditError, Part};
 use super::habit::{Habit, habit};
 use super::nearest::nearest;
+use super::outcome::{Section, Stretch};
 
 /// A file of up to so many lines is shown whole.
 const WHOLE: usize = 200;
@@ -144,11 +145,19 @@ pub fn explain(error: &EditError, edit: &Edit<'_>, path: &str, text: &str) -> He
 }
 
 /// A file, or what is around some of its lines where it is long, with a name for each part.
-pub fn shown(path: &str, text: &str, lines: &[Range<usize>]) -> Vec<(String, String)> {
+pub fn shown(path: &str, text: &str, lines: &[Range<usize>]) -> Vec<Section> {
     let all: Vec<&str> = text.lines().collect();
-    let joined = |lines: &[&str]| lines.iter().map(|line| clipped(line) + "\n").collect();
+    let of = |name: String, lines: Range<usize>| Section::File {
+        name,
+        at: Some(Stretch {
+            path: path.to_owned(),
+            first: lines.start + 1,
+            of: all.len(),
+        }),
+        content: all[lines].iter().map(|line| clipped(line) + "\n").collect(),
+    };
     if all.len() <= WHOLE {
-        return vec![(path.to_owned(), joined(&all))];
+        return vec![of(path.to_owned(), 0..all.len())];
     }
     let around = |lines: &Range<usize>| {
         lines.start.saturating_sub(AROUND)..(lines.end + AROUND).min(all.len())
@@ -169,7 +178,7 @@ pub fn shown(path: &str, text: &str, lines: &[Range<usize>]) -> Vec<(String, Str
             part.end,
             all.len()
         );
-        (name, joined(&all[part.clone()]))
+        of(name, part.clone())
     };
     parts.iter().map(part).collect()
 }
@@ -452,11 +461,18 @@ mod tests {
         (1..=count).map(|line| format!("line {line}\n")).collect()
     }
 
+    fn file(section: Section) -> (String, String) {
+        match section {
+            Section::File { name, content, .. } => (name, content),
+            section => panic!("{section:?}"),
+        }
+    }
+
     #[test]
     fn a_long_file_is_shown_around_the_places_and_each_line_once() {
         let names = |lines: &[Range<usize>], count| {
             let parts = shown("a.txt", &numbered(count), lines).into_iter();
-            parts.map(|(name, _)| name).collect::<Vec<_>>()
+            parts.map(|part| file(part).0).collect::<Vec<_>>()
         };
         assert_eq!(names(&[], 200), ["a.txt"]);
         assert_eq!(names(&[], 201), Vec::<String>::new());
@@ -465,7 +481,7 @@ mod tests {
             ["a.txt (lines 1-51 of 300)", "a.txt (lines 251-300 of 300)"]
         );
         let parts = shown("a.txt", &numbered(300), std::slice::from_ref(&(99..100)));
-        let (name, content) = &parts[0];
+        let (name, content) = file(parts.into_iter().next().unwrap());
         assert_eq!(name, "a.txt (lines 80-120 of 300)");
         assert!(content.starts_with("line 80\n") && content.ends_with("line 120\n"));
     }

@@ -2,7 +2,11 @@
 
 mod below;
 mod earlier;
+mod excerpt;
+mod frame;
+mod once;
 mod outputs;
+mod packet;
 mod summary;
 
 use std::borrow::Cow;
@@ -20,16 +24,17 @@ use super::record::Offer;
 use super::scan::scan;
 use super::task::{BlockError, Cause, Lines, Problem};
 use super::wording;
+use frame::OUTPUTS;
+use outputs::parts;
+
 pub use below::outputs_line;
 pub use earlier::Earlier;
-use outputs::parts;
+pub use packet::{Packet, packet_size};
 
 /// Where all is of what is cut for `--json`.
 const FOR_JSON: &str = "what `clada run` prints without `--json`";
-/// A task's share of the clipboard text, in bytes at each end.
+/// What is kept of a long text at each end, in bytes.
 const EDGE: usize = 25 * 1024;
-/// All of the clipboard text: X11 readers get nothing of more than 16 MiB.
-const CLIPBOARD: usize = 8 * 1024 * 1024;
 /// How many problems a block shows.
 const PROBLEMS: usize = 50;
 /// And how many of a block that never ends.
@@ -327,7 +332,7 @@ impl Report {
     }
 
     /// The part that tells what has changed since the chat saw it; nothing where nothing has.
-    fn changed(&self) -> String {
+    pub fn changed(&self) -> String {
         match self.changes.as_str() {
             "" => String::new(),
             changes => format!(
@@ -342,43 +347,12 @@ impl Report {
     /// # Errors
     /// Where it cannot be written, or a command's output not be read again.
     pub fn write_output(&mut self, status: Option<&str>, to: &mut dyn Write) -> io::Result<()> {
-        write!(
-            to,
-            "{}{}\n=== OUTPUTS ===\n",
-            self.block(status),
-            self.changed()
-        )?;
+        let (block, changed) = (self.block(status), self.changed());
+        write!(to, "{block}{changed}\n{OUTPUTS}\n")?;
         for mut part in parts(self.outcomes.iter_mut().collect(), &mut self.hooks) {
             part.write(&self.fence, to)?;
         }
         writeln!(to, "{END}")
-    }
-
-    /// The clipboard's text: the block, then failed tasks before the others, each part cut to 50 KB. `whole` names the
-    /// file that holds all of it.
-    ///
-    /// # Errors
-    /// Where a command's output cannot be read again.
-    pub fn clipboard(&mut self, whole: &str) -> io::Result<String> {
-        let mut text = format!("{}{}\n=== OUTPUTS ===\n", self.block(None), self.changed());
-        let mut order: Vec<&mut Outcome> = self.outcomes.iter_mut().collect();
-        order.sort_by_key(|outcome| outcome.status.is_good());
-        let hooks = self.hooks.iter_mut().filter(|hook| hook.failed);
-        let mut left_out = 0;
-        for mut part in parts(order, hooks) {
-            let part = part.cut(&self.fence, whole)?;
-            if text.len() + part.len() > CLIPBOARD {
-                left_out += 1;
-            } else {
-                text += &part;
-            }
-        }
-        if left_out > 0 {
-            text += &format!("\n… the outputs of {left_out} more tasks are in {whole} …\n");
-        }
-        text += END;
-        text.push('\n');
-        Ok(text)
     }
 
     /// What is wrong with blocks of SHAM and NESL, by their ids, in the order of the errors.
@@ -661,7 +635,7 @@ fn boxes(places: &[OfferedPlace]) -> String {
 
 /// A file between the lines that say which it is, fenced where the scanner would find something in it.
 pub fn file(name: &str, content: &str, fence: &str) -> String {
-    outputs::file(name, &fenced(content, fence))
+    outputs::file(name, content, fence)
 }
 
 /// A cut text with a line where something is left out.

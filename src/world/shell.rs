@@ -30,7 +30,7 @@ use tokio::time::{Instant, sleep, timeout, timeout_at};
 
 use crate::lang::language::Language;
 use crate::lang::mask::{Mask, Masking};
-use crate::lang::plain::Plain;
+use crate::lang::plain::{Plain, plain};
 use crate::world::children::TURN;
 use crate::world::sandbox::{Fence, Ready, SandboxError};
 
@@ -145,7 +145,7 @@ pub enum ShellError {
     Wait(io::Error),
 }
 
-/// Runs a script and gives its output, as plain text, to `on_output` as it comes.
+/// Runs a script and gives its output, as plain text that has kept its colours, to `on_output` as it comes.
 ///
 /// However it ends, no process that it started is left: also those that left its session, where the system can tell
 /// (Linux). When `cancelled` resolves, the script is ended as at its timeout: SIGTERM, and SIGKILL 2 s later.
@@ -238,9 +238,7 @@ async fn ask(
     let ran = see_through(command, script, limit, cancelled, &mut on_output).await;
     match ran {
         Ok(ran) if ran.ending == Ending::Cancelled => Ok(None),
-        Ok(ran) if ran.ending == Ending::Exited(0) => {
-            Ok(Some(String::from_utf8_lossy(&said).into_owned()))
-        }
+        Ok(ran) if ran.ending == Ending::Exited(0) => Ok(Some(plain(&said))),
         Ok(_) | Err(ShellError::Start(_)) => Ok(Some(String::new())),
         Err(error) => Err(error),
     }
@@ -551,9 +549,9 @@ impl<'a, 'b> Output<'a, 'b> {
 
     /// Keeps and tells what a pipe has for it, as far as there is room.
     fn pass_on(&mut self, stream: Stream) -> Result<(), ShellError> {
-        let (text, spool) = match stream {
-            Stream::Stdout => (&mut self.stdout.text, &mut self.stdout.spool),
-            Stream::Stderr => (&mut self.stderr.text, &mut self.stderr.spool),
+        let (text, coloured, spool) = match stream {
+            Stream::Stdout => self.stdout.taken(),
+            Stream::Stderr => self.stderr.taken(),
         };
         let mut fits = text.len();
         if text.len() as u64 > self.room {
@@ -565,9 +563,10 @@ impl<'a, 'b> Output<'a, 'b> {
             self.full.notify_one();
         }
         self.room -= fits as u64;
-        if fits > 0 {
+        let shown = coloured.filter(|_| fits == text.len());
+        if fits > 0 || shown.is_some() {
             spool.write(&text[..fits]).map_err(ShellError::Spool)?;
-            (self.on_output)(stream, &text[..fits]);
+            (self.on_output)(stream, shown.as_deref().unwrap_or(&text[..fits]));
         }
         text.clear();
         Ok(())
@@ -584,6 +583,8 @@ struct Pipe<'m, R> {
     masking: Option<(Masking<'m>, Vec<u8>)>,
     /// What is to be passed on.
     text: Vec<u8>,
+    /// The same with its colours, where it has some and nothing is taken out of it.
+    coloured: Option<Vec<u8>>,
     spool: Spool,
 }
 
@@ -596,11 +597,17 @@ impl<'m, R: AsyncRead + AsFd + Unpin> Pipe<'m, R> {
         Self {
             source,
             chunk: vec![0; CHUNK],
-            plain: Plain::default(),
+            plain: Plain::with_colours(),
             masking: mask.map(|mask| (Masking::new(mask), Vec::new())),
             text: Vec::new(),
+            coloured: None,
             spool: Spool::new(),
         }
+    }
+
+    /// What is to be passed on, with its colours and for the spool.
+    fn taken(&mut self) -> (&mut Vec<u8>, Option<Vec<u8>>, &mut Spool) {
+        (&mut self.text, self.coloured.take(), &mut self.spool)
     }
 
     async fn read(&mut self) -> io::Result<usize> {
@@ -622,12 +629,16 @@ impl<'m, R: AsyncRead + AsFd + Unpin> Pipe<'m, R> {
             self.source = None;
             self.plain.finish(seen);
         }
+        self.coloured = self.plain.coloured(seen);
         if let Some((masking, seen)) = &mut self.masking {
             masking.push(seen, &mut self.text);
-            seen.clear();
             if read == 0 {
                 masking.finish(&mut self.text);
             }
+            if *seen != self.text {
+                self.coloured = None;
+            }
+            seen.clear();
         }
     }
 }

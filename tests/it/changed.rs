@@ -548,7 +548,10 @@ fn it_is_in_the_packet_and_never_in_the_notes() {
         changes: "a.txt: line 2, not by you; read it before you edit it\n".to_owned(),
         ..Report::default()
     };
-    let packet = report.clipboard("output.txt").expect("a packet");
+    let packet = report
+        .packet(&[], 60_000, "output.txt")
+        .expect("a packet")
+        .text;
     assert!(packet.contains(&format!("{HEAD}a.txt: line 2")), "{packet}");
     assert!(!report.block(None).contains("a.txt"));
 }

@@ -5,7 +5,7 @@ use std::io;
 use clada::lang::dialect::Dialect;
 use clada::lang::note::{END, RESULTS};
 use clada::lang::outcome::{Cut, Outcome, Section, Spooled, Status};
-use clada::lang::report::{self, Report};
+use clada::lang::report::{self, Earlier, Report};
 use clada::lang::scan::scan;
 use proptest::prelude::*;
 use serde_json::Value;
@@ -18,6 +18,10 @@ struct Memory(String);
 impl Spooled for Memory {
     fn size(&self) -> u64 {
         self.0.len() as u64
+    }
+
+    fn lines(&self) -> u64 {
+        self.0.matches('\n').count() as u64
     }
 
     fn cut(&mut self, edge: usize) -> io::Result<Cut> {
@@ -93,6 +97,7 @@ fn outcome() -> impl Strategy<Value = Outcome> {
                 Section::File {
                     name: whole.clone(),
                     content: err.clone(),
+                    at: None,
                 },
                 Section::Text(whole),
                 Section::Stream("stdout", Box::new(Memory(out.repeat(long)))),
@@ -114,10 +119,14 @@ fn finds_nothing(text: &str) -> Result<(), TestCaseError> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 300, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 100, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn no_output_is_read_as_a_task(outcomes in proptest::collection::vec(outcome(), 1..4), notice in text()) {
+    fn no_output_is_read_as_a_task(
+        outcomes in proptest::collection::vec(outcome(), 1..4),
+        notice in text(),
+        limit in 1000_usize..100_000,
+    ) {
         let count = outcomes.len();
         let mut report = Report {
             outcomes,
@@ -129,7 +138,19 @@ proptest! {
         report.write_output(Some("status"), &mut output).expect("written");
         let output = String::from_utf8(output).expect("UTF-8");
         finds_nothing(&output)?;
-        finds_nothing(&report.clipboard("the file").expect("text"))?;
+        let earlier = report.packet(&[], 60_000, "the file").expect("text");
+        finds_nothing(&earlier.text)?;
+        let earlier = Earlier {
+            time: "10:32:40".to_owned(),
+            lines: "1 ✅ delete a\n".to_owned(),
+            outputs: earlier.outputs,
+        };
+        // Each report has a word of its own.
+        report.fence = "w0rd2".to_owned();
+        let packet = report.packet(std::slice::from_ref(&earlier), limit, "the file");
+        let packet = packet.expect("text").text;
+        prop_assert!(packet.len() <= limit);
+        finds_nothing(&packet)?;
         finds_nothing(&format!("{:#}", report.json()))?;
         // One line for each task, and no end before the end.
         let block = report.block(None);

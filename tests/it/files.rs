@@ -246,6 +246,7 @@ fn report_of(tasks: &[&[(&str, &str)]]) -> Report {
             .map(|(name, content)| Section::File {
                 name: (*name).to_owned(),
                 content: (*content).to_owned(),
+                at: None,
             })
             .collect(),
         misread: None,
@@ -270,9 +271,10 @@ fn output(report: &mut Report) -> String {
 fn what_is_read_is_copied_up_to_50_kb_for_each_task_and_whole_in_the_output_file() {
     let long = "0123456789abcdef\n".repeat(5000);
     let mut report = report_of(&[&[("long.txt", &long), ("short.txt", "short\n")]]);
-    let copied = report.clipboard("the file").expect("text");
+    let packet = report.packet(&[], 60_000, "the file").expect("text");
+    let copied = packet.text;
     assert!(copied.len() < 52_000, "{}", copied.len());
-    assert!(copied.contains("bytes left out here, all of it is in the file"));
+    assert!(copied.contains(" left out here: read a part of it with lines="));
     let end = "\n=== END FILE: long.txt ===\n\n=== START FILE: short.txt ===\nshort\n";
     assert!(copied.contains(end));
     assert!(output(&mut report).contains(&long));
@@ -287,7 +289,8 @@ fn a_file_that_is_shown_twice_is_there_once_in_whatever_order() {
     assert!(written.contains(
         "[2] read files (failed):\n=== FILE: a.txt: as shown under [1] ===\n\n=== START"
     ));
-    let copied = report.clipboard("the file").expect("text");
+    let packet = report.packet(&[], 60_000, "the file").expect("text");
+    let copied = packet.text;
     assert_eq!(copied.matches("one\n").count(), 1, "{copied}");
     assert!(
         copied.contains("[1] read files:\n=== FILE: a.txt: as shown under [2] ===\n"),

@@ -46,6 +46,7 @@ mod note;
 #[cfg(target_os = "linux")]
 mod notices;
 mod package;
+mod packet;
 mod patch;
 mod paths;
 mod policy;

@@ -6,7 +6,7 @@ use std::time::Duration;
 use serde::{Deserialize, Deserializer};
 
 use super::{bytes, written};
-use crate::lang::duration;
+use crate::lang::{duration, size};
 
 /// How the notes are watched, and where the full output goes.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
@@ -42,12 +42,15 @@ impl<'de> Deserialize<'de> for Every {
     }
 }
 
-/// The copying of results, and if they tell what has changed since the chat saw it.
+/// The copying of results: if they are copied, how much of them, and if they tell what has changed since the chat saw it.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Clipboard {
     pub enabled: bool,
     pub changes: bool,
+    /// The size of the whole text at most, in bytes.
+    #[serde(deserialize_with = "packet")]
+    pub limit: usize,
 }
 
 /// Whether the desktop tells of a batch that is over.
@@ -135,6 +138,16 @@ fn quiet<'de, D: Deserializer<'de>>(from: D) -> Result<Duration, D::Error> {
     let range = Duration::from_millis(10)..=Duration::from_secs(60);
     let parse = |text: &str| duration::parse(text).filter(|time| range.contains(time));
     written(from, parse, "a time from `10ms` to `60s`")
+}
+
+fn packet<'de, D: Deserializer<'de>>(from: D) -> Result<usize, D::Error> {
+    // With less there is no room for results; X11 gives its readers no more than 16 MiB at once.
+    let range = 1000..=8_000_000;
+    let parse = |text: &str| {
+        let bytes = usize::try_from(size::parse(text)?).ok()?;
+        Some(bytes).filter(|bytes| range.contains(bytes))
+    };
+    written(from, parse, "a size from `1 KB` to `8 MB`, such as `60 KB`")
 }
 
 fn bare<'de, D: Deserializer<'de>>(from: D) -> Result<String, D::Error> {

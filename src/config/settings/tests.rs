@@ -162,10 +162,12 @@ fn the_defaults_name_every_setting() {
     let Clipboard {
         enabled: copies,
         changes,
+        limit,
     } = clipboard;
     let Notify { enabled: tells } = notify;
     assert!(copies && changes && tells);
-    let clipboard = ["enabled", "changes"].map(str::to_owned);
+    assert_eq!(limit, 60_000);
+    let clipboard = ["enabled", "changes", "limit"].map(str::to_owned);
     assert_eq!(names(&table["clipboard"]), clipboard.into());
     assert_eq!(names(&table["notify"]), ["enabled".to_owned()].into());
     let Ledger { days, size } = ledger;
@@ -291,6 +293,13 @@ fn what_is_wrong_is_told_with_its_place() {
         "{}",
         wrong("[exec.env]\nA = 7")
     );
+    for size in ["999 B", "9 MB", "many"] {
+        assert!(
+            wrong(&format!("[clipboard]\nlimit = '{size}'"))
+                .contains("it must be a size from `1 KB` to `8 MB`, such as `60 KB`"),
+            "{size}"
+        );
+    }
     assert!(
         wrong("[limits]\noutput = 'much'")
             .contains("line 2, column 10: it must be a whole number with")

@@ -1,14 +1,12 @@
-//! Earlier results below the lines of newer ones: in the block, with their boxes, and in the packet.
+//! Earlier results below the lines of newer ones in the block, with their boxes.
 
 use std::io::{self, Write};
 
 use super::earlier::Earlier;
+use super::frame::OUTPUTS;
 use super::{Report, parts};
 use crate::lang::note::{END, RESULTS};
 use crate::lang::record::Offer;
-
-/// The line between a block and what its tasks have to show.
-const OUTPUTS: &str = "=== OUTPUTS ===";
 
 impl Earlier {
     /// Their lines in the block.
@@ -85,33 +83,6 @@ impl Report {
             part.write(&self.fence, to)?;
         }
         Ok(())
-    }
-
-    /// What its own tasks have to show on the clipboard; `whole` names the file that has all of it.
-    ///
-    /// # Errors
-    /// Where a command's output cannot be read again.
-    pub fn own_outputs(&mut self, whole: &str) -> io::Result<String> {
-        let packet = self.clipboard(whole)?;
-        let outputs = packet.split_once(&format!("{END}\n{}", outputs_line()));
-        let outputs = outputs.and_then(|(_, text)| text.strip_suffix('\n')?.strip_suffix(END));
-        Ok(outputs.unwrap_or_default().to_owned())
-    }
-
-    /// The clipboard's text, with earlier results below its own.
-    ///
-    /// # Errors
-    /// Where a command's output cannot be read again.
-    pub fn clipboard_above(&mut self, earlier: &[Earlier], whole: &str) -> io::Result<String> {
-        let mut text = self.block_above(None, earlier);
-        text += &outputs_line();
-        text += &self.own_outputs(whole)?;
-        for earlier in earlier.iter().filter(|it| !it.outputs.is_empty()) {
-            text += &format!("\n{}{}", earlier.title(), earlier.outputs);
-        }
-        text += END;
-        text.push('\n');
-        Ok(text)
     }
 }
 

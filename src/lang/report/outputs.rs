@@ -1,15 +1,23 @@
-//! What tasks and hooks have to show: in full for the output file, cut for the clipboard.
+//! What tasks and hooks have to show: in full for the output file, and each thing once for the packet.
 
 use std::collections::HashMap;
 use std::io::{self, Write};
 
-use super::{EDGE, Hooked, cut_out, cut_text, fenced, one_line};
+use super::excerpt::{Around, Excerpt, InFile, Left, file_lines, line_ends};
+use super::frame::{Unframing, unframed, without_controls};
+use super::once::{Once, Row};
+use super::{EDGE, Hooked, MESSAGE, clipped, fenced, one_line};
 use crate::lang::nesl::told::names_its_files;
-use crate::lang::outcome::{Outcome, Section};
+use crate::lang::outcome::{Outcome, Section, Spooled, Stretch};
+
+/// What one of them gets at most of a packet, in bytes.
+pub(super) const PART: usize = 2 * EDGE;
 
 /// What a task or a hook has to show.
 pub(super) struct Part<'p> {
     title: String,
+    /// Its name in the title.
+    label: String,
     /// Blank ends of what a command wrote are left away.
     trims: bool,
     sections: &'p mut Vec<Section>,
@@ -26,6 +34,7 @@ pub(super) fn parts<'p>(
         hooks.into_iter().partition(|hook| hook.when == "before");
     let of_hook = |hook: &'p mut Hooked| Part {
         title: hook.title(),
+        label: format!("{} hook", hook.when),
         trims: false,
         copies: vec![None; hook.sections.len()],
         sections: &mut hook.sections,
@@ -33,6 +42,7 @@ pub(super) fn parts<'p>(
     let copies = copies(&outcomes);
     let of_task = |(outcome, copies): (&'p mut Outcome, _)| Part {
         title: title(outcome),
+        label: outcome.label().into_owned(),
         trims: has_words(outcome),
         copies,
         sections: &mut outcome.sections,
@@ -67,7 +77,7 @@ fn copies(outcomes: &[&mut Outcome]) -> Vec<Vec<Option<String>>> {
     let mut copies = Vec::with_capacity(outcomes.len());
     for (task, outcome) in outcomes.iter().enumerate() {
         let by = outcome.sections.iter().map(|section| {
-            let Section::File { name, content } = section else {
+            let Section::File { name, content, .. } = section else {
                 return None;
             };
             let by = *first.entry((name, content)).or_insert(task);
@@ -83,6 +93,14 @@ impl Part<'_> {
         self.sections.iter().any(|section| section.size() > 0)
     }
 
+    /// The line above it, for the packet.
+    pub(super) fn title(&self) -> String {
+        match self.title.chars().count() <= MESSAGE {
+            true => self.title.clone(),
+            false => format!("\n{}:\n", clipped(&self.title)),
+        }
+    }
+
     /// All of it.
     pub(super) fn write(&mut self, fence: &str, to: &mut dyn Write) -> io::Result<()> {
         to.write_all(self.title.as_bytes())?;
@@ -91,11 +109,14 @@ impl Part<'_> {
             let is_file = matches!(section, Section::File { .. });
             let after_file = std::mem::replace(&mut is_next, is_file);
             match section {
-                Section::Text(text) => to.write_all(fenced(text, fence).as_bytes())?,
-                Section::File { name, content } => {
+                Section::Text(text) => {
+                    let text = without_controls(text);
+                    to.write_all(fenced(&unframed(&text), fence).as_bytes())?;
+                }
+                Section::File { name, content, .. } => {
                     let part = match copy {
-                        Some(by) => copied(name, by),
-                        None => file(name, &fenced(content, fence)),
+                        Some(by) => copied(name, shown_by(by, "")),
+                        None => file(name, content, fence),
                     };
                     to.write_all(apart(after_file, part).as_bytes())?;
                 }
@@ -105,11 +126,13 @@ impl Part<'_> {
                     let whole = spool.cut(EDGE)?;
                     if whole.left_out == 0 {
                         let text = ended(&whole.head, self.trims);
-                        to.write_all(fenced(text, fence).as_bytes())?;
+                        to.write_all(fenced(&unframed(text), fence).as_bytes())?;
                     } else {
                         // Too long to be looked through once more: fenced in any case.
                         writeln!(to, "<!-- clada:off {fence} -->")?;
-                        spool.copy_to(to)?;
+                        let mut lines = Unframing::new(to);
+                        spool.copy_to(&mut lines)?;
+                        lines.finish()?;
                         if !whole.tail.ends_with('\n') {
                             writeln!(to)?;
                         }
@@ -121,53 +144,122 @@ impl Part<'_> {
         Ok(())
     }
 
-    /// The first and the last of it; `whole` names the file that has all.
-    pub(super) fn cut(&mut self, fence: &str, whole: &str) -> io::Result<String> {
-        let mut part = std::mem::take(&mut self.title);
-        let sections = self.sections.iter().zip(&self.copies);
-        let sizes: Vec<u64> = sections
-            .filter(|(_, copy)| copy.is_none())
-            .map(|(section, _)| section.size())
-            .filter(|size| *size > 0)
-            .collect();
-        let edge = |size: u64| {
-            let others: u64 = sizes.iter().sum::<u64>() - size;
-            let budget = (2 * EDGE as u64)
-                .saturating_sub(others)
-                .max(2 * EDGE as u64 / sizes.len() as u64);
-            usize::try_from(budget / 2).unwrap_or(EDGE)
-        };
+    /// What a packet shows of it: what is in it already is not there once more.
+    pub(super) fn excerpts(
+        &mut self,
+        once: &mut Once,
+        around: Around<'_>,
+    ) -> io::Result<Vec<Excerpt>> {
+        let mut excerpts = Vec::new();
+        let (label, trims) = (&self.label, self.trims);
         let mut is_next = false;
-        for (section, copy) in self.sections.iter_mut().zip(&self.copies) {
+        for section in self
+            .sections
+            .iter_mut()
+            .filter(|section| section.size() > 0)
+        {
             let is_file = matches!(section, Section::File { .. });
             let after_file = std::mem::replace(&mut is_next, is_file);
-            let is_stream = matches!(section, Section::Stream(..));
-            let size = section.size();
-            if size == 0 {
-                continue;
-            }
-            let cut = match section {
-                Section::Text(text) => cut_text(text, edge(size)),
-                Section::File { name, content } => {
-                    let shown = match copy {
-                        Some(by) => copied(name, by),
-                        None => {
-                            let cut = cut_out(&cut_text(content, edge(size)), whole);
-                            file(name, &fenced(&cut, fence))
+            match section {
+                Section::Text(text) => excerpts.push(match once.text(text, label) {
+                    Some(by) => Excerpt::line(format!("({})\n", shown_by(&by, label))),
+                    None => Excerpt::said(text, around),
+                }),
+                Section::File { name, content, at } => {
+                    let rows = match at {
+                        Some(at) => {
+                            of_rows(once.file(at, content, label), (name, at), (label, around))
                         }
+                        None => vec![match once.whole(&file(name, content, ""), label) {
+                            Some(by) => Excerpt::line(copied(name, shown_by(&by, label))),
+                            None => Excerpt::file(name, content, None, around),
+                        }],
                     };
-                    part += &apart(after_file, shown);
-                    continue;
+                    if after_file {
+                        excerpts.push(Excerpt::line("\n".to_owned()));
+                    }
+                    excerpts.extend(rows);
                 }
                 Section::Stream(name, spool) => {
-                    part += &format!("{name}:\n");
-                    spool.cut(edge(size))?
+                    excerpts.push(of_output(
+                        (name, &mut **spool),
+                        trims,
+                        (once, label),
+                        around,
+                    )?);
                 }
-            };
-            let text = cut_out(&cut, whole);
-            part += &fenced(ended(&text, self.trims && is_stream), fence);
+            }
         }
-        Ok(part)
+        Ok(excerpts)
+    }
+}
+
+/// An output of a command.
+fn of_output(
+    (name, spool): (&str, &mut dyn Spooled),
+    trims: bool,
+    (once, label): (&mut Once, &str),
+    around: Around<'_>,
+) -> io::Result<Excerpt> {
+    let cut = spool.cut(EDGE)?;
+    if cut.left_out == 0 {
+        let text = ended(&cut.head, trims);
+        return Ok(match once.text(text, label) {
+            Some(by) => Excerpt::line(format!("{name}:\n({})\n", shown_by(&by, label))),
+            None => Excerpt::output(name, (text, Left::default(), ""), around),
+        });
+    }
+    let ends = [&cut.head, &cut.tail].map(|text| line_ends(text));
+    let left = Left {
+        bytes: cut.left_out,
+        lines: spool.lines().saturating_sub(ends.iter().sum()),
+    };
+    let tail = ended(&cut.tail, trims);
+    Ok(Excerpt::output(name, (&cut.head, left, tail), around))
+}
+
+/// The rows of a file, each with its own name unless one is all of it.
+fn of_rows(
+    rows: Vec<Row<'_>>,
+    (name, at): (&str, &Stretch),
+    (label, around): (&str, Around<'_>),
+) -> Vec<Excerpt> {
+    let is_one = rows.len() == 1;
+    let named = |first: usize, count: usize| match (is_one, count) {
+        (true, _) => name.to_owned(),
+        (_, 1) => format!("{} (line {first} of {})", at.path, at.of),
+        _ => format!(
+            "{} (lines {first}-{} of {})",
+            at.path,
+            first + count - 1,
+            at.of
+        ),
+    };
+    let excerpt = |row: Row<'_>| match row {
+        Row::New { first, text } => {
+            let name = named(first, text.split_inclusive('\n').count());
+            Excerpt::file(&name, text, Some(first), around)
+        }
+        Row::Shown { lines, by, there } => {
+            let name = named(lines.start, lines.len());
+            let by = shown_by(&by, label);
+            Excerpt::line(match there == lines.start {
+                true => copied(&name, by),
+                false => copied(
+                    &name,
+                    format!("lines {there}-{} {by}", there + lines.len() - 1),
+                ),
+            })
+        }
+    };
+    rows.into_iter().map(excerpt).collect()
+}
+
+/// The place of something that is not shown once more by a task.
+fn shown_by(by: &str, label: &str) -> String {
+    match by == label {
+        true => "as shown above".to_owned(),
+        false => format!("as shown under [{by}]"),
     }
 }
 
@@ -190,19 +282,19 @@ fn ended(text: &str, trims: bool) -> &str {
     }
 }
 
-/// A file between the lines that say which it is. `content` ends its last line.
-pub(super) fn file(name: &str, content: &str) -> String {
-    let content = match content {
+/// A file between the lines that say which it is, fenced where the scanner would find something in it.
+pub(super) fn file(name: &str, content: &str, fence: &str) -> String {
+    let form = InFile::of(match content {
         "" => "[empty file]\n",
         content => content,
-    };
-    let name = one_line(name);
-    format!("=== START FILE: {name} ===\n{content}=== END FILE: {name} ===\n")
+    });
+    let [before, after] = file_lines(name, form.said(None));
+    format!("{before}{}{after}", fenced(&form.text, fence))
 }
 
 /// In the place of a file that another task shows.
-fn copied(name: &str, by: &str) -> String {
-    format!("=== FILE: {}: as shown under [{by}] ===\n", one_line(name))
+fn copied(name: &str, by: String) -> String {
+    format!("=== FILE: {}: {by} ===\n", one_line(name))
 }
 
 /// A file's part, apart from that of a file before it.

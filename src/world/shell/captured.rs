@@ -20,6 +20,7 @@ const COPIED: usize = 64 * 1024;
 pub(super) struct Spool {
     file: SpooledTempFile,
     len: u64,
+    lines: u64,
 }
 
 impl Spool {
@@ -27,11 +28,13 @@ impl Spool {
         Self {
             file: SpooledTempFile::new_in(IN_MEMORY, spool_dir()),
             len: 0,
+            lines: 0,
         }
     }
 
     pub(super) fn write(&mut self, text: &[u8]) -> io::Result<()> {
         self.len += text.len() as u64;
+        self.lines += memchr::memchr_iter(b'\n', text).count() as u64;
         self.file.write_all(text)
     }
 
@@ -39,6 +42,7 @@ impl Spool {
         Captured {
             spool: self.file.into_inner(),
             len: self.len,
+            lines: self.lines,
         }
     }
 }
@@ -57,11 +61,16 @@ fn spool_dir() -> PathBuf {
 pub struct Captured {
     spool: SpooledData,
     len: u64,
+    lines: u64,
 }
 
 impl Spooled for Captured {
     fn size(&self) -> u64 {
         self.len
+    }
+
+    fn lines(&self) -> u64 {
+        self.lines
     }
 
     fn cut(&mut self, edge: usize) -> io::Result<Cut> {
@@ -78,6 +87,7 @@ impl Default for Captured {
         Self {
             spool: SpooledData::InMemory(io::Cursor::default()),
             len: 0,
+            lines: 0,
         }
     }
 }
@@ -178,6 +188,7 @@ mod tests {
         let captured = |text: &str| Captured {
             spool: SpooledData::InMemory(io::Cursor::new(text.into())),
             len: text.len() as u64,
+            lines: 0,
         };
         let cut = |text: &str, edge| {
             let Cut {
