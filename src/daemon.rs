@@ -20,7 +20,7 @@ use tracing::Instrument;
 use crate::batch::{Progress, Runner, Setup};
 use crate::config;
 use crate::engine::{self, Effect, Event, Look, Why};
-use crate::lang::record::{Offer, Source, Tick};
+use crate::lang::record::{Offer, Plan, Source, Tick};
 use crate::lang::report::{Offered, OpenEdit, ParseError, Report};
 use crate::lang::scan::{scan, scan_for};
 use crate::lang::task::{BatchState, Lines};
@@ -32,6 +32,7 @@ use crate::world::watch::{Settle, Signal, Watcher};
 
 use choices::Chosen;
 use memory::{Hash, Taken, hash};
+use recovery::Remains;
 use runs::Wanted;
 
 pub use choices::{OpenPlace, open_places};
@@ -46,6 +47,8 @@ pub enum Shown<'s> {
     Progress(Progress<'s>),
     /// Something to know that is no result.
     Note(&'s str),
+    /// Work that was begun waits, and why; nothing when it waits no more. It was said to the person already.
+    Waits(Option<&'s str>),
     /// Something that clada could not do.
     Trouble(&'s str),
     /// A run is over: its block.
@@ -473,8 +476,8 @@ impl Daemon {
             let retry = seen.retry && self.pending.refused.is_some();
             let ran = self.run(&note.body, &scan, wanted, retry, stop, show).await;
             // Stopped before it began, there may still be something else to tell.
-            if let Some(ran) = ran
-                && !self.refused(&ran)
+            if let Some(mut ran) = ran
+                && !self.refused(&mut ran)
             {
                 report.take(ran.report);
                 copies = true;
@@ -490,6 +493,8 @@ impl Daemon {
                 .hand_out(report, copies, text, (&mut self.memory, now), show);
             self.memory.prune(now);
         }
+        let waits = self.pending.refused.as_ref();
+        show(Shown::Waits(waits.map(|refused| refused.why.as_str())));
     }
 
     /// The ticks that count, and why others do not: one that says that a command may run must be the user's. As long as
@@ -526,6 +531,12 @@ impl Daemon {
                 adds.push(source);
                 continue;
             }
+            if counts && !offer.approves {
+                counts = self.leave_what_ran_since(&mut taken.tick)?;
+                if !counts {
+                    why.get_or_insert(RAN_SINCE);
+                }
+            }
             if counts && taken.tick.offer.approves {
                 // Who says twice that a command may run has it run once.
                 let engine = &self.memory.engine;
@@ -555,6 +566,25 @@ impl Daemon {
             again,
             adds,
         })
+    }
+
+    /// Takes out of an offer what ran again since it was made: an editor may save results that it still had, with a tick. False
+    /// where nothing is left.
+    fn leave_what_ran_since(&self, tick: &mut Tick) -> Result<bool, LedgerError> {
+        let Some(source) = tick.source else {
+            return Ok(true);
+        };
+        let ledger = &self.memory.ledger;
+        let mut since = Vec::new();
+        for task in tick.offer.each() {
+            if ledger.ran_since(self.memory.file, task, source)? {
+                since.push((task.0, vec![task.1]));
+            }
+        }
+        let left = std::mem::take(&mut tick.offer.batches);
+        let left = Offer::of_all(left).without(&since);
+        tick.offer.batches = left.map(|left| left.batches).unwrap_or_default();
+        Ok(!tick.offer.batches.is_empty())
     }
 
     /// Whether a command ran when the notes were changed, or later.
@@ -623,7 +653,10 @@ impl Daemon {
         stop: &watch::Receiver<bool>,
         show: &mut dyn FnMut(Shown<'_>),
     ) -> Option<bool> {
-        self.recover(show);
+        let remains = self.remains().unwrap_or_else(|error| {
+            show(Shown::Trouble(&error.to_string()));
+            Remains::default()
+        });
         self.clear_leftovers(show);
         let offer = match which.offer(&self.memory.ledger, self.memory.file) {
             Ok(offer) => offer?,
@@ -637,6 +670,7 @@ impl Daemon {
             offer,
         };
         let mut wanted = Wanted::default();
+        let mut asked = Vec::new();
         for effect in engine::step(&mut self.memory.engine, Event::Asked(&[tick])) {
             if let Effect::Again {
                 of,
@@ -645,7 +679,11 @@ impl Daemon {
                 source,
             } = effect
             {
-                wanted.add_again(self.memory.text(of), (of, number, plan), source);
+                let tasks = (0..plan.len()).filter(|task| plan[*task] != Plan::Leave);
+                let tasks = tasks.collect();
+                if wanted.add_again(self.memory.text(of), (of, number, plan), source) {
+                    asked.push((of, tasks));
+                }
             }
         }
         if wanted.is_empty() {
@@ -653,8 +691,10 @@ impl Daemon {
             return Some(false);
         }
         let ran = self.run("", &scan(""), wanted, false, stop, show).await;
+        let mut ran = ran?;
+        self.tell_beside(remains, asked, &mut ran);
         let mut report = std::mem::take(&mut self.pending.recovered);
-        report.take(ran?.report);
+        report.take(ran.report);
         report.notices.extend(self.pending.news_of_wrong());
         let success = report.success();
         self.memory.add_asked(&mut report, self.clock.when);
@@ -773,6 +813,10 @@ const PASTED: &str = "⚠ a tick does not count that came with other changes, as
 
 /// What is said where a tick may be in a quotation of the results.
 const DOUBLED: &str = "⚠ no tick counts where the results are in the notes twice, as a reply may quote them: take the copy away, if it is still there, and tick again";
+
+/// What is said where a tick is in results from before the tasks ran once more.
+const RAN_SINCE: &str =
+    "⚠ nothing was run, as what was ticked ran again since those results: tick what is offered now";
 
 /// What is said where such a tick may be a command's.
 const FORGED: &str =

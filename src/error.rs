@@ -36,6 +36,11 @@ pub enum Error {
     Watched { path: PathBuf, error: LockError },
     #[error("the daemon runs already: {0}")]
     DaemonRuns(LockError),
+    #[error(
+        "no clada has ever watched `{}`, so nothing of it can run: name a notes file that `clada list` or `clada log` shows, or \
+         watch this one (`clada watch FILE`)", .0.display()
+    )]
+    NeverWatched(PathBuf),
     #[error("the last batch still runs: try again when its results are there")]
     StillRuns,
     #[error("no edit of the last batch can be carried out at line {line}: {possible}")]

@@ -397,7 +397,7 @@ fn listen(
 /// Puts into the log what happens to a file, which the daemon's span names, and nothing that a reply says.
 fn log(shown: &Shown<'_>) {
     match shown {
-        Shown::Watching(_) | Shown::Progress(_) => {}
+        Shown::Watching(_) | Shown::Progress(_) | Shown::Waits(_) => {}
         Shown::Note(note) => tracing::info!("{note}"),
         Shown::Trouble(trouble) => tracing::warn!("{trouble}"),
         Shown::Results(_) => tracing::info!("results"),

@@ -47,7 +47,7 @@ use crate::config::{Folders, WATCHED_LOCKS};
 use crate::error::Error;
 use crate::lang::plain::plain;
 use crate::terminal::Terminal;
-use crate::world::lock::Lock;
+use crate::world::lock::{Lock, Occupant};
 use crate::world::workspace::Disk;
 
 /// Carries out a command line.
@@ -223,10 +223,17 @@ async fn lock_root(
     stop: &channel::Receiver<bool>,
     terminal: &mut Terminal<io::Stderr>,
 ) -> Result<Option<Lock>, Error> {
-    let mut held = |pid: &str| {
+    let mut is_told = false;
+    let mut held = |occupant: &Occupant| {
+        let Occupant { pid, does } = occupant;
+        if std::mem::replace(&mut is_told, true) {
+            return;
+        }
+        let does = does.as_ref().map(|does| format!(": {does}"));
         terminal.line(&format!(
-            "waiting for the run of another clada here (process {pid})"
-        ))
+            "waiting for the run of another clada here (process {pid}){}",
+            does.unwrap_or_default()
+        ));
     };
     let mut stopped = stop.clone();
     let locks = folders.locks();

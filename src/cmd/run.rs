@@ -68,10 +68,11 @@ pub fn main(args: &Run) -> Result<ExitCode, Error> {
             runner.preview(&part, &around)
         } else {
             let lock = cmd::lock_root(&folders, &root, &around.stop, &mut terminal).await?;
-            let Some(_lock) = lock else {
+            let Some(mut lock) = lock else {
                 terminal.line("stopped before anything was run");
                 return Ok(ExitCode::FAILURE);
             };
+            lock.tell("`clada run`".to_owned());
             // A listener must be able to tell what a command may have done.
             let runs = Lock::try_take(&folders.locks(), config::RUN_LOCK, &root)?;
             let mut show = |progress: Progress<'_>| {

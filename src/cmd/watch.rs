@@ -389,6 +389,7 @@ fn show(terminal: &mut Terminal<io::Stdout>, shown: &Shown<'_>) {
         Shown::Watching(path) => terminal.line(&format!("watching {}", path.display())),
         Shown::Progress(progress) => terminal.progress(progress),
         Shown::Note(note) => terminal.line(note),
+        Shown::Waits(_) => {}
         Shown::Trouble(trouble) => terminal.trouble(trouble),
         Shown::Results(block) => {
             // The tasks were shown as they ended; the block's other lines are new.

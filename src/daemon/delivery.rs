@@ -205,6 +205,16 @@ pub(super) fn running_block(since: &str, task: &str) -> String {
     report.block(Some(""))
 }
 
+/// A block that shows a run which cannot begin yet.
+pub(super) fn waiting_block(since: &str, why: &str) -> String {
+    let why = report::one_line(why);
+    let report = Report {
+        notices: vec![format!("⏳ since {since} {why}")],
+        ..Report::default()
+    };
+    report.block(Some(""))
+}
+
 /// Puts a block on top of the notes while a run goes on, and returns what was ticked below it. It is no loss where that
 /// cannot be: the results follow.
 pub(super) fn put(note: &NoteFile, block: &str, known: &Known) -> Vec<Ticked> {

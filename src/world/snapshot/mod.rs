@@ -85,7 +85,7 @@ use crate::world::hurry::Hurry;
 
 use aside::Guarded;
 pub use aside::Lost;
-pub use error::{Operation, SnapshotError, Without};
+pub use error::{Operation, SnapshotError, TRY_AGAIN, Without};
 pub use exclude::{ExcludeError, SeenByGit, seen_by_git};
 pub use history::{History, Saved};
 pub use looking::{Looking, Stop};

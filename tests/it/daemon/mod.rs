@@ -17,6 +17,7 @@ mod remembers;
 mod retry;
 mod runs;
 mod saves;
+mod scarce;
 mod stop;
 mod watching;
 
