@@ -10,6 +10,7 @@ mod recovery;
 mod runs;
 
 use std::collections::HashSet;
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -27,7 +28,7 @@ use crate::lang::task::{BatchState, Lines};
 use crate::lang::wording;
 use crate::world::ledger::LedgerError;
 use crate::world::lock::Lock;
-use crate::world::note_file::Reading;
+use crate::world::note_file::{NoteError, Reading};
 use crate::world::watch::{Settle, Signal, Watcher};
 
 use choices::Chosen;
@@ -102,8 +103,17 @@ pub enum Begin {
     Anew,
     /// The file was made, with this text: what is in it now came later.
     Made(&'static str),
-    /// It rested, and this happened.
-    Woken(Signal),
+    /// It rested, and something happened.
+    Woken,
+}
+
+/// Why a listener does not listen any more.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Parting {
+    /// It is to leave, or has nothing more to do.
+    Done,
+    /// The name of the notes leads to another file now.
+    Moved,
 }
 
 /// A listener on one file.
@@ -135,6 +145,12 @@ pub struct Pending {
     /// A text that may be half a save, and when it is taken as it is if it stays.
     unfinished: Option<(Instant, Hash)>,
     refused: Option<Refused>,
+    /// When something is tried again for which the system had not enough.
+    scarce: Option<Instant>,
+    /// The name of the notes leads elsewhere, and they are looked at for the last time.
+    is_leaving: bool,
+    /// A paste without a task was mentioned since the last run.
+    is_mentioned: bool,
     /// What a crash left, to be told with the next results.
     recovered: Report,
     /// What was last said of a file that cannot be read.
@@ -245,11 +261,11 @@ impl Daemon {
         begin: Begin,
         stop: &watch::Receiver<bool>,
         show: &mut dyn FnMut(Shown<'_>),
-    ) {
+    ) -> Parting {
         let file = self.delivery.note.path().display();
         let span = tracing::info_span!("notes", %file);
         let listening = self.listen_inside(watcher, begin, stop, show);
-        listening.instrument(span).await;
+        listening.instrument(span).await
     }
 
     async fn listen_inside(
@@ -258,10 +274,10 @@ impl Daemon {
         begin: Begin,
         stop: &watch::Receiver<bool>,
         show: &mut dyn FnMut(Shown<'_>),
-    ) {
+    ) -> Parting {
         match begin {
             Begin::Anew | Begin::Made(_) => tracing::info!("watching"),
-            Begin::Woken(_) => tracing::debug!("awake"),
+            Begin::Woken => tracing::debug!("awake"),
         }
         let first = match begin {
             Begin::Anew => self.first_text(show),
@@ -269,14 +285,13 @@ impl Daemon {
                 self.settle.on(Signal::Changing, Instant::now());
                 Some((text.to_owned(), Seen::whole()))
             }
-            Begin::Woken(signal) => {
+            Begin::Woken => {
                 self.pending.has_begun = true;
-                self.settle.on(signal, Instant::now());
                 None
             }
         };
         self.recover(show);
-        if !matches!(begin, Begin::Woken(_)) {
+        if begin != Begin::Woken {
             self.clear_leftovers(show);
         }
         for warning in std::mem::take(&mut self.pending.warnings) {
@@ -295,7 +310,7 @@ impl Daemon {
             let rest = self.rest.filter(|_| due.is_none());
             tokio::select! {
                 biased;
-                _ = leave.wait_for(|leave| *leave) => return,
+                _ = leave.wait_for(|leave| *leave) => return Parting::Done,
                 signal = watcher.next() => {
                     let now = Instant::now();
                     tracing::debug!(?signal, "signal");
@@ -306,10 +321,26 @@ impl Daemon {
                 }
                 () = sleep_until(due.unwrap_or_else(Instant::now).into()), if due.is_some() => {
                     self.look(stop, show).await;
+                    if self.has_moved() {
+                        return Parting::Moved;
+                    }
                 }
-                () = sleep(rest.unwrap_or_default()), if rest.is_some() => return,
+                () = sleep(rest.unwrap_or_default()), if rest.is_some() => return Parting::Done,
             }
         }
+    }
+
+    /// Whether its name leads to other notes now. These are looked at once more then: what was saved in them until then is theirs.
+    fn has_moved(&mut self) -> bool {
+        let is_quiet = self.settle.due().is_none() && self.pending.unfinished.is_none();
+        if !is_quiet || !self.delivery.note.leads_elsewhere() {
+            self.pending.is_leaving &= !is_quiet;
+            return false;
+        }
+        if !self.pending.is_leaving {
+            self.settle.on(Signal::Over, Instant::now());
+        }
+        std::mem::replace(&mut self.pending.is_leaving, true)
     }
 
     /// When to look next without a signal. A save that is under way is waited for first.
@@ -320,7 +351,8 @@ impl Daemon {
             .refused
             .as_ref()
             .and_then(|refused| refused.due);
-        let other = [unfinished, retry].into_iter().flatten().min();
+        let other = [unfinished, retry, self.pending.scarce];
+        let other = other.into_iter().flatten().min();
         self.settle.due().or(other)
     }
 
@@ -345,9 +377,17 @@ impl Daemon {
                 None
             }
             Err(error) => {
-                self.complain(&error.to_string(), show);
+                self.cannot_read(&error, show);
                 None
             }
+        }
+    }
+
+    /// Says once that the file cannot be read, and looks again soon where that may be for a moment only.
+    fn cannot_read(&mut self, error: &NoteError, show: &mut dyn FnMut(Shown<'_>)) {
+        self.complain(&error.to_string(), show);
+        if error.is_scarce() {
+            self.pending.scarce = Some(Instant::now() + config::RETRY);
         }
     }
 
@@ -363,6 +403,7 @@ impl Daemon {
             return;
         }
         let pending = &mut self.pending;
+        pending.scarce.take_if(|due| *due <= now);
         let waited_for = pending.unfinished.take_if(|(due, _)| *due <= now);
         let refused = pending.refused.as_mut();
         let retry = refused.is_some_and(|refused| refused.due.take_if(|due| *due <= now).is_some());
@@ -373,7 +414,7 @@ impl Daemon {
             }
             Err(error) => {
                 self.pending.unfinished = None;
-                self.complain(&error.to_string(), show);
+                self.cannot_read(&error, show);
             }
             Ok(Reading::Text {
                 text, changed_ms, ..
@@ -457,6 +498,7 @@ impl Daemon {
             Ok(()) => self.pending.unkept.clear(),
             Err(error) => say_once(&mut self.pending.unkept, &error.to_string(), show),
         }
+        let is_idle = effects.is_empty();
         let Found {
             wanted,
             mut report,
@@ -486,15 +528,39 @@ impl Daemon {
         report.notices.extend(self.pending.news_of_wrong());
         if report.is_empty() {
             self.delivery.write_unwritten(text, &mut self.memory, show);
+            self.mention_paste(&look, is_idle, show);
         } else {
+            self.pending.is_mentioned = false;
             self.memory.add_asked(&mut report, self.clock.when);
             let now = (self.clock.now_ms)().div_euclid(1000);
             self.delivery
                 .hand_out(report, copies, text, (&mut self.memory, now), show);
             self.memory.prune(now);
         }
+        if self.delivery.is_starved() {
+            self.pending.scarce = Some(Instant::now() + config::RETRY);
+        }
         let waits = self.pending.refused.as_ref();
         show(Shown::Waits(waits.map(|refused| refused.why.as_str())));
+    }
+
+    /// Mentions a paste in which no task is, once until something runs: a person may wait for it.
+    fn mention_paste(&mut self, look: &Look<'_>, is_idle: bool, show: &mut dyn FnMut(Shown<'_>)) {
+        let Some(pasted) = self.memory.inserted().filter(|_| is_idle) else {
+            return;
+        };
+        let is_in = |span: &Range<usize>| span.start < pasted.end && pasted.start < span.end;
+        let has_tasks = look.scan.batches.iter().any(|batch| is_in(&batch.span));
+        let has_problems = look.scan.problems.iter().any(|it| pasted.contains(&it.at));
+        let text = look.body.get(pasted.clone()).unwrap_or_default();
+        let size = text.chars().count();
+        if size < config::PASTE || has_tasks || has_problems || self.pending.is_mentioned {
+            return;
+        }
+        self.pending.is_mentioned = true;
+        show(Shown::Note(&format!(
+            "no task is in what was pasted ({size} characters), so nothing was run: a reply asks for tasks in `<tasks>`"
+        )));
     }
 
     /// The ticks that count, and why others do not: one that says that a command may run must be the user's. As long as

@@ -9,6 +9,7 @@ use crate::undo::UndoError;
 use crate::world::ledger::LedgerError;
 use crate::world::lock::LockError;
 use crate::world::note_file::NoteError;
+use crate::world::scarce;
 use crate::world::service::ServiceError;
 use crate::world::snapshot::SnapshotError;
 use crate::world::watch::WatchError;
@@ -84,7 +85,7 @@ pub enum Error {
     Service(#[from] ServiceError),
     #[error("cannot create `{}`: {error}", path.display())]
     Create { path: PathBuf, error: io::Error },
-    #[error("{0}")]
+    #[error("{}", scarce::explain(.0))]
     Io(#[from] io::Error),
 }
 
@@ -92,10 +93,12 @@ impl Error {
     /// The exit status: 1 where this machine cannot do what it was rightly asked for, 2 where clada should be called another way.
     pub fn status(&self) -> u8 {
         use SnapshotError::{NoBatch, NoRevision, SeveralBatches};
-        use WatchError::{Other, TooManyWatchers, TooManyWatches};
+        use WatchError::{Other, Scarce, TooManyWatchers, TooManyWatches};
         match self {
             Self::Snapshot(NoBatch(_) | NoRevision(_) | SeveralBatches { .. }) => 2,
-            Self::Watch(TooManyWatches { .. } | TooManyWatchers { .. } | Other { .. })
+            Self::Watch(
+                TooManyWatches { .. } | TooManyWatchers { .. } | Scarce { .. } | Other { .. },
+            )
             | Self::Ledger(_)
             | Self::Lock(LockError::Io { .. })
             | Self::Registry(RegistryError::Lock(LockError::Io { .. }))
@@ -107,6 +110,7 @@ impl Error {
             | Self::NothingToCopy(_)
             | Self::NoPlace { .. }
             | Self::StillRuns => 1,
+            Self::Io(error) if scarce::remedy(error).is_some() => 1,
             _ => 2,
         }
     }

@@ -76,7 +76,10 @@ pub(super) const EXAMPLES: &[(&str, &[(&str, &str)])] = &[
     (
         "check",
         &[
-            ("clada check reply.md", "its tasks, and what is wrong with it"),
+            (
+                "clada check reply.md",
+                "its tasks, and what is wrong with it",
+            ),
             ("clada check --json < reply.md", "the same for a program"),
         ],
     ),

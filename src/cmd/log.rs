@@ -94,10 +94,7 @@ fn newest(
 }
 
 /// The notes files of a project: of the folder that is given, or of the innermost that this one is in.
-fn files_here(
-    roots: &[(PathBuf, PathBuf)],
-    given: Option<&Path>,
-) -> Result<Vec<PathBuf>, Error> {
+fn files_here(roots: &[(PathBuf, PathBuf)], given: Option<&Path>) -> Result<Vec<PathBuf>, Error> {
     let (_, here) = cmd::find_root(given)?;
     let is_root = |folder: &&Path| roots.iter().any(|(_, root)| root == folder);
     let around = here.ancestors().find(is_root).filter(|_| given.is_none());

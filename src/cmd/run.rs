@@ -48,6 +48,7 @@ pub fn main(args: &Run) -> Result<ExitCode, Error> {
     let notes = args.file.as_deref().map(Path::canonicalize);
     runner.never.extend(notes.and_then(Result::ok));
     runner.with_params = args.json;
+    let stop = cmd::stop_signal()?;
     runtime.block_on(async {
         let around = Surroundings {
             now: &cmd::date_time,
@@ -55,7 +56,7 @@ pub fn main(args: &Run) -> Result<ExitCode, Error> {
             fence: cmd::word(),
             message: args.message.clone(),
             id: cmd::run_id(),
-            stop: cmd::stop_signal()?,
+            stop,
         };
         // A reply may be a watched file: its results block is none of the reply, but its lines count.
         let found = scan_for(&text, runner.dialects);

@@ -66,6 +66,13 @@ impl Board {
         self.notices().files.get(file).cloned()
     }
 
+    /// Whether a batch runs.
+    pub fn runs(&self) -> bool {
+        let notices = self.notices();
+        let mut files = notices.files.values();
+        files.any(|known| matches!(known.state, State::Running { .. }))
+    }
+
     /// A file is nobody's any more.
     pub fn remove(&self, file: &Path) {
         self.notices().files.remove(file);

@@ -37,6 +37,8 @@ pub struct Delivery {
     pub time: fn() -> String,
     /// A block that could not be written yet.
     pub(super) unwritten: Option<(BlockId, String)>,
+    /// Why, as it was said last; and whether that goes away when the system has more to give.
+    unwritable: Option<(String, bool)>,
 }
 
 impl Delivery {
@@ -57,7 +59,13 @@ impl Delivery {
             desktop: None,
             time,
             unwritten: None,
+            unwritable: None,
         }
+    }
+
+    /// Whether results are to be written for which the system had not enough.
+    pub(super) fn is_starved(&self) -> bool {
+        self.unwritten.is_some() && matches!(self.unwritable, Some((_, true)))
     }
 
     /// Has results copied from now on, or not. What was copied before stays.
@@ -184,13 +192,18 @@ impl Delivery {
                     tracing::error!(%error, "ledger");
                 }
                 self.unwritten = None;
+                self.unwritable = None;
             }
             Err(error) => {
                 tracing::error!(%error, "write-back");
                 let output = self.output.path().display();
-                show(Shown::Trouble(&format!(
-                    "the results are not in the notes, only in {output}: {error}"
-                )));
+                let said = format!("the results are not in the notes, only in {output}: {error}");
+                let why = (said, error.is_scarce());
+                // That one is tried again and again.
+                if !why.1 || self.unwritable.as_ref() != Some(&why) {
+                    show(Shown::Trouble(&why.0));
+                }
+                self.unwritable = Some(why);
             }
         }
     }

@@ -120,9 +120,7 @@ impl Remains {
             if is_done && outcome.status == Status::Skipped {
                 let said = task.message.as_deref().map(|said| format!("{said}; "));
                 let said = said.unwrap_or_default();
-                outcome.message = Some(format!(
-                    "{said}done before clada ended, and not run again"
-                ));
+                outcome.message = Some(format!("{said}done before clada ended, and not run again"));
             }
             if matches!(task.fate, Fate::Interrupted)
                 && let Some(written) = self.written.take()

@@ -21,9 +21,10 @@ use crate::lang::report::{self, Offered};
 use crate::lang::scan::{alone, scan};
 use crate::lang::task::{Batch, Scan};
 use crate::world::desktop::Desktop;
-use crate::world::lock::{Lock, Occupant};
+use crate::world::lock::{Lock, LockError, Occupant};
 use crate::world::note_file::NoteFile;
 use crate::world::output_file::RUNNING;
+use crate::world::scarce;
 use crate::world::snapshot::TRY_AGAIN;
 
 /// What is said of settings that a listener has for its whole life.
@@ -280,12 +281,43 @@ impl Daemon {
         Some(lock)
     }
 
-    /// `None` if clada was stopped first. A wait that is long is shown in the notes too.
+    /// `None` if clada was stopped first. Where the lock's file cannot be opened for now it is waited for too.
     async fn lock(
         &mut self,
         stop: &watch::Receiver<bool>,
         show: &mut dyn FnMut(Shown<'_>),
     ) -> Option<Option<Lock>> {
+        let mut is_told = false;
+        loop {
+            let said = match self.wait_for_lock(stop, show).await? {
+                Ok(lock) => return Some(Some(lock)),
+                Err(LockError::Io { error, .. }) if scarce::is_scarce(&error) => format!(
+                    "the run waits, as no other is to run at the same time and that cannot be told now: {}",
+                    scarce::explain(&error)
+                ),
+                Err(error) => {
+                    show(Shown::Trouble(&error.to_string()));
+                    return Some(None);
+                }
+            };
+            if !std::mem::replace(&mut is_told, true) {
+                show(Shown::Trouble(&said));
+            }
+            show(Shown::Waits(Some(&said)));
+            let mut stopped = stop.clone();
+            tokio::select! {
+                _ = stopped.wait_for(|stop| *stop) => return None,
+                () = sleep(config::RETRY) => {}
+            }
+        }
+    }
+
+    /// `None` if clada was stopped first. A wait that is long is shown in the notes too.
+    async fn wait_for_lock(
+        &mut self,
+        stop: &watch::Receiver<bool>,
+        show: &mut dyn FnMut(Shown<'_>),
+    ) -> Option<Result<Lock, LockError>> {
         let said = RefCell::new(None);
         let mut held = |occupant: &Occupant| {
             let why = waiting_for(occupant);
@@ -297,32 +329,25 @@ impl Daemon {
             said.replace(Some(why));
         };
         let mut stopped = stop.clone();
-        let taken = {
-            let taken = Lock::take(&self.locks, "root", &self.runner.root, &mut held);
-            tokio::pin!(taken);
-            let long = sleep(config::SHOW_RUNNING);
-            tokio::pin!(long);
-            let mut is_shown = false;
-            loop {
-                tokio::select! {
-                    biased;
-                    _ = stopped.wait_for(|stop| *stop) => return None,
-                    taken = &mut taken => break taken,
-                    () = &mut long, if !is_shown => {
-                        is_shown = true;
-                        if let Some(why) = &*said.borrow() {
-                            let block = waiting_block(&(self.delivery.time)(), why);
-                            put_meanwhile(&self.delivery.note, &mut self.memory, block, &self.clock).await;
-                        }
+        let taken = Lock::take(&self.locks, "root", &self.runner.root, &mut held);
+        tokio::pin!(taken);
+        let long = sleep(config::SHOW_RUNNING);
+        tokio::pin!(long);
+        let mut is_shown = false;
+        loop {
+            tokio::select! {
+                biased;
+                _ = stopped.wait_for(|stop| *stop) => return None,
+                taken = &mut taken => return Some(taken),
+                () = &mut long, if !is_shown => {
+                    is_shown = true;
+                    let why = said.borrow().clone();
+                    if let Some(why) = why {
+                        let block = waiting_block(&(self.delivery.time)(), &why);
+                        let note = &self.delivery.note;
+                        put_meanwhile(note, &mut self.memory, block, &self.clock).await;
                     }
                 }
-            }
-        };
-        match taken {
-            Ok(lock) => Some(Some(lock)),
-            Err(error) => {
-                show(Shown::Trouble(&error.to_string()));
-                Some(None)
             }
         }
     }

@@ -128,9 +128,7 @@ impl Lock {
             Err(TryLockError::WouldBlock) => {
                 let mut holder = Vec::new();
                 let _ = file.read_to_end(&mut holder);
-                return Err(Refusal::Held(
-                    Holder::parse(&holder).filter(Holder::lives),
-                ));
+                return Err(Refusal::Held(Holder::parse(&holder).filter(Holder::lives)));
             }
             Err(TryLockError::Error(e)) => return Err(error(e)),
         }
@@ -294,7 +292,10 @@ mod tests {
         if cfg!(target_os = "linux") {
             assert_eq!(
                 told,
-                [Some("1/2 make".to_owned()), Some("2/2 make install".to_owned())]
+                [
+                    Some("1/2 make".to_owned()),
+                    Some("2/2 make install".to_owned())
+                ]
             );
         }
         // The next one says nothing yet.

@@ -252,7 +252,9 @@ fn replies(project: &Project, replies: &[&str]) {
         let is_there = || {
             let log = project.clada(["log", "--json"]).json();
             log.as_array().is_some_and(|log| {
-                log.len() >= 1 && !log[0]["ended"].is_null() && reply.contains(log[0]["tasks"][0]["target"].as_str().unwrap_or("?"))
+                !log.is_empty()
+                    && !log[0]["ended"].is_null()
+                    && reply.contains(log[0]["tasks"][0]["target"].as_str().unwrap_or("?"))
             })
         };
         wait_until(is_there, || watching.said());
@@ -267,7 +269,9 @@ fn batches_that_were_undone_and_redone_are_marked() {
             false => Project::new(),
         };
         let write = |name: &str| {
-            format!("text {name}\n<tasks>\n<task>\n<path>{name}</path>\n<c>overwrite</c>\n<x>\na\n</x>\n</task>\n</tasks>\n")
+            format!(
+                "text {name}\n<tasks>\n<task>\n<path>{name}</path>\n<c>overwrite</c>\n<x>\na\n</x>\n</task>\n</tasks>\n"
+            )
         };
         replies(&project, &[&write("one.txt"), &write("two.txt")]);
         let marks = || {
@@ -291,7 +295,10 @@ fn batches_that_were_undone_and_redone_are_marked() {
         project.clada(["redo"]).exits(0);
         assert_eq!(marks(), [(false, true), (false, false)]);
         let text = project.clada(["log", "-n", "1"]).exits(0).out;
-        assert!(text.contains("  redone ") && !text.contains("undone"), "{text}");
+        assert!(
+            text.contains("  redone ") && !text.contains("undone"),
+            "{text}"
+        );
         // Undone once more, together with the other one.
         project.clada(["undo", "2"]).exits(0);
         assert_eq!(marks(), [(true, false); 2]);
@@ -317,13 +324,24 @@ fn of_this_project_only() {
         run(name);
     }
     let all = log(&project, []).out;
-    assert!(all.contains("echo one") && all.contains("echo two"), "{all}");
+    assert!(
+        all.contains("echo one") && all.contains("echo two"),
+        "{all}"
+    );
     let one = log(&project, ["--here", "--root", "one"]).out;
-    assert!(one.contains("echo one") && !one.contains("echo two"), "{one}");
+    assert!(
+        one.contains("echo one") && !one.contains("echo two"),
+        "{one}"
+    );
     let mut command = project.command(env!("CARGO_BIN_EXE_clada"));
-    command.args(["log", "--here"]).current_dir(project.path("two"));
+    command
+        .args(["log", "--here"])
+        .current_dir(project.path("two"));
     let two = Ended::of(command, "").exits(0).out;
-    assert!(two.contains("echo two") && !two.contains("echo one"), "{two}");
+    assert!(
+        two.contains("echo two") && !two.contains("echo one"),
+        "{two}"
+    );
     let none = log(&project, ["--here"]).out;
     assert!(none.starts_with("nothing ran here yet"), "{none}");
 }

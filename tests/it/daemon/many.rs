@@ -318,8 +318,14 @@ fn a_link_of_the_list_that_is_pointed_elsewhere_is_followed() {
     let run = |word: &str| {
         let path = town.notes("diary");
         let text = fs::read_to_string(&path).unwrap_or_default();
-        fs::write(&path, format!("{text}reply {word}\n{}", exec(&format!("echo {word} >> said"))))
-            .expect("write");
+        fs::write(
+            &path,
+            format!(
+                "{text}reply {word}\n{}",
+                exec(&format!("echo {word} >> said"))
+            ),
+        )
+        .expect("write");
     };
     let ran = |day: &str, word: &str| {
         let line = format!("1 ✅ exec echo {word} >> said");
@@ -342,7 +348,10 @@ fn a_link_of_the_list_that_is_pointed_elsewhere_is_followed() {
         wait_until(is_there, || daemon.said());
         // It was looked at once, and nothing was to be done.
         let status = || town.status()["processes"][0]["files"][0]["notes"].clone();
-        wait_until(|| status() == target.display().to_string(), || status().to_string());
+        wait_until(
+            || status() == target.display().to_string(),
+            || status().to_string(),
+        );
         run(word);
         ran(day, word);
     }

@@ -193,7 +193,11 @@ fn a_merge_in_progress_is_waited_for() {
     );
     let status = || project.clada(["status"]).exits(0).out;
     wait_until(|| status().contains("⏸"), status);
-    assert!(status().contains("    git: a merge is in progress"), "{}", status());
+    assert!(
+        status().contains("    git: a merge is in progress"),
+        "{}",
+        status()
+    );
     // The last line of a run on the terminal; it is read by another thread.
     watching.wait_for("❌ Clipboard copy failed");
     // Tried again and again, and told once.
@@ -301,7 +305,10 @@ fn a_tick_prints_only_what_it_runs() {
     wait_for_results(&project, "2 ✅ exec asked");
     watching.wait_for("2 ✅ exec asked");
     let said = watching.said().split_off(before);
-    assert!(!said.contains("echo one") && !said.contains("echo three"), "{said}");
+    assert!(
+        !said.contains("echo one") && !said.contains("echo three"),
+        "{said}"
+    );
 }
 
 /// What came of each task is counted, and what waits for a tick is told.
@@ -319,11 +326,19 @@ fn the_status_counts_every_task_of_the_last_run() {
         status.contains(": 4 tasks, 2 done, 1 failed, 1 not run until you say so\n"),
         "{status}"
     );
-    assert!(status.contains("    waits for a tick: exec asked"), "{status}");
+    assert!(
+        status.contains("    waits for a tick: exec asked"),
+        "{status}"
+    );
     let status = project.clada(["status", "--json"]).json();
     let last = &status["processes"][0]["files"][0]["last"];
     assert_eq!(
-        (&last["tasks"], &last["done"], &last["failed"], &last["asks"]),
+        (
+            &last["tasks"],
+            &last["done"],
+            &last["failed"],
+            &last["asks"]
+        ),
         (&4.into(), &2.into(), &1.into(), &1.into())
     );
 }
@@ -335,7 +350,10 @@ fn a_reply_without_tasks_is_mentioned_once() {
     let watching = project.watch(["--no-clipboard"]);
     let said = || watching.said().matches("no task").count();
     let mut text = "my notes\n".to_owned();
-    for word in "what one types comes in pieces ".repeat(20).split_inclusive(' ') {
+    for word in "what one types comes in pieces "
+        .repeat(20)
+        .split_inclusive(' ')
+    {
         text += word;
         save_by_rename(&project.path(NOTES), &text);
         std::thread::sleep(Duration::from_millis(5));

@@ -209,7 +209,10 @@ fn a_link_that_is_pointed_to_what_cannot_be_watched_yet() {
     point(&project.path(NOTES), "later/b.md", true);
     watching.wait_for("later");
     project.write("later/b.md", "b\n");
-    watching.wait_for(&format!("watching {}\n", project.path("later/b.md").display()));
+    watching.wait_for(&format!(
+        "watching {}\n",
+        project.path("later/b.md").display()
+    ));
     append(&project.path(NOTES), "one");
     ran(&project, "later/b.md", &["one"]);
     // To a file that is not there yet: the first paste runs.
