@@ -440,6 +440,12 @@ pub struct Log {
     /// Only those of this notes file, by its path or, if it is watched, by its name
     #[arg(long, value_name = "FILE")]
     pub file: Option<PathBuf>,
+    /// Only those of this project: of all notes files that are watched for it
+    #[arg(long, conflicts_with = "file")]
+    pub here: bool,
+    /// The project folder of `--here` [default: the one that this folder is in]
+    #[arg(long, value_name = "DIR", requires = "here")]
+    pub root: Option<PathBuf>,
     /// Print one JSON array
     #[arg(long)]
     pub json: bool,

@@ -17,6 +17,8 @@ pub const OUTPUT: &str = ".clada-output-latest.txt";
 pub const PROJECT: &str = "clada.toml";
 /// How long the file must be quiet before what looks like half a paste is taken as it is.
 pub const PASTE_QUIET: Duration = Duration::from_secs(2);
+/// The least text, in characters, that nobody types between two saves.
+pub const PASTE: usize = 200;
 /// How long the write-back waits for the clipboard.
 pub const CLIPBOARD_PATIENCE: Duration = Duration::from_millis(300);
 /// How long until a batch that git could not save is tried again.

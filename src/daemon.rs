@@ -11,6 +11,7 @@ mod runs;
 mod unread;
 
 use std::collections::HashSet;
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -28,11 +29,12 @@ use crate::lang::task::Lines;
 use crate::lang::wording;
 use crate::world::ledger::LedgerError;
 use crate::world::lock::Lock;
-use crate::world::note_file::Reading;
+use crate::world::note_file::{NoteError, Reading};
 use crate::world::watch::{Settle, Signal, Watcher};
 
 use choices::Chosen;
 use memory::{Hash, Taken, hash};
+use recovery::Remains;
 use runs::Wanted;
 
 pub use choices::{OpenPlace, open_places};
@@ -47,6 +49,8 @@ pub enum Shown<'s> {
     Progress(Progress<'s>),
     /// Something to know that is no result.
     Note(&'s str),
+    /// Work that was begun waits, and why; nothing when it waits no more. It was said to the person already.
+    Waits(Option<&'s str>),
     /// Something that clada could not do.
     Trouble(&'s str),
     /// A run is over: its block.
@@ -102,8 +106,17 @@ pub enum Begin {
     Anew,
     /// The file was made, with this text: what is in it now came later.
     Made(&'static str),
-    /// It rested, and this happened.
-    Woken(Signal),
+    /// It rested, and something happened.
+    Woken,
+}
+
+/// Why a listener does not listen any more.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Parting {
+    /// It is to leave, or has nothing more to do.
+    Done,
+    /// The name of the notes leads to another file now.
+    Moved,
 }
 
 /// A listener on one file.
@@ -135,6 +148,12 @@ pub struct Pending {
     /// A text that may be half a save, and when it is taken as it is if it stays.
     unfinished: Option<(Instant, Hash)>,
     refused: Option<Refused>,
+    /// When something is tried again for which the system had not enough.
+    scarce: Option<Instant>,
+    /// The name of the notes leads elsewhere, and they are looked at for the last time.
+    is_leaving: bool,
+    /// A paste without a task was mentioned since the last run.
+    is_mentioned: bool,
     /// What a crash left, to be told with the next results.
     recovered: Report,
     /// What was last said of a file that cannot be read.
@@ -245,11 +264,11 @@ impl Daemon {
         begin: Begin,
         stop: &watch::Receiver<bool>,
         show: &mut dyn FnMut(Shown<'_>),
-    ) {
+    ) -> Parting {
         let file = self.delivery.note.path().display();
         let span = tracing::info_span!("notes", %file);
         let listening = self.listen_inside(watcher, begin, stop, show);
-        listening.instrument(span).await;
+        listening.instrument(span).await
     }
 
     async fn listen_inside(
@@ -258,10 +277,10 @@ impl Daemon {
         begin: Begin,
         stop: &watch::Receiver<bool>,
         show: &mut dyn FnMut(Shown<'_>),
-    ) {
+    ) -> Parting {
         match begin {
             Begin::Anew | Begin::Made(_) => tracing::info!("watching"),
-            Begin::Woken(_) => tracing::debug!("awake"),
+            Begin::Woken => tracing::debug!("awake"),
         }
         let first = match begin {
             Begin::Anew => self.first_text(show),
@@ -269,14 +288,13 @@ impl Daemon {
                 self.settle.on(Signal::Changing, Instant::now());
                 Some((text.to_owned(), Seen::whole()))
             }
-            Begin::Woken(signal) => {
+            Begin::Woken => {
                 self.pending.has_begun = true;
-                self.settle.on(signal, Instant::now());
                 None
             }
         };
         self.recover(show);
-        if !matches!(begin, Begin::Woken(_)) {
+        if begin != Begin::Woken {
             self.clear_leftovers(show);
         }
         for warning in std::mem::take(&mut self.pending.warnings) {
@@ -295,7 +313,7 @@ impl Daemon {
             let rest = self.rest.filter(|_| due.is_none());
             tokio::select! {
                 biased;
-                _ = leave.wait_for(|leave| *leave) => return,
+                _ = leave.wait_for(|leave| *leave) => return Parting::Done,
                 signal = watcher.next() => {
                     let now = Instant::now();
                     tracing::debug!(?signal, "signal");
@@ -306,10 +324,26 @@ impl Daemon {
                 }
                 () = sleep_until(due.unwrap_or_else(Instant::now).into()), if due.is_some() => {
                     self.look(stop, show).await;
+                    if self.has_moved() {
+                        return Parting::Moved;
+                    }
                 }
-                () = sleep(rest.unwrap_or_default()), if rest.is_some() => return,
+                () = sleep(rest.unwrap_or_default()), if rest.is_some() => return Parting::Done,
             }
         }
+    }
+
+    /// Whether its name leads to other notes now. These are looked at once more then: what was saved in them until then is theirs.
+    fn has_moved(&mut self) -> bool {
+        let is_quiet = self.settle.due().is_none() && self.pending.unfinished.is_none();
+        if !is_quiet || !self.delivery.note.leads_elsewhere() {
+            self.pending.is_leaving &= !is_quiet;
+            return false;
+        }
+        if !self.pending.is_leaving {
+            self.settle.on(Signal::Over, Instant::now());
+        }
+        std::mem::replace(&mut self.pending.is_leaving, true)
     }
 
     /// When to look next without a signal. A save that is under way is waited for first.
@@ -320,7 +354,8 @@ impl Daemon {
             .refused
             .as_ref()
             .and_then(|refused| refused.due);
-        let other = [unfinished, retry].into_iter().flatten().min();
+        let other = [unfinished, retry, self.pending.scarce];
+        let other = other.into_iter().flatten().min();
         self.settle.due().or(other)
     }
 
@@ -345,9 +380,17 @@ impl Daemon {
                 None
             }
             Err(error) => {
-                self.complain(&error.to_string(), show);
+                self.cannot_read(&error, show);
                 None
             }
+        }
+    }
+
+    /// Says once that the file cannot be read, and looks again soon where that may be for a moment only.
+    fn cannot_read(&mut self, error: &NoteError, show: &mut dyn FnMut(Shown<'_>)) {
+        self.complain(&error.to_string(), show);
+        if error.is_scarce() {
+            self.pending.scarce = Some(Instant::now() + config::RETRY);
         }
     }
 
@@ -363,6 +406,7 @@ impl Daemon {
             return;
         }
         let pending = &mut self.pending;
+        pending.scarce.take_if(|due| *due <= now);
         let waited_for = pending.unfinished.take_if(|(due, _)| *due <= now);
         let refused = pending.refused.as_mut();
         let retry = refused.is_some_and(|refused| refused.due.take_if(|due| *due <= now).is_some());
@@ -373,7 +417,7 @@ impl Daemon {
             }
             Err(error) => {
                 self.pending.unfinished = None;
-                self.complain(&error.to_string(), show);
+                self.cannot_read(&error, show);
             }
             Ok(Reading::Text {
                 text, changed_ms, ..
@@ -465,6 +509,7 @@ impl Daemon {
             Ok(()) => self.pending.unkept.clear(),
             Err(error) => say_once(&mut self.pending.unkept, &error.to_string(), show),
         }
+        let is_idle = effects.is_empty();
         let Found {
             wanted,
             mut report,
@@ -484,8 +529,8 @@ impl Daemon {
             let retry = seen.retry && self.pending.refused.is_some();
             let ran = self.run(&note.body, &scan, wanted, retry, stop, show).await;
             // Stopped before it began, there may still be something else to tell.
-            if let Some(ran) = ran
-                && !self.refused(&ran)
+            if let Some(mut ran) = ran
+                && !self.refused(&mut ran)
             {
                 report.take(ran.report);
                 copies = true;
@@ -494,7 +539,9 @@ impl Daemon {
         report.notices.extend(self.pending.news_of_wrong());
         if report.is_empty() {
             self.delivery.write_unwritten(text, &mut self.memory, show);
+            self.mention_paste(&look, is_idle, show);
         } else {
+            self.pending.is_mentioned = false;
             self.memory.add_asked(&mut report, self.clock.when);
             let now = (self.clock.now_ms)().div_euclid(1000);
             self.delivery
@@ -502,6 +549,30 @@ impl Daemon {
             self.runner.changes_are_told();
             self.memory.prune(now);
         }
+        if self.delivery.is_starved() {
+            self.pending.scarce = Some(Instant::now() + config::RETRY);
+        }
+        let waits = self.pending.refused.as_ref();
+        show(Shown::Waits(waits.map(|refused| refused.why.as_str())));
+    }
+
+    /// Mentions a paste in which no task is, once until something runs: a person may wait for it.
+    fn mention_paste(&mut self, look: &Look<'_>, is_idle: bool, show: &mut dyn FnMut(Shown<'_>)) {
+        let Some(pasted) = self.memory.inserted().filter(|_| is_idle) else {
+            return;
+        };
+        let is_in = |span: &Range<usize>| span.start < pasted.end && pasted.start < span.end;
+        let has_tasks = look.scan.batches.iter().any(|batch| is_in(&batch.span));
+        let has_problems = look.scan.problems.iter().any(|it| pasted.contains(&it.at));
+        let text = look.body.get(pasted.clone()).unwrap_or_default();
+        let size = text.chars().count();
+        if size < config::PASTE || has_tasks || has_problems || self.pending.is_mentioned {
+            return;
+        }
+        self.pending.is_mentioned = true;
+        show(Shown::Note(&format!(
+            "no task is in what was pasted ({size} characters), so nothing was run: a reply asks for tasks in `<tasks>`"
+        )));
     }
 
     /// The ticks that count, and why others do not: one that says that a command may run must be the user's. As long as
@@ -538,6 +609,12 @@ impl Daemon {
                 adds.push(source);
                 continue;
             }
+            if counts && !offer.approves {
+                counts = self.leave_what_ran_since(&mut taken.tick)?;
+                if !counts {
+                    why.get_or_insert(RAN_SINCE);
+                }
+            }
             if counts && taken.tick.offer.approves {
                 // Who says twice that a command may run has it run once.
                 let engine = &self.memory.engine;
@@ -567,6 +644,25 @@ impl Daemon {
             again,
             adds,
         })
+    }
+
+    /// Takes out of an offer what ran again since it was made: an editor may save results that it still had, with a tick. False
+    /// where nothing is left.
+    fn leave_what_ran_since(&self, tick: &mut Tick) -> Result<bool, LedgerError> {
+        let Some(source) = tick.source else {
+            return Ok(true);
+        };
+        let ledger = &self.memory.ledger;
+        let mut since = Vec::new();
+        for task in tick.offer.each() {
+            if ledger.ran_since(self.memory.file, task, source)? {
+                since.push((task.0, vec![task.1]));
+            }
+        }
+        let left = std::mem::take(&mut tick.offer.batches);
+        let left = Offer::of_all(left).without(&since);
+        tick.offer.batches = left.map(|left| left.batches).unwrap_or_default();
+        Ok(!tick.offer.batches.is_empty())
     }
 
     /// Whether a command ran when the notes were changed, or later.
@@ -647,7 +743,10 @@ impl Daemon {
         stop: &watch::Receiver<bool>,
         show: &mut dyn FnMut(Shown<'_>),
     ) -> Option<bool> {
-        self.recover(show);
+        let remains = self.remains().unwrap_or_else(|error| {
+            show(Shown::Trouble(&error.to_string()));
+            Remains::default()
+        });
         self.clear_leftovers(show);
         let offer = match which.offer(&self.memory.ledger, self.memory.file) {
             Ok(offer) => offer?,
@@ -663,6 +762,7 @@ impl Daemon {
             offer,
         };
         let mut wanted = Wanted::default();
+        let mut asked = Vec::new();
         for effect in engine::step(&mut self.memory.engine, Event::Asked(&[tick])) {
             if let Effect::Again {
                 of,
@@ -671,7 +771,11 @@ impl Daemon {
                 source,
             } = effect
             {
-                wanted.add_again(self.memory.text(of), (of, number, plan), source);
+                let tasks = (0..plan.len()).filter(|task| plan[*task] != Plan::Leave);
+                let tasks = tasks.collect();
+                if wanted.add_again(self.memory.text(of), (of, number, plan), source) {
+                    asked.push((of, tasks));
+                }
             }
         }
         if wanted.is_empty() {
@@ -679,8 +783,10 @@ impl Daemon {
             return Some(false);
         }
         let ran = self.run("", &scan(""), wanted, false, stop, show).await;
+        let mut ran = ran?;
+        self.tell_beside(remains, asked, &mut ran);
         let mut report = std::mem::take(&mut self.pending.recovered);
-        report.take(ran?.report);
+        report.take(ran.report);
         report.notices.extend(self.pending.news_of_wrong());
         let success = report.success();
         self.memory.add_asked(&mut report, self.clock.when);
@@ -836,6 +942,10 @@ const PASTED: &str = "⚠ a tick does not count that came with other changes, as
 
 /// What is said where a tick may be in a quotation of the results.
 const DOUBLED: &str = "⚠ no tick counts where the results are in the notes twice, as a reply may quote them: take the copy away, if it is still there, and tick again";
+
+/// What is said where a tick is in results from before the tasks ran once more.
+const RAN_SINCE: &str =
+    "⚠ nothing was run, as what was ticked ran again since those results: tick what is offered now";
 
 /// What is said where such a tick may be a command's.
 const FORGED: &str =

@@ -9,6 +9,7 @@ use crate::undo::UndoError;
 use crate::world::ledger::LedgerError;
 use crate::world::lock::LockError;
 use crate::world::note_file::NoteError;
+use crate::world::scarce;
 use crate::world::service::ServiceError;
 use crate::world::snapshot::SnapshotError;
 use crate::world::watch::WatchError;
@@ -52,6 +53,11 @@ pub enum Error {
     Watched { path: PathBuf, error: LockError },
     #[error("the daemon runs already: {0}")]
     DaemonRuns(LockError),
+    #[error(
+        "no clada has ever watched `{}`, so nothing of it can run: name a notes file that `clada list` or `clada log` shows, or \
+         watch this one (`clada watch FILE`)", .0.display()
+    )]
+    NeverWatched(PathBuf),
     #[error("the last batch still runs: try again when its results are there")]
     StillRuns,
     #[error("no edit of the last batch can be carried out at line {line}: {possible}")]
@@ -95,7 +101,7 @@ pub enum Error {
     Service(#[from] ServiceError),
     #[error("cannot create `{}`: {error}", path.display())]
     Create { path: PathBuf, error: io::Error },
-    #[error("{0}")]
+    #[error("{}", scarce::explain(.0))]
     Io(#[from] io::Error),
 }
 
@@ -103,10 +109,12 @@ impl Error {
     /// The exit status: 1 where this machine cannot do what it was rightly asked for, 2 where clada should be called another way.
     pub fn status(&self) -> u8 {
         use SnapshotError::{NoBatch, NoRevision, SeveralBatches};
-        use WatchError::{Other, TooManyWatchers, TooManyWatches};
+        use WatchError::{Other, Scarce, TooManyWatchers, TooManyWatches};
         match self {
             Self::Snapshot(NoBatch(_) | NoRevision(_) | SeveralBatches { .. }) => 2,
-            Self::Watch(TooManyWatches { .. } | TooManyWatchers { .. } | Other { .. })
+            Self::Watch(
+                TooManyWatches { .. } | TooManyWatchers { .. } | Scarce { .. } | Other { .. },
+            )
             | Self::Ledger(_)
             | Self::Lock(LockError::Io { .. })
             | Self::Registry(RegistryError::Lock(LockError::Io { .. }))
@@ -120,6 +128,7 @@ impl Error {
             | Self::Forgotten(_)
             | Self::NoPlace { .. }
             | Self::StillRuns => 1,
+            Self::Io(error) if scarce::remedy(error).is_some() => 1,
             _ => 2,
         }
     }

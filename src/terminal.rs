@@ -11,6 +11,7 @@ use crate::batch::Progress;
 use crate::lang::plain::plain;
 use crate::lang::report;
 use crate::logs;
+use crate::world::scarce;
 
 /// How often the time of a running command is shown anew.
 const TICK: Duration = Duration::from_millis(100);
@@ -123,7 +124,7 @@ fn bar(what: String) -> ProgressBar {
     if let Ok(style) = style {
         bar.set_style(style);
     }
-    if !bar.is_hidden() {
+    if !bar.is_hidden() && scarce::check_thread().is_ok() {
         bar.enable_steady_tick(TICK);
     }
     bar

@@ -15,7 +15,7 @@ use crate::world::snapshot::{ChangeKind, Message, SnapshotError, Snapshots, Step
 use crate::world::workspace::{Disk, FsError};
 
 pub use in_the_way::InTheWay;
-pub use known::{Group, newest};
+pub use known::{Group, Mark, marks, newest};
 pub use looking::{Shown, Step as Look, step};
 use plan::{Plan, Write};
 

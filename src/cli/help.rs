@@ -76,7 +76,10 @@ pub(super) const EXAMPLES: &[(&str, &[(&str, &str)])] = &[
     (
         "check",
         &[
-            ("clada check reply.md", "what is wrong with it"),
+            (
+                "clada check reply.md",
+                "its tasks, and what is wrong with it",
+            ),
             ("clada check --json < reply.md", "the same for a program"),
         ],
     ),
@@ -153,6 +156,7 @@ pub(super) const EXAMPLES: &[(&str, &[(&str, &str)])] = &[
         "log",
         &[
             ("clada log -n 3", "the last three batches"),
+            ("clada log --here", "those of this project"),
             ("clada log --json", "the last ten for a program"),
             (
                 "clada log 12 --output",

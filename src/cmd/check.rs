@@ -1,8 +1,9 @@
-//! `clada check`: reads a reply and tells its problems; carries out nothing.
+//! `clada check`: reads a reply and tells its tasks and its problems; carries out nothing.
 
 use std::io::Write;
 use std::process::ExitCode;
 
+use serde::Serialize;
 use serde_json::json;
 
 use crate::cli::Check;
@@ -33,14 +34,19 @@ pub fn main(args: &Check) -> Result<ExitCode, Error> {
     let is_other = |batch: &&Batch<'_>| !nesl::is_ours(batch);
     let others = found.batches.iter().filter(is_other);
     let tasks = others.map(|batch| batch.tasks.len()).sum::<usize>() + blocks.blocks.len();
+    let listed = listed(&text, &found);
     let problems = problems(&text, &found);
     let failed = problems
         .iter()
         .any(|problem| problem.error_type != "warning");
     let mut out = std::io::stdout().lock();
     if args.json {
-        writeln!(out, "{:#}", json(&found, &blocks, (tasks, &problems)))?;
+        let said = json(&found, &blocks, (tasks, &listed), &problems);
+        writeln!(out, "{said:#}")?;
     } else {
+        for task in &listed {
+            writeln!(out, "{}", report::one_line(&task.line()))?;
+        }
         let said = said(&problems, &blocks);
         for (line, said) in &said {
             writeln!(out, "line {line}: {}", report::one_line(said))?;
@@ -55,7 +61,8 @@ pub fn main(args: &Check) -> Result<ExitCode, Error> {
 fn json(
     found: &Scan<'_>,
     blocks: &Document,
-    (tasks, problems): (usize, &[ParseError]),
+    (tasks, listed): (usize, &[Listed]),
+    problems: &[ParseError],
 ) -> serde_json::Value {
     let has_blocks = !(blocks.blocks.is_empty() && blocks.errors.is_empty());
     let others = found.batches.iter().any(|batch| !nesl::is_ours(batch));
@@ -66,10 +73,56 @@ fn json(
         said.insert("errors".to_owned(), json!(blocks.errors));
     }
     if has_others || !has_blocks {
+        said.insert("tasks".to_owned(), json!(listed));
         said.insert("totalBlocks".to_owned(), json!(tasks));
         said.insert("parseErrors".to_owned(), json!(problems));
     }
     said.into()
+}
+
+/// A task that was found, and where.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Listed {
+    number: usize,
+    /// That of its block, in dialects that have one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    id: Option<String>,
+    command: String,
+    target: String,
+    first_line: usize,
+    last_line: usize,
+}
+
+impl Listed {
+    fn line(&self) -> String {
+        let label = self.id.clone().unwrap_or_else(|| self.number.to_string());
+        let what = format!("{label} {} {}", self.command, self.target);
+        let (first, last) = (self.first_line, self.last_line);
+        if first == last {
+            format!("{} (line {first})", what.trim_end())
+        } else {
+            format!("{} (lines {first}-{last})", what.trim_end())
+        }
+    }
+}
+
+/// All tasks of a text, as the results number them.
+fn listed(text: &str, found: &Scan<'_>) -> Vec<Listed> {
+    let mut lines = Lines::new(text);
+    let tasks = found.batches.iter().flat_map(|batch| &batch.tasks);
+    let listed = (1..).zip(tasks).map(|(number, task)| {
+        let whole = text[task.span.clone()].trim_end();
+        Listed {
+            number,
+            id: task.call.as_ref().map(|call| call.id.to_owned()),
+            command: task.command_name().to_owned(),
+            target: task.target().into_owned(),
+            first_line: lines.of(task.span.start),
+            last_line: lines.of(task.span.start + whole.len()),
+        }
+    });
+    listed.collect()
 }
 
 /// All problems of a text, in its order.

@@ -3,6 +3,9 @@
 //! A file that nothing happens to costs its locks, a place in the one watch on the file system, and a task that sleeps. A
 //! save wakes it: it gets a thread on which an ordinary listener works until there is nothing more to do. So what one
 //! batch does holds up no other.
+//!
+//! The thread that these tasks share touches no file but those of clada's own: the file system of one project may hang, as that
+//! of a server that is gone does, and the others, whoever asks, and Ctrl-C are not to wait for it.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -10,7 +13,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::rc::Rc;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 
 use tokio::sync::{Notify, Semaphore, oneshot, watch as channel};
@@ -23,14 +26,15 @@ use crate::cmd::{self, status};
 use crate::config::Folders;
 use crate::config::registry::{Entry, Registry};
 use crate::daemon::board::{Board, State};
-use crate::daemon::{Begin, Memory, Shown};
+use crate::daemon::{Begin, Memory, Parting, Shown};
 use crate::error::Error;
 use crate::world::ledger::Ledger;
 use crate::world::lock::Lock;
 use crate::world::note_file::Reading;
+use crate::world::scarce;
 use crate::world::service::supervisor::Supervisor;
 use crate::world::shell;
-use crate::world::watch::{Mode, Watcher};
+use crate::world::watch::{Hub, Mode, Stirred, WatchError, Watcher};
 
 /// How long a listener waits behind a save, with nothing to do, before it rests: the next one is often not far.
 const REST: Duration = Duration::from_secs(60);
@@ -40,8 +44,14 @@ const PAUSES: [Duration; 2] = [Duration::from_secs(1), Duration::from_secs(10)];
 const STARTING: (usize, Duration) = (4, Duration::from_secs(1));
 /// How long the list must be quiet before it is read again.
 const QUIET: Duration = Duration::from_millis(50);
-/// How long listeners get to end what they do.
-const FAREWELL: Duration = Duration::from_secs(8);
+/// How long listeners get to end what they do, and how long where no batch runs.
+const FAREWELL: [Duration; 2] = [Duration::from_secs(8), Duration::from_secs(2)];
+/// How often it is seen whether a batch still runs then.
+const GLANCE: Duration = Duration::from_millis(50);
+/// After how long a file system that does not answer is told of.
+const SILENCE: Duration = Duration::from_secs(3);
+/// What is told then.
+const NO_ANSWER: &str = "the file system of these notes, or of their project folder, does not answer: they are watched when it does";
 
 /// Listens until it is stopped.
 ///
@@ -54,13 +64,16 @@ pub fn main(args: &cli::Daemon) -> Result<ExitCode, Error> {
     let _lock =
         Lock::try_take(&folders.locks(), "daemon", &folders.state).map_err(Error::DaemonRuns)?;
     shell::allow_many_files();
+    if let Some(shortfall) = scarce::shortfall() {
+        tracing::warn!("{shortfall}");
+    }
     let (stop, reloads) = cmd::stop_and_reload()?;
     let shared = Shared::start(stop);
     let board = Board::default();
     let _socket = status::answer(&folders, status::Kind::Daemon, &board);
+    drop(ledger);
     let house = House {
         folders,
-        ledger,
         shared,
         board,
         starting: Semaphore::new(STARTING.0),
@@ -76,8 +89,6 @@ pub fn main(args: &cli::Daemon) -> Result<ExitCode, Error> {
 /// What all files of the daemon share.
 struct House {
     folders: Folders,
-    /// For looks at it only: each listener has its own.
-    ledger: Ledger,
     shared: Shared,
     board: Board,
     starting: Semaphore,
@@ -132,7 +143,7 @@ async fn run(house: Rc<House>, mut reloads: channel::Receiver<u64>) -> Result<()
     let mut supervisor = Supervisor::from_env();
     let path = Registry::path(&house.folders);
     std::fs::create_dir_all(&house.folders.config)?;
-    let mut list = Watcher::start(&house.shared.hub, std::slice::from_ref(&path), Mode::Events)?;
+    let mut list = ListWatch::start(&house.shared.hub, path);
     let mut stopped = house.shared.stop.clone();
     let (mut kept, mut tasks) = (HashMap::new(), JoinSet::new());
     take_list(&house, &mut kept, &mut tasks);
@@ -155,9 +166,9 @@ async fn run(house: Rc<House>, mut reloads: channel::Receiver<u64>) -> Result<()
             biased;
             _ = stopped.wait_for(|stop| *stop) => break,
             () = supervisor.beat() => {}
-            _ = list.next() => {
+            () = list.changed() => {
                 // Of a list that is just being written the rest follows.
-                while timeout(QUIET, list.next()).await.is_ok() {}
+                while timeout(QUIET, list.changed()).await.is_ok() {}
                 take_list(&house, &mut kept, &mut tasks);
                 supervisor.status(&count(&kept));
             }
@@ -175,8 +186,57 @@ async fn run(house: Rc<House>, mut reloads: channel::Receiver<u64>) -> Result<()
     }
     // Also those of files that are not in the list any more.
     let ended = async { while tasks.join_next().await.is_some() {} };
-    let _ = timeout(FAREWELL, ended).await;
+    let idle = async {
+        sleep(FAREWELL[1]).await;
+        while house.board.runs() {
+            sleep(GLANCE).await;
+        }
+    };
+    tokio::select! {
+        () = ended => {}
+        // What is left waits for a file system.
+        () = idle => {}
+        () = sleep(FAREWELL[0]) => {}
+    }
     Ok(())
+}
+
+/// The watch on the list; where there is none to be had it is tried again, and each time the list may have changed.
+struct ListWatch {
+    hub: Hub,
+    path: PathBuf,
+    watcher: Option<Watcher>,
+}
+
+impl ListWatch {
+    fn start(hub: &Hub, path: PathBuf) -> Self {
+        let mut list = Self {
+            hub: hub.clone(),
+            path,
+            watcher: None,
+        };
+        if let Err(error) = list.try_start() {
+            tracing::warn!("a change of the list is seen late: {error}");
+        }
+        list
+    }
+
+    fn try_start(&mut self) -> Result<(), WatchError> {
+        let places = std::slice::from_ref(&self.path);
+        self.watcher = Some(Watcher::start(&self.hub, places, Mode::Events)?);
+        Ok(())
+    }
+
+    /// Waits until the list may have changed.
+    async fn changed(&mut self) {
+        match &mut self.watcher {
+            Some(watcher) => drop(watcher.next().await),
+            None => {
+                sleep(PAUSES[1]).await;
+                let _ = self.try_start();
+            }
+        }
+    }
 }
 
 /// Begins to keep what is new in the list, and ends with what is not in it any more.
@@ -222,19 +282,55 @@ impl House {
         }
     }
 
-    /// Takes a file for this process, and whether nothing is to be done about what is in it.
-    fn take(&self, args: &Watch) -> Result<(Post, bool), Error> {
-        let place = Place::of(args)?;
-        let post = Post::take(args, place, (&self.shared.hub, &[]), &self.ledger, true)?;
-        let at_rest = match post.note.read() {
-            Ok(Reading::Text { text, .. }) => {
-                Memory::is_at_rest(&self.ledger, post.note.path(), &text)?
+    /// Takes a file for this process, and whether nothing is to be done about what is in it; `None` where it is stopped first.
+    async fn take(
+        &self,
+        args: &Watch,
+        entry: &Entry,
+        stop: &channel::Receiver<bool>,
+    ) -> Option<Result<(Post, bool), Error>> {
+        let (args, folders) = (args.clone(), self.folders.clone());
+        let hub = self.shared.hub.clone();
+        let taken = self.aside(entry, stop, move || take(&args, &folders, &hub));
+        let taken = in_turn(&self.starting, taken).await?;
+        Some(taken.and_then(|taken| taken))
+    }
+
+    /// Does what a file system may hold up on a thread of its own, and shows where it does not answer. `None` where the file is
+    /// not to be kept any more: nobody waits for the thread then.
+    async fn aside<T: Send + 'static>(
+        &self,
+        entry: &Entry,
+        stop: &channel::Receiver<bool>,
+        work: impl FnOnce() -> T + Send + 'static,
+    ) -> Option<Result<T, Error>> {
+        let (done, mut ended) = oneshot::channel();
+        let thread = std::thread::Builder::new().name("files".to_owned());
+        let started = thread.spawn(move || drop(done.send(work())));
+        if let Err(error) = started {
+            return Some(Err(error.into()));
+        }
+        let mut stop = stop.clone();
+        let mut is_late = false;
+        loop {
+            tokio::select! {
+                biased;
+                _ = stop.wait_for(|stop| *stop) => return None,
+                done = &mut ended => return done.ok().map(Ok),
+                () = sleep(SILENCE), if !is_late => {
+                    is_late = true;
+                    self.says_nothing(entry);
+                }
             }
-            // It wakes its listener when it comes back.
-            Ok(Reading::Missing) => true,
-            Err(_) => false,
-        };
-        Ok((post, at_rest))
+        }
+    }
+
+    /// Shows that a file's file system does not answer.
+    fn says_nothing(&self, entry: &Entry) {
+        tracing::warn!(file = %entry.file.display(), "{NO_ANSWER}");
+        let why = NO_ANSWER.to_owned();
+        self.board
+            .set(&entry.file, &entry.root, State::Waiting { why });
     }
 
     /// Says why a file cannot be watched now, and that once.
@@ -249,6 +345,20 @@ impl House {
     }
 }
 
+/// Takes a file for this process, and whether nothing is to be done about what is in it.
+fn take(args: &Watch, folders: &Folders, hub: &Hub) -> Result<(Post, bool), Error> {
+    let place = Place::of(args)?;
+    let ledger = Ledger::open(&folders.state)?;
+    let post = Post::take(args, place, (hub, &[]), &ledger, true)?;
+    let at_rest = match post.note.read() {
+        Ok(Reading::Text { text, .. }) => Memory::is_at_rest(&ledger, post.note.path(), &text)?,
+        // It wakes its listener when it comes back.
+        Ok(Reading::Missing) => true,
+        Err(_) => false,
+    };
+    Ok((post, at_rest))
+}
+
 /// Keeps a file until it is stopped: what is missing, or is another's now, is waited for. `first` is dropped when what is
 /// in the file has been read, or cannot be.
 async fn keep(house: Rc<House>, entry: Entry, mut stop: channel::Receiver<bool>, first: First) {
@@ -258,21 +368,33 @@ async fn keep(house: Rc<House>, entry: Entry, mut stop: channel::Receiver<bool>,
     let mut pause = PAUSES[0];
     let mut first = Some(first);
     while !*stop.borrow() {
-        let first = first.take();
-        match house.take(&args) {
-            Ok((post, true)) => {
+        let mut first = first.take();
+        let taken = {
+            let taken = house.take(&args, &entry, &stop);
+            tokio::pin!(taken);
+            tokio::select! {
+                taken = &mut taken => taken,
+                () = sleep(SILENCE) => {
+                    // The daemon is ready without a file whose file system does not answer.
+                    first = None;
+                    taken.await
+                }
+            }
+        };
+        let mut parting = Parting::Done;
+        match taken {
+            None => break,
+            Some(Ok((post, is_at_rest))) => {
+                pause = PAUSES[0];
+                let begin = (!is_at_rest).then(|| (post.begin, first.take()));
                 drop(first);
-                pause = PAUSES[0];
-                serve(&house, &entry, &args, (post, None), &stop).await;
+                parting = serve(&house, &entry, &args, (post, begin), &stop).await;
             }
-            Ok((post, false)) => {
-                pause = PAUSES[0];
-                let begin = Some((post.begin, first));
-                serve(&house, &entry, &args, (post, begin), &stop).await;
-            }
-            Err(error) => house.waits(&entry, &error),
+            Some(Err(error)) => house.waits(&entry, &error),
         }
-        rest(&mut stop, &mut pause).await;
+        if parting == Parting::Done {
+            rest(&mut stop, &mut pause).await;
+        }
     }
     house.board.remove(&entry.file);
 }
@@ -283,14 +405,15 @@ async fn rest(stop: &mut channel::Receiver<bool>, pause: &mut Duration) {
     *pause = (*pause * 2).min(PAUSES[1]);
 }
 
-/// Has a listener work whenever something happens to a file; returns when it is stopped, or the listener has broken down.
+/// Has a listener work whenever something happens to a file; returns when it is stopped, the listener has broken down, or the
+/// file's name leads to another one.
 async fn serve(
     house: &House,
     entry: &Entry,
     args: &Watch,
     (mut post, mut begin): (Post, Option<(Begin, Option<First>)>),
     stop: &channel::Receiver<bool>,
-) {
+) -> Parting {
     let mut stopped = stop.clone();
     let mut pause = PAUSES[0];
     loop {
@@ -298,23 +421,37 @@ async fn serve(
             Some(begin) => begin,
             None => {
                 house.board.set(&entry.file, &entry.root, State::Watching);
-                tokio::select! {
+                house.board.leads_to(&entry.file, post.note.path());
+                let stirred = tokio::select! {
                     biased;
-                    _ = stopped.wait_for(|stop| *stop) => return,
-                    signal = post.watcher.next() => (Begin::Woken(signal), None),
+                    _ = stopped.wait_for(|stop| *stop) => return Parting::Done,
+                    stirred = post.watcher.stirred() => stirred,
+                };
+                if stirred == Stirred::Due {
+                    let looked = house.aside(entry, stop, move || {
+                        post.watcher.look_again();
+                        post
+                    });
+                    match looked.await {
+                        Some(Ok(back)) => post = back,
+                        _ => return Parting::Done,
+                    }
+                    continue;
                 }
+                (Begin::Woken, None)
             }
         };
         let ended = {
             let work = work(house, entry, args, (post, now, first), stop);
             match now {
                 Begin::Anew | Begin::Made(_) => in_turn(&house.starting, work).await,
-                Begin::Woken(_) => work.await,
+                Begin::Woken => work.await,
             }
         };
         match ended {
-            None => return,
-            Some((back, Ok(()))) => (post, pause) = (back, PAUSES[0]),
+            None => return Parting::Done,
+            Some((_, Ok(Parting::Moved))) => return Parting::Moved,
+            Some((back, Ok(Parting::Done))) => (post, pause) = (back, PAUSES[0]),
             Some((back, Err(error))) => {
                 house.waits(entry, &error);
                 (post, begin) = (back, Some((now, None)));
@@ -322,7 +459,7 @@ async fn serve(
             }
         }
         if *stopped.borrow() {
-            return;
+            return Parting::Done;
         }
     }
 }
@@ -338,26 +475,30 @@ async fn in_turn<T>(turns: &Semaphore, work: impl Future<Output = T>) -> T {
     work.await
 }
 
-/// Has a listener work on a thread of its own until it rests. Nothing comes back of one that panics.
+/// Has a listener work on a thread of its own until it rests. Nothing comes back of one that panics; where there is no thread for
+/// it, the file is taken anew after a pause, and what was saved is found then.
 async fn work(
     house: &House,
     entry: &Entry,
     args: &Watch,
     (mut post, begin, first): (Post, Begin, Option<First>),
     stop: &channel::Receiver<bool>,
-) -> Option<(Post, Result<(), Error>)> {
-    let (done, ended) = oneshot::channel();
+) -> Option<(Post, Result<Parting, Error>)> {
+    let (done, mut ended) = oneshot::channel();
+    let is_silent = Arc::new(AtomicBool::new(true));
+    let silent = Arc::clone(&is_silent);
     let (shared, stop) = (house.shared.clone(), stop.clone());
     let (board, folders) = (house.board.clone(), house.folders.clone());
-    let (args, entry) = (args.clone(), entry.clone());
+    let (args, of) = (args.clone(), entry.clone());
     let work = move || {
         let mut first = first;
         let mut show = |shown: Shown<'_>| {
             if matches!(shown, Shown::Watching(_)) {
                 first = None;
             }
+            silent.store(false, Ordering::SeqCst);
             log(&shown);
-            board.shown((&entry.file, &entry.root), &shown, cmd::time);
+            board.shown((&of.file, &of.root), &shown, cmd::time);
         };
         let of_all = (&folders, &shared);
         let worked = listen(&args, (&mut post, begin), of_all, stop, &mut show);
@@ -366,8 +507,16 @@ async fn work(
     };
     let thread = std::thread::Builder::new().name("listener".to_owned());
     if let Err(error) = thread.spawn(work) {
-        tracing::error!(%error, "no thread");
+        house.waits(entry, &error.into());
         return None;
+    }
+    tokio::select! {
+        done = &mut ended => return done.ok(),
+        () = sleep(SILENCE) => {}
+    }
+    // It says that it listens as soon as it has read the notes.
+    if is_silent.load(Ordering::SeqCst) {
+        house.says_nothing(entry);
     }
     ended.await.ok()
 }
@@ -378,26 +527,26 @@ fn listen(
     (folders, shared): (&Folders, &Shared),
     stop: channel::Receiver<bool>,
     show: &mut dyn FnMut(Shown<'_>),
-) -> Result<(), Error> {
+) -> Result<Parting, Error> {
     let ledger = Ledger::open(&folders.state)?;
     let mut listener = Listener::new(args, post, ledger, shared)?;
     listener.daemon.leave = stop;
     listener.daemon.rest = Some(match begin {
         Begin::Anew | Begin::Made(_) => Duration::ZERO,
-        Begin::Woken(_) => REST,
+        Begin::Woken => REST,
     });
     let watcher = &mut post.watcher;
-    listener.run(show, async |daemon, stop, show| {
-        daemon.listen(watcher, begin, stop, show).await;
+    let parting = listener.run(show, async |daemon, stop, show| {
+        daemon.listen(watcher, begin, stop, show).await
     });
     listener.leave(post);
-    Ok(())
+    Ok(parting)
 }
 
 /// Puts into the log what happens to a file, which the daemon's span names, and nothing that a reply says.
 fn log(shown: &Shown<'_>) {
     match shown {
-        Shown::Watching(_) | Shown::Progress(_) => {}
+        Shown::Watching(_) | Shown::Progress(_) | Shown::Waits(_) => {}
         Shown::Note(note) => tracing::info!("{note}"),
         Shown::Trouble(trouble) => tracing::warn!("{trouble}"),
         Shown::Results(_) => tracing::info!("results"),

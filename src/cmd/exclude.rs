@@ -114,11 +114,11 @@ pub(super) fn ask(question: &str, stop: &channel::Receiver<bool>) -> Result<Opti
     drop(out);
     let (send, answered) = oneshot::channel();
     // It waits for a line for as long as there is none.
-    std::thread::spawn(move || {
+    std::thread::Builder::new().spawn(move || {
         let mut answer = String::new();
         let read = io::stdin().read_line(&mut answer);
         let _ = send.send(read.map(|length| (length, answer)));
-    });
+    })?;
     let mut stop = stop.clone();
     let answer = runtime()?.block_on(async {
         tokio::select! {

@@ -1,5 +1,6 @@
 //! `clada log`: tells what ran, from the ledger. Changes nothing.
 
+use std::collections::{BTreeMap, HashMap};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -7,18 +8,23 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 use serde_json::{Value, json};
+use tokio::sync::watch;
 
 use crate::batch::git_line;
 use crate::cli::Log;
 use crate::cmd::notes::named_file;
-use crate::cmd::{self, clipboard};
+use crate::cmd::{self, clipboard, rules};
+use crate::config::settings::Settings;
 use crate::config::{self, Folders};
 use crate::error::Error;
 use crate::lang::duration;
 use crate::lang::outcome::Status;
 use crate::lang::report::one_line;
+use crate::undo::{self, Mark};
 use crate::world::ledger::{ForeignBlock, Ledger, LogBatch, LogTask};
 use crate::world::lock::Lock;
+use crate::world::roots;
+use crate::world::snapshot::{SnapshotError, Snapshots};
 
 /// Shows the newest batches that ran, and results of another clada that were taken off notes.
 ///
@@ -30,18 +36,26 @@ pub fn main(args: &Log) -> Result<ExitCode, Error> {
         return clipboard::print(&packet);
     }
     let folders = Folders::of_user().ok_or(Error::NoHome)?;
-    let file = match &args.file {
-        Some(file) => Some(cmd::canonical(&named_file(&folders, file, None)?)),
-        None => None,
+    let roots = roots::all(&folders.roots());
+    let files = match (&args.file, args.here) {
+        (Some(file), _) => Some(vec![cmd::canonical(&named_file(&folders, file, None)?)]),
+        (None, true) => Some(files_here(&roots, args.root.as_deref())?),
+        (None, false) => None,
     };
-    let entries = match Ledger::read(&folders.state)? {
-        Some(ledger) => newest(&ledger, (args.number, file.as_deref()))?,
+    let mut entries = match Ledger::read(&folders.state)? {
+        Some(ledger) => newest(&ledger, (args.number, files.as_deref()))?,
         None => Vec::new(),
     };
+    mark(&mut entries, &roots, &folders);
     let mut out = std::io::stdout().lock();
     if args.json {
         let entries: Vec<Value> = entries.iter().map(Entry::json).collect();
         writeln!(out, "{:#}", Value::from(entries))?;
+    } else if entries.is_empty() && args.here {
+        writeln!(
+            out,
+            "nothing ran here yet: `clada log` shows what ran elsewhere"
+        )?;
     } else if entries.is_empty() {
         writeln!(out, "nothing ran yet: the log begins with the first reply")?;
     } else {
@@ -56,40 +70,103 @@ pub fn main(args: &Log) -> Result<ExitCode, Error> {
 
 /// What the log tells of.
 enum Entry {
-    Batch(LogBatch),
+    /// A batch, and what was done about it since.
+    Batch(LogBatch, Option<Mark>),
     Foreign(ForeignBlock),
 }
 
-fn newest(ledger: &Ledger, (number, file): (usize, Option<&Path>)) -> Result<Vec<Entry>, Error> {
-    let batches = ledger.log_of(number, file)?.into_iter().map(Entry::Batch);
-    let foreign = ledger
-        .foreign(number, file)?
-        .into_iter()
-        .map(Entry::Foreign);
-    let mut entries: Vec<Entry> = batches.chain(foreign).collect();
+/// The newest entries: of these files, or of all.
+fn newest(
+    ledger: &Ledger,
+    (number, files): (usize, Option<&[PathBuf]>),
+) -> Result<Vec<Entry>, Error> {
+    let files: Vec<Option<&Path>> = match files {
+        Some(files) => files.iter().map(|file| Some(file.as_path())).collect(),
+        None => vec![None],
+    };
+    let mut entries = Vec::new();
+    for file in files {
+        let batches = ledger.log_of(number, file)?.into_iter();
+        entries.extend(batches.map(|batch| Entry::Batch(batch, None)));
+        let foreign = ledger.foreign(number, file)?.into_iter();
+        entries.extend(foreign.map(Entry::Foreign));
+    }
     entries.sort_by_key(|entry| std::cmp::Reverse(entry.time_ms()));
     entries.truncate(number);
     Ok(entries)
 }
 
+/// The notes files of a project: of the folder that is given, or of the innermost that this one is in.
+fn files_here(roots: &[(PathBuf, PathBuf)], given: Option<&Path>) -> Result<Vec<PathBuf>, Error> {
+    let (_, here) = cmd::find_root(given)?;
+    let is_root = |folder: &&Path| roots.iter().any(|(_, root)| root == folder);
+    let around = here.ancestors().find(is_root).filter(|_| given.is_none());
+    let root = around.unwrap_or(&here);
+    let of_root = roots.iter().filter(|(_, of)| of == root);
+    Ok(of_root.map(|(file, _)| file.clone()).collect())
+}
+
+/// Marks the batches that were undone or done again, as far as the histories of their projects can be read.
+fn mark(entries: &mut [Entry], roots: &[(PathBuf, PathBuf)], folders: &Folders) {
+    let mut by_root: BTreeMap<&Path, Vec<(&LogBatch, &mut Option<Mark>)>> = BTreeMap::new();
+    for entry in entries {
+        // What changed nothing cannot be undone.
+        if let Entry::Batch(batch, mark) = entry
+            && batch.commits.is_some()
+            && let Some((_, root)) = roots.iter().find(|(file, _)| *file == batch.path)
+        {
+            by_root.entry(root).or_default().push((batch, mark));
+        }
+    }
+    for (root, batches) in by_root {
+        let began = batches.iter().map(|(batch, _)| batch.began_ms).min();
+        let since = began.unwrap_or_default().div_euclid(1000);
+        let marks = marks_of(folders, root, since).unwrap_or_else(|error| {
+            tracing::debug!(%error, root = %root.display(), "what was undone is not known");
+            HashMap::new()
+        });
+        for (batch, mark) in batches {
+            *mark = marks.get(&batch.id).copied();
+        }
+    }
+}
+
+/// What was undone and done again in a project since a time, by the ids of the batches.
+fn marks_of(
+    folders: &Folders,
+    root: &Path,
+    since: i64,
+) -> Result<HashMap<String, Mark>, SnapshotError> {
+    let settings = Settings::rest(folders, root).settings;
+    if !settings.git.enabled {
+        return Ok(HashMap::new());
+    }
+    let git = rules::git_of(&settings.git, folders, std::env::vars_os().collect());
+    let stop = watch::channel(false).1;
+    match Snapshots::open(root, &[], &git.options, &stop)? {
+        Some(snapshots) => undo::marks(&undo::stores(&snapshots), since),
+        None => Ok(HashMap::new()),
+    }
+}
+
 impl Entry {
     fn time_ms(&self) -> i64 {
         match self {
-            Self::Batch(batch) => batch.began_ms,
+            Self::Batch(batch, _) => batch.began_ms,
             Self::Foreign(block) => block.time * 1000,
         }
     }
 
     fn text(&self, home: &Path, watched: &[PathBuf]) -> String {
         match self {
-            Self::Batch(batch) => batch_text(batch, home, watched),
+            Self::Batch(batch, mark) => batch_text((batch, *mark), home, watched),
             Self::Foreign(block) => foreign_text(block, home),
         }
     }
 
     fn json(&self) -> Value {
         match self {
-            Self::Batch(batch) => batch_json(batch),
+            Self::Batch(batch, mark) => batch_json(batch, *mark),
             Self::Foreign(block) => json!({
                 "file": block.path.to_string_lossy(),
                 "taken": iso(block.time * 1000),
@@ -111,7 +188,11 @@ fn foreign_text(block: &ForeignBlock, home: &Path) -> String {
 }
 
 /// A batch as lines. One without an end runs, if a clada that lives watches its file.
-fn batch_text(batch: &LogBatch, home: &Path, watched: &[PathBuf]) -> String {
+fn batch_text(
+    (batch, mark): (&LogBatch, Option<Mark>),
+    home: &Path,
+    watched: &[PathBuf],
+) -> String {
     let began = cmd::local(at(batch.began_ms)).strftime("%Y-%m-%d %H:%M:%S");
     let took = match batch.ended_ms {
         Some(ended) => duration::show(between(batch.began_ms, ended)),
@@ -123,8 +204,14 @@ fn batch_text(batch: &LogBatch, home: &Path, watched: &[PathBuf]) -> String {
     });
     let file = one_line(&cmd::short(&batch.path, home));
     let mut text = format!(
-        "{began}  {file}  batch {}{again}  {took}  {}\n",
-        batch.number, batch.id
+        "{began}  {file}  batch {}{again}  {took}  {}{}\n",
+        batch.number,
+        batch.id,
+        match mark {
+            Some(Mark::Undone(at)) => format!("  undone {}", cmd::when(at)),
+            Some(Mark::Redone(at)) => format!("  redone {}", cmd::when(at)),
+            None => String::new(),
+        }
     );
     for task in &batch.tasks {
         text += &format!("  {}\n", one_line(&task_text(task)));
@@ -162,7 +249,12 @@ fn sign(task: &LogTask) -> &'static str {
     }
 }
 
-fn batch_json(batch: &LogBatch) -> Value {
+fn batch_json(batch: &LogBatch, mark: Option<Mark>) -> Value {
+    let (undone, redone) = match mark {
+        Some(Mark::Undone(at)) => (Some(iso(at * 1000)), None),
+        Some(Mark::Redone(at)) => (None, Some(iso(at * 1000))),
+        None => (None, None),
+    };
     let tasks = batch.tasks.iter().map(|task| {
         json!({
             "command": task.command,
@@ -183,6 +275,8 @@ fn batch_json(batch: &LogBatch) -> Value {
         "commitBefore": batch.commits.as_ref().map(|commits| &commits.before),
         "commitAfter": batch.commits.as_ref().map(|commits| &commits.after),
         "privateCommits": batch.commits.as_ref().map(|commits| commits.private),
+        "undone": undone,
+        "redone": redone,
         "tasks": tasks.collect::<Vec<Value>>(),
     })
 }

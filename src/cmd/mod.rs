@@ -31,6 +31,7 @@ pub mod watched;
 
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::io::{self, Read, Write};
+use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -47,7 +48,8 @@ use crate::config::{Folders, WATCHED_LOCKS};
 use crate::error::Error;
 use crate::lang::plain::plain;
 use crate::terminal::Terminal;
-use crate::world::lock::Lock;
+use crate::world::lock::{Lock, Occupant};
+use crate::world::scarce;
 use crate::world::workspace::Disk;
 
 /// Carries out a command line.
@@ -224,10 +226,17 @@ async fn lock_root(
     stop: &channel::Receiver<bool>,
     terminal: &mut Terminal<io::Stderr>,
 ) -> Result<Option<Lock>, Error> {
-    let mut held = |pid: &str| {
+    let mut is_told = false;
+    let mut held = |occupant: &Occupant| {
+        let Occupant { pid, does } = occupant;
+        if std::mem::replace(&mut is_told, true) {
+            return;
+        }
+        let does = does.as_ref().map(|does| format!(": {does}"));
         terminal.line(&format!(
-            "waiting for the run of another clada here (process {pid})"
-        ))
+            "waiting for the run of another clada here (process {pid}){}",
+            does.unwrap_or_default()
+        ));
     };
     let mut stopped = stop.clone();
     let locks = folders.locks();
@@ -239,9 +248,20 @@ async fn lock_root(
 
 /// What waits for events, on this thread.
 fn runtime() -> io::Result<Runtime> {
+    check_files()?;
     tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
+}
+
+/// Tries if there are as many open files to be had as tokio opens when it starts: it panics where the last are missing.
+fn check_files() -> io::Result<()> {
+    drop([
+        UnixStream::pair()?,
+        UnixStream::pair()?,
+        UnixStream::pair()?,
+    ]);
+    Ok(())
 }
 
 /// Becomes true at Ctrl-C, SIGTERM or SIGHUP, this not under `nohup`; at the second of them the process ends at once.
@@ -267,6 +287,8 @@ fn signals(reload: Option<channel::Sender<u64>>) -> io::Result<channel::Receiver
     let outlives = ignores_hangup();
     let had_terminal = has_terminal() && !outlives;
     let (stop, stopped) = channel::channel(false);
+    check_files()?;
+    scarce::check_thread()?;
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_io()
         .build()?;

@@ -1,6 +1,7 @@
 //! `clada retry`: has the tasks of the last batch run again that failed, were interrupted or did not run.
 
 use std::io::Write;
+use std::path::Path;
 use std::process::ExitCode;
 
 use crate::cli::{Retry, Watch};
@@ -16,7 +17,7 @@ use crate::lang::report::{Offered, Report};
 use crate::lang::wording;
 use crate::world::ledger::{KnownFile, Ledger, NewBlock};
 use crate::world::lock::LockError;
-use crate::world::note_file::NoteFile;
+use crate::world::note_file::{NoteFile, Reading};
 
 /// Runs them.
 ///
@@ -34,6 +35,9 @@ pub fn main(args: &Retry) -> Result<ExitCode, Error> {
 pub(super) fn again(args: &Watch, which: Which) -> Result<ExitCode, Error> {
     let folders = Folders::of_user().ok_or(Error::NoHome)?;
     let notes = Notes::find(&folders, args.file.as_deref(), args.root.as_deref())?;
+    if args.file.is_some() {
+        refuse_unknown(&folders, &notes.file)?;
+    }
     let args = &Watch {
         file: Some(notes.file),
         root: Some(notes.root.0),
@@ -56,6 +60,24 @@ pub(super) fn again(args: &Watch, which: Which) -> Result<ExitCode, Error> {
         Some(success) => ExitCode::from(u8::from(!success)),
         None => nothing(which, &Place::of(args)?)?,
     })
+}
+
+/// Refuses a file that no clada ever saw. One that was renamed has results on top.
+fn refuse_unknown(folders: &Folders, file: &Path) -> Result<(), Error> {
+    let note = NoteFile::new(file, config::NOTES_LIMIT)?;
+    let known = match Ledger::read(&folders.state)? {
+        Some(ledger) => ledger.file(note.path())?,
+        None => None,
+    };
+    let has_results = || match note.read() {
+        Ok(Reading::Text { text, .. }) => note::top_block(&text).is_some(),
+        _ => false,
+    };
+    if known.is_some() || has_results() {
+        Ok(())
+    } else {
+        Err(Error::NeverWatched(note.path().to_owned()))
+    }
 }
 
 /// Why nothing can be carried out at a line, and where something can.

@@ -48,6 +48,7 @@ pub fn main(args: &Run) -> Result<ExitCode, Error> {
     let notes = args.file.as_deref().map(Path::canonicalize);
     runner.never.extend(notes.and_then(Result::ok));
     runner.with_params = args.json;
+    let stop = cmd::stop_signal()?;
     runtime.block_on(async {
         let around = Surroundings {
             now: &cmd::date_time,
@@ -55,7 +56,7 @@ pub fn main(args: &Run) -> Result<ExitCode, Error> {
             fence: cmd::word(),
             message: args.message.clone(),
             id: cmd::run_id(),
-            stop: cmd::stop_signal()?,
+            stop,
         };
         // A reply may be a watched file: its results block is none of the reply, but its lines count.
         let found = scan_for(&text, runner.dialects);
@@ -68,10 +69,11 @@ pub fn main(args: &Run) -> Result<ExitCode, Error> {
             runner.preview(&part, &around)
         } else {
             let lock = cmd::lock_root(&folders, &root, &around.stop, &mut terminal).await?;
-            let Some(_lock) = lock else {
+            let Some(mut lock) = lock else {
                 terminal.line("stopped before anything was run");
                 return Ok(ExitCode::FAILURE);
             };
+            lock.tell("`clada run`".to_owned());
             // A listener must be able to tell what a command may have done.
             let runs = Lock::try_take(&folders.locks(), config::RUN_LOCK, &root)?;
             let mut show = |progress: Progress<'_>| {

@@ -17,7 +17,7 @@ use crate::error::Error;
 use crate::lang::outcome::Status;
 use crate::lang::report::one_line;
 use crate::lang::wording;
-use crate::world::ledger::{Ledger, LogBatch};
+use crate::world::ledger::{FileId, Ledger, LogBatch};
 use crate::world::sandbox::support;
 use crate::world::socket::{self, Socket};
 
@@ -83,7 +83,7 @@ pub fn main(args: &cli::Status) -> Result<ExitCode, Error> {
             (pid, answer)
         })
         .collect();
-    let last = last_batches(&folders, &answers)?;
+    let last = last_runs(&folders, &answers)?;
     let runs = !answers.is_empty();
     let mut out = io::stdout().lock();
     if args.json {
@@ -94,11 +94,19 @@ pub fn main(args: &cli::Status) -> Result<ExitCode, Error> {
     Ok(ExitCode::from(u8::from(!runs)))
 }
 
-/// The last batch of each file that is watched.
-fn last_batches(
+/// What the ledger knows of a file that is watched.
+struct Past {
+    /// The batches of the last run.
+    run: Vec<LogBatch>,
+    /// What waits for the user's tick, as lines.
+    waits: Vec<String>,
+}
+
+/// What the ledger knows of each file that is watched.
+fn last_runs(
     folders: &Folders,
     answers: &[(u32, Result<Answer, String>)],
-) -> Result<BTreeMap<PathBuf, LogBatch>, Error> {
+) -> Result<BTreeMap<PathBuf, Past>, Error> {
     let Some(ledger) = Ledger::read(&folders.state)? else {
         return Ok(BTreeMap::new());
     };
@@ -106,42 +114,121 @@ fn last_batches(
         .iter()
         .filter_map(|(_, answer)| answer.as_ref().ok());
     let mut last = BTreeMap::new();
-    for file in answers.flat_map(|answer| answer.notices.files.keys()) {
-        if let Some(known) = ledger.file(file)?
-            && let Some(batch) = ledger.last_run(known.id)?.pop()
-        {
-            last.insert(file.clone(), batch);
+    for (file, notice) in answers.flat_map(|answer| &answer.notices.files) {
+        let notes = notice.notes.as_ref().unwrap_or(file);
+        if let Some(known) = ledger.file(notes)? {
+            let past = Past {
+                run: ledger.last_run(known.id)?,
+                waits: waits(&ledger, known.id)?,
+            };
+            last.insert(file.clone(), past);
         }
     }
     Ok(last)
 }
 
-/// How many tasks of a batch were done, and how many failed.
-fn counts(batch: &LogBatch) -> (usize, usize) {
-    let marks = batch.tasks.iter().filter_map(|task| task.mark.as_deref());
-    let marks: Vec<Status> = marks.filter_map(Status::parse).collect();
-    let count = |status| marks.iter().filter(|it| **it == status).count();
-    (count(Status::Done), count(Status::Failed))
+/// The lines of the newest results that offer something, without what each offers; places for one edit are one line.
+fn waits(ledger: &Ledger, file: FileId) -> Result<Vec<String>, Error> {
+    let Some((text, open)) = ledger.newest_offers(file)? else {
+        return Ok(Vec::new());
+    };
+    let mut waits: Vec<String> = Vec::new();
+    // Offers count from the line that begins the results; the status is above it.
+    let lines: Vec<&str> = text.lines().skip(1).collect();
+    for line in open {
+        let line = lines.get(line).copied().unwrap_or_default();
+        let said = match line.rsplit_once(" - [ ] ") {
+            Some((said, _)) => said.trim_start_matches(|c: char| c.is_ascii_digit()),
+            None => "an edit, for its place",
+        };
+        let said = said.trim_start().trim_start_matches(MARKS).trim_start();
+        if waits.last().is_none_or(|last| last != said) {
+            waits.push(said.to_owned());
+        }
+    }
+    Ok(waits)
+}
+
+/// What lines of results begin with, behind the number.
+const MARKS: &[char] = &['⏸', '⚠', '↩', '⏭', '❌', '⏹'];
+
+/// How many of what waits for a tick are shown.
+const WAITS_SHOWN: usize = 5;
+
+/// How many tasks of the last run ended how.
+struct Counts {
+    tasks: usize,
+    /// With the name for programs, and the words for people.
+    by_end: Vec<(Status, &'static str, usize)>,
+    /// Those that have not ended.
+    open: usize,
+}
+
+impl Counts {
+    fn of(run: &[LogBatch]) -> Self {
+        let all = || run.iter().flat_map(|batch| &batch.tasks);
+        let ends: Vec<Option<Status>> = all()
+            .map(|task| task.mark.as_deref().and_then(Status::parse))
+            .collect();
+        let count = |end| ends.iter().filter(|it| **it == end).count();
+        let words = [
+            (Status::Done, "done"),
+            (Status::Failed, "failed"),
+            (Status::Interrupted, "interrupted"),
+            (Status::NotRun, "not run"),
+            (Status::Skipped, "skipped"),
+            (Status::Waits, "changed since and not run again"),
+            (Status::Asks, "not run until you say so"),
+        ];
+        let by_end = words.map(|(end, words)| (end, words, count(Some(end))));
+        Self {
+            tasks: ends.len(),
+            by_end: by_end.to_vec(),
+            open: count(None),
+        }
+    }
+
+    fn line(&self) -> String {
+        let mut line = wording::tasks(self.tasks);
+        for (end, words, count) in &self.by_end {
+            if *count > 0 || matches!(end, Status::Done | Status::Failed) {
+                line += &format!(", {count} {words}");
+            }
+        }
+        if self.open > 0 {
+            line += &format!(", {} still to run", self.open);
+        }
+        line
+    }
 }
 
 fn as_json(
     answers: &[(u32, Result<Answer, String>)],
-    last: &BTreeMap<PathBuf, LogBatch>,
+    last: &BTreeMap<PathBuf, Past>,
 ) -> serde_json::Value {
     let file = |(path, notice): (&PathBuf, &Notice)| {
-        let last = last.get(path).map(|batch| {
-            let (done, failed) = counts(batch);
-            json!({
-                "id": batch.id,
-                "began_ms": batch.began_ms,
-                "ended_ms": batch.ended_ms,
-                "tasks": batch.tasks.len(),
-                "done": done,
-                "failed": failed,
-            })
+        let past = last.get(path);
+        let waits = past.map(|past| past.waits.as_slice()).unwrap_or_default();
+        let last = past.filter(|past| !past.run.is_empty()).map(|past| {
+            let counts = Counts::of(&past.run);
+            let (first, newest) = (&past.run[0], &past.run[past.run.len() - 1]);
+            let mut last = json!({
+                "id": newest.id,
+                "began_ms": first.began_ms,
+                "ended_ms": newest.ended_ms,
+                "tasks": counts.tasks,
+                "open": counts.open,
+            });
+            for (end, _, count) in &counts.by_end {
+                last[end.name()] = json!(count);
+            }
+            last
         });
+        let notes = notice.notes.as_ref().unwrap_or(path);
         json!({
             "file": path.to_string_lossy(),
+            "notes": notes.to_string_lossy(),
+            "waits_for_a_tick": waits,
             "root": notice.root.to_string_lossy(),
             "state": notice.state,
             "trouble": notice.trouble,
@@ -165,9 +252,35 @@ fn as_json(
     })
 }
 
+/// What the ledger knows of a file, as lines.
+fn past_text(past: &Past) -> String {
+    let mut text = String::new();
+    if let (Some(first), Some(newest)) = (past.run.first(), past.run.last()) {
+        let when = cmd::when(first.began_ms.div_euclid(1000));
+        let what = match past.run.len() {
+            1 => "batch",
+            _ => "batches",
+        };
+        let _ = writeln!(
+            text,
+            "    last {what} {when}, {}: {}",
+            newest.id,
+            Counts::of(&past.run).line()
+        );
+    }
+    for wait in past.waits.iter().take(WAITS_SHOWN) {
+        let _ = writeln!(text, "    waits for a tick: {}", one_line(wait));
+    }
+    let more = past.waits.len().saturating_sub(WAITS_SHOWN);
+    if more > 0 {
+        let _ = writeln!(text, "    and {more} more");
+    }
+    text
+}
+
 fn as_text(
     answers: &[(u32, Result<Answer, String>)],
-    last: &BTreeMap<PathBuf, LogBatch>,
+    last: &BTreeMap<PathBuf, Past>,
     folders: &Folders,
 ) -> String {
     if answers.is_empty() {
@@ -213,15 +326,8 @@ fn as_text(
             };
             let _ = writeln!(text, "{mark} {} in {}", short(path), short(&notice.root));
             let _ = writeln!(text, "    {state}");
-            if let Some(batch) = last.get(path) {
-                let (done, failed) = counts(batch);
-                let when = cmd::when(batch.began_ms.div_euclid(1000));
-                let tasks = wording::tasks(batch.tasks.len());
-                let _ = writeln!(
-                    text,
-                    "    last batch {when}, {}: {tasks}, {done} done, {failed} failed",
-                    batch.id
-                );
+            if let Some(past) = last.get(path) {
+                text += &past_text(past);
             }
             if let Some(trouble) = &notice.trouble {
                 let _ = writeln!(text, "    {}", one_line(trouble));

@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use tokio::runtime::Runtime;
 use tokio::sync::watch as channel;
+use tokio::time::timeout;
 
 use crate::batch::Reader;
 use crate::cli::{Listen, Watch};
@@ -19,7 +20,7 @@ use crate::config::settings::{Every, Loaded, Settings};
 use crate::config::{self, Folders};
 use crate::daemon::board::Board;
 use crate::daemon::{
-    Begin, Clock, Daemon, Delivery, Fresh, Limits, Listening, Memory, Pending, Shown, Told,
+    Begin, Clock, Daemon, Delivery, Fresh, Limits, Listening, Memory, Parting, Pending, Shown, Told,
 };
 use crate::error::Error;
 use crate::terminal::Terminal;
@@ -31,7 +32,10 @@ use crate::world::note_file::{NoteError, NoteFile, Reading};
 use crate::world::output_file::OutputFile;
 use crate::world::packet::Packets;
 use crate::world::watch::{Hub, Mode, Settle, Watcher};
-use crate::world::{roots, sandbox};
+use crate::world::{roots, sandbox, scarce};
+
+/// How long until notes are tried again that a link leads to and that cannot be watched.
+const AGAIN: Duration = Duration::from_secs(1);
 
 /// What a new notes file says.
 const GREETING: &str = include_str!("../../config/greeting.md");
@@ -42,12 +46,12 @@ const GREETING: &str = include_str!("../../config/greeting.md");
 /// Where the file cannot be watched, or another clada watches it.
 pub fn main(args: &Listen) -> Result<ExitCode, Error> {
     let Listen { watch: args, yes } = args;
-    let place = Place::of(args)?;
-    let ledger = Ledger::open(&place.folders.state)?;
     let shared = Shared::start(cmd::stop_signal()?);
-    let settings = [Settings::user_file(&place.folders)];
-    let mut post = Post::take(args, place, (&shared.hub, &settings), &ledger, true)?;
+    let mut post = take(args, &shared)?;
     let mut terminal = Terminal::new(io::stdout());
+    if let Some(shortfall) = scarce::shortfall() {
+        terminal.trouble(&shortfall);
+    }
     if let Begin::Made(_) = post.begin {
         let made = post.note.path().display();
         terminal.line(&format!("made {made}: it was not there"));
@@ -55,19 +59,95 @@ pub fn main(args: &Listen) -> Result<ExitCode, Error> {
     if post.offer_to_exclude(*yes, &shared.stop)? == Answer::Stopped {
         return Ok(ExitCode::SUCCESS);
     }
-    let mut listener = Listener::new(args, &mut post, ledger, &shared)?;
     let board = Board::default();
     let _socket = status::answer(&post.place.folders, status::Kind::Watch, &board);
+    let mut args = args.clone();
+    let mut has_moved = false;
+    loop {
+        match listen(&args, &mut post, &shared, (&board, &mut terminal)) {
+            Ok(Parting::Done) => return Ok(ExitCode::SUCCESS),
+            Ok(Parting::Moved) => {}
+            Err(error) if has_moved => terminal.trouble(&error.to_string()),
+            Err(error) => return Err(error),
+        }
+        has_moved = true;
+        board.remove(post.note.path());
+        let told = post.told.clone();
+        // Its locks are given back before others are taken.
+        drop(post);
+        // What is in the other file at first sight was not asked for.
+        args.run_existing = false;
+        let Some(other) = take_when_possible(&args, &shared, &mut terminal)? else {
+            return Ok(ExitCode::SUCCESS);
+        };
+        post = other;
+        post.told = told;
+    }
+}
+
+/// Takes the notes for this process.
+fn take(args: &Watch, shared: &Shared) -> Result<Post, Error> {
+    let place = Place::of(args)?;
+    let ledger = Ledger::open(&place.folders.state)?;
+    let settings = [Settings::user_file(&place.folders)];
+    Post::take(args, place, (&shared.hub, &settings), &ledger, true)
+}
+
+/// Takes notes that are a file, or none yet.
+fn take_readable(args: &Watch, shared: &Shared) -> Result<Post, Error> {
+    let post = take(args, shared)?;
+    match post.note.read() {
+        Err(error @ NoteError::NotAFile { .. }) => Err(error.into()),
+        _ => Ok(post),
+    }
+}
+
+/// Takes the notes that a link leads to now, as soon as that can be; `None` if clada is stopped first.
+fn take_when_possible(
+    args: &Watch,
+    shared: &Shared,
+    terminal: &mut Terminal<io::Stdout>,
+) -> Result<Option<Post>, Error> {
+    let runtime = cmd::runtime()?;
+    let mut stop = shared.stop.clone();
+    let mut said = String::new();
+    while !*stop.borrow() {
+        match take_readable(args, shared) {
+            Ok(post) => return Ok(Some(post)),
+            Err(error) => {
+                let why = format!("{error}; this is tried again until it can be");
+                if why != said {
+                    terminal.trouble(&why);
+                    said = why;
+                }
+            }
+        }
+        let pause = async { timeout(AGAIN, stop.wait_for(|stop| *stop)).await.is_ok() };
+        runtime.block_on(pause);
+    }
+    Ok(None)
+}
+
+/// Listens on the notes for as long as they are the ones.
+fn listen(
+    args: &Watch,
+    post: &mut Post,
+    shared: &Shared,
+    (board, terminal): (&Board, &mut Terminal<io::Stdout>),
+) -> Result<Parting, Error> {
+    let ledger = Ledger::open(&post.place.folders.state)?;
+    let mut listener = Listener::new(args, post, ledger, shared)?;
     let (file, root) = (post.note.path().to_owned(), post.place.root.1.clone());
     let mut show = |shown: Shown<'_>| {
         board.shown((&file, &root), &shown, cmd::time);
-        show(&mut terminal, &shown);
+        show(terminal, &shown);
     };
     let (watcher, begin) = (&mut post.watcher, post.begin);
-    listener.run(&mut show, async |daemon, stop, show| {
-        daemon.listen(watcher, begin, stop, show).await;
+    let parting = listener.run(&mut show, async |daemon, stop, show| {
+        daemon.listen(watcher, begin, stop, show).await
     });
-    Ok(ExitCode::SUCCESS)
+    listener.leave(post);
+    Ok(parting)
 }
 
 /// Where a listener works.
@@ -147,7 +227,18 @@ pub(super) struct Post {
     good: Arc<Loaded>,
     /// What was said of them.
     told: Told,
-    _locks: (Lock, Option<Lock>),
+    locks: Vec<Lock>,
+}
+
+impl Drop for Post {
+    fn drop(&mut self) {
+        for lock in self.locks.drain(..) {
+            // This process lives on, and who reads the lock's file would take it for the holder.
+            if let Err(error) = lock.end() {
+                tracing::debug!(%error, "lock");
+            }
+        }
+    }
 }
 
 impl Post {
@@ -199,7 +290,7 @@ impl Post {
             begin,
             good: shared_settings(loaded),
             told: Told::default(),
-            _locks: (watched, output_lock),
+            locks: std::iter::once(watched).chain(output_lock).collect(),
         })
     }
 }
@@ -399,6 +490,7 @@ fn show(terminal: &mut Terminal<io::Stdout>, shown: &Shown<'_>) {
         Shown::Watching(path) => terminal.line(&format!("watching {}", path.display())),
         Shown::Progress(progress) => terminal.progress(progress),
         Shown::Note(note) => terminal.line(note),
+        Shown::Waits(_) => {}
         Shown::Trouble(trouble) => terminal.trouble(trouble),
         Shown::Results(block) => {
             // The tasks were shown as they ended; the block's other lines are new.

@@ -9,7 +9,7 @@ use toml_edit::{ArrayOfTables, Document, DocumentMut, Item, Table, TomlError, va
 
 use super::Folders;
 use super::settings::text_of;
-use crate::world::lock::{Lock, LockError};
+use crate::world::lock::{Lock, LockError, Occupant};
 use crate::world::note_file::NoteFile;
 
 /// The list's file.
@@ -201,7 +201,8 @@ struct List {
 impl List {
     async fn open(folders: &Folders, held: &mut dyn FnMut(&str)) -> Result<Self, RegistryError> {
         let path = Registry::path(folders);
-        let lock = Lock::take(&folders.locks(), "list", &path, held).await?;
+        let mut held = |occupant: &Occupant| held(&occupant.pid);
+        let lock = Lock::take(&folders.locks(), "list", &path, &mut held).await?;
         let path = path.canonicalize().unwrap_or(path);
         let mut text = text(&path)?;
         if text.is_empty() {

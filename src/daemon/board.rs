@@ -26,6 +26,9 @@ pub struct Notices {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Notice {
     pub root: PathBuf,
+    /// The notes file itself, where it is known: the path may be that of a symbolic link.
+    #[serde(default)]
+    pub notes: Option<PathBuf>,
     pub state: State,
     /// What went wrong last, until something goes well.
     pub trouble: Option<String>,
@@ -44,7 +47,7 @@ pub enum State {
         total: usize,
         since: String,
     },
-    /// A run has to wait, or the file cannot be watched yet: why.
+    /// A run has to wait, for a lock or for git, or the file cannot be watched yet: why.
     Waiting { why: String },
 }
 
@@ -63,6 +66,13 @@ impl Board {
         self.notices().files.get(file).cloned()
     }
 
+    /// Whether a batch runs.
+    pub fn runs(&self) -> bool {
+        let notices = self.notices();
+        let mut files = notices.files.values();
+        files.any(|known| matches!(known.state, State::Running { .. }))
+    }
+
     /// A file is nobody's any more.
     pub fn remove(&self, file: &Path) {
         self.notices().files.remove(file);
@@ -72,12 +82,23 @@ impl Board {
     pub fn set(&self, file: &Path, root: &Path, state: State) {
         let mut notices = self.notices();
         let known = notices.files.remove(file);
+        let (notes, trouble) = known
+            .map(|known| (known.notes, known.trouble))
+            .unwrap_or_default();
         let notice = Notice {
             root: root.to_owned(),
+            notes,
             state,
-            trouble: known.and_then(|known| known.trouble),
+            trouble,
         };
         notices.files.insert(file.to_owned(), notice);
+    }
+
+    /// Where a file's symbolic links lead to.
+    pub fn leads_to(&self, file: &Path, notes: &Path) {
+        if let Some(known) = self.notices().files.get_mut(file) {
+            known.notes = Some(notes.to_owned());
+        }
     }
 
     /// Takes down what a person at the terminal is shown; `now` is the local time.
@@ -95,10 +116,11 @@ impl Board {
                 total: *total,
                 since: now(),
             },
-            Shown::Progress(_) => return,
-            Shown::Note(note) => State::Waiting {
-                why: (*note).to_owned(),
+            Shown::Progress(_) | Shown::Note(_) => return,
+            Shown::Waits(Some(why)) => State::Waiting {
+                why: (*why).to_owned(),
             },
+            Shown::Waits(None) => State::Watching,
             Shown::Trouble(trouble) => {
                 if let Some(known) = self.notices().files.get_mut(file) {
                     known.trouble = Some((*trouble).to_owned());
@@ -118,5 +140,8 @@ impl Board {
             }
         };
         self.set(file, root, state);
+        if let Shown::Watching(notes) = shown {
+            self.leads_to(file, notes);
+        }
     }
 }

@@ -44,6 +44,8 @@ pub struct Delivery {
     pub name: Box<dyn Fn() -> Option<String>>,
     /// A block that could not be written yet.
     pub(super) unwritten: Option<(BlockId, String)>,
+    /// Why, as it was said last; and whether that goes away when the system has more to give.
+    unwritable: Option<(String, bool)>,
 }
 
 impl Delivery {
@@ -66,7 +68,13 @@ impl Delivery {
             time,
             name: Box::new(|| None),
             unwritten: None,
+            unwritable: None,
         }
+    }
+
+    /// Whether results are to be written for which the system had not enough.
+    pub(super) fn is_starved(&self) -> bool {
+        self.unwritten.is_some() && matches!(self.unwritable, Some((_, true)))
     }
 
     /// Has results copied from now on, or not. What was copied before stays.
@@ -303,13 +311,18 @@ impl Delivery {
                     tracing::error!(%error, "ledger");
                 }
                 self.unwritten = None;
+                self.unwritable = None;
             }
             Err(error) => {
                 tracing::error!(%error, "write-back");
                 let output = self.output.path().display();
-                show(Shown::Trouble(&format!(
-                    "the results are not in the notes, only in {output}: {error}"
-                )));
+                let said = format!("the results are not in the notes, only in {output}: {error}");
+                let why = (said, error.is_scarce());
+                // That one is tried again and again.
+                if !why.1 || self.unwritable.as_ref() != Some(&why) {
+                    show(Shown::Trouble(&why.0));
+                }
+                self.unwritable = Some(why);
             }
         }
     }
@@ -408,6 +421,16 @@ pub(super) fn running_block(since: &str, task: &str, earlier: &[Earlier]) -> Str
         ..Report::default()
     };
     report.block_above(Some(""), earlier)
+}
+
+/// A block that shows a run which cannot begin yet.
+pub(super) fn waiting_block(since: &str, why: &str) -> String {
+    let why = report::one_line(why);
+    let report = Report {
+        notices: vec![format!("⏳ since {since} {why}")],
+        ..Report::default()
+    };
+    report.block(Some(""))
 }
 
 /// Puts a block on top of the notes while a run goes on, and returns what was ticked below it. It is no loss where that

@@ -2,6 +2,7 @@
 //! Decides nothing; the engine does.
 
 use std::collections::HashSet;
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -347,6 +348,22 @@ impl Memory {
         let body = LastBody::Text { text, above };
         self.before = std::mem::replace(&mut self.known.body, body);
         engine::step(&mut self.engine, Event::Looked(look))
+    }
+
+    /// What the last look found that was not in the body before: all between the common start and the common end. Nothing where
+    /// that body is not known.
+    pub(super) fn inserted(&self) -> Option<Range<usize>> {
+        let (LastBody::Text { text: old, .. }, LastBody::Text { text: new, .. }) =
+            (&self.before, &self.known.body)
+        else {
+            return None;
+        };
+        let (old, new) = (old.as_bytes(), new.as_bytes());
+        let start = old.iter().zip(new).take_while(|(a, b)| a == b).count();
+        let (old, rest) = (&old[start..], &new[start..]);
+        let both = old.iter().rev().zip(rest.iter().rev());
+        let end = both.take_while(|(a, b)| a == b).count();
+        Some(start..new.len() - end)
     }
 
     /// Keeps what the engine made of a look: batches that were noted, and its state.

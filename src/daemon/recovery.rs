@@ -4,7 +4,7 @@
 use serde_json::Value;
 use tokio::sync::watch;
 
-use crate::batch::git_line;
+use crate::batch::{Ran, git_line};
 use crate::daemon::{Daemon, Shown, choices};
 use crate::lang::dialect::Dialect;
 use crate::lang::note;
@@ -87,6 +87,74 @@ fn undone(batches: &[LogBatch]) -> Option<Offer> {
     (!batches.is_empty()).then(|| Offer::of_all(batches))
 }
 
+/// What a crash left, not told yet.
+#[derive(Default)]
+pub(super) struct Remains {
+    /// Batches without an end, or whose end was not told.
+    batches: Vec<LogBatch>,
+    /// What the last run wrote until then.
+    written: Option<String>,
+}
+
+impl Remains {
+    /// Puts what was left of a batch into the outcomes of the run that has done the rest: what was done before is told there, and
+    /// so is that clada ended. Not where more of it is left than that run was asked for.
+    pub(super) fn join(
+        &mut self,
+        (of, asked): (Number, &[usize]),
+        outcomes: &mut [Outcome],
+        notices: &mut Vec<String>,
+        when: fn(i64) -> String,
+    ) {
+        let Some(at) = self.batches.iter().position(|batch| batch.number == of) else {
+            return;
+        };
+        let batch = &self.batches[at];
+        let all = undone(std::slice::from_ref(batch));
+        let all = all.is_none_or(|left| left.without(&[(of, asked.to_vec())]).is_none());
+        if !all || batch.tasks.len() != outcomes.len() {
+            return;
+        }
+        for (outcome, task) in outcomes.iter_mut().zip(&batch.tasks) {
+            let is_done = matches!(task.fate, Fate::Done(_));
+            if is_done && outcome.status == Status::Skipped {
+                let said = task.message.as_deref().map(|said| format!("{said}; "));
+                let said = said.unwrap_or_default();
+                outcome.message = Some(format!("{said}done before clada ended, and not run again"));
+            }
+            if matches!(task.fate, Fate::Interrupted)
+                && let Some(written) = self.written.take()
+            {
+                outcome.sections.insert(0, until_then(&written));
+            }
+        }
+        let began = when(batch.began_ms.div_euclid(1000));
+        let how = match batch.tasks.iter().any(is_cut) {
+            true => "in the middle of this batch",
+            false => "before it could tell of this batch",
+        };
+        notices.push(format!(
+            "⚠ clada ended {how} (begun {began}): what was left of it has run now"
+        ));
+        self.batches.remove(at);
+    }
+}
+
+/// Whether a task was cut short, or was still to come.
+fn is_cut(task: &LogTask) -> bool {
+    match task.fate {
+        Fate::Interrupted => true,
+        // Else the run itself did not want it.
+        Fate::NotRun => task.message.is_none(),
+        _ => false,
+    }
+}
+
+/// What a run wrote that did not come to its end.
+fn until_then(written: &str) -> Section {
+    Section::Text(format!("what the run wrote until then:\n{written}"))
+}
+
 impl Daemon {
     /// Finds what was left: it is told with the next results.
     pub(super) fn recover(&mut self, show: &mut dyn FnMut(Shown<'_>)) {
@@ -96,21 +164,53 @@ impl Daemon {
     }
 
     fn try_recover(&mut self) -> Result<(), LedgerError> {
+        let remains = self.remains()?;
+        self.tell_all(remains, &[]);
+        Ok(())
+    }
+
+    /// Finds what was left, and ends it in the ledger. It is still to be told.
+    pub(super) fn remains(&mut self) -> Result<Remains, LedgerError> {
         self.recover_block()?;
         self.take_back();
-        let batches = self.memory.recover((self.clock.now_ms)())?;
-        for batch in &batches {
-            self.tell(batch);
+        Ok(Remains {
+            batches: self.memory.recover((self.clock.now_ms)())?,
+            written: self.delivery.output.unfinished(),
+        })
+    }
+
+    /// Tells of what was left in the results of the run that has done the rest of it, `asked` of these batches.
+    pub(super) fn tell_beside(
+        &mut self,
+        mut remains: Remains,
+        asked: Vec<(Number, Vec<usize>)>,
+        ran: &mut Ran,
+    ) {
+        let mut begun = Vec::new();
+        for (job, (of, tasks)) in ran.jobs.iter().zip(asked) {
+            if job.refused {
+                continue;
+            }
+            let outcomes = &mut ran.report.outcomes[job.outcomes.clone()];
+            let notices = &mut ran.report.notices;
+            remains.join((of, &tasks), outcomes, notices, self.clock.when);
+            begun.push((of, tasks));
+        }
+        self.tell_all(remains, &begun);
+    }
+
+    /// Tells of what was left. Of these batches these tasks were begun again since, and are not offered.
+    pub(super) fn tell_all(&mut self, remains: Remains, again: &[(Number, Vec<usize>)]) {
+        for batch in &remains.batches {
+            self.tell(batch, again);
         }
         let outcomes = self.pending.recovered.outcomes.iter_mut();
-        if let Some(written) = self.delivery.output.unfinished()
+        if let Some(written) = remains.written
             && let Some(outcome) =
                 outcomes.max_by_key(|outcome| outcome.status == Status::Interrupted)
         {
-            let text = format!("what the run wrote until then:\n{written}");
-            outcome.sections.push(Section::Text(text));
+            outcome.sections.push(until_then(&written));
         }
-        Ok(())
     }
 
     /// Takes back an atomic batch that was cut short here. Where another clada runs, that one has.
@@ -154,22 +254,16 @@ impl Daemon {
         }
     }
 
-    /// Tells of a batch that was left without an end, or whose end was not told.
-    fn tell(&mut self, batch: &LogBatch) {
+    /// Tells of a batch that was left without an end, or whose end was not told. What ran again since is not offered.
+    fn tell(&mut self, batch: &LogBatch, again: &[(Number, Vec<usize>)]) {
         let report = &mut self.pending.recovered;
         let began = (self.clock.when)(batch.began_ms.div_euclid(1000));
-        let is_cut = |task: &LogTask| match task.fate {
-            Fate::Interrupted => true,
-            // Else the run itself did not want it.
-            Fate::NotRun => task.message.is_none(),
-            _ => false,
-        };
         let first = report.outcomes.len() + 1;
         let which = match batch.tasks.len() {
             0 | 1 => format!("task {first}"),
             tasks => format!("tasks {first} to {}", first + tasks - 1),
         };
-        let left = undone(std::slice::from_ref(batch));
+        let left = undone(std::slice::from_ref(batch)).and_then(|left| left.without(again));
         if let Some(offer) = left.filter(|_| batch.tasks.iter().any(is_cut)) {
             report.offers.push(Offered {
                 why: format!("⚠ clada ended in the middle of {which} (begun {began})"),

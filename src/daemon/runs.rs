@@ -2,17 +2,17 @@
 //! long.
 
 use std::cell::RefCell;
+use std::collections::HashSet;
 use std::time::Instant;
 
-use tokio::sync::watch;
-use tokio::task::spawn_blocking;
-use tokio::time::sleep_until;
+use tokio::sync::{oneshot, watch};
+use tokio::time::{sleep, sleep_until};
 
 use crate::batch::{Job, Part, Progress, Ran, Surroundings};
 use crate::config;
 use crate::daemon::books::{Books, Entry};
-use crate::daemon::delivery::{self, running_block};
-use crate::daemon::memory::{Memory, names};
+use crate::daemon::delivery::{self, running_block, waiting_block};
+use crate::daemon::memory::{Known, Memory, Ticked, names};
 use crate::daemon::{Clock, Daemon, Listening, Refused, Shown, choices};
 use crate::engine::{self, Event};
 use crate::lang::outcome::{Outcome, Status};
@@ -21,8 +21,11 @@ use crate::lang::report::{self, Offered};
 use crate::lang::scan::{alone, scan};
 use crate::lang::task::{Batch, Scan};
 use crate::world::desktop::Desktop;
-use crate::world::lock::Lock;
+use crate::world::lock::{Lock, LockError, Occupant};
+use crate::world::note_file::NoteFile;
 use crate::world::output_file::RUNNING;
+use crate::world::scarce;
+use crate::world::snapshot::TRY_AGAIN;
 
 /// What is said of settings that a listener has for its whole life.
 const LATER: &str =
@@ -100,8 +103,9 @@ impl Daemon {
         stop: &watch::Receiver<bool>,
         show: &mut dyn FnMut(Shown<'_>),
     ) -> Option<Ran> {
-        let _lock = self.ready(stop, show).await?;
+        let mut lock = self.ready(stop, show).await?;
         let around = around(&self.clock, stop);
+        let untouched = untouched(&wanted);
         let (again, plans): (Vec<Entry>, Vec<_>) = wanted.again.into_iter().unzip();
         let texts: Vec<String> = again.iter().map(|entry| entry.text.clone()).collect();
         let scans: Vec<Scan<'_>> = texts.iter().map(|text| scan(text)).collect();
@@ -133,6 +137,13 @@ impl Daemon {
         let earlier = delivery::without_boxes(self.memory.unread.tellings());
         let output = &mut self.delivery.output;
         let running = RefCell::new("saving the state before it".to_owned());
+        let notes = format!("`{}`", self.delivery.note.path().display());
+        let mut tell = move |does: &str| {
+            if let Some(lock) = &mut lock {
+                lock.tell(format!("{notes}{does}"));
+            }
+        };
+        tell("");
         // Until something starts there may be nothing new to show: the cause of the last try may still be there.
         let mut begun = false;
         let mut progress = |progress: Progress<'_>| {
@@ -149,6 +160,7 @@ impl Daemon {
                     }
                     let target = report::one_line(target);
                     *running.borrow_mut() = format!("{number}/{total} {command} {target}");
+                    tell(&format!(" runs {}", running.borrow()));
                     output.append(format!("\n[{number}] {command} {target}:\n").as_bytes())
                 }
                 Progress::Output(_, bytes) => output.append(bytes),
@@ -156,7 +168,11 @@ impl Daemon {
                     output.append(format!("{}\n", report::outcome_line(outcome)).as_bytes())
                 }
             };
-            if begun || !retry {
+            let is_untouched = match &progress {
+                Progress::Finished(outcome) => untouched.contains(&outcome.number),
+                _ => false,
+            };
+            if (begun || !retry) && !is_untouched {
                 show(Shown::Progress(progress));
             }
         };
@@ -172,8 +188,7 @@ impl Daemon {
                     let block = running_block(&since, &running.borrow(), &earlier);
                     let now = (self.clock.now_ms)().div_euclid(1000);
                     let known = memory.borrow_mut().add_running(&block, now);
-                    let note = self.delivery.note.clone();
-                    let shown = spawn_blocking(move || delivery::put(&note, &block, &known));
+                    let shown = put_aside(&self.delivery.note, block, known);
                     let ran = run.await;
                     // Two write-backs at once would take each other's for a save of the user.
                     let ticked = shown.await.unwrap_or_default();
@@ -273,49 +288,101 @@ impl Daemon {
         Some(lock)
     }
 
-    /// `None` if clada was stopped first.
+    /// `None` if clada was stopped first. Where the lock's file cannot be opened for now it is waited for too.
     async fn lock(
-        &self,
+        &mut self,
         stop: &watch::Receiver<bool>,
         show: &mut dyn FnMut(Shown<'_>),
     ) -> Option<Option<Lock>> {
-        let mut held = |pid: &str| {
-            // The daemon may listen on other notes of this folder.
-            let whose = match pid == std::process::id().to_string() {
-                true => "waiting for another run in this folder".to_owned(),
-                false => {
-                    format!("waiting for the run of another clada in this folder (process {pid})")
+        let mut is_told = false;
+        loop {
+            let said = match self.wait_for_lock(stop, show).await? {
+                Ok(lock) => return Some(Some(lock)),
+                Err(LockError::Io { error, .. }) if scarce::is_scarce(&error) => format!(
+                    "the run waits, as no other is to run at the same time and that cannot be told now: {}",
+                    scarce::explain(&error)
+                ),
+                Err(error) => {
+                    show(Shown::Trouble(&error.to_string()));
+                    return Some(None);
                 }
             };
-            show(Shown::Note(&whose));
-        };
-        let mut stopped = stop.clone();
-        let taken = tokio::select! {
-            biased;
-            _ = stopped.wait_for(|stop| *stop) => return None,
-            taken = Lock::take(&self.locks, "root", &self.runner.root, &mut held) => taken,
-        };
-        match taken {
-            Ok(lock) => Some(Some(lock)),
-            Err(error) => {
-                show(Shown::Trouble(&error.to_string()));
-                Some(None)
+            if !std::mem::replace(&mut is_told, true) {
+                show(Shown::Trouble(&said));
+            }
+            show(Shown::Waits(Some(&said)));
+            let mut stopped = stop.clone();
+            tokio::select! {
+                _ = stopped.wait_for(|stop| *stop) => return None,
+                () = sleep(config::RETRY) => {}
             }
         }
     }
 
-    /// Plans another try for what could not be started. Whether that is nothing new, and all there is to say.
-    pub(super) fn refused(&mut self, ran: &Ran) -> bool {
+    /// `None` if clada was stopped first. A wait that is long is shown in the notes too.
+    async fn wait_for_lock(
+        &mut self,
+        stop: &watch::Receiver<bool>,
+        show: &mut dyn FnMut(Shown<'_>),
+    ) -> Option<Result<Lock, LockError>> {
+        let said = RefCell::new(None);
+        let mut held = |occupant: &Occupant| {
+            let why = waiting_for(occupant);
+            // What that one does changes; the person is told once.
+            if said.borrow().is_none() {
+                show(Shown::Note(&why));
+            }
+            show(Shown::Waits(Some(&why)));
+            said.replace(Some(why));
+        };
+        let mut stopped = stop.clone();
+        let taken = Lock::take(&self.locks, "root", &self.runner.root, &mut held);
+        tokio::pin!(taken);
+        let long = sleep(config::SHOW_RUNNING);
+        tokio::pin!(long);
+        let mut is_shown = false;
+        loop {
+            tokio::select! {
+                biased;
+                _ = stopped.wait_for(|stop| *stop) => return None,
+                taken = &mut taken => return Some(taken),
+                () = &mut long, if !is_shown => {
+                    is_shown = true;
+                    let why = said.borrow().clone();
+                    if let Some(why) = why {
+                        let block = waiting_block(&(self.delivery.time)(), &why);
+                        let note = &self.delivery.note;
+                        put_meanwhile(note, &mut self.memory, block, &self.clock).await;
+                    }
+                }
+            }
+        }
+    }
+
+    /// Plans another try for what could not be started, and says so there. Whether that is nothing new, and all there is to say.
+    pub(super) fn refused(&mut self, ran: &mut Ran) -> bool {
         let before = self.pending.refused.take();
         if !ran.jobs.iter().any(|job| job.refused) {
             return false;
         }
+        for job in ran.jobs.iter().filter(|job| job.refused) {
+            for outcome in &mut ran.report.outcomes[job.outcomes.clone()] {
+                // Whoever reads it has nothing to try.
+                if let Some(message) = &mut outcome.message
+                    && let Some(cause) = message.strip_suffix(TRY_AGAIN)
+                {
+                    *message = format!("{cause}; the batch runs by itself then");
+                }
+            }
+        }
         let is_not_run = |outcome: &&Outcome| outcome.status == Status::NotRun;
         let not_run: Vec<&Outcome> = ran.report.outcomes.iter().filter(is_not_run).collect();
-        let why: String = not_run
+        let mut why: Vec<&str> = not_run
             .iter()
             .filter_map(|outcome| outcome.message.as_deref())
             .collect();
+        why.dedup();
+        let why = why.join("; ");
         let all = not_run.len() == ran.report.outcomes.len();
         let known = all && before.is_some_and(|before| before.why == why);
         // A hook is no small thing to try, and mends itself seldom.
@@ -327,6 +394,58 @@ impl Daemon {
         self.pending.refused = Some(Refused { due, why });
         known
     }
+}
+
+/// Who has the root's lock, and what for.
+fn waiting_for(occupant: &Occupant) -> String {
+    let Occupant { pid, does } = occupant;
+    // The daemon may listen on other notes of this folder.
+    let mut why = if *pid == std::process::id().to_string() {
+        "waiting for another run in this folder".to_owned()
+    } else {
+        format!("waiting for the run of another clada in this folder (process {pid})")
+    };
+    if let Some(does) = does {
+        why += &format!(": {does}");
+    }
+    why
+}
+
+/// The numbers of the tasks that a tick did not ask for, as a run numbers them.
+fn untouched(wanted: &Wanted) -> HashSet<usize> {
+    let again = wanted.again.iter().map(|(entry, plan)| (entry, plan));
+    let of_body = wanted.entries.iter().zip(&wanted.jobs);
+    let all = again.chain(of_body.map(|(entry, job)| (entry, &job.plan)));
+    let is_left = all.flat_map(|(entry, plan)| {
+        (0..entry.tasks.len()).map(|task| plan.get(task) == Some(&Plan::Leave))
+    });
+    let numbered = (1..).zip(is_left);
+    numbered
+        .filter_map(|(number, is_left)| is_left.then_some(number))
+        .collect()
+}
+
+/// Puts a block on top of the notes, on a thread of its own, which is no loss where none can be had.
+fn put_aside(note: &NoteFile, block: String, known: Known) -> oneshot::Receiver<Vec<Ticked>> {
+    let (done, ticked) = oneshot::channel();
+    let note = note.clone();
+    let put = move || {
+        // Nobody waits for it any more where clada ends.
+        let _ = done.send(delivery::put(&note, &block, &known));
+    };
+    let thread = std::thread::Builder::new().name("block".to_owned());
+    if let Err(error) = thread.spawn(put) {
+        tracing::warn!(%error, "no thread to show in the notes what goes on");
+    }
+    ticked
+}
+
+/// Shows in the notes what goes on, and takes in what was ticked there.
+async fn put_meanwhile(note: &NoteFile, memory: &mut Memory, block: String, clock: &Clock) {
+    let now = (clock.now_ms)().div_euclid(1000);
+    let known = memory.add_running(&block, now);
+    let ticked = put_aside(note, block, known).await.unwrap_or_default();
+    memory.ticked_meanwhile(&ticked);
 }
 
 /// A run's time and chance.

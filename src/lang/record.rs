@@ -171,6 +171,21 @@ impl Offer {
         batches.flat_map(|(batch, tasks)| tasks.iter().map(|task| (*batch, *task)))
     }
 
+    /// The same but for tasks that these batches have begun already; nothing if none is left.
+    pub fn without(mut self, begun: &[(Number, Vec<usize>)]) -> Option<Self> {
+        let is_begun = |of: Number, task: usize| {
+            let mut begun = begun.iter();
+            begun.any(|(batch, tasks)| *batch == of && tasks.contains(&task))
+        };
+        let batches = std::mem::take(&mut self.batches);
+        let batches = batches.into_iter().filter_map(|(of, mut tasks)| {
+            tasks.retain(|task| !is_begun(of, *task));
+            (!tasks.is_empty()).then_some((of, tasks))
+        });
+        let batches: Vec<_> = batches.collect();
+        (!batches.is_empty()).then_some(Self { batches, ..self })
+    }
+
     /// How many tasks it would run.
     pub fn tasks(&self) -> usize {
         self.batches.iter().map(|(_, tasks)| tasks.len()).sum()

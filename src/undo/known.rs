@@ -62,6 +62,17 @@ pub(super) struct Known {
     pub undone: HashSet<String>,
     /// What undid them.
     pub undos: Vec<Group>,
+    /// Batches that were undone or done again, with the last that was done.
+    pub marks: HashMap<String, Mark>,
+    /// The time of the oldest commit that was read, in Unix time in seconds.
+    reached: Option<i64>,
+}
+
+/// What was done about a batch after it, and when, in Unix time in seconds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Mark {
+    Undone(i64),
+    Redone(i64),
 }
 
 impl Known {
@@ -93,6 +104,8 @@ impl Known {
     }
 
     fn add(&mut self, at: usize, saved: Saved, reverts: &mut Reverts, reach: (bool, bool)) {
+        let time = saved.time;
+        self.reached = Some(time);
         match &saved.step {
             Step::Before | Step::Add => {}
             Step::Task => {
@@ -107,12 +120,16 @@ impl Known {
                 let (id, of) = (saved.batch.clone(), saved.of.clone());
                 push(&mut self.batches, at, saved, reach);
                 self.gather(&id, &of);
+                if let Some(mark) = self.marks.get(&id).copied() {
+                    self.marks.extend(of.iter().map(|of| (of.clone(), mark)));
+                }
                 reverts
                     .squashed
                     .extend(of.into_iter().map(|of| (of, id.clone())));
             }
             // What was done in two histories was done once.
             Step::Redo(ids) => {
+                self.mark(ids, Mark::Redone(time));
                 if reverts.redos.insert(saved.batch.clone()) {
                     reverts.redone.extend(ids.split(' ').map(str::to_owned));
                 }
@@ -124,6 +141,7 @@ impl Known {
                 };
                 reverts.undos.insert(saved.batch.clone(), stands);
                 if stands {
+                    self.mark(ids, Mark::Undone(time));
                     push(&mut self.undos, at, saved, reach);
                 }
             }
@@ -168,6 +186,13 @@ impl Known {
             }
         }
         stands
+    }
+
+    /// Marks batches, but those that something newer was done about.
+    fn mark(&mut self, ids: &str, mark: Mark) {
+        for id in ids.split(' ') {
+            self.marks.entry(id.to_owned()).or_insert(mark);
+        }
     }
 
     /// The batches of this root.
@@ -350,6 +375,17 @@ pub fn newest(stores: &[&Snapshots], name: Option<&str>) -> Result<Vec<Group>, U
             Ok(vec![newest.ok_or(UndoError::NothingToUndo)?])
         }
     }
+}
+
+/// The batches that were undone or done again, of those that began at a time or later, in Unix time in seconds.
+///
+/// # Errors
+/// Where a history cannot be read.
+pub fn marks(stores: &[&Snapshots], since: i64) -> Result<HashMap<String, Mark>, SnapshotError> {
+    let known = Known::of(stores, |known| {
+        known.reached.is_some_and(|time| time < since)
+    })?;
+    Ok(known.marks)
 }
 
 /// All batches of the run of that name, or the one batch whose id begins so.

@@ -604,6 +604,31 @@ impl Ledger {
         })
     }
 
+    /// The newest results block of a file, with the lines of it that offer what nobody has taken up.
+    ///
+    /// # Errors
+    /// Where the ledger cannot be read.
+    pub fn newest_offers(&self, file: FileId) -> Result<Option<(String, Vec<usize>)>> {
+        let newest = self.look(|db| {
+            db.query_row(
+                "SELECT id, text FROM block WHERE file = ? AND key IS NOT NULL ORDER BY id DESC LIMIT 1",
+                [file],
+                |row| Ok((row.get::<_, i64>(0)?, row.get::<_, String>(1)?)),
+            )
+            .optional()
+        })?;
+        let Some((block, text)) = newest else {
+            return Ok(None);
+        };
+        let open = self.look(|db| {
+            let mut open =
+                db.prepare("SELECT line FROM offer WHERE block = ? AND NOT used ORDER BY line")?;
+            let open = open.query_map([block], |row| row.get(0))?;
+            open.collect()
+        })?;
+        Ok(Some((text, open)))
+    }
+
     /// Whether a line is of the newest results block of a file. That may be one that is not in there yet.
     ///
     /// # Errors
@@ -636,6 +661,31 @@ impl Ledger {
                 |row| row.get(0),
             );
             Ok(last.optional()?.unwrap_or(false))
+        })
+    }
+
+    /// Whether a task was started again on behalf of a batch since the block of an offer was written.
+    ///
+    /// # Errors
+    /// Where the ledger cannot be read.
+    pub fn ran_since(
+        &self,
+        file: FileId,
+        (batch, task): (Number, usize),
+        source: Source,
+    ) -> Result<bool> {
+        self.look(|db| {
+            db.query_row(
+                &format!(
+                    "{KIN} SELECT EXISTS (
+                         SELECT 1 FROM kin JOIN batch USING (number) JOIN task ON task.batch = batch.id
+                         WHERE file = ?1 AND number > ?2 AND position = ?3 AND task.began_ms IS NOT NULL
+                         AND batch.began_ms >= (SELECT time FROM block WHERE id = ?4) * 1000
+                     )"
+                ),
+                params![file, batch, task, source.block],
+                |row| row.get(0),
+            )
         })
     }
 

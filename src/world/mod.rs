@@ -1,6 +1,6 @@
 //! The outside world: one file for each outside thing. These files do not know each other, nor the engine.
 //!
-//! Five are parts that others stand on: [`attributes`] and [`lease`], under [`note_file`] and whatever else replaces files,
+//! Six are parts that others stand on: [`scarce`], under what may get no thread or open no file, [`attributes`] and [`lease`], under [`note_file`] and whatever else replaces files,
 //! [`hurry`], under what waits for other programs, [`sandbox`], under [`shell`], and [`children`], under what starts programs
 //! in sessions of their own: [`shell`], [`login_env`], [`snapshot`].
 
@@ -21,6 +21,7 @@ pub mod output_file;
 pub mod packet;
 pub mod roots;
 pub mod sandbox;
+pub mod scarce;
 pub mod service;
 pub mod shell;
 pub mod snapshot;

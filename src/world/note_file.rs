@@ -5,6 +5,7 @@ mod write_back;
 
 use super::hurry::Hurry;
 use super::lease;
+use super::scarce;
 use rustix::io::Errno;
 use std::fs::{self, File, Metadata, OpenOptions};
 use std::io::{self, Read, Seek};
@@ -23,6 +24,8 @@ const STEP: Duration = Duration::from_millis(2);
 #[derive(Debug, Clone)]
 pub struct NoteFile {
     path: PathBuf,
+    /// As it was named, from `/` on.
+    given: PathBuf,
     links: Vec<PathBuf>,
     limit: u64,
     hurry: Hurry,
@@ -59,7 +62,7 @@ pub struct WriteBack {
 pub enum NoteError {
     #[error("`{}` is {kind}: give clada a plain text file to watch", path.display())]
     NotAFile { path: PathBuf, kind: &'static str },
-    #[error("cannot read `{}`: {cause}: make it readable for this user", path.display())]
+    #[error("cannot read `{}`: {cause}: {}", path.display(), way_to_read(cause))]
     Unreadable { path: PathBuf, cause: io::Error },
     #[error("`{}` has {size} bytes and the limit is {limit}: move old replies out of it, or raise the limit", path.display())]
     TooLarge {
@@ -138,6 +141,7 @@ impl std::fmt::Display for Step {
 impl Step {
     fn remedy(self, cause: &io::Error) -> &'static str {
         match (cause.kind(), self) {
+            _ if scarce::is_scarce(cause) => scarce::remedy(cause).unwrap_or_default(),
             (io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded, _) => {
                 "make room on its disk"
             }
@@ -150,14 +154,32 @@ impl Step {
     }
 }
 
+fn way_to_read(cause: &io::Error) -> &'static str {
+    scarce::remedy(cause).unwrap_or("make it readable for this user")
+}
+
 fn way_to_write(cause: &io::Error) -> &'static str {
     match cause.kind() {
+        _ if scarce::is_scarce(cause) => scarce::remedy(cause).unwrap_or_default(),
         io::ErrorKind::ReadOnlyFilesystem => "mount its file system for writing",
         // Missing permissions are another error; this one is of a file that nobody may write.
         _ if cause.raw_os_error() == Some(libc::EPERM) => {
             "take off its mark as immutable (`chattr -i`)"
         }
         _ => "make it writable for this user",
+    }
+}
+
+impl NoteError {
+    /// Whether it goes away when the system has more open files, or memory, to give.
+    pub fn is_scarce(&self) -> bool {
+        match self {
+            Self::Unreadable { cause, .. }
+            | Self::NotWritable { cause, .. }
+            | Self::CannotReplace { cause, .. } => scarce::is_scarce(cause),
+            Self::Kept { cause, .. } => cause.is_scarce(),
+            _ => false,
+        }
     }
 }
 
@@ -168,6 +190,7 @@ impl NoteFile {
         let (path, links) = follow(given)?;
         Ok(NoteFile {
             path,
+            given: std::path::absolute(given).unwrap_or_else(|_| given.to_owned()),
             links,
             limit,
             hurry: Hurry::never(),
@@ -185,6 +208,12 @@ impl NoteFile {
     /// The path at the end of all links: absolute, its directory canonical.
     pub fn path(&self) -> &Path {
         &self.path
+    }
+
+    /// Whether its name leads to another path by now: a symbolic link was pointed elsewhere. Not while nothing has that name.
+    pub fn leads_elsewhere(&self) -> bool {
+        fs::symlink_metadata(&self.given).is_ok()
+            && follow(&self.given).is_ok_and(|(path, _)| path != self.path)
     }
 
     /// The path and each symbolic link on the way to it: where a change is a change of this file. For the watcher.

@@ -86,7 +86,8 @@ pub fn support() -> &'static Support {
 
 /// Finds out what this system can enforce, beside what else there is to do.
 pub fn warm_up() {
-    std::thread::spawn(support);
+    // Without a thread to be had it is found out when it is needed.
+    let _ = std::thread::Builder::new().spawn(support);
 }
 
 /// Where programs put temporary files. Many name `/tmp` whatever `TMPDIR` says.

@@ -33,6 +33,7 @@ use crate::lang::mask::{Mask, Masking};
 use crate::lang::plain::{Plain, plain};
 use crate::world::children::TURN;
 use crate::world::sandbox::{Fence, Ready, SandboxError};
+use crate::world::scarce;
 
 use captured::Spool;
 use family::{Family, GRACE, STUCK};
@@ -135,11 +136,11 @@ pub enum ShellError {
     Nul,
     #[error(transparent)]
     Fence(#[from] SandboxError),
-    #[error("the shell or program for it could not be started: {0}")]
+    #[error("the shell or program for it could not be started: {}", scarce::explain(.0))]
     Start(io::Error),
     #[error("its output could not be read: {0}")]
     Read(io::Error),
-    #[error("its output, or a long script, could not be put into a temporary file: {0}")]
+    #[error("its output, or a long script, could not be put into a temporary file: {}", scarce::explain(.0))]
     Spool(io::Error),
     #[error("its end could not be waited for: {0}")]
     Wait(io::Error),

@@ -16,6 +16,9 @@ const QUESTION: u64 = 16 * 1024;
 /// What a socket's name ends in; before it is the process id.
 const EXTENSION: &str = "sock";
 
+/// The pause after a question that could not be answered.
+const PAUSE: std::time::Duration = std::time::Duration::from_millis(50);
+
 /// Answers for as long as it lives.
 #[derive(Debug)]
 pub struct Socket {
@@ -41,9 +44,12 @@ impl Socket {
         let (listener, path) = bound?;
         let socket = Self { path };
         let serve = move || {
-            for stream in listener.incoming().flatten() {
-                if let Err(error) = reply(&stream, &answer) {
+            for stream in listener.incoming() {
+                let answered = stream.and_then(|stream| reply(&stream, &answer));
+                if let Err(error) = answered {
                     tracing::debug!(%error, "status");
+                    // Without an open file to be had this would be so again at once.
+                    thread::sleep(PAUSE);
                 }
             }
         };

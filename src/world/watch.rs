@@ -25,6 +25,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::{Duration, Instant};
 use tokio::sync::Notify;
 
+use super::scarce;
+
 /// How often a directory, or when polling a file, that is not there is looked for.
 const RETRY: Duration = Duration::from_secs(1);
 
@@ -37,6 +39,15 @@ pub enum Signal {
     Over,
     /// Its directory is gone, or may be, or events were missed. It is looked for; when it is there, `Changing` follows.
     Lost,
+}
+
+/// What a watcher has to do that sleeps.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Stirred {
+    /// Something happened.
+    Told,
+    /// What is not there is to be looked for.
+    Due,
 }
 
 /// How to learn of changes.
@@ -65,6 +76,8 @@ pub enum WatchError {
         "the system allows no more file watchers: raise `sysctl fs.inotify.max_user_instances` (now {now}) or the limit of open files, or watch with `--poll 1s`"
     )]
     TooManyWatchers { now: String },
+    #[error("nothing can be watched now: {why}")]
+    Scarce { why: String },
     #[error("cannot watch `{}`: {cause}: `--poll 1s` may work", path.display())]
     Other { path: PathBuf, cause: notify::Error },
 }
@@ -128,13 +141,14 @@ impl Hub {
 
     /// Watches a directory for somebody; `None` if it is not there.
     fn arm(&self, path: &Path, subscriber: &Arc<Subscriber>) -> notify::Result<Option<Directory>> {
+        // Before anything is locked: a file system that hangs keeps nobody else waiting.
+        let Some(directory) = directory_at(path) else {
+            return Ok(None);
+        };
         let mut events = self.events.lock().unwrap_or_else(PoisonError::into_inner);
         let events = match &mut *events {
             Some(events) => events,
             none => none.insert(self.start()?),
-        };
-        let Some(directory) = directory_at(path) else {
-            return Ok(None);
         };
         let is_watched = {
             let mut told = self.told();
@@ -192,6 +206,8 @@ impl Hub {
                 }
             }
         };
+        // It has one, and where it gets none it panics when it is told what to watch.
+        scarce::check_thread().map_err(notify::Error::io)?;
         RecommendedWatcher::new(handler, Config::default())
     }
 }
@@ -289,6 +305,23 @@ impl Watcher {
                     }
                 }
             }
+        }
+    }
+
+    /// Waits until there may be a signal, or it is time to look for what is not there: [`Self::next`] or [`Self::look_again`] is to be
+    /// called then. Touches no file system, which may hang.
+    pub async fn stirred(&mut self) -> Stirred {
+        tokio::select! {
+            () = self.subscriber.mailbox.has_one() => Stirred::Told,
+            () = tokio::time::sleep_until(self.retry.into()), if !self.absent.is_empty() => Stirred::Due,
+        }
+    }
+
+    /// Looks for what is not there.
+    pub fn look_again(&mut self) {
+        self.retry = Instant::now() + self.every;
+        if self.rearm() {
+            self.subscriber.mailbox.post(Signal::Changing);
         }
     }
 
@@ -459,6 +492,18 @@ impl Mailbox {
         self.filled.notify_one();
     }
 
+    /// Waits until there is one, and leaves it there.
+    async fn has_one(&self) {
+        loop {
+            let filled = self.filled.notified();
+            let waiting = *self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
+            if waiting.is_some() {
+                return;
+            }
+            filled.await;
+        }
+    }
+
     fn take(&self) -> Option<Signal> {
         let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
         waiting.take()
@@ -562,6 +607,9 @@ fn explain(path: PathBuf, cause: notify::Error) -> WatchError {
             }
         }
         notify::ErrorKind::PathNotFound => WatchError::NoDirectory { path },
+        notify::ErrorKind::Io(error) if scarce::remedy(error).is_some() => WatchError::Scarce {
+            why: scarce::explain(error),
+        },
         _ => WatchError::Other { path, cause },
     }
 }

@@ -155,7 +155,9 @@ fn json_of_nothing() {
         nothing
     );
     let check = project.clada_with(["check", "--json"], "prose").exits(0);
-    let nothing = json!({ "blocks": [], "errors": [], "totalBlocks": 0, "parseErrors": [] });
+    let nothing = json!({
+        "tasks": [], "blocks": [], "errors": [], "totalBlocks": 0, "parseErrors": [],
+    });
     assert_eq!(check.json(), nothing);
 }
 
@@ -323,4 +325,30 @@ fn a_misspelt_command_is_no_notes_file() {
         );
         assert!(!project.exists(given));
     }
+}
+
+#[test]
+fn a_check_lists_the_tasks_with_their_lines() {
+    let project = Project::new();
+    let wrong = "<task>\n<path>b.txt</path>\n<c>overwrite</c>\n</task>\n";
+    let reply = format!("prose\n{GOOD}{FAILING}more\n{wrong}");
+    let checked = project.clada_with(["check"], &reply).exits(1);
+    let lines: Vec<&str> = checked.out.lines().collect();
+    assert_eq!(
+        lines[..3],
+        [
+            "1 overwrite a.txt (lines 2-8)",
+            "2 delete missing (lines 9-12)",
+            "3 overwrite (lines 14-17)",
+        ],
+        "{}",
+        checked.out
+    );
+    assert!(lines[3].starts_with("line 1"), "{}", checked.out);
+    assert_eq!(lines.last(), Some(&"3 tasks, 1 problem"));
+    let json = project.clada_with(["check", "--json"], &reply).json();
+    assert_eq!(
+        json["tasks"][1],
+        json!({ "number": 2, "command": "delete", "target": "missing", "firstLine": 9, "lastLine": 12 })
+    );
 }

@@ -7,7 +7,7 @@ use clada::lang::record::{Commits, Fate, Key, Number, Prose, Record, TaskRecord}
 use clada::world::ledger::{Begun, FileId, Ledger, Sight, TaskEnded};
 use clada::world::lock::Lock;
 
-use crate::harness::{Ended, Project};
+use crate::harness::{Ended, Project, Watching, save_by_rename, wait_until};
 
 /// 2026-03-04 10:32:45 UTC, in milliseconds.
 const TEN_THIRTY: i64 = 1_772_620_365_000;
@@ -178,6 +178,8 @@ fn as_json() {
         "commitBefore": "3f2a1bc",
         "commitAfter": "9d0e221",
         "privateCommits": false,
+        "undone": null,
+        "redone": null,
         "tasks": [
             {
                 "command": "edit",
@@ -238,4 +240,108 @@ fn results_that_were_taken_off_are_told() {
     let told = log(&project, ["--json"]).json();
     assert_eq!(told[0]["results"], block);
     assert_eq!(told[1]["batch"], 1);
+}
+
+/// Runs replies in a listener, each in its turn, and tells how often results were there.
+fn replies(project: &Project, replies: &[&str]) {
+    let watching = project.watch(["--no-clipboard"]);
+    let notes = project.path("clada.md");
+    for reply in replies {
+        let text = project.read("clada.md") + reply;
+        save_by_rename(&notes, text);
+        let is_there = || {
+            let log = project.clada(["log", "--json"]).json();
+            log.as_array().is_some_and(|log| {
+                !log.is_empty()
+                    && !log[0]["ended"].is_null()
+                    && reply.contains(log[0]["tasks"][0]["target"].as_str().unwrap_or("?"))
+            })
+        };
+        wait_until(is_there, || watching.said());
+    }
+}
+
+#[test]
+fn batches_that_were_undone_and_redone_are_marked() {
+    for git in [true, false] {
+        let project = match git {
+            true => Project::with_git(),
+            false => Project::new(),
+        };
+        let write = |name: &str| {
+            format!(
+                "text {name}\n<tasks>\n<task>\n<path>{name}</path>\n<c>overwrite</c>\n<x>\na\n</x>\n</task>\n</tasks>\n"
+            )
+        };
+        replies(&project, &[&write("one.txt"), &write("two.txt")]);
+        let marks = || {
+            let log = project.clada(["log", "--json"]).json();
+            let is_there = |value: &serde_json::Value| !value.is_null();
+            let mark = |batch: usize| {
+                (
+                    is_there(&log[batch]["undone"]),
+                    is_there(&log[batch]["redone"]),
+                )
+            };
+            [mark(0), mark(1)]
+        };
+        assert_eq!(marks(), [(false, false); 2]);
+        project.clada(["undo"]).exits(0);
+        assert_eq!(marks(), [(true, false), (false, false)]);
+        let text = project.clada(["log"]).exits(0).out;
+        let heads: Vec<&str> = text.lines().filter(|line| !line.starts_with(' ')).collect();
+        assert!(heads[0].contains("  undone "), "{text}");
+        assert!(!heads[2].contains("undone"), "{text}");
+        project.clada(["redo"]).exits(0);
+        assert_eq!(marks(), [(false, true), (false, false)]);
+        let text = project.clada(["log", "-n", "1"]).exits(0).out;
+        assert!(
+            text.contains("  redone ") && !text.contains("undone"),
+            "{text}"
+        );
+        // Undone once more, together with the other one.
+        project.clada(["undo", "2"]).exits(0);
+        assert_eq!(marks(), [(true, false); 2]);
+    }
+}
+
+#[test]
+fn of_this_project_only() {
+    let project = Project::new();
+    for name in ["one", "two"] {
+        std::fs::create_dir(project.path(name)).expect("mkdir");
+        let run = |word: &str| {
+            let notes = format!("{name}/clada.md");
+            let mut command = project.command(env!("CARGO_BIN_EXE_clada"));
+            command.args(["watch", "--no-clipboard", "--root", name, &notes]);
+            let watching = Watching::start(command);
+            watching.wait_for("watching ");
+            let reply = format!("<task><c>exec</c><x>echo {word}</x></task>\n");
+            save_by_rename(&project.path(&notes), reply);
+            watching.wait_for("1 ✅");
+            wait_until(|| project.read(&notes).contains("1 ✅"), || watching.said());
+        };
+        run(name);
+    }
+    let all = log(&project, []).out;
+    assert!(
+        all.contains("echo one") && all.contains("echo two"),
+        "{all}"
+    );
+    let one = log(&project, ["--here", "--root", "one"]).out;
+    assert!(
+        one.contains("echo one") && !one.contains("echo two"),
+        "{one}"
+    );
+    let mut command = project.command(env!("CARGO_BIN_EXE_clada"));
+    command
+        .args(["log", "--here"])
+        .current_dir(project.path("two"));
+    let two = Ended::of(command, "").exits(0).out;
+    assert!(
+        two.contains("echo two") && !two.contains("echo one"),
+        "{two}"
+    );
+    let none = log(&project, ["--here"]).out;
+    assert!(none.starts_with("nothing ran here yet"), "{none}");
 }

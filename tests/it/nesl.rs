@@ -253,8 +253,8 @@ fn check_prints_the_form_of_the_dialects_that_are_there() {
     let block = "#!nesl [@three-char-SHA-256: abc]\naction = \"undo\"\n#!end_abc\n";
     let batch = "<task>\n<c>exec</c>\n<x>\ntrue\n</x>\n</task>\n";
     assert_eq!(keys(block), ["blocks", "errors"]);
-    assert_eq!(keys(batch), ["totalBlocks", "parseErrors"]);
-    let all = ["blocks", "errors", "totalBlocks", "parseErrors"];
+    assert_eq!(keys(batch), ["tasks", "totalBlocks", "parseErrors"]);
+    let all = ["blocks", "errors", "tasks", "totalBlocks", "parseErrors"];
     assert_eq!(keys(&(block.to_owned() + batch)), all);
     assert_eq!(keys("nothing"), all);
 }
@@ -267,7 +267,9 @@ fn check_says_each_error_with_its_line() {
     let checked = project.clada_with(["check"], reply).exits(1);
     assert_eq!(
         checked.out,
-        "line 3: block abc: Value must be a quoted string or heredoc\n\
+        "abc (lines 2-5)\n\
+         def fly (lines 7-9)\n\
+         line 3: block abc: Value must be a quoted string or heredoc\n\
          line 4: block abc: Invalid line format in block 'abc': not a valid key-value assignment or empty line\n\
          line 6: Block ID must be exactly 3 characters\n\
          line 7: block def: Unknown action: fly\n\

@@ -15,6 +15,8 @@ pub(super) struct Holder {
     /// As the system counts it; nothing where it does not tell, and from a clada that did not write it.
     began: Option<u64>,
     pub(super) path: PathBuf,
+    /// In words, what it has the lock for just now; nothing where it does not say.
+    pub(super) does: Option<String>,
 }
 
 impl Holder {
@@ -24,17 +26,22 @@ impl Holder {
             pid,
             began: began(pid),
             path: path.to_owned(),
+            does: None,
         }
     }
 
     /// The number and the path, as they were written from the first, and behind a NUL, which no path has, the number again with
-    /// the start. A clada that knows of no start writes over the first part only; the second number tells that.
+    /// the start. A clada that knows of no start writes over the first part only; the second number tells that. Behind another
+    /// NUL come the number once more and what the holder does: this may be left of an earlier holder too.
     pub(super) fn text(&self) -> Vec<u8> {
         let pid = self.pid.as_raw_pid();
         let mut text = format!("{pid:<10}\n").into_bytes();
         text.extend_from_slice(self.path.as_os_str().as_bytes());
         if let Some(began) = self.began {
             text.extend_from_slice(format!("\0{pid:<10} {began:<20}").as_bytes());
+            if let Some(does) = &self.does {
+                text.extend_from_slice(format!("\0{pid} {}", does.replace('\0', " ")).as_bytes());
+            }
         }
         text
     }
@@ -43,17 +50,19 @@ impl Holder {
         let line_end = text.iter().position(|byte| *byte == b'\n')?;
         let (pid, rest) = (&text[..line_end], &text[line_end + 1..]);
         let pid = str::from_utf8(pid).ok()?.trim().parse().ok()?;
-        let mut parts = rest.splitn(2, |byte| *byte == 0);
+        let mut parts = rest.splitn(3, |byte| *byte == 0);
         let path = OsStr::from_bytes(parts.next()?);
-        let began = parts.next().and_then(|start| {
-            let (of, began) = str::from_utf8(start).ok()?.split_once(' ')?;
-            let began = began.trim().parse().ok()?;
-            (of.trim().parse() == Ok(pid)).then_some(began)
-        });
+        let mut of_this = || {
+            let (of, said) = str::from_utf8(parts.next()?).ok()?.split_once(' ')?;
+            (of.parse() == Ok(pid)).then(|| said.trim().to_owned())
+        };
+        let began = of_this().and_then(|began| began.parse().ok());
+        let does = of_this();
         Some(Self {
             pid: Pid::from_raw(pid)?,
             began,
             path: path.into(),
+            does,
         })
     }
 
@@ -94,6 +103,13 @@ mod tests {
         let read = Holder::parse(&ours.text()).expect("a holder");
         assert_eq!((read.pid, read.began), (ours.pid, ours.began));
         assert_eq!(read.path, path);
+        assert!(read.lives());
+        assert_eq!(read.does, None);
+        let does = Some("1/2 exec make".to_owned());
+        let text = Holder { does, ..ours }.text();
+        let read = Holder::parse(&text).expect("a holder");
+        let says = cfg!(target_os = "linux").then_some("1/2 exec make");
+        assert_eq!(read.does.as_deref(), says);
         assert!(read.lives());
     }
 

@@ -6,6 +6,9 @@ use std::path::{Path, PathBuf};
 use git2::{ErrorCode, Index, RepositoryState};
 use thiserror::Error;
 
+/// How the messages end of what goes away when somebody ends what he has begun.
+pub const TRY_AGAIN: &str = ", then try again";
+
 /// Nothing was committed. Each says the cause and what to do next.
 #[derive(Debug, Error)]
 pub enum SnapshotError {

@@ -47,6 +47,7 @@ mod look;
 mod looking;
 mod merge;
 mod message;
+mod notes;
 mod place;
 mod private;
 mod program;
@@ -85,7 +86,7 @@ use crate::world::hurry::Hurry;
 
 use aside::Guarded;
 pub use aside::Lost;
-pub use error::{Operation, SnapshotError, Without};
+pub use error::{Operation, SnapshotError, TRY_AGAIN, Without};
 pub use exclude::{ExcludeError, SeenByGit, seen_by_git};
 pub use history::{History, Saved};
 pub use looking::{Looking, Stop};
@@ -357,9 +358,10 @@ impl Snapshots {
         let Ok(index) = self.index_now() else {
             return;
         };
-        let there = notes.iter().filter(|path| path.symlink_metadata().is_ok());
-        let places = there.flat_map(|path| places_of(path, &self.top));
-        let untracked = places.filter(|path| index.get_path(path, 0).is_none());
+        let places = notes::places(notes, &self.top);
+        let untracked = places
+            .into_iter()
+            .filter(|path| index.get_path(path, 0).is_none());
         let untracked: Vec<PathBuf> = untracked.collect();
         self.never.extend(untracked);
     }

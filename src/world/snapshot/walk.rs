@@ -203,11 +203,17 @@ fn in_threads<T: Sync, R: Send>(items: &[T], act: impl Fn(&T) -> R + Sync) -> Ve
         return all(items);
     }
     thread::scope(|scope| {
-        let threads = items.chunks(share).map(|items| scope.spawn(|| all(items)));
-        let threads: Vec<_> = threads.collect();
-        let ended = threads.into_iter().map(|thread| thread.join());
-        ended
-            .flat_map(|made| made.unwrap_or_else(|panic| resume_unwind(panic)))
-            .collect()
+        let all = &all;
+        let start = |items| thread::Builder::new().spawn_scoped(scope, move || all(items));
+        let threads: Vec<_> = items
+            .chunks(share)
+            .map(|items| (start(items), items))
+            .collect();
+        let ended = threads.into_iter().map(|(thread, items)| match thread {
+            Ok(thread) => thread.join().unwrap_or_else(|panic| resume_unwind(panic)),
+            // There is none to be had.
+            Err(_) => all(items),
+        });
+        ended.flatten().collect()
     })
 }

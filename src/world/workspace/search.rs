@@ -155,7 +155,8 @@ impl Disk {
             0 | 1 => work(),
             workers => thread::scope(|scope| {
                 for _ in 1..workers {
-                    scope.spawn(work);
+                    // Those that can be had: each takes what is left.
+                    let _ = thread::Builder::new().spawn_scoped(scope, work);
                 }
                 work();
             }),

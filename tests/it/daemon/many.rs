@@ -303,3 +303,57 @@ fn notes_of_one_folder_take_turns_and_a_file_is_listened_on_once() {
     wait_until(|| two().contains("=== END ==="), two);
     assert!(results(&two()).starts_with("1 ✅ exec"));
 }
+
+#[test]
+fn a_link_of_the_list_that_is_pointed_elsewhere_is_followed() {
+    let town = Town::new();
+    town.build("diary");
+    for day in ["22", "23"] {
+        town.project.write(&format!("diary/{day}.md"), "day\n");
+    }
+    symlink("22.md", town.notes("diary")).expect("link");
+    town.list(&["diary"]);
+    let daemon = town.daemon();
+    let read = |day: &str| town.project.read(&format!("diary/{day}.md"));
+    let run = |word: &str| {
+        let path = town.notes("diary");
+        let text = fs::read_to_string(&path).unwrap_or_default();
+        fs::write(
+            &path,
+            format!(
+                "{text}reply {word}\n{}",
+                exec(&format!("echo {word} >> said"))
+            ),
+        )
+        .expect("write");
+    };
+    let ran = |day: &str, word: &str| {
+        let line = format!("1 ✅ exec echo {word} >> said");
+        wait_until(|| read(day).contains(&line), || read(day) + &daemon.said());
+    };
+    run("one");
+    ran("22", "one");
+    for (day, word) in [("23", "two"), ("22", "three")] {
+        let new = town.project.path("diary/new");
+        symlink(format!("{day}.md"), &new).expect("link");
+        fs::rename(&new, town.notes("diary")).expect("rename");
+        let target = town.project.path(&format!("diary/{day}.md"));
+        let is_there = || {
+            let held = clada::world::lock::Lock::held(
+                &town.project.home().join(".local/state/clada/locks"),
+                &["file"],
+            );
+            held == [target.clone()]
+        };
+        wait_until(is_there, || daemon.said());
+        // It was looked at once, and nothing was to be done.
+        let status = || town.status()["processes"][0]["files"][0]["notes"].clone();
+        wait_until(
+            || status() == target.display().to_string(),
+            || status().to_string(),
+        );
+        run(word);
+        ran(day, word);
+    }
+    assert_eq!(town.project.read("diary/said"), "one\ntwo\nthree\n");
+}

@@ -18,6 +18,7 @@ mod remembers;
 mod retry;
 mod runs;
 mod saves;
+mod scarce;
 mod stop;
 mod unread;
 mod walk;

@@ -1,6 +1,8 @@
 //! `clada retry`: what is left of the last batch runs again, here or in the clada that watches.
 
-use super::{NOTES, exec, exec_task, lines, wait_for_results};
+use rustix::process::Signal;
+
+use super::{NOTES, Notes, exec, exec_task, lines, pause, wait_for_results};
 use crate::harness::{Project, save_by_rename, wait_until};
 
 /// Three execs that say that they ran; the second fails until there is a file `ok`.
@@ -131,4 +133,86 @@ fn what_was_mended_stays_done_when_a_command_is_approved_after_it() {
         assert_eq!(project.read("f.txt"), "line\n", "ticks: {ticks}");
         drop(watching);
     }
+}
+
+/// Three execs that say that they ran, of which the second waits for a file `go`. clada is killed there.
+fn killed_in_the_second(project: &Project) {
+    let scripts = [
+        "echo one >> runs.txt",
+        "echo two >> runs.txt; until [ -e go ]; do sleep 0.01; done",
+        "echo three >> runs.txt",
+    ];
+    let reply = format!("<tasks>\n{}</tasks>\n", scripts.map(exec_task).concat());
+    let watching = project.watch(["--no-clipboard"]);
+    save_by_rename(&project.path(NOTES), reply);
+    wait_until(
+        || lines(project, "runs.txt") == ["one", "two"],
+        || watching.said(),
+    );
+    watching.stop(Signal::KILL);
+    project.write("go", "");
+}
+
+#[test]
+fn after_a_crash_nothing_is_left_that_says_it_is_still_to_be_run() {
+    let project = Project::with_git();
+    killed_in_the_second(&project);
+    project.clada(["retry", "--no-clipboard"]).exits(0);
+    let notes = Notes::of(&project);
+    assert_eq!(
+        notes.tasks()[..3],
+        [
+            "1 ⏭ exec echo one >> runs.txt - done before clada ended, and not run again",
+            "2 ✅ exec echo two >> runs.txt; until [ -e go ]; do sleep 0.01; done",
+            "3 ✅ exec echo three >> runs.txt",
+        ]
+    );
+    assert!(
+        notes.tasks()[3].starts_with("⚠ clada ended in the middle of this batch (begun"),
+        "{:?}",
+        notes.results
+    );
+    assert_eq!(notes.tasks().len(), 4, "{:?}", notes.results);
+    let ran = ["one", "two", "two", "three"];
+    assert_eq!(lines(&project, "runs.txt"), ran);
+    let said = project.clada(["retry", "--no-clipboard"]).exits(0).out;
+    assert!(said.starts_with("nothing to run again"), "{said}");
+    let _watching = project.watch(["--no-clipboard"]);
+    pause();
+    assert_eq!(lines(&project, "runs.txt"), ran);
+}
+
+#[test]
+fn a_tick_in_results_from_before_a_retry_runs_nothing_a_second_time() {
+    let project = Project::with_git();
+    killed_in_the_second(&project);
+    let watching = project.watch(["--no-clipboard"]);
+    wait_for_results(&project, "clada ended in the middle of tasks 1 to 3");
+    let offered = project.read(NOTES);
+    drop(watching);
+    project.clada(["retry", "--no-clipboard"]).exits(0);
+    let _watching = project.watch(["--no-clipboard"]);
+    pause();
+    // An editor that still had them saves them with the tick.
+    save_by_rename(&project.path(NOTES), offered.replace("- [ ]", "- [x]"));
+    wait_for_results(&project, "ran again since");
+    pause();
+    assert_eq!(lines(&project, "runs.txt"), ["one", "two", "two", "three"]);
+}
+
+#[test]
+fn a_file_that_nobody_watches() {
+    let project = Project::new();
+    for command in ["retry", "approve"] {
+        let refused = project.clada([command, "nope.md"]).exits(2).err;
+        assert!(
+            refused.contains("nope.md") && refused.contains("`clada list`"),
+            "{refused}"
+        );
+    }
+    assert!(!project.exists("nope.md"));
+    // One that is there, and that no clada ever saw.
+    project.write("other.md", "notes\n");
+    let refused = project.clada(["retry", "other.md"]).exits(2).err;
+    assert!(refused.contains("other.md"), "{refused}");
 }

@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, test_kill_process};
 
-use super::{NOTES, Notes, OUTPUT, exec, lines, modified, pause, wait_for_results};
+use super::{NOTES, Notes, OUTPUT, exec, exec_task, lines, modified, pause, wait_for_results};
 use crate::harness::{Project, save_by_rename, wait_until};
 
 #[test]
@@ -186,6 +186,18 @@ fn a_merge_in_progress_is_waited_for() {
         "1 ⏹ exec echo one >> runs.txt - git: a merge is in progress",
     );
     assert_eq!(notes.body, reply);
+    assert!(
+        notes.results[0].ends_with("; the batch runs by itself then"),
+        "{:?}",
+        notes.results
+    );
+    let status = || project.clada(["status"]).exits(0).out;
+    wait_until(|| status().contains("⏸"), status);
+    assert!(
+        status().contains("    git: a merge is in progress"),
+        "{}",
+        status()
+    );
     // The last line of a run on the terminal; it is read by another thread.
     watching.wait_for("❌ Clipboard copy failed");
     // Tried again and again, and told once.
@@ -204,6 +216,7 @@ fn a_merge_in_progress_is_waited_for() {
     assert!(project.read(NOTES).ends_with("prose\n") && !project.exists("runs.txt"));
     project.git(["merge", "--abort"]);
     wait_for_results(&project, "1 ✅ exec echo one");
+    wait_until(|| status().contains("    watching\n"), status);
     std::thread::sleep(Duration::from_millis(2_300));
     assert_eq!(lines(&project, "runs.txt"), ["one"]);
 }
@@ -257,9 +270,108 @@ fn a_run_waits_for_another_in_the_same_folder() {
     save_by_rename(&project.path("two.md"), exec("echo two >> runs.txt"));
     two.wait_for("waiting for the run of another clada");
     two.wait_for(&one.pid().to_string());
+    let what = format!(
+        "`{}` runs 1/1 exec touch started",
+        project.path(NOTES).display()
+    );
+    two.wait_for(&what);
+    let status = project.clada(["status"]).exits(0).out;
+    assert!(status.contains(&what) && status.contains("⏸"), "{status}");
+    // Whoever looks at the notes learns it there.
+    wait_until(
+        || project.read("two.md").contains(&what),
+        || project.read("two.md"),
+    );
     project.write("go", "");
     wait_until(
         || lines(&project, "runs.txt") == ["one", "two"],
         || two.said(),
     );
+}
+
+#[test]
+fn a_tick_prints_only_what_it_runs() {
+    let project = Project::new();
+    project.configure("[exec]\nask = [\"asked\"]\n");
+    let watching = project.watch(["--no-clipboard"]);
+    let tasks = ["echo one", "asked; echo two", "echo three"].map(exec_task);
+    let reply = format!("<tasks>\n{}</tasks>\n", tasks.concat());
+    save_by_rename(&project.path(NOTES), &reply);
+    wait_for_results(&project, "2 ⏸ exec asked");
+    watching.wait_for("3 ✅ exec echo three");
+    let before = watching.said().len();
+    let ticked = project.read(NOTES).replace("- [ ] run it", "- [x] run it");
+    save_by_rename(&project.path(NOTES), ticked);
+    wait_for_results(&project, "2 ✅ exec asked");
+    watching.wait_for("2 ✅ exec asked");
+    let said = watching.said().split_off(before);
+    assert!(
+        !said.contains("echo one") && !said.contains("echo three"),
+        "{said}"
+    );
+}
+
+/// What came of each task is counted, and what waits for a tick is told.
+#[test]
+fn the_status_counts_every_task_of_the_last_run() {
+    let project = Project::new();
+    project.configure("[exec]\nask = [\"asked\"]\n");
+    let _watching = project.watch(["--no-clipboard"]);
+    let tasks = ["true", "false", "asked"].map(exec_task).concat();
+    let reply = format!("<tasks>\n{tasks}</tasks>\nand\n{}", exec("echo more"));
+    save_by_rename(&project.path(NOTES), &reply);
+    wait_for_results(&project, "3 ⏸ exec asked");
+    let status = project.clada(["status"]).exits(0).out;
+    assert!(
+        status.contains(": 4 tasks, 2 done, 1 failed, 1 not run until you say so\n"),
+        "{status}"
+    );
+    assert!(
+        status.contains("    waits for a tick: exec asked"),
+        "{status}"
+    );
+    let status = project.clada(["status", "--json"]).json();
+    let last = &status["processes"][0]["files"][0]["last"];
+    assert_eq!(
+        (
+            &last["tasks"],
+            &last["done"],
+            &last["failed"],
+            &last["asks"]
+        ),
+        (&4.into(), &2.into(), &1.into(), &1.into())
+    );
+}
+
+/// A paste without a task is mentioned once, and never in the notes; what is typed is not.
+#[test]
+fn a_reply_without_tasks_is_mentioned_once() {
+    let project = Project::new();
+    let watching = project.watch(["--no-clipboard"]);
+    let said = || watching.said().matches("no task").count();
+    let mut text = "my notes\n".to_owned();
+    for word in "what one types comes in pieces "
+        .repeat(20)
+        .split_inclusive(' ')
+    {
+        text += word;
+        save_by_rename(&project.path(NOTES), &text);
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    // A task that is seen after it tells that all of that was.
+    text += &exec("echo one >> runs.txt");
+    save_by_rename(&project.path(NOTES), &text);
+    wait_for_results(&project, "1 ✅ exec echo one");
+    assert_eq!(said(), 0, "{}", watching.said());
+    let block = project.read(NOTES);
+    text = block.clone() + &"The answer is that nothing has to be done about it. ".repeat(10);
+    save_by_rename(&project.path(NOTES), &text);
+    watching.wait_for("no task");
+    for more in ["a", "b", "c"] {
+        text += more;
+        save_by_rename(&project.path(NOTES), &text);
+        pause();
+    }
+    assert_eq!(said(), 1, "{}", watching.said());
+    assert_eq!(project.read(NOTES), text);
 }

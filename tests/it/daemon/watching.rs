@@ -35,6 +35,18 @@ fn ran(project: &Project, name: &str, words: &[&str]) {
     assert_eq!(lines(project, "runs.txt"), words);
 }
 
+/// As [`ran`], where the results also tell of others.
+#[track_caller]
+fn ran_among(project: &Project, name: &str, words: &[&str]) {
+    let word = words.last().expect("a word");
+    let holds = || {
+        let text = fs::read_to_string(project.path(name)).unwrap_or_default();
+        text.contains(&format!("1 ✅ exec {}", record(word)))
+    };
+    wait_until(holds, || project.read(name));
+    assert_eq!(lines(project, "runs.txt"), words);
+}
+
 #[test]
 fn each_way_of_writing() {
     type Way = fn(&Path, &str);
@@ -126,23 +138,89 @@ fn writing_through_another_hard_link_is_seen_by_polling() {
     }
 }
 
-/// clada goes on with the file that it said it watches; to follow the link it must be started again.
+/// Points a link elsewhere, as `ln -sfn` and other programs do: at once, or taken away first.
+fn point(link: &Path, target: &str, at_once: bool) {
+    if at_once {
+        let new = link.with_extension("link");
+        symlink(target, &new).expect("symlink");
+        fs::rename(new, link).expect("rename");
+    } else {
+        fs::remove_file(link).expect("remove");
+        symlink(target, link).expect("symlink");
+    }
+}
+
 #[test]
-fn a_link_that_is_pointed_elsewhere() {
+fn a_link_that_is_pointed_elsewhere_is_followed() {
+    for (at_once, polling) in [(true, false), (false, false), (true, true)] {
+        let project = Project::with_git();
+        project.write("a.md", "a\n");
+        // What is there at first sight is not run.
+        project.write("b.md", "b\n".to_owned() + &reply("old"));
+        symlink("a.md", project.path(NOTES)).expect("symlink");
+        let watching = match polling {
+            false => project.watch(["--no-clipboard"]),
+            true => project.watch(["--no-clipboard", "--poll", "50ms"]),
+        };
+        let arrives = |name: &str| {
+            let line = format!("watching {}\n", project.path(name).display());
+            watching.wait_for(&line);
+        };
+        arrives("a.md");
+        append(&project.path(NOTES), "one");
+        ran(&project, "a.md", &["one"]);
+        // A save of the old one right before is none of the new one's.
+        append(&project.path("a.md"), "two");
+        point(&project.path(NOTES), "b.md", at_once);
+        arrives("b.md");
+        ran(&project, "a.md", &["one", "two"]);
+        let text = || project.read("b.md");
+        wait_until(|| text().contains("[ ] run it"), text);
+        append(&project.path(NOTES), "three");
+        ran_among(&project, "b.md", &["one", "two", "three"]);
+        // Nobody watches the old one any more, and another clada may.
+        append(&project.path("a.md"), "late");
+        let mut command = project.command(env!("CARGO_BIN_EXE_clada"));
+        command.args(["watch", "--no-clipboard", "a.md"]);
+        let other = Watching::start(command);
+        ran(&project, "a.md", &["one", "two", "three", "late"]);
+        drop(other);
+        // And back: what was saved there is known.
+        point(&project.path(NOTES), "a.md", at_once);
+        wait_until(
+            || {
+                let line = format!("watching {}\n", project.path("a.md").display());
+                watching.said().matches(&line).count() == 2
+            },
+            || watching.said(),
+        );
+        append(&project.path(NOTES), "five");
+        ran(&project, "a.md", &["one", "two", "three", "late", "five"]);
+        assert!(project.path(NOTES).is_symlink(), "{}", watching.said());
+    }
+}
+
+#[test]
+fn a_link_that_is_pointed_to_what_cannot_be_watched_yet() {
     let project = Project::with_git();
-    project.write("a.md", "a\n").write("b.md", "b\n");
+    project.write("a.md", "a\n");
     symlink("a.md", project.path(NOTES)).expect("symlink");
-    let watching = project.watch([]);
-    watching.wait_for(&format!("watching {}\n", project.path("a.md").display()));
+    let watching = project.watch(["--no-clipboard"]);
+    point(&project.path(NOTES), "later/b.md", true);
+    watching.wait_for("later");
+    project.write("later/b.md", "b\n");
+    watching.wait_for(&format!(
+        "watching {}\n",
+        project.path("later/b.md").display()
+    ));
     append(&project.path(NOTES), "one");
-    ran(&project, "a.md", &["one"]);
-    symlink("b.md", project.path("new link")).expect("symlink");
-    fs::rename(project.path("new link"), project.path(NOTES)).expect("rename");
-    append(&project.path(NOTES), "other");
-    pause();
-    assert_eq!(project.read("b.md"), "b\n".to_owned() + &reply("other"));
-    append(&project.path("a.md"), "two");
-    ran(&project, "a.md", &["one", "two"]);
+    ran(&project, "later/b.md", &["one"]);
+    // To a file that is not there yet: the first paste runs.
+    point(&project.path(NOTES), "c.md", true);
+    watching.wait_for(&format!("watching {}\n", project.path("c.md").display()));
+    append(&project.path("c.md"), "two");
+    ran(&project, "c.md", &["one", "two"]);
+    assert_eq!(watching.stop(rustix::process::Signal::TERM), Some(0));
 }
 
 /// The watched file is in `folder`, the project around it stays where it is.
