@@ -403,7 +403,7 @@ impl Write for Counting<'_> {
 }
 
 /// Results as they are shown while a newer batch runs: no tick counts there.
-pub(super) fn without_boxes(tellings: &[Telling]) -> Vec<Earlier> {
+fn without_boxes(tellings: &[Telling]) -> Vec<Earlier> {
     let closed = tellings.iter().map(|telling| {
         let mut text = telling.text.clone();
         for (line, _) in &telling.offers {
@@ -414,23 +414,13 @@ pub(super) fn without_boxes(tellings: &[Telling]) -> Vec<Earlier> {
     closed.collect()
 }
 
-/// A block that shows a run which goes on, above what could not be read yet.
-pub(super) fn running_block(since: &str, task: &str, earlier: &[Earlier]) -> String {
+/// A block that shows what goes on, above what could not be read yet.
+pub(super) fn passing_block(what: &str, unread: &Unread) -> String {
     let report = Report {
-        notices: vec![format!("⏳ running since {since}: {task}")],
+        notices: vec![format!("⏳ {}", report::one_line(what))],
         ..Report::default()
     };
-    report.block_above(Some(""), earlier)
-}
-
-/// A block that shows a run which cannot begin yet.
-pub(super) fn waiting_block(since: &str, why: &str) -> String {
-    let why = report::one_line(why);
-    let report = Report {
-        notices: vec![format!("⏳ since {since} {why}")],
-        ..Report::default()
-    };
-    report.block(Some(""))
+    report.block_above(Some(""), &without_boxes(unread.tellings()))
 }
 
 /// Puts a block on top of the notes while a run goes on, and returns what was ticked below it. It is no loss where that

@@ -11,7 +11,7 @@ use tokio::time::{sleep, sleep_until};
 use crate::batch::{Job, Part, Progress, Ran, Surroundings};
 use crate::config;
 use crate::daemon::books::{Books, Entry};
-use crate::daemon::delivery::{self, running_block, waiting_block};
+use crate::daemon::delivery::{self, passing_block};
 use crate::daemon::memory::{Known, Memory, Ticked, names};
 use crate::daemon::{Clock, Daemon, Listening, Refused, Shown, choices};
 use crate::engine::{self, Event};
@@ -134,7 +134,6 @@ impl Daemon {
         let began = Instant::now();
         let since = (self.delivery.time)();
         self.delivery.set_aside(&self.memory.unread);
-        let earlier = delivery::without_boxes(self.memory.unread.tellings());
         let output = &mut self.delivery.output;
         let running = RefCell::new("saving the state before it".to_owned());
         let notes = format!("`{}`", self.delivery.note.path().display());
@@ -185,7 +184,8 @@ impl Daemon {
             tokio::select! {
                 ran = &mut run => ran,
                 () = long => {
-                    let block = running_block(&since, &running.borrow(), &earlier);
+                    let what = format!("running since {since}: {}", running.borrow());
+                    let block = passing_block(&what, &memory.borrow().unread);
                     let now = (self.clock.now_ms)().div_euclid(1000);
                     let known = memory.borrow_mut().add_running(&block, now);
                     let shown = put_aside(&self.delivery.note, block, known);
@@ -350,7 +350,8 @@ impl Daemon {
                     is_shown = true;
                     let why = said.borrow().clone();
                     if let Some(why) = why {
-                        let block = waiting_block(&(self.delivery.time)(), &why);
+                        let what = format!("since {} {why}", (self.delivery.time)());
+                        let block = passing_block(&what, &self.memory.unread);
                         let note = &self.delivery.note;
                         put_meanwhile(note, &mut self.memory, block, &self.clock).await;
                     }
