@@ -37,9 +37,12 @@ pub(super) struct Enclosure {
     /// Where it begins in the body that is looked at.
     #[serde(skip)]
     pub(super) at: usize,
-    /// It has more text of its own than in the last save.
+    /// It has other text of its own than in the last save.
     #[serde(skip)]
     grew: bool,
+    /// It was not in the last save.
+    #[serde(skip)]
+    fresh: bool,
 }
 
 /// What a batch is that stands in something that does not end.
@@ -67,7 +70,7 @@ impl Enclosure {
             |now, was| now.head == was.head,
         ];
         for (pass, is_same) in is_same.into_iter().enumerate() {
-            for now in all.iter_mut().filter(|now| !now.known && !now.grew) {
+            for now in all.iter_mut().filter(|now| now.fresh) {
                 if let Some(at) = last.iter().position(|was| is_same(now, was)) {
                     now.follow(&last.remove(at), pass == 0);
                 }
@@ -109,18 +112,22 @@ impl Enclosure {
             gone: false,
             at,
             grew: false,
+            fresh: true,
         }
     }
 
     /// Takes over what is known of it.
     fn follow(&mut self, was: &Self, is_same: bool) {
+        self.fresh = false;
         self.known = was.known && is_same;
         self.typed = was.typed;
         self.grew = self.own != was.own && self.over && was.over;
     }
 
-    /// The look is over, in which whole batches came that stand in one of these, or none.
+    /// The look is over, in which batches came that stand in one of these, or none. Prose that comes with a batch is that
+    /// one's, and nobody's typing.
     pub(super) fn close(all: &mut [Self], settled: bool, came: bool) {
+        let came = came || all.iter().any(|it| it.fresh);
         for it in all {
             it.known |= settled;
             it.typed |= it.grew && !came;

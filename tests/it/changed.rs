@@ -529,17 +529,17 @@ fn the_lines_of_an_edit_that_did_not_match_exactly_are_shown() {
     let project = Project::new();
     project.write("a.py", "def f():\n        one()\n        two()\n\nend\n");
     let mut talk = Talk::new(&project);
+    let exact = talk.output(&edit("a.py", "end", "the end"));
+    assert!(!exact.contains("START FILE"), "{exact}");
     let output = talk.output(&edit(
         "a.py",
         "    one()\n    two()",
         "    one()\n    three()",
     ));
     assert!(
-        output.contains("=== START FILE: a.py (lines 1-5 of 5) ===\ndef f():\n        one()\n        three()\n\nend\n"),
+        output.contains("=== START FILE: a.py (lines 1-5 of 5) ===\ndef f():\n        one()\n        three()\n\nthe end\n"),
         "{output}"
     );
-    let exact = talk.output(&edit("a.py", "        three()", "        four()"));
-    assert!(!exact.contains("START FILE"), "{exact}");
 }
 
 #[test]

@@ -43,7 +43,11 @@ fn log_of(env: &[(&str, &str)], args: &[&str]) -> String {
     watching.wait_for("watching");
     save_by_rename(&project.path(NOTES), reply());
     // What never ends is told last.
-    let told = || project.read(NOTES).contains("\n❌ line ");
+    let told = || {
+        project
+            .read(NOTES)
+            .contains("\n❌ the reply ends in task 1")
+    };
     wait_until(told, || project.read(NOTES));
     watching.signal(rustix::process::Signal::TERM);
     watching.end().1

@@ -90,29 +90,37 @@ pub fn packet_size(packet: &str) -> String {
     )
 }
 
-/// The results block of the newest results and those before them; of more lines than there is room for the first ones.
+/// The results block of the newest results and those before them. Where there is no room for all of them, the first lines
+/// are in it; those of older results get half of the room at most, as what the newest have to show comes first.
 fn results(block: &str, earlier: &[Earlier], room: usize) -> String {
-    let newest = block.lines().filter(|line| ![RESULTS, END].contains(line));
-    let mut lines: Vec<String> = newest.map(|line| format!("{line}\n")).collect();
-    for earlier in earlier {
-        lines.push(earlier.title());
-        lines.extend(earlier.lines.lines().map(|line| format!("{line}\n")));
-    }
     let room = room.saturating_sub(RESULTS.len() + END.len() + 2);
-    let more = |count: usize| format!("and {} more\n", grouped(count as u64));
-    if lines.iter().map(String::len).sum::<usize>() > room {
-        let mut left = room.saturating_sub(more(lines.len()).len());
-        let fits = |line: &&String| {
-            let rest = left.checked_sub(line.len());
-            left = rest.unwrap_or(left);
-            rest.is_some()
-        };
-        let kept = lines.iter().take_while(fits).count();
-        let more = more(lines.len() - kept);
-        lines.truncate(kept);
-        lines.push(more);
+    let newest = block.lines().filter(|line| ![RESULTS, END].contains(line));
+    let newest = fitting(newest.map(|line| format!("{line}\n")), room);
+    let older = earlier.iter().flat_map(|earlier| {
+        let lines = earlier.lines.lines().map(|line| format!("{line}\n"));
+        std::iter::once(earlier.title()).chain(lines)
+    });
+    let older = fitting(older, (room / 2).saturating_sub(newest.len()));
+    format!("{RESULTS}\n{newest}{older}{END}\n")
+}
+
+/// The first of these lines that fit into so much room, and a line that counts the others.
+fn fitting(lines: impl Iterator<Item = String>, room: usize) -> String {
+    let lines: Vec<String> = lines.collect();
+    if lines.iter().map(String::len).sum::<usize>() <= room {
+        return lines.concat();
     }
-    format!("{RESULTS}\n{}{END}\n", lines.concat())
+    let more = |count: usize| format!("and {} more\n", grouped(count as u64));
+    let Some(mut left) = room.checked_sub(more(lines.len()).len()) else {
+        return String::new();
+    };
+    let fits = |line: &&String| {
+        let rest = left.checked_sub(line.len());
+        left = rest.unwrap_or(left);
+        rest.is_some()
+    };
+    let kept = lines.iter().take_while(fits).count();
+    lines[..kept].concat() + &more(lines.len() - kept)
 }
 
 /// The parts that fit, which are the first ones.

@@ -129,6 +129,34 @@ impl Walk {
         );
     }
 
+    /// Waits until all that was pasted so far has come to its end: what is broken may keep what comes with it.
+    fn settle(&self, chat: usize) {
+        let text = self.chats[chat].pieces.concat();
+        for (word, due) in &self.due {
+            let task = record(word);
+            if text.contains(&task) && !self.chats[chat].cut.iter().any(|cut| cut.contains(&task)) {
+                self.wait_for_word(word, *due);
+            }
+        }
+    }
+
+    fn wait_for_word(&self, word: &str, due: usize) {
+        let is_over = || {
+            let recorded = self.recorded(word);
+            recorded == due || recorded < due && self.interrupted().contains(word)
+        };
+        wait_until(is_over, || {
+            let chats = (0..FILES).map(|chat| self.text(chat));
+            let chat: String = chats.filter(|text| text.contains(word)).collect();
+            let said = self.daemon.as_ref().map(Watching::said);
+            let recorded = self.recorded(word);
+            format!(
+                "{word}: {recorded} of {due} in {chat}\n{}",
+                said.unwrap_or_default()
+            )
+        });
+    }
+
     fn whole(&mut self, chat: usize) {
         let task = self.task();
         let piece = self.in_prose(&format!("<tasks>\n{task}</tasks>\n"));
@@ -138,6 +166,7 @@ impl Walk {
 
     /// A reply without the end of its script, which may quote another.
     fn broken(&mut self, chat: usize) {
+        self.settle(chat);
         let name = self.word();
         let quoted = match self.chance.one_in(2) {
             true => format!("<tasks>\n{}</tasks>\n", exec_task(&record(&self.word()))),
@@ -154,6 +183,7 @@ impl Walk {
 
     /// The beginning of a reply, whose whole tasks may be run.
     fn cut(&mut self, chat: usize) {
+        self.settle(chat);
         let (first, last, name) = (self.task(), self.task(), self.word());
         let start =
             format!("<tasks>\n{first}<task>\n<path>{name}</path>\n<c>overwrite</c>\n<x>\nlong");
@@ -288,21 +318,11 @@ impl Walk {
             .cloned()
             .collect();
         for (word, due) in &self.due {
-            let is_over = || {
-                let recorded = self.recorded(word);
-                recorded == *due || recorded < *due && self.interrupted().contains(word)
-            };
             if cut.contains(&record(word)) {
                 assert!(self.recorded(word) <= *due, "{word}");
                 continue;
             }
-            wait_until(is_over, || {
-                format!(
-                    "{word}: {} of {due}\n{}",
-                    self.recorded(word),
-                    daemon.said()
-                )
-            });
+            self.wait_for_word(word, *due);
         }
         // Nothing runs once more, and nothing that was only quoted.
         std::thread::sleep(std::time::Duration::from_millis(2_500));
