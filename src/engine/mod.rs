@@ -205,7 +205,8 @@ impl State {
         earlier.add(From::Hidden, mem::take(&mut self.hidden));
         earlier.add(From::Replaced, mem::take(&mut self.replaced));
         let mut body = Body::read(self.seed, look, &mut earlier, settled);
-        let mut effects = self.ticked(look.ticks);
+        let mut made = Made::default();
+        made.effects = self.ticked(look.ticks);
 
         let unsure = !look.over && !settled;
         let new_trouble = unsure || !body.troubles.is_subset(&self.troubles.last);
@@ -218,15 +219,14 @@ impl State {
         // What seems to have gone from a half-written file is believed when the file has settled.
         let mut waits = body.waits || unsure && !hidden.is_empty();
 
-        let was_open = mem::take(&mut self.open);
-        let mut offers = Offers::default();
         for number in mem::take(&mut body.freed) {
-            offers.freed.push(self.whole(number));
+            made.offers.freed.push(self.whole(number));
         }
         for number in mem::take(&mut body.moved) {
-            offers.moved.push(self.whole(number));
-            offers.ran = offers.ran.max(self.ran(number));
+            made.offers.moved.push(self.whole(number));
+            made.offers.ran = made.offers.ran.max(self.ran(number));
         }
+        let was_open = mem::take(&mut self.open);
         let scene = Scene {
             look,
             first,
@@ -238,100 +238,11 @@ impl State {
             open: Enclosure::all(self.seed, look, was_open.clone()),
             was_open,
         };
-        let mut swallowed = 0;
-        let mut came_inside = false;
         let asks = |new: &Candidate<'_>| !new.batch.tasks.is_empty();
         for new in mem::take(&mut body.new).into_iter().filter(asks) {
             let verdict = self.verdict(&new, &scene, &body.now, &vanished);
-            came_inside |= new.batch.is_inside;
-            let is_bared = matches!(verdict, Verdict::Bared);
-            let is_swallowed = matches!(verdict, Verdict::Swallowed);
-            let number = match verdict {
-                Verdict::Typed => {
-                    self.typing.push(seen(0, &new, look));
-                    continue;
-                }
-                Verdict::Pending => {
-                    self.typing.push(seen(0, &new, look));
-                    continue;
-                }
-                Verdict::Swallowed => {
-                    swallowed += new.batch.tasks.len();
-                    self.note(look, &new, (None, Vec::new()), &mut effects)
-                }
-                Verdict::Doubtful => {
-                    let number = self.note(look, &new, (None, Vec::new()), &mut effects);
-                    offers.inside.push(self.whole(number));
-                    number
-                }
-                Verdict::Joined(fates) => {
-                    let number = self.note(look, &new, (None, fates), &mut effects);
-                    offers.joined.push(self.undone(number));
-                    number
-                }
-                Verdict::CameBack(was) => {
-                    let ran = self.ran(was);
-                    offers.ran = offers.ran.max(ran);
-                    let number = match self.is_forgotten(was) {
-                        true => {
-                            // Nobody knows what came of its tasks: none of them may be done again unasked.
-                            let fates = match ran {
-                                Some(_) => vec![Fate::Done(Vec::new()); new.batch.tasks.len()],
-                                None => Vec::new(),
-                            };
-                            self.note(look, &new, (ran, fates), &mut effects)
-                        }
-                        false => was,
-                    };
-                    offers.came_back.push(self.whole(number));
-                    number
-                }
-                Verdict::Run(plans) => {
-                    let (plan, fates) = plans.into_iter().unzip();
-                    let number = self.remember(look, &new, (None, fates));
-                    let tasks = self.keys(look, &new);
-                    let in_place = self.is_in_place(&new, &scene);
-                    self.completes(&tasks, in_place, number);
-                    self.waiting.insert(number, None);
-                    effects.push(Effect::Run {
-                        batch: new.index,
-                        number,
-                        plan,
-                    });
-                    number
-                }
-                Verdict::Reworded(was) => {
-                    // What became of it is what became of the one that it was.
-                    let tasks = self
-                        .records
-                        .get(&was)
-                        .into_iter()
-                        .flat_map(|was| &was.tasks);
-                    let fates = tasks.map(|task| task.fate.clone()).collect();
-                    let past = (self.ran(was), fates);
-                    let number = self.note(look, &new, past, &mut effects);
-                    if let Some(at) = vanished.iter().position(|seen| seen.number == was) {
-                        vanished.remove(at);
-                    }
-                    number
-                }
-                Verdict::Bared => self.note(look, &new, (None, Vec::new()), &mut effects),
-                Verdict::Unknown(fates) => {
-                    let number = self.note(look, &new, (None, fates), &mut effects);
-                    offers.unknown.push(self.whole(number));
-                    number
-                }
-                Verdict::Trimmed(fates) => {
-                    let number = self.note(look, &new, (None, fates), &mut effects);
-                    offers.trimmed.push(self.whole(number));
-                    number
-                }
-            };
-            body.now.push(Seen {
-                bared: is_bared,
-                swallowed: is_swallowed,
-                ..seen(number, &new, look)
-            });
+            body.now
+                .extend(self.take(&new, verdict, &scene, &mut vanished, &mut made));
         }
         waits |= !self.typing.is_empty();
         self.replaced = vanished;
@@ -341,35 +252,170 @@ impl State {
             (false, true) => Why::Dialects,
             (false, false) => Why::FirstSight,
         };
-        effects.extend(offers.effects(unknown));
-
-        let Scene {
-            mut open,
-            was_open,
-            hidden,
-            ..
-        } = scene;
-        let untold = problems::untold(&mut self.told, self.seed, look, (&open, settled));
-        // Those at first sight are old: they are not told because clada was started.
-        if !first || look.run_existing {
-            let parts = self.offer_parts(look, &untold);
-            effects.extend(untold.into_iter().chain(parts));
-        }
-        let is_told = swallowed > 0 && Enclosure::is_new_of_reply(&open);
-        effects.extend(is_told.then_some(Effect::Swallowed(swallowed)));
-        Enclosure::close(&mut open, settled, came_inside);
-        if !self.typing.is_empty() {
-            open.extend(Enclosure::gone(was_open, &open));
-        }
-        self.open = open;
+        let mut effects = made.effects;
+        effects.extend(made.offers.effects(unknown));
+        effects.extend(self.told(&scene, made.swallowed));
+        self.close(scene, made.came_inside);
         if waits {
             effects.push(Effect::Wait);
         }
         self.keep_places(&body.now);
         self.unclosed = body.unclosed;
-        self.hidden = hidden;
         self.last = Some(body.now);
         effects
+    }
+
+    /// Takes in a batch that was not in the last body, as it was judged. It is there from now on, unless it may still become
+    /// another one.
+    fn take(
+        &mut self,
+        new: &Candidate<'_>,
+        verdict: Verdict,
+        scene: &Scene<'_>,
+        vanished: &mut Vec<Seen>,
+        made: &mut Made,
+    ) -> Option<Seen> {
+        let look = scene.look;
+        let Made {
+            effects, offers, ..
+        } = made;
+        made.came_inside |= new.batch.is_inside;
+        let bared = matches!(verdict, Verdict::Bared);
+        let swallowed = matches!(verdict, Verdict::Swallowed);
+        let number = match verdict {
+            Verdict::Typed | Verdict::Pending => {
+                self.typing.push(seen(0, new, look));
+                return None;
+            }
+            Verdict::Run(plans) => self.run(new, plans, scene, effects),
+            Verdict::CameBack(was) => {
+                offers.ran = offers.ran.max(self.ran(was));
+                let number = self.come_back(new, was, look, effects);
+                offers.came_back.push(self.whole(number));
+                number
+            }
+            Verdict::Reworded(was) => {
+                vanished.retain(|seen| seen.number != was);
+                self.reword(new, was, look, effects)
+            }
+            Verdict::Bared => self.note(look, new, (None, Vec::new()), effects),
+            Verdict::Swallowed => {
+                made.swallowed += new.batch.tasks.len();
+                self.note(look, new, (None, Vec::new()), effects)
+            }
+            Verdict::Doubtful => {
+                let number = self.note(look, new, (None, Vec::new()), effects);
+                offers.inside.push(self.whole(number));
+                number
+            }
+            Verdict::Joined(fates) => {
+                let number = self.note(look, new, (None, fates), effects);
+                offers.joined.push(self.undone(number));
+                number
+            }
+            Verdict::Unknown(fates) => {
+                let number = self.note(look, new, (None, fates), effects);
+                offers.unknown.push(self.whole(number));
+                number
+            }
+            Verdict::Trimmed(fates) => {
+                let number = self.note(look, new, (None, fates), effects);
+                offers.trimmed.push(self.whole(number));
+                number
+            }
+        };
+        Some(Seen {
+            bared,
+            swallowed,
+            ..seen(number, new, look)
+        })
+    }
+
+    /// Has a batch run.
+    fn run(
+        &mut self,
+        new: &Candidate<'_>,
+        plans: Vec<(Plan, Fate)>,
+        scene: &Scene<'_>,
+        effects: &mut Vec<Effect>,
+    ) -> Number {
+        let (plan, fates) = plans.into_iter().unzip();
+        let number = self.remember(scene.look, new, (None, fates));
+        let tasks = self.keys(scene.look, new);
+        let in_place = self.is_in_place(new, scene);
+        self.completes(&tasks, in_place, number);
+        self.waiting.insert(number, None);
+        effects.push(Effect::Run {
+            batch: new.index,
+            number,
+            plan,
+        });
+        number
+    }
+
+    /// The number of a batch that came back: that which it had, unless its details are forgotten.
+    fn come_back(
+        &mut self,
+        new: &Candidate<'_>,
+        was: Number,
+        look: &Look<'_>,
+        effects: &mut Vec<Effect>,
+    ) -> Number {
+        if !self.is_forgotten(was) {
+            return was;
+        }
+        let ran = self.ran(was);
+        // Nobody knows what came of its tasks: none of them may be done again unasked.
+        let fates = match ran {
+            Some(_) => vec![Fate::Done(Vec::new()); new.batch.tasks.len()],
+            None => Vec::new(),
+        };
+        self.note(look, new, (ran, fates), effects)
+    }
+
+    /// Remembers a batch in which nothing but an `<i>` changed: what became of it is what became of the one that it was.
+    fn reword(
+        &mut self,
+        new: &Candidate<'_>,
+        was: Number,
+        look: &Look<'_>,
+        effects: &mut Vec<Effect>,
+    ) -> Number {
+        let tasks = self.records.get(&was).into_iter();
+        let tasks = tasks.flat_map(|was| &was.tasks);
+        let fates = tasks.map(|task| task.fate.clone()).collect();
+        self.note(look, new, (self.ran(was), fates), effects)
+    }
+
+    /// Tells what is wrong, once. Of what was there at first sight nothing is told because clada was started: it is old.
+    fn told(&mut self, scene: &Scene<'_>, swallowed: usize) -> Vec<Effect> {
+        let look = scene.look;
+        let known = (scene.open.as_slice(), scene.settled);
+        let mut effects = problems::untold(&mut self.told, self.seed, look, known);
+        if scene.first && !look.run_existing {
+            effects.clear();
+        }
+        effects.extend(self.offer_parts(look, &effects));
+        let is_told = swallowed > 0 && Enclosure::is_new_of_reply(&scene.open);
+        effects.extend(is_told.then_some(Effect::Swallowed(swallowed)));
+        effects
+    }
+
+    /// Keeps what is not found, and what does not end, for the next look.
+    fn close(&mut self, scene: Scene<'_>, came_inside: bool) {
+        let Scene {
+            mut open,
+            was_open,
+            hidden,
+            settled,
+            ..
+        } = scene;
+        Enclosure::close(&mut open, settled, came_inside);
+        if !self.typing.is_empty() {
+            open.extend(Enclosure::gone(was_open, &open));
+        }
+        self.open = open;
+        self.hidden = hidden;
     }
 
     /// Runs what the user ticked.
@@ -640,6 +686,17 @@ fn is_exec(task: &Task<'_>) -> bool {
         Ok(action) => action.tells(),
         Err(_) => task.command == Some(Command::Exec),
     }
+}
+
+/// What the new batches of a look come to.
+#[derive(Default)]
+struct Made {
+    effects: Vec<Effect>,
+    offers: Offers,
+    /// How many tasks came with something that does not end.
+    swallowed: usize,
+    /// A batch came that stands in something that does not end.
+    came_inside: bool,
 }
 
 /// What is offered after a look, by reason.
