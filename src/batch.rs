@@ -269,7 +269,7 @@ impl Runner {
             }
         }
         self.disk.settle();
-        self.tell_changes(&mut run);
+        self.tell_changes(run.changes.take(), &mut run.report);
         let mut ran = run.finish();
         if journal.keeps()
             && let Ok(Some(snapshots)) = &mut snapshots
@@ -651,12 +651,12 @@ impl Runner {
                         Err(mut failure) => {
                             let when = run.around.when;
                             stale::explain(&mut failure, action, snapshots, &before, when);
-                            let ended = failure.into();
+                            let ended: Ended = failure.into();
                             // What a task before it would have changed is shown as it is only thought.
                             if before.iter().all(|left| left.paths.is_empty())
                                 && let Some(changes) = &mut run.changes
                             {
-                                changes.shown(action, &ended, &self.disk);
+                                changes.shown(action, (&ended.sections, &ended.data), &self.disk);
                             }
                             ended
                         }

@@ -8,6 +8,7 @@ mod delivery;
 mod memory;
 mod recovery;
 mod runs;
+mod standing;
 mod unread;
 
 use std::collections::HashSet;

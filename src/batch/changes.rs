@@ -7,17 +7,18 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+use serde_json::Value;
 use sha2::{Digest, Sha256};
 
 use super::Runner;
-use super::run::{Ended, Run};
-use super::saving::Touched;
 use crate::file_task::{self, ShownLines};
 use crate::lang::chat::{By, Chat, LARGEST, MOST_FILES, Seen};
 use crate::lang::hex::hex;
 use crate::lang::mask::Mask;
+use crate::lang::outcome::Section;
 use crate::lang::plain::plain;
 use crate::lang::repair;
+use crate::lang::report::Report;
 use crate::lang::task::Action;
 use crate::world::chat::{ChatStore, Texts};
 use crate::world::workspace::{Disk, Files, FsError, Kind, Place, Reach};
@@ -158,12 +159,13 @@ impl Changes {
     pub(super) fn after(
         &mut self,
         action: &Action<'_>,
-        (ended, touched): (&Ended, &Touched),
+        (sections, data): (&[Section], &Value),
+        paths: Option<&[PathBuf]>,
         mut before: Before,
         disk: &Disk,
     ) {
-        let Some(paths) = touched.paths().filter(|paths| !paths.is_empty()) else {
-            self.shown(action, ended, disk);
+        let Some(paths) = paths.filter(|paths| !paths.is_empty()) else {
+            self.shown(action, (sections, data), disk);
             return;
         };
         let paths: Vec<&str> = paths.iter().filter_map(|path| path.to_str()).collect();
@@ -221,10 +223,14 @@ impl Changes {
     }
 
     /// Notes what a task has shown that changed nothing.
-    pub(super) fn shown(&mut self, action: &Action<'_>, ended: &Ended, disk: &Disk) {
-        let is_diff = !ended.data["stale"].is_null();
-        for ShownLines { place, lines } in file_task::shown(action, &ended.sections, is_diff, disk)
-        {
+    pub(super) fn shown(
+        &mut self,
+        action: &Action<'_>,
+        (sections, data): (&[Section], &Value),
+        disk: &Disk,
+    ) {
+        let is_diff = !data["stale"].is_null();
+        for ShownLines { place, lines } in file_task::shown(action, sections, is_diff, disk) {
             let Some(path) = place.path().to_str() else {
                 continue;
             };
@@ -348,8 +354,8 @@ impl Runner {
     }
 
     /// Has the report of a run tell what the chat does not know, and keeps the rest.
-    pub(super) fn tell_changes(&mut self, run: &mut Run<'_, '_>) {
-        let (Some(reader), Some(mut changes)) = (&mut self.reader, run.changes.take()) else {
+    pub(super) fn tell_changes(&mut self, changes: Option<Changes>, report: &mut Report) {
+        let (Some(reader), Some(mut changes)) = (&mut self.reader, changes) else {
             return;
         };
         changes.compare(By::Batch, &self.disk);
@@ -358,7 +364,7 @@ impl Runner {
             place.is_some_and(|place| self.disk.may_read(&place)) && !repair::is_secret(path)
         };
         let told = changes.chat.told(&may_tell);
-        run.report.changes = plain(changes.mask.text(&told.text).as_bytes());
+        report.changes = plain(changes.mask.text(&told.text).as_bytes());
         reader.telling = told.paths;
         changes.keep_so_far();
     }

@@ -67,7 +67,8 @@ impl Runner {
         let known = known.map(|changes| changes.before(action, &self.disk));
         let (ended, touched) = self.file_task((action, chosen), saving, run);
         if let (Some(changes), Some(known)) = (&mut run.changes, known) {
-            changes.after(action, (&ended, &touched), known, &self.disk);
+            let shows = (ended.sections.as_slice(), &ended.data);
+            changes.after(action, shows, touched.paths(), known, &self.disk);
         }
         let targets = match (&touched, &before) {
             (Touched::Paths(paths), Some(before)) => {

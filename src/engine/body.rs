@@ -82,7 +82,7 @@ impl<'b> Body<'b> {
         for problem in &scan.problems {
             read.waits |= !settled && problems::is_unfinished(problem);
             read.troubles
-                .insert(seed.key(problems::line_at(body, problem.at)));
+                .insert(seed.key(enclosure::line_at(body, problem.at)));
         }
         // Of several with one text those that stayed where they are were there before.
         let places: [fn(Prose, Prose) -> bool; 3] =

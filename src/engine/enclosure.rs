@@ -4,7 +4,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Look, TYPED, problems};
+use super::{Look, TYPED};
 use crate::lang::dialect::Dialect;
 use crate::lang::record::{Key, Seed};
 use crate::lang::task::{Batch, BatchState};
@@ -90,7 +90,7 @@ impl Enclosure {
     }
 
     fn of_off(seed: Seed, look: &Look<'_>, at: usize) -> Self {
-        let line = problems::line_at(look.body, at);
+        let line = line_at(look.body, at);
         let off = Self::new(seed, look, (at, seed.key(line)), line);
         Self {
             is_off: true,
@@ -100,7 +100,7 @@ impl Enclosure {
 
     fn new(seed: Seed, look: &Look<'_>, (at, key): (usize, Key), own: &str) -> Self {
         Self {
-            head: seed.key(problems::line_at(own, 0)),
+            head: seed.key(line_at(own, 0)),
             key,
             own: seed.key(own),
             lines: own.lines().count(),
@@ -185,13 +185,18 @@ impl Enclosure {
     }
 }
 
+/// The rest of the line at an offset.
+pub(super) fn line_at(body: &str, at: usize) -> &str {
+    body[at..].lines().next().unwrap_or_default()
+}
+
 /// The key of a batch: of its text, or, where that does not end, of as much of it as surely stays what it is when something
 /// is put behind it.
 pub(super) fn key(seed: Seed, body: &str, batch: &Batch<'_>) -> Key {
     let text = &body[batch.span.clone()];
     seed.key(match &batch.state {
         BatchState::Open(problem) if batch.dialect == Dialect::Cml => {
-            let line = problems::line_at(body, problem.at);
+            let line = line_at(body, problem.at);
             &body[batch.span.start..problem.at + line.len()]
         }
         BatchState::Open(_) => {

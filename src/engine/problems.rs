@@ -30,7 +30,7 @@ pub(super) fn untold(
         ))
     });
     let of_text = scan.problems.iter().map(|problem| {
-        let key = seed.key(line_at(body, problem.at));
+        let key = seed.key(enclosure::line_at(body, problem.at));
         (None, problem, key, is_unfinished(problem))
     });
     let mut now = Told::new();
@@ -67,8 +67,4 @@ fn is_swallowed(batch: &Batch<'_>, open: &[Enclosure]) -> bool {
 /// Whether a problem of the text is none if the rest of the text is still to come.
 pub(super) fn is_unfinished(problem: &Problem) -> bool {
     matches!(problem.cause, Cause::OffNeverEnds { .. })
-}
-
-pub(super) fn line_at(body: &str, at: usize) -> &str {
-    body[at..].lines().next().unwrap_or_default()
 }
