@@ -205,8 +205,10 @@ impl State {
         earlier.add(From::Hidden, mem::take(&mut self.hidden));
         earlier.add(From::Replaced, mem::take(&mut self.replaced));
         let mut body = Body::read(self.seed, look, &mut earlier, settled);
-        let mut made = Made::default();
-        made.effects = self.ticked(look.ticks);
+        let mut made = Made {
+            effects: self.ticked(look.ticks),
+            ..Made::default()
+        };
 
         let unsure = !look.over && !settled;
         let new_trouble = unsure || !body.troubles.is_subset(&self.troubles.last);
