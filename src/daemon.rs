@@ -476,7 +476,9 @@ impl Daemon {
         });
         let void = void.or(is_unwatched.then_some(UNWATCHED));
         let pending = &self.pending;
-        let is_untold = !pending.recovered.is_empty() || pending.wrong != pending.told.wrong;
+        let is_untold = self.memory.lost_tick
+            || !pending.recovered.is_empty()
+            || pending.wrong != pending.told.wrong;
         let is_void = void.is_some() || !open.is_empty();
         let asks = !ticks.is_empty() || !adds.is_empty();
         if is_same && !settled && !asks && !is_void && !is_untold {
@@ -516,6 +518,8 @@ impl Daemon {
             mut report,
             mut copies,
         } = self.found(&look, effects, hash);
+        let lost = std::mem::take(&mut self.memory.lost_tick).then_some(FORGED);
+        let void = void.or(lost);
         report.notices.extend(void.map(str::to_owned));
         report.open.extend(open);
         report.offers.extend(again);
@@ -605,7 +609,13 @@ impl Daemon {
                 again.extend(offered_again(&taken.line, offer));
                 why.get_or_insert(DOUBLED);
             }
-            let mut counts = !taken.is_doubled && (why.is_none() || !is_doubtful(&taken));
+            let is_late = !is_same && !taken.is_sure && !offer.approves;
+            if is_late && !taken.is_doubled {
+                again.extend(offered_again(&taken.line, offer));
+                why.get_or_insert(PASTED);
+            }
+            let mut counts =
+                !taken.is_doubled && !is_late && (why.is_none() || !is_doubtful(&taken));
             if let Some(source) = taken.tick.source.filter(|_| counts && offer.adds()) {
                 adds.push(source);
                 continue;

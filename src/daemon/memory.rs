@@ -58,6 +58,8 @@ pub struct Memory {
     before: LastBody,
     /// What was ticked in blocks that clada took off before it looked at them.
     ticked: Vec<Taken>,
+    /// One of them said that a command may run, and is still to be told that it does not count.
+    pub(super) lost_tick: bool,
     /// The state as the ledger has it.
     kept: String,
     /// What is not in the ledger yet. The state must not get there without it: its batches would be new after a restart.
@@ -185,6 +187,7 @@ impl Memory {
             engine,
             looked,
             ticked: Vec::new(),
+            lost_tick: false,
             kept,
             unkept: Vec::new(),
             unread,
@@ -325,6 +328,7 @@ impl Memory {
         for ticked in ticked {
             match self.taken(ticked) {
                 Ok(ticks) => {
+                    self.lost_tick |= ticks.iter().any(|taken| taken.tick.offer.approves);
                     let ticks = ticks.into_iter();
                     let ticks = ticks.filter(|taken| !taken.tick.offer.approves);
                     // Nobody may tell by then whose the block was.

@@ -39,6 +39,8 @@ pub(super) struct Body<'b> {
     pub(super) unclosed: usize,
     /// Something in it may get another meaning by text that is still to come.
     pub(super) waits: bool,
+    /// Where the first batch is that is closed, and waits: those behind it keep their place.
+    pub(super) held: Option<usize>,
 }
 
 impl<'b> Body<'b> {
@@ -54,6 +56,7 @@ impl<'b> Body<'b> {
             troubles: HashSet::new(),
             unclosed: 0,
             waits: false,
+            held: None,
         };
         let mut sure = Vec::new();
         for (index, (batch, prose)) in scan.batches.iter().zip(proses).enumerate() {
@@ -77,6 +80,9 @@ impl<'b> Body<'b> {
             let unclosed = !matches!(batch.state, BatchState::Broken(_));
             read.unclosed += usize::from(unclosed);
             read.waits |= !settled && unclosed;
+            if batch.state == BatchState::Provisional {
+                read.held.get_or_insert(batch.span.start);
+            }
             read.troubles.insert(key);
         }
         for problem in &scan.problems {

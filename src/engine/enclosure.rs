@@ -4,9 +4,9 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Look, TYPED};
+use super::{Look, TYPED, prose};
 use crate::lang::dialect::Dialect;
-use crate::lang::record::{Key, Seed};
+use crate::lang::record::{Key, Prose, Seed};
 use crate::lang::task::{Batch, BatchState};
 
 /// How many lines a block is known by that does not end: with the name of its file, where that is above it.
@@ -30,6 +30,8 @@ pub(super) struct Enclosure {
     over: bool,
     /// In bytes, of its own text.
     size: usize,
+    /// It stood in this.
+    prose: Prose,
     /// It switches off what is behind it, as somebody asked for.
     is_off: bool,
     /// It is not there any more: what stands in its place is being typed.
@@ -60,9 +62,13 @@ impl Enclosure {
     /// Those of a body, beside those of the last one.
     pub(super) fn all(seed: Seed, look: &Look<'_>, mut last: Vec<Self>) -> Vec<Self> {
         last.retain(|it| !it.gone);
-        let batches = look.scan.batches.iter();
-        let open = batches.filter(|batch| matches!(batch.state, BatchState::Open(_)));
-        let open = open.map(|batch| Self::of_batch(seed, look, batch));
+        let proses = prose::around(seed, look.body, look.scan);
+        let batches = look.scan.batches.iter().zip(proses);
+        let open = batches.filter(|(batch, _)| matches!(batch.state, BatchState::Open(_)));
+        let open = open.map(|(batch, prose)| Self {
+            prose,
+            ..Self::of_batch(seed, look, batch)
+        });
         let off = look.scan.off.map(|at| Self::of_off(seed, look, at));
         let mut all: Vec<Self> = off.into_iter().chain(open).collect();
         let is_same: [fn(&Self, &Self) -> bool; 2] = [
@@ -105,6 +111,7 @@ impl Enclosure {
             own: seed.key(own),
             lines: own.lines().count(),
             size: own.len(),
+            prose: Prose::default(),
             known: false,
             typed: false,
             over: look.over,
@@ -136,14 +143,19 @@ impl Enclosure {
 
     /// Of those of the last body, those that are kept while what took their place is being typed.
     pub(super) fn gone(last: Vec<Self>, now: &[Self]) -> Vec<Self> {
-        let is_gone = |was: &Self| was.known && !now.iter().any(|now| now.key == was.key);
+        let is_gone = |was: &Self| was.known && was.has_gone(now);
         let gone = last.into_iter().filter(is_gone);
         gone.map(|was| Self { gone: true, ..was }).collect()
     }
 
-    /// Tells that somebody may be writing it by hand.
-    pub(super) fn is_typed(&self) -> bool {
-        self.typed || self.grew || self.size <= TYPED
+    /// Tells that somebody may be writing it by hand, and has not come far.
+    pub(super) fn is_typed(&self, has_whole_tasks: bool) -> bool {
+        self.typed || self.grew || self.size <= TYPED && !has_whole_tasks
+    }
+
+    /// Tells that this is not among those of a body any more.
+    pub(super) fn has_gone(&self, now: &[Self]) -> bool {
+        !now.iter().any(|now| now.key == self.key)
     }
 
     /// Tells that what came with these belongs to something that does not end; of a `clada:off` that is said already.
@@ -165,10 +177,11 @@ impl Enclosure {
 
     /// Tells that a text is this with more behind it: parts put together by somebody who did not see where the first one
     /// breaks off, or a block that another reply has ended. Closing tags alone are no part.
-    pub(super) fn is_joined(&self, seed: Seed, text: &str) -> bool {
+    pub(super) fn is_joined(&self, seed: Seed, text: &str, prose: Prose) -> bool {
         let mut behind = text.split_inclusive('\n').skip(self.lines).peekable();
         let is_only_closed = behind.peek().is_some() && behind.all(is_closing);
-        self.begins(seed, text) && !self.typed && !is_only_closed
+        let is_there = prose.above == self.prose.above;
+        self.begins(seed, text) && is_there && !self.typed && !is_only_closed
     }
 
     /// Where this ends in a text that begins with it.

@@ -235,6 +235,7 @@ impl State {
             switched,
             settled,
             closed: body.unclosed < self.unclosed,
+            held: body.held,
             typing: mem::take(&mut self.typing),
             hidden,
             open: Enclosure::all(self.seed, look, was_open.clone()),
@@ -312,7 +313,10 @@ impl State {
             }
             Verdict::Joined(fates) => {
                 let number = self.note(look, new, (None, fates), effects);
-                offers.joined.push(self.undone(number));
+                // A block of which nothing can be read was told of when it did not end.
+                if new.batch.tasks.iter().any(|task| task.action.is_ok()) {
+                    offers.joined.push(self.undone(number));
+                }
                 number
             }
             Verdict::Unknown(fates) => {

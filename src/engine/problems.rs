@@ -50,13 +50,19 @@ pub(super) fn untold(
             effects.push(Effect::Tell {
                 batch,
                 problem: problem.clone(),
-                typed: open.iter().find(is_of).is_some_and(Enclosure::is_typed),
+                typed: (open.iter().find(is_of))
+                    .is_some_and(|it| it.is_typed(has_whole_tasks(problem))),
             });
         }
         now.insert(key, count);
     }
     *told = now;
     effects
+}
+
+/// Tells that a reply was cut off behind tasks that are whole.
+fn has_whole_tasks(problem: &Problem) -> bool {
+    matches!(problem.cause, Cause::CutOff { whole: Some(_), .. })
 }
 
 /// Tells that what is wrong in a batch belongs to something that does not end, and is told by that.

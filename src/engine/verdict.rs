@@ -18,6 +18,8 @@ pub(super) struct Scene<'s> {
     pub(super) settled: bool,
     /// A batch that was not closed in the last body is closed now.
     pub(super) closed: bool,
+    /// Where a batch begins that waits for the text to settle: what is behind it does not overtake it.
+    pub(super) held: Option<usize>,
     /// What may have been half-typed in the last body.
     pub(super) typing: Vec<Seen>,
     pub(super) hidden: Vec<Seen>,
@@ -77,7 +79,9 @@ impl State {
             false => Inside::Own,
         };
         let before = vanished.iter().chain(&scene.typing);
+        let is_held = scene.held.is_some_and(|at| at < new.batch.span.start);
         let may_be_typed = scene.closed
+            || is_held
             || !is_pasted_over(new, look, before.clone())
                 && (revision.is_some() && !is_completing || is_typed(new, look, before));
         let was_swallowed = || {
@@ -93,7 +97,8 @@ impl State {
         let text = new.text(look);
         let is_joined = || {
             let mut was_open = scene.was_open.iter();
-            was_open.any(|was| was.is_joined(self.seed, text))
+            was_open
+                .any(|was| was.has_gone(&scene.open) && was.is_joined(self.seed, text, new.prose))
         };
         match revision {
             _ if may_be_typed && !scene.settled => Verdict::Typed,
@@ -113,7 +118,8 @@ impl State {
     /// Tells that a batch is one that did not end, with its end.
     pub(super) fn is_in_place(&self, new: &Candidate<'_>, scene: &Scene<'_>) -> bool {
         let text = new.text(scene.look);
-        scene.was_open.iter().any(|was| was.begins(self.seed, text))
+        let mut was_open = scene.was_open.iter();
+        was_open.any(|was| was.has_gone(&scene.open) && was.begins(self.seed, text))
     }
 
     /// The keys of its tasks.

@@ -464,26 +464,38 @@ impl ChatFile {
     /// Diffs of no more than `left` lines, and the lines that name what else has changed.
     fn told(&self, path: &str, left: usize) -> (String, Vec<String>) {
         let (mut diffs, mut named) = (String::new(), Vec::new());
-        let mut left = left.min(FILE_LINES);
+        let left = left.min(FILE_LINES);
         let path = one_line(path);
-        for Change { by, what, .. } in &self.changes {
+        let is_text = |change: &&Change| matches!(change.what, What::Lines { .. } | What::Content);
+        let texts = self.changes.iter().filter(is_text).count();
+        let mut left_of_texts = texts;
+        for change in &self.changes {
+            let Change { by, what, .. } = change;
             let by = match by {
                 By::Batch => "by a command or a hook",
                 By::Others => "not by you",
             };
-            named.push(match what {
+            left_of_texts -= usize::from(is_text(&change));
+            match what {
+                What::Lines { .. } | What::Content if texts > 1 => {
+                    // Only the last is as it is now, and may hold what others wrote.
+                    let said = format!("{path}: changed more than once, last {by}; {READ}");
+                    named.extend((left_of_texts == 0).then_some(said));
+                }
                 What::Lines { diff, .. } if !diff.is_empty() && diff.lines().count() < left => {
                     // Without the names that would make it a patch.
                     diffs +=
                         &format!("{path}, changed {by} (- as you saw it, + as it is now):\n{diff}");
-                    left -= diff.lines().count() + 1;
-                    continue;
                 }
-                What::Lines { now, .. } => format!("{path}: {}, {by}; {READ}", named_lines(now)),
-                What::Content => format!("{path}: changed, {by}; {READ}"),
-                What::Deleted => format!("{path}: deleted, {by}"),
-                What::Moved(from) => format!("{}: moved to {path}, {by}", one_line(from)),
-            });
+                What::Lines { now, .. } => {
+                    named.push(format!("{path}: {}, {by}; {READ}", named_lines(now)));
+                }
+                What::Content => named.push(format!("{path}: changed, {by}; {READ}")),
+                What::Deleted => named.push(format!("{path}: deleted, {by}")),
+                What::Moved(from) => {
+                    named.push(format!("{}: moved to {path}, {by}", one_line(from)));
+                }
+            }
         }
         (diffs, named)
     }

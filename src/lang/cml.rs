@@ -131,6 +131,12 @@ impl<'t> Reader<'t> {
             return self.unknown(tag, ends);
         };
         match (name, tag.kind) {
+            // A payload may have lost its tag, and quote that.
+            (Name::Tasks, Kind::Open)
+                if opens(self.text, tag) && self.task.open().is_some() && self.broken.is_none() =>
+            {
+                return Step::Unclosed(Name::Task.text(), self.task.open().unwrap_or(tag.at));
+            }
             (Name::Tasks, Kind::Open) if opens(self.text, tag) => {
                 let within = self.within();
                 self.break_at(self.start, Cause::BatchInBatch { within });

@@ -24,7 +24,7 @@ use super::record::Offer;
 use super::scan::scan;
 use super::task::{BlockError, Cause, Lines, Problem};
 use super::wording;
-use frame::OUTPUTS;
+use frame::{CHANGED, OUTPUTS};
 use outputs::parts;
 
 pub use below::outputs_line;
@@ -335,10 +335,7 @@ impl Report {
     pub fn changed(&self) -> String {
         match self.changes.as_str() {
             "" => String::new(),
-            changes => format!(
-                "\n=== CHANGED SINCE YOU SAW IT ===\n{}",
-                fenced(changes, &self.fence)
-            ),
+            changes => format!("\n{CHANGED}\n{}", fenced(changes, &self.fence)),
         }
     }
 

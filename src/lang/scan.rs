@@ -151,8 +151,11 @@ impl<'t> Pass<'t> {
 
     /// A batch of another dialect, whose mark is at an offset.
     fn other(&mut self, mark: usize, other: Found<'t>) -> Option<usize> {
-        let is_open = |batch: &Batch<'_>| matches!(batch.state, BatchState::Open(_));
-        let swallows = other.batch.as_ref().is_some_and(is_open) && other.resume == self.text.len();
+        // A fence that is not closed has no end; a header in prose ends at the next.
+        let ends = other.resume < self.text.len();
+        let swallows = other.batch.as_ref().is_some_and(|batch| {
+            matches!(batch.state, BatchState::Open(_)) && (!ends || batch.dialect == Dialect::Diff)
+        });
         match &mut self.inside {
             None => {
                 self.found.problems.extend(other.problems);
@@ -165,7 +168,9 @@ impl<'t> Pass<'t> {
             return Some(other.resume.max(mark + 1));
         }
         self.enter(false)?;
-        self.floor = next_line(self.text.as_bytes(), mark);
+        if !ends {
+            self.floor = next_line(self.text.as_bytes(), mark);
+        }
         Some(self.floor)
     }
 

@@ -12,7 +12,7 @@ use crate::lang::plain::plain;
 pub(super) const OUTPUTS: &str = "=== OUTPUTS ===";
 
 /// The line that begins what has changed since the chat saw it.
-const CHANGED: &str = "=== CHANGED SINCE YOU SAW IT ===";
+pub(super) const CHANGED: &str = "=== CHANGED SINCE YOU SAW IT ===";
 
 /// How far a line must be known to say whether it looks like one of clada's.
 const LOOK: usize = 64;

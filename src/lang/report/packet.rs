@@ -5,7 +5,7 @@ use std::io;
 use super::Report;
 use super::earlier::{Earlier, Files};
 use super::excerpt::{Around, Excerpt, grouped, kilobytes};
-use super::frame::OUTPUTS;
+use super::frame::{CHANGED, OUTPUTS};
 use super::once::Once;
 use super::outputs::{PART, parts};
 use crate::lang::note::{END, RESULTS};
@@ -42,7 +42,12 @@ impl Report {
         let end = format!("{END}\n");
         let room = limit.saturating_sub(begin.len() + end.len());
         let mut text = results(&self.block(None), earlier, room);
-        text += &self.changed();
+        let changed = self.changed();
+        if changed.len() <= room.saturating_sub(text.len()) / 2 {
+            text += &changed;
+        } else {
+            text += &format!("\n{CHANGED}\nmore than there is room for: it is in {whole}\n");
+        }
         let room = room.saturating_sub(text.len());
         let around = Around {
             fence: &self.fence,

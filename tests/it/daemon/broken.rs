@@ -1,6 +1,6 @@
 //! Replies that are broken or cut off: they spoil no other, and the chat is told what to repair in words of its own.
 
-use super::{NOTES, exec_task, listen, pause, ran, record, reply, save, wait_for_results};
+use super::{NOTES, exec, exec_task, listen, pause, ran, record, reply, save, wait_for_results};
 use crate::harness::{Project, save_by_rename, wait_until};
 
 /// A reply whose script has no end.
@@ -143,4 +143,58 @@ fn the_whole_reply_completes_what_was_run_of_one_that_was_cut_off() {
         || ran(&project).len() == 6,
         || format!("{:?}", ran(&project)),
     );
+}
+
+#[test]
+fn a_tick_that_comes_with_other_changes_runs_nothing() {
+    let project = Project::new();
+    let _watching = listen(&project);
+    let task = |word: &str| exec_task(&record(word));
+    let start = format!("<tasks>\n{}{}", task("one"), task("two"));
+    let cut = format!("Long:\n{start}<task>\n<c>exec</c>\n<x>\necho thr");
+    save(&project, &cut);
+    wait_for_results(&project, "✂");
+    let whole = format!("\n\nThe whole:\n{start}{}</tasks>\nReady.\n", task("three"));
+    let ticked = project
+        .read(NOTES)
+        .replace("- [ ] run them", "- [x] run them")
+        + &whole;
+    save_by_rename(&project.path(NOTES), ticked);
+    wait_for_results(
+        &project,
+        "a tick does not count that came with other changes",
+    );
+    wait_for_results(&project, "3 ✅");
+    assert_eq!(ran(&project), ["one", "two", "three"]);
+}
+
+#[test]
+fn a_reply_does_not_overtake_one_that_waits() {
+    let project = Project::new();
+    let _watching = listen(&project);
+    // Text to come could close this one otherwise.
+    let waits = reply("first")
+        .replace("</x>\n</task>", "</x></task>")
+        .replace("\n</x>", "</x>");
+    save(&project, &(waits + &reply("second")));
+    wait_for_results(&project, "2 ✅");
+    assert_eq!(ran(&project), ["first", "second"]);
+}
+
+#[test]
+fn what_is_quoted_does_not_run_when_a_tag_around_it_is_lost() {
+    let project = Project::new();
+    let _watching = listen(&project);
+    let page = format!(
+        "A page:\n<tasks>\n<task>\n<path>page.md</path>\n<c>overwrite</c>\n<x>\n{}</x>\n</task>\n</tasks>\nDone.\n",
+        exec(&record("quoted"))
+    );
+    save(&project, &page);
+    wait_for_results(&project, "1 ✅ overwrite page.md");
+    let lost = page.replacen("<x>\n", "", 1);
+    save(&project, &lost);
+    wait_for_results(&project, "task 1 (overwrite page.md) has no `</task>`");
+    save(&project, &format!("{lost}{}", reply("next")));
+    wait_for_results(&project, "echo next");
+    assert_eq!(ran(&project), ["next"]);
 }

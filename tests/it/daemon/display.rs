@@ -110,9 +110,9 @@ fn the_clipboard_has_what_the_llm_needs_next() {
     let half = exec("echo half");
     save_by_rename(
         &project.path(NOTES),
-        project.read(NOTES) + "prose\n" + half.trim_end_matches("</tasks>\n"),
+        project.read(NOTES) + "prose\n" + half.trim_end_matches("</x>\n</task>\n</tasks>\n"),
     );
-    let notes = wait_for_results(&project, "the reply ends after task 1");
+    let notes = wait_for_results(&project, "the reply ends in task 1");
     // As long as the results could not be read, the line above them stays with them.
     assert_eq!(notes.status.is_empty(), notes.earlier.is_empty());
     assert_eq!(display.clipboard(&project), copied);

@@ -315,13 +315,11 @@ fn what_stays_unclosed_is_told_once() {
     let project = Project::with_git();
     let watching = project.watch([]);
     let reply = exec("echo one >> runs.txt");
-    let half = reply.strip_suffix("</tasks>\n").expect("half");
+    let rest = "</x>\n</task>\n</tasks>\n";
+    let half = reply.strip_suffix(rest).expect("half");
     let start = std::time::Instant::now();
     save_by_rename(&project.path(NOTES), half);
-    let notes = wait_for_results(
-        &project,
-        "❌ the reply ends after task 1, without `</tasks>`",
-    );
+    let notes = wait_for_results(&project, "❌ the reply ends in task 1 (exec)");
     assert!(
         start.elapsed() >= Duration::from_secs(2),
         "{:?}",
@@ -336,7 +334,7 @@ fn what_stays_unclosed_is_told_once() {
     assert_eq!(modified(&project, NOTES), saved, "told again");
     save_by_rename(
         &project.path(NOTES),
-        project.read(NOTES).replace("prose\n", "</tasks>\n"),
+        project.read(NOTES).replace("prose\n", rest),
     );
     wait_for_results(&project, "1 ✅");
     assert_eq!(lines(&project, "runs.txt"), ["one"]);
