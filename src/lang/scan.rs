@@ -151,10 +151,10 @@ impl<'t> Pass<'t> {
 
     /// A batch of another dialect, whose mark is at an offset.
     fn other(&mut self, mark: usize, other: Found<'t>) -> Option<usize> {
-        // A fence that is not closed has no end; a header in prose ends at the next.
-        let ends = other.resume < self.text.len();
+        // A header in prose ends at the next; all else that does not end reads to the end of the text, or near it.
         let swallows = other.batch.as_ref().is_some_and(|batch| {
-            matches!(batch.state, BatchState::Open(_)) && (!ends || batch.dialect == Dialect::Diff)
+            let is_open = matches!(batch.state, BatchState::Open(_));
+            is_open && (other.resume == self.text.len() || batch.dialect == Dialect::Diff)
         });
         match &mut self.inside {
             None => {
@@ -168,9 +168,7 @@ impl<'t> Pass<'t> {
             return Some(other.resume.max(mark + 1));
         }
         self.enter(false)?;
-        if !ends {
-            self.floor = next_line(self.text.as_bytes(), mark);
-        }
+        self.floor = next_line(self.text.as_bytes(), mark);
         Some(self.floor)
     }
 
