@@ -15,9 +15,8 @@ const PATIENCE: Duration = Duration::from_secs(2);
 const QUESTION: u64 = 16 * 1024;
 /// What a socket's name ends in; before it is the process id.
 const EXTENSION: &str = "sock";
-
 /// The pause after a question that could not be answered.
-const PAUSE: std::time::Duration = std::time::Duration::from_millis(50);
+const PAUSE: Duration = Duration::from_millis(50);
 
 /// Answers for as long as it lives.
 #[derive(Debug)]
@@ -160,6 +159,8 @@ mod tests {
         assert_eq!(answers, [(2, said), own]);
         assert!(!dead.exists());
         drop((socket, hung));
-        assert!(ask(&folders, "status").is_empty());
+        // A program that another test starts has them too, until it runs.
+        let is_gone = || ask(&folders, "status").is_empty();
+        assert!((0..10).any(|_| is_gone()));
     }
 }

@@ -63,6 +63,11 @@ impl Walk {
             kills: 0,
         };
         walk.start();
+        // From then on it is on the disk that each was seen: else a kill makes the next look the first.
+        for chat in 0..FILES {
+            walk.whole(chat);
+            walk.settle(chat);
+        }
         walk
     }
 
