@@ -218,6 +218,23 @@ impl Delivery {
         })
     }
 
+    /// Keeps the packet that went with a block, if clada ended before it was kept.
+    pub(super) fn keep_lost_packet(&self, block: BlockId, unread: &Unread) {
+        if unread.block != Some(block) || !matches!(self.packets.read(block.number()), Ok(None)) {
+            return;
+        }
+        let below = Below {
+            block: None,
+            tellings: unread.shows.tellings.clone(),
+        };
+        let kept = self
+            .packet(&mut Report::default(), &below)
+            .and_then(|packet| self.packets.keep(block.number(), &packet.text));
+        if let Err(error) = kept {
+            tracing::error!(%error, "packet");
+        }
+    }
+
     fn output_name(&self) -> String {
         let name = self.output.path().file_name().unwrap_or_default();
         name.to_string_lossy().into_owned()

@@ -225,6 +225,9 @@ impl Daemon {
     /// one of them.
     fn recover_block(&mut self) -> Result<(), LedgerError> {
         let owed = self.memory.ledger.owed(self.memory.file)?;
+        if let Some((id, _)) = &owed {
+            self.delivery.keep_lost_packet(*id, &self.memory.unread);
+        }
         if let Some((id, block)) = &owed
             && let Ok(Reading::Text { text, .. }) = self.delivery.note.read()
             && let Some(top) = self.memory.split(&text).blocks.first()
