@@ -184,11 +184,17 @@ fn a_command_ends_with_a_message_where_there_is_not_enough() {
     ] {
         let mut command = clada();
         command.args(args);
-        let ended = Ended::of(limited(&command, "--nproc=1"), "");
-        let said = ended.out + &ended.err;
+        let (mut code, mut said) = (None, String::new());
+        // Where another test has processes of that user, clada itself cannot be started.
+        let has_begun = || {
+            let ended = Ended::of(limited(&command, "--nproc=1"), "");
+            (code, said) = (ended.code, ended.out + &ended.err);
+            !said.contains("failed to execute")
+        };
+        wait_until(has_begun, || format!("{args:?} to begin"));
         assert!(said.contains("`ulimit -u`"), "{args:?}: {said}");
         assert!(!said.contains("panicked"), "{args:?}: {said}");
-        assert_ne!(ended.code, Some(0), "{args:?}: {said}");
+        assert_ne!(code, Some(0), "{args:?}: {said}");
     }
 }
 
@@ -247,8 +253,8 @@ fn the_daemon_lives_on_without_watches() {
             return;
         };
         daemon.wait_for(said);
-        let status = project.clada(["status"]).exits(0).out;
-        assert!(status.contains(said), "{status}");
+        let status = || project.clada(["status"]).exits(0).out;
+        wait_until(|| status().contains(said), status);
         project.write("go", "");
         let notes = project.path("one").join(NOTES);
         wait_until(|| notes.exists(), || daemon.said());
