@@ -334,7 +334,7 @@ impl Daemon {
         }
     }
 
-    /// Whether its name leads to other notes now. These are looked at once more then: what was saved in them until then is theirs.
+    /// Tells if its name leads to other notes now. These are looked at once more then: what was saved in them until then is theirs.
     fn has_moved(&mut self) -> bool {
         let is_quiet = self.settle.due().is_none() && self.pending.unfinished.is_none();
         if !is_quiet || !self.delivery.note.leads_elsewhere() {

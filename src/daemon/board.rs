@@ -66,7 +66,7 @@ impl Board {
         self.notices().files.get(file).cloned()
     }
 
-    /// Whether a batch runs.
+    /// Tells if a batch runs.
     pub fn runs(&self) -> bool {
         let notices = self.notices();
         let mut files = notices.files.values();

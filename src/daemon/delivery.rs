@@ -72,7 +72,7 @@ impl Delivery {
         }
     }
 
-    /// Whether results are to be written for which the system had not enough.
+    /// Tells if results are to be written for which the system had not enough.
     pub(super) fn is_starved(&self) -> bool {
         self.unwritten.is_some() && matches!(self.unwritable, Some((_, true)))
     }

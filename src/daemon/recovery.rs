@@ -140,7 +140,7 @@ impl Remains {
     }
 }
 
-/// Whether a task was cut short, or was still to come.
+/// Tells if a task was cut short, or was still to come.
 fn is_cut(task: &LogTask) -> bool {
     match task.fate {
         Fate::Interrupted => true,

@@ -73,7 +73,7 @@ impl Memory {
         })
     }
 
-    /// Whether nobody did since what is offered, and nobody is about to.
+    /// Tells if nobody did since what is offered, and nobody is about to.
     fn is_open(&self, offer: &Offer, open: &Open) -> bool {
         if self.engine.has_taken(offer) {
             return false;

@@ -61,10 +61,14 @@ pub(super) enum Inside {
 impl Enclosure {
     /// Those of a body, beside those of the last one.
     pub(super) fn all(seed: Seed, look: &Look<'_>, mut last: Vec<Self>) -> Vec<Self> {
+        let is_open = |batch: &Batch<'_>| matches!(batch.state, BatchState::Open(_));
+        if look.scan.off.is_none() && !look.scan.batches.iter().any(is_open) {
+            return Vec::new();
+        }
         last.retain(|it| !it.gone);
         let proses = prose::around(seed, look.body, look.scan);
         let batches = look.scan.batches.iter().zip(proses);
-        let open = batches.filter(|(batch, _)| matches!(batch.state, BatchState::Open(_)));
+        let open = batches.filter(|(batch, _)| is_open(batch));
         let open = open.map(|(batch, prose)| Self {
             prose,
             ..Self::of_batch(seed, look, batch)
@@ -187,14 +191,13 @@ impl Enclosure {
     /// Where this ends in a text that begins with it.
     pub(super) fn end_in(&self, seed: Seed, text: &str) -> Option<usize> {
         let own = text.split_inclusive('\n').take(self.lines);
-        self.begins(seed, text).then(|| own.map(str::len).sum())
+        let end = own.map(str::len).sum();
+        (self.known && seed.key(&text[..end]) == self.own).then_some(end)
     }
 
     /// Tells that a text begins with all of this, which was known.
     pub(super) fn begins(&self, seed: Seed, text: &str) -> bool {
-        let first = text.split_inclusive('\n').take(self.lines);
-        let length = first.map(str::len).sum();
-        self.known && seed.key(&text[..length]) == self.own
+        self.end_in(seed, text).is_some()
     }
 }
 

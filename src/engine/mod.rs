@@ -286,7 +286,7 @@ impl State {
         let bared = matches!(verdict, Verdict::Bared);
         let swallowed = matches!(verdict, Verdict::Swallowed);
         let number = match verdict {
-            Verdict::Typed | Verdict::Pending => {
+            Verdict::Typed => {
                 self.typing.push(seen(0, new, look));
                 return None;
             }

@@ -70,7 +70,7 @@ fn is_swallowed(batch: &Batch<'_>, open: &[Enclosure]) -> bool {
     batch.is_inside && Enclosure::place(open, batch.span.start) == Inside::Swallowed
 }
 
-/// Whether a problem of the text is none if the rest of the text is still to come.
+/// Tells if a problem of the text is none if the rest of the text is still to come.
 pub(super) fn is_unfinished(problem: &Problem) -> bool {
     matches!(problem.cause, Cause::OffNeverEnds { .. })
 }

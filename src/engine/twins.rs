@@ -15,7 +15,7 @@ impl State {
         same.filter_map(|it| it.ran).max()
     }
 
-    /// Whether a tick that takes up this offer could not be carried out yet.
+    /// Tells if a tick that takes up this offer could not be carried out yet.
     pub fn has_taken(&self, offer: &Offer) -> bool {
         self.ticks.iter().any(|tick| tick.offer == *offer)
     }

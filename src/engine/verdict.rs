@@ -37,10 +37,10 @@ pub(super) enum Verdict {
     CameBack(Number),
     /// Nobody knows whether it ran, but perhaps what became of its tasks.
     Unknown(Vec<Fate>),
+    /// It waits for the text to settle.
     Typed,
-    /// It came in something that does not end, and belongs to that; or that is not known yet.
+    /// It came in something that does not end, and belongs to that.
     Swallowed,
-    Pending,
     /// It may be a part of something that does not end.
     Doubtful,
     Joined(Vec<Fate>),
@@ -74,9 +74,10 @@ impl State {
         if (scene.first || scene.switched || look.foreign) && !look.run_existing {
             return Verdict::Unknown(revision.map_or(Vec::new(), Revision::into_fates));
         }
-        let place = match new.batch.is_inside {
-            true => Enclosure::place(&scene.open, new.batch.span.start),
-            false => Inside::Own,
+        let place = if new.batch.is_inside {
+            Enclosure::place(&scene.open, new.batch.span.start)
+        } else {
+            Inside::Own
         };
         let before = vanished.iter().chain(&scene.typing);
         let is_held = scene.held.is_some_and(|at| at < new.batch.span.start);
@@ -89,9 +90,10 @@ impl State {
             revision.is_some() && near.clone().next().is_some() || is_typed(new, look, near)
         };
         if new.batch.is_inside && (place == Inside::Swallowed || was_swallowed()) {
-            return match scene.settled {
-                true => Verdict::Swallowed,
-                false => Verdict::Pending,
+            return if scene.settled {
+                Verdict::Swallowed
+            } else {
+                Verdict::Typed
             };
         }
         let text = new.text(look);

@@ -24,7 +24,7 @@ use super::record::Offer;
 use super::scan::scan;
 use super::task::{BlockError, Cause, Lines, Problem};
 use super::wording;
-use frame::{CHANGED, OUTPUTS};
+use frame::CHANGED;
 use outputs::parts;
 
 pub use below::outputs_line;
@@ -345,10 +345,8 @@ impl Report {
     /// Where it cannot be written, or a command's output not be read again.
     pub fn write_output(&mut self, status: Option<&str>, to: &mut dyn Write) -> io::Result<()> {
         let (block, changed) = (self.block(status), self.changed());
-        write!(to, "{block}{changed}\n{OUTPUTS}\n")?;
-        for mut part in parts(self.outcomes.iter_mut().collect(), &mut self.hooks) {
-            part.write(&self.fence, to)?;
-        }
+        write!(to, "{block}{changed}{}", outputs_line())?;
+        self.write_parts(to)?;
         writeln!(to, "{END}")
     }
 

@@ -664,7 +664,7 @@ impl Ledger {
         })
     }
 
-    /// Whether a task was started again on behalf of a batch since the block of an offer was written.
+    /// Tells if a task was started again on behalf of a batch since the block of an offer was written.
     ///
     /// # Errors
     /// Where the ledger cannot be read.

@@ -171,7 +171,7 @@ fn way_to_write(cause: &io::Error) -> &'static str {
 }
 
 impl NoteError {
-    /// Whether it goes away when the system has more open files, or memory, to give.
+    /// Tells if it goes away when the system has more open files, or memory, to give.
     pub fn is_scarce(&self) -> bool {
         match self {
             Self::Unreadable { cause, .. }
@@ -210,7 +210,7 @@ impl NoteFile {
         &self.path
     }
 
-    /// Whether its name leads to another path by now: a symbolic link was pointed elsewhere. Not while nothing has that name.
+    /// Tells if its name leads to another path by now: a symbolic link was pointed elsewhere. Not while nothing has that name.
     pub fn leads_elsewhere(&self) -> bool {
         fs::symlink_metadata(&self.given).is_ok()
             && follow(&self.given).is_ok_and(|(path, _)| path != self.path)

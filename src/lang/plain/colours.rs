@@ -113,7 +113,7 @@ impl Colours {
     }
 }
 
-/// Whether it ends all colours.
+/// Tells if it ends all colours.
 fn is_end(set: &[u8]) -> bool {
     set.iter().all(|byte| b"0;".contains(byte))
 }

@@ -63,7 +63,7 @@ fn indented(text: &str, is_like: impl Fn(&str) -> bool) -> (Cow<'_, str>, usize)
     (moved.into(), found)
 }
 
-/// Whether a line looks like one of clada's; no more than its start is looked at.
+/// Tells if a line looks like one of clada's; no more than its start is looked at.
 fn is_framed(line: &[u8]) -> bool {
     let line = &line[..line.len().min(LOOK)];
     let line = &line[..memchr(b'\n', line).unwrap_or(line.len())];
@@ -108,7 +108,7 @@ fn is_signed(line: &[u8]) -> bool {
     starts(line) || second.is_some_and(starts)
 }
 
-/// Whether a stretch of text may hold such a line. Most hold none, and are passed on as a whole.
+/// Tells if a stretch of text may hold such a line. Most hold none, and are passed on as a whole.
 fn may_be_framed(text: &[u8]) -> bool {
     // The signs begin with these two bytes.
     memchr::memchr2(0xe2, 0xf0, text).is_some()

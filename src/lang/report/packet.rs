@@ -2,12 +2,12 @@
 
 use std::io;
 
-use super::Report;
 use super::earlier::{Earlier, Files};
 use super::excerpt::{Around, Excerpt, grouped, kilobytes};
-use super::frame::{CHANGED, OUTPUTS};
+use super::frame::CHANGED;
 use super::once::Once;
 use super::outputs::{PART, parts};
+use super::{Report, outputs_line};
 use crate::lang::note::{END, RESULTS};
 use crate::lang::outcome::Outcome;
 
@@ -38,7 +38,7 @@ impl Report {
     /// # Errors
     /// Where a command's output cannot be read again.
     pub fn packet(&mut self, earlier: &[Earlier], limit: usize, whole: &str) -> io::Result<Packet> {
-        let begin = format!("\n{OUTPUTS}\n");
+        let begin = outputs_line();
         let end = format!("{END}\n");
         let room = limit.saturating_sub(begin.len() + end.len());
         let mut text = results(&self.block(None), earlier, room);

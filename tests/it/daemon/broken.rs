@@ -6,6 +6,20 @@ use crate::harness::{Project, save_by_rename, wait_until};
 /// A reply whose script has no end.
 const LONE: &str = "A reply:\n<tasks>\n<task>\n<path>src/utils.py</path>\n<c>overwrite</c>\n<x>\nprint(1)\n</task>\n</tasks>\nDone.\n";
 
+/// A reply of three tasks: as far as it came, cut off in the third, and whole.
+fn long() -> (String, String) {
+    let task = |word: &str| exec_task(&record(word));
+    let start = format!("<tasks>\n{}{}", task("one"), task("two"));
+    let cut = format!("Long:\n{start}<task>\n<c>exec</c>\n<x>\necho thr");
+    (cut, format!("{start}{}</tasks>\n", task("three")))
+}
+
+/// The notes, with the box of the whole tasks ticked.
+fn ticked(project: &Project) -> String {
+    let text = project.read(NOTES);
+    text.replace("- [ ] run them", "- [x] run them")
+}
+
 #[test]
 fn replies_around_a_broken_one_run() {
     let project = Project::new();
@@ -88,9 +102,7 @@ fn what_a_broken_reply_hides_at_first_sight_does_not_run_when_it_goes() {
 fn a_reply_that_was_cut_off_is_never_joined_with_its_rest() {
     let project = Project::new();
     let _watching = listen(&project);
-    let task = |word: &str| exec_task(&record(word));
-    let start = format!("Long:\n<tasks>\n{}{}", task("one"), task("two"));
-    let cut = format!("{start}<task>\n<c>exec</c>\n<x>\necho thr");
+    let (cut, _) = long();
     save(&project, &cut);
     let notes = wait_for_results(&project, "✂");
     assert_eq!(
@@ -118,18 +130,12 @@ fn a_reply_that_was_cut_off_is_never_joined_with_its_rest() {
 fn the_whole_reply_completes_what_was_run_of_one_that_was_cut_off() {
     let project = Project::new();
     let _watching = listen(&project);
-    let task = |word: &str| exec_task(&record(word));
-    let start = format!("<tasks>\n{}{}", task("one"), task("two"));
-    let cut = format!("Long:\n{start}<task>\n<c>exec</c>\n<x>\necho thr");
+    let (cut, whole) = long();
     save(&project, &cut);
     wait_for_results(&project, "✂");
-    let ticked = project
-        .read(NOTES)
-        .replace("- [ ] run them", "- [x] run them");
-    save_by_rename(&project.path(NOTES), ticked);
+    save_by_rename(&project.path(NOTES), ticked(&project));
     wait_for_results(&project, "2 ✅");
     assert_eq!(ran(&project), ["one", "two"]);
-    let whole = format!("{start}{}</tasks>\n", task("three"));
     save(&project, &format!("{cut}\n\nThe whole:\n{whole}Ready.\n"));
     let notes = wait_for_results(&project, "3 ✅");
     assert!(notes.results[0].starts_with("1 ⏭"), "{:?}", notes.results);
@@ -149,16 +155,10 @@ fn the_whole_reply_completes_what_was_run_of_one_that_was_cut_off() {
 fn a_tick_that_comes_with_other_changes_runs_nothing() {
     let project = Project::new();
     let _watching = listen(&project);
-    let task = |word: &str| exec_task(&record(word));
-    let start = format!("<tasks>\n{}{}", task("one"), task("two"));
-    let cut = format!("Long:\n{start}<task>\n<c>exec</c>\n<x>\necho thr");
+    let (cut, whole) = long();
     save(&project, &cut);
     wait_for_results(&project, "✂");
-    let whole = format!("\n\nThe whole:\n{start}{}</tasks>\nReady.\n", task("three"));
-    let ticked = project
-        .read(NOTES)
-        .replace("- [ ] run them", "- [x] run them")
-        + &whole;
+    let ticked = ticked(&project) + &format!("\n\nThe whole:\n{whole}Ready.\n");
     save_by_rename(&project.path(NOTES), ticked);
     wait_for_results(
         &project,

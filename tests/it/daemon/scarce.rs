@@ -199,7 +199,7 @@ fn a_command_ends_with_a_message_where_there_is_not_enough() {
 }
 
 /// A folder with notes and the list of the daemon's files.
-fn listed(project: &Project, names: &[&str]) {
+pub(super) fn listed(project: &Project, names: &[&str]) {
     let entry = |name: &&str| {
         fs::create_dir_all(project.path(name)).expect("mkdir");
         let (file, root) = (project.path(name).join(NOTES), project.path(name));

@@ -8,6 +8,7 @@ use std::path::PathBuf;
 
 use rustix::process::Signal;
 
+use super::scarce::listed;
 use super::{END, exec_task, record};
 use crate::chance::Chance;
 use crate::harness::{Project, Watching, save_by_rename, wait_until};
@@ -37,17 +38,14 @@ struct Walk {
 impl Walk {
     fn new(chance: Chance) -> Self {
         let project = Project::new();
-        let entry = |file: usize| {
-            let folder = project.path(&format!("chat{file}"));
-            fs::create_dir(&folder).expect("mkdir");
-            let notes = folder.join("clada.md");
-            fs::write(&notes, "notes\n").expect("notes");
-            format!("[[watch]]\nfile = {notes:?}\nroot = {folder:?}\n\n")
-        };
-        let list: String = (0..FILES).map(entry).collect();
-        let settings = project.home().join(".config/clada");
-        fs::create_dir_all(&settings).expect("mkdir");
-        fs::write(settings.join("watched.toml"), list).expect("list");
+        let names: Vec<String> = (0..FILES).map(|chat| format!("chat{chat}")).collect();
+        listed(
+            &project,
+            &names.iter().map(String::as_str).collect::<Vec<_>>(),
+        );
+        for name in &names {
+            project.write(&format!("{name}/clada.md"), "notes\n");
+        }
         let chat = || Chat {
             pieces: vec!["notes\n".to_owned()],
             ..Chat::default()

@@ -3,6 +3,7 @@
 use proptest::prelude::*;
 use serde_json::Value;
 
+use super::super::frame::OUTPUTS;
 use super::*;
 use crate::lang::dialect::Dialect;
 use crate::lang::outcome::{Cut, Section, Spooled, Status, Stretch};
