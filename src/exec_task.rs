@@ -226,6 +226,13 @@ fn told(
                 format!("ended at {limit} of output (`limits.output`): send it to a file instead");
             (Status::Failed, Some(said))
         }
+        Ending::TooManyProcesses => {
+            let most = rules.fence.processes;
+            let said = format!(
+                "ended when it had more than {most} processes (`exec.processes`): start fewer at a time"
+            );
+            (Status::Failed, Some(said))
+        }
         Ending::Cancelled => (Status::Interrupted, Some(format!("{STOPPED} ({took})"))),
     };
     let left = match ran.left_running {
@@ -252,7 +259,10 @@ fn told(
     match ran.ending {
         Ending::Exited(code) => data["exit_code"] = code.into(),
         Ending::Signalled(signal) => data["signal"] = shell::signal_name(signal).into(),
-        Ending::TimedOut(_) | Ending::WroteTooMuch | Ending::Cancelled => {}
+        Ending::TimedOut(_)
+        | Ending::WroteTooMuch
+        | Ending::TooManyProcesses
+        | Ending::Cancelled => {}
     }
     Executed {
         status,
@@ -260,7 +270,7 @@ fn told(
         fault: match ran.ending {
             Ending::Exited(_) | Ending::Signalled(_) => Fault::Exit,
             Ending::TimedOut(limit) => Fault::TimedOut(limit),
-            Ending::WroteTooMuch | Ending::Cancelled => Fault::Other,
+            Ending::WroteTooMuch | Ending::TooManyProcesses | Ending::Cancelled => Fault::Other,
         },
         data,
         sections: vec![
@@ -296,11 +306,7 @@ mod tests {
             output_limit: u64::MAX,
             fence: Fence {
                 level: Level::Off,
-                network: true,
-                root: "/".into(),
-                temp: Vec::new(),
-                writable: Vec::new(),
-                guarded: Vec::new(),
+                ..Fence::nothing(Path::new("/"))
             },
             watched: Vec::new(),
             env: std::env::vars_os().collect(),

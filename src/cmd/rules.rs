@@ -22,7 +22,7 @@ use crate::lang::policy::paths::Paths;
 use crate::lang::policy::secrets::Secrets;
 use crate::world::ledger::Ledger;
 use crate::world::login_env::{self, LoginEnv};
-use crate::world::sandbox::{self, Fence, Level};
+use crate::world::sandbox::{self, Fence, Level, Settled};
 use crate::world::snapshot::{self, Notes};
 
 /// How long the login shell may take, for each of the two ways in which it is asked.
@@ -38,6 +38,17 @@ pub(super) struct Source {
     git: bool,
     /// Before the settings change it.
     env: LoginEnv,
+    /// The trees of the fence, found when listening began or when the settings named others.
+    ground: Mutex<Ground>,
+}
+
+/// The trees that the settings name, and what they came to when they were named first: a command could have put links in their
+/// place since, or a git directory.
+#[derive(Default)]
+struct Ground {
+    named: Vec<PathBuf>,
+    git: Vec<PathBuf>,
+    settled: Settled,
 }
 
 /// What the login shell told of its environment, or why it did not. It is asked once for all listeners of a process.
@@ -96,6 +107,7 @@ impl Source {
             flags: flags.map_or((None, None), |flags| (flags.exec_timeout, flags.sandbox)),
             git,
             env: LoginEnv::own(),
+            ground: Mutex::default(),
         };
         let mut asked = None;
         if is_asked {
@@ -121,6 +133,23 @@ impl Source {
         self.folders.home.starts_with(&self.root).then_some(
             "⚠ your home is in this project folder, so commands can write all of it: run clada in a folder of its own",
         )
+    }
+
+    /// Adds the git directories to the trees of a fence, and has it keep to what these were at first.
+    fn settle(&self, fence: &mut Fence) {
+        let mut ground = self.ground.lock().unwrap_or_else(PoisonError::into_inner);
+        let named = fence.named();
+        if ground.named != named {
+            *ground = Ground {
+                named,
+                git: sandbox::git_dirs(&self.root),
+                settled: Settled::default(),
+            };
+        }
+        fence.writable.extend(ground.git.iter().cloned());
+        fence.settled = ground.settled.clone();
+        // Now, while nothing runs.
+        let _ = fence.trees();
     }
 
     /// What the settings come to now.
@@ -152,6 +181,10 @@ impl Source {
             .filter_map(|(name, value)| Some((name.to_str()?, value.to_str()?)));
         let folders = exec.caches.iter().chain(&exec.write);
         let folders = folders.filter_map(|path| expanded(path, &self.folders.home, var));
+        let opened = exec.sockets.iter();
+        let opened: Vec<PathBuf> = opened
+            .filter_map(|path| expanded(path, &self.folders.home, var))
+            .collect();
         let guarded = sandbox::guarded(&self.root);
         if self.folders.config.starts_with(&self.root) {
             // The root is the user's home, and what is not there cannot be guarded. Where it cannot be made, neither can a
@@ -160,7 +193,7 @@ impl Source {
         }
         let watched = [self.root.join(PROJECT), self.folders.config.clone()];
         let watched = watched.into_iter().chain(guarded.clone());
-        let fence = Fence {
+        let mut fence = Fence {
             level: match sandbox.unwrap_or(exec.sandbox) {
                 Sandbox::Workspace => Level::Workspace,
                 Sandbox::ReadOnly => Level::ReadOnly,
@@ -172,12 +205,16 @@ impl Source {
                 .into_iter()
                 .chain(var("TMPDIR").map(PathBuf::from))
                 .collect(),
-            writable: folders.chain(sandbox::git_dirs(&self.root)).collect(),
+            writable: folders.collect(),
             guarded: guarded
                 .into_iter()
                 .chain(self.folders.own(&self.root))
                 .collect(),
+            hidden: sandbox::doors(&self.folders.home, var, &opened),
+            processes: exec.processes,
+            settled: Settled::default(),
         };
+        self.settle(&mut fence);
         let rules = Rules {
             enabled: exec.enabled,
             policy,

@@ -87,6 +87,8 @@ pub struct Exec {
     pub network: Network,
     pub caches: Vec<String>,
     pub write: Vec<String>,
+    pub sockets: Vec<String>,
+    pub processes: u32,
     pub deny: Vec<String>,
     pub ask: Vec<String>,
     pub env: BTreeMap<String, Variable>,

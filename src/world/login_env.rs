@@ -19,7 +19,6 @@ use tokio::io::AsyncReadExt;
 use tokio::process::{Child, ChildStdout, Command};
 use tokio::time::{Instant, timeout, timeout_at};
 
-use crate::world::children::{Own, TURN};
 
 /// Start-up files that print more than this are given up.
 const MOST: usize = 16 * 1024 * 1024;
@@ -92,8 +91,6 @@ impl LoginEnv {
     /// that is not interactive, so this may take twice that. At the limit, and when this is dropped, the shell and all
     /// that it has started is ended. What start-up files have started in the background, as an `ssh-agent`, stays where
     /// the environment was told.
-    ///
-    /// Scripts wait for it, and it for a script; its time does not run yet then.
     ///
     /// Poll it on a thread that lives as long as the process: with that the shell ends.
     ///
@@ -191,7 +188,6 @@ async fn ask(shell: &Path, own: Vars, patience: Duration) -> Result<LoginEnv, Lo
     let home = home
         .map(|(_, home)| Path::new(home))
         .filter(|home| home.is_dir());
-    let _turn = TURN.write().await;
     let mut tried = String::new();
     for way in ways {
         let mut command = Command::new(shell);
@@ -245,9 +241,8 @@ async fn told(mut command: Command, patience: Duration) -> Result<Vars, String> 
     in_own_session(&mut command);
 
     let deadline = Instant::now() + patience;
-    let pid = |child: &Child| Pid::from_raw(child.id()? as i32);
-    let started = Own::start(|| command.spawn(), pid);
-    let (mut child, _own) = started.map_err(|error| format!("was not started: {error}"))?;
+    let started = command.spawn();
+    let mut child = started.map_err(|error| format!("was not started: {error}"))?;
     let stdout = child.stdout.take();
     // Declared after `child`, so dropped before it, while nobody has reaped the shell and its number is still its own.
     let mut tree = Tree::of(&child, word);

@@ -1,12 +1,11 @@
 //! The outside world: one file for each outside thing. These files do not know each other, nor the engine.
 //!
-//! Six are parts that others stand on: [`scarce`], under what may get no thread or open no file, [`attributes`] and [`lease`], under [`note_file`] and whatever else replaces files,
-//! [`hurry`], under what waits for other programs, [`sandbox`], under [`shell`], and [`children`], under what starts programs
-//! in sessions of their own: [`shell`], [`login_env`], [`snapshot`].
+//! Five are parts that others stand on: [`scarce`], under what may get no thread or open no file, [`attributes`] and [`lease`],
+//! under [`note_file`] and whatever else replaces files, [`hurry`], under what waits for other programs, and [`sandbox`], under
+//! [`shell`].
 
 pub mod attributes;
 pub mod chat;
-pub mod children;
 pub mod clipboard;
 pub mod context;
 pub mod desktop;

@@ -1,19 +1,20 @@
 //! The fence around a script: what it may write and reach. Never starts a script, and never decides which fence it gets.
 //!
-//! Linux has Landlock for it, and a mount namespace where the system gives one; macOS has `sandbox-exec`. Reading is not
-//! fenced in. What this system can hold is [`support`]; what it cannot hold is at least seen by a [`Guard`].
+//! Linux has Landlock for it, and namespaces where the system gives them; macOS has `sandbox-exec`. Reading is not fenced in.
+//! What this system can hold is [`support`]; what it cannot hold is at least seen by a [`Guard`].
 
 mod denial;
 mod git;
 mod guard;
 #[cfg(target_os = "linux")]
-mod linux;
+pub(in crate::world) mod linux;
 #[cfg(any(test, target_os = "macos"))]
 mod macos;
+mod sockets;
+mod trees;
 
 use std::env;
 use std::fmt;
-use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
@@ -24,6 +25,10 @@ pub use guard::Guard;
 use linux as system;
 #[cfg(target_os = "macos")]
 use macos as system;
+use trees::Tree;
+
+pub use sockets::doors;
+pub use trees::{LeftOut, NotOpened, Settled};
 
 /// How far a script is fenced in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -48,11 +53,17 @@ pub struct Fence {
     pub writable: Vec<PathBuf>,
     /// Not to be changed, though in a tree that may be written ([`guarded`]).
     pub guarded: Vec<PathBuf>,
+    /// Sockets, and folders of them, that a command is not to find. Only namespaces hide them.
+    pub hidden: Vec<PathBuf>,
+    /// How many processes a command may have at a time, where the system can bound that.
+    pub processes: u32,
+    /// The trees that the above come to, found at the first use.
+    pub settled: Settled,
 }
 
 /// A fence made ready for one spawn. Keep it until the spawn has returned.
 #[derive(Debug, Clone)]
-pub struct Ready(system::Prepared);
+pub struct Ready(pub(in crate::world) system::Prepared);
 
 /// What this system can enforce.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -65,9 +76,15 @@ pub struct Support {
     pub signals: bool,
     /// Whether guarded paths are read-only. If not, they are only watched.
     pub guards: bool,
+    /// Whether a command has namespaces: it sees no other process, none of its own outlives it, and all that is outside its
+    /// trees is read-only.
+    pub alone: bool,
     /// What is missing, and why.
     pub lacks: Vec<String>,
 }
+
+/// How many processes a command may have if nobody says otherwise.
+pub const PROCESSES: u32 = 4096;
 
 /// Why a fence could not be made.
 #[derive(Debug, thiserror::Error)]
@@ -97,11 +114,11 @@ pub fn temp_dirs() -> Vec<PathBuf> {
 
 /// What of a fence this system does not enforce, for a user; nothing where it is all there.
 pub fn shortfall(fence: &Fence) -> Option<String> {
-    let support = system::kernel();
     let off = match fence.level {
         Level::Off => return None,
         Level::Workspace | Level::ReadOnly => "`exec.sandbox = \"off\"` says that you know",
     };
+    let support = support();
     if support.by.is_none() {
         return Some(format!(
             "⚠ {support}: commands can do all that you can ({off})"
@@ -125,24 +142,61 @@ impl Fence {
         Ok(system::prepare(self, dir)?.map(Ready))
     }
 
-    /// The trees that a script may write in, as they were named; devices are apart.
-    fn named(&self) -> impl Iterator<Item = &PathBuf> {
-        let in_workspace = self.level == Level::Workspace;
-        let beside = [&self.root].into_iter().chain(&self.writable);
-        self.temp.iter().chain(beside.filter(move |_| in_workspace))
+    /// A fence that opens nothing around a project.
+    pub fn nothing(root: &Path) -> Self {
+        Self {
+            level: Level::Workspace,
+            network: true,
+            root: root.to_owned(),
+            temp: Vec::new(),
+            writable: Vec::new(),
+            guarded: Vec::new(),
+            hidden: Vec::new(),
+            processes: PROCESSES,
+            settled: Settled::default(),
+        }
     }
 
-    /// The same with links resolved. On Linux without those that are not there, which cannot be allowed.
-    fn trees(&self) -> Vec<PathBuf> {
-        let there = |tree: &&PathBuf| !cfg!(target_os = "linux") || tree.exists();
-        resolved(self.named().filter(there))
+    /// The trees that a script may write in, as they were named; devices are apart.
+    pub fn named(&self) -> Vec<PathBuf> {
+        let mut named = self.temp.clone();
+        if self.level == Level::Workspace {
+            named.push(self.root.clone());
+            named.extend(self.writable.iter().cloned());
+        }
+        named
+    }
+
+    /// Those that can be opened now, and those that are left out though they are there.
+    fn now(&self) -> (Vec<Tree>, Vec<LeftOut>) {
+        self.settled.trees(|| self.named()).now()
+    }
+
+    /// The folders that a script may write in, without links. On Linux without those that are not there, which cannot be
+    /// allowed.
+    pub fn trees(&self) -> Vec<PathBuf> {
+        let (now, _) = self.now();
+        let mut paths: Vec<PathBuf> = now.into_iter().map(|tree| tree.path).collect();
+        if !cfg!(target_os = "linux") {
+            paths.extend(self.settled.trees(|| self.named()).missing());
+        }
+        paths
+    }
+
+    /// What the settings name and a script may not write in all the same.
+    pub fn left_out(&self) -> Vec<LeftOut> {
+        if self.level == Level::Off {
+            return Vec::new();
+        }
+        self.now().1
     }
 
     /// Those that a script which starts now could write in if they were there.
     pub fn missing(&self) -> Vec<PathBuf> {
-        let fenced = self.level != Level::Off && cfg!(target_os = "linux");
-        let missing = self.named().filter(|tree| fenced && !tree.exists());
-        missing.cloned().collect()
+        if self.level == Level::Off || !cfg!(target_os = "linux") {
+            return Vec::new();
+        }
+        self.settled.trees(|| self.named()).missing()
     }
 
     /// The guarded paths that exist in these trees, a parent before what is in it.
@@ -158,19 +212,11 @@ impl Fence {
     }
 }
 
+#[cfg(not(target_os = "linux"))]
 impl Ready {
     /// What the command line of the shell is to begin with.
     pub fn prefix(&self) -> &[String] {
         self.0.prefix()
-    }
-
-    /// Fences the calling process in, for good. To be called between fork and exec: it makes system calls only.
-    ///
-    /// # Errors
-    ///
-    /// The system refused; the process must not go on.
-    pub fn enter(&self) -> io::Result<()> {
-        self.0.enter()
     }
 }
 

@@ -6,8 +6,15 @@
 //! neither blocked nor unheard.
 
 mod captured;
+#[cfg(target_os = "linux")]
+mod family;
+#[cfg(not(target_os = "linux"))]
+#[path = "shell/group.rs"]
 mod family;
 mod interpreter;
+#[cfg(target_os = "linux")]
+mod keeper;
+mod launch;
 
 use std::ffi::{OsStr, OsString};
 use std::future::{Future, pending};
@@ -16,28 +23,28 @@ use std::os::fd::AsFd;
 use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
 use std::pin::{Pin, pin};
-use std::process::{ExitStatus, Stdio};
+use std::process::ExitStatus;
 use std::rc::Rc;
 use std::sync::OnceLock;
 use std::time::Duration;
 
-use rustix::process::{Resource, Rlimit, getrlimit, setrlimit, setsid};
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use tempfile::NamedTempFile;
 use tokio::io::{AsyncRead, AsyncReadExt};
-use tokio::process::{Child, ChildStderr, ChildStdout, Command};
+use tokio::net::unix::pipe::Receiver;
 use tokio::sync::Notify;
 use tokio::time::{Instant, sleep, timeout, timeout_at};
 
 use crate::lang::language::Language;
 use crate::lang::mask::{Mask, Masking};
 use crate::lang::plain::{Plain, plain};
-use crate::world::children::TURN;
-use crate::world::sandbox::{Fence, Ready, SandboxError};
+use crate::world::sandbox::{Fence, SandboxError};
 use crate::world::scarce;
 
 use captured::Spool;
-use family::{Family, GRACE, STUCK};
+use family::Family;
 use interpreter::Program;
+use launch::Launch;
 
 pub use captured::Captured;
 pub use interpreter::Missing;
@@ -47,6 +54,18 @@ const SHELLS: &[&str] = &["bash", "sh"];
 
 /// A longer script goes by a file. One argument holds 128 KiB on Linux, all of them with the environment 1 MiB on macOS.
 const LONGEST_ARGUMENT: usize = 64 * 1024;
+
+/// From SIGTERM to SIGKILL.
+const GRACE: Duration = Duration::from_secs(2);
+
+/// What a shell left behind gets to end by itself, as the `tee` of `exec > >(tee log)` does when its input ends.
+const SETTLE: Duration = Duration::from_millis(100);
+
+/// How long a killed process is waited for: one that hangs in the kernel, or is another user's, is given up.
+const STUCK: Duration = Duration::from_millis(500);
+
+/// How often the processes of a script are counted, where the system does not bound them.
+const COUNTED: Duration = Duration::from_secs(1);
 
 /// How long a pipe may be silent before it is given up, once everything that this script started has ended. Only a
 /// process that was handed the pipe by other means can still hold it then.
@@ -107,8 +126,18 @@ pub struct Ran {
     /// How many processes still ran when the shell had ended, and had to be ended. Where there is no `/proc` to count
     /// them in: 1 if there were any.
     pub left_running: usize,
+    /// Those that could not be ended, and may still do something.
+    pub survivors: Vec<Survivor>,
     pub stdout: Captured,
     pub stderr: Captured,
+}
+
+/// A process of a script that could not be ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Survivor {
+    pub pid: i32,
+    /// The name of its program, as it says itself.
+    pub name: String,
 }
 
 /// How the shell ended.
@@ -120,6 +149,8 @@ pub enum Ending {
     TimedOut(Duration),
     /// It was ended when it had written more than its limit; what is beyond that was let go.
     WroteTooMuch,
+    /// It was ended when it had more processes than its limit.
+    TooManyProcesses,
     Cancelled,
 }
 
@@ -151,11 +182,8 @@ pub enum ShellError {
 /// However it ends, no process that it started is left: also those that left its session, where the system can tell
 /// (Linux). When `cancelled` resolves, the script is ended as at its timeout: SIGTERM, and SIGKILL 2 s later.
 ///
-/// - Scripts run side by side, but not while the login shell is asked: they wait their [turn](TURN), and their time does
-///   not run yet.
-/// - Poll it on a thread that lives as long as the process. The shell is told to die when clada does
-///   (`PR_SET_PDEATHSIG`), and for Linux that is the *thread* that started it.
-/// - Drop it and everything is sent SIGKILL at once, without waiting; cancel it to see the ending.
+/// - If clada ends, so do they: at once where they have namespaces or Landlock knows signals, else soon after.
+/// - Drop it and everything is sent SIGKILL, without waiting; cancel it to see the ending.
 pub async fn run(
     script: &Script<'_>,
     cancelled: impl Future<Output = ()>,
@@ -171,20 +199,22 @@ async fn run_by(
     on_output: &mut (dyn FnMut(Stream, &[u8]) + '_),
 ) -> Result<Ran, ShellError> {
     let mut cancelled = pin!(cancelled);
-    let _turn = tokio::select! {
+    let is_cancelled = tokio::select! {
         biased;
-        () = &mut cancelled => return Ok(Ran::not_started()),
-        turn = TURN.read() => turn,
+        () = &mut cancelled => true,
+        () = std::future::ready(()) => false,
     };
-
+    if is_cancelled {
+        return Ok(Ran::not_started());
+    }
     if script.text.contains('\0') {
         return Err(ShellError::Nul);
     }
     let Some(program) = program(shells, script, cancelled.as_mut()).await? else {
         return Ok(Ran::not_started());
     };
-    let (command, _script_file) = command(&program, script)?;
-    see_through(command, script, script.timeout, cancelled, on_output).await
+    let (launch, _script_file) = launch(&program, script)?;
+    see_through(launch, script, script.timeout, cancelled, on_output).await
 }
 
 /// The program for a script; nothing if it was cancelled before that was known.
@@ -227,8 +257,8 @@ async fn ask(
     script: &Script<'_>,
     cancelled: Pin<&mut impl Future<Output = ()>>,
 ) -> Result<Option<String>, ShellError> {
-    let mut command = prepared(program, script)?;
-    command.arg("--version");
+    let mut launch = prepared(program, script)?;
+    launch.arg("--version");
     let (limit, most) = ASKED;
     let mut said = Vec::new();
     // Python 2 says it on stderr.
@@ -236,7 +266,7 @@ async fn ask(
         let room = text.len().min(most.saturating_sub(said.len()));
         said.extend_from_slice(&text[..room]);
     };
-    let ran = see_through(command, script, limit, cancelled, &mut on_output).await;
+    let ran = see_through(launch, script, limit, cancelled, &mut on_output).await;
     match ran {
         Ok(ran) if ran.ending == Ending::Cancelled => Ok(None),
         Ok(ran) if ran.ending == Ending::Exited(0) => Ok(Some(plain(&said))),
@@ -245,39 +275,48 @@ async fn ask(
     }
 }
 
-/// Runs a command to its end, with all that it starts.
+/// Runs a program to its end, with all that it starts.
 async fn see_through(
-    mut command: Command,
+    launch: Launch,
     script: &Script<'_>,
     limit: Duration,
     cancelled: impl Future<Output = ()>,
     on_output: &mut (dyn FnMut(Stream, &[u8]) + '_),
 ) -> Result<Ran, ShellError> {
-    // The family is declared after the child, so dropped before it, while nobody has reaped the shell and its number is
-    // still its own.
-    let (mut child, mut family) = Family::start(&mut command).map_err(|error| {
+    let start = || {
+        let (stdout, out) = io::pipe()?;
+        let (stderr, err) = io::pipe()?;
+        let pipes = [
+            Receiver::from_owned_fd(stdout.into())?,
+            Receiver::from_owned_fd(stderr.into())?,
+        ];
+        let family = Family::start(&launch, [out.into(), err.into()], FILES.get().copied())?;
+        Ok((family, pipes))
+    };
+    let (mut family, pipes) = start().map_err(|error| {
         if script.dir.is_dir() {
             ShellError::Start(error)
         } else {
             ShellError::NoDirectory
         }
     })?;
-
-    let output = Output::new(&mut child, script, on_output);
-    let ran = conduct(limit, cancelled, &mut child, &mut family, output).await;
+    // The ruleset and the like are needed no more.
+    drop(launch);
+    let output = Output::new(pipes, script, on_output);
+    let most = script.fence.map_or(u32::MAX, |fence| fence.processes);
+    let ran = conduct((limit, most), cancelled, &mut family, output).await;
     if ran.is_err() {
         family.kill();
-        let _ = timeout(STUCK, child.wait()).await;
         family.end(Some(Instant::now())).await;
     }
     ran
 }
 
-/// The command for a script, and the file that holds it if it is long; the file goes when it is dropped.
-fn command(
+/// The program for a script with its arguments, and the file that holds it if it is long; the file goes when it is dropped.
+fn launch(
     program: &Program,
     script: &Script<'_>,
-) -> Result<(Command, Option<NamedTempFile>), ShellError> {
+) -> Result<(Launch, Option<NamedTempFile>), ShellError> {
     let mut command = prepared(program, script)?;
     let text = script.text;
     let is_long = text.len() > LONGEST_ARGUMENT;
@@ -301,9 +340,10 @@ fn command(
             };
             match (lang, file) {
                 // With the file's path as an argument, imports would be looked for beside that file.
-                (_, Some(file)) => command
-                    .arg("-")
-                    .stdin(file.reopen().map_err(ShellError::Spool)?),
+                (_, Some(file)) => {
+                    command.stdin = Some(file.reopen().map_err(ShellError::Spool)?);
+                    command.arg("-")
+                }
                 (Language::Python, None) => command.args(["-c", text]),
                 // `-e` takes no script that begins with a dash.
                 (Language::JavaScript, None) => command.arg(format!("--eval={text}")),
@@ -314,40 +354,33 @@ fn command(
     Ok((command, file))
 }
 
-/// A command with what does not depend on its arguments.
-fn prepared(program: &Program, script: &Script<'_>) -> Result<Command, ShellError> {
+/// A program with what does not depend on its arguments.
+fn prepared(program: &Program, script: &Script<'_>) -> Result<Launch, ShellError> {
+    const OWN: [(&str, &str); 4] = [
+        ("CLADA", "1"),
+        ("NO_COLOR", "1"),
+        ("TERM", "dumb"),
+        ("GIT_TERMINAL_PROMPT", "0"),
+    ];
     let ready = script.fence.map(|fence| fence.ready(script.dir));
     let ready = ready.transpose()?.flatten();
-    let mut command = match ready.as_ref().map(Ready::prefix) {
-        Some([first, rest @ ..]) => {
-            let mut command = Command::new(first);
-            command.args(rest).arg(&program.file);
-            command
-        }
-        _ => {
-            let mut command = Command::new(&program.file);
-            if script.lang.is_none_or(interpreter::is_shell) {
-                // Its messages begin with the name it was called by. Others look for their libraries by that name.
-                command.arg0(&program.name);
-            }
-            command
-        }
+    // A shell's messages begin with the name it was called by. Others look for their libraries by that name.
+    let name = if script.lang.is_none_or(interpreter::is_shell) {
+        OsString::from(&program.name)
+    } else {
+        program.file.clone().into_os_string()
     };
-    command
-        .current_dir(script.dir)
-        .env_clear()
-        .envs(script.env.iter().map(|(name, value)| (name, value)))
-        .envs([
-            ("CLADA", "1"),
-            ("NO_COLOR", "1"),
-            ("TERM", "dumb"),
-            ("GIT_TERMINAL_PROMPT", "0"),
-        ])
-        .stdin(Stdio::null())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped());
-    in_own_session(&mut command, ready);
-    Ok(command)
+    let is_own = |name: &OsStr| OWN.iter().any(|(own, _)| name == *own);
+    let kept = script.env.iter().filter(|(name, _)| !is_own(name));
+    let own = OWN.map(|(name, value)| (name.into(), value.into()));
+    Ok(Launch {
+        program: program.file.clone(),
+        words: vec![name],
+        env: kept.cloned().chain(own).collect(),
+        dir: script.dir.to_owned(),
+        stdin: None,
+        ready,
+    })
 }
 
 fn script_file(text: &str) -> io::Result<NamedTempFile> {
@@ -372,77 +405,52 @@ pub fn allow_many_files() {
     }
 }
 
-/// Makes the child the leader of its own session, without a terminal to ask on, lets it die with clada, and fences it in.
-#[allow(
-    unsafe_code,
-    reason = "pre_exec is the only way to act between fork and exec"
-)]
-fn in_own_session(command: &mut Command, ready: Option<Ready>) {
-    #[cfg(target_os = "linux")]
-    let parent = rustix::process::getpid();
-    let files = FILES.get().copied();
-    let prepare = move || {
-        setsid()?;
-        if let Some(files) = files {
-            setrlimit(Resource::Nofile, files)?;
-        }
-        if let Some(ready) = &ready {
-            ready.enter()?;
-        }
-        #[cfg(target_os = "linux")]
-        {
-            rustix::process::set_parent_process_death_signal(Some(rustix::process::Signal::KILL))?;
-            if rustix::process::getppid() != Some(parent) {
-                // It died before the line above, and the signal will never come.
-                return Err(rustix::io::Errno::SRCH.into());
-            }
-        }
-        Ok(())
-    };
-    // SAFETY: the closure makes system calls only; it neither allocates nor takes a lock.
-    unsafe { command.pre_exec(prepare) };
-}
-
-/// Goes through the stages with a shell that has been started.
+/// Goes through the stages with a shell that has been started, which may take that long and have that many processes.
 async fn conduct(
-    limit: Duration,
+    (limit, most): (Duration, u32),
     cancelled: impl Future<Output = ()>,
-    child: &mut Child,
     family: &mut Family,
     mut output: Output<'_, '_>,
 ) -> Result<Ran, ShellError> {
     let started = Instant::now();
     let full = Rc::clone(&output.full);
     let first = async {
-        tokio::select! {
-            status = child.wait() => status.map(ending),
-            () = sleep(limit) => Ok(Ending::TimedOut(limit)),
-            () = full.notified() => Ok(Ending::WroteTooMuch),
-            () = cancelled => Ok(Ending::Cancelled),
+        let mut cancelled = pin!(cancelled);
+        loop {
+            tokio::select! {
+                status = family.ended() => return status.map(ending),
+                () = sleep(limit.saturating_sub(started.elapsed())) => return Ok(Ending::TimedOut(limit)),
+                () = full.notified() => return Ok(Ending::WroteTooMuch),
+                () = &mut cancelled => return Ok(Ending::Cancelled),
+                () = sleep(COUNTED) => {}
+            }
+            if family.count() > most as usize {
+                return Ok(Ending::TooManyProcesses);
+            }
         }
     };
     let ending = output.until(first).await?.map_err(ShellError::Wait)?;
 
     let mut kill_at = None;
-    if matches!(
-        ending,
-        Ending::TimedOut(_) | Ending::WroteTooMuch | Ending::Cancelled
-    ) {
-        let deadline = Instant::now() + GRACE;
+    if !matches!(ending, Ending::Exited(_) | Ending::Signalled(_)) {
+        let mut deadline = Instant::now();
+        if ending != Ending::TooManyProcesses {
+            deadline += GRACE;
+            family.terminate();
+        }
         kill_at = Some(deadline);
-        family.terminate();
         if output
-            .until(timeout_at(deadline, child.wait()))
+            .until(timeout_at(deadline, family.ended()))
             .await?
             .is_err()
         {
             family.kill();
-            let _ = output.until(timeout(STUCK, child.wait())).await?;
+            let _ = output.until(timeout(STUCK, family.ended())).await?;
         }
     }
     let elapsed = started.elapsed();
 
-    let left_running = output.until(family.end(kill_at)).await?;
+    let (left_running, survivors) = output.until(family.end(kill_at)).await?;
     output.rest().await?;
     let ending = if output.is_full {
         Ending::WroteTooMuch
@@ -453,6 +461,7 @@ async fn conduct(
         ending,
         elapsed,
         left_running,
+        survivors,
         stdout: output.stdout.spool.captured(),
         stderr: output.stderr.spool.captured(),
     })
@@ -471,6 +480,7 @@ impl Ran {
             ending: Ending::Cancelled,
             elapsed: Duration::ZERO,
             left_running: 0,
+            survivors: Vec::new(),
             stdout: Captured::default(),
             stderr: Captured::default(),
         }
@@ -479,8 +489,8 @@ impl Ran {
 
 /// Both pipes, and who is told what comes from them.
 struct Output<'a, 'b> {
-    stdout: Pipe<'a, ChildStdout>,
-    stderr: Pipe<'a, ChildStderr>,
+    stdout: Pipe<'a, Receiver>,
+    stderr: Pipe<'a, Receiver>,
     /// How many bytes it may still write.
     room: u64,
     /// Whether that was passed, and who is told then.
@@ -491,13 +501,13 @@ struct Output<'a, 'b> {
 
 impl<'a, 'b> Output<'a, 'b> {
     fn new(
-        child: &mut Child,
+        [stdout, stderr]: [Receiver; 2],
         script: &Script<'a>,
         on_output: &'a mut (dyn FnMut(Stream, &[u8]) + 'b),
     ) -> Self {
         Self {
-            stdout: Pipe::new(child.stdout.take(), script.mask),
-            stderr: Pipe::new(child.stderr.take(), script.mask),
+            stdout: Pipe::new(stdout, script.mask),
+            stderr: Pipe::new(stderr, script.mask),
             room: script.output_limit,
             is_full: false,
             full: Rc::default(),
@@ -590,13 +600,11 @@ struct Pipe<'m, R> {
 }
 
 impl<'m, R: AsyncRead + AsFd + Unpin> Pipe<'m, R> {
-    fn new(source: Option<R>, mask: Option<&'m Mask>) -> Self {
-        if let Some(source) = &source {
-            widen(source);
-        }
+    fn new(source: R, mask: Option<&'m Mask>) -> Self {
+        widen(&source);
         let mask = mask.filter(|mask| !mask.is_empty());
         Self {
-            source,
+            source: Some(source),
             chunk: vec![0; CHUNK],
             plain: Plain::with_colours(),
             masking: mask.map(|mask| (Masking::new(mask), Vec::new())),

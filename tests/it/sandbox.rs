@@ -311,9 +311,8 @@ impl Ground {
             level,
             network: false,
             temp: vec![self.at("temp")],
-            writable: Vec::new(),
             guarded,
-            root,
+            ..Fence::nothing(&root)
         }
     }
 
@@ -442,7 +441,7 @@ fn reading_only_it_writes_in_temporary_directories() {
     // A project in such a directory is not for writing either.
     let fence = Fence {
         temp: vec![ground.top()],
-        ..fence
+        ..ground.fence(Level::ReadOnly)
     };
     let done = ground.run(&fence, "cat file && echo x >$TMPDIR/new && ! echo x >new");
     assert_eq!(done.went_well(), support().guards, "{done:?}");

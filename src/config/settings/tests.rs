@@ -91,6 +91,8 @@ fn the_defaults_name_every_setting() {
         network,
         caches,
         write: _,
+        sockets: _,
+        processes,
         deny: _,
         ask,
         env: _,
@@ -105,6 +107,8 @@ fn the_defaults_name_every_setting() {
         "network",
         "caches",
         "write",
+        "sockets",
+        "processes",
         "deny",
         "ask",
         "env",
@@ -192,6 +196,7 @@ fn the_defaults_name_every_setting() {
     assert_eq!((enabled, timeout.as_secs(), output), (true, 600, 1 << 30));
     assert_eq!((sandbox, network), (Sandbox::Workspace, Network::On));
     assert_eq!(login_env, LoginEnv::Auto);
+    assert_eq!(processes, crate::world::sandbox::PROCESSES);
     assert!(caches.len() > 10 && ask.len() > 5 && mask.len() == 4);
 }
 

@@ -21,10 +21,8 @@ fn off_is_no_fence() {
     let fence = Fence {
         level: Level::Off,
         network: false,
-        root: "/".into(),
         temp: temp_dirs(),
-        writable: Vec::new(),
-        guarded: Vec::new(),
+        ..Fence::nothing(Path::new("/"))
     };
     assert!(fence.ready(Path::new("/")).unwrap().is_none());
 }

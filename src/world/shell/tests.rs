@@ -248,7 +248,7 @@ fn it_can_be_cancelled() {
 }
 
 #[test]
-fn cancelled_before_its_turn_it_does_not_start() {
+fn cancelled_at_once_it_does_not_start() {
     let ran = ran_with(
         LONG,
         "echo x; sleep 300",
@@ -282,9 +282,6 @@ fn dropped_it_leaves_nothing() {
             _ = is_started => {}
         }
     });
-    // Whoever runs next reaps what is dead.
-    let next = ran("true");
-    assert_eq!(next.left_running, 0);
     let numbers = numbers.recv().unwrap();
     for number in numbers.split_whitespace() {
         // It was killed; that takes the system a moment.
@@ -343,9 +340,6 @@ fn a_daemon_is_found_and_so_are_its_children() {
 #[cfg(target_os = "linux")]
 #[test]
 fn a_process_that_cleared_its_environment_is_found() {
-    if !is_alone("a_process_that_cleared_its_environment_is_found") {
-        return;
-    }
     let ran = ran(&until_up(
         "env -i PATH=$PATH setsid sh -c 'echo $$; touch $0; exec sleep 300' $up &",
     ));
@@ -359,27 +353,10 @@ fn runs(pid: &str) -> bool {
     test_kill_process(pid).is_ok()
 }
 
-/// Whether this process runs this test only; if not, one is started that does. What says nothing of where it comes from
-/// is ended with the last script that runs, and other tests have scripts too.
-#[cfg(target_os = "linux")]
-fn is_alone(test: &str) -> bool {
-    const ALONE: &str = "CLADA_TEST_ALONE";
-    if std::env::var_os(ALONE).is_some() {
-        return true;
-    }
-    let mut alone = std::process::Command::new(std::env::current_exe().unwrap());
-    alone.args(["--exact", &format!("world::shell::tests::{test}")]);
-    assert!(alone.env(ALONE, "1").status().unwrap().success());
-    false
-}
-
 #[cfg(target_os = "linux")]
 #[test]
 fn scripts_run_side_by_side_and_each_ends_its_own() {
-    if !is_alone("scripts_run_side_by_side_and_each_ends_its_own") {
-        return;
-    }
-    // Each waits until both run, and leaves something behind: marked, and with its environment cleared.
+    // Each waits until both run, and leaves something behind, with its environment and without.
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().display();
     let script = |own: &str, other: &str| {
@@ -395,13 +372,17 @@ fn scripts_run_side_by_side_and_each_ends_its_own() {
     std::thread::scope(|scope| {
         let late = scope.spawn(|| ran(&second));
         let early = ran(&first);
-        assert!(early.left_running >= 1);
-        assert!(!runs(&pid("a.kept")));
-        assert!(runs(&pid("b.kept")), "it is another's");
+        assert_eq!(early.left_running, 2);
+        for name in ["a.kept", "a.bare"] {
+            assert!(!runs(&pid(name)), "{name}");
+        }
+        for name in ["b.kept", "b.bare"] {
+            assert!(runs(&pid(name)), "{name} is another's");
+        }
         let late = late.join().unwrap();
-        assert!(late.left_running >= 2, "{}", late.left_running);
+        assert_eq!(late.left_running, 2);
     });
-    for name in ["a.kept", "a.bare", "b.kept", "b.bare"] {
+    for name in ["b.kept", "b.bare"] {
         assert!(!runs(&pid(name)), "{name}");
     }
 }
@@ -409,24 +390,15 @@ fn scripts_run_side_by_side_and_each_ends_its_own() {
 #[cfg(target_os = "linux")]
 #[test]
 fn children_of_others_are_left_alone() {
-    let earlier = async {
-        // While another test's script runs it would be taken for that script's.
-        let _turn = TURN.write().await;
+    let start = || {
         std::process::Command::new("setsid")
             .args(["sleep", "300"])
             .spawn()
             .unwrap()
     };
-    let mut earlier = wait_for(earlier);
+    let mut earlier = start();
     let mut during = None;
-    let mut on_output = |_, _: &[u8]| {
-        during = Some(
-            std::process::Command::new("sleep")
-                .arg("300")
-                .spawn()
-                .unwrap(),
-        );
-    };
+    let mut on_output = |_, _: &[u8]| during = Some(start());
     ran_with(
         LONG,
         "echo up; sleep 300 & sleep 0.1",
@@ -438,6 +410,28 @@ fn children_of_others_are_left_alone() {
         child.kill().unwrap();
         child.wait().unwrap();
     }
+}
+
+/// Faster than it can be looked for: each one starts the next in a session of its own and ends.
+#[cfg(target_os = "linux")]
+#[test]
+fn what_forks_and_ends_without_end_is_ended() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().display();
+    let next = dir.path().join("next.py");
+    fs::write(
+        &next,
+        "import os\nwhile True:\n    if os.fork(): os._exit(0)\n    os.setsid()\n    open('beat', 'w').write(str(os.getpid()))\n",
+    )
+    .unwrap();
+    let ran = ran(&format!(
+        "cd {path}; python3 next.py & until [ -s beat ]; do sleep 0.01; done"
+    ));
+    assert_eq!((ran.ending, ran.survivors), (Ending::Exited(0), Vec::new()));
+    let beat = dir.path().join("beat");
+    fs::remove_file(&beat).unwrap();
+    std::thread::sleep(Duration::from_millis(300));
+    assert!(!beat.exists(), "it lives on");
 }
 
 #[test]
@@ -566,5 +560,5 @@ fn a_short_command_is_fast() {
         clock.elapsed()
     });
     let best = best.min().unwrap();
-    assert!(best < family::SETTLE, "{best:?}");
+    assert!(best < SETTLE, "{best:?}");
 }

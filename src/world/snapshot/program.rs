@@ -16,7 +16,6 @@ use std::time::{Duration, Instant};
 use git2::{Commit, Index, Oid, Signature, Tree};
 use rustix::process::{Pid, Signal, kill_process_group, setsid};
 
-use crate::world::children::Own;
 use tempfile::TempDir;
 
 use super::message::{self, Message};
@@ -235,8 +234,7 @@ impl Snapshots {
                 .stdout(out.try_clone()?)
                 .stderr(said.try_clone()?);
             in_own_session(&mut git);
-            let pid = |child: &Child| Some(Pid::from_child(child));
-            let (mut child, _own) = Own::start(|| git.spawn(), pid)?;
+            let mut child = git.spawn()?;
             let trouble = match self.wait(&mut child, [&out, &said])? {
                 Err(why) => Some(why.to_owned()),
                 Ok(status) if status.success() => None,

@@ -2,6 +2,7 @@
 
 use super::*;
 use std::os::unix::fs::PermissionsExt;
+use std::process::Stdio;
 
 use tempfile::TempDir;
 

@@ -1,0 +1,187 @@
+//! Landlock: which files a command may write, and whom it may reach. Never mounts anything.
+
+use std::os::fd::{AsRawFd, OwnedFd, RawFd};
+use std::path::Path;
+
+use landlock::{
+    ABI, Access, AccessFs, AccessNet, BitFlags, CompatLevel, Compatible, PathBeneath, PathFd,
+    Ruleset, RulesetAttr, RulesetCreatedAttr, RulesetError, Scope,
+};
+use rustix::fs::{Mode, OFlags};
+use rustix::io::Errno;
+
+use super::super::trees::Tree;
+use super::done;
+
+/// The newest rights that are asked for; an older kernel gives what it knows. Newer ones were not tried, and would also
+/// forbid Unix sockets.
+const NEWEST: ABI = ABI::V6;
+
+/// Below `/dev`, what programs write to, with what a graphics card is computed on.
+const DEVICES: &[&str] = &[
+    "null",
+    "zero",
+    "full",
+    "random",
+    "urandom",
+    "tty",
+    "ptmx",
+    "pts",
+    "dri",
+    "kfd",
+    "nvidiactl",
+    "nvidia-uvm",
+    "nvidia-uvm-tools",
+    "nvidia0",
+    "nvidia1",
+    "nvidia2",
+    "nvidia3",
+];
+
+/// Where memory is shared.
+const SHARED: &str = "/dev/shm";
+
+/// What a command may reach of the network.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Reach {
+    Everything,
+    /// No TCP.
+    NoTcp,
+    /// It has a network of its own, so that nothing has to be forbidden.
+    Own,
+}
+
+/// Makes the rules, or nothing if the kernel has no Landlock.
+pub(super) fn ruleset(trees: &[Tree], reach: Reach) -> Result<Option<OwnedFd>, RulesetError> {
+    let mut rules = Ruleset::default()
+        .set_compatibility(CompatLevel::BestEffort)
+        .handle_access(AccessFs::from_write(NEWEST))?
+        .scope(Scope::Signal)?
+        .scope(Scope::AbstractUnixSocket)?;
+    if reach == Reach::NoTcp {
+        rules = rules.handle_access(AccessNet::from_all(NEWEST))?;
+    }
+    let mut rules = rules.create()?;
+    for tree in trees {
+        (&mut rules).add_rule(PathBeneath::new(tree, in_tree()))?;
+    }
+    let mut allow = |path: &Path, access: BitFlags<AccessFs>| -> Result<(), RulesetError> {
+        // A device that does not exist needs no rule.
+        if let Ok(path) = PathFd::new(path) {
+            (&mut rules).add_rule(PathBeneath::new(path, access))?;
+        }
+        Ok(())
+    };
+    allow(Path::new(SHARED), in_tree())?;
+    for device in DEVICES {
+        allow(&Path::new("/dev").join(device), use_device())?;
+    }
+    Ok(rules.into())
+}
+
+/// A ruleset that lets signals go to processes in it only, or nothing if the kernel has none.
+pub(super) fn signals() -> Result<Option<OwnedFd>, RulesetError> {
+    let rules = Ruleset::default()
+        .set_compatibility(CompatLevel::BestEffort)
+        .scope(Scope::Signal)?
+        .create()?;
+    Ok(rules.into())
+}
+
+/// With a device of its own root could write to the disk.
+fn in_tree() -> BitFlags<AccessFs> {
+    AccessFs::from_write(NEWEST) & !(AccessFs::MakeBlock | AccessFs::MakeChar)
+}
+
+fn use_device() -> BitFlags<AccessFs> {
+    AccessFs::WriteFile | AccessFs::Truncate | AccessFs::IoctlDev
+}
+
+/// Rights for what was mounted since the rules were made. They are those of the kernel that the rules were made for.
+#[derive(Debug)]
+pub(super) struct Late {
+    device: u64,
+    shared: u64,
+}
+
+impl Late {
+    pub(super) fn of(abi: i64) -> Self {
+        let known = match abi {
+            ..=1 => ABI::V1,
+            2 => ABI::V2,
+            3 => ABI::V3,
+            4 => ABI::V4,
+            5 => ABI::V5,
+            _ => NEWEST,
+        };
+        let known = AccessFs::from_write(known);
+        Self {
+            device: (use_device() & known).bits(),
+            shared: (in_tree() & known).bits(),
+        }
+    }
+
+    /// Adds them. Makes system calls only.
+    pub(super) fn add(&self, rules: &OwnedFd) -> Result<(), Errno> {
+        for (path, access) in [
+            (c"/dev/pts", self.device),
+            (c"/dev/ptmx", self.device),
+            (c"/dev/shm", self.shared),
+        ] {
+            let flags = OFlags::PATH | OFlags::CLOEXEC;
+            if let Ok(at) = rustix::fs::open(path, flags, Mode::empty()) {
+                allow(rules, at.as_raw_fd(), access)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+fn allow(rules: &OwnedFd, at: RawFd, access: u64) -> Result<(), Errno> {
+    #[repr(C, packed)]
+    struct Beneath {
+        allowed: u64,
+        parent: i32,
+    }
+    const PATH_BENEATH: u32 = 1;
+    let beneath = Beneath {
+        allowed: access,
+        parent: at,
+    };
+    #[expect(unsafe_code, reason = "the crate's call allocates")]
+    // SAFETY: both descriptors are open, and the attributes outlive the call.
+    let result = unsafe {
+        libc::syscall(
+            libc::SYS_landlock_add_rule,
+            rules.as_raw_fd(),
+            PATH_BENEATH,
+            &raw const beneath,
+            0_u32,
+        )
+    };
+    done(result)
+}
+
+/// Has the calling process go by rules for good. Makes system calls only.
+pub(super) fn restrict(rules: &OwnedFd) -> Result<(), Errno> {
+    #[expect(unsafe_code, reason = "no crate offers this call without allocating")]
+    // SAFETY: it takes two numbers, and the descriptor is open.
+    let result =
+        unsafe { libc::syscall(libc::SYS_landlock_restrict_self, rules.as_raw_fd(), 0_u32) };
+    done(result)
+}
+
+/// The number of the kernel's Landlock, 0 for none.
+pub(super) fn abi() -> i64 {
+    #[expect(unsafe_code, reason = "the crate keeps the number to itself")]
+    // SAFETY: with this flag nothing is read from the pointer, which has to be null, and nothing is made.
+    let abi = unsafe {
+        libc::syscall(
+            libc::SYS_landlock_create_ruleset,
+            std::ptr::null::<libc::c_void>(),
+            0_usize,
+            1_u32,
+        )
+    };
+    abi.max(0)
+}

@@ -1,0 +1,418 @@
+//! Namespaces: a command's own processes, mounts, terminals and shared memory. After the fork it makes system calls only.
+//!
+//! Everything is read-only in them but the trees. Landlock cannot take something out of a tree that it allows; so guarded
+//! paths are mounted on themselves, read-only. What is mounted cannot be renamed or removed, and nothing in the fence can
+//! mount or unmount.
+
+use std::cell::Cell;
+use std::ffi::{CStr, CString};
+use std::fs;
+use std::io;
+use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
+use std::os::unix::ffi::OsStringExt;
+use std::os::unix::fs::{FileTypeExt, MetadataExt};
+use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
+
+use rustix::fs::{CWD, Mode, OFlags, ResolveFlags, fstat, openat2};
+use rustix::io::Errno;
+use rustix::mount::{
+    MountFlags, MountPropagationFlags, MoveMountFlags, OpenTreeFlags, mount, mount_bind_recursive,
+    mount_change, move_mount, open_tree,
+};
+use rustix::process::{chdir, getegid, geteuid};
+
+use super::super::trees::Tree;
+use super::super::{Fence, held};
+use super::process::{self, Split};
+use super::done;
+
+/// Where ssh has files that it takes only from their owner or from root, who is nobody in a user namespace.
+const SSH_CONFIG: &str = "/etc/ssh/ssh_config.d";
+
+/// From which Linux on a bound of processes holds for one namespace, and not for the machine.
+const OWN_PID_MAX: (u32, u32) = (6, 14);
+/// The lowest that it can be.
+const LEAST_PID_MAX: u32 = 301;
+
+/// How a process comes by namespaces.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Way {
+    /// It may change mounts.
+    Direct,
+    /// It may in a user namespace, where it is the only user.
+    AsUser,
+}
+
+/// What is mounted for one command, in this order.
+#[derive(Debug)]
+pub(super) struct Mounts {
+    way: Way,
+    network: bool,
+    trees: Vec<Writable>,
+    /// A folder of sockets is hidden by an empty one.
+    hidden_dirs: Vec<CString>,
+    /// A socket, by `/dev/null`.
+    hidden: Vec<CString>,
+    /// Held in place and writable.
+    held: Vec<CString>,
+    /// Read-only, and mounted after the above.
+    guarded: Vec<CString>,
+    /// What is put into an own [`SSH_CONFIG`]: names and contents.
+    ssh: Vec<(CString, Vec<u8>)>,
+    /// Where to be afterwards: a working directory stays in what is mounted over.
+    dir: CString,
+    maps: [String; 2],
+    /// How many processes there may be, where that can be said.
+    processes: Option<String>,
+}
+
+/// A tree, which is mounted only if its path leads to it then.
+#[derive(Debug)]
+struct Writable {
+    path: CString,
+    id: (u64, u64),
+    /// The tree as a mount that is nowhere yet.
+    mount: Cell<Option<RawFd>>,
+}
+
+impl Mounts {
+    /// Finds out what is to be mounted for a command that runs in `dir`; nothing where no namespaces can be had.
+    ///
+    /// # Errors
+    /// A path that holds a NUL.
+    pub(super) fn of(
+        fence: &Fence,
+        trees: &[Tree],
+        guards: &[PathBuf],
+        dir: &Path,
+    ) -> io::Result<Option<Self>> {
+        match way() {
+            Ok(way) => Self::by(*way, fence, trees, guards, dir).map(Some),
+            Err(_) => Ok(None),
+        }
+    }
+
+    fn by(
+        way: Way,
+        fence: &Fence,
+        trees: &[Tree],
+        guards: &[PathBuf],
+        dir: &Path,
+    ) -> io::Result<Self> {
+        let paths: Vec<PathBuf> = trees.iter().map(|tree| tree.path.clone()).collect();
+        let mut above: Vec<PathBuf> = guards
+            .iter()
+            .flat_map(|guard| held(guard, &paths))
+            .map(Path::to_owned)
+            .collect();
+        above.sort();
+        above.dedup();
+        let terminated =
+            |paths: Vec<PathBuf>| paths.into_iter().map(terminated).collect::<io::Result<_>>();
+        let (dirs, sockets) = hidden(&fence.hidden);
+        let trees = trees.iter().map(|tree| {
+            Ok(Writable {
+                path: self::terminated(tree.path.clone())?,
+                id: tree.id(),
+                mount: Cell::new(None),
+            })
+        });
+        let (user, group) = (geteuid().as_raw(), getegid().as_raw());
+        Ok(Self {
+            way,
+            network: fence.network,
+            trees: trees.collect::<io::Result<_>>()?,
+            hidden_dirs: terminated(dirs)?,
+            hidden: terminated(sockets)?,
+            held: terminated(above)?,
+            guarded: terminated(guards.to_vec())?,
+            ssh: ssh_files(way),
+            dir: self::terminated(std::path::absolute(dir)?)?,
+            maps: [user, group].map(|id| format!("{id} {id} 1")),
+            processes: bounds_processes().then(|| fence.processes.max(LEAST_PID_MAX).to_string()),
+        })
+    }
+
+    /// The namespaces that the first process is to be started in.
+    pub(super) fn flags(&self) -> libc::c_int {
+        let mut flags = libc::CLONE_NEWNS | libc::CLONE_NEWPID | libc::CLONE_NEWIPC;
+        if self.way == Way::AsUser {
+            flags |= libc::CLONE_NEWUSER;
+        }
+        if !self.network {
+            flags |= libc::CLONE_NEWNET;
+        }
+        flags
+    }
+
+    /// Mounts everything, in the first process. A path that is gone meanwhile is passed over.
+    pub(super) fn set_up(&self) -> Result<(), Errno> {
+        if self.way == Way::AsUser {
+            write(c"/proc/self/setgroups", b"deny")?;
+            write(c"/proc/self/uid_map", self.maps[0].as_bytes())?;
+            write(c"/proc/self/gid_map", self.maps[1].as_bytes())?;
+        }
+        if !self.network {
+            // A test's own server is reached by it.
+            process::raise_loopback();
+        }
+        // What the user mounts still comes in; nothing goes out.
+        mount_change(
+            c"/",
+            MountPropagationFlags::DOWNSTREAM | MountPropagationFlags::REC,
+        )?;
+        self.mount_system();
+        for tree in &self.trees {
+            tree.take();
+        }
+        make_read_only(CWD, c"/")?;
+        for tree in &self.trees {
+            tree.put()?;
+        }
+        let shared = MountFlags::NOSUID | MountFlags::NODEV;
+        let _ = mount(c"tmpfs", c"/dev/shm", c"tmpfs", shared, c"mode=1777");
+        self.hide();
+        for path in &self.held {
+            let _ = mount_bind_recursive(path.as_c_str(), path.as_c_str());
+        }
+        for path in &self.guarded {
+            if mount_bind_recursive(path.as_c_str(), path.as_c_str()).is_ok() {
+                make_read_only(CWD, path)?;
+            }
+        }
+        chdir(self.dir.as_c_str())
+    }
+
+    /// Processes and terminals of its own. Where the system does not let us, in some containers, those of before stay: they
+    /// are read-only all the same, and no process is seen that is not in the namespace.
+    fn mount_system(&self) {
+        let plain = MountFlags::NOSUID | MountFlags::NOEXEC;
+        let proc = mount(
+            c"proc",
+            c"/proc",
+            c"proc",
+            plain | MountFlags::NODEV,
+            None::<&CStr>,
+        );
+        if let (Ok(()), Some(processes)) = (proc, &self.processes) {
+            let _ = write(c"/proc/sys/kernel/pid_max", processes.as_bytes());
+        }
+        let options = c"newinstance,ptmxmode=0666,mode=620";
+        if mount(c"devpts", c"/dev/pts", c"devpts", plain, options).is_ok() {
+            let _ = rustix::mount::mount_bind(c"/dev/pts/ptmx", c"/dev/ptmx");
+        }
+    }
+
+    fn hide(&self) {
+        let flags = MountFlags::NOSUID | MountFlags::NODEV | MountFlags::NOEXEC;
+        for dir in &self.hidden_dirs {
+            let _ = mount(c"tmpfs", dir.as_c_str(), c"tmpfs", flags, c"mode=0700,size=64k");
+        }
+        for socket in &self.hidden {
+            let _ = rustix::mount::mount_bind(c"/dev/null", socket.as_c_str());
+        }
+        let at = c"/etc/ssh/ssh_config.d";
+        if !self.ssh.is_empty() && mount(c"tmpfs", at, c"tmpfs", flags, c"mode=0755").is_ok() {
+            let flags = OFlags::DIRECTORY | OFlags::CLOEXEC;
+            let Ok(dir) = rustix::fs::open(at, flags, Mode::empty()) else {
+                return;
+            };
+            for (name, text) in &self.ssh {
+                let flags = OFlags::CREATE | OFlags::WRONLY | OFlags::CLOEXEC;
+                let file = rustix::fs::openat(&dir, name.as_c_str(), flags, Mode::from_raw_mode(0o644));
+                let _ = file.map(|file| rustix::io::write(file, text));
+            }
+        }
+    }
+}
+
+impl Writable {
+    /// Takes the tree as it is before everything is read-only.
+    fn take(&self) {
+        let flags = OFlags::PATH | OFlags::CLOEXEC;
+        let plain = ResolveFlags::NO_SYMLINKS;
+        let Ok(at) = openat2(CWD, self.path.as_c_str(), flags, Mode::empty(), plain) else {
+            return;
+        };
+        let is_it = fstat(&at).is_ok_and(|stat| (stat.st_dev, stat.st_ino) == self.id);
+        if !is_it {
+            return;
+        }
+        let flags = OpenTreeFlags::OPEN_TREE_CLONE
+            | OpenTreeFlags::OPEN_TREE_CLOEXEC
+            | OpenTreeFlags::AT_RECURSIVE
+            | OpenTreeFlags::AT_EMPTY_PATH;
+        if let Ok(mount) = open_tree(&at, c"", flags) {
+            self.mount.set(Some(mount.as_raw_fd()));
+            // It is closed with the process, or by `put`.
+            std::mem::forget(mount);
+        }
+    }
+
+    /// Mounts it where it was.
+    fn put(&self) -> Result<(), Errno> {
+        let Some(mount) = self.mount.take() else {
+            return Ok(());
+        };
+        #[expect(unsafe_code, reason = "`take` let go of it")]
+        // SAFETY: it is open, and nobody else's.
+        let mount = unsafe { OwnedFd::from_raw_fd(mount) };
+        let flags = MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH;
+        move_mount(&mount, c"", CWD, self.path.as_c_str(), flags)
+    }
+}
+
+/// The folders and the sockets among paths that are to be hidden, as far as they are there.
+fn hidden(paths: &[PathBuf]) -> (Vec<PathBuf>, Vec<PathBuf>) {
+    let there = paths.iter().filter_map(|path| {
+        let kind = fs::symlink_metadata(path).ok()?.file_type();
+        Some((path.clone(), kind))
+    });
+    let (dirs, rest): (Vec<_>, Vec<_>) = there.partition(|(_, kind)| kind.is_dir());
+    let sockets = rest.into_iter().filter(|(_, kind)| kind.is_socket());
+    let path = |(path, _): (PathBuf, _)| path;
+    (
+        dirs.into_iter().map(path).collect(),
+        sockets.map(path).collect(),
+    )
+}
+
+/// Files that are root's here, and would be nobody's in a user namespace.
+fn ssh_files(way: Way) -> Vec<(CString, Vec<u8>)> {
+    if way == Way::Direct {
+        return Vec::new();
+    }
+    let entries = fs::read_dir(SSH_CONFIG).into_iter().flatten().flatten();
+    let files = entries.filter_map(|entry| {
+        let meta = fs::metadata(entry.path()).ok()?;
+        let is_config = entry.path().extension().is_some_and(|end| end == "conf");
+        let is_foreign = meta.is_file() && meta.uid() != geteuid().as_raw();
+        let text = || fs::read(entry.path()).ok();
+        let name = terminated(entry.file_name().into()).ok()?;
+        Some((name, text()?)).filter(|_| is_config && is_foreign)
+    });
+    files.collect()
+}
+
+/// Whether the number of processes can be bounded for a namespace alone.
+pub(super) fn bounds_processes() -> bool {
+    let name = rustix::system::uname();
+    let release = name.release().to_string_lossy();
+    let mut numbers = release
+        .split(|c: char| !c.is_ascii_digit())
+        .map(|number| number.parse().unwrap_or(0));
+    let next = (numbers.next().unwrap_or(0), numbers.next().unwrap_or(0));
+    next >= OWN_PID_MAX
+}
+
+pub(super) fn terminated(path: PathBuf) -> io::Result<CString> {
+    Ok(CString::new(path.into_os_string().into_vec())?)
+}
+
+fn write(path: &CStr, text: &[u8]) -> Result<(), Errno> {
+    let file = rustix::fs::open(path, OFlags::WRONLY | OFlags::CLOEXEC, Mode::empty())?;
+    rustix::io::write(&file, text)?;
+    Ok(())
+}
+
+/// Adds this one attribute, to all that is mounted below too. A remount sets them all, and is refused in a user namespace if
+/// one of those that came with the mount (nosuid, nodev, noexec, …) is left out.
+fn make_read_only(at: BorrowedFd<'_>, path: &CStr) -> Result<(), Errno> {
+    #[repr(C)]
+    struct Attributes {
+        set: u64,
+        clear: u64,
+        propagation: u64,
+        user_namespace: u64,
+    }
+    const READ_ONLY: u64 = 1;
+    let attributes = Attributes {
+        set: READ_ONLY,
+        clear: 0,
+        propagation: 0,
+        user_namespace: 0,
+    };
+    #[expect(unsafe_code, reason = "no crate at hand offers this call")]
+    // SAFETY: the path ends in NUL, and the size given is that of the attributes; both outlive the call.
+    let result = unsafe {
+        libc::syscall(
+            libc::SYS_mount_setattr,
+            at.as_raw_fd(),
+            path.as_ptr(),
+            libc::AT_RECURSIVE,
+            &raw const attributes,
+            size_of::<Attributes>(),
+        )
+    };
+    done(result)
+}
+
+/// How namespaces are come by here, or why not; tried out once.
+fn way() -> &'static Result<Way, String> {
+    static WAY: OnceLock<Result<Way, String>> = OnceLock::new();
+    WAY.get_or_init(|| {
+        let direct = tried(Way::Direct);
+        if direct.is_ok() || geteuid().is_root() {
+            // In a user namespace root would lose its power over the files of others.
+            return direct;
+        }
+        tried(Way::AsUser)
+    })
+}
+
+/// Why there are none here.
+pub(super) fn why_not() -> Option<&'static str> {
+    way().as_ref().err().map(String::as_str)
+}
+
+/// Tries to write to what is guarded, to what is outside, and in a tree.
+fn tried(way: Way) -> Result<Way, String> {
+    /// How the process ends if all is as it should be; else by what failed.
+    const HOLDS: i32 = 0;
+    const LEAKS: i32 = 255;
+    let not = |error: io::Error| {
+        format!("this system gives commands no namespaces of their own ({error})")
+    };
+    let dir = tempfile::tempdir().map_err(not)?;
+    let top = dir.path().canonicalize().map_err(not)?;
+    let [tree, outside] = ["tree", "outside"].map(|name| top.join(name));
+    for dir in [&tree, &outside] {
+        fs::create_dir(dir).map_err(not)?;
+    }
+    let guard = tree.join("guarded");
+    fs::write(&guard, "").map_err(not)?;
+    let fence = Fence {
+        writable: vec![tree.clone()],
+        ..Fence::nothing(&tree)
+    };
+    let (trees, _) = fence.now();
+    let guards = std::slice::from_ref(&guard);
+    let mounts = Mounts::by(way, &fence, &trees, guards, &tree).map_err(not)?;
+    let [guard, outside, inside] = [guard, outside.join("new"), tree.join("new")]
+        .map(|path| terminated(path).map_err(not));
+    let (guard, outside, inside) = (guard?, outside?, inside?);
+    let make = |path: &CStr| {
+        let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::CLOEXEC;
+        rustix::fs::open(path, flags, Mode::from_raw_mode(0o600)).map(drop)
+    };
+    let child = match process::split(mounts.flags()).map_err(not)? {
+        Split::Parent(child) => child,
+        Split::Child => {
+            let holds = || -> Result<(), Errno> {
+                mounts.set_up()?;
+                make(&inside)?;
+                match (make(&guard), make(&outside)) {
+                    (Err(Errno::ROFS), Err(Errno::ROFS)) => Ok(()),
+                    _ => Err(Errno::from_raw_os_error(LEAKS)),
+                }
+            };
+            process::exit(holds().map_or_else(Errno::raw_os_error, |()| HOLDS))
+        }
+    };
+    match process::reap(child).map_err(not)?.exit_status() {
+        Some(HOLDS) => Ok(way),
+        Some(LEAKS) => Err("mounts of their own do not hold here".to_owned()),
+        error => Err(not(io::Error::from_raw_os_error(error.unwrap_or(libc::EPERM)))),
+    }
+}

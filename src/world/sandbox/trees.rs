@@ -1,0 +1,419 @@
+//! The trees that a fence opens: found once, held by descriptor, and left out where they became something else. Never
+//! follows a link that a command could have made.
+//!
+//! A command may put a link to the home directory where one of its trees was. So trees are found when a listener starts,
+//! while nothing runs: links that lie in a tree are not followed even then, as an earlier command could have made them. From
+//! then on each tree is one folder, known by its descriptor. Its path must still lead there without a link; only a folder
+//! that the user put in its place, where no command can write, is taken instead.
+
+use std::ffi::OsString;
+use std::fmt;
+use std::fs::{self, Metadata};
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::path::{Component, Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+
+use rustix::fs::{Mode, OFlags, fstat, open, openat};
+use rustix::process::geteuid;
+
+use super::is_in;
+
+/// How many links in one path are followed.
+const LINKS: usize = 32;
+
+/// One folder, or file, in which commands may write.
+#[derive(Debug, Clone)]
+pub(super) struct Tree {
+    /// Without links.
+    pub(super) path: PathBuf,
+    descriptor: Arc<OwnedFd>,
+    id: (u64, u64),
+}
+
+impl AsFd for Tree {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.descriptor.as_fd()
+    }
+}
+
+impl Tree {
+    /// Its device and its number there.
+    pub(super) fn id(&self) -> (u64, u64) {
+        self.id
+    }
+}
+
+/// A path that the settings name, and that is not opened.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LeftOut {
+    pub path: PathBuf,
+    pub why: NotOpened,
+}
+
+/// Why a tree is not opened.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum NotOpened {
+    /// A link in a tree leads there, or has come in its place since the start.
+    Link(PathBuf),
+    /// It belongs to another user.
+    NotOwn,
+    /// Another folder has come in its place since the start.
+    Replaced,
+}
+
+impl fmt::Display for LeftOut {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let path = self.path.display();
+        match &self.why {
+            NotOpened::Link(link) if *link == self.path => write!(
+                f,
+                "⚠ commands may not write in `{path}`: it is a link that a command could have made; put the folder back"
+            ),
+            NotOpened::Link(link) => write!(
+                f,
+                "⚠ commands may not write in `{path}`: the link `{}` leads there, and a command could have made it",
+                link.display()
+            ),
+            NotOpened::NotOwn => write!(
+                f,
+                "⚠ commands may not write in `{path}`: it belongs to another user"
+            ),
+            NotOpened::Replaced => write!(
+                f,
+                "⚠ commands may not write in `{path}`: it was replaced since clada started, which a command could have done; \
+                 start clada again if it was you"
+            ),
+        }
+    }
+}
+
+/// The trees of a fence, found at the first use and the same for all its clones.
+#[derive(Debug, Clone, Default)]
+pub struct Settled(Arc<OnceLock<Mutex<Trees>>>);
+
+impl Settled {
+    /// The trees as they are now; `named` are their paths, needed at the first use only.
+    pub(super) fn trees(&self, named: impl FnOnce() -> Vec<PathBuf>) -> MutexGuard<'_, Trees> {
+        let trees = self.0.get_or_init(|| Mutex::new(Trees::of(&named())));
+        trees.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[derive(Debug)]
+pub(super) struct Trees {
+    held: Vec<Tree>,
+    /// Named, and not there; with links resolved.
+    missing: Vec<PathBuf>,
+    left_out: Vec<LeftOut>,
+}
+
+/// A named path as it was followed.
+struct Followed {
+    named: PathBuf,
+    path: PathBuf,
+    /// Where the links are that were followed.
+    links: Vec<PathBuf>,
+}
+
+impl Trees {
+    fn of(named: &[PathBuf]) -> Self {
+        let (plain, linked): (Vec<_>, Vec<_>) = named
+            .iter()
+            .map(|path| follow(path))
+            .partition(|followed| followed.links.is_empty());
+        let mut accepted: Vec<Followed> = plain;
+        let mut left_out = Vec::new();
+        // A link that was accepted may lead to a tree in which another link lies.
+        let mut linked = linked;
+        loop {
+            let paths: Vec<PathBuf> = accepted.iter().map(|it| it.path.clone()).collect();
+            let in_tree = |it: &Followed| it.links.iter().find(|link| is_in(link, &paths)).cloned();
+            let found = linked.iter().position(|it| in_tree(it).is_none());
+            let Some(found) = found else {
+                left_out.extend(linked.iter().filter_map(|it| {
+                    let why = NotOpened::Link(in_tree(it)?);
+                    let path = it.named.clone();
+                    Some(LeftOut { path, why })
+                }));
+                break;
+            };
+            accepted.push(linked.swap_remove(found));
+        }
+        let paths: Vec<PathBuf> = accepted.iter().map(|it| it.path.clone()).collect();
+        accepted.retain(|it| {
+            let link = it.links.iter().find(|link| is_in(link, &paths));
+            left_out.extend(link.map(|link| LeftOut {
+                path: it.named.clone(),
+                why: NotOpened::Link(link.clone()),
+            }));
+            link.is_none()
+        });
+        let mut paths: Vec<PathBuf> = accepted.into_iter().map(|it| it.path).collect();
+        paths.sort();
+        paths.dedup();
+        let mut trees = Self {
+            held: Vec::new(),
+            missing: Vec::new(),
+            left_out,
+        };
+        for path in paths {
+            trees.hold(path);
+        }
+        trees
+    }
+
+    /// Opens a tree, unless it is inside another.
+    fn hold(&mut self, path: PathBuf) {
+        if self.held.iter().any(|tree| path.starts_with(&tree.path)) {
+            return;
+        }
+        match opened(&path) {
+            Ok(tree) if is_own(&tree) => self.held.push(tree),
+            Ok(_) => self.left_out.push(LeftOut {
+                path,
+                why: NotOpened::NotOwn,
+            }),
+            Err(_) => self.missing.push(path),
+        }
+    }
+
+    /// The trees that can be opened now. Those that came to be since are among them where no command could have made them.
+    pub(super) fn now(&mut self) -> (Vec<Tree>, Vec<LeftOut>) {
+        let mut left_out = self.left_out.clone();
+        let paths: Vec<PathBuf> = self.held.iter().map(|tree| tree.path.clone()).collect();
+        let is_safe = |path: &Path| {
+            let parent = path.parent();
+            parent.is_some_and(|parent| !is_in(parent, &paths))
+        };
+        let mut now = Vec::new();
+        for tree in &mut self.held {
+            match opened(&tree.path) {
+                Ok(there) if there.id == tree.id => now.push(tree.clone()),
+                Ok(there) if is_safe(&tree.path) && is_own(&there) => {
+                    *tree = there;
+                    now.push(tree.clone());
+                }
+                Ok(_) => left_out.push(LeftOut {
+                    path: tree.path.clone(),
+                    why: NotOpened::Replaced,
+                }),
+                Err(error) if is_link(&error, &tree.path) => left_out.push(LeftOut {
+                    path: tree.path.clone(),
+                    why: NotOpened::Link(tree.path.clone()),
+                }),
+                // It is missing.
+                Err(_) => {}
+            }
+        }
+        let come: Vec<Tree> = self
+            .missing
+            .iter()
+            .filter(|path| is_safe(path))
+            .filter_map(|path| opened(path).ok().filter(is_own))
+            .collect();
+        self.missing
+            .retain(|path| !come.iter().any(|tree| tree.path == *path));
+        self.held.extend(come.iter().cloned());
+        now.extend(come);
+        (now, left_out)
+    }
+
+    /// The paths of those that are not there now.
+    pub(super) fn missing(&mut self) -> Vec<PathBuf> {
+        let (now, left_out) = self.now();
+        let held = self.held.iter().map(|tree| &tree.path);
+        let is_out = |path: &Path| {
+            now.iter().any(|tree| tree.path == path) || left_out.iter().any(|it| it.path == path)
+        };
+        let missing = held.chain(&self.missing).filter(|path| !is_out(path));
+        missing.cloned().collect()
+    }
+}
+
+/// Whether a tree is this user's, or root's as `/tmp` is.
+fn is_own(tree: &Tree) -> bool {
+    let owner = fstat(tree.descriptor.as_fd()).map(|stat| stat.st_uid);
+    owner.is_ok_and(|owner| owner == geteuid().as_raw() || owner == 0)
+}
+
+fn is_link(error: &io::Error, path: &Path) -> bool {
+    let leads = || fs::symlink_metadata(path).is_ok_and(|meta| meta.is_symlink());
+    matches!(error.raw_os_error(), Some(libc::ELOOP | libc::ENOTDIR)) || leads()
+}
+
+/// Opens a path without following any link.
+fn opened(path: &Path) -> io::Result<Tree> {
+    let descriptor = open_plain(path)?;
+    let stat = fstat(&descriptor)?;
+    if stat.st_mode & libc::S_IFMT == libc::S_IFLNK {
+        return Err(io::Error::from_raw_os_error(libc::ELOOP));
+    }
+    Ok(Tree {
+        path: path.to_owned(),
+        descriptor: Arc::new(descriptor),
+        id: (stat.st_dev, stat.st_ino),
+    })
+}
+
+/// Opens an absolute path from `/` on, one name at a time and without following a link.
+fn open_plain(path: &Path) -> io::Result<OwnedFd> {
+    const PLACE: OFlags = if cfg!(target_os = "linux") {
+        OFlags::from_bits_retain(libc::O_PATH as u32)
+    } else {
+        OFlags::empty()
+    };
+    let flags = PLACE | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let mut at = open("/", flags | OFlags::DIRECTORY, Mode::empty())?;
+    for name in path.components() {
+        if let Component::Normal(name) = name {
+            at = openat(&at, name, flags, Mode::empty())?;
+        }
+    }
+    Ok(at)
+}
+
+/// Follows a path as far as it exists, and keeps where its links are.
+fn follow(named: &Path) -> Followed {
+    let mut path = PathBuf::from("/");
+    let mut links = Vec::new();
+    let mut rest: Vec<OsString> = names(named);
+    while let Some(name) = rest.pop() {
+        if name == ".." {
+            path.pop();
+            continue;
+        }
+        let next = path.join(&name);
+        let target = fs::symlink_metadata(&next)
+            .is_ok_and(|meta: Metadata| meta.is_symlink())
+            .then(|| fs::read_link(&next).ok())
+            .flatten();
+        match target {
+            Some(target) if links.len() < LINKS => {
+                links.push(next);
+                if target.is_absolute() {
+                    path = PathBuf::from("/");
+                }
+                rest.extend(names(&target));
+            }
+            _ => path = next,
+        }
+    }
+    Followed {
+        named: named.to_owned(),
+        path,
+        links,
+    }
+}
+
+/// The names of a path, the first last.
+fn names(path: &Path) -> Vec<OsString> {
+    let names = path.components().filter_map(|name| match name {
+        Component::Normal(name) => Some(name.to_owned()),
+        Component::ParentDir => Some(OsString::from("..")),
+        _ => None,
+    });
+    let mut names: Vec<OsString> = names.collect();
+    names.reverse();
+    names
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::real;
+    use super::*;
+    use std::os::unix::fs::symlink;
+
+    struct Ground {
+        _dir: tempfile::TempDir,
+        top: PathBuf,
+    }
+
+    impl Ground {
+        fn new(dirs: &[&str]) -> Self {
+            let dir = tempfile::tempdir().unwrap();
+            let top = real(dir.path());
+            for name in dirs {
+                fs::create_dir_all(top.join(name)).unwrap();
+            }
+            Self { _dir: dir, top }
+        }
+
+        fn at(&self, name: &str) -> PathBuf {
+            self.top.join(name)
+        }
+
+        fn trees(&self, names: &[&str]) -> Trees {
+            let named: Vec<_> = names.iter().map(|name| self.at(name)).collect();
+            Trees::of(&named)
+        }
+
+        fn open(&self, trees: &mut Trees) -> Vec<PathBuf> {
+            let (now, _) = trees.now();
+            let below = |tree: Tree| tree.path.strip_prefix(&self.top).unwrap().to_owned();
+            now.into_iter().map(below).collect()
+        }
+    }
+
+    fn paths(names: &[&str]) -> Vec<PathBuf> {
+        names.iter().map(PathBuf::from).collect()
+    }
+
+    #[test]
+    fn one_inside_another_adds_nothing() {
+        let ground = Ground::new(&["a/b", "ab"]);
+        let mut trees = ground.trees(&["a/b", "ab", "a", "a"]);
+        assert_eq!(ground.open(&mut trees), paths(&["a", "ab"]));
+    }
+
+    #[test]
+    fn a_link_of_the_users_is_followed_and_one_in_a_tree_is_not() {
+        let ground = Ground::new(&["home", "big", "project"]);
+        symlink(ground.at("big"), ground.at("cache")).unwrap();
+        symlink(ground.at("home"), ground.at("project/out")).unwrap();
+        symlink(ground.at("project/out"), ground.at("further")).unwrap();
+        let mut trees = ground.trees(&["cache", "project", "project/out", "further"]);
+        assert_eq!(ground.open(&mut trees), paths(&["big", "project"]));
+        let (_, left_out) = trees.now();
+        let link = NotOpened::Link(ground.at("project/out"));
+        assert_eq!(left_out.len(), 2);
+        assert!(left_out.iter().all(|it| it.why == link), "{left_out:?}");
+    }
+
+    #[test]
+    fn what_became_a_link_is_left_out_and_said() {
+        let ground = Ground::new(&["home", "p/cache", "project"]);
+        let mut trees = ground.trees(&["p/cache", "project"]);
+        fs::rename(ground.at("p/cache"), ground.at("p/was")).unwrap();
+        symlink(ground.at("home"), ground.at("p/cache")).unwrap();
+        assert_eq!(ground.open(&mut trees), paths(&["project"]));
+        let (_, left_out) = trees.now();
+        assert_eq!(
+            left_out[0].to_string(),
+            format!(
+                "⚠ commands may not write in `{}`: it is a link that a command could have made; put the folder back",
+                ground.at("p/cache").display()
+            )
+        );
+        // A link on the way to it is none the better.
+        fs::rename(ground.at("p"), ground.at("q")).unwrap();
+        fs::create_dir_all(ground.at("home/cache")).unwrap();
+        symlink(ground.at("home"), ground.at("p")).unwrap();
+        assert_eq!(ground.open(&mut trees), paths(&["project"]));
+    }
+
+    #[test]
+    fn what_was_missing_or_made_anew_by_the_user_is_taken() {
+        let ground = Ground::new(&["project"]);
+        let mut trees = ground.trees(&["project", "cache"]);
+        assert_eq!(trees.missing(), [ground.at("cache")]);
+        fs::create_dir(ground.at("cache")).unwrap();
+        assert_eq!(ground.open(&mut trees), paths(&["project", "cache"]));
+        assert_eq!(trees.missing(), [] as [PathBuf; 0]);
+        // The old one stays, so that the new one has another number.
+        fs::rename(ground.at("cache"), ground.at("old")).unwrap();
+        assert_eq!(trees.missing(), [ground.at("cache")]);
+        fs::create_dir(ground.at("cache")).unwrap();
+        assert_eq!(ground.open(&mut trees), paths(&["project", "cache"]));
+    }
+}

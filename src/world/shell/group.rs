@@ -1,0 +1,143 @@
+//! The processes that descend from a script, where nothing tells them but their process group, and their end.
+
+use std::io;
+use std::os::fd::OwnedFd;
+use std::os::unix::process::CommandExt;
+use std::process::{ExitStatus, Stdio};
+use std::time::Duration;
+
+use rustix::process::{
+    Pid, Resource, Rlimit, Signal, kill_process_group, setrlimit, setsid, test_kill_process_group,
+};
+use tokio::process::{Child, Command};
+use tokio::time::{Instant, sleep};
+
+use super::launch::Launch;
+use super::{GRACE, SETTLE, STUCK, Survivor};
+
+/// A script's processes, as far as they stayed in its group.
+pub(super) struct Family {
+    shell: Pid,
+    child: Child,
+    /// They were asked to end; a second time makes many programs drop what they are tidying up.
+    is_asked: bool,
+    is_over: bool,
+}
+
+impl Family {
+    /// Starts a script's shell, which writes to these two.
+    ///
+    /// # Errors
+    /// Where it cannot be started.
+    pub(super) fn start(
+        launch: &Launch,
+        output: [OwnedFd; 2],
+        files: Option<Rlimit>,
+    ) -> io::Result<Self> {
+        let prefix = launch.ready.as_ref().map_or(&[][..], |ready| ready.prefix());
+        let (name, args) = launch.words.split_first().unzip();
+        let mut command = match prefix {
+            [first, rest @ ..] => {
+                let mut command = Command::new(first);
+                command.args(rest).arg(&launch.program);
+                command
+            }
+            [] => {
+                let mut command = Command::new(&launch.program);
+                command.as_std_mut().arg0(name.unwrap_or(launch.program.as_os_str()));
+                command
+            }
+        };
+        let [out, err] = output;
+        let stdin = launch.stdin.as_ref().map(|file| file.try_clone());
+        command
+            .args(args.unwrap_or_default())
+            .current_dir(&launch.dir)
+            .env_clear()
+            .envs(launch.env.iter().map(|(name, value)| (name, value)))
+            .stdin(stdin.transpose()?.map_or_else(Stdio::null, Stdio::from))
+            .stdout(out)
+            .stderr(err);
+        let prepare = move || {
+            setsid()?;
+            match files {
+                Some(files) => Ok(setrlimit(Resource::Nofile, files)?),
+                None => Ok(()),
+            }
+        };
+        #[expect(
+            unsafe_code,
+            reason = "pre_exec is the only way to act between fork and exec"
+        )]
+        // SAFETY: the closure makes system calls only; it neither allocates nor takes a lock.
+        unsafe {
+            command.pre_exec(prepare);
+        }
+        let child = command.spawn()?;
+        let pid = child.id().and_then(|pid| Pid::from_raw(pid as i32));
+        let shell = pid.ok_or_else(|| io::Error::other("it has no number"))?;
+        Ok(Self {
+            shell,
+            child,
+            is_asked: false,
+            is_over: false,
+        })
+    }
+
+    /// Waits for the end of the shell. It can be dropped and asked again.
+    ///
+    /// # Errors
+    /// Those of the system.
+    pub(super) async fn ended(&mut self) -> io::Result<ExitStatus> {
+        self.child.wait().await
+    }
+
+    /// Asks all of it to end.
+    pub(super) fn terminate(&mut self) {
+        if !std::mem::replace(&mut self.is_asked, true) {
+            let _ = kill_process_group(self.shell, Signal::TERM);
+        }
+    }
+
+    /// Ends all of it.
+    pub(super) fn kill(&mut self) {
+        let _ = kill_process_group(self.shell, Signal::KILL);
+    }
+
+    /// Ends what the shell left behind: SIGTERM, and SIGKILL at `kill_at` or after the usual grace. Says 1 if there was
+    /// anything.
+    pub(super) async fn end(&mut self, kill_at: Option<Instant>) -> (usize, Vec<Survivor>) {
+        let settled = Instant::now() + SETTLE;
+        let mut pause = Duration::from_millis(1);
+        while self.count() > 0 && Instant::now() < settled {
+            sleep(pause).await;
+            pause *= 2;
+        }
+        let left_running = self.count();
+        let kill_at = kill_at.unwrap_or_else(|| Instant::now() + GRACE);
+        let given_up = kill_at.max(Instant::now()) + STUCK;
+        while self.count() > 0 && Instant::now() < given_up {
+            if Instant::now() < kill_at {
+                self.terminate();
+            } else {
+                self.kill();
+            }
+            sleep(Duration::from_millis(8)).await;
+        }
+        self.is_over = true;
+        (left_running, Vec::new())
+    }
+
+    /// 1 if there are any.
+    pub(super) fn count(&self) -> usize {
+        usize::from(test_kill_process_group(self.shell).is_ok())
+    }
+}
+
+impl Drop for Family {
+    fn drop(&mut self) {
+        if !self.is_over {
+            self.kill();
+        }
+    }
+}
