@@ -20,7 +20,7 @@ use crate::lang::outcome::{Section, Status};
 use crate::lang::policy::{Policy, Verdict};
 use crate::lang::{duration, report, size};
 use crate::world::sandbox::{self, Fence, Guard, Level};
-use crate::world::shell::{self, Captured, Ending, Script, ShellError, Stream};
+use crate::world::shell::{self, Captured, Ending, Script, ShellError, Stream, Survivor};
 use live::Live;
 
 /// What a stopped run says of its tasks.
@@ -51,6 +51,12 @@ impl Rules {
     /// What this system does not enforce of the fence, for the user.
     pub fn unfenced(&self) -> Option<String> {
         sandbox::shortfall(&self.fence)
+    }
+
+    /// The folders that commands may not write in though the settings name them, for the user: some became links.
+    pub fn left_out(&self) -> Vec<String> {
+        let left_out = self.fence.left_out().into_iter();
+        left_out.map(|it| it.to_string()).collect()
     }
 
     /// Why a script may not run, or not yet; nothing where it may. `target` is what is shown of it, `approved`: the user
@@ -240,6 +246,7 @@ fn told(
         1 => Some("ended a process that it left running".to_owned()),
         n => Some(format!("ended {n} processes that it left running")),
     };
+    let survivors = survivors(&ran.survivors);
     let denied = (status == Status::Failed)
         .then(|| denied(&rules.fence, (exec.dir, missing), &ran))
         .flatten();
@@ -252,7 +259,8 @@ fn told(
         let path = path.display();
         format!("⚠ {path} was changed while this ran: look at it{before_what}")
     });
-    let said = ending.into_iter().chain(denied).chain(left).chain(changed);
+    let said = ending.into_iter().chain(denied).chain(left);
+    let said = said.chain(survivors).chain(changed);
     let said: Vec<String> = said.collect();
     let text = |captured: &mut Captured| report::for_json(captured).unwrap_or_default();
     let mut data = json!({ "stdout": text(&mut ran.stdout), "stderr": text(&mut ran.stderr) });
@@ -278,6 +286,27 @@ fn told(
             Section::Stream("stderr", Box::new(ran.stderr)),
         ],
     }
+}
+
+/// The processes of a command that could not be ended, for the user.
+fn survivors(survivors: &[Survivor]) -> Option<String> {
+    const NAMED: usize = 5;
+    if survivors.is_empty() {
+        return None;
+    }
+    let named = survivors.iter().take(NAMED).map(|survivor| {
+        let Survivor { pid, name } = survivor;
+        format!("{pid} ({})", report::brief(name))
+    });
+    let named = named.collect::<Vec<_>>().join(", ");
+    let more = match survivors.len().saturating_sub(NAMED) {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    Some(format!(
+        "⚠ it left processes that could not be ended: {named}{more}; end them (`kill -9 {}`)",
+        survivors[0].pid
+    ))
 }
 
 /// What the fence had to do with a failure, as far as the script's last words tell. It began in this folder, and without

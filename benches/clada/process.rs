@@ -4,7 +4,10 @@ use std::fmt::Write;
 use std::fs;
 use std::path::Path;
 use std::process::Command;
-use std::time::Duration;
+use std::time::{Duration, Instant};
+
+use clada::world::sandbox::{self, Fence, Level};
+use clada::world::shell::{self, Script};
 
 use crate::project::{CLADA, Project, whole};
 use crate::table::{Pair, Row, ms, paired};
@@ -38,10 +41,56 @@ pub(crate) fn exec(print: &mut dyn FnMut(Row)) {
     print(row("of `true`, whole process", "bash -c true", &pair, None));
 }
 
-/// What the fence adds to a command, in a repository, where it also guards what git would run.
+/// The time that the fence adds to a command, in a repository, where it also guards what git would run: in this process, as in
+/// a listener, and in a whole one, which first finds out what the system gives.
 pub(crate) fn fence(print: &mut dyn FnMut(Row)) {
-    let limit = Duration::from_millis(2);
+    let limit = Duration::from_millis(3);
     let project = Project::with_git();
+    let root = project.root();
+    let fence = |level| Fence {
+        level,
+        temp: sandbox::temp_dirs(),
+        guarded: sandbox::guarded(&root),
+        ..Fence::nothing(&root)
+    };
+    let (fenced, off) = (fence(Level::Workspace), fence(Level::Off));
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .expect("a runtime");
+    let env: Vec<_> = std::env::vars_os().collect();
+    let run = |fence: &Fence| {
+        let script = Script {
+            text: ":",
+            dir: &root,
+            timeout: Duration::from_secs(60),
+            lang: None,
+            version: None,
+            env: &env,
+            fence: Some(fence),
+            mask: None,
+            output_limit: u64::MAX,
+        };
+        let ran = runtime.block_on(shell::run(&script, std::future::pending(), &mut |_, _| {}));
+        assert_eq!(ran.expect("it runs").ending, shell::Ending::Exited(0));
+    };
+    let timed = |fence| {
+        let start = Instant::now();
+        run(fence);
+        start.elapsed()
+    };
+    let pair = paired(300, || timed(&fenced), || timed(&off));
+    let more = pair.ours.saturating_sub(pair.theirs);
+    print(Row {
+        goal: Some((format!("+ {} ms", limit.as_millis()), more < limit)),
+        ..row(
+            "around `:`, in a listener",
+            "the same, fence off",
+            &pair,
+            None,
+        )
+    });
+
     let reply = project.path("reply.md");
     fs::write(&reply, "<task><c>exec</c><x>true</x></task>\n").expect("write");
     let run = |level| {
@@ -50,11 +99,12 @@ pub(crate) fn fence(print: &mut dyn FnMut(Row)) {
         command
     };
     let pair = against(100, || run("workspace"), || run("off"));
-    let more = pair.ours.saturating_sub(pair.theirs);
-    print(Row {
-        goal: Some((format!("+ {} ms", limit.as_millis()), more < limit)),
-        ..row("around `true`, whole process", "--sandbox off", &pair, None)
-    });
+    print(row(
+        "around `true`, whole process",
+        "--sandbox off",
+        &pair,
+        None,
+    ));
 }
 
 /// One edit in the middle of a file of 10 MB.

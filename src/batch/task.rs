@@ -82,6 +82,9 @@ impl Runner {
 
     pub(super) async fn exec(&self, exec: &Exec<'_>, run: &mut Run<'_, '_>) -> Ended {
         run.notice_once(self.rules.unfenced().as_deref());
+        for said in self.rules.left_out() {
+            run.notice_once(Some(&said));
+        }
         let stop = run.around.stop.clone();
         let progress = &mut run.progress;
         let mut on_output = |stream, bytes: &[u8]| progress(Progress::Output(stream, bytes));

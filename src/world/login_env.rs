@@ -19,7 +19,6 @@ use tokio::io::AsyncReadExt;
 use tokio::process::{Child, ChildStdout, Command};
 use tokio::time::{Instant, timeout, timeout_at};
 
-
 /// Start-up files that print more than this are given up.
 const MOST: usize = 16 * 1024 * 1024;
 

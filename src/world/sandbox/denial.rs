@@ -62,11 +62,17 @@ fn is_sudo(line: &str) -> bool {
 
 /// Whether a line tells of a connection that the fence refused. curl and git do not give the reason.
 fn is_connection(line: &str, is_refusal: bool, above: &[&str]) -> bool {
-    const GIVEN_UP: [&str; 4] = [
+    const GIVEN_UP: [&str; 10] = [
         "failed to connect to",
         "could not connect to server",
         "couldn't connect to server",
         "network is unreachable",
+        "connection refused",
+        "could not resolve",
+        "name resolution",
+        "name or service not known",
+        "eai_again",
+        "lookup address",
     ];
     const CALLS: [&str; 4] = ["connect", "bind", "listen", "dial tcp"];
     let names_call = |line: &&str| {

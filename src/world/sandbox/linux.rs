@@ -46,7 +46,11 @@ impl Prepared {
     /// The descriptors that are needed until the command runs.
     pub(in crate::world) fn descriptors(&self) -> Vec<RawFd> {
         let rules = [&self.0.signals, &self.0.ruleset];
-        rules.into_iter().flatten().map(OwnedFd::as_raw_fd).collect()
+        rules
+            .into_iter()
+            .flatten()
+            .map(OwnedFd::as_raw_fd)
+            .collect()
     }
 
     /// Fences the first process in, which outlives the command's own ones and ends them.

@@ -119,7 +119,11 @@ impl Family {
             sleep(pause).await;
             pause = (pause * 2).min(Duration::from_millis(16));
         }
-        let survivors = if self.is_over { Vec::new() } else { self.living() };
+        let survivors = if self.is_over {
+            Vec::new()
+        } else {
+            self.living()
+        };
         (left_running, survivors.into_iter().map(survivor).collect())
     }
 

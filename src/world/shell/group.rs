@@ -34,7 +34,10 @@ impl Family {
         output: [OwnedFd; 2],
         files: Option<Rlimit>,
     ) -> io::Result<Self> {
-        let prefix = launch.ready.as_ref().map_or(&[][..], |ready| ready.prefix());
+        let prefix = launch
+            .ready
+            .as_ref()
+            .map_or(&[][..], |ready| ready.prefix());
         let (name, args) = launch.words.split_first().unzip();
         let mut command = match prefix {
             [first, rest @ ..] => {
@@ -44,7 +47,9 @@ impl Family {
             }
             [] => {
                 let mut command = Command::new(&launch.program);
-                command.as_std_mut().arg0(name.unwrap_or(launch.program.as_os_str()));
+                command
+                    .as_std_mut()
+                    .arg0(name.unwrap_or(launch.program.as_os_str()));
                 command
             }
         };

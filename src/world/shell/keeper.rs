@@ -17,7 +17,9 @@ use std::sync::atomic::{AtomicI32, Ordering};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::OFlags;
 use rustix::io::{Errno, fcntl_dupfd_cloexec, read, write};
-use rustix::process::{Pid, Rlimit, Signal, WaitOptions, chdir, getpid, kill_process, setsid, wait};
+use rustix::process::{
+    Pid, Rlimit, Signal, WaitOptions, chdir, getpid, kill_process, setsid, wait,
+};
 
 use super::launch::Launch;
 use crate::world::sandbox::linux::process::{Split, exit, reap, split};
@@ -244,7 +246,11 @@ fn watch_over(task: &Task<'_>, shell: Pid, hold: Hold) -> ! {
             PollFd::new(&task.control, PollFlags::IN),
             PollFd::new(ends, PollFlags::IN),
         ];
-        let polled = if is_over { &mut both[1..] } else { &mut both[..] };
+        let polled = if is_over {
+            &mut both[1..]
+        } else {
+            &mut both[..]
+        };
         let _ = poll(polled, is_over.then_some(&round));
         if !is_over && !both[0].revents().is_empty() {
             is_over = true;
@@ -303,7 +309,11 @@ fn cannot_signal(clada: Pid) -> bool {
 /// Calls this with the children of this process that the kernel lists.
 fn each_child(mut act: impl FnMut(Pid)) {
     let flags = OFlags::RDONLY | OFlags::CLOEXEC;
-    let list = rustix::fs::open(c"/proc/thread-self/children", flags, rustix::fs::Mode::empty());
+    let list = rustix::fs::open(
+        c"/proc/thread-self/children",
+        flags,
+        rustix::fs::Mode::empty(),
+    );
     let Ok(list) = list else { return };
     let mut text = [0_u8; 4096];
     let length = read(&list, &mut text).unwrap_or(0);
@@ -376,9 +386,14 @@ fn start_program(task: &Task<'_>, stack: &mut [u8]) -> Result<Pid, Errno> {
     let result = unsafe {
         let top = stack.as_mut_ptr_range().end;
         let top = top.wrapping_sub(top as usize % 16);
-        libc::clone(main, top.cast(), flags, ptr::from_ref(task).cast_mut().cast())
+        libc::clone(
+            main,
+            top.cast(),
+            flags,
+            ptr::from_ref(task).cast_mut().cast(),
+        )
     };
-    match Pid::from_raw(result).filter(|_| result > 0) {
+    match Pid::from_raw(result.max(0)) {
         Some(shell) => Ok(shell),
         None => Err(Errno::from_io_error(&io::Error::last_os_error()).unwrap_or(Errno::AGAIN)),
     }
@@ -387,7 +402,10 @@ fn start_program(task: &Task<'_>, stack: &mut [u8]) -> Result<Pid, Errno> {
 /// Makes the calling process the program: a session of its own, without a terminal to ask on, and inside the fence.
 fn become_program(task: &Task<'_>) -> Result<std::convert::Infallible, Errno> {
     for (number, file) in task.stdio.iter().enumerate() {
-        #[expect(unsafe_code, reason = "the crate has no such call for numbers that are closed")]
+        #[expect(
+            unsafe_code,
+            reason = "the crate has no such call for numbers that are closed"
+        )]
         // SAFETY: these numbers are nobody's in this process.
         let result = unsafe { libc::dup2(file.as_raw_fd(), number as RawFd) };
         if result < 0 {

@@ -81,10 +81,15 @@ pub(super) fn ruleset(trees: &[Tree], reach: Reach) -> Result<Option<OwnedFd>, R
 
 /// A ruleset that lets signals go to processes in it only, or nothing if the kernel has none.
 pub(super) fn signals() -> Result<Option<OwnedFd>, RulesetError> {
-    let rules = Ruleset::default()
+    // Any ruleset forbids that a file goes to another folder, if it does not allow it.
+    let mut rules = Ruleset::default()
         .set_compatibility(CompatLevel::BestEffort)
+        .handle_access(AccessFs::Refer)?
         .scope(Scope::Signal)?
         .create()?;
+    if let Ok(top) = PathFd::new("/") {
+        (&mut rules).add_rule(PathBeneath::new(top, AccessFs::Refer))?;
+    }
     Ok(rules.into())
 }
 

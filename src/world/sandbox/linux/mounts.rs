@@ -24,8 +24,8 @@ use rustix::process::{chdir, getegid, geteuid};
 
 use super::super::trees::Tree;
 use super::super::{Fence, held};
-use super::process::{self, Split};
 use super::done;
+use super::process::{self, Split};
 
 /// Where ssh has files that it takes only from their owner or from root, who is nobody in a user namespace.
 const SSH_CONFIG: &str = "/etc/ssh/ssh_config.d";
@@ -207,7 +207,13 @@ impl Mounts {
     fn hide(&self) {
         let flags = MountFlags::NOSUID | MountFlags::NODEV | MountFlags::NOEXEC;
         for dir in &self.hidden_dirs {
-            let _ = mount(c"tmpfs", dir.as_c_str(), c"tmpfs", flags, c"mode=0700,size=64k");
+            let _ = mount(
+                c"tmpfs",
+                dir.as_c_str(),
+                c"tmpfs",
+                flags,
+                c"mode=0700,size=64k",
+            );
         }
         for socket in &self.hidden {
             let _ = rustix::mount::mount_bind(c"/dev/null", socket.as_c_str());
@@ -220,7 +226,8 @@ impl Mounts {
             };
             for (name, text) in &self.ssh {
                 let flags = OFlags::CREATE | OFlags::WRONLY | OFlags::CLOEXEC;
-                let file = rustix::fs::openat(&dir, name.as_c_str(), flags, Mode::from_raw_mode(0o644));
+                let file =
+                    rustix::fs::openat(&dir, name.as_c_str(), flags, Mode::from_raw_mode(0o644));
                 let _ = file.map(|file| rustix::io::write(file, text));
             }
         }
@@ -389,8 +396,8 @@ fn tried(way: Way) -> Result<Way, String> {
     let (trees, _) = fence.now();
     let guards = std::slice::from_ref(&guard);
     let mounts = Mounts::by(way, &fence, &trees, guards, &tree).map_err(not)?;
-    let [guard, outside, inside] = [guard, outside.join("new"), tree.join("new")]
-        .map(|path| terminated(path).map_err(not));
+    let [guard, outside, inside] =
+        [guard, outside.join("new"), tree.join("new")].map(|path| terminated(path).map_err(not));
     let (guard, outside, inside) = (guard?, outside?, inside?);
     let make = |path: &CStr| {
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::CLOEXEC;
@@ -413,6 +420,8 @@ fn tried(way: Way) -> Result<Way, String> {
     match process::reap(child).map_err(not)?.exit_status() {
         Some(HOLDS) => Ok(way),
         Some(LEAKS) => Err("mounts of their own do not hold here".to_owned()),
-        error => Err(not(io::Error::from_raw_os_error(error.unwrap_or(libc::EPERM)))),
+        error => Err(not(io::Error::from_raw_os_error(
+            error.unwrap_or(libc::EPERM),
+        ))),
     }
 }

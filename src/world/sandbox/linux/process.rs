@@ -26,7 +26,8 @@ pub(in crate::world) fn split(flags: libc::c_int) -> io::Result<Split> {
     let flags = (flags | libc::SIGCHLD) as libc::c_ulong;
     #[expect(unsafe_code, reason = "no crate at hand offers this call")]
     // SAFETY: without a stack and without shared memory it is a fork; the child does no more than is said above.
-    let result = unsafe { libc::syscall(libc::SYS_clone, flags, 0_usize, 0_usize, 0_usize, 0_usize) };
+    let result =
+        unsafe { libc::syscall(libc::SYS_clone, flags, 0_usize, 0_usize, 0_usize, 0_usize) };
     if result == 0 {
         std::mem::forget(blocked);
         handle_nothing();
@@ -34,7 +35,7 @@ pub(in crate::world) fn split(flags: libc::c_int) -> io::Result<Split> {
     }
     let error = io::Error::last_os_error();
     drop(blocked);
-    match Pid::from_raw(result as i32).filter(|_| result > 0) {
+    match Pid::from_raw(result.max(0) as i32) {
         Some(child) => Ok(Split::Parent(child)),
         None => Err(error),
     }
