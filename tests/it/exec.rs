@@ -10,7 +10,7 @@ mod streaming;
 
 use std::process::Command;
 
-use crate::harness::{Ended, Project, runs};
+use crate::harness::{Ended, Project};
 
 /// A task that runs a script; the attributes are those of its `<x>`.
 fn task(attributes: &str, script: &str) -> String {
@@ -62,7 +62,7 @@ fn all_over(project: &Project, files: &[&str]) {
         let pids = project.read(file);
         assert!(!pids.trim().is_empty(), "{file} is empty");
         for pid in pids.split_whitespace() {
-            assert!(!runs(pid), "{pid} of {file} still runs");
+            assert!(!project.command_runs(pid), "{pid} of {file} still runs");
         }
     }
 }

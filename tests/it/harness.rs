@@ -437,6 +437,40 @@ pub(crate) fn runs(pid: &str) -> bool {
     state.is_some_and(|state| !"ZX".contains(state))
 }
 
+impl Project {
+    /// Whether a process does anything any more that a command of this project calls by that number: it may have numbers of its
+    /// own.
+    #[cfg(target_os = "linux")]
+    pub(crate) fn command_runs(&self, pid: &str) -> bool {
+        let pid = pid.trim();
+        assert!(!pid.is_empty(), "no number");
+        let entries = std::fs::read_dir("/proc").unwrap().flatten();
+        let numbers = entries.filter_map(|entry| entry.file_name().into_string().ok());
+        let mut processes = numbers.filter(|name| name.bytes().all(|byte| byte.is_ascii_digit()));
+        processes.any(|process| {
+            let status = std::fs::read_to_string(format!("/proc/{process}/status"));
+            let status = status.unwrap_or_default();
+            let line = |name| status.lines().find_map(|line| line.strip_prefix(name));
+            let numbers: Vec<&str> = line("NSpid:").unwrap_or_default().split_whitespace().collect();
+            numbers.last() == Some(&pid)
+                && runs(&process)
+                && (numbers.len() == 1 || self.has_process(&process))
+        })
+    }
+
+    /// Whether the environment of a process, or where it is, says that it is of this project.
+    #[cfg(target_os = "linux")]
+    fn has_process(&self, process: &str) -> bool {
+        let root = self.root().canonicalize().unwrap();
+        let (root, home) = (root.to_str().unwrap(), self.home());
+        let of = |name: &str| std::fs::read(format!("/proc/{process}/{name}")).unwrap_or_default();
+        let told = ["environ", "cmdline", "mountinfo"].map(of);
+        let told = told.map(|told| String::from_utf8_lossy(&told).into_owned());
+        let cwd = std::fs::read_link(format!("/proc/{process}/cwd")).unwrap_or_default();
+        cwd.starts_with(root) || told.iter().any(|told| told.contains(root) || told.contains(home.to_str().unwrap()))
+    }
+}
+
 /// Whether a program is installed. In CI it must be; elsewhere a line says that its test is skipped.
 pub(crate) fn installed(program: &str) -> bool {
     let found = Command::new("which").arg(program).output();

@@ -11,7 +11,6 @@ use rustix::process::Signal;
 use super::{NOTES, Notes, exec, lines, tick_newest, wait_for_results};
 use crate::chance::Chance;
 #[cfg(target_os = "linux")]
-use crate::harness::runs;
 use crate::harness::{Project, Watching, save_by_rename, wait_until};
 
 /// The longest time from a save, or from a start, to the kill.
@@ -392,13 +391,13 @@ fn many_kills_make_no_task_run_twice_and_lose_no_line() {
     eprintln!("{:#?}", killed_in(12, 25));
 }
 
-/// What the shell itself started outlives it, as the signal that comes with clada's death reaches the shell alone.
+/// A command ends with clada, and so does all that it started.
 #[test]
 #[cfg(target_os = "linux")]
-fn the_shell_of_a_killed_clada_is_dead_when_that_is_told() {
+fn the_command_of_a_killed_clada_is_dead_when_that_is_told() {
     let project = Project::new();
     let clada = project.watch(["--no-clipboard"]);
-    let script = "sleep 300 & echo $! > child\necho $$ > shell\nwait";
+    let script = "setsid sleep 300 & echo $! > child\necho $$ > shell\nwait";
     save_by_rename(&project.path(NOTES), exec(script));
     let written = || fs::read_to_string(project.path("shell")).is_ok_and(|pid| pid.ends_with('\n'));
     wait_until(written, || clada.said());
@@ -407,14 +406,11 @@ fn the_shell_of_a_killed_clada_is_dead_when_that_is_told() {
     let _again = project.watch(["--no-clipboard"]);
     wait_for_results(
         &project,
-        "1 ⚠ exec sleep 300 & echo $! > child … - interrupted",
+        "1 ⚠ exec setsid sleep 300 & echo $! > child … - interrupted",
     );
-    assert!(!runs(&project.read("shell")));
-    let child = project.read("child");
-    eprintln!("the shell's child lives on: {}", runs(&child));
-    let child = child.trim().parse().ok();
-    let child = child.and_then(rustix::process::Pid::from_raw);
-    let _ = rustix::process::kill_process(child.expect("a pid"), Signal::KILL);
+    for file in ["shell", "child"] {
+        assert!(!project.command_runs(&project.read(file)), "{file}");
+    }
 }
 
 /// Where a line of strace shows that one of these has ended well, or that another has begun.

@@ -6,7 +6,6 @@ use std::time::Duration;
 
 use rustix::process::Signal;
 
-use super::runs::is_gone;
 use super::{
     END, NOTES, Notes, OUTPUT, exec, exec_task, lines, listen, modified, pause, ran, record, save,
     wait_for_results,
@@ -641,7 +640,7 @@ fn stopped_in_a_batch_and_the_rest_run_on_request() {
         "{:?}",
         start.elapsed()
     );
-    assert!(is_gone(&project.read("pid")));
+    assert!(!project.command_runs(&project.read("pid")));
     let notes = Notes::of(&project);
     assert_eq!(notes.body, body);
     let starts: Vec<&str> = notes
@@ -683,7 +682,7 @@ fn killed_in_a_batch_and_the_rest_run_on_request() {
     wait_until(|| !lines(&project, "pid").is_empty(), || watching.said());
     watching.stop(Signal::KILL);
     wait_until(
-        || is_gone(&project.read("pid")),
+        || !project.command_runs(&project.read("pid")),
         || "the end of the exec".to_owned(),
     );
     project.write("go", "");

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use rustix::process::{Pid, Signal, test_kill_process};
+use rustix::process::Signal;
 
 use super::{NOTES, Notes, OUTPUT, exec, exec_task, lines, modified, pause, wait_for_results};
 use crate::harness::{Project, save_by_rename, wait_until};
@@ -111,11 +111,6 @@ fn what_is_saved_during_a_run_stays_and_is_processed_next() {
     assert_eq!(lines(&project, "runs.txt"), ["one", "two"]);
 }
 
-pub(super) fn is_gone(pid: &str) -> bool {
-    let pid = Pid::from_raw(pid.trim().parse().expect("a pid")).expect("a pid");
-    test_kill_process(pid).is_err()
-}
-
 #[test]
 fn stopped_while_idle() {
     for signal in [Signal::INT, Signal::TERM, Signal::HUP] {
@@ -148,7 +143,9 @@ fn stopped_in_a_run() {
             "{:?}",
             start.elapsed()
         );
-        assert!(is_gone(&project.read("pid")) && is_gone(&project.read("child")));
+        for file in ["pid", "child"] {
+            assert!(!project.command_runs(&project.read(file)), "{file}");
+        }
         let notes = Notes::of(&project);
         assert!(
             notes.tasks()[0].starts_with("1 ⚠ exec echo $$ > pid"),

@@ -7,7 +7,6 @@ use std::time::{Duration, Instant};
 
 use rustix::process::Signal;
 
-use super::runs::is_gone;
 use super::{NOTES, Notes, exec, pause};
 use crate::harness::{Project, Watching, save_by_rename, wait_until};
 
@@ -173,7 +172,7 @@ fn while_gits_lock_is_held_after_a_task() {
     save_by_rename(&project.path(NOTES), &reply);
     let over = || {
         let pid = fs::read_to_string(project.path("pid")).unwrap_or_default();
-        pid.ends_with('\n') && is_gone(&pid)
+        pid.ends_with('\n') && !project.command_runs(&pid)
     };
     wait_until(over, || watching.said());
     pause();

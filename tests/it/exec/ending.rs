@@ -4,7 +4,7 @@ use rustix::process::Signal;
 
 use super::{all_over, clada, reply, run, task, tasks};
 use crate::daemon::{NOTES, exec};
-use crate::harness::{Ended, Project, runs, save_by_rename, wait_until};
+use crate::harness::{Ended, Project, save_by_rename, wait_until};
 use clada::world::sandbox::support;
 
 #[test]
@@ -151,6 +151,9 @@ fn the_shell_of_a_killed_clada_dies_in_every_fence() {
         assert!(level == "off" || fenced, "{}", told());
         watching.stop(Signal::KILL);
         let shell = shell().expect("a number");
-        wait_until(|| !runs(&shell), || format!("{level}: {shell} to end"));
+        wait_until(
+            || !project.command_runs(&shell),
+            || format!("{level}: {shell} to end"),
+        );
     }
 }
