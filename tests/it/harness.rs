@@ -451,10 +451,11 @@ impl Project {
             let status = std::fs::read_to_string(format!("/proc/{process}/status"));
             let status = status.unwrap_or_default();
             let line = |name| status.lines().find_map(|line| line.strip_prefix(name));
-            let numbers: Vec<&str> = line("NSpid:").unwrap_or_default().split_whitespace().collect();
-            numbers.last() == Some(&pid)
-                && runs(&process)
-                && (numbers.len() == 1 || self.has_process(&process))
+            let numbers: Vec<&str> = line("NSpid:")
+                .unwrap_or_default()
+                .split_whitespace()
+                .collect();
+            numbers.last() == Some(&pid) && runs(&process) && self.has_process(&process)
         })
     }
 
@@ -467,7 +468,10 @@ impl Project {
         let told = ["environ", "cmdline", "mountinfo"].map(of);
         let told = told.map(|told| String::from_utf8_lossy(&told).into_owned());
         let cwd = std::fs::read_link(format!("/proc/{process}/cwd")).unwrap_or_default();
-        cwd.starts_with(root) || told.iter().any(|told| told.contains(root) || told.contains(home.to_str().unwrap()))
+        cwd.starts_with(root)
+            || told
+                .iter()
+                .any(|told| told.contains(root) || told.contains(home.to_str().unwrap()))
     }
 }
 
