@@ -22,7 +22,7 @@ use crate::lang::policy::paths::Paths;
 use crate::lang::policy::secrets::Secrets;
 use crate::world::ledger::Ledger;
 use crate::world::login_env::{self, LoginEnv};
-use crate::world::sandbox::{self, Fence, Level};
+use crate::world::sandbox::{self, Fence, LeftOut, Level, Repositories};
 use crate::world::snapshot::{self, Notes};
 
 /// How long the login shell may take, for each of the two ways in which it is asked.
@@ -152,7 +152,10 @@ impl Source {
             .filter_map(|(name, value)| Some((name.to_str()?, value.to_str()?)));
         let folders = exec.caches.iter().chain(&exec.write);
         let folders = folders.filter_map(|path| expanded(path, &self.folders.home, var));
+        let folders: Vec<PathBuf> = folders.collect();
         let guarded = sandbox::guarded(&self.root);
+        let repositories = Repositories::of(&self.root, TOOLS);
+        let below = snapshot::not_ignored(&self.root, repositories.below());
         if self.folders.config.starts_with(&self.root) {
             // The root is the user's home, and what is not there cannot be guarded. Where it cannot be made, neither can a
             // command make it.
@@ -160,6 +163,16 @@ impl Source {
         }
         let watched = [self.root.join(PROJECT), self.folders.config.clone()];
         let watched = watched.into_iter().chain(guarded.clone());
+        let temp: Vec<PathBuf> = sandbox::temp_dirs()
+            .into_iter()
+            .chain(var("TMPDIR").map(PathBuf::from))
+            .collect();
+        let trees: Vec<PathBuf> = [&self.root]
+            .into_iter()
+            .chain(temp.iter().chain(&folders))
+            .cloned()
+            .collect();
+        let git_dirs = sandbox::git_dirs(&self.root, &trees);
         let fence = Fence {
             level: match sandbox.unwrap_or(exec.sandbox) {
                 Sandbox::Workspace => Level::Workspace,
@@ -168,13 +181,11 @@ impl Source {
             },
             network: exec.network == Network::On,
             root: self.root.clone(),
-            temp: sandbox::temp_dirs()
-                .into_iter()
-                .chain(var("TMPDIR").map(PathBuf::from))
-                .collect(),
-            writable: folders.chain(sandbox::git_dirs(&self.root)).collect(),
+            temp,
+            writable: folders.into_iter().chain(git_dirs).collect(),
             guarded: guarded
                 .into_iter()
+                .chain(sandbox::guards_of(&below))
                 .chain(self.folders.own(&self.root))
                 .collect(),
         };
@@ -185,6 +196,7 @@ impl Source {
             output_limit: settings.limits.output,
             fence,
             watched: watched.collect(),
+            repositories,
             mask: Mask::new(mask, &exec.mask),
             env,
         };
@@ -247,6 +259,12 @@ pub(super) fn git_of(settings: &settings::Git, folders: &Folders, env: login_env
         whole_batches: settings.commit == settings::Commit::Batch,
     }
 }
+
+/// Where no repository is looked for.
+const TOOLS: LeftOut = LeftOut {
+    by_content: snapshot::is_tool_folder,
+    by_name: snapshot::has_tool_name,
+};
 
 /// The names that the shipped settings keep from replies.
 static SECRETS: LazyLock<Secrets> =

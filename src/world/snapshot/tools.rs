@@ -49,8 +49,14 @@ pub(super) const LITTER: &str = ".DS_Store";
 /// The beginning of a `CACHEDIR.TAG`, by its specification.
 const TAG: &[u8; 43] = b"Signature: 8a477f597d28d172789f06886806bc55";
 
+/// Tells that a folder is one by its name alone.
+pub fn has_tool_name(folder: &Path) -> bool {
+    let name = folder.file_name().and_then(|name| name.to_str());
+    name.is_some_and(|name| NAMES.contains(&name))
+}
+
 /// Tells that the folder at this absolute path is one.
-pub(super) fn is_tool_folder(folder: &Path) -> bool {
+pub fn is_tool_folder(folder: &Path) -> bool {
     let Some(name) = folder.file_name().and_then(|name| name.to_str()) else {
         return false;
     };
