@@ -135,6 +135,12 @@ fn what_could_run_at_the_next_git_command_is_told() {
             format!("{init} && git -C lib/x config alias.st '!evil' && printf 'Signature: 8a477f597d28d172789f06886806bc55' >lib/CACHEDIR.TAG"),
             "`alias.st` could run `!evil`".to_owned(),
         ),
+        (
+            // Where nothing is looked for, but git status goes there by itself.
+            "git init -q node_modules/x && cd node_modules/x && git commit -q --allow-empty -m x && git config core.fsmonitor evil
+            cd ../.. && git add -f node_modules/x 2>/dev/null && git update-index --index-version 4".to_owned(),
+            "⚠ node_modules/x/.git/config was made or changed while this ran: `core.fsmonitor` could run `evil`".to_owned(),
+        ),
     ] {
         let project = repository();
         let said = run(&project, &script).exits(0).results();

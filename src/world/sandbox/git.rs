@@ -4,6 +4,7 @@
 mod below;
 mod config;
 mod danger;
+mod index;
 
 use std::fs::{self, File};
 use std::io::Read;

@@ -7,7 +7,8 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use super::danger::{Danger, judge};
-use super::{guards_in, is_git_dir, nearest, shared_dir};
+use super::index::gitlinks;
+use super::{directories, guards_in, is_git_dir, nearest, shared_dir};
 use crate::world::sandbox::real;
 
 /// The most that one look takes: folders, entries of them, and time.
@@ -64,7 +65,7 @@ impl Repositories {
         let mut known = LastLook::default();
         known.walk(&root, left_out.by_content);
         let own = nearest(&root).into_iter().chain(shared_dir(&root));
-        known.places.extend(own);
+        known.places.extend(own.chain(in_index(&root)));
         Self {
             root,
             left_out,
@@ -105,6 +106,7 @@ impl Repositories {
             left_out.contains(folder) || (self.left_out.by_name)(folder)
         });
         now.left_out.extend(left_out);
+        now.places.extend(in_index(&self.root));
         now.dangers = now.judged(&self.root);
         let planted = Planted {
             dangers: now.dangers.difference(&known.dangers).cloned().collect(),
@@ -117,6 +119,19 @@ impl Repositories {
     fn known(&self) -> MutexGuard<'_, LastLook> {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// The repositories in a project that git goes into by itself, also in folders that are passed over.
+fn in_index(root: &Path) -> Vec<PathBuf> {
+    let own = nearest(root).and_then(|dot_git| Some((directories(&dot_git, &[])?.0, dot_git)));
+    let Some((own, Some(top))) = own.as_ref().map(|(own, dot_git)| (own, dot_git.parent())) else {
+        return Vec::new();
+    };
+    let found = gitlinks(&own.join("index")).into_iter();
+    let found = found.map(|path| top.join(path).join(".git"));
+    found
+        .filter(|place| place.starts_with(root) && place.symlink_metadata().is_ok())
+        .collect()
 }
 
 /// What git runs by in these repositories, as far as it is there.

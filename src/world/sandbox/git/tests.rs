@@ -239,3 +239,45 @@ fn more_folders_than_are_looked_into_are_said() {
     assert!(repositories.planted().is_cut);
     assert!(!repositories.planted().is_cut, "once");
 }
+
+#[test]
+fn repositories_in_the_index_are_read_in_every_version() {
+    let dir = tempfile::tempdir().unwrap();
+    let git = |words: &[&str]| {
+        let mut git = std::process::Command::new("git");
+        git.args(["-c", "user.name=a", "-c", "user.email=a@b"])
+            .args(words);
+        assert!(
+            git.current_dir(dir.path()).status().unwrap().success(),
+            "{words:?}"
+        );
+    };
+    let index = dir.path().join(".git/index");
+    git(&["init", "-q"]);
+    assert_eq!(index::gitlinks(&index), [] as [PathBuf; 0]);
+    for name in ["a", "lib/aa", "lib/b", "z"] {
+        fs::create_dir_all(dir.path().join(name)).unwrap();
+        fs::write(dir.path().join(name).join("file"), "").unwrap();
+    }
+    for name in ["lib/aa", "z"] {
+        git(&["-C", name, "init", "-q"]);
+        git(&["-C", name, "commit", "-q", "--allow-empty", "-m", "x"]);
+    }
+    git(&["-c", "advice.addEmbeddedRepo=false", "add", "-A"]);
+    for version in ["2", "3", "4"] {
+        git(&["update-index", "--index-version", version]);
+        // Only what needs it makes version 3.
+        fs::write(dir.path().join("new"), "").unwrap();
+        git(&["add", "-N", "new"]);
+        assert_eq!(
+            index::gitlinks(&index),
+            ["lib/aa", "z"].map(PathBuf::from),
+            "{version}"
+        );
+    }
+    let bytes = fs::read(&index).unwrap();
+    for length in 0..bytes.len() {
+        fs::write(&index, &bytes[..length]).unwrap();
+        index::gitlinks(&index);
+    }
+}
