@@ -287,7 +287,6 @@ fn denied(fence: &Fence, (dir, missing): (&Path, &[PathBuf]), ran: &shell::Ran) 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::world::sandbox::LeftOut;
 
     fn rules() -> Rules {
         Rules {
@@ -304,13 +303,7 @@ mod tests {
                 guarded: Vec::new(),
             },
             watched: Vec::new(),
-            repositories: Repositories::of(
-                Path::new("/nonexistent"),
-                LeftOut {
-                    by_content: |_| false,
-                    by_name: |_| false,
-                },
-            ),
+            repositories: Repositories::of(Path::new("/nonexistent"), |_| false),
             env: std::env::vars_os().collect(),
             mask: Mask::default(),
         }

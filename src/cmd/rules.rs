@@ -22,7 +22,7 @@ use crate::lang::policy::paths::Paths;
 use crate::lang::policy::secrets::Secrets;
 use crate::world::ledger::Ledger;
 use crate::world::login_env::{self, LoginEnv};
-use crate::world::sandbox::{self, Fence, LeftOut, Level, Repositories};
+use crate::world::sandbox::{self, Fence, Level, Repositories};
 use crate::world::snapshot::{self, Notes};
 
 /// How long the login shell may take, for each of the two ways in which it is asked.
@@ -154,7 +154,7 @@ impl Source {
         let folders = folders.filter_map(|path| expanded(path, &self.folders.home, var));
         let folders: Vec<PathBuf> = folders.collect();
         let guarded = sandbox::guarded(&self.root);
-        let repositories = Repositories::of(&self.root, TOOLS);
+        let repositories = Repositories::of(&self.root, snapshot::has_tool_name);
         let below = snapshot::not_ignored(&self.root, repositories.below());
         if self.folders.config.starts_with(&self.root) {
             // The root is the user's home, and what is not there cannot be guarded. Where it cannot be made, neither can a
@@ -259,12 +259,6 @@ pub(super) fn git_of(settings: &settings::Git, folders: &Folders, env: login_env
         whole_batches: settings.commit == settings::Commit::Batch,
     }
 }
-
-/// Where no repository is looked for.
-const TOOLS: LeftOut = LeftOut {
-    by_content: snapshot::is_tool_folder,
-    by_name: snapshot::has_tool_name,
-};
 
 /// The names that the shipped settings keep from replies.
 static SECRETS: LazyLock<Secrets> =

@@ -19,8 +19,7 @@ use std::sync::OnceLock;
 
 pub use denial::denied;
 pub use git::{
-    Danger, LeftOut, Planted, Repositories, directories, git_dirs, guarded, guards_of, led_to,
-    shared_dir,
+    Danger, Planted, Repositories, directories, git_dirs, guarded, guards_of, led_to, shared_dir,
 };
 pub use guard::Guard;
 #[cfg(target_os = "linux")]

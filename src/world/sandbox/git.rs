@@ -15,7 +15,7 @@ use rustix::fs::OFlags;
 use rustix::process::geteuid;
 
 use super::{is_in, real, resolved};
-pub use below::{LeftOut, Planted, Repositories, guards_of};
+pub use below::{Planted, Repositories, guards_of};
 pub use danger::Danger;
 
 /// In a git directory, what names programs that git runs, or another directory to take them from. Git heeds what is missing

@@ -101,7 +101,7 @@ pub use squash::{Ask, Group, Moved, Pushed, Squashed, Which};
 use stage::{Gathered, Staged, Staging, Takes};
 pub use survey::{Survey, not_ignored, survey};
 pub use target::Target;
-pub use tools::{has_tool_name, is_tool_folder};
+pub use tools::has_tool_name;
 use tree::Edit;
 pub use untracked::{LeftOff, OffReason, Untracked};
 use untracked::{Looked, Users};

@@ -14,7 +14,7 @@ use crate::world::sandbox::real;
 /// The most that one look takes: folders, entries of them, and time.
 const FOLDERS: usize = 10_000;
 const ENTRIES: usize = 300_000;
-const PATIENCE: Duration = Duration::from_millis(200);
+const PATIENCE: Duration = Duration::from_millis(500);
 
 /// The most repositories that are kept from scripts; the others are only looked at afterwards.
 const KEPT: usize = 50;
@@ -24,17 +24,10 @@ const KEPT: usize = 50;
 pub struct Repositories {
     /// Canonical.
     root: PathBuf,
-    left_out: LeftOut,
+    /// Tells the folders that are passed over: those of tools. By their names alone, as a command could have any passed over
+    /// by what it puts into it.
+    is_left_out: fn(&Path) -> bool,
     known: Mutex<LastLook>,
-}
-
-/// Tells the folders that are passed over: those of tools, which can make them again.
-#[derive(Debug, Clone, Copy)]
-pub struct LeftOut {
-    /// By whatever is in them, and beside them.
-    pub by_content: fn(&Path) -> bool,
-    /// By their names alone.
-    pub by_name: fn(&Path) -> bool,
 }
 
 /// What the last look has seen.
@@ -43,10 +36,10 @@ struct LastLook {
     /// A `.git`, or a git directory itself.
     places: BTreeSet<PathBuf>,
     dangers: BTreeSet<Danger>,
-    /// Folders that were passed over. What becomes one later is looked into all the same.
-    left_out: BTreeSet<PathBuf>,
     /// There was more than is looked at.
     is_cut: bool,
+    /// It took longer than a look may.
+    is_late: bool,
 }
 
 /// What came of a look.
@@ -60,22 +53,23 @@ pub struct Planted {
 
 impl Repositories {
     /// Looks for the repositories of a project.
-    pub fn of(root: &Path, left_out: LeftOut) -> Self {
+    pub fn of(root: &Path, is_left_out: fn(&Path) -> bool) -> Self {
         let root = real(root);
         let mut known = LastLook::default();
-        known.walk(&root, left_out.by_content);
+        known.walk(&root, is_left_out);
         let own = nearest(&root).into_iter().chain(shared_dir(&root));
         known.places.extend(own.chain(in_index(&root)));
         Self {
             root,
-            left_out,
+            is_left_out,
             known: Mutex::new(known),
         }
     }
 
-    /// Tells that there are more folders than are looked into.
+    /// Tells that not all folders were looked into.
     pub fn is_cut(&self) -> bool {
-        self.known().is_cut
+        let known = self.known();
+        known.is_cut || known.is_late
     }
 
     /// The repositories in the project, each by its `.git` or its git directory, without the one that the project is in.
@@ -100,12 +94,7 @@ impl Repositories {
             places: known.places.clone(),
             ..LastLook::default()
         };
-        let left_out = std::mem::take(&mut known.left_out);
-        // By what is in it, a command could have a folder passed over.
-        now.walk(&self.root, |folder| {
-            left_out.contains(folder) || (self.left_out.by_name)(folder)
-        });
-        now.left_out.extend(left_out);
+        now.walk(&self.root, self.is_left_out);
         now.places.extend(in_index(&self.root));
         now.dangers = now.judged(&self.root);
         let planted = Planted {
@@ -159,25 +148,25 @@ impl LastLook {
     }
 
     /// Looks into all folders, the upper ones first.
-    fn walk(&mut self, root: &Path, is_left_out: impl Fn(&Path) -> bool) {
+    fn walk(&mut self, root: &Path, is_left_out: fn(&Path) -> bool) {
         let until = Instant::now() + PATIENCE;
         let (mut folders, mut entries) = (0, 0);
         let mut next = VecDeque::from([root.to_owned()]);
         while let Some(folder) = next.pop_front() {
             folders += 1;
-            if folders > FOLDERS || entries > ENTRIES || Instant::now() > until {
-                self.is_cut = true;
+            self.is_cut = folders > FOLDERS || entries > ENTRIES;
+            self.is_late = Instant::now() > until;
+            if self.is_cut || self.is_late {
                 return;
             }
             let mut has_head = false;
-            let mut below = Vec::new();
             for entry in fs::read_dir(&folder).into_iter().flatten().flatten() {
                 entries += 1;
                 let name = entry.file_name();
                 if name == ".git" {
                     self.places.insert(entry.path());
                 } else if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
-                    below.push(entry.path());
+                    next.extend(Some(entry.path()).filter(|folder| !is_left_out(folder)));
                 } else {
                     has_head |= name == "HEAD";
                 }
@@ -185,13 +174,6 @@ impl LastLook {
             // One without a work tree, which git takes for one where it is called in it.
             if has_head && is_git_dir(&folder) {
                 self.places.insert(folder);
-            }
-            for folder in below {
-                if is_left_out(&folder) {
-                    self.left_out.insert(folder);
-                } else {
-                    next.push_back(folder);
-                }
             }
         }
     }

@@ -49,26 +49,26 @@ fn what_a_script_can_write_grants_nothing() {
     let home = ground.at("home").display().to_string();
     let main = ground.at("main/.git").display().to_string();
     for (git, commondir) in [("gitdir: own\n", &home), ("gitdir: own\n", &main)] {
-        ground.put("root/.git", git);
-        ground.put("root/own/commondir", commondir);
-        ground.put("root/own/config", "[core]\nworktree = ..\n");
-        assert_eq!(ground.granted("root"), [] as [PathBuf; 0]);
-        let back = ground.at("root/.git").display().to_string();
-        ground.put("root/own/gitdir", &back);
-        assert_eq!(ground.granted("root"), [] as [PathBuf; 0]);
+        ground.put("plain/.git", git);
+        ground.put("plain/own/commondir", commondir);
+        ground.put("plain/own/config", "[core]\nworktree = ..\n");
+        assert_eq!(ground.granted("plain"), [] as [PathBuf; 0]);
+        let back = ground.at("plain/.git").display().to_string();
+        ground.put("plain/own/gitdir", &back);
+        assert_eq!(ground.granted("plain"), [] as [PathBuf; 0]);
     }
     // The place above is not believed either: the root may be named so that it is one of a git directory's.
     fs::create_dir_all(ground.at("home/objects")).unwrap();
     fs::create_dir_all(ground.at("home/refs")).unwrap();
     ground.put("home/HEAD", "");
-    ground.put("home/worktrees/root/.git", "gitdir: .\n");
-    let back = ground.at("home/worktrees/root/.git").display().to_string();
-    ground.put("home/worktrees/root/gitdir", &back);
-    assert_eq!(ground.granted("home/worktrees/root"), [] as [PathBuf; 0]);
+    ground.put("home/worktrees/tree/.git", "gitdir: .\n");
+    let back = ground.at("home/worktrees/tree/.git").display().to_string();
+    ground.put("home/worktrees/tree/gitdir", &back);
+    assert_eq!(ground.granted("home/worktrees/tree"), [] as [PathBuf; 0]);
 
-    fs::remove_file(ground.at("root/.git")).unwrap();
-    symlink(ground.at("main/.git"), ground.at("root/.git")).unwrap();
-    assert_eq!(ground.granted("root"), [] as [PathBuf; 0]);
+    fs::remove_file(ground.at("plain/.git")).unwrap();
+    symlink(ground.at("main/.git"), ground.at("plain/.git")).unwrap();
+    assert_eq!(ground.granted("plain"), [] as [PathBuf; 0]);
 }
 
 #[test]
@@ -91,12 +91,12 @@ fn the_git_directory_of_a_linked_work_tree_is_granted_to_it_alone() {
     assert_eq!(ground.granted("thief"), [] as [PathBuf; 0]);
 
     // One that lies in the root, which becomes a link to the root: what it was granted is not granted to all of that.
-    ground.link("root/inner", "inner");
-    let pointer = fs::read_to_string(ground.at("root/inner/.git")).unwrap();
-    fs::remove_dir_all(ground.at("root/inner")).unwrap();
-    symlink(".", ground.at("root/inner")).unwrap();
-    ground.put("root/.git", &pointer);
-    assert_eq!(ground.granted("root"), [] as [PathBuf; 0]);
+    ground.link("plain/inner", "inner");
+    let pointer = fs::read_to_string(ground.at("plain/inner/.git")).unwrap();
+    fs::remove_dir_all(ground.at("plain/inner")).unwrap();
+    symlink(".", ground.at("plain/inner")).unwrap();
+    ground.put("plain/.git", &pointer);
+    assert_eq!(ground.granted("plain"), [] as [PathBuf; 0]);
 }
 
 #[test]
@@ -161,11 +161,8 @@ fn all_that_git_runs_by_is_guarded() {
     }
 }
 
-fn none() -> LeftOut {
-    LeftOut {
-        by_content: |folder| folder.ends_with("tools") || folder.join("tag").exists(),
-        by_name: |folder| folder.ends_with("tools"),
-    }
+fn is_tools(folder: &Path) -> bool {
+    folder.ends_with("tools")
 }
 
 #[test]
@@ -177,10 +174,9 @@ fn repositories_in_a_project_are_found_and_what_they_could_run() {
             "[core]\nbare = false\n",
         );
     }
-    ground.put("main/tagged/tag", "");
     symlink(ground.at("home"), ground.at("main/link")).unwrap();
     ground.put("home/.git/config", "");
-    let repositories = Repositories::of(&ground.at("main"), none());
+    let repositories = Repositories::of(&ground.at("main"), is_tools);
     let below = ["deep/a/b/c", "lib/x"].map(|place| ground.at("main").join(place).join(".git"));
     assert_eq!(repositories.below(), below);
     assert_eq!(
@@ -191,8 +187,6 @@ fn repositories_in_a_project_are_found_and_what_they_could_run() {
     repositories.look();
     assert_eq!(repositories.planted(), Planted::default());
     ground.put("main/lib/x/.git/config", "[core]\nfsmonitor = ./evil\n");
-    // A command could have a folder passed over by what it puts into it, but not by its name.
-    ground.put("main/new/tag", "");
     ground.put("main/new/.git/config", "[include]\npath = x\n");
     ground.put("main/bare/config", "[alias]\nst = !x\n");
     ground.put("main/bare/HEAD", "");
@@ -231,7 +225,7 @@ fn repositories_in_a_project_are_found_and_what_they_could_run() {
 #[test]
 fn more_folders_than_are_looked_into_are_said() {
     let dir = tempfile::tempdir().unwrap();
-    let repositories = Repositories::of(dir.path(), none());
+    let repositories = Repositories::of(dir.path(), is_tools);
     assert!(!repositories.is_cut());
     for number in 0..10_001 {
         fs::create_dir(dir.path().join(number.to_string())).unwrap();
