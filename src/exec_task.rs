@@ -2,6 +2,7 @@
 //! other command.
 
 mod live;
+mod planted;
 
 use std::borrow::Cow;
 use std::ffi::OsString;
@@ -19,7 +20,7 @@ use crate::lang::mask::Mask;
 use crate::lang::outcome::{Section, Status};
 use crate::lang::policy::{Policy, Verdict};
 use crate::lang::{duration, report, size};
-use crate::world::sandbox::{self, Fence, Guard, Level};
+use crate::world::sandbox::{self, Fence, Guard, Level, Repositories};
 use crate::world::shell::{self, Captured, Ending, Script, ShellError, Stream, Survivor};
 use live::Live;
 
@@ -42,6 +43,8 @@ pub struct Rules {
     pub fence: Fence,
     /// What is looked at after each, as not every system can keep it from being changed.
     pub watched: Vec<PathBuf>,
+    /// What could run at the user's next git command is looked for in these, likewise.
+    pub repositories: Repositories,
     /// The whole environment that they get.
     pub env: Vec<(OsString, OsString)>,
     pub mask: Mask,
@@ -184,15 +187,21 @@ pub async fn perform(
         mask: Some(&rules.mask),
         output_limit: rules.output_limit,
     };
-    let guard = (rules.fence.level != Level::Off).then(|| Guard::of(&rules.watched));
+    let guard = (rules.fence.level != Level::Off).then(|| {
+        rules.repositories.look();
+        Guard::of(&rules.watched)
+    });
     let missing = rules.fence.missing();
     let ran = shell::run(&script, cancelled, &mut shown).await;
     if let Some(gap) = live.gap() {
         on_output(Stream::Stdout, gap.as_bytes());
     }
-    let changed = guard.map(|guard| guard.changed()).unwrap_or_default();
+    let changed = guard.map(|guard| {
+        let (changed, planted) = (guard.changed(), rules.repositories.planted());
+        planted::told(&rules.fence.root, changed, planted)
+    });
     match ran {
-        Ok(ran) => told(ran, rules, (exec, &missing), &changed),
+        Ok(ran) => told(ran, rules, (exec, &missing), changed.unwrap_or_default()),
         Err(error) => Executed {
             fault: match &error {
                 ShellError::NoProgram(missing) => Fault::NoProgram(missing.name().to_owned()),
@@ -208,7 +217,7 @@ fn told(
     mut ran: shell::Ran,
     rules: &Rules,
     (exec, missing): (&Exec<'_>, &[PathBuf]),
-    changed: &[PathBuf],
+    changed: Vec<String>,
 ) -> Executed {
     let took = duration::show(ran.elapsed);
     let (status, ending) = match &ran.ending {
@@ -250,15 +259,6 @@ fn told(
     let denied = (status == Status::Failed)
         .then(|| denied(&rules.fence, (exec.dir, missing), &ran))
         .flatten();
-    let changed = changed.iter().map(|path| {
-        let before_what = match path.components().any(|part| part.as_os_str() == ".git") {
-            true => " before you use git",
-            false => "",
-        };
-        let path = path.strip_prefix(&rules.fence.root).unwrap_or(path);
-        let path = path.display();
-        format!("⚠ {path} was changed while this ran: look at it{before_what}")
-    });
     let said = ending.into_iter().chain(denied).chain(left);
     let said = said.chain(survivors).chain(changed);
     let said: Vec<String> = said.collect();
@@ -338,6 +338,7 @@ mod tests {
                 ..Fence::nothing(Path::new("/"))
             },
             watched: Vec::new(),
+            repositories: Repositories::of(Path::new("/nonexistent"), |_| false),
             env: std::env::vars_os().collect(),
             mask: Mask::default(),
         }

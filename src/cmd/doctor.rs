@@ -120,6 +120,7 @@ async fn rules(folders: &Folders, root: &Path) -> Vec<(&'static str, Found)> {
         ]
         .into_iter()
         .chain(hooks(&setup.hooks).map(|hooks| ("hooks", hooks)))
+        .chain(repositories(&setup.rules).map(|found| ("repositories", found)))
         .collect(),
     };
     checks.push(("environment", environment(start.login)));
@@ -146,6 +147,16 @@ fn sandbox(rules: &Rules) -> Found {
         (None, _) if support.lacks.is_empty() => Found::Fine(support.to_string()),
         (None, _) => Found::Less(support.to_string()),
     }
+}
+
+/// The repositories in the project, where not all of them can be looked for.
+fn repositories(rules: &Rules) -> Option<Found> {
+    let said = "this project has more folders than clada looks through after a command: what commands put into git \
+                repositories in the others is not told";
+    rules
+        .repositories
+        .is_cut()
+        .then(|| Found::Less(said.to_owned()))
 }
 
 fn hooks(hooks: &Hooks) -> Option<Found> {

@@ -22,7 +22,7 @@ use crate::lang::policy::paths::Paths;
 use crate::lang::policy::secrets::Secrets;
 use crate::world::ledger::Ledger;
 use crate::world::login_env::{self, LoginEnv};
-use crate::world::sandbox::{self, Fence, Level, Settled};
+use crate::world::sandbox::{self, Fence, Level, Repositories, Settled};
 use crate::world::snapshot::{self, Notes};
 
 /// How long the login shell may take, for each of the two ways in which it is asked.
@@ -142,7 +142,7 @@ impl Source {
         if ground.named != named {
             *ground = Ground {
                 named,
-                git: sandbox::git_dirs(&self.root),
+                git: sandbox::git_dirs(&self.root, &fence.trees()),
                 settled: Settled::default(),
             };
         }
@@ -185,7 +185,10 @@ impl Source {
         let opened: Vec<PathBuf> = opened
             .filter_map(|path| expanded(path, &self.folders.home, var))
             .collect();
+        let folders: Vec<PathBuf> = folders.collect();
         let guarded = sandbox::guarded(&self.root);
+        let repositories = Repositories::of(&self.root, snapshot::has_tool_name);
+        let below = snapshot::not_ignored(&self.root, repositories.below());
         if self.folders.config.starts_with(&self.root) {
             // The root is the user's home, and what is not there cannot be guarded. Where it cannot be made, neither can a
             // command make it.
@@ -193,6 +196,8 @@ impl Source {
         }
         let watched = [self.root.join(PROJECT), self.folders.config.clone()];
         let watched = watched.into_iter().chain(guarded.clone());
+        let temp = sandbox::temp_dirs().into_iter();
+        let temp = temp.chain(var("TMPDIR").map(PathBuf::from));
         let mut fence = Fence {
             level: match sandbox.unwrap_or(exec.sandbox) {
                 Sandbox::Workspace => Level::Workspace,
@@ -201,13 +206,11 @@ impl Source {
             },
             network: exec.network == Network::On,
             root: self.root.clone(),
-            temp: sandbox::temp_dirs()
-                .into_iter()
-                .chain(var("TMPDIR").map(PathBuf::from))
-                .collect(),
-            writable: folders.collect(),
+            temp: temp.collect(),
+            writable: folders,
             guarded: guarded
                 .into_iter()
+                .chain(sandbox::guards_of(&below))
                 .chain(self.folders.own(&self.root))
                 .collect(),
             hidden: sandbox::doors(&self.folders.home, var, &opened),
@@ -222,6 +225,7 @@ impl Source {
             output_limit: settings.limits.output,
             fence,
             watched: watched.collect(),
+            repositories,
             mask: Mask::new(mask, &exec.mask),
             env,
         };

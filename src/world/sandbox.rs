@@ -19,7 +19,9 @@ use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
 pub use denial::denied;
-pub use git::{git_dirs, guarded};
+pub use git::{
+    Danger, Planted, Repositories, directories, git_dirs, guarded, guards_of, led_to, shared_dir,
+};
 pub use guard::Guard;
 #[cfg(target_os = "linux")]
 use linux as system;

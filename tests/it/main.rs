@@ -52,6 +52,8 @@ mod paths;
 mod policy;
 mod registering;
 mod replay;
+#[cfg(target_os = "linux")]
+mod repositories;
 mod roundtrip;
 mod run;
 #[cfg(target_os = "linux")]

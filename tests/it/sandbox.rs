@@ -777,7 +777,7 @@ fn git_works_where_its_directory_is_elsewhere() {
     for root in ["linked", "project/sub"] {
         let root = ground.at(root);
         let fence = Fence {
-            writable: sandbox::git_dirs(&root),
+            writable: sandbox::git_dirs(&root, std::slice::from_ref(&root)),
             guarded: sandbox::guarded(&root),
             root,
             ..ground.fence(Level::Workspace)

@@ -1,119 +1,289 @@
-//! Finds what of a git repository a script may write and what it must not. Never runs git, and believes a `.git` only if
-//! the git directory that it names belongs to it: a script could have written it.
+//! Finds what of git repositories a script may write and what it must not. Never runs git, and never takes the word of a
+//! file that a script may have written: where such a `.git` leads, the git directory there has to name it in return.
 
-use std::fs;
-use std::path::{Path, PathBuf};
+mod below;
+mod config;
+mod danger;
+mod index;
 
-use super::real;
+use std::fs::{self, File};
+use std::io::Read;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::path::{Component, Path, PathBuf};
 
-/// In a git directory, what names programs that git runs, or another directory to take them from.
-const RUN_BY_GIT: [&str; 4] = ["hooks", "config", "config.worktree", "commondir"];
+use rustix::fs::OFlags;
+use rustix::process::geteuid;
 
-/// The repository that a directory is in.
-struct Repository {
-    /// `.git` of the work tree, a directory or a file.
-    dot_git: PathBuf,
-    /// This work tree's git directory.
-    own: PathBuf,
-    /// That of all its work trees.
-    common: PathBuf,
-}
+use super::{is_in, real, resolved};
+pub use below::{Planted, Repositories, guards_of};
+pub use danger::Danger;
 
-/// What git runs by, for the repository that `root` is in: hooks, configuration, also those of its submodules. Missing
-/// files are named too, as git would heed them if they came to be.
+/// In a git directory, what names programs that git runs, or another directory to take them from. Git heeds what is missing
+/// of it as soon as it is there.
+const RUN_BY_GIT: [&str; 8] = [
+    "hooks",
+    "config",
+    "config.worktree",
+    "commondir",
+    "gitdir",
+    "info/attributes",
+    "info/exclude",
+    "objects/info/alternates",
+];
+
+/// The steps of what was begun and not ended. They are no script's to change while they are there.
+const IN_PROGRESS: [&str; 7] = [
+    "rebase-merge",
+    "rebase-apply",
+    "sequencer",
+    "BISECT_LOG",
+    "BISECT_NAMES",
+    "BISECT_START",
+    "BISECT_TERMS",
+];
+
+/// The largest file of git's that is read, in bytes.
+const LARGEST: u64 = 1024 * 1024;
+
+/// The most links that one path may lead through, and the most git directories in another.
+const LINKS: usize = 40;
+const MODULES: usize = 500;
+
+/// What git runs by, for the repository that `root` is in: hooks, configuration, also those of its submodules and of its
+/// other work trees. Missing files are named too, as git would heed them if they came to be.
 pub fn guarded(root: &Path) -> Vec<PathBuf> {
-    let Some(repository) = Repository::of(root) else {
+    let root = real(root);
+    let Some(dot_git) = nearest(&root) else {
         return Vec::new();
     };
-    let mut dirs = vec![repository.own.clone(), repository.common.clone()];
-    dirs.extend(modules(&repository.common.join("modules")));
-    dirs.sort();
-    dirs.dedup();
-    let mut paths: Vec<PathBuf> = dirs
-        .iter()
-        .flat_map(|dir| RUN_BY_GIT.map(|name| dir.join(name)))
-        .collect();
-    if repository.dot_git != repository.own {
-        paths.push(repository.dot_git);
+    let mut paths = Vec::new();
+    let mut dirs = match directories(&dot_git, &[]) {
+        Some((own, common)) => vec![own, common],
+        // Nothing is believed of it.
+        None => vec![],
+    };
+    if !dirs.contains(&dot_git) {
+        paths.push(dot_git);
     }
+    if let Some(common) = dirs.last().cloned() {
+        dirs.extend(modules(&common.join("modules")));
+        paths.extend(
+            worktrees(&common)
+                .filter(|(_, tree)| !tree.starts_with(&root) && tree.exists())
+                .flat_map(|(dir, _)| guards_in(&dir)),
+        );
+    }
+    dirs.dedup();
+    paths.extend(dirs.iter().flat_map(|dir| guards_in(dir)));
     paths
 }
 
-/// The git directories that git writes to from `root`: one, two for a linked work tree, none without a repository.
-pub fn git_dirs(root: &Path) -> Vec<PathBuf> {
-    let Some(repository) = Repository::of(root) else {
-        return Vec::new();
-    };
-    let mut dirs = vec![repository.own, repository.common];
+/// What git runs by in a git directory.
+fn guards_in(dir: &Path) -> impl Iterator<Item = PathBuf> + use<> {
+    let begun = IN_PROGRESS.map(|name| dir.join(name));
+    let begun = begun.into_iter().filter(|path| path.exists());
+    let names = RUN_BY_GIT.map(|name| dir.join(name));
+    names.into_iter().chain(begun)
+}
+
+/// The git directories outside these trees, which scripts may write anyway, that git writes to from `root`: one, two for a
+/// linked work tree, none without a repository. What lies in one of the trees is not believed: it may name any directory.
+pub fn git_dirs(root: &Path, writable: &[PathBuf]) -> Vec<PathBuf> {
+    let (root, trees) = (real(root), resolved(writable.iter()));
+    let dirs = nearest(&root).and_then(|dot_git| directories(&dot_git, &trees));
+    let mut dirs = dirs.map_or(Vec::new(), |(own, common)| vec![own, common]);
     dirs.dedup();
+    dirs.retain(|dir| !is_in(dir, &trees) && is_trusted(dir, &root));
     dirs
 }
 
-impl Repository {
-    fn of(root: &Path) -> Option<Self> {
-        let root = real(root);
-        let tree = root.ancestors().find(|dir| dir.join(".git").exists())?;
-        let dot_git = tree.join(".git");
-        if fs::symlink_metadata(&dot_git).ok()?.is_dir() {
-            return Some(Self {
-                own: dot_git.clone(),
-                common: dot_git.clone(),
-                dot_git,
-            });
-        }
-        let own = named(&line(&dot_git, "gitdir:")?, tree);
-        let common = match line(&own.join("commondir"), "") {
-            Some(common) => named(&common, &own),
-            None => own.clone(),
-        };
-        let is_ours = match line(&own.join("gitdir"), "") {
-            Some(back) => {
-                named(&back, &own) == dot_git && own.starts_with(common.join("worktrees"))
-            }
-            None => named(&worktree(&own)?, &own) == tree,
-        };
-        is_ours.then_some(Self {
-            dot_git,
-            own,
-            common,
-        })
+/// The git directories that git itself would use from `root`, whoever wrote what leads there; a link that leads to them.
+///
+/// Not to be believed: to see that they hold nothing that would be waited for.
+pub fn led_to(root: &Path) -> Result<Vec<PathBuf>, PathBuf> {
+    let Some(dot_git) = nearest(&real(root)) else {
+        return Ok(Vec::new());
+    };
+    let kind = fs::symlink_metadata(&dot_git).map(|meta| meta.file_type());
+    let own = match kind {
+        Ok(kind) if kind.is_symlink() => return Err(dot_git),
+        Ok(kind) if kind.is_dir() => Some(dot_git),
+        _ => gitlink(&dot_git),
+    };
+    let shared = own.iter().filter_map(|own| {
+        let named = first_line(&own.join("commondir"))?;
+        Some(real(&own.join(named)))
+    });
+    Ok(own.iter().cloned().chain(shared).collect())
+}
+
+/// The git directory that all work trees of the repository share, to look into.
+pub fn shared_dir(root: &Path) -> Option<PathBuf> {
+    let (_, common) = directories(&nearest(&real(root))?, &[])?;
+    Some(common)
+}
+
+/// The `.git` of the work tree that a folder is in, whatever it is.
+fn nearest(root: &Path) -> Option<PathBuf> {
+    let mut above = root.ancestors().map(|dir| dir.join(".git"));
+    above.find(|dot_git| dot_git.symlink_metadata().is_ok())
+}
+
+/// The git directory of this work tree and that of all its work trees. One that a `.git` file names has to name that in
+/// return; neither is believed where it lies in one of these trees, and no link there is followed. A link is never one.
+pub fn directories(dot_git: &Path, trees: &[PathBuf]) -> Option<(PathBuf, PathBuf)> {
+    let kind = fs::symlink_metadata(dot_git).ok()?.file_type();
+    if kind.is_dir() {
+        return Some((dot_git.to_owned(), dot_git.to_owned()));
     }
+    if !kind.is_file() {
+        return None;
+    }
+    let tree = dot_git.parent()?;
+    let own = gitlink(dot_git)?;
+    if is_in(&own, trees) {
+        return None;
+    }
+    if let Some(back) = first_line(&own.join("gitdir")) {
+        // Linked. Where the shared one is, its place says; a `commondir` could name any.
+        let common = own.parent().filter(|dir| dir.ends_with("worktrees"))?;
+        let common = common.parent()?.to_owned();
+        let is_ours = steadfast(&own.join(back), trees)? == dot_git && is_git_dir(&common);
+        return is_ours.then_some((own, common));
+    }
+    // A submodule, or set apart.
+    let is_ours = steadfast(&own.join(worktree(&own)?), trees)? == tree;
+    is_ours.then(|| (own.clone(), own))
 }
 
-/// The rest of the first line, if it begins so.
-fn line(file: &Path, start: &str) -> Option<String> {
-    let text = fs::read_to_string(file).ok()?;
-    Some(text.lines().next()?.strip_prefix(start)?.trim().to_owned())
+/// The git directory that a `.git` file names.
+fn gitlink(dot_git: &Path) -> Option<PathBuf> {
+    let line = first_line(dot_git)?;
+    let named = line.strip_prefix("gitdir:")?.trim();
+    Some(real(&dot_git.parent()?.join(named)))
 }
 
-/// `core.worktree` of a git directory, as git writes it.
-fn worktree(dir: &Path) -> Option<String> {
-    let files = ["config", "config.worktree"].map(|name| dir.join(name));
-    let text: String = files.iter().flat_map(fs::read_to_string).collect();
-    text.lines().find_map(|line| {
-        let (key, value) = line.split_once('=')?;
-        (key.trim() == "worktree").then(|| value.trim().trim_matches('"').to_owned())
+/// The work trees of a repository that are linked to it: their git directories, and where they say that they are.
+fn worktrees(common: &Path) -> impl Iterator<Item = (PathBuf, PathBuf)> {
+    let dirs = fs::read_dir(common.join("worktrees")).into_iter().flatten();
+    let dirs = dirs.flatten().take(MODULES).map(|entry| entry.path());
+    dirs.filter_map(|dir| {
+        let dot_git = dir.join(first_line(&dir.join("gitdir"))?);
+        let tree = real(dot_git.parent()?);
+        Some((dir, tree))
     })
 }
 
-fn named(path: &str, base: &Path) -> PathBuf {
-    real(&base.join(path))
+/// `core.worktree` of a git directory.
+fn worktree(dir: &Path) -> Option<String> {
+    let files = ["config.worktree", "config"].map(|name| dir.join(name));
+    files.iter().find_map(|file| {
+        let lines = config::lines(&text(file)?);
+        let named = lines
+            .iter()
+            .rev()
+            .find_map(|line| line.of("core", "worktree"));
+        named.map(str::to_owned)
+    })
+}
+
+/// Tells that a directory looks like git's own.
+fn is_git_dir(dir: &Path) -> bool {
+    let is = |name: &str, is_dir: bool| {
+        let kind = fs::symlink_metadata(dir.join(name));
+        kind.is_ok_and(|kind| kind.is_dir() == is_dir)
+    };
+    is("HEAD", false) && is("objects", true) && is("refs", true)
+}
+
+/// Tells that a directory belongs to this user, to root, or to whoever has the project.
+fn is_trusted(dir: &Path, root: &Path) -> bool {
+    let owner = |path: &Path| fs::metadata(path).ok().map(|meta| meta.uid());
+    let Ok(meta) = fs::symlink_metadata(dir) else {
+        return false;
+    };
+    let known = [Some(geteuid().as_raw()), Some(0), owner(root)];
+    meta.is_dir() && known.contains(&Some(meta.uid()))
+}
+
+/// The path without links; nothing where one of them, or what should be on the way, lies in one of these trees and so could
+/// lead elsewhere a moment later.
+fn steadfast(path: &Path, trees: &[PathBuf]) -> Option<PathBuf> {
+    let parts = |path: &Path| {
+        let parts = path.components().rev();
+        parts
+            .map(|part| part.as_os_str().to_owned())
+            .collect::<Vec<_>>()
+    };
+    let (mut at, mut next, mut links) = (PathBuf::new(), parts(path), 0);
+    while let Some(name) = next.pop() {
+        match Path::new(&name).components().next()? {
+            Component::ParentDir => {
+                at.pop();
+                continue;
+            }
+            Component::CurDir => continue,
+            _ => {}
+        }
+        let place = at.join(&name);
+        if fs::symlink_metadata(&place).ok()?.is_symlink() {
+            links += 1;
+            if links > LINKS || is_in(&at, trees) {
+                return None;
+            }
+            next.extend(parts(&fs::read_link(&place).ok()?));
+        } else {
+            at = place;
+        }
+    }
+    Some(at)
+}
+
+fn first_line(file: &Path) -> Option<String> {
+    Some(text(file)?.lines().next()?.trim().to_owned())
+}
+
+/// The content of a plain file that is not too large. Never waits, as for a pipe.
+fn text(file: &Path) -> Option<String> {
+    let mut how = File::options();
+    let flags = OFlags::NONBLOCK | OFlags::NOFOLLOW;
+    let file = how
+        .read(true)
+        .custom_flags(flags.bits().cast_signed())
+        .open(file)
+        .ok()?;
+    let meta = file.metadata().ok()?;
+    if !meta.is_file() || meta.len() > LARGEST {
+        return None;
+    }
+    let mut bytes = Vec::new();
+    file.take(LARGEST).read_to_end(&mut bytes).ok()?;
+    Some(String::from_utf8_lossy(&bytes).into_owned())
 }
 
 /// The git directories of submodules, which may hold those of their own submodules, and have slashes in their names.
 fn modules(dir: &Path) -> Vec<PathBuf> {
-    let mut found = Vec::new();
-    for entry in fs::read_dir(dir).into_iter().flatten().flatten() {
-        if !entry.file_type().is_ok_and(|kind| kind.is_dir()) {
-            continue;
+    let (mut found, mut next, mut looked) = (Vec::new(), vec![dir.to_owned()], 0);
+    while let Some(dir) = next.pop() {
+        looked += 1;
+        if looked > MODULES {
+            break;
         }
-        let path = entry.path();
-        if path.join("HEAD").is_file() {
-            found.extend(modules(&path.join("modules")));
-            found.push(path);
-        } else {
-            found.extend(modules(&path));
+        for entry in fs::read_dir(&dir).into_iter().flatten().flatten() {
+            if !entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+                continue;
+            }
+            let path = entry.path();
+            if path.join("HEAD").is_file() {
+                next.push(path.join("modules"));
+                found.push(path);
+            } else {
+                next.push(path);
+            }
         }
     }
     found
 }
+
+#[cfg(test)]
+mod tests;

@@ -12,10 +12,13 @@ pub struct Guard {
     before: BTreeMap<PathBuf, Print>,
 }
 
+/// The most paths that are looked at: a link could lead to a whole disk.
+const MOST: usize = 10_000;
+
 /// By which a file is known again. The times of a directory are left out: they change with its entries, which have their
 /// own.
 #[derive(Debug, PartialEq, Eq)]
-struct Print {
+pub(super) struct Print {
     device: u64,
     inode: u64,
     mode: u32,
@@ -53,6 +56,9 @@ fn prints(paths: &[PathBuf]) -> BTreeMap<PathBuf, Print> {
     let mut prints = BTreeMap::new();
     let mut next = paths.to_vec();
     while let Some(path) = next.pop() {
+        if prints.len() == MOST {
+            break;
+        }
         let Ok(meta) = fs::symlink_metadata(&path) else {
             continue;
         };
@@ -74,7 +80,7 @@ fn entries(dir: &Path) -> impl Iterator<Item = PathBuf> {
 }
 
 impl Print {
-    fn of(meta: &Metadata) -> Self {
+    pub(super) fn of(meta: &Metadata) -> Self {
         let timed = !meta.is_dir();
         let time = |seconds, nanos| if timed { (seconds, nanos) } else { (0, 0) };
         Self {

@@ -12,8 +12,8 @@ pub const TRY_AGAIN: &str = ", then try again";
 /// Nothing was committed. Each says the cause and what to do next.
 #[derive(Debug, Error)]
 pub enum SnapshotError {
-    #[error("{} in progress: finish or abort it (`git status` says how), then try again", .0.name())]
-    Busy(Operation),
+    #[error("{}", busy(*.0, *.1))]
+    Busy(Operation, Beginner),
     #[error("unresolved conflicts in {}: resolve and `git add` them, then try again", list(.0))]
     Conflicts(Vec<PathBuf>),
     #[error(
@@ -46,6 +46,12 @@ pub enum SnapshotError {
          back (`--no-git` works without)", .0.display()
     )]
     Diverted(PathBuf),
+    #[error(
+        "`{}` leads to a git directory that does not name this folder in return, so nothing is saved there: if you did not \
+         make it so, put git's own back; if you did, run `git config core.worktree \"$PWD\"` here, or `git worktree repair` \
+         for a linked work tree (`--no-git` works without)", .0.display()
+    )]
+    Unconfirmed(PathBuf),
     #[error(
         "an older state is being looked at: `clada step-forward --end` brings back what was there, \
          `clada step-forward --stay` goes on from what is there now"
@@ -129,6 +135,29 @@ pub enum Operation {
     ApplyMailbox,
 }
 
+/// Who began it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Beginner {
+    /// Perhaps the user.
+    Unknown,
+    /// It was there after a command, and not before.
+    Command,
+}
+
+/// Nobody is led to go on with what a command may have begun: its steps can name programs.
+fn busy(operation: Operation, beginner: Beginner) -> String {
+    let (name, abort) = (operation.name(), operation.abort());
+    match beginner {
+        Beginner::Unknown => format!(
+            "{name} in progress: if you began it, finish or abort it (`git status` says how), else run `{abort}`{TRY_AGAIN}"
+        ),
+        Beginner::Command => format!(
+            "{name} in progress that a command began: end it with `{abort}` and do not go on with it, as its steps can run \
+             programs{TRY_AGAIN}"
+        ),
+    }
+}
+
 impl Operation {
     pub(super) fn of(state: RepositoryState) -> Option<Self> {
         use RepositoryState as S;
@@ -151,6 +180,17 @@ impl Operation {
             Self::Revert => "a revert is",
             Self::Bisect => "a bisect is",
             Self::ApplyMailbox => "a `git am` is",
+        }
+    }
+
+    fn abort(self) -> &'static str {
+        match self {
+            Self::Merge => "git merge --abort",
+            Self::Rebase => "git rebase --abort",
+            Self::CherryPick => "git cherry-pick --abort",
+            Self::Revert => "git revert --abort",
+            Self::Bisect => "git bisect reset",
+            Self::ApplyMailbox => "git am --abort",
         }
     }
 }

@@ -16,6 +16,7 @@
 //! | `walk.rs` | which files may differ from the index, by one look at each |
 //! | `look.rs` | which untracked ones are not ignored |
 //! | `recorded.rs` | what the index has, and where the commit has it otherwise |
+//! | `begun.rs` | who began what is in progress |
 //! | `at.rs` | what is in the work tree at a path |
 //! | `stage.rs` | what one path is now, put into the index |
 //! | `untracked.rs` | which of what git does not track goes on the branch after all |
@@ -40,6 +41,7 @@
 
 mod aside;
 mod at;
+mod begun;
 mod error;
 mod exclude;
 mod history;
@@ -86,7 +88,7 @@ use crate::world::hurry::Hurry;
 
 use aside::Guarded;
 pub use aside::Lost;
-pub use error::{Operation, SnapshotError, TRY_AGAIN, Without};
+pub use error::{Beginner, Operation, SnapshotError, TRY_AGAIN, Without};
 pub use exclude::{ExcludeError, SeenByGit, seen_by_git};
 pub use history::{History, Saved};
 pub use looking::{Looking, Stop};
@@ -97,8 +99,9 @@ use program::New;
 pub use restore::{Change, ChangeKind, Held};
 pub use squash::{Ask, Group, Moved, Pushed, Squashed, Which};
 use stage::{Gathered, Staged, Staging, Takes};
-pub use survey::{Survey, survey};
+pub use survey::{Survey, not_ignored, survey};
 pub use target::Target;
+pub use tools::has_tool_name;
 use tree::Edit;
 pub use untracked::{LeftOff, OffReason, Untracked};
 use untracked::{Looked, Users};
@@ -344,6 +347,7 @@ impl Snapshots {
         } else {
             snapshots.target = options.target;
         }
+        snapshots.refuse_anothers()?;
         snapshots.take_own_index()?;
         snapshots.leave_notes();
         Ok(Some(snapshots))
@@ -391,6 +395,7 @@ impl Snapshots {
 
     /// The user's repository around a root.
     fn found(root: &Path) -> Result<Found, SnapshotError> {
+        place::refuse_odd(root)?;
         let above = RepositoryOpenFlags::empty();
         let repo = match Repository::open_ext(root, above, [] as [&OsStr; 0]) {
             Ok(repo) => repo,
@@ -455,6 +460,11 @@ impl Snapshots {
 
     /// Commits whatever a command changed. A command can change anything, so this looks at everything.
     pub fn after_all(&mut self, message: &Message) -> Result<State, SnapshotError> {
+        let saved = self.after_command(message);
+        saved.map_err(|why| self.begun_by_command(why))
+    }
+
+    fn after_command(&mut self, message: &Message) -> Result<State, SnapshotError> {
         if self.private {
             let mut state = self.save_private(message)?;
             let left_out = self.left_out_now(&[]);
@@ -861,7 +871,7 @@ impl Snapshots {
 
     fn refuse_in_the_middle(&self, index: &Index) -> Result<(), SnapshotError> {
         if let Some(operation) = Operation::of(self.repo.state()) {
-            return Err(SnapshotError::Busy(operation));
+            return Err(SnapshotError::Busy(operation, self.beginner()));
         }
         if index.has_conflicts() {
             return Err(SnapshotError::conflicts(index));

@@ -8,16 +8,25 @@ use std::path::{Path, PathBuf};
 
 use git2::Repository;
 
-use super::{SnapshotError, Snapshots};
+use super::{SnapshotError, Snapshots, canonical};
+use crate::world::sandbox;
 
 impl Snapshots {
+    /// # Errors
+    /// Where the git directory is not that of this work tree.
+    pub(super) fn refuse_anothers(&self) -> Result<(), SnapshotError> {
+        let anothers = (!self.private).then(|| not_own(&self.repo, &self.top));
+        anothers.flatten().map_or(Ok(()), Err)
+    }
+
     /// # Errors
     /// [`SnapshotError::Diverted`] where a save would write elsewhere.
     pub(super) fn refuse_diverted(&self) -> Result<(), SnapshotError> {
         let (own, common) = (self.repo.path(), self.repo.commondir());
         let diverted = |path: PathBuf| Err(SnapshotError::Diverted(path));
-        if let Some(path) = not_own(&self.repo, &self.top) {
-            return diverted(path);
+        self.refuse_anothers()?;
+        if let Some(link) = link_in(&common.join("objects")) {
+            return diverted(link);
         }
         let index = self.index_path();
         let index = index.strip_prefix(own).unwrap_or(&index);
@@ -48,16 +57,56 @@ impl Snapshots {
     }
 }
 
+/// Looks at what libgit2 reads to open the repository around a root: it would follow a link, and wait for a pipe.
+///
+/// # Errors
+/// [`SnapshotError::Diverted`] where one is in the way.
+pub(super) fn refuse_odd(root: &Path) -> Result<(), SnapshotError> {
+    const READ: [&str; 8] = [
+        "HEAD",
+        "config",
+        "config.worktree",
+        "commondir",
+        "gitdir",
+        "shallow",
+        "packed-refs",
+        "objects/info/alternates",
+    ];
+    let dirs = sandbox::led_to(root).map_err(SnapshotError::Diverted)?;
+    let files = dirs.iter().flat_map(|dir| READ.map(|name| dir.join(name)));
+    let is_odd = |path: &PathBuf| fs::metadata(path).is_ok_and(|it| !it.is_file());
+    let mut odd = files.filter(is_odd);
+    odd.next()
+        .map_or(Ok(()), |path| Err(SnapshotError::Diverted(path)))
+}
+
 /// What leads to a git directory that is not that of this work tree.
-pub(super) fn not_own(repo: &Repository, top: &Path) -> Option<PathBuf> {
-    let (own, common) = (repo.path(), repo.commondir());
-    if own != common && !own.starts_with(common.join("worktrees")) {
-        return Some(own.join("commondir"));
-    }
+pub(super) fn not_own(repo: &Repository, top: &Path) -> Option<SnapshotError> {
     let dot_git = top.join(".git");
-    // That of a linked work tree, of a submodule or of one set apart has another name.
-    let is_anothers = dot_git.is_file() && own.file_name() == Some(".git".as_ref());
-    is_anothers.then_some(dot_git)
+    let Ok(kind) = fs::symlink_metadata(&dot_git) else {
+        // Its configuration names another work tree than that around it.
+        return Some(SnapshotError::Diverted(repo.path().join("config")));
+    };
+    let Some((own, common)) = sandbox::directories(&dot_git, &[top.to_owned()]) else {
+        return Some(if kind.is_file() {
+            SnapshotError::Unconfirmed(dot_git)
+        } else {
+            SnapshotError::Diverted(dot_git)
+        });
+    };
+    let is = |used: &Path, named: &Path| canonical(used).is_ok_and(|used| used == named);
+    if !is(repo.path(), &own) {
+        return Some(SnapshotError::Diverted(repo.path().join("config")));
+    }
+    let is_shared = is(repo.commondir(), &common);
+    (!is_shared).then(|| SnapshotError::Diverted(own.join("commondir")))
+}
+
+/// A link among the folders of objects: what is saved would go where it leads.
+fn link_in(objects: &Path) -> Option<PathBuf> {
+    let folders = fs::read_dir(objects).ok()?.flatten();
+    let mut links = folders.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_symlink()));
+    links.next().map(|link| link.path())
 }
 
 /// The first on the way to this name that is neither a directory nor a file, as far as there is anything.

@@ -17,7 +17,7 @@ use crate::lang::hex::hex;
 
 /// What such a repository leaves out, beside what a `.gitignore` names: what tools make and can make again.
 fn excludes() -> String {
-    let names = tools::NAMES.iter().chain(&["target", "venv"]);
+    let names = tools::NAMES.iter().chain(&tools::BY_NAME);
     let folders: String = names.map(|name| format!("{name}/\n")).collect();
     folders + tools::LITTER + "\n"
 }

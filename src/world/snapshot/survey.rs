@@ -46,6 +46,31 @@ pub fn survey(root: &Path, options: &Options) -> Result<Survey, SnapshotError> {
     Ok(Survey::Private(path))
 }
 
+/// Those of these absolute paths in a root that the user's git does not ignore.
+pub fn not_ignored(root: &Path, paths: Vec<PathBuf>) -> Vec<PathBuf> {
+    if paths.is_empty() {
+        return paths;
+    }
+    let Ok(Found::WorkTree(repo, top)) = Snapshots::found(root) else {
+        return paths;
+    };
+    // libgit2 would wait for a pipe.
+    let is_odd = |folder: &Path| {
+        let rules = folder.join(".gitignore");
+        rules.symlink_metadata().is_ok_and(|rules| !rules.is_file())
+    };
+    let is_ignored = |path: &PathBuf| {
+        // A `.git` is ignored by itself.
+        let place = path.parent().filter(|_| path.ends_with(".git"));
+        let place = place.unwrap_or(path);
+        let above = place.ancestors().take_while(|dir| dir.starts_with(&top));
+        let is_ignored = |place| repo.is_path_ignored(place).unwrap_or(false);
+        let name = place.strip_prefix(&top);
+        !above.into_iter().any(is_odd) && name.is_ok_and(is_ignored)
+    };
+    paths.into_iter().filter(|path| !is_ignored(path)).collect()
+}
+
 fn in_repository(
     repo: Repository,
     top: PathBuf,

@@ -43,11 +43,20 @@ const BESIDE: [(&str, &str); 7] = [
     ("elm-stuff", "elm.json"),
 ];
 
+/// Names that say enough where nothing can be taken from what is in a folder or beside it.
+pub(super) const BY_NAME: [&str; 2] = ["target", "venv"];
+
 /// A file that a desktop puts into every folder.
 pub(super) const LITTER: &str = ".DS_Store";
 
 /// The beginning of a `CACHEDIR.TAG`, by its specification.
 const TAG: &[u8; 43] = b"Signature: 8a477f597d28d172789f06886806bc55";
+
+/// Tells a folder that is hardly anything else, by its name alone.
+pub fn has_tool_name(folder: &Path) -> bool {
+    let name = folder.file_name().and_then(|name| name.to_str());
+    name.is_some_and(|name| NAMES.contains(&name) || BY_NAME.contains(&name))
+}
 
 /// Tells that the folder at this absolute path is one.
 pub(super) fn is_tool_folder(folder: &Path) -> bool {

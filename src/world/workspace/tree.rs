@@ -122,10 +122,8 @@ impl Disk {
         let root = Path::new(&self.spellings().canonical);
         let mut rules = Vec::new();
         if let Some(top) = root.ancestors().find(|dir| dir.join(".git").exists()) {
-            let exclude = sandbox::git_dirs(root)
-                .into_iter()
-                .map(|dir| dir.join("info/exclude"))
-                .find_map(|path| std::fs::read_to_string(path).ok());
+            let exclude = sandbox::shared_dir(root)
+                .and_then(|dir| std::fs::read_to_string(dir.join("info/exclude")).ok());
             rules.extend(exclude.and_then(|lines| parsed(top, &[lines])));
             let mut between: Vec<&Path> = root
                 .ancestors()

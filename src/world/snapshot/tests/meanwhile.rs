@@ -96,7 +96,7 @@ fn a_merge_that_begins_in_the_middle_of_a_save_is_left_alone() {
         repo.try_git(&["merge", "--no-commit", "side"]);
         let trace = repo.trace();
         let error = snapshots.conclude(prepared, &message()).unwrap_err();
-        assert!(matches!(error, SnapshotError::Busy(Operation::Merge)));
+        assert!(matches!(error, SnapshotError::Busy(Operation::Merge, _)));
         assert_eq!(repo.trace(), trace);
     }
 }

@@ -24,13 +24,13 @@ fn nothing_is_saved_in_the_middle_of_something() {
         assert!(!repo.try_git(&command).0);
         let error = repo.refused();
         assert!(
-            matches!(error, SnapshotError::Busy(o) if o == operation),
+            matches!(error, SnapshotError::Busy(o, _) if o == operation),
             "{error}"
         );
         repo.git(&["add", "-A"]); // Resolved and not yet ended.
         let error = repo.refused();
         assert!(
-            matches!(error, SnapshotError::Busy(o) if o == operation),
+            matches!(error, SnapshotError::Busy(o, _) if o == operation),
             "{error}"
         );
     }
@@ -38,7 +38,7 @@ fn nothing_is_saved_in_the_middle_of_something() {
     repo.git(&["bisect", "start", "HEAD", "HEAD~1"]);
     assert_eq!(
         repo.refused().to_string(),
-        "a bisect is in progress: finish or abort it (`git status` says how), then try again"
+        "a bisect is in progress: if you began it, finish or abort it (`git status` says how), else run `git bisect reset`, then try again"
     );
     repo.git(&["bisect", "reset"]);
     repo.write("a.txt", "stashed\n");

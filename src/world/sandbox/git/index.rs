@@ -1,0 +1,104 @@
+//! Reads of git's index where other repositories are in the work tree: `git status` goes into these by itself. Writes nothing.
+
+use std::fs;
+use std::os::unix::ffi::OsStringExt;
+use std::path::{Path, PathBuf};
+
+/// The largest index that is read, in bytes.
+const LARGEST: u64 = 64 * 1024 * 1024;
+
+/// The mode of such an entry, as it stands in the file.
+const GITLINK: [u8; 4] = [0, 0, 0xe0, 0];
+
+/// The fixed part of an entry, with an id of SHA-1, and where its mode and its flags are in that.
+const FIXED: usize = 62;
+const MODE: usize = 24;
+const FLAGS: usize = 60;
+
+/// The paths of other repositories in an index, from the top of the work tree.
+pub(super) fn gitlinks(index: &Path) -> Vec<PathBuf> {
+    // Never a pipe, which would be waited for.
+    let is_plain = |meta: &fs::Metadata| meta.is_file() && meta.len() <= LARGEST;
+    if !fs::symlink_metadata(index).is_ok_and(|meta| is_plain(&meta)) {
+        return Vec::new();
+    }
+    let bytes = fs::read(index).unwrap_or_default();
+    // Most have none.
+    if !bytes.windows(GITLINK.len()).any(|four| four == GITLINK) {
+        return Vec::new();
+    }
+    let mut found = Vec::new();
+    let mut entries = Entries::of(&bytes);
+    while let Some(is_gitlink) = entries.next() {
+        if is_gitlink {
+            let path = std::ffi::OsString::from_vec(entries.path.clone());
+            found.push(path.into());
+        }
+    }
+    found
+}
+
+/// The entries of an index of the versions 2 to 4, one after the other.
+struct Entries<'b> {
+    bytes: &'b [u8],
+    at: usize,
+    left: usize,
+    version: u32,
+    /// That of the last entry: in version 4 the next one says how it differs.
+    path: Vec<u8>,
+}
+
+impl<'b> Entries<'b> {
+    fn of(bytes: &'b [u8]) -> Self {
+        let number = |at: usize| {
+            let four = bytes.get(at..at + 4).and_then(|four| four.try_into().ok());
+            four.map_or(0, u32::from_be_bytes)
+        };
+        Self {
+            bytes,
+            at: 12,
+            left: number(8) as usize,
+            version: number(4),
+            path: Vec::new(),
+        }
+    }
+
+    /// Goes on to the next entry; whether that is another repository. Nothing at the end, or where it makes no sense.
+    fn next(&mut self) -> Option<bool> {
+        self.left = self.left.checked_sub(1)?;
+        let entry = self.bytes.get(self.at..)?;
+        let is_gitlink = entry.get(MODE..MODE + 4)? == GITLINK;
+        let is_extended = entry.get(FLAGS)? & 0x40 != 0;
+        let start = if is_extended { FIXED + 2 } else { FIXED };
+        let mut name = entry.get(start..)?;
+        let mut kept = 0;
+        if self.version == 4 {
+            let (cut, rest) = offset(name)?;
+            (kept, name) = (self.path.len().checked_sub(cut)?, rest);
+        }
+        let end = name.iter().position(|byte| *byte == 0)?;
+        self.path.truncate(kept);
+        self.path.extend_from_slice(&name[..end]);
+        let length = entry.len() - name.len() + end;
+        // Each ends with one NUL at least, and before version 4 on a border of eight.
+        self.at += if self.version == 4 {
+            length + 1
+        } else {
+            (length + 8) & !7
+        };
+        Some(is_gitlink)
+    }
+}
+
+/// A number as git packs it, and what follows.
+fn offset(bytes: &[u8]) -> Option<(usize, &[u8])> {
+    let mut value = 0_usize;
+    for (at, byte) in bytes.iter().enumerate().take(8) {
+        value = (value << 7) | usize::from(byte & 0x7f);
+        if byte & 0x80 == 0 {
+            return Some((value, &bytes[at + 1..]));
+        }
+        value += 1;
+    }
+    None
+}
