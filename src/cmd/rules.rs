@@ -2,13 +2,14 @@
 
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, LazyLock, Mutex, PoisonError};
+use std::sync::{Arc, LazyLock, Mutex, Once, PoisonError};
 use std::time::Duration;
 
 use tokio::sync::OnceCell;
 
 use crate::batch::{Git, Hooks, Setup};
 use crate::cli::Exec;
+use crate::cmd::notes;
 use crate::config::registry::Registry;
 use crate::config::settings::{
     self, Loaded, Network, Sandbox, Settings, SettingsError, VarName, Variable,
@@ -22,6 +23,8 @@ use crate::lang::policy::paths::Paths;
 use crate::lang::policy::secrets::Secrets;
 use crate::world::ledger::Ledger;
 use crate::world::login_env::{self, LoginEnv};
+use crate::world::programs;
+use crate::world::roots;
 use crate::world::sandbox::{self, Fence, Level};
 use crate::world::snapshot::{self, Notes};
 
@@ -97,6 +100,11 @@ impl Source {
             git,
             env: LoginEnv::own(),
         };
+        let Settings { exec, git, .. } = &loaded.settings;
+        avoid(folders, root, exec);
+        if is_asked || git.sign || git.hooks {
+            avoid_known(folders);
+        }
         let mut asked = None;
         if is_asked {
             let login = login.told();
@@ -150,8 +158,7 @@ impl Source {
         let mask = env
             .iter()
             .filter_map(|(name, value)| Some((name.to_str()?, value.to_str()?)));
-        let folders = exec.caches.iter().chain(&exec.write);
-        let folders = folders.filter_map(|path| expanded(path, &self.folders.home, var));
+        let writable = named_trees(exec, &self.folders.home, var);
         let guarded = sandbox::guarded(&self.root);
         if self.folders.config.starts_with(&self.root) {
             // The root is the user's home, and what is not there cannot be guarded. Where it cannot be made, neither can a
@@ -172,12 +179,13 @@ impl Source {
                 .into_iter()
                 .chain(var("TMPDIR").map(PathBuf::from))
                 .collect(),
-            writable: folders.chain(sandbox::git_dirs(&self.root)).collect(),
+            writable: writable.chain(sandbox::git_dirs(&self.root)).collect(),
             guarded: guarded
                 .into_iter()
                 .chain(self.folders.own(&self.root))
                 .collect(),
         };
+        programs::avoid(named(&fence));
         let rules = Rules {
             enabled: exec.enabled,
             policy,
@@ -215,6 +223,56 @@ impl Source {
             notice,
         })
     }
+}
+
+/// The trees that replies may write to in a root, by these settings, as they are named: also those of file tasks, and where
+/// commands may not.
+pub(super) fn trees(folders: &Folders, root: &Path, exec: &settings::Exec) -> Vec<PathBuf> {
+    let env = LoginEnv::own();
+    let env = environment(env.vars(), exec);
+    let var = |name: &str| {
+        let set = env.iter().find(|(known, _)| known == name);
+        set.map(|(_, value)| value.as_os_str())
+    };
+    let temp = sandbox::temp_dirs().into_iter();
+    let temp = temp.chain(var("TMPDIR").map(PathBuf::from));
+    let named = named_trees(exec, &folders.home, var);
+    [root.to_owned()].into_iter().chain(temp).chain(named).collect()
+}
+
+/// Has clada itself run no programs from these trees.
+pub(super) fn avoid(folders: &Folders, root: &Path, exec: &settings::Exec) {
+    programs::avoid(trees(folders, root, exec));
+}
+
+/// Has clada itself run no programs from the project folders that this user has watched now, nor from where commands may write
+/// everywhere.
+pub(super) fn avoid_known(folders: &Folders) {
+    static ONCE: Once = Once::new();
+    ONCE.call_once(|| {
+        let was = roots::all(&folders.roots()).into_iter().map(|(_, root)| root);
+        let was = was.filter(|root| !folders.home.starts_with(root));
+        programs::avoid(notes::watched_roots(folders).into_iter().chain(was));
+        let settings = Settings::of_user(folders).unwrap_or_default();
+        let temp = sandbox::temp_dirs().into_iter().next().unwrap_or_default();
+        avoid(folders, &temp, &settings.exec);
+    });
+}
+
+/// The trees of a fence at its widest, as they are named.
+fn named(fence: &Fence) -> impl Iterator<Item = PathBuf> {
+    let trees = [&fence.root].into_iter().chain(&fence.temp);
+    trees.chain(&fence.writable).cloned()
+}
+
+/// The trees that settings name, outside the root.
+fn named_trees<'e>(
+    exec: &settings::Exec,
+    home: &Path,
+    var: impl Fn(&str) -> Option<&'e OsStr> + Copy,
+) -> impl Iterator<Item = PathBuf> {
+    let named = exec.caches.iter().chain(&exec.write);
+    named.filter_map(move |path| expanded(path, home, var))
 }
 
 /// How states are saved by these settings, where git itself gets this environment.

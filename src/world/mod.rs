@@ -1,8 +1,8 @@
 //! The outside world: one file for each outside thing. These files do not know each other, nor the engine.
 //!
-//! Six are parts that others stand on: [`scarce`], under what may get no thread or open no file, [`attributes`] and [`lease`], under [`note_file`] and whatever else replaces files,
-//! [`hurry`], under what waits for other programs, [`sandbox`], under [`shell`], and [`children`], under what starts programs
-//! in sessions of their own: [`shell`], [`login_env`], [`snapshot`].
+//! Some are parts that others stand on: [`scarce`], under what may get no thread or open no file, [`attributes`] and [`lease`], under [`note_file`] and whatever else replaces files,
+//! [`folder`], under these and [`output_file`], [`hurry`], under what waits for other programs, [`sandbox`], under [`shell`], [`children`], under what starts programs
+//! in sessions of their own: [`shell`], [`login_env`], [`snapshot`], [`programs`], under what runs any outside the fence, [`state`], under what keeps something, and [`ownership`].
 
 pub mod attributes;
 pub mod chat;
@@ -10,6 +10,7 @@ pub mod children;
 pub mod clipboard;
 pub mod context;
 pub mod desktop;
+pub mod folder;
 pub mod hurry;
 pub mod intent;
 pub mod lease;
@@ -18,7 +19,9 @@ pub mod lock;
 pub mod login_env;
 pub mod note_file;
 pub mod output_file;
+pub mod ownership;
 pub mod packet;
+pub mod programs;
 pub mod roots;
 pub mod sandbox;
 pub mod scarce;
@@ -26,6 +29,7 @@ pub mod service;
 pub mod shell;
 pub mod snapshot;
 pub mod socket;
+pub mod state;
 pub mod tty;
 pub mod watch;
 pub mod workspace;

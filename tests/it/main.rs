@@ -50,6 +50,7 @@ mod packet;
 mod patch;
 mod paths;
 mod policy;
+mod programs;
 mod registering;
 mod replay;
 mod roundtrip;
@@ -62,6 +63,7 @@ mod screenshot;
 mod search;
 #[cfg(target_os = "linux")]
 mod service;
+mod shared;
 mod stale;
 mod subject;
 mod tail;
