@@ -11,9 +11,9 @@ use serde_json::{Value, json};
 
 use crate::batch::{Git, Hooks, NO_REPOSITORY};
 use crate::cli::Doctor;
-use crate::cmd::{self, sharing};
 use crate::cmd::notes::Notes;
 use crate::cmd::rules::{Login, Made, Source, git_of};
+use crate::cmd::{self, sharing};
 use crate::config::settings::{Hook, Settings, SettingsError};
 use crate::config::{self, Folders};
 use crate::error::Error;

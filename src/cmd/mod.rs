@@ -50,8 +50,8 @@ use crate::error::Error;
 use crate::lang::plain::plain;
 use crate::terminal::Terminal;
 use crate::world::lock::{Lock, Occupant};
-use crate::world::{scarce, state};
 use crate::world::workspace::Disk;
+use crate::world::{scarce, state};
 
 /// Carries out a command line.
 ///

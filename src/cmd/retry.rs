@@ -5,9 +5,9 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use crate::cli::{Retry, Watch};
-use crate::cmd::{self, sharing};
 use crate::cmd::notes::Notes;
 use crate::cmd::watch::{Listener, Place, Post, Shared};
+use crate::cmd::{self, sharing};
 use crate::config::{self, Folders};
 use crate::daemon::{BY_COMMAND, OpenPlace, Which, open_places};
 use crate::error::Error;

@@ -237,7 +237,11 @@ pub(super) fn trees(folders: &Folders, root: &Path, exec: &settings::Exec) -> Ve
     let temp = sandbox::temp_dirs().into_iter();
     let temp = temp.chain(var("TMPDIR").map(PathBuf::from));
     let named = named_trees(exec, &folders.home, var);
-    [root.to_owned()].into_iter().chain(temp).chain(named).collect()
+    [root.to_owned()]
+        .into_iter()
+        .chain(temp)
+        .chain(named)
+        .collect()
 }
 
 /// Has clada itself run no programs from these trees.
@@ -250,7 +254,9 @@ pub(super) fn avoid(folders: &Folders, root: &Path, exec: &settings::Exec) {
 pub(super) fn avoid_known(folders: &Folders) {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
-        let was = roots::all(&folders.roots()).into_iter().map(|(_, root)| root);
+        let was = roots::all(&folders.roots())
+            .into_iter()
+            .map(|(_, root)| root);
         let was = was.filter(|root| !folders.home.starts_with(root));
         programs::avoid(notes::watched_roots(folders).into_iter().chain(was));
         let settings = Settings::of_user(folders).unwrap_or_default();

@@ -195,7 +195,9 @@ pub(super) fn program() -> io::Result<PathBuf> {
     let mut known = called.into_iter().chain(found);
     let is_same = |path: &PathBuf| path.canonicalize().is_ok_and(|path| path == exact);
     // Behind a link that a command can point elsewhere another one may be at the next login.
-    let same = known.find(|path| is_same(path) && std::path::absolute(path).is_ok_and(|path| programs::is_safe(&path)));
+    let same = known.find(|path| {
+        is_same(path) && std::path::absolute(path).is_ok_and(|path| programs::is_safe(&path))
+    });
     std::path::absolute(same.unwrap_or(exact))
 }
 

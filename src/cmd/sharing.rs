@@ -27,7 +27,12 @@ pub(super) fn check_root(root: &Path, allowed: bool) -> Result<(), Error> {
 /// Where that is so, with what to do; not where sharing is `allowed`.
 pub(super) fn check_notes(root: &Path, notes: &Path, allowed: bool) -> Result<(), Error> {
     let folder = notes.parent().unwrap_or(Path::new("/")).to_owned();
-    let own = [root.to_owned(), root.join(PROJECT), folder, notes.to_owned()];
+    let own = [
+        root.to_owned(),
+        root.join(PROJECT),
+        folder,
+        notes.to_owned(),
+    ];
     check(root, &own, allowed)
 }
 

@@ -20,8 +20,8 @@ use crate::config::settings::{Every, Loaded, Settings};
 use crate::config::{self, Folders};
 use crate::daemon::board::Board;
 use crate::daemon::{
-    Begin, Clock, Daemon, Delivery, Fresh, Limits, Listening, Memory, Parting, Pending, Shown, Told,
-    not_followed,
+    Begin, Clock, Daemon, Delivery, Fresh, Limits, Listening, Memory, Parting, Pending, Shown,
+    Told, not_followed,
 };
 use crate::error::Error;
 use crate::terminal::Terminal;

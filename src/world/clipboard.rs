@@ -361,7 +361,8 @@ fn send(
     path: &Path,
     (vars, programs): (&Vars, &Programs),
 ) -> Result<Copied, ClipboardError> {
-    let way = terminal::way(vars, programs).map_err(|closed| ClipboardError::ClosedTmux { setting: closed.0 })?;
+    let way = terminal::way(vars, programs)
+        .map_err(|closed| ClipboardError::ClosedTmux { setting: closed.0 })?;
     let (bytes, most) = (text.len(), terminal::MOST);
     if bytes > most {
         return Err(ClipboardError::TooLong { bytes, most });

@@ -8,7 +8,9 @@ use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStringExt;
 use std::path::{Component, Path, PathBuf};
 
-use rustix::fs::{Access, AtFlags, CWD, Dir, Mode, OFlags, accessat, linkat, openat, renameat, unlinkat};
+use rustix::fs::{
+    Access, AtFlags, CWD, Dir, Mode, OFlags, accessat, linkat, openat, renameat, unlinkat,
+};
 use rustix::io::Errno;
 
 /// An open folder.
@@ -91,7 +93,11 @@ impl OpenFolder {
     /// What the system says.
     pub fn open_file(&self, file: &Path, flags: OFlags, mode: u32) -> io::Result<File> {
         let flags = flags | OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::NOCTTY;
-        #[allow(clippy::unnecessary_fallible_conversions, clippy::cast_possible_truncation, reason = "16 bits on some systems")]
+        #[allow(
+            clippy::unnecessary_fallible_conversions,
+            clippy::cast_possible_truncation,
+            reason = "16 bits on some systems"
+        )]
         let mode = Mode::from_raw_mode(mode as rustix::fs::RawMode);
         Ok(openat(&self.fd, name(file), flags, mode)?.into())
     }
@@ -232,7 +238,9 @@ mod tests {
         let refused = OpenFolder::open(&top.join("link/b"));
         assert!(matches!(refused, Err(FolderError::Link(link)) if link == top.join("link")));
         let missing = OpenFolder::open(&top.join("a/c"));
-        assert!(matches!(missing, Err(FolderError::Io(error)) if error.kind() == io::ErrorKind::NotFound));
+        assert!(
+            matches!(missing, Err(FolderError::Io(error)) if error.kind() == io::ErrorKind::NotFound)
+        );
     }
 
     #[test]
@@ -253,6 +261,10 @@ mod tests {
         assert!(top.join("moved/g").exists() && !other.join("g").exists());
         symlink("g", top.join("moved/l")).unwrap();
         assert!(folder.metadata(&notes.join("l")).unwrap().is_symlink());
-        assert!(folder.open_file(&notes.join("l"), OFlags::RDONLY, 0).is_err());
+        assert!(
+            folder
+                .open_file(&notes.join("l"), OFlags::RDONLY, 0)
+                .is_err()
+        );
     }
 }

@@ -104,7 +104,8 @@ impl LoginEnv {
     pub async fn capture(patience: Duration) -> Result<Self, LoginEnvError> {
         let (mut vars, programs): (Vars, _) = (env::vars_os().collect(), Programs::of_process());
         let path = vars.iter_mut().find(|(name, _)| name == "PATH");
-        path.into_iter().for_each(|(_, path)| *path = programs.path());
+        path.into_iter()
+            .for_each(|(_, path)| *path = programs.path());
         let mut told = ask(&shell(), vars, patience).await?;
         told.add_to_path(&programs.left_out());
         Ok(told)

@@ -3,7 +3,7 @@
 mod leftovers;
 mod write_back;
 
-use super::folder::{OpenFolder, FolderError};
+use super::folder::{FolderError, OpenFolder};
 use super::hurry::Hurry;
 use super::lease;
 use super::ownership;
@@ -68,12 +68,7 @@ impl Lead {
 
     /// The link that somebody who can write in these trees may have made since the name led as it did `before`, so that it is
     /// not to be followed: one in the place of a folder, or one that leads out of the project.
-    pub fn diverted(
-        &self,
-        before: Option<&Self>,
-        root: &Path,
-        trees: &[PathBuf],
-    ) -> Option<&Path> {
+    pub fn diverted(&self, before: Option<&Self>, root: &Path, trees: &[PathBuf]) -> Option<&Path> {
         let is_inside = self.path.starts_with(root);
         let was_there = |link| before.is_some_and(|before| before.links.contains(link));
         let is_written = |link: &Path| trees.iter().any(|tree| link.starts_with(tree));

@@ -100,7 +100,10 @@ impl Trees {
     /// All of them, as they are now and were before.
     fn all() -> Vec<PathBuf> {
         let mut trees = lock(&TREES);
-        let leads = trees.named.iter().filter_map(|tree| tree.canonicalize().ok());
+        let leads = trees
+            .named
+            .iter()
+            .filter_map(|tree| tree.canonicalize().ok());
         let now: Vec<PathBuf> = trees.named.iter().cloned().chain(leads).collect();
         for tree in now {
             add(&mut trees.all, tree);
@@ -172,7 +175,8 @@ impl Programs {
         let folders = search.settled().folders.iter();
         let folders = folders.filter_map(|folder| folder.is.as_ref().ok());
         // None of them has a colon, as each came out of such a list; a link may lead to one.
-        let folders = folders.filter(|folder| !folder.as_os_str().as_encoded_bytes().contains(&b':'));
+        let folders =
+            folders.filter(|folder| !folder.as_os_str().as_encoded_bytes().contains(&b':'));
         env::join_paths(folders).unwrap_or_default()
     }
 
@@ -204,17 +208,16 @@ impl Programs {
         vars: impl IntoIterator<Item = (&'v OsString, &'v OsString)>,
     ) -> Result<Command, NoProgram> {
         let mut command = self.command(name)?;
-        command
-            .env_clear()
-            .envs(vars)
-            .env("PATH", self.path());
+        command.env_clear().envs(vars).env("PATH", self.path());
         Ok(command)
     }
 }
 
 impl fmt::Debug for Programs {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("Programs").field(&lock(&self.0).path).finish()
+        f.debug_tuple("Programs")
+            .field(&lock(&self.0).path)
+            .finish()
     }
 }
 

@@ -107,11 +107,17 @@ mod tests {
         keep_private(&dir.path().join("link")).unwrap();
         fs::set_permissions(dir.path(), Permissions::from_mode(0o777)).unwrap();
         let refused = keep_private(&dir.path().join("link"));
-        assert!(matches!(refused, Err(StateError::Link { .. })), "{refused:?}");
+        assert!(
+            matches!(refused, Err(StateError::Link { .. })),
+            "{refused:?}"
+        );
         if rustix::process::geteuid().is_root() {
             chown(&folder, Some(4711), None).unwrap();
             let refused = keep_private(&folder);
-            assert!(matches!(refused, Err(StateError::Other { .. })), "{refused:?}");
+            assert!(
+                matches!(refused, Err(StateError::Other { .. })),
+                "{refused:?}"
+            );
         }
     }
 }

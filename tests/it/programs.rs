@@ -36,10 +36,7 @@ impl Planted {
     /// Puts a program into a folder that says whether it ran.
     fn plant(&self, folder: &Path, name: &str) {
         fs::create_dir_all(folder).unwrap();
-        let script = format!(
-            "#!/bin/sh\necho {name} >> '{}'\n",
-            self.mark().display()
-        );
+        let script = format!("#!/bin/sh\necho {name} >> '{}'\n", self.mark().display());
         let mut command = Command::new("sh");
         command
             .args(["-c", "cat > \"$0\" && chmod 755 \"$0\""])
@@ -220,21 +217,26 @@ fn start_up_files_find_no_program_of_the_project() {
     if !installed("bash") {
         return;
     }
-    let Some(planted) = Planted::new(&["helper", "bash", "sh"]) else {
+    let Some(planted) = Planted::new(&["helper"]) else {
         return;
     };
     let project = &planted.project;
     project.configure("[exec]\nlogin_env = \"always\"\n");
     fs::write(project.home().join(".profile"), "helper\n").unwrap();
     let mut run = planted.clada(&["run", "--no-git"]);
-    run.env("SHELL", planted.bin.join("bash"));
+    let shells = planted.project.path("shells");
+    planted.plant(&shells, "bash");
+    run.env("SHELL", shells.join("bash"));
     Ended::of(run, &exec("true"));
     assert_eq!(planted.ran(), "");
     let mut run = planted.clada(&["run", "--no-git"]);
     run.env("SHELL", "/bin/sh");
     // In its fence it cannot leave its mark, but it runs.
     let said = Ended::of(run, &exec("command -v helper")).out;
-    assert!(said.contains(&*planted.bin.join("helper").to_string_lossy()), "{said}");
+    assert!(
+        said.contains(&*planted.bin.join("helper").to_string_lossy()),
+        "{said}"
+    );
     assert_eq!(planted.ran(), "");
 }
 
@@ -246,10 +248,15 @@ fn an_ordinary_user_gets_the_systems_programs() {
     };
     let project = &planted.project;
     project.configure("[git]\nhooks = true\n");
-    project.write(".git/hooks/pre-commit", "#!/bin/sh\ntouch \"$HOME/hooked\"\n");
+    project.write(
+        ".git/hooks/pre-commit",
+        "#!/bin/sh\ntouch \"$HOME/hooked\"\n",
+    );
     let hook = project.path(".git/hooks/pre-commit");
     fs::set_permissions(hook, Permissions::from_mode(0o755)).unwrap();
-    let Some(user) = project.as_user() else { return };
+    let Some(user) = project.as_user() else {
+        return;
+    };
     let mut run = planted.first_in_path(user(), &[&planted.bin]);
     run.args(["run"]);
     Ended::of(run, &exec("echo two > a.txt")).exits(0);

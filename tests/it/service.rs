@@ -119,8 +119,8 @@ fn init_has_a_service_run_that_is_there_and_does_not() {
         ("ActiveState=active\nUnitFileState=enabled", false),
     ] {
         let Some(project) = Project::apart() else {
-        return;
-    };
+            return;
+        };
         let unit = project.home().join(UNIT);
         std::fs::create_dir_all(unit.parent().unwrap()).unwrap();
         std::fs::write(unit, "").unwrap();

@@ -51,7 +51,10 @@ impl File {
     /// Reads that of a project. A link in its place may have come with the project.
     pub(super) fn read_project(root: &Path) -> Result<Self, SettingsError> {
         let path = root.join(PROJECT);
-        let leads_out = || path.canonicalize().is_ok_and(|path| !path.starts_with(root));
+        let leads_out = || {
+            path.canonicalize()
+                .is_ok_and(|path| !path.starts_with(root))
+        };
         match path.is_symlink() && leads_out() {
             true => Err(SettingsError::LeadsOut(path)),
             false => Self::read(&path),

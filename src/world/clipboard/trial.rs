@@ -109,15 +109,17 @@ fn none_here() -> String {
     };
     let then = match found.as_ref().and_then(name) {
         Some(name) => format!("but your desktop runs: results are copied to its display, {name}"),
-        None if around.terminal.is_some() => match way(&around.vars, &Programs::of_vars(&around.vars)) {
-            Ok(_) => {
-                "so results are sent to the clipboard of the terminal that you sit at (OSC 52)"
-                    .to_owned()
+        None if around.terminal.is_some() => {
+            match way(&around.vars, &Programs::of_vars(&around.vars)) {
+                Ok(_) => {
+                    "so results are sent to the clipboard of the terminal that you sit at (OSC 52)"
+                        .to_owned()
+                }
+                Err(Closed(setting)) => format!(
+                    "and tmux keeps results off its clipboard (`set-clipboard` is {setting}): `tmux set -s set-clipboard on` lets them in"
+                ),
             }
-            Err(Closed(setting)) => format!(
-                "and tmux keeps results off its clipboard (`set-clipboard` is {setting}): `tmux set -s set-clipboard on` lets them in"
-            ),
-        },
+        }
         None => "so results come into the notes and the output file only".to_owned(),
     };
     format!("none here: DISPLAY and WAYLAND_DISPLAY are not set, {then}")
