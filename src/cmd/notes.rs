@@ -101,12 +101,6 @@ fn known(folders: &Folders) -> Vec<Known> {
     known
 }
 
-/// The roots for which a notes file is watched now, or is in the list.
-pub(super) fn watched_roots(folders: &Folders) -> Vec<PathBuf> {
-    let known = known(folders).into_iter().filter(|known| known.is_watched);
-    known.map(|known| known.root).collect()
-}
-
 /// The root that a notes file is watched for, or was last.
 fn root_of(folders: &Folders, file: &Path) -> Option<PathBuf> {
     let file = cmd::canonical(file);

@@ -9,7 +9,6 @@ use tokio::sync::OnceCell;
 
 use crate::batch::{Git, Hooks, Setup};
 use crate::cli::Exec;
-use crate::cmd::notes;
 use crate::config::registry::Registry;
 use crate::config::settings::{
     self, Loaded, Network, Sandbox, Settings, SettingsError, VarName, Variable,
@@ -185,7 +184,8 @@ impl Source {
                 .chain(self.folders.own(&self.root))
                 .collect(),
         };
-        programs::avoid(named(&fence));
+        programs::avoid_roots([fence.root.clone()]);
+        programs::avoid(fence.temp.iter().chain(&fence.writable).cloned());
         let rules = Rules {
             enabled: exec.enabled,
             policy,
@@ -225,9 +225,9 @@ impl Source {
     }
 }
 
-/// The trees that replies may write to in a root, by these settings, as they are named: also those of file tasks, and where
-/// commands may not.
-pub(super) fn trees(folders: &Folders, root: &Path, exec: &settings::Exec) -> Vec<PathBuf> {
+/// The trees outside a root that commands may write to, by these settings, as they are named: also where commands may not just
+/// now.
+fn trees_beside(folders: &Folders, exec: &settings::Exec) -> Vec<PathBuf> {
     let env = LoginEnv::own();
     let env = environment(env.vars(), exec);
     let var = |name: &str| {
@@ -236,39 +236,34 @@ pub(super) fn trees(folders: &Folders, root: &Path, exec: &settings::Exec) -> Ve
     };
     let temp = sandbox::temp_dirs().into_iter();
     let temp = temp.chain(var("TMPDIR").map(PathBuf::from));
-    let named = named_trees(exec, &folders.home, var);
-    [root.to_owned()]
-        .into_iter()
-        .chain(temp)
-        .chain(named)
-        .collect()
+    temp.chain(named_trees(exec, &folders.home, var)).collect()
 }
 
-/// Has clada itself run no programs from these trees.
+/// The trees that replies may write to, by these settings: also those of file tasks.
+pub(super) fn trees(folders: &Folders, root: &Path, exec: &settings::Exec) -> Vec<PathBuf> {
+    let beside = trees_beside(folders, exec).into_iter();
+    let leads = beside.filter_map(|tree| tree.canonicalize().ok());
+    leads.chain([root.to_owned()]).collect()
+}
+
+/// Has clada itself run no programs from where replies may write.
 pub(super) fn avoid(folders: &Folders, root: &Path, exec: &settings::Exec) {
-    programs::avoid(trees(folders, root, exec));
+    programs::avoid_roots([root.to_owned()]);
+    programs::avoid(trees_beside(folders, exec));
 }
 
-/// Has clada itself run no programs from the project folders that this user has watched now, nor from where commands may write
-/// everywhere.
+/// Has clada itself run no programs from the project folders that this user has had watched, nor from where commands may write
+/// everywhere. Looks into none of them.
 pub(super) fn avoid_known(folders: &Folders) {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
-        let was = roots::all(&folders.roots())
-            .into_iter()
-            .map(|(_, root)| root);
-        let was = was.filter(|root| !folders.home.starts_with(root));
-        programs::avoid(notes::watched_roots(folders).into_iter().chain(was));
+        let roots = roots::all(&folders.roots()).into_iter();
+        // In a home that was once watched as a whole there is all that the user has installed.
+        let roots = roots.filter(|(_, root)| !folders.home.starts_with(root));
+        programs::avoid_roots(roots.map(|(_, root)| root));
         let settings = Settings::of_user(folders).unwrap_or_default();
-        let temp = sandbox::temp_dirs().into_iter().next().unwrap_or_default();
-        avoid(folders, &temp, &settings.exec);
+        programs::avoid(trees_beside(folders, &settings.exec));
     });
-}
-
-/// The trees of a fence at its widest, as they are named.
-fn named(fence: &Fence) -> impl Iterator<Item = PathBuf> {
-    let trees = [&fence.root].into_iter().chain(&fence.temp);
-    trees.chain(&fence.writable).cloned()
 }
 
 /// The trees that settings name, outside the root.

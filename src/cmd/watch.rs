@@ -315,9 +315,7 @@ fn check_links(
     if args.led.is_none() && !args.is_service {
         return Ok(());
     }
-    let trees = rules::trees(folders, root, &settings.exec).into_iter();
-    let leads = |tree: PathBuf| tree.canonicalize().ok();
-    let trees: Vec<PathBuf> = trees.filter_map(leads).collect();
+    let trees = rules::trees(folders, root, &settings.exec);
     let Some(link) = note.lead().diverted(args.led.as_ref(), root, &trees) else {
         return Ok(());
     };

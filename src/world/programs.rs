@@ -99,13 +99,12 @@ struct Trees {
 impl Trees {
     /// All of them, as they are now and were before.
     fn all() -> Vec<PathBuf> {
+        let named = lock(&TREES).named.clone();
+        // Not while others wait: a file system may not answer.
+        let leads = named.iter().filter_map(|tree| tree.canonicalize().ok());
+        let leads: Vec<PathBuf> = leads.collect();
         let mut trees = lock(&TREES);
-        let leads = trees
-            .named
-            .iter()
-            .filter_map(|tree| tree.canonicalize().ok());
-        let now: Vec<PathBuf> = trees.named.iter().cloned().chain(leads).collect();
-        for tree in now {
+        for tree in named.into_iter().chain(leads) {
             add(&mut trees.all, tree);
         }
         trees.all.clone()
@@ -123,6 +122,15 @@ pub fn avoid(trees: impl IntoIterator<Item = PathBuf>) {
     let mut known = lock(&TREES);
     for tree in trees {
         add(&mut known.named, tree);
+    }
+}
+
+/// Runs nothing from these project folders any more, which are named by their canonical paths. They are not looked at: the file
+/// system of one may hang, as that of a server that is gone does.
+pub fn avoid_roots(roots: impl IntoIterator<Item = PathBuf>) {
+    let mut known = lock(&TREES);
+    for root in roots {
+        add(&mut known.all, root);
     }
 }
 
