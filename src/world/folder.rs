@@ -211,7 +211,7 @@ fn walk(path: &Path) -> Result<OwnedFd, Errno> {
 }
 
 /// The first link in a path.
-pub fn link_in(path: &Path) -> Option<PathBuf> {
+fn link_in(path: &Path) -> Option<PathBuf> {
     let mut above: Vec<&Path> = path.ancestors().collect();
     above.reverse();
     let is_link = |path: &&Path| fs::symlink_metadata(path).is_ok_and(|found| found.is_symlink());
