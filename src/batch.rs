@@ -242,12 +242,14 @@ impl Runner {
         let with = (&self.rules.mask, self.with_params);
         let mut run = Run::new(total(parts), around, progress, with);
         // Opened for each run: libgit2 keeps the settings of a repository for as long as it is open.
-        let mut snapshots = self.git.as_ref().map_or(Ok(None), |git| {
+        let moved = self.moved();
+        let git = self.git.as_ref().filter(|_| moved.is_none());
+        let mut snapshots = git.map_or(Ok(None), |git| {
             Snapshots::open(&self.root, &self.never, &git.options, &around.stop)
         });
         match &snapshots {
             Ok(Some(snapshots)) => run.private = snapshots.is_private(),
-            Ok(None) if self.git.is_some() => run.unsaved = Some(NO_REPOSITORY.to_owned()),
+            Ok(None) if git.is_some() => run.unsaved = Some(NO_REPOSITORY.to_owned()),
             _ => {}
         }
         if let Ok(Some(snapshots)) = &snapshots {
@@ -259,9 +261,13 @@ impl Runner {
             for (batch, plan) in part.batches() {
                 let first = run.report.outcomes.len();
                 run.dialect = batch.dialect;
-                let ran = self
-                    .run_batch(batch, plan, &mut snapshots, journal, &mut run)
-                    .await;
+                let ran = match &moved {
+                    Some(why) => Err(why.clone()),
+                    None => {
+                        self.run_batch(batch, plan, &mut snapshots, journal, &mut run)
+                            .await
+                    }
+                };
                 if let Err(why) = &ran {
                     run.not_run(batch, why);
                 }
@@ -281,6 +287,9 @@ impl Runner {
 
     /// Has git track what it does not, for the user; what there is to say of it.
     pub fn add_untracked(&self, around: &Surroundings<'_>) -> String {
+        if let Some(why) = self.moved() {
+            return format!("❌ nothing was added: {why}");
+        }
         let added = self.git.as_ref().map(|git| {
             let open = Snapshots::open(&self.root, &self.never, &git.options, &around.stop)?;
             let message = Message {
@@ -309,6 +318,10 @@ impl Runner {
     /// the root's lock; each run does it too.
     pub fn recover(&mut self, stop: &watch::Receiver<bool>) -> Option<String> {
         let git = self.git.as_ref()?;
+        if self.disk.moved().is_some() {
+            // The next run says so.
+            return None;
+        }
         let intent = Intent::of(&git.intents, &self.root);
         if matches!(intent.read(), Ok(None)) {
             return None;
@@ -318,6 +331,12 @@ impl Runner {
             // The next run says so.
             Err(_) => None,
         }
+    }
+
+    /// Why nothing may be started: what is at the root's path is not the root.
+    fn moved(&self) -> Option<String> {
+        let moved = self.disk.moved()?;
+        Some(format!("{moved}{}", snapshot::TRY_AGAIN))
     }
 
     fn recover_with(&mut self, snapshots: &Snapshots) -> Option<String> {
@@ -526,6 +545,9 @@ impl Runner {
             return Some(Ended::not_run(why));
         }
         if is_exec(task) {
+            if let Some(moved) = self.disk.moved() {
+                return Some(Ended::not_run(moved.to_string()));
+            }
             course.saving.expect_command(run);
         }
         if let Some(atomic) = &mut course.atomic

@@ -14,6 +14,7 @@ use crate::config::settings::{Every, Format, Sandbox, is_bare};
 use crate::lang::dialect::Dialect;
 use crate::lang::{duration, lessons};
 use crate::world::clipboard;
+use crate::world::note_file::Lead;
 
 /// Carries out what an LLM's chat reply asks for when you save it in a notes file
 #[derive(Debug, Parser)]
@@ -82,7 +83,7 @@ pub enum Command {
     /// Have what clada.toml says of commands hold from now on
     ///
     /// It is shown, so that you see what you trust.
-    Trust(Root),
+    Trust(Trust),
     /// Take back what batches did, as a new commit
     Undo(Undo),
     /// Do again what was undone, as a new commit
@@ -162,6 +163,9 @@ pub struct Add {
     /// The project folder: no file task can leave it [default: the file's folder]
     #[arg(long, value_name = "DIR")]
     pub root: Option<PathBuf>,
+    /// Go on where another user has the notes or the project folder, or may write them
+    #[arg(long)]
+    pub allow_shared: bool,
 }
 
 #[derive(Debug, Args)]
@@ -230,6 +234,12 @@ pub struct Watch {
     /// It is the daemon that watches.
     #[arg(skip)]
     pub is_service: bool,
+    /// How the name of the notes led to them when they were watched before.
+    #[arg(skip)]
+    pub led: Option<Lead>,
+    /// Go on where another user has the notes or the project folder, or may write them
+    #[arg(long)]
+    pub allow_shared: bool,
     /// Do not save the state in git before and after
     #[arg(long)]
     pub no_git: bool,
@@ -273,6 +283,9 @@ pub struct Daemon {
     /// Do not copy results to the clipboard
     #[arg(long)]
     pub no_clipboard: bool,
+    /// Go on where another user has the notes or a project folder of the list, or may write them
+    #[arg(long)]
+    pub allow_shared: bool,
 }
 
 #[derive(Debug, Args)]
@@ -306,6 +319,9 @@ pub struct Run {
     /// Do everything but change things: show what each task would change
     #[arg(long)]
     pub dry_run: bool,
+    /// Go on where another user has the project folder, or may write it
+    #[arg(long)]
+    pub allow_shared: bool,
 }
 
 /// What holds for commands instead of what the settings say.
@@ -478,6 +494,15 @@ pub struct Squash {
     /// The project folder [default: this folder]
     #[arg(long, value_name = "DIR")]
     pub root: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub struct Trust {
+    #[command(flatten)]
+    pub root: Root,
+    /// Go on where another user has the project folder or its settings, or may write them
+    #[arg(long)]
+    pub allow_shared: bool,
 }
 
 #[derive(Debug, Args)]

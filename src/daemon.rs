@@ -159,6 +159,8 @@ pub struct Pending {
     recovered: Report,
     /// What was last said of a file that cannot be read.
     complaint: String,
+    /// What was last said of a link that is not followed.
+    diverted: String,
     /// What was last said of a ledger that cannot be written.
     unkept: String,
     /// What is to be said when listening begins.
@@ -325,7 +327,7 @@ impl Daemon {
                 }
                 () = sleep_until(due.unwrap_or_else(Instant::now).into()), if due.is_some() => {
                     self.look(stop, show).await;
-                    if self.has_moved() {
+                    if self.has_moved(show) {
                         return Parting::Moved;
                     }
                 }
@@ -335,9 +337,9 @@ impl Daemon {
     }
 
     /// Tells if its name leads to other notes now. These are looked at once more then: what was saved in them until then is theirs.
-    fn has_moved(&mut self) -> bool {
+    fn has_moved(&mut self, show: &mut dyn FnMut(Shown<'_>)) -> bool {
         let is_quiet = self.settle.due().is_none() && self.pending.unfinished.is_none();
-        if !is_quiet || !self.delivery.note.leads_elsewhere() {
+        if !is_quiet || !self.leads_elsewhere(show) {
             self.pending.is_leaving &= !is_quiet;
             return false;
         }
@@ -345,6 +347,28 @@ impl Daemon {
             self.settle.on(Signal::Over, Instant::now());
         }
         std::mem::replace(&mut self.pending.is_leaving, true)
+    }
+
+    /// Tells if the name of the notes leads to others that may be followed. A link that a command may have made is not: what it
+    /// leads to would be written.
+    fn leads_elsewhere(&mut self, show: &mut dyn FnMut(Shown<'_>)) -> bool {
+        let note = &self.delivery.note;
+        let Some(lead) = note.leads_elsewhere() else {
+            self.pending.diverted.clear();
+            return false;
+        };
+        let fence = &self.runner.rules.fence;
+        let trees = fence.temp.iter().chain(&fence.writable);
+        let mut trees: Vec<PathBuf> = trees.filter_map(|tree| tree.canonicalize().ok()).collect();
+        trees.push(self.runner.root.clone());
+        let before = Some(note.lead());
+        let Some(link) = lead.diverted(before, &self.runner.root, &trees) else {
+            self.pending.diverted.clear();
+            return true;
+        };
+        let why = not_followed(link, &lead.path);
+        say_once(&mut self.pending.diverted, &why, show);
+        false
     }
 
     /// When to look next without a signal. A save that is under way is waited for first.
@@ -904,6 +928,16 @@ impl Daemon {
     fn complain(&mut self, why: &str, show: &mut dyn FnMut(Shown<'_>)) {
         say_once(&mut self.pending.complaint, why, show);
     }
+}
+
+/// What is said of a link that a command may have made.
+pub fn not_followed(link: &Path, leads_to: &Path) -> String {
+    format!(
+        "`{}` is a symbolic link that commands may have made, so clada does not follow it to `{}`: put a file in its place, or \
+         start clada again with the path of the notes that you mean",
+        link.display(),
+        leads_to.display()
+    )
 }
 
 /// What is said of tasks that came with something that does not end.

@@ -9,9 +9,11 @@ use crate::undo::UndoError;
 use crate::world::ledger::LedgerError;
 use crate::world::lock::LockError;
 use crate::world::note_file::NoteError;
+use crate::world::ownership::NotOwn;
 use crate::world::scarce;
 use crate::world::service::ServiceError;
 use crate::world::snapshot::SnapshotError;
+use crate::world::state::StateError;
 use crate::world::watch::WatchError;
 
 /// Why clada cannot do what it was called for.
@@ -99,6 +101,29 @@ pub enum Error {
     Snapshot(#[from] SnapshotError),
     #[error(transparent)]
     Service(#[from] ServiceError),
+    #[error(
+        "`{}` {doubt}: what it says may not be yours, so clada does not act on it. `{remedy}` makes it yours alone; \
+         `--allow-shared` allows it", path.display()
+    )]
+    Shared {
+        path: PathBuf,
+        doubt: NotOwn,
+        remedy: String,
+    },
+    #[error(
+        "`{}` is a symbolic link to `{}`, out of the project folder, and it may have come with the project: name it if that \
+         is meant (`clada watch {named}`), else put a file in its place", link.display(), path.display()
+    )]
+    LeadsOut {
+        link: PathBuf,
+        /// As a shell takes it.
+        named: String,
+        path: PathBuf,
+    },
+    #[error("{0}")]
+    NotFollowed(String),
+    #[error(transparent)]
+    State(#[from] StateError),
     #[error("cannot create `{}`: {error}", path.display())]
     Create { path: PathBuf, error: io::Error },
     #[error("{}", scarce::explain(.0))]

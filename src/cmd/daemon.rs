@@ -80,6 +80,7 @@ pub fn main(args: &cli::Daemon) -> Result<ExitCode, Error> {
         unready: Arc::default(),
         said: RefCell::default(),
         copies: !args.no_clipboard,
+        allows_shared: args.allow_shared,
     };
     let runtime = cmd::runtime()?;
     LocalSet::new().block_on(&runtime, run(Rc::new(house), reloads))?;
@@ -95,6 +96,8 @@ struct House {
     unready: Arc<Unready>,
     /// Whether results may be copied at all.
     copies: bool,
+    /// Others may have notes and project folders, or write them.
+    allows_shared: bool,
     /// What was said of the list last.
     said: RefCell<Vec<String>>,
 }
@@ -134,6 +137,7 @@ impl Drop for First {
 /// A file that is kept.
 struct Kept {
     root: PathBuf,
+    shared: bool,
     stop: channel::Sender<bool>,
 }
 
@@ -246,13 +250,16 @@ fn take_list(house: &Rc<House>, kept: &mut HashMap<PathBuf, Kept>, tasks: &mut J
         Err(error) => return house.say(vec![error.to_string()]),
     };
     house.say(list.wrong);
-    let is_listed = |file: &Path, root: &Path| {
+    let is_listed = |file: &Path, known: &Kept| {
         let mut entries = list.entries.iter();
-        entries.any(|entry| entry.file == file && entry.root == root)
+        entries.any(|entry| {
+            let is_as_before = entry.root == known.root && entry.shared == known.shared;
+            entry.file == file && is_as_before
+        })
     };
     // What is still at work goes on to its end, and gives the file back then.
     kept.retain(|file, known| {
-        let stays = is_listed(file, &known.root);
+        let stays = is_listed(file, known);
         if !stays {
             known.stop.send_replace(true);
         }
@@ -264,10 +271,10 @@ fn take_list(house: &Rc<House>, kept: &mut HashMap<PathBuf, Kept>, tasks: &mut J
             continue;
         }
         let (stop, stopped) = channel::channel(false);
-        let (file, root) = (entry.file.clone(), entry.root.clone());
+        let (file, root, shared) = (entry.file.clone(), entry.root.clone(), entry.shared);
         let first = house.unready.one();
         tasks.spawn_local(keep(Rc::clone(house), entry, stopped, first));
-        kept.insert(file, Kept { root, stop });
+        kept.insert(file, Kept { root, shared, stop });
     }
 }
 
@@ -365,6 +372,7 @@ async fn keep(house: Rc<House>, entry: Entry, mut stop: channel::Receiver<bool>,
     let mut args = Watch::of(&entry.file, &entry.root);
     args.no_clipboard = !house.copies;
     args.is_service = true;
+    args.allow_shared = house.allows_shared || entry.shared;
     let mut pause = PAUSES[0];
     let mut first = Some(first);
     while !*stop.borrow() {
@@ -386,6 +394,7 @@ async fn keep(house: Rc<House>, entry: Entry, mut stop: channel::Receiver<bool>,
             None => break,
             Some(Ok((post, is_at_rest))) => {
                 pause = PAUSES[0];
+                args.led = Some(post.note.lead().clone());
                 let begin = (!is_at_rest).then(|| (post.begin, first.take()));
                 drop(first);
                 parting = serve(&house, &entry, &args, (post, begin), &stop).await;

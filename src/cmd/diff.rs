@@ -5,12 +5,13 @@ use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
-use std::process::{Command, ExitCode};
+use std::process::ExitCode;
 
 use crate::cli::Diff;
 use crate::cmd::history::History;
 use crate::error::Error;
 use crate::undo::{self, Group};
+use crate::world::programs::Programs;
 use crate::world::snapshot::Snapshots;
 
 /// What git calls the tree with nothing in it.
@@ -55,7 +56,15 @@ fn show(
     shown: &BTreeSet<PathBuf>,
 ) -> Result<ExitCode, Error> {
     let (git_dir, top, root) = store.places();
-    let mut command = Command::new("git");
+    let mut command = match Programs::of_process().command("git") {
+        Ok(command) => command,
+        Err(why) => {
+            if why.is_risk() {
+                writeln!(std::io::stderr(), "clada: {why}")?;
+            }
+            return plain(store, (before, after), shown);
+        }
+    };
     command
         .current_dir(top)
         .arg("--git-dir")
@@ -80,11 +89,18 @@ fn show(
     match command.status() {
         Ok(status) if status.success() => Ok(ExitCode::SUCCESS),
         Ok(_) => Ok(ExitCode::FAILURE),
-        Err(error) if error.kind() == ErrorKind::NotFound => {
-            let text = store.patch(before, after, shown)?;
-            std::io::stdout().write_all(text.as_bytes())?;
-            Ok(ExitCode::SUCCESS)
-        }
+        Err(error) if error.kind() == ErrorKind::NotFound => plain(store, (before, after), shown),
         Err(error) => Err(error.into()),
     }
+}
+
+/// Shows it without git.
+fn plain(
+    store: &Snapshots,
+    (before, after): (Option<&str>, &str),
+    shown: &BTreeSet<PathBuf>,
+) -> Result<ExitCode, Error> {
+    let text = store.patch(before, after, shown)?;
+    std::io::stdout().write_all(text.as_bytes())?;
+    Ok(ExitCode::SUCCESS)
 }

@@ -5,20 +5,22 @@ mod places;
 
 use std::io::Write;
 use std::path::Path;
-use std::process::{Command, ExitCode, Stdio};
+use std::process::{ExitCode, Stdio};
 
 use serde_json::{Value, json};
 
 use crate::batch::{Git, Hooks, NO_REPOSITORY};
 use crate::cli::Doctor;
-use crate::cmd;
 use crate::cmd::notes::Notes;
 use crate::cmd::rules::{Login, Made, Source, git_of};
+use crate::cmd::{self, sharing};
 use crate::config::settings::{Hook, Settings, SettingsError};
 use crate::config::{self, Folders};
 use crate::error::Error;
 use crate::exec_task::Rules;
 use crate::lang::report::one_line;
+use crate::world::note_file::NoteFile;
+use crate::world::programs::Programs;
 use crate::world::sandbox::{Level, support};
 use crate::world::snapshot::{SnapshotError, Survey, survey};
 
@@ -43,11 +45,14 @@ pub fn main(args: &Doctor) -> Result<ExitCode, Error> {
     };
     let runtime = cmd::runtime()?;
     let mut checks = runtime.block_on(rules(&folders, &root));
-    checks.push(match several {
-        Some(several) => ("notes", Found::Less(several.to_string())),
-        None => ("notes", places::notes(&notes)),
+    checks.push(match (several, refused(&notes, &root)) {
+        (Some(several), _) => ("notes", Found::Less(several.to_string())),
+        (None, Some(refused)) => ("notes", Found::Wrong(refused.to_string())),
+        (None, None) => ("notes", places::notes(&notes)),
     });
-    checks.push(("watching", runtime.block_on(places::watching(&notes))));
+    if refused(&notes, &root).is_none() {
+        checks.push(("watching", runtime.block_on(places::watching(&notes))));
+    }
     #[cfg(target_os = "linux")]
     checks.push(("inotify", places::limits()));
     #[cfg(target_os = "macos")]
@@ -71,6 +76,17 @@ pub fn main(args: &Doctor) -> Result<ExitCode, Error> {
         }
     }
     Ok(ExitCode::from(u8::from(!success)))
+}
+
+/// Why these notes are not watched.
+fn refused(notes: &Path, root: &Path) -> Option<Error> {
+    let note = NoteFile::new(notes, config::NOTES_LIMIT).ok()?;
+    let refused = match notes == root.join(config::NOTES) {
+        true => sharing::check_default(&note, root),
+        false => Ok(()),
+    };
+    let refused = refused.and_then(|()| sharing::check_notes(root, note.path(), false));
+    refused.err()
 }
 
 impl Found {
@@ -215,19 +231,28 @@ fn git(root: &Path, git: Option<&Git>) -> Found {
 /// git itself, which clada needs for little.
 fn git_program(git: Option<&Git>) -> Found {
     let wants = git.is_some_and(|git| git.options.sign || git.options.hooks);
-    let mut program = Command::new("git");
-    if let Some(git) = git {
-        let env = git.options.env.iter().map(|(name, value)| (name, value));
-        program.env_clear().envs(env);
-    }
-    let output = program.arg("--version").stdin(Stdio::null()).output();
+    let program = match git {
+        Some(git) => {
+            let env = git.options.env.iter().map(|(name, value)| (name, value));
+            Programs::of_vars(env.clone()).command_in("git", env)
+        }
+        None => Programs::of_process().command("git"),
+    };
+    let output = program.map(|mut git| git.arg("--version").stdin(Stdio::null()).output());
     let why = match output {
-        Ok(output) if output.status.success() => {
+        Err(why) if why.is_risk() => {
+            return match wants {
+                true => Found::Wrong(why.to_string()),
+                false => Found::Less(why.to_string()),
+            };
+        }
+        Err(why) => why.to_string(),
+        Ok(Err(error)) => error.to_string(),
+        Ok(Ok(output)) if output.status.success() => {
             let said = String::from_utf8_lossy(&output.stdout);
             return Found::Fine(said.trim().to_owned());
         }
-        Ok(output) => output.status.to_string(),
-        Err(error) => error.to_string(),
+        Ok(Ok(output)) => output.status.to_string(),
     };
     match wants {
         true => Found::Wrong(format!(

@@ -53,6 +53,8 @@ impl History {
         let mut own = cmd::watched_in(&folders, &root);
         own.extend([config::NOTES, &settings.watch.output_file].map(|name| root.join(name)));
         let mut disk = cmd::workspace((&given, &root), &folders, &own)?;
+        rules::avoid_known(&folders);
+        rules::avoid(&folders, &root, &settings.exec);
         let git = rules::git_of(&settings.git, &folders, std::env::vars_os().collect());
         let snapshots = match settings.git.enabled {
             true => Snapshots::open(&root, &own, &git.options, &stop)?,

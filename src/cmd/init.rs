@@ -10,10 +10,11 @@ use tokio::sync::watch as channel;
 use super::exclude::{self, Answer, Offer};
 use super::{service, watch, watched};
 use crate::cli::Init;
-use crate::cmd;
+use crate::cmd::{self, sharing};
 use crate::config::settings::Settings;
 use crate::config::{self, Folders};
 use crate::error::Error;
+use crate::world::note_file::NoteFile;
 use crate::world::service::ServiceError;
 use crate::world::tty;
 
@@ -29,6 +30,7 @@ pub fn main(args: &Init) -> Result<ExitCode, Error> {
     let folders = Folders::of_user().ok_or(Error::NoHome)?;
     let (_, root) = cmd::find_root(args.root.as_deref())?;
     let (settings, notes) = (root.join(config::PROJECT), root.join(config::NOTES));
+    sharing::check_default(&NoteFile::new(&notes, config::NOTES_LIMIT)?, &root)?;
     made(&settings, "clada's settings for this folder", |path| {
         let mut file = OpenOptions::new().write(true).create_new(true).open(path)?;
         file.write_all(SETTINGS.as_bytes())
@@ -48,7 +50,7 @@ pub fn main(args: &Init) -> Result<ExitCode, Error> {
     let registers = args.service || asks_and_hears_yes(&stop)?;
     let (mut runs, mut is_managed) = (false, true);
     if registers {
-        say(&watched::register(&folders, &notes, Some(&root))?)?;
+        say(&watched::register(&folders, &notes, Some(&root), false)?)?;
         let ensured = service::ensure(&folders);
         runs = ensured.is_ok();
         if let Err(error) = ensured {

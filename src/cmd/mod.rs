@@ -20,6 +20,7 @@ pub mod retry;
 mod rules;
 pub mod run;
 pub mod service;
+mod sharing;
 pub mod squash;
 pub mod status;
 pub mod step;
@@ -49,8 +50,8 @@ use crate::error::Error;
 use crate::lang::plain::plain;
 use crate::terminal::Terminal;
 use crate::world::lock::{Lock, Occupant};
-use crate::world::scarce;
 use crate::world::workspace::Disk;
+use crate::world::{scarce, state};
 
 /// Carries out a command line.
 ///
@@ -59,6 +60,9 @@ use crate::world::workspace::Disk;
 pub fn dispatch(cli: Cli) -> Result<ExitCode, Error> {
     if let Some((given, nearest)) = cli.misspelt() {
         return Err(Error::NoCommand { given, nearest });
+    }
+    if let Some(folders) = Folders::of_user() {
+        state::keep_private(&folders.state)?;
     }
     match cli.command {
         None => watch::main(&cli.listen),
@@ -213,10 +217,19 @@ fn workspace(
 ) -> Result<Disk, Error> {
     let mut protected = folders.protected(canonical);
     protected.extend_from_slice(own);
-    Disk::open(given, Some(&folders.home), protected).map_err(|error| Error::Root {
+    let failed = |error| Error::Root {
         path: given.to_owned(),
         error,
-    })
+    };
+    let disk = Disk::open(given, Some(&folders.home), protected).map_err(failed)?;
+    match disk.path() == canonical {
+        true => Ok(disk),
+        false => Err(failed(io::Error::other(format!(
+            "it is not at `{}` any more, but `{}` leads elsewhere: put it back, or start clada again to go on there",
+            canonical.display(),
+            given.display()
+        )))),
+    }
 }
 
 /// Takes the lock on a root that a run has, and says while it waits for whom; `None` if clada is stopped first.

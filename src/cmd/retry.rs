@@ -5,9 +5,9 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use crate::cli::{Retry, Watch};
-use crate::cmd;
 use crate::cmd::notes::Notes;
 use crate::cmd::watch::{Listener, Place, Post, Shared};
+use crate::cmd::{self, sharing};
 use crate::config::{self, Folders};
 use crate::daemon::{BY_COMMAND, OpenPlace, Which, open_places};
 use crate::error::Error;
@@ -37,6 +37,12 @@ pub(super) fn again(args: &Watch, which: Which) -> Result<ExitCode, Error> {
     let notes = Notes::find(&folders, args.file.as_deref(), args.root.as_deref())?;
     if args.file.is_some() {
         refuse_unknown(&folders, &notes.file)?;
+    }
+    if args.file.is_none() {
+        let note = NoteFile::new(&notes.file, config::NOTES_LIMIT)?;
+        if notes.file == notes.root.1.join(config::NOTES) {
+            sharing::check_default(&note, &notes.root.1)?;
+        }
     }
     let args = &Watch {
         file: Some(notes.file),

@@ -2,7 +2,7 @@
 
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, LazyLock, Mutex, PoisonError};
+use std::sync::{Arc, LazyLock, Mutex, Once, PoisonError};
 use std::time::Duration;
 
 use tokio::sync::OnceCell;
@@ -22,6 +22,8 @@ use crate::lang::policy::paths::Paths;
 use crate::lang::policy::secrets::Secrets;
 use crate::world::ledger::Ledger;
 use crate::world::login_env::{self, LoginEnv};
+use crate::world::programs;
+use crate::world::roots;
 use crate::world::sandbox::{self, Fence, Level, Repositories, Settled};
 use crate::world::snapshot::{self, Notes};
 
@@ -109,6 +111,11 @@ impl Source {
             env: LoginEnv::own(),
             ground: Mutex::default(),
         };
+        let Settings { exec, git, .. } = &loaded.settings;
+        avoid(folders, root, exec);
+        if is_asked || git.sign || git.hooks {
+            avoid_known(folders);
+        }
         let mut asked = None;
         if is_asked {
             let login = login.told();
@@ -179,13 +186,11 @@ impl Source {
         let mask = env
             .iter()
             .filter_map(|(name, value)| Some((name.to_str()?, value.to_str()?)));
-        let folders = exec.caches.iter().chain(&exec.write);
-        let folders = folders.filter_map(|path| expanded(path, &self.folders.home, var));
+        let folders: Vec<PathBuf> = named_trees(exec, &self.folders.home, var).collect();
         let opened = exec.sockets.iter();
         let opened: Vec<PathBuf> = opened
             .filter_map(|path| expanded(path, &self.folders.home, var))
             .collect();
-        let folders: Vec<PathBuf> = folders.collect();
         let guarded = sandbox::guarded(&self.root);
         let repositories = Repositories::of(&self.root, snapshot::has_tool_name);
         let below = snapshot::not_ignored(&self.root, repositories.below());
@@ -218,6 +223,8 @@ impl Source {
             settled: Settled::default(),
         };
         self.settle(&mut fence);
+        programs::avoid_roots([fence.root.clone()]);
+        programs::avoid(fence.temp.iter().chain(&fence.writable).cloned());
         let rules = Rules {
             enabled: exec.enabled,
             policy,
@@ -256,6 +263,57 @@ impl Source {
             notice,
         })
     }
+}
+
+/// The trees outside a root that commands may write to, by these settings, as they are named: also where commands may not just
+/// now.
+fn trees_beside(folders: &Folders, exec: &settings::Exec) -> Vec<PathBuf> {
+    let env = LoginEnv::own();
+    let env = environment(env.vars(), exec);
+    let var = |name: &str| {
+        let set = env.iter().find(|(known, _)| known == name);
+        set.map(|(_, value)| value.as_os_str())
+    };
+    let temp = sandbox::temp_dirs().into_iter();
+    let temp = temp.chain(var("TMPDIR").map(PathBuf::from));
+    temp.chain(named_trees(exec, &folders.home, var)).collect()
+}
+
+/// The trees that replies may write to, by these settings: also those of file tasks.
+pub(super) fn trees(folders: &Folders, root: &Path, exec: &settings::Exec) -> Vec<PathBuf> {
+    let beside = trees_beside(folders, exec).into_iter();
+    let leads = beside.filter_map(|tree| tree.canonicalize().ok());
+    leads.chain([root.to_owned()]).collect()
+}
+
+/// Has clada itself run no programs from where replies may write.
+pub(super) fn avoid(folders: &Folders, root: &Path, exec: &settings::Exec) {
+    programs::avoid_roots([root.to_owned()]);
+    programs::avoid(trees_beside(folders, exec));
+}
+
+/// Has clada itself run no programs from the project folders that this user has had watched, nor from where commands may write
+/// everywhere. Looks into none of them.
+pub(super) fn avoid_known(folders: &Folders) {
+    static ONCE: Once = Once::new();
+    ONCE.call_once(|| {
+        let roots = roots::all(&folders.roots()).into_iter();
+        // In a home that was once watched as a whole there is all that the user has installed.
+        let roots = roots.filter(|(_, root)| !folders.home.starts_with(root));
+        programs::avoid_roots(roots.map(|(_, root)| root));
+        let settings = Settings::of_user(folders).unwrap_or_default();
+        programs::avoid(trees_beside(folders, &settings.exec));
+    });
+}
+
+/// The trees that settings name, outside the root.
+fn named_trees<'e>(
+    exec: &settings::Exec,
+    home: &Path,
+    var: impl Fn(&str) -> Option<&'e OsStr> + Copy,
+) -> impl Iterator<Item = PathBuf> {
+    let named = exec.caches.iter().chain(&exec.write);
+    named.filter_map(move |path| expanded(path, home, var))
 }
 
 /// How states are saved by these settings, where git itself gets this environment.

@@ -8,7 +8,7 @@ use crate::batch::{NoJournal, Part, Progress, Surroundings};
 use crate::cli::Run;
 use crate::cmd::notes::of_root;
 use crate::cmd::rules::{Login, Made, Source};
-use crate::cmd::{self, read_reply};
+use crate::cmd::{self, read_reply, sharing};
 use crate::config::settings::Settings;
 use crate::config::{self, Folders};
 use crate::error::Error;
@@ -26,6 +26,7 @@ use crate::world::sandbox;
 /// Where the reply or the root cannot be read.
 pub fn main(args: &Run) -> Result<ExitCode, Error> {
     let (given, root) = cmd::find_root(args.root.as_deref())?;
+    sharing::check_root(&root, args.allow_shared)?;
     let text = read_reply(args.file.as_deref())?;
     let folders = Folders::of_user().ok_or(Error::NoHome)?;
     let runtime = cmd::runtime()?;

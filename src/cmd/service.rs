@@ -9,9 +9,11 @@ use std::time::Duration;
 
 use crate::cli;
 use crate::cmd;
+use crate::cmd::rules;
 use crate::config::Folders;
 use crate::error::Error;
 use crate::world::login_env::LoginEnv;
+use crate::world::programs;
 use crate::world::service::{Order, Runs, Service, ServiceError, State};
 
 /// How long the login shell may take to tell its environment.
@@ -26,6 +28,7 @@ const OF_PLACES: &[&str] = &["XDG_CONFIG_HOME", "XDG_STATE_HOME", "XDG_DATA_HOME
 /// Where the service manager cannot be reached or refuses, and where a command that clada runs calls this.
 pub fn main(what: &cli::Service) -> Result<ExitCode, Error> {
     let folders = Folders::of_user().ok_or(Error::NoHome)?;
+    rules::avoid_known(&folders);
     let service = of_user(&folders);
     let runtime = cmd::runtime()?;
     match what {
@@ -60,6 +63,7 @@ pub fn main(what: &cli::Service) -> Result<ExitCode, Error> {
 /// # Errors
 /// Where nobody answers for services, or it cannot be installed.
 pub(super) fn ensure(folders: &Folders) -> Result<(), Error> {
+    rules::avoid_known(folders);
     let state = cmd::runtime()?.block_on(of_user(folders).state())?;
     match state.is_up() && state.at_login != Some(false) {
         true => Ok(()),
@@ -156,7 +160,7 @@ fn tell(state: &State) -> Result<ExitCode, Error> {
 }
 
 fn logs(service: &Service, lines: usize, follow: bool) -> Result<ExitCode, Error> {
-    let mut command = service.logs(lines, follow);
+    let mut command = service.logs(lines, follow).map_err(io::Error::other)?;
     let status = command.status().map_err(|error| {
         let name = command.get_program().to_string_lossy();
         io::Error::other(format!("`{name}` cannot show the log: {error}"))
@@ -189,7 +193,11 @@ pub(super) fn program() -> io::Result<PathBuf> {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let found = std::env::split_paths(&path).map(|folder| folder.join("clada"));
     let mut known = called.into_iter().chain(found);
-    let same = known.find(|path| path.canonicalize().is_ok_and(|path| path == exact));
+    let is_same = |path: &PathBuf| path.canonicalize().is_ok_and(|path| path == exact);
+    // Behind a link that a command can point elsewhere another one may be at the next login.
+    let same = known.find(|path| {
+        is_same(path) && std::path::absolute(path).is_ok_and(|path| programs::is_safe(&path))
+    });
     std::path::absolute(same.unwrap_or(exact))
 }
 

@@ -3,8 +3,8 @@
 use std::io::Write;
 use std::process::ExitCode;
 
-use crate::cli::Root;
-use crate::cmd;
+use crate::cli::Trust;
+use crate::cmd::{self, sharing};
 use crate::config::settings::{self, Settings};
 use crate::config::{Folders, PROJECT};
 use crate::error::Error;
@@ -13,9 +13,10 @@ use crate::error::Error;
 ///
 /// # Errors
 /// Where the settings are wrong, or a task calls this.
-pub fn main(args: &Root) -> Result<ExitCode, Error> {
+pub fn main(args: &Trust) -> Result<ExitCode, Error> {
     cmd::for_the_user("trust")?;
-    let (_, root) = cmd::find_root(args.root.as_deref())?;
+    let (_, root) = cmd::find_root(args.root.root.as_deref())?;
+    sharing::check_root(&root, args.allow_shared)?;
     let folders = Folders::of_user().ok_or(Error::NoHome)?;
     let path = root.join(PROJECT);
     let path = path.display();

@@ -14,13 +14,14 @@ use tokio::time::timeout;
 use crate::batch::Reader;
 use crate::cli::{Listen, Watch};
 use crate::cmd::exclude::{self, Answer, Offer};
-use crate::cmd::rules::{Login, Made, Source};
-use crate::cmd::{self, context, status};
+use crate::cmd::rules::{self, Login, Made, Source};
+use crate::cmd::{self, context, sharing, status};
 use crate::config::settings::{Every, Loaded, Settings};
 use crate::config::{self, Folders};
 use crate::daemon::board::Board;
 use crate::daemon::{
-    Begin, Clock, Daemon, Delivery, Fresh, Limits, Listening, Memory, Parting, Pending, Shown, Told,
+    Begin, Clock, Daemon, Delivery, Fresh, Limits, Listening, Memory, Parting, Pending, Shown,
+    Told, not_followed,
 };
 use crate::error::Error;
 use crate::terminal::Terminal;
@@ -72,6 +73,7 @@ pub fn main(args: &Listen) -> Result<ExitCode, Error> {
         }
         has_moved = true;
         board.remove(post.note.path());
+        args.led = Some(post.note.lead().clone());
         let told = post.told.clone();
         // Its locks are given back before others are taken.
         drop(post);
@@ -256,6 +258,10 @@ impl Post {
         creates: bool,
     ) -> Result<Self, Error> {
         let note = NoteFile::new(&place.file, config::NOTES_LIMIT)?;
+        let root = &place.root.1;
+        let loaded = Settings::load(&place.folders, root)?;
+        check_links(args, &place, &note, &loaded.settings)?;
+        sharing::check_notes(root, note.path(), args.allow_shared)?;
         let is_new = creates && ledger.file(note.path())?.is_none();
         let begin = match is_new && create_if_missing(&place.file)? {
             true => Begin::Made(GREETING),
@@ -267,7 +273,6 @@ impl Post {
                 path: note.path().to_owned(),
                 error,
             })?;
-        let loaded = Settings::load(&place.folders, &place.root.1)?;
         let listening = listening(args, &loaded.settings);
         if let Err(error) = roots::keep(&place.folders.roots(), note.path(), &place.root.1) {
             tracing::warn!(%error, "commands in the project folder do not find its notes file");
@@ -293,6 +298,33 @@ impl Post {
             locks: std::iter::once(watched).chain(output_lock).collect(),
         })
     }
+}
+
+/// Refuses to follow a link that the user has not named: one that may have come with the project, or that a command may have
+/// made.
+fn check_links(
+    args: &Watch,
+    place: &Place,
+    note: &NoteFile,
+    settings: &Settings,
+) -> Result<(), Error> {
+    let (folders, root) = (&place.folders, &place.root.1);
+    if args.file.is_none() {
+        sharing::check_default(note, root)?;
+    }
+    if args.led.is_none() && !args.is_service {
+        return Ok(());
+    }
+    let trees = rules::trees(folders, root, &settings.exec);
+    let Some(link) = note.lead().diverted(args.led.as_ref(), root, &trees) else {
+        return Ok(());
+    };
+    // What was put into the list was named with where it led.
+    let known = (note.path().to_owned(), root.clone());
+    if args.led.is_none() && roots::all(&folders.roots()).contains(&known) {
+        return Ok(());
+    }
+    Err(Error::NotFollowed(not_followed(link, note.path())))
 }
 
 impl Post {
@@ -366,6 +398,7 @@ impl Listener {
         let root = (place.root.0.as_path(), place.root.1.as_path());
         let runtime = cmd::runtime()?;
         let flags = (Some(&args.exec), !args.no_git);
+        rules::avoid_known(&place.folders);
         let loaded =
             Settings::load(&place.folders, root.1).unwrap_or_else(|_| (*post.good).clone());
         let start = Source::start(&place.folders, (root.1, loaded), flags, &shared.login);

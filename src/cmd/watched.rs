@@ -8,12 +8,13 @@ use serde::Serialize;
 
 use super::watch;
 use crate::cli::{Add, List, Remove};
-use crate::cmd;
+use crate::cmd::{self, sharing};
 use crate::config::registry::{Added, Entry, Registry};
 use crate::config::{Folders, NOTES_LIMIT};
 use crate::error::Error;
 use crate::world::ledger::Ledger;
 use crate::world::note_file::{NoteError, NoteFile};
+use crate::world::roots;
 
 /// Puts a file into the list.
 ///
@@ -22,7 +23,12 @@ use crate::world::note_file::{NoteError, NoteFile};
 pub fn add(args: &Add) -> Result<ExitCode, Error> {
     cmd::for_the_user("add")?;
     let folders = Folders::of_user().ok_or(Error::NoHome)?;
-    let said = register(&folders, &args.file, args.root.as_deref())?;
+    let said = register(
+        &folders,
+        &args.file,
+        args.root.as_deref(),
+        args.allow_shared,
+    )?;
     writeln!(io::stdout(), "{said}")?;
     Ok(ExitCode::SUCCESS)
 }
@@ -35,6 +41,7 @@ pub(super) fn register(
     folders: &Folders,
     file: &Path,
     root: Option<&Path>,
+    shared: bool,
 ) -> Result<String, Error> {
     let (file, root) = (absolute(file)?, root.map(absolute).transpose()?);
     let root = root.unwrap_or_else(|| file.parent().unwrap_or(Path::new("/")).to_owned());
@@ -60,11 +67,17 @@ pub(super) fn register(
     if let Err(error @ NoteError::NotAFile { .. }) = note.read() {
         return Err(error.into());
     }
+    let real_root = root.canonicalize().unwrap_or_else(|_| root.clone());
+    sharing::check_notes(&real_root, note.path(), shared)?;
     // One that was there may be about to come back.
     if Ledger::open(&folders.state)?.file(note.path())?.is_none() {
         watch::create_if_missing(&file)?;
     }
-    let entry = Entry { file, root };
+    // The user has named it, and with it where it leads: so the daemon may follow it there.
+    if let Err(error) = roots::keep(&folders.roots(), note.path(), &real_root) {
+        tracing::warn!(%error, "commands in the project folder do not find its notes file");
+    }
+    let entry = Entry { file, root, shared };
     let mut held = waiting;
     let added = cmd::runtime()?.block_on(Registry::add(folders, &entry, &mut held))?;
     for warning in warnings {

@@ -11,12 +11,13 @@ use super::Folders;
 use super::settings::text_of;
 use crate::world::lock::{Lock, LockError, Occupant};
 use crate::world::note_file::NoteFile;
+use crate::world::ownership::{NotOwn, of_others};
 
 /// The list's file.
 const FILE: &str = "watched.toml";
 /// What is in it.
 const WATCH: &str = "watch";
-const KEYS: [&str; 2] = ["file", "root"];
+const KEYS: [&str; 3] = ["file", "root", "shared"];
 /// What a new list says first.
 const HEAD: &str = "# The notes files that `clada daemon` watches. `clada add` and `clada remove` change this list, and so may you.\n\n";
 
@@ -25,6 +26,8 @@ const HEAD: &str = "# The notes files that `clada daemon` watches. `clada add` a
 pub struct Entry {
     pub file: PathBuf,
     pub root: PathBuf,
+    /// Others may have them, or write them.
+    pub shared: bool,
 }
 
 /// What is in the list.
@@ -53,6 +56,12 @@ pub enum RegistryError {
     Read { path: PathBuf, error: io::Error },
     #[error("the list of watched files, `{}`, {why}: mend it there", path.display())]
     Wrong { path: PathBuf, why: String },
+    #[error("`{}` {doubt}, so clada does not go by the list of watched files: `{remedy}`", path.display())]
+    Shared {
+        path: PathBuf,
+        doubt: NotOwn,
+        remedy: String,
+    },
     #[error("cannot write the list of watched files, `{}`: {error}: it is as it was", path.display())]
     Write { path: PathBuf, error: io::Error },
     #[error("`{}` is not UTF-8, so it cannot be in the list of watched files: rename it", .0.display())]
@@ -134,16 +143,28 @@ impl Registry {
         let added = match there.and_then(|at| tables.get_mut(at)) {
             Some(table) => {
                 let was = root(table, &entry.file, &folders.home).ok();
-                if was.as_ref() == Some(&entry.root) {
+                let is_same = was.as_ref() == Some(&entry.root);
+                let is_new_to_others = entry.shared && shared(table) != Ok(true);
+                if is_same && !is_new_to_others {
                     return Ok(Added::Already);
                 }
+                if is_new_to_others {
+                    table["shared"] = value(true);
+                }
                 table["root"] = value(name_of_root);
-                Added::Instead(was)
+                if is_same {
+                    Added::Already
+                } else {
+                    Added::Instead(was)
+                }
             }
             None => {
                 let mut table = Table::new();
                 table["file"] = value(name_of_file);
                 table["root"] = value(name_of_root);
+                if entry.shared {
+                    table["shared"] = value(true);
+                }
                 if !tables.is_empty() {
                     table.decor_mut().set_prefix("\n");
                 }
@@ -280,6 +301,14 @@ fn real(file: &Path) -> PathBuf {
 }
 
 fn text(path: &Path) -> Result<String, RegistryError> {
+    if let Some((path, doubt)) = of_others(path) {
+        let remedy = doubt.remedy(&path.display().to_string());
+        return Err(RegistryError::Shared {
+            path,
+            doubt,
+            remedy,
+        });
+    }
     match text_of(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(String::new()),
         text => text.map_err(|error| RegistryError::Read {
@@ -327,7 +356,19 @@ fn entry(table: &Table, home: &Path) -> Result<Entry, Wrong> {
     }
     let file = path_of(table, "file", home)?;
     let root = root(table, &file, home)?;
-    Ok(Entry { file, root })
+    let shared = shared(table)?;
+    Ok(Entry { file, root, shared })
+}
+
+fn shared(table: &Table) -> Result<bool, Wrong> {
+    let Some(item) = table.get("shared") else {
+        return Ok(false);
+    };
+    let wrong = || {
+        let why = "`shared` is neither yes nor no: write `shared = true`, or nothing".to_owned();
+        (item.span().map(|span| span.start), why)
+    };
+    item.as_bool().ok_or_else(wrong)
 }
 
 fn root(table: &Table, file: &Path, home: &Path) -> Result<PathBuf, Wrong> {

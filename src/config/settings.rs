@@ -28,6 +28,8 @@ use super::{Folders, PROJECT};
 use crate::lang::dialect::Dialect;
 use crate::lang::hex::hex;
 use crate::lang::{duration, size};
+use crate::world::ownership::NotOwn;
+use crate::world::state;
 
 use file::File;
 
@@ -247,6 +249,17 @@ pub enum SettingsError {
     Wrong { path: PathBuf, why: String },
     #[error("`{setting}`: {why}")]
     Setting { setting: &'static str, why: String },
+    #[error("`{}` {doubt}, so clada does not go by it: `{remedy}`", path.display())]
+    Shared {
+        path: PathBuf,
+        doubt: NotOwn,
+        remedy: String,
+    },
+    #[error(
+        "`{}` is a symbolic link that leads out of the project folder, so clada does not read it: put a file in its place",
+        .0.display()
+    )]
+    LeadsOut(PathBuf),
     #[error("cannot keep what is trusted in `{}`: {error}", path.display())]
     Keep { path: PathBuf, error: io::Error },
 }
@@ -311,7 +324,7 @@ impl Settings {
     /// # Errors
     /// Where the user's file cannot be read, or says what no setting can be.
     pub fn of_user(folders: &Folders) -> Result<Self, SettingsError> {
-        let user = File::read(&folders.config.join(USER))?;
+        let user = File::read_own(&folders.config.join(USER))?;
         let mut all = defaults().clone();
         lay_over(&mut all, user.table);
         Self::of(all, &user.path)
@@ -332,7 +345,7 @@ impl Settings {
     /// # Errors
     /// Where the file is wrong, or it cannot be kept.
     pub fn trust(folders: &Folders, root: &Path) -> Result<Option<String>, SettingsError> {
-        let mut project = File::read(&root.join(PROJECT))?.table;
+        let mut project = File::read_project(root)?.table;
         let path = trusted_path(folders, root);
         let keep = |error| SettingsError::Keep {
             path: path.clone(),
@@ -347,7 +360,7 @@ impl Settings {
         }
         let text = fenced.to_string();
         let folder = path.parent().unwrap_or(&folders.state);
-        fs::create_dir_all(folder).map_err(keep)?;
+        state::make(folder).map_err(keep)?;
         // As a whole or not at all.
         let new = path.with_extension("new");
         fs::write(&new, format!("# {}\n{text}", root.join(PROJECT).display()))
@@ -434,11 +447,11 @@ struct Layers {
 
 impl Layers {
     fn read(folders: &Folders, root: &Path) -> Result<Self, SettingsError> {
-        let user = File::read(&folders.config.join(USER))?;
-        let mut project = File::read(&root.join(PROJECT))?;
+        let user = File::read_own(&folders.config.join(USER))?;
+        let mut project = File::read_project(root)?;
         project.refuse(&OWN, &user.path)?;
         let asked = take_fenced(&mut project.table);
-        let mut trusted = File::read(&trusted_path(folders, root))?;
+        let mut trusted = File::read_own(&trusted_path(folders, root))?;
         trusted.table = take_fenced(&mut trusted.table);
         Ok(Self {
             user,
@@ -450,16 +463,11 @@ impl Layers {
 
     /// The same of what can be read, with what is wrong, and whether that may be of git.
     fn readable(folders: &Folders, root: &Path) -> (Self, Vec<SettingsError>, bool) {
-        let paths = [
-            folders.config.join(USER),
-            root.join(PROJECT),
-            trusted_path(folders, root),
-        ];
-        let [
-            (user, user_wrong),
-            (mut project, project_wrong),
-            (mut trusted, trusted_wrong),
-        ] = paths.map(|path| File::readable(&path));
+        let own = |path: &Path| File::readable(path, File::read_own(path));
+        let (user, user_wrong) = own(&folders.config.join(USER));
+        let (mut trusted, trusted_wrong) = own(&trusted_path(folders, root));
+        let project = File::read_project(root);
+        let (mut project, project_wrong) = File::readable(&root.join(PROJECT), project);
         let not_its = project.refuse(&OWN, &user.path).err();
         for name in OWN {
             project.table.remove(name);

@@ -24,10 +24,12 @@ use std::time::{Duration, Instant};
 use display::var;
 use owner::Owner;
 
+use crate::world::programs::Programs;
+
 pub use display::Vars;
 pub use owner::{NAME as OWNER, STAYS as OWNER_STAYS, own};
 
-pub use trial::{Trial, try_out};
+pub use trial::{Trial, not_run, try_out};
 
 /// X11 says yes to more than this and gives every reader nothing.
 const MOST: usize = 16 * 1024 * 1024;
@@ -72,6 +74,9 @@ pub enum ClipboardError {
     NoOwner { cause: String },
     #[error("no thread for it ({cause})")]
     NoThread { cause: String },
+    /// There is a program that could, and it is not run.
+    #[error("{cause}; {why}")]
+    NotRun { cause: Box<Self>, why: String },
 }
 
 impl ClipboardError {
@@ -82,10 +87,13 @@ impl ClipboardError {
 
     /// Whether it may go better later.
     fn may_pass(&self) -> bool {
-        !matches!(
-            self,
-            Self::NoDisplay { looked: false } | Self::TooLong { .. } | Self::NoThread { .. }
-        )
+        match self {
+            Self::NotRun { cause, .. } => cause.may_pass(),
+            _ => !matches!(
+                self,
+                Self::NoDisplay { looked: false } | Self::TooLong { .. } | Self::NoThread { .. }
+            ),
+        }
     }
 }
 
@@ -260,6 +268,7 @@ impl Shared {
 /// The thread. `_ending` is dropped after the owner, which says that it is done.
 fn serve(shared: &Shared, around: Around, _ending: SyncSender<()>) {
     let mut hand = Hand {
+        programs: Programs::of_vars(&around.vars),
         around,
         owner: None,
     };
@@ -290,6 +299,7 @@ fn serve(shared: &Shared, around: Around, _ending: SyncSender<()>) {
 /// What puts texts there.
 struct Hand {
     around: Around,
+    programs: Programs,
     owner: Option<Owner>,
 }
 
@@ -316,13 +326,24 @@ impl Hand {
                 Err(error) => failed = failed.or(Some(error)),
             }
         }
-        let mut by_programs = displays.iter().filter_map(|vars| program::copy(text, vars));
-        if let Some(name) = by_programs.next() {
-            return Ok(Copied::By(name));
+        let mut not_run = None;
+        for vars in &displays {
+            match program::copy(text, vars, &self.programs) {
+                Ok(Some(name)) => return Ok(Copied::By(name)),
+                Ok(None) => {}
+                Err(why) => not_run = not_run.or(Some(why)),
+            }
         }
+        let failed = match (failed, not_run) {
+            (Some(failed), Some(why)) => Some(ClipboardError::NotRun {
+                cause: Box::new(failed),
+                why: why.to_string(),
+            }),
+            (failed, _) => failed,
+        };
         match &around.terminal {
             Some(path) => {
-                let sent = send(text, path, &around.vars);
+                let sent = send(text, path, (&around.vars, &self.programs));
                 // A display of this machine that failed is the likelier one.
                 let failed = failed.filter(|_| !around.is_remote);
                 sent.map_err(|error| failed.unwrap_or(error))
@@ -335,9 +356,13 @@ impl Hand {
 }
 
 /// Sends a text to the terminal's clipboard.
-fn send(text: &str, path: &Path, vars: &Vars) -> Result<Copied, ClipboardError> {
-    let way =
-        terminal::way(vars).map_err(|closed| ClipboardError::ClosedTmux { setting: closed.0 })?;
+fn send(
+    text: &str,
+    path: &Path,
+    (vars, programs): (&Vars, &Programs),
+) -> Result<Copied, ClipboardError> {
+    let way = terminal::way(vars, programs)
+        .map_err(|closed| ClipboardError::ClosedTmux { setting: closed.0 })?;
     let (bytes, most) = (text.len(), terminal::MOST);
     if bytes > most {
         return Err(ClipboardError::TooLong { bytes, most });

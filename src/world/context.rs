@@ -9,6 +9,7 @@ use sha2::{Digest, Sha256};
 
 use crate::lang::context::ContextSet;
 use crate::lang::hex::hex;
+use crate::world::state;
 
 /// Where the set of one watched file under one root is kept.
 #[derive(Debug, Clone)]
@@ -92,7 +93,7 @@ impl ContextStore {
     /// Held for as long as a small file is written: one lock is enough for all of them. It ends with its process.
     fn lock(&self) -> io::Result<File> {
         let lock = || {
-            fs::create_dir_all(self.folder())?;
+            state::make(self.folder())?;
             let folder = File::open(self.folder())?;
             folder.lock()?;
             Ok(folder)

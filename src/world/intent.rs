@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use sha2::{Digest, Sha256};
 
 use crate::lang::hex::hex;
+use crate::world::state;
 
 /// The file for one root.
 pub struct Intent {
@@ -32,7 +33,7 @@ impl Intent {
     /// Where it cannot be written; then it says what it said before.
     pub fn write(&self, text: &str) -> io::Result<()> {
         let folder = self.path.parent().unwrap_or(Path::new("/"));
-        fs::create_dir_all(folder)?;
+        state::make(folder)?;
         // Always of this name, so that a crash leaves no more than one.
         let new = self.path.with_extension("new");
         let mut file = File::create(&new)?;

@@ -14,6 +14,7 @@ use sha2::{Digest, Sha256};
 
 use self::holder::Holder;
 use crate::lang::hex::hex;
+use crate::world::state;
 
 /// A lock that is held for as long as this value lives.
 #[derive(Debug)]
@@ -113,7 +114,7 @@ impl Lock {
                 error,
             })
         };
-        std::fs::create_dir_all(folder).map_err(error)?;
+        state::make(folder).map_err(error)?;
         let hash = Sha256::digest(path.as_os_str().as_encoded_bytes());
         let name = hex(&hash[..12]);
         let mut file = OpenOptions::new()

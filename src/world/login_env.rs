@@ -19,6 +19,7 @@ use tokio::io::AsyncReadExt;
 use tokio::process::{Child, ChildStdout, Command};
 use tokio::time::{Instant, timeout, timeout_at};
 
+use crate::world::programs::{self, Programs};
 /// Start-up files that print more than this are given up.
 const MOST: usize = 16 * 1024 * 1024;
 
@@ -97,7 +98,13 @@ impl LoginEnv {
     ///
     /// Where neither way gave an environment; then use [`LoginEnv::own`].
     pub async fn capture(patience: Duration) -> Result<Self, LoginEnvError> {
-        ask(&shell(), env::vars_os().collect(), patience).await
+        let (mut vars, programs): (Vars, _) = (env::vars_os().collect(), Programs::of_process());
+        let path = vars.iter_mut().find(|(name, _)| name == "PATH");
+        path.into_iter()
+            .for_each(|(_, path)| *path = programs.path());
+        let mut told = ask(&shell(), vars, patience).await?;
+        told.add_to_path(&programs.left_out());
+        Ok(told)
     }
 
     /// The same, as a new login would have it: nothing that only this process was given is in it.
@@ -119,6 +126,17 @@ impl LoginEnv {
         }
     }
 
+    /// Puts folders in front of the PATH that start-up files were not to find programs in: commands may.
+    fn add_to_path(&mut self, folders: &[PathBuf]) {
+        let path = self.vars.iter_mut().find(|(name, _)| name == "PATH");
+        let Some((_, path)) = path else { return };
+        let there: Vec<PathBuf> = env::split_paths(path).collect();
+        let missing = folders.iter().filter(|folder| !there.contains(folder));
+        if let Ok(all) = env::join_paths(missing.chain(&there)) {
+            *path = all;
+        }
+    }
+
     /// The variables, by name.
     pub fn vars(&self) -> &[(OsString, OsString)] {
         &self.vars
@@ -135,11 +153,11 @@ pub fn is_needed() -> bool {
     !is_terminal && is_from_manager(&|name| env::var_os(name), &Parent::get())
 }
 
-/// The user's shell.
+/// The user's shell, if nobody else can put another program in its place.
 fn shell() -> PathBuf {
     let of_user = [env::var_os("SHELL").map(PathBuf::from), passwd_shell()];
     let mut shells = of_user.into_iter().flatten();
-    let shell = shells.find(|shell| shell.is_absolute() && shell.is_file());
+    let shell = shells.find(|shell| shell.is_file() && programs::is_safe(shell));
     shell.unwrap_or_else(|| "/bin/sh".into())
 }
 

@@ -1,14 +1,16 @@
 //! The outside world: one file for each outside thing. These files do not know each other, nor the engine.
 //!
-//! Five are parts that others stand on: [`scarce`], under what may get no thread or open no file, [`attributes`] and [`lease`],
-//! under [`note_file`] and whatever else replaces files, [`hurry`], under what waits for other programs, and [`sandbox`], under
-//! [`shell`].
+//! Some are parts that others stand on: [`scarce`], under what may get no thread or open no file, [`attributes`] and [`lease`],
+//! under [`note_file`] and whatever else replaces files, [`folder`], under these and [`output_file`], [`hurry`], under what
+//! waits for other programs, [`sandbox`], under [`shell`], [`programs`], under what runs any outside the fence, [`state`], under
+//! what keeps something, and [`ownership`].
 
 pub mod attributes;
 pub mod chat;
 pub mod clipboard;
 pub mod context;
 pub mod desktop;
+pub mod folder;
 pub mod hurry;
 pub mod intent;
 pub mod lease;
@@ -17,7 +19,9 @@ pub mod lock;
 pub mod login_env;
 pub mod note_file;
 pub mod output_file;
+pub mod ownership;
 pub mod packet;
+pub mod programs;
 pub mod roots;
 pub mod sandbox;
 pub mod scarce;
@@ -25,6 +29,7 @@ pub mod service;
 pub mod shell;
 pub mod snapshot;
 pub mod socket;
+pub mod state;
 pub mod tty;
 pub mod watch;
 pub mod workspace;

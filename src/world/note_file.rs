@@ -3,13 +3,16 @@
 mod leftovers;
 mod write_back;
 
+use super::folder::{FolderError, OpenFolder};
 use super::hurry::Hurry;
 use super::lease;
+use super::ownership;
 use super::scarce;
+use rustix::fs::OFlags;
 use rustix::io::Errno;
-use std::fs::{self, File, Metadata, OpenOptions};
+use std::fs::{self, File, Metadata};
 use std::io::{self, Read, Seek};
-use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt};
+use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use std::thread::sleep;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -27,10 +30,63 @@ pub struct NoteFile {
     /// As it was named, from `/` on.
     given: PathBuf,
     links: Vec<PathBuf>,
+    /// How it led to the path when it was followed.
+    lead: Lead,
     limit: u64,
     hurry: Hurry,
     /// Off only in tests of the way without it.
     exchange: bool,
+}
+
+/// Where a name leads.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Lead {
+    pub path: PathBuf,
+    /// All symbolic links on the way, each with what is in it.
+    links: Vec<(PathBuf, PathBuf)>,
+    /// Those of them that have the place of a file.
+    files: Vec<PathBuf>,
+}
+
+impl Lead {
+    fn of(given: &Path, path: &Path, files: &[PathBuf]) -> Self {
+        let mut links = Vec::new();
+        let mut add = |path: &Path, found: &Metadata| {
+            if found.is_symlink() {
+                links.push((path.to_owned(), fs::read_link(path).unwrap_or_default()));
+            }
+            Ok::<(), ()>(())
+        };
+        // What cannot be followed leads nowhere.
+        let _ = ownership::follow(given, &mut add);
+        Self {
+            path: path.to_owned(),
+            links,
+            files: files.to_vec(),
+        }
+    }
+
+    /// The link that somebody who can write in these trees may have made since the name led as it did `before`, so that it is
+    /// not to be followed: one in the place of a folder, or one that leads out of the project.
+    pub fn diverted(&self, before: Option<&Self>, root: &Path, trees: &[PathBuf]) -> Option<&Path> {
+        let is_inside = self.path.starts_with(root);
+        let was_there = |link| before.is_some_and(|before| before.links.contains(link));
+        let is_written = |link: &Path| trees.iter().any(|tree| link.starts_with(tree));
+        let mut links = self.links.iter();
+        let link = links.find(|link| {
+            let (at, _) = link;
+            let is_harmless = is_inside && self.files.contains(at);
+            is_written(at) && !is_harmless && !was_there(link)
+        });
+        link.map(|(at, _)| at.as_path())
+    }
+
+    /// The link on the way, if the path is not in this folder.
+    pub fn out_of(&self, root: &Path) -> Option<&Path> {
+        let is_inside = self.path.starts_with(root);
+        let link = self.files.first().filter(|_| !is_inside);
+        link.map(PathBuf::as_path)
+    }
 }
 
 /// What is in the file.
@@ -62,6 +118,11 @@ pub struct WriteBack {
 pub enum NoteError {
     #[error("`{}` is {kind}: give clada a plain text file to watch", path.display())]
     NotAFile { path: PathBuf, kind: &'static str },
+    #[error(
+        "`{}` has become a symbolic link, which is not followed: `{}` is waited for; put the folder back, or start clada with \
+         the notes that you mean", link.display(), path.display()
+    )]
+    Diverted { path: PathBuf, link: PathBuf },
     #[error("cannot read `{}`: {cause}: {}", path.display(), way_to_read(cause))]
     Unreadable { path: PathBuf, cause: io::Error },
     #[error("`{}` has {size} bytes and the limit is {limit}: move old replies out of it, or raise the limit", path.display())]
@@ -188,9 +249,11 @@ impl NoteFile {
     /// not again, as the path is what the ledger knows it by: a link that is pointed elsewhere is another `NoteFile`.
     pub fn new(given: &Path, limit: u64) -> Result<NoteFile, NoteError> {
         let (path, links) = follow(given)?;
+        let given = std::path::absolute(given).unwrap_or_else(|_| given.to_owned());
         Ok(NoteFile {
+            lead: Lead::of(&given, &path, &links),
             path,
-            given: std::path::absolute(given).unwrap_or_else(|_| given.to_owned()),
+            given,
             links,
             limit,
             hurry: Hurry::never(),
@@ -210,10 +273,17 @@ impl NoteFile {
         &self.path
     }
 
-    /// Tells if its name leads to another path by now: a symbolic link was pointed elsewhere. Not while nothing has that name.
-    pub fn leads_elsewhere(&self) -> bool {
-        fs::symlink_metadata(&self.given).is_ok()
-            && follow(&self.given).is_ok_and(|(path, _)| path != self.path)
+    /// Where its name leads by now, if that is another path: a symbolic link was pointed elsewhere, or is new. Not while nothing
+    /// has that name.
+    pub fn leads_elsewhere(&self) -> Option<Lead> {
+        fs::symlink_metadata(&self.given).ok()?;
+        let (path, files) = follow(&self.given).ok()?;
+        (path != self.path).then(|| Lead::of(&self.given, &path, &files))
+    }
+
+    /// Where its name led when it was followed.
+    pub fn lead(&self) -> &Lead {
+        &self.lead
     }
 
     /// The path and each symbolic link on the way to it: where a change is a change of this file. For the watcher.
@@ -257,11 +327,34 @@ impl NoteFile {
             let now = SystemTime::now().duration_since(UNIX_EPOCH);
             now.map_or(0, |now| now.as_millis() as i64)
         };
-        fs::metadata(&self.path).map_or_else(|_| now(), |meta| changed_ms(&meta))
+        let folder = OpenFolder::of(&self.path).map_err(io::Error::from);
+        let meta = folder.and_then(|folder| folder.metadata(&self.path));
+        meta.map_or_else(|_| now(), |meta| changed_ms(&meta))
+    }
+
+    /// The folder that the file is in; `None` where it is not there. A link that took the place of a folder is not followed.
+    fn folder(&self) -> Result<Option<OpenFolder>, NoteError> {
+        let path = || self.path.clone();
+        match OpenFolder::of(&self.path) {
+            Ok(folder) => Ok(Some(folder)),
+            Err(FolderError::Link(link)) => Err(NoteError::Diverted { path: path(), link }),
+            Err(FolderError::Io(error)) if is_missing(&error) => Ok(None),
+            Err(FolderError::Io(cause)) => Err(NoteError::Unreadable {
+                path: path(),
+                cause,
+            }),
+        }
     }
 
     fn look(&self) -> Result<Look, NoteError> {
-        let file = match self.open(&self.path) {
+        match self.folder()? {
+            Some(folder) => self.look_in(&folder),
+            None => Ok(Look::Missing),
+        }
+    }
+
+    fn look_in(&self, folder: &OpenFolder) -> Result<Look, NoteError> {
+        let file = match self.open(folder, &self.path) {
             Ok(Some(file)) => file,
             Ok(None) => return Ok(Look::Missing),
             // Somebody holds a lease on it and is about to give it back.
@@ -272,7 +365,7 @@ impl NoteFile {
         let text = self.text_of(&file);
         let no_writer = lease::no_writer(&file);
         let after = self.stat(&file)?;
-        let there = fs::symlink_metadata(&self.path).ok();
+        let there = folder.metadata(&self.path).ok();
         if stamp(&before) != stamp(&after)
             || there.is_none_or(|there| stamp(&there) != stamp(&after))
         {
@@ -334,7 +427,7 @@ impl NoteFile {
 
     /// Opens the watched file, or what came out of its place, for reading; or says what else it is. A symbolic link here was put there
     /// since the path was followed.
-    fn open(&self, at: &Path) -> Result<Option<File>, NoteError> {
+    fn open(&self, folder: &OpenFolder, at: &Path) -> Result<Option<File>, NoteError> {
         let path = || self.path.clone();
         let not_a_file = |kind| NoteError::NotAFile { path: path(), kind };
         let unreadable = |cause| NoteError::Unreadable {
@@ -342,15 +435,14 @@ impl NoteFile {
             cause,
         };
         // Before it is opened, as opening a device can do things.
-        match fs::symlink_metadata(at) {
+        match folder.metadata(at) {
             Ok(meta) if meta.is_file() => {}
             Ok(meta) => return Err(not_a_file(kind(&meta))),
             Err(error) if is_missing(&error) => return Ok(None),
             Err(error) => return Err(unreadable(error)),
         }
         // Should it be a fifo by now, this does not wait for its writer.
-        let flags = libc::O_NONBLOCK | libc::O_NOFOLLOW | libc::O_NOCTTY;
-        match OpenOptions::new().read(true).custom_flags(flags).open(at) {
+        match folder.open_file(at, OFlags::RDONLY | OFlags::NONBLOCK, 0) {
             Ok(file) => match self.stat(&file)? {
                 meta if meta.is_file() => Ok(Some(file)),
                 meta => Err(not_a_file(kind(&meta))),

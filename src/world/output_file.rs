@@ -3,10 +3,14 @@
 
 mod follow;
 
-use std::fs::{File, OpenOptions};
+use std::fs::File;
 use std::io::{self, BufWriter, Read, Seek, SeekFrom, Write};
-use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
+
+use rustix::fs::OFlags;
+
+use super::folder::OpenFolder;
 
 pub use follow::{Follower, Piece};
 
@@ -34,13 +38,7 @@ impl OutputFile {
     /// What a run wrote that never came to its end, or the end of that; `None` if the file is in its final form.
     pub fn unfinished(&self) -> Option<String> {
         const MOST: u64 = 1024 * 1024;
-        let mut options = OpenOptions::new();
-        let flags = libc::O_NOFOLLOW | libc::O_NONBLOCK | libc::O_CLOEXEC;
-        let mut file = options
-            .read(true)
-            .custom_flags(flags)
-            .open(&self.path)
-            .ok()?;
+        let mut file = self.to_read()?;
         let mut first = [0; RUNNING.len()];
         file.read_exact(&mut first).ok()?;
         if first != *RUNNING.as_bytes() {
@@ -58,10 +56,7 @@ impl OutputFile {
 
     /// The file, if it is in its final form and of this size.
     pub fn finished(&self, size: u64) -> Option<File> {
-        let mut options = OpenOptions::new();
-        let flags = libc::O_NOFOLLOW | libc::O_NONBLOCK | libc::O_CLOEXEC;
-        let file = options.read(true).custom_flags(flags).open(&self.path);
-        let file = file.ok()?;
+        let file = self.to_read()?;
         let found = file.metadata().ok()?;
         let is_it = found.is_file() && found.len() == size && self.unfinished().is_none();
         is_it.then_some(file)
@@ -109,19 +104,24 @@ impl OutputFile {
         buffered.flush()
     }
 
-    /// Opens the file itself. A task may have put something else in its place: a link is refused by the system, and a
+    /// The file, if it can be read.
+    fn to_read(&self) -> Option<File> {
+        let folder = OpenFolder::of(&self.path).ok()?;
+        let flags = OFlags::RDONLY | OFlags::NONBLOCK;
+        folder.open_file(&self.path, flags, 0).ok()
+    }
+
+    /// Opens the file itself, in its folder and not behind a link that took the folder's place. A task may have put something else in its place: a link is refused by the system, and a
     /// second name of some other file is taken away before anything is written through it.
     fn open(&self) -> io::Result<File> {
-        let mut options = OpenOptions::new();
-        options
-            .write(true)
-            .create(true)
-            .custom_flags(libc::O_NOFOLLOW | libc::O_NONBLOCK | libc::O_CLOEXEC);
+        let folder = OpenFolder::of(&self.path)?;
+        let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::NONBLOCK;
+        let open = |flags| folder.open_file(&self.path, flags, 0o666);
         let fresh = || {
-            std::fs::remove_file(&self.path)?;
-            options.clone().create_new(true).open(&self.path)
+            folder.remove(&self.path)?;
+            open(flags | OFlags::EXCL)
         };
-        let file = match options.open(&self.path) {
+        let file = match open(flags) {
             Err(error) if error.raw_os_error() == Some(libc::ELOOP) => return fresh(),
             file => file?,
         };

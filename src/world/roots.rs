@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use sha2::{Digest, Sha256};
 
 use crate::lang::hex::hex;
+use crate::world::state;
 
 /// Keeps the root of a notes file, in a folder for that. Both are given by their canonical paths.
 ///
@@ -23,7 +24,7 @@ pub fn keep(folder: &Path, notes: &Path, root: &Path) -> io::Result<()> {
     if fs::read(&path).is_ok_and(|there| there == text) {
         return Ok(());
     }
-    fs::create_dir_all(folder)?;
+    state::make(folder)?;
     // Always of this name, so that a crash leaves no more than one; who watches the file does so alone.
     let new = path.with_extension("new");
     fs::write(&new, text)?;

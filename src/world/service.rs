@@ -15,6 +15,8 @@ use tempfile::NamedTempFile;
 use tokio::process::Command;
 use tokio::time::timeout;
 
+use crate::world::programs::{NoProgram, Programs};
+
 /// How long the manager may take to answer.
 const ANSWER: Duration = Duration::from_secs(10);
 
@@ -99,6 +101,8 @@ pub enum ServiceError {
          `@reboot` in `crontab -e`"
     )]
     NoManager(&'static str),
+    #[error("nothing can be asked or ordered: {0}")]
+    NotRun(NoProgram),
     #[error(
         "your systemd cannot be reached ({0}): log in as this user itself, not through `su` or `sudo`; where nobody logs in, \
          `sudo loginctl enable-linger USER` first"
@@ -250,14 +254,17 @@ impl Service {
     }
 
     /// The program that shows what clada said, the last lines of it, and with `follow` what comes.
-    pub fn logs(&self, lines: usize, follow: bool) -> std::process::Command {
+    ///
+    /// # Errors
+    /// Where there is none, or none that is run.
+    pub fn logs(&self, lines: usize, follow: bool) -> Result<std::process::Command, NoProgram> {
         let (program, args) = match self.manager {
             Manager::Systemd => systemd::logs(lines, follow),
             Manager::Launchd => launchd::logs(&self.log, lines, follow),
         };
-        let mut command = std::process::Command::new(program);
+        let mut command = Programs::of_process().command(program)?;
         command.args(args);
-        command
+        Ok(command)
     }
 
     /// Runs the manager's program to its end; with how it was called.
@@ -270,7 +277,12 @@ impl Service {
             Manager::Systemd => systemd::PROGRAM,
             Manager::Launchd => launchd::PROGRAM,
         };
-        let mut command = Command::new(program);
+        let found = Programs::of_process().command(program);
+        let found = found.map_err(|why| match why.is_risk() {
+            true => ServiceError::NotRun(why),
+            false => ServiceError::NoManager(program),
+        });
+        let mut command = Command::from(found?);
         command
             .args(args)
             .stdin(Stdio::null())

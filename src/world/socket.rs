@@ -70,6 +70,8 @@ fn bind(folder: &Path) -> io::Result<(UnixListener, PathBuf)> {
         .recursive(true)
         .mode(0o700)
         .create(folder)?;
+    // Whatever it was before: who gets in could be asked in this one's place.
+    fs::set_permissions(folder, Permissions::from_mode(0o700))?;
     let path = folder.join(format!("{}.{EXTENSION}", std::process::id()));
     // It has its name only when it answers: who asks before would take it for one that is left over.
     let new = path.with_extension("new");

@@ -50,6 +50,7 @@ mod packet;
 mod patch;
 mod paths;
 mod policy;
+mod programs;
 mod registering;
 mod replay;
 #[cfg(target_os = "linux")]
@@ -64,6 +65,7 @@ mod screenshot;
 mod search;
 #[cfg(target_os = "linux")]
 mod service;
+mod shared;
 mod stale;
 mod subject;
 mod tail;

@@ -6,13 +6,19 @@ use std::time::Duration;
 
 use super::Found;
 use crate::config::Folders;
-use crate::world::clipboard::try_out;
+use crate::world::clipboard::{not_run, try_out};
 
 /// How long the display may take.
 const PATIENCE: Duration = Duration::from_secs(5);
 
 /// Display and clipboard.
 pub(super) fn desk() -> Vec<(&'static str, Found)> {
+    let not_run = not_run().into_iter();
+    let not_run = not_run.map(|why| ("clipboard program", Found::Less(why.to_string())));
+    display().into_iter().chain(not_run).collect()
+}
+
+fn display() -> Vec<(&'static str, Found)> {
     let Some(trial) = try_out(PATIENCE) else {
         let hangs = "it does not answer: results come into the notes and the output file only, until it does";
         return vec![("display", Found::Less(hangs.to_owned()))];

@@ -57,6 +57,7 @@ fn run<T>(work: impl Future<Output = T>) -> T {
 
 fn entry(file: &str, root: &str) -> Entry {
     Entry {
+        shared: false,
         file: file.into(),
         root: root.into(),
     }

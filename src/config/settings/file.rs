@@ -10,7 +10,8 @@ use toml::{Spanned, Table};
 
 use super::readable::Readable;
 use super::{Settings, SettingsError, defaults};
-use crate::config::SETTINGS_LIMIT;
+use crate::config::{PROJECT, SETTINGS_LIMIT};
+use crate::world::ownership::of_others;
 
 /// A file of settings.
 #[derive(Debug, Default)]
@@ -35,14 +36,44 @@ impl File {
         }
     }
 
-    /// Reads what can be read of it, and returns with it what is wrong, and whether it may say of git what cannot be read.
-    pub(super) fn readable(path: &Path) -> (Self, Option<(SettingsError, bool)>) {
-        let error = match Self::read(path) {
+    /// Reads one that holds for all that the user does: nobody else is to have a say in it.
+    pub(super) fn read_own(path: &Path) -> Result<Self, SettingsError> {
+        match of_others(path) {
+            None => Self::read(path),
+            Some((path, doubt)) => Err(SettingsError::Shared {
+                remedy: doubt.remedy(&path.display().to_string()),
+                path,
+                doubt,
+            }),
+        }
+    }
+
+    /// Reads that of a project. A link in its place may have come with the project.
+    pub(super) fn read_project(root: &Path) -> Result<Self, SettingsError> {
+        let path = root.join(PROJECT);
+        let leads_out = || {
+            path.canonicalize()
+                .is_ok_and(|path| !path.starts_with(root))
+        };
+        match path.is_symlink() && leads_out() {
+            true => Err(SettingsError::LeadsOut(path)),
+            false => Self::read(&path),
+        }
+    }
+
+    /// What can be read of a file, with what was wrong when it was read, and whether it may say of git what cannot be read.
+    pub(super) fn readable(
+        path: &Path,
+        read: Result<Self, SettingsError>,
+    ) -> (Self, Option<(SettingsError, bool)>) {
+        let error = match read {
             Ok(file) => return (file, None),
             Err(error) => error,
         };
         let path = path.to_owned();
-        let Ok(text) = text_of(&path) else {
+        let is_wrong = matches!(error, SettingsError::Wrong { .. });
+        let text = text_of(&path).ok().filter(|_| is_wrong);
+        let Some(text) = text else {
             let file = Self {
                 path,
                 ..Self::default()

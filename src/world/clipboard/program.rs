@@ -9,6 +9,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use super::display::{Vars, var};
+use crate::world::programs::{NoProgram, Programs};
 
 /// A program, what it is told, and the variable without which it can do nothing.
 type Program = (&'static str, &'static [&'static str], Option<&'static str>);
@@ -34,27 +35,43 @@ const PROGRAMS: &[Program] = if cfg!(target_os = "macos") {
 /// How long each may take.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-/// Copies by the first that can; its name.
-pub(super) fn copy(text: &str, vars: &Vars) -> Option<&'static str> {
-    let can = |(name, args, needs): &&Program| {
-        let is_apt = needs.is_none_or(|needs| var(vars, needs).is_some());
-        is_apt && run(name, args, vars, text).unwrap_or(false)
-    };
-    PROGRAMS.iter().find(can).map(|(name, ..)| *name)
+/// The names of all of them.
+pub(super) fn names() -> impl Iterator<Item = &'static str> {
+    PROGRAMS.iter().map(|(name, ..)| *name)
 }
 
-fn run(name: &str, args: &[&str], vars: &Vars, text: &str) -> io::Result<bool> {
+/// Copies by the first that can, and returns its name.
+///
+/// # Errors
+/// Where none can, and one is there that is not run.
+pub(super) fn copy(
+    text: &str,
+    vars: &Vars,
+    programs: &Programs,
+) -> Result<Option<&'static str>, NoProgram> {
+    let mut not_run = None;
+    for (name, args, needs) in PROGRAMS {
+        if needs.is_some_and(|needs| var(vars, needs).is_none()) {
+            continue;
+        }
+        match programs.command_in(name, vars) {
+            Ok(command) => {
+                if run(command, args, text).unwrap_or(false) {
+                    return Ok(Some(name));
+                }
+            }
+            Err(why) => not_run = not_run.or(Some(why).filter(NoProgram::is_risk)),
+        }
+    }
+    not_run.map_or(Ok(None), Err)
+}
+
+fn run(mut command: Command, args: &[&str], text: &str) -> io::Result<bool> {
     // One that waits for a display does not read: no pipe may fill up.
     let mut input = tempfile::tempfile()?;
     input.write_all(text.as_bytes())?;
     input.rewind()?;
-    let mut command = Command::new(name);
-    command
-        .args(args)
-        .env_clear()
-        .envs(vars)
-        .process_group(0)
-        .current_dir("/");
+    command.args(args).process_group(0).current_dir("/");
     command
         .stdin(input)
         .stdout(Stdio::null())

@@ -4,10 +4,11 @@
 use std::fs::OpenOptions;
 use std::io::{self, Read, Write};
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 
 use super::display::{Vars, var};
 use super::program;
+use crate::world::programs::Programs;
 
 /// What terminals take at least, by the widest-known limit of 100,000 bytes for the whole sequence.
 pub(super) const MOST: usize = 74_994;
@@ -62,14 +63,14 @@ pub(super) fn may_take(vars: &Vars) -> bool {
 
 /// The way that is open in this environment. A tmux takes the sequence for itself if its `set-clipboard` is on, and passes it
 /// on if `allow-passthrough` is, or in a version from before that option.
-pub(super) fn way(vars: &Vars) -> Result<Way, Closed> {
+pub(super) fn way(vars: &Vars, programs: &Programs) -> Result<Way, Closed> {
     if var(vars, "TMUX").is_none() {
         return Ok(Way {
             inner: true,
             outer: false,
         });
     }
-    match ask_tmux(vars) {
+    match ask_tmux(vars, programs) {
         Some(said) => way_of(&said),
         // It takes one or the other.
         None => Ok(Way {
@@ -98,9 +99,9 @@ fn way_of(said: &str) -> Result<Way, Closed> {
     }
 }
 
-fn ask_tmux(vars: &Vars) -> Option<String> {
-    let mut tmux = Command::new("tmux");
-    tmux.env_clear().envs(vars).args(["display-message", "-p"]);
+fn ask_tmux(vars: &Vars, programs: &Programs) -> Option<String> {
+    let mut tmux = programs.command_in("tmux", vars).ok()?;
+    tmux.args(["display-message", "-p"]);
     if let Some(pane) = var(vars, "TMUX_PANE") {
         tmux.arg("-t").arg(pane);
     }

@@ -16,7 +16,9 @@ use arboard::{GetExtLinux, LinuxClipboardKind, SetExtLinux};
 use super::Around;
 use super::display::{Vars, candidates};
 use super::owner::short;
+use super::program;
 use super::terminal::{Closed, way};
+use crate::world::programs::{NoProgram, Programs};
 
 /// What is put there to be read again.
 const PROBE: &str = "clada doctor";
@@ -40,6 +42,14 @@ pub fn try_out(patience: Duration) -> Option<Trial> {
     // Not joined: a display that hangs holds it up to the end of the process.
     thread::Builder::new().spawn(trial).ok()?;
     ended.recv_timeout(patience).ok()
+}
+
+/// The programs that could help to copy, and are not run: why.
+pub fn not_run() -> Vec<NoProgram> {
+    let programs = Programs::of_process();
+    let names = program::names().chain(["tmux"]);
+    let not_run = names.filter_map(|name| programs.find(name).err());
+    not_run.filter(NoProgram::is_risk).collect()
 }
 
 fn var(name: &str) -> Option<String> {
@@ -99,15 +109,17 @@ fn none_here() -> String {
     };
     let then = match found.as_ref().and_then(name) {
         Some(name) => format!("but your desktop runs: results are copied to its display, {name}"),
-        None if around.terminal.is_some() => match way(&around.vars) {
-            Ok(_) => {
-                "so results are sent to the clipboard of the terminal that you sit at (OSC 52)"
-                    .to_owned()
+        None if around.terminal.is_some() => {
+            match way(&around.vars, &Programs::of_vars(&around.vars)) {
+                Ok(_) => {
+                    "so results are sent to the clipboard of the terminal that you sit at (OSC 52)"
+                        .to_owned()
+                }
+                Err(Closed(setting)) => format!(
+                    "and tmux keeps results off its clipboard (`set-clipboard` is {setting}): `tmux set -s set-clipboard on` lets them in"
+                ),
             }
-            Err(Closed(setting)) => format!(
-                "and tmux keeps results off its clipboard (`set-clipboard` is {setting}): `tmux set -s set-clipboard on` lets them in"
-            ),
-        },
+        }
         None => "so results come into the notes and the output file only".to_owned(),
     };
     format!("none here: DISPLAY and WAYLAND_DISPLAY are not set, {then}")

@@ -2,10 +2,10 @@
 
 use super::NoteFile;
 use super::write_back::{LONGEST_NAME, RANDOM};
+use crate::world::folder::OpenFolder;
 use crate::world::lease;
 use rustix::process::geteuid;
 use std::ffi::OsStr;
-use std::fs;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -18,17 +18,20 @@ impl NoteFile {
     /// The caller holds the lock on the file, as what another clada is at work with looks the same. What cannot be removed stays, to
     /// be found next time. What is beside a file with a very long name stays too: that name was cut, so it may be another file's.
     pub fn leftovers(&self, is_in: &mut dyn FnMut(&str) -> bool) -> Vec<PathBuf> {
-        let entries = fs::read_dir(self.directory()).into_iter().flatten();
-        let named = entries
-            .flatten()
-            .filter(|entry| self.names_ours(&entry.file_name()));
-        let paths = named.map(|entry| entry.path());
-        let left: Vec<PathBuf> = paths.filter(|path| self.may_be_ours(path)).collect();
+        let Ok(Some(folder)) = self.folder() else {
+            return Vec::new();
+        };
+        let named = folder.names().into_iter();
+        let named = named.filter(|name| self.names_ours(name));
+        let paths = named.map(|name| self.path.with_file_name(name));
+        let left: Vec<PathBuf> = paths
+            .filter(|path| self.may_be_ours(&folder, path))
+            .collect();
         let mut kept = Vec::new();
         for path in left {
-            match self.is_needless(&path, is_in) {
-                true => drop(fs::remove_file(path)),
-                false => kept.push(self.keep(path)),
+            match self.is_needless(&folder, &path, is_in) {
+                true => drop(folder.remove(&path)),
+                false => kept.push(self.keep(&folder, path)),
             }
         }
         kept
@@ -46,18 +49,23 @@ impl NoteFile {
     }
 
     /// Whether it is a file of this user's, or of the owner of the notes: what came off their path is his, also where clada is root.
-    fn may_be_ours(&self, path: &Path) -> bool {
-        let Ok(found) = fs::symlink_metadata(path) else {
+    fn may_be_ours(&self, folder: &OpenFolder, path: &Path) -> bool {
+        let Ok(found) = folder.metadata(path) else {
             return false;
         };
-        let notes = fs::symlink_metadata(&self.path).ok();
+        let notes = folder.metadata(&self.path).ok();
         let owners = [Some(geteuid().as_raw()), notes.map(|notes| notes.uid())];
         found.is_file() && owners.contains(&Some(found.uid()))
     }
 
     /// Whether nothing is lost with this file: its text is in the notes, and nobody is writing another one into it.
-    fn is_needless(&self, path: &Path, is_in: &mut dyn FnMut(&str) -> bool) -> bool {
-        let Ok(Some(file)) = self.open(path) else {
+    fn is_needless(
+        &self,
+        folder: &OpenFolder,
+        path: &Path,
+        is_in: &mut dyn FnMut(&str) -> bool,
+    ) -> bool {
+        let Ok(Some(file)) = self.open(folder, path) else {
             return false;
         };
         lease::no_writer(&file) != Some(false) && self.text_of(&file).is_ok_and(|text| is_in(&text))

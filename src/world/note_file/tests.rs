@@ -4,6 +4,7 @@ mod kept;
 mod leftovers;
 
 use super::*;
+use std::fs::OpenOptions;
 use std::io::Write;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::process::Command;

@@ -30,13 +30,14 @@
 
 use super::{Look, NoteError, NoteFile, STEP, Stamp, Step, WriteBack, is_busy, is_missing, stamp};
 use crate::lang::note::has_lines;
+use crate::world::folder::OpenFolder;
 use crate::world::{attributes, lease};
-use rustix::fs::{Access, AtFlags, CWD};
+use rustix::fs::OFlags;
 use rustix::io::Errno;
 use std::ffi::OsString;
-use std::fs::{self, File, OpenOptions};
+use std::fs::File;
 use std::io::{self, Read, Seek, Write};
-use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
+use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
@@ -68,12 +69,11 @@ impl NoteFile {
         expected: &str,
         merge: &mut dyn FnMut(&str) -> String,
     ) -> Result<WriteBack, NoteError> {
-        self.may_write()?;
-        let (file, before) = self.text_before()?;
+        let (folder, file, before) = self.text_before()?;
         let links = self.stat(&file)?.nlink();
         if links > 1 {
             drop(file); // Open here it would itself be in the way of the lease.
-            return self.write_in_place(expected, merge, links);
+            return self.write_in_place(&folder, expected, merge, links);
         }
         let text = merge(&before);
         if text == before {
@@ -86,6 +86,7 @@ impl NoteFile {
         }
         Rounds {
             note: self,
+            folder: &folder,
             expected,
             until: Instant::now() + PATIENCE,
             others: before != expected,
@@ -95,8 +96,8 @@ impl NoteFile {
     }
 
     /// Asked for before anything is made: a file that was made read-only is not to be replaced just because its directory allows it.
-    fn may_write(&self) -> Result<(), NoteError> {
-        match rustix::fs::accessat(CWD, &self.path, Access::WRITE_OK, AtFlags::EACCESS) {
+    fn may_write(&self, folder: &OpenFolder) -> Result<(), NoteError> {
+        match folder.may_write(&self.path) {
             // The missing one is waited for, as it may be missing for a moment only.
             Ok(()) | Err(Errno::NOENT) => Ok(()),
             Err(cause) => Err(NoteError::NotWritable {
@@ -106,14 +107,23 @@ impl NoteFile {
         }
     }
 
-    /// The text to start from, whole if that can be had in [`BEFORE`]. A text that is not whole costs one more round, no more.
-    fn text_before(&self) -> Result<(File, String), NoteError> {
+    /// The text to start from, whole if that can be had in [`BEFORE`], and the folder that it is in: whatever is put in the
+    /// folder's place from here on, nothing is written there. A text that is not whole costs one more round, no more.
+    fn text_before(&self) -> Result<(OpenFolder, File, String), NoteError> {
         let start = Instant::now();
         loop {
+            let folder = self.folder()?;
+            if let Some(folder) = &folder {
+                self.may_write(folder)?;
+            }
             // Asked before the look, so that the last look is a late one.
             let over = |limit| self.hurry.is_over(start + limit);
             let (missing, busy) = (over(MISSING), over(BEFORE));
-            match self.look()? {
+            let look = match &folder {
+                Some(folder) => self.look_in(folder)?,
+                None => Look::Missing,
+            };
+            match look {
                 Look::Missing if missing => {
                     let path = self.path.clone();
                     return Err(NoteError::Gone { path });
@@ -127,8 +137,10 @@ impl NoteFile {
                     text,
                     no_writer,
                     ..
-                } if no_writer != Some(false) || busy => {
-                    return Ok((file, text?));
+                } if (no_writer != Some(false) || busy)
+                    && let Some(folder) = folder =>
+                {
+                    return Ok((folder, file, text?));
                 }
                 _ => sleep(STEP),
             }
@@ -136,7 +148,13 @@ impl NoteFile {
     }
 
     /// A new file with this text beside the watched one. Its name is fresh: one that was used before could be known to somebody.
-    fn make(&self, text: &str, like: &File, durable: bool) -> Result<PathBuf, NoteError> {
+    fn make(
+        &self,
+        folder: &OpenFolder,
+        text: &str,
+        like: &File,
+        durable: bool,
+    ) -> Result<PathBuf, NoteError> {
         let failed = |step| {
             move |cause| NoteError::CannotReplace {
                 path: self.path.clone(),
@@ -144,32 +162,33 @@ impl NoteFile {
                 cause,
             }
         };
-        let mut temp = tempfile::Builder::new()
-            .prefix(&self.beside("tmp"))
-            .rand_bytes(RANDOM)
-            .tempfile_in(self.directory())
+        let flags = OFlags::RDWR | OFlags::CREATE | OFlags::EXCL;
+        let (name, mut file) = self
+            .fresh_name("tmp", |name| folder.open_file(name, flags, 0o600))
             .map_err(failed(Step::Create))?;
-        temp.as_file_mut()
-            .write_all(text.as_bytes())
-            .map_err(failed(Step::Store))?;
-        attributes::copy(like, temp.as_file()).map_err(failed(Step::Keep))?;
-        if durable {
-            temp.as_file().sync_data().map_err(failed(Step::Store))?;
+        let mut fill = || {
+            file.write_all(text.as_bytes())
+                .map_err(failed(Step::Store))?;
+            attributes::copy(like, &file).map_err(failed(Step::Keep))?;
+            match durable {
+                true => file.sync_data().map_err(failed(Step::Store)),
+                false => Ok(()),
+            }
+        };
+        if let Err(error) = fill() {
+            let _ = folder.remove(&name);
+            return Err(error);
         }
-        // From here on no drop, also not that of a panic, removes what is under this name: it soon holds the user's text. The descriptor
-        // is closed here: a writer of one's own would stand in the way of the lease of the next round.
-        let (_, name) = temp
-            .keep()
-            .map_err(|kept| failed(Step::Create)(kept.error))?;
+        // The descriptor is closed here: a writer of one's own would stand in the way of the lease of the next round.
         Ok(name)
     }
 
     /// Puts the file `incoming` at the path, and says under which name lies now what was there.
-    fn swap(&self, incoming: &Path) -> io::Result<PathBuf> {
+    fn swap(&self, folder: &OpenFolder, incoming: &Path) -> io::Result<PathBuf> {
         let until = Instant::now() + MISSING;
         loop {
             let done = if self.exchange {
-                exchange(incoming, &self.path)
+                folder.exchange(incoming, &self.path)
             } else {
                 Err(Errno::INVAL)
             };
@@ -177,7 +196,7 @@ impl NoteFile {
                 Ok(()) => return Ok(incoming.to_owned()),
                 Err(Errno::NOENT) if !self.hurry.is_over(until) => sleep(STEP),
                 Err(Errno::INVAL | Errno::NOSYS | Errno::NOTSUP) => match self
-                    .swap_in_steps(incoming)
+                    .swap_in_steps(folder, incoming)
                 {
                     Err(error) if is_missing(&error) && !self.hurry.is_over(until) => sleep(STEP),
                     done => return done,
@@ -189,16 +208,20 @@ impl NoteFile {
 
     /// For file systems that cannot exchange. A second name keeps the old inode, so that saves in place are found as ever; a save by
     /// rename between the two calls is lost. Where there are no second names the path is empty for that moment instead.
-    fn swap_in_steps(&self, incoming: &Path) -> io::Result<PathBuf> {
-        let old = self.fresh_name("tmp", |old| {
-            fs::hard_link(&self.path, old).or_else(|_| fs::rename(&self.path, old))
+    fn swap_in_steps(&self, folder: &OpenFolder, incoming: &Path) -> io::Result<PathBuf> {
+        let (old, ()) = self.fresh_name("tmp", |old| {
+            let linked = folder.link(&self.path, old);
+            linked.or_else(|error| match error.kind() {
+                io::ErrorKind::AlreadyExists => Err(error),
+                _ => folder.rename(&self.path, old),
+            })
         })?;
-        match fs::rename(incoming, &self.path) {
+        match folder.rename(incoming, &self.path) {
             Ok(()) => Ok(old),
             Err(error) => {
-                match fs::symlink_metadata(&self.path).is_err() {
-                    true => fs::rename(&old, &self.path)?,
-                    false => fs::remove_file(&old)?, // The second name of what is still there.
+                match folder.metadata(&self.path).is_err() {
+                    true => folder.rename(&old, &self.path)?,
+                    false => folder.remove(&old)?, // The second name of what is still there.
                 }
                 Err(error)
             }
@@ -207,17 +230,17 @@ impl NoteFile {
 
     /// Undoes a round that cannot be finished: the user's file that came out goes back to the path, in place of `ours`. Returns the
     /// name of what could not be put there.
-    fn give_back(&self, theirs: PathBuf, ours: &str) -> Option<PathBuf> {
-        match self.swap(&theirs) {
-            Ok(out) if self.is_ours(&out, ours) => fs::remove_file(&out).err().map(|_| out),
+    fn give_back(&self, folder: &OpenFolder, theirs: PathBuf, ours: &str) -> Option<PathBuf> {
+        match self.swap(folder, &theirs) {
+            Ok(out) if self.is_ours(folder, &out, ours) => folder.remove(&out).err().map(|_| out),
             // Saved once more in this moment: that text has been at the path and is now only here.
             Ok(out) => Some(out),
             Err(_) => Some(theirs),
         }
     }
 
-    fn is_ours(&self, name: &Path, ours: &str) -> bool {
-        let Ok(Some(file)) = self.open(name) else {
+    fn is_ours(&self, folder: &OpenFolder, name: &Path, ours: &str) -> bool {
+        let Ok(Some(file)) = self.open(folder, name) else {
             return false;
         };
         let quiet = self.wait_for_writers(&file, Instant::now() + BEFORE);
@@ -246,21 +269,27 @@ impl NoteFile {
     }
 
     /// Gives a file that must stay a name that says so.
-    pub(super) fn keep(&self, name: PathBuf) -> PathBuf {
-        self.fresh_name("saved", |saved| fs::rename(&name, saved))
-            .unwrap_or(name)
+    pub(super) fn keep(&self, folder: &OpenFolder, name: PathBuf) -> PathBuf {
+        let kept = self.fresh_name("saved", |saved| folder.rename(&name, saved));
+        kept.map_or(name, |(saved, ())| saved)
     }
 
-    fn fresh_name(
+    /// Makes something beside the file under a name that nothing has. No drop takes it away, also not that of a panic: it may hold
+    /// the user's text.
+    fn fresh_name<T>(
         &self,
         what: &str,
-        make: impl FnMut(&Path) -> io::Result<()>,
-    ) -> io::Result<PathBuf> {
-        let made = tempfile::Builder::new()
-            .prefix(&self.beside(what))
+        make: impl FnMut(&Path) -> io::Result<T>,
+    ) -> io::Result<(PathBuf, T)> {
+        let mut builder = tempfile::Builder::new();
+        let beside = self.beside(what);
+        let made = builder
+            .prefix(&beside)
             .rand_bytes(RANDOM)
+            .disable_cleanup(true)
             .make_in(self.directory(), make)?;
-        Ok(made.into_temp_path().keep()?)
+        let (made, path) = made.into_parts();
+        Ok((path.keep()?, made))
     }
 
     /// The beginning of the name of a file of ours: it names the watched file, as there may be two in a directory.
@@ -276,6 +305,7 @@ impl NoteFile {
 
     fn write_in_place(
         &self,
+        folder: &OpenFolder,
         expected: &str,
         merge: &mut dyn FnMut(&str) -> String,
         links: u64,
@@ -287,14 +317,8 @@ impl NoteFile {
         };
         let until = Instant::now() + PATIENCE;
         loop {
-            let flags = libc::O_NOFOLLOW | libc::O_NONBLOCK;
-            let mut options = OpenOptions::new();
-            let opened = options
-                .read(true)
-                .write(true)
-                .custom_flags(flags)
-                .open(&self.path);
-            let file = match opened {
+            let flags = OFlags::RDWR | OFlags::NONBLOCK;
+            let file = match folder.open_file(&self.path, flags, 0) {
                 Ok(file) => file,
                 Err(cause) if is_busy(&cause) && !self.hurry.is_over(until) => {
                     sleep(STEP);
@@ -307,11 +331,11 @@ impl NoteFile {
             };
             let busy = match lease::alone(&file) {
                 lease::Granted::Yes(_held) => {
-                    let there = fs::symlink_metadata(&self.path).ok();
+                    let there = folder.metadata(&self.path).ok();
                     if there.is_some_and(|there| {
                         there.ino() == self.stat(&file).map_or(0, |own| own.ino())
                     }) {
-                        return self.rewrite(&file, expected, merge);
+                        return self.rewrite(folder, &file, expected, merge);
                     }
                     true
                 }
@@ -337,6 +361,7 @@ impl NoteFile {
     /// Writes into the inode itself; the caller keeps everybody else out. The old text lies beside until the new one is on the disk.
     fn rewrite(
         &self,
+        folder: &OpenFolder,
         file: &File,
         expected: &str,
         merge: &mut dyn FnMut(&str) -> String,
@@ -352,7 +377,7 @@ impl NoteFile {
                 saved,
             });
         }
-        let backup = self.make(&before, file, true)?;
+        let backup = self.make(folder, &before, file, true)?;
         let fill = |text: &str| {
             file.write_all_at(text.as_bytes(), 0)?;
             file.set_len(text.len() as u64)?;
@@ -363,15 +388,15 @@ impl NoteFile {
             let step = Step::Store;
             let cause = NoteError::CannotReplace { path, step, cause };
             if fill(&before).is_ok() {
-                let _ = fs::remove_file(&backup);
+                let _ = folder.remove(&backup);
                 return Err(cause);
             }
             return Err(NoteError::Kept {
-                saved: vec![self.keep(backup)],
+                saved: vec![self.keep(folder, backup)],
                 cause: Box::new(cause),
             });
         }
-        let _ = fs::remove_file(&backup);
+        let _ = folder.remove(&backup);
         Ok(WriteBack {
             text,
             others,
@@ -387,6 +412,7 @@ fn is_empty(file: &File) -> bool {
 /// One write-back by exchange.
 struct Rounds<'a> {
     note: &'a NoteFile,
+    folder: &'a OpenFolder,
     expected: &'a str,
     until: Instant,
     others: bool,
@@ -416,7 +442,7 @@ impl Rounds<'_> {
             // Between two rounds a save is off the path: there the disk is not waited for first.
             let like = taken.as_ref().map_or(&first, |taken| &taken.file);
             let put = note
-                .make(&text, like, taken.is_none())
+                .make(self.folder, &text, like, taken.is_none())
                 .and_then(|new| self.put(new));
             let out = match (put, taken.as_ref()) {
                 (Ok(out), _) => out,
@@ -438,10 +464,10 @@ impl Rounds<'_> {
                     if taken.is_some() {
                         // Not waited for before; a failure leaves the old text to the system's own time of writing.
                         let _ = note
-                            .open(&note.path)
+                            .open(self.folder, &note.path)
                             .map(|file| file.map(|file| file.sync_data()));
                     }
-                    let _ = fs::remove_file(&out);
+                    let _ = self.folder.remove(&out);
                     self.discard(taken);
                     return Ok(self.done(text));
                 }
@@ -472,8 +498,8 @@ impl Rounds<'_> {
     }
 
     fn put(&self, new: PathBuf) -> Result<PathBuf, NoteError> {
-        self.note.swap(&new).map_err(|cause| {
-            let _ = fs::remove_file(&new);
+        self.note.swap(self.folder, &new).map_err(|cause| {
+            let _ = self.folder.remove(&new);
             let path = self.note.path.clone();
             match is_missing(&cause) {
                 true => NoteError::Gone { path },
@@ -488,7 +514,7 @@ impl Rounds<'_> {
 
     /// What the inode that came out holds beyond `before`, once nobody writes into it any more.
     fn newer(&self, out: &Path, before: &str) -> Result<Newer, NoteError> {
-        let Some(file) = self.note.open(out)? else {
+        let Some(file) = self.note.open(self.folder, out)? else {
             return Ok(Newer::Nothing); // Somebody removed it under its new name; there is nothing to look at.
         };
         // Twice: an `open` that had found the inode before the exchange may not have counted as a writer at the first look.
@@ -517,18 +543,18 @@ impl Rounds<'_> {
             .stat(&taken.file)
             .is_ok_and(|now| stamp(&now).text() == taken.stamp.text());
         match untouched {
-            true => drop(fs::remove_file(&taken.name)),
+            true => drop(self.folder.remove(&taken.name)),
             false => self.keep(taken.name),
         }
     }
 
     fn keep(&mut self, name: PathBuf) {
-        let saved = self.note.keep(name);
+        let saved = self.note.keep(self.folder, name);
         self.saved.push(saved);
     }
 
     fn fail(mut self, theirs: PathBuf, ours: &str, cause: NoteError) -> NoteError {
-        if let Some(name) = self.note.give_back(theirs, ours) {
+        if let Some(name) = self.note.give_back(self.folder, theirs, ours) {
             self.keep(name);
         }
         let (saved, cause) = (self.saved, Box::new(cause));
@@ -571,14 +597,4 @@ fn holds(mut file: &File, text: &str) -> io::Result<bool> {
             },
         }
     }
-}
-
-#[cfg(any(target_os = "linux", target_os = "macos"))]
-fn exchange(one: &Path, other: &Path) -> Result<(), Errno> {
-    rustix::fs::renameat_with(CWD, one, CWD, other, rustix::fs::RenameFlags::EXCHANGE)
-}
-
-#[cfg(not(any(target_os = "linux", target_os = "macos")))]
-fn exchange(_: &Path, _: &Path) -> Result<(), Errno> {
-    Err(Errno::NOSYS)
 }

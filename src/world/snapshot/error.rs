@@ -6,6 +6,8 @@ use std::path::{Path, PathBuf};
 use git2::{ErrorCode, Index, RepositoryState};
 use thiserror::Error;
 
+use crate::world::programs::NoProgram;
+
 /// How the messages end of what goes away when somebody ends what he has begun.
 pub const TRY_AGAIN: &str = ", then try again";
 
@@ -72,6 +74,8 @@ pub enum SnapshotError {
         "git itself, which signs and runs hooks, cannot be started: {0}. Install it, or set `git.sign` and `git.hooks` to false"
     )]
     NoGit(std::io::Error),
+    #[error("git itself signs and runs hooks, and {0}. Or set `git.sign` and `git.hooks` to false")]
+    NoProgram(#[from] NoProgram),
     #[error(
         "`{0}` is no revision that git knows, and no time: name one, as in `--since HEAD~5`, `--since 2h` or `--since 2026-11-20`"
     )]

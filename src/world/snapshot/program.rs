@@ -16,6 +16,7 @@ use std::time::{Duration, Instant};
 use git2::{Commit, Index, Oid, Signature, Tree};
 use rustix::process::{Pid, Signal, kill_process_group, setsid};
 
+use crate::world::programs::Programs;
 use tempfile::TempDir;
 
 use super::message::{self, Message};
@@ -59,7 +60,7 @@ impl Snapshots {
                 .repo
                 .commit(None, author, committer, text, tree, parents)?);
         }
-        let mut git = self.git(&self.index_path());
+        let mut git = self.git(&self.index_path())?;
         // Else git would name another encoding in the commit, where the user has set one.
         git.args(["-c", "i18n.commitEncoding=UTF-8", "commit-tree", "-S"]);
         for parent in new.parents {
@@ -154,7 +155,7 @@ impl Snapshots {
     }
 
     fn hook(&self, name: &str, index: &Path, file: Option<&Path>) -> Result<(), SnapshotError> {
-        let mut git = self.git(index);
+        let mut git = self.git(index)?;
         git.args(["hook", "run", "--ignore-missing", name])
             .env("GIT_EDITOR", ":");
         if let Some(file) = file {
@@ -190,11 +191,11 @@ impl Snapshots {
         made.map_err(|why| SnapshotError::OwnIndex(git.to_owned(), why))
     }
 
-    /// Git for this repository, in its work tree.
-    fn git(&self, index: &Path) -> Command {
-        let mut git = Command::new("git");
-        git.env_clear()
-            .envs(self.options.env.iter().map(|(name, value)| (name, value)));
+    /// Git for this repository, in its work tree. It runs what it finds by PATH, in this one too.
+    fn git(&self, index: &Path) -> Result<Command, SnapshotError> {
+        let env = self.options.env.iter().map(|(name, value)| (name, value));
+        let programs = Programs::of_vars(env.clone());
+        let mut git = programs.command_in("git", env)?;
         // They would lead git to another repository, or have it ask on the terminal.
         for name in [
             "GIT_COMMON_DIR",
@@ -215,7 +216,7 @@ impl Snapshots {
             .env("GIT_TERMINAL_PROMPT", "0")
             .env("CLADA", "1")
             .current_dir(&self.top);
-        git
+        Ok(git)
     }
 
     /// Runs it to its end, or to the limit.

@@ -27,10 +27,31 @@ use super::{Content, Files, FsError, Kind, Place};
 use crate::lang::path::{PathError, RelPath, Spellings};
 use crate::lang::policy::paths::{Access, Paths};
 use crate::world::attributes::{self, Regrouped};
+use crate::world::folder::{FolderError, OpenFolder};
+use crate::world::scarce;
+
+/// Why the root is not where it was.
+#[derive(Debug, thiserror::Error)]
+pub enum RootMoved {
+    #[error("the project folder `{}` cannot be reached any more ({}): put it back", .0.display(), .1)]
+    Gone(PathBuf, io::Error),
+    #[error(
+        "`{}` has become a symbolic link, so the project folder `{}` is not where it was: put the folder back, or start clada \
+         again to go on where the link leads", .1.display(), .0.display()
+    )]
+    Link(PathBuf, PathBuf),
+    #[error(
+        "`{}` is not the project folder that clada began with, but another one of that name: put the first one back, or start \
+         clada again to go on in this one", .0.display()
+    )]
+    Other(PathBuf),
+}
 
 /// The files under one root.
 pub struct Disk {
     root: Dir,
+    /// Where the root was when it was opened.
+    path: PathBuf,
     root_id: Id,
     spellings: Spellings,
     own: Own,
@@ -62,6 +83,7 @@ impl Disk {
         Ok(Self {
             root_id: id(&root.dir_metadata()?),
             root,
+            path: canonical.clone(),
             spellings: Spellings {
                 given: text(&given),
                 canonical: text(&canonical),
@@ -73,6 +95,26 @@ impl Disk {
             flush: Flush::default(),
             regrouped: Vec::new(),
         })
+    }
+
+    /// Where the root was when it was opened: its canonical path.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Why what is at the root's path is not the root any more. What cannot be found out for want of open files is not told:
+    /// nothing else goes well then.
+    pub fn moved(&self) -> Option<RootMoved> {
+        let path = self.path.clone();
+        match OpenFolder::open(&self.path) {
+            Ok(folder) => {
+                let is_root = folder.id().is_ok_and(|id| id == self.root_id);
+                (!is_root).then_some(RootMoved::Other(path))
+            }
+            Err(FolderError::Link(link)) => Some(RootMoved::Link(path, link)),
+            Err(FolderError::Io(error)) if scarce::is_scarce(&error) => None,
+            Err(FolderError::Io(error)) => Some(RootMoved::Gone(path, error)),
+        }
     }
 
     /// No task may touch these either, from now on.

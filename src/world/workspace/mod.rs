@@ -23,7 +23,7 @@ use crate::lang::path::{PathError, RelPath};
 use crate::lang::size;
 use crate::world::attributes::Regrouped;
 
-pub use disk::Disk;
+pub use disk::{Disk, RootMoved};
 pub use preview::Preview;
 pub use search::{Hit, Hits, NoSearch, Search};
 pub use tree::{Listed, Reach, Tree};

@@ -569,3 +569,162 @@ fn memory_stays_as_it_is() {
     let more = growth(200);
     assert!(more < 5_000, "{more} kB more");
 }
+
+/// The notes are in a folder of the project; the home has a folder that no command may write to, with a file of that name.
+fn beside_others() -> Option<(Project, Watching, std::path::PathBuf)> {
+    let project = Project::apart()?;
+    project.write("folder/notes.md", "notes\n");
+    let others = project.home().join("others");
+    fs::create_dir(&others).expect("mkdir");
+    fs::write(others.join("notes.md"), "theirs\n").expect("write");
+    let watching = project.watch(["--no-git", "--no-clipboard", "folder/notes.md"]);
+    append(&project.path("folder/notes.md"), "one");
+    ran(&project, "folder/notes.md", &["one"]);
+    Some((project, watching, others))
+}
+
+/// All that is in a folder.
+fn content(folder: &Path) -> Vec<(std::path::PathBuf, String)> {
+    let entries = fs::read_dir(folder).expect("folder").flatten();
+    let mut all: Vec<_> = entries
+        .map(|entry| {
+            let text = fs::read_to_string(entry.path()).expect("text");
+            (entry.path(), text)
+        })
+        .collect();
+    all.sort();
+    all
+}
+
+#[test]
+fn a_folder_that_becomes_a_link_is_not_followed() {
+    let Some((project, watching, others)) = beside_others() else {
+        return;
+    };
+    let before = content(&others);
+    let (here, away) = (project.path("folder"), project.path("away"));
+    fs::rename(&here, &away).expect("rename");
+    symlink(&others, &here).expect("symlink");
+    watching.wait_for("has become a symbolic link");
+    fs::write(others.join("notes.md"), reply("theirs")).expect("write");
+    pause();
+    fs::write(others.join("notes.md"), "theirs\n").expect("write");
+    pause();
+    assert_eq!(content(&others), before, "{}", watching.said());
+    assert_eq!(lines(&project, "runs.txt"), ["one"]);
+    assert_eq!(
+        watching
+            .said()
+            .matches("has become a symbolic link")
+            .count(),
+        1
+    );
+    fs::remove_file(&here).expect("remove");
+    fs::rename(&away, &here).expect("rename");
+    append(&project.path("folder/notes.md"), "two");
+    ran(&project, "folder/notes.md", &["one", "two"]);
+}
+
+/// A command does that while its own batch runs: the results must not get there either.
+#[test]
+fn a_command_that_makes_the_folder_a_link_gets_nothing_written_there() {
+    let Some((project, watching, others)) = beside_others() else {
+        return;
+    };
+    let before = content(&others);
+    let script = format!(
+        "mv folder away; ln -s '{}' folder; sleep 3",
+        others.display()
+    );
+    let notes = project.path("folder/notes.md");
+    let text = fs::read_to_string(&notes).expect("notes") + "link:\n" + &super::exec(&script);
+    fs::write(notes, text).expect("write");
+    watching.wait_for("has become a symbolic link");
+    pause();
+    assert_eq!(content(&others), before, "{}", watching.said());
+}
+
+/// A link of the project's that a command points out of it.
+#[test]
+fn a_link_that_a_command_points_out_of_the_project_is_not_followed() {
+    let Some(project) = Project::apart() else {
+        return;
+    };
+    project.write("a.md", "a\n");
+    symlink("a.md", project.path(NOTES)).expect("symlink");
+    let theirs = project.home().join(".profile");
+    fs::write(&theirs, "# theirs\n").expect("write");
+    let watching = project.watch(["--no-git", "--no-clipboard"]);
+    let script = format!("ln -sfn '{}' {NOTES}", theirs.display());
+    fs::write(project.path("a.md"), super::exec(&script)).expect("write");
+    watching.wait_for("does not follow it");
+    fs::write(&theirs, reply("theirs")).expect("write");
+    pause();
+    assert_eq!(fs::read_to_string(&theirs).expect("read"), reply("theirs"));
+    assert!(!project.exists("runs.txt"), "{}", watching.said());
+    // The notes of before are still the notes.
+    append(&project.path("a.md"), "two");
+    ran(&project, "a.md", &["two"]);
+}
+
+/// The notes lie outside, so that they are there when the project folder is not.
+fn with_notes_elsewhere() -> (Project, Watching, std::path::PathBuf) {
+    let project = Project::with_git();
+    let notes = project.home().join("notes.md");
+    fs::write(&notes, "notes\n").expect("write");
+    let root = project.root().display().to_string();
+    let name = notes.display().to_string();
+    let mut command = project.command(env!("CARGO_BIN_EXE_clada"));
+    command.args(["watch", "--no-clipboard", "--root", &root, &name]);
+    let watching = Watching::start(command);
+    watching.wait_for("watching ");
+    (project, watching, notes)
+}
+
+/// Saves a reply in notes elsewhere, and waits for this in them.
+fn save_and_wait(notes: &Path, word: &str, text: &str, watching: &Watching) {
+    let before = fs::read_to_string(notes).expect("notes");
+    save_by_rename(notes, before + &reply(word));
+    let read = || fs::read_to_string(notes).unwrap_or_default();
+    wait_until(
+        || read().contains(text),
+        || format!("{}{}", read(), watching.said()),
+    );
+}
+
+#[test]
+fn nothing_runs_where_the_project_folder_was() {
+    for is_link in [true, false] {
+        let (project, watching, notes) = with_notes_elsewhere();
+        save_and_wait(&notes, "one", "1 ✅ exec", &watching);
+        let (root, away) = (project.root(), project.home().join("away"));
+        let other = project.home().join("other");
+        fs::create_dir(&other).expect("mkdir");
+        fs::rename(&root, &away).expect("rename");
+        let said = if is_link {
+            symlink(&other, &root).expect("symlink");
+            "has become a symbolic link"
+        } else {
+            fs::create_dir(&root).expect("mkdir");
+            "is not the project folder that clada began with"
+        };
+        save_and_wait(&notes, "two", said, &watching);
+        // It is tried again, and told once.
+        std::thread::sleep(Duration::from_millis(2500));
+        let text = fs::read_to_string(&notes).expect("notes");
+        assert_eq!(text.matches(said).count(), 1, "{text}");
+        for place in [&root, &other] {
+            assert!(!place.join("runs.txt").exists(), "{}", watching.said());
+        }
+        if is_link {
+            fs::remove_file(&root).expect("remove");
+        } else {
+            fs::remove_dir(&root).expect("remove");
+        }
+        fs::rename(&away, &root).expect("rename");
+        let text = || fs::read_to_string(&notes).unwrap_or_default();
+        wait_until(|| lines(&project, "runs.txt") == ["one", "two"], text);
+        save_and_wait(&notes, "three", "reply three", &watching);
+        wait_until(|| lines(&project, "runs.txt").len() == 3, text);
+    }
+}

@@ -31,6 +31,15 @@ impl Project {
         project
     }
 
+    /// The same where no command may write but in the project.
+    fn begun_apart() -> Option<Self> {
+        let project = Self::apart()?;
+        project.git(["init", "-q", "-b", "main"]);
+        project.write("a.txt", "one\n");
+        project.commit("first");
+        Some(project)
+    }
+
     /// A commit of the user's with all that there is.
     pub(crate) fn commit(&self, message: &str) -> String {
         self.git(["add", "-A"]);

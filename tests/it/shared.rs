@@ -1,0 +1,282 @@
+//! Notes, settings and project folders that are not the user's alone, and links that lead out of the project.
+
+use std::fs::{self, Permissions};
+use std::os::unix::fs::{MetadataExt, PermissionsExt, chown, symlink};
+use std::path::Path;
+
+use rustix::process::{Signal, geteuid};
+
+use crate::daemon::{NOTES, exec, pause, wait_for_results};
+use crate::harness::{Ended, Project, Watching, save_by_rename, wait_until};
+
+fn mode(path: &Path, mode: u32) {
+    fs::set_permissions(path, Permissions::from_mode(mode)).unwrap();
+}
+
+/// What ends with this error, and what it says.
+#[track_caller]
+fn refused(project: &Project, args: &[&str], input: &str) -> String {
+    let mut command = project.command(env!("CARGO_BIN_EXE_clada"));
+    command.args(args);
+    let ended = Ended::of(command, input);
+    assert_eq!(ended.code, Some(2), "{args:?}: {}{}", ended.out, ended.err);
+    ended.err
+}
+
+/// Each command that acts on notes or a project folder.
+const ACTS: [(&[&str], bool); 4] = [
+    (&["watch"], true),
+    (&["add", NOTES], true),
+    (&["run"], false),
+    (&["trust"], false),
+];
+
+#[test]
+fn what_others_may_write_is_refused_with_what_to_do() {
+    let project = Project::new();
+    project.write(NOTES, "notes\n").write("clada.toml", "");
+    let (root, notes) = (project.root(), project.path(NOTES));
+    let settings = project.path("clada.toml");
+    for (path, open, closed) in [
+        (&notes, 0o666, 0o644),
+        (&root, 0o777, 0o755),
+        (&settings, 0o646, 0o644),
+    ] {
+        mode(path, open);
+        for (args, of_notes) in ACTS {
+            if path == &notes && !of_notes {
+                continue;
+            }
+            let said = refused(&project, args, &exec("echo ran > ran.txt"));
+            let does = format!("`chmod go-w {}`", path.display());
+            assert!(said.contains("can be written by everybody"), "{said}");
+            assert!(
+                said.contains(&does) && said.contains("--allow-shared"),
+                "{said}"
+            );
+        }
+        assert!(!project.exists("ran.txt"));
+        let allowed = project.clada_with(["run", "--allow-shared"], &exec("echo ran > ran.txt"));
+        allowed.exits(0);
+        fs::remove_file(project.path("ran.txt")).unwrap();
+        mode(path, closed);
+        project.clada_with(["run"], &exec("true")).exits(0);
+    }
+    // A folder in which nobody can change what is another's, as `/tmp` is.
+    mode(&root, 0o1777);
+    project.clada_with(["run"], &exec("true")).exits(0);
+    project.clada(["add", NOTES]).exits(0);
+}
+
+#[test]
+fn sharing_that_is_meant_is_remembered_in_the_list() {
+    let project = Project::new();
+    project.write(NOTES, "notes\n");
+    mode(&project.path(NOTES), 0o666);
+    project.clada(["add", "--allow-shared", NOTES]).exits(0);
+    let list = project.home().join(".config/clada/watched.toml");
+    let list = fs::read_to_string(list).unwrap_or_default();
+    if cfg!(target_os = "linux") {
+        assert!(list.contains("shared = true"), "{list}");
+    }
+    let mut command = project.command(env!("CARGO_BIN_EXE_clada"));
+    let daemon = Watching::start({
+        command
+            .args(["daemon", "--no-clipboard"])
+            .env("CLADA_LOG", "info");
+        command
+    });
+    daemon.wait_for("watching files=1");
+    save_by_rename(&project.path(NOTES), exec("echo one > one.txt"));
+    wait_for_results(&project, "1 ✅ exec echo one");
+    assert_eq!(daemon.stop(Signal::TERM), Some(0));
+}
+
+/// The daemon tells it, waits, and goes on when it is mended.
+#[test]
+fn the_daemon_waits_for_notes_to_be_the_users() {
+    let project = Project::new();
+    project.write(NOTES, "notes\n");
+    project.clada(["add", NOTES]).exits(0);
+    mode(&project.path(NOTES), 0o666);
+    let mut command = project.command(env!("CARGO_BIN_EXE_clada"));
+    command
+        .args(["daemon", "--no-clipboard"])
+        .env("CLADA_LOG", "info");
+    let daemon = Watching::start(command);
+    daemon.wait_for("can be written by everybody");
+    let path = project.path(NOTES);
+    fs::write(&path, exec("echo one > one.txt")).unwrap();
+    pause();
+    assert!(!project.exists("one.txt"));
+    let status = project.clada(["status"]).out;
+    assert!(status.contains("chmod go-w"), "{status}");
+    mode(&path, 0o644);
+    // What came while it was not watched was not seen to come.
+    wait_for_results(&project, "not run");
+    save_by_rename(&path, "two:\n".to_owned() + &exec("echo two > two.txt"));
+    wait_for_results(&project, "1 ✅ exec echo two");
+    assert_eq!(daemon.stop(Signal::TERM), Some(0));
+}
+
+#[test]
+fn settings_that_others_may_write_are_an_error() {
+    let project = Project::new();
+    project.configure("[exec]\nsandbox = \"off\"\n");
+    let Some(file) = ["Library/Application Support/clada", ".config/clada"]
+        .map(|folder| project.home().join(folder).join("config.toml"))
+        .into_iter()
+        .find(|file| file.exists())
+    else {
+        panic!("no settings");
+    };
+    let folder = file.parent().unwrap();
+    for (path, closed) in [(file.as_path(), 0o644), (folder, 0o755)] {
+        mode(path, 0o777);
+        for args in [&["run"][..], &["watch"]] {
+            let said = refused(&project, args, &exec("echo ran > ran.txt"));
+            let names = format!("`{}` can be written by everybody", path.display());
+            assert!(
+                said.contains(&names) && said.contains("chmod go-w"),
+                "{said}"
+            );
+        }
+        mode(path, closed);
+    }
+    assert!(!project.exists("ran.txt"));
+    project.clada_with(["run"], &exec("true")).exits(0);
+}
+
+/// Root works for the one user that a project and its notes belong to, and for nobody's mixture of users.
+#[test]
+fn root_works_for_one_user() {
+    if !geteuid().is_root() {
+        return;
+    }
+    let project = Project::new();
+    project.write(NOTES, "notes\n").write("a.txt", "a\n");
+    let own = |path: &Path, user| chown(path, Some(user), Some(user)).unwrap();
+    let (root, notes) = (project.root(), project.path(NOTES));
+    own(&root, 65534);
+    own(&notes, 65534);
+    project.clada_with(["run"], &exec("true")).exits(0);
+    project.clada(["add", NOTES]).exits(0);
+    // Notes of root's in a user's project are that user's to replace, and nobody else's.
+    own(&notes, 0);
+    project.clada(["add", NOTES]).exits(0);
+    own(&notes, 4711);
+    let said = refused(&project, &["watch"], "");
+    assert!(said.contains("belongs to the user 4711"), "{said}");
+    assert!(said.contains("`sudo chown root "), "{said}");
+    own(&root, 0);
+    own(&notes, 65534);
+    let said = refused(&project, &["watch"], "");
+    assert!(said.contains("belongs to"), "{said}");
+}
+
+/// An ordinary user is refused what is another's, and has what is the user's own.
+#[test]
+fn an_ordinary_user_is_refused_what_is_anothers() {
+    let project = Project::new();
+    project.write(NOTES, "notes\n");
+    let Some(user) = project.as_user() else {
+        return;
+    };
+    let run = |args: &[&str]| {
+        let mut command = user();
+        command.args(args);
+        Ended::of(command, &exec("echo ran > ran.txt"))
+    };
+    run(&["run"]).exits(0);
+    run(&["add", NOTES]).exits(0);
+    if geteuid().is_root() {
+        chown(project.path(NOTES), Some(4711), None).unwrap();
+        let said = run(&["add", NOTES]).exits(2).err;
+        assert!(said.contains("belongs to the user 4711"), "{said}");
+        run(&["add", "--allow-shared", NOTES]).exits(0);
+    }
+}
+
+/// What a cloned repository could have brought: its `clada.md` leads to a file of the user's.
+#[test]
+fn notes_that_nobody_named_are_not_followed_out_of_the_project() {
+    let project = Project::new();
+    let outside = project.home().join("outside.md");
+    for exists in [true, false] {
+        let _ = fs::remove_file(project.path(NOTES));
+        if exists {
+            fs::write(&outside, "the user's\n").unwrap();
+        } else {
+            fs::remove_file(&outside).unwrap();
+        }
+        symlink(&outside, project.path(NOTES)).unwrap();
+        for args in [&["watch"][..], &[], &["retry"], &["init"]] {
+            let said = refused(&project, args, "");
+            assert!(
+                said.contains("out of the project folder"),
+                "{args:?}: {said}"
+            );
+            assert!(said.contains("clada watch "), "{said}");
+        }
+        assert_eq!(outside.exists(), exists);
+    }
+    let said = project.clada(["doctor"]).exits(1).out;
+    assert!(
+        said.contains("❌ notes: ") && said.contains("out of the project"),
+        "{said}"
+    );
+    // Who names it means it; and a link inside the project is followed.
+    fs::write(&outside, "the user's\n").unwrap();
+    let watching = project.watch(["--no-git", "--no-clipboard", NOTES]);
+    save_by_rename(&outside, exec("echo one > one.txt"));
+    wait_until(|| project.exists("one.txt"), || watching.said());
+    drop(watching);
+    fs::remove_file(project.path(NOTES)).unwrap();
+    project.write("notes/today.md", "notes\n");
+    symlink("notes/today.md", project.path(NOTES)).unwrap();
+    drop(project.watch(["--no-git", "--no-clipboard"]));
+}
+
+#[test]
+fn settings_of_a_project_are_not_read_out_of_it() {
+    let project = Project::new();
+    let outside = project.home().join("outside.toml");
+    fs::write(&outside, "[watch]\ndebounce_ms = 50\n").unwrap();
+    symlink(&outside, project.path("clada.toml")).unwrap();
+    for args in [&["run"][..], &["watch"], &["trust"]] {
+        let said = refused(&project, args, &exec("true"));
+        assert!(said.contains("leads out of the project folder"), "{said}");
+    }
+}
+
+#[test]
+fn the_state_folder_is_made_the_users_alone() {
+    if cfg!(target_os = "macos") {
+        return;
+    }
+    let project = Project::new();
+    let state = project.home().join(".local/state/clada");
+    let shown = || state.metadata().unwrap().mode() & 0o777;
+    project.clada_with(["run"], &exec("true")).exits(0);
+    assert_eq!(shown(), 0o700);
+    mode(&state, 0o777);
+    project.clada_with(["run"], &exec("true")).exits(0);
+    assert_eq!(shown(), 0o700);
+    if geteuid().is_root() {
+        chown(&state, Some(4711), None).unwrap();
+        let said = refused(&project, &["run"], &exec("true"));
+        assert!(said.contains("belongs to the user 4711"), "{said}");
+        chown(&state, Some(0), None).unwrap();
+    }
+    // A link that another user could have made.
+    let (local, elsewhere) = (
+        project.home().join(".local/state"),
+        project.home().join("elsewhere"),
+    );
+    fs::rename(&state, &elsewhere).unwrap();
+    symlink(&elsewhere, &state).unwrap();
+    project.clada_with(["run"], &exec("true")).exits(0);
+    mode(&local, 0o777);
+    let said = refused(&project, &["run"], &exec("true"));
+    assert!(said.contains("symbolic link"), "{said}");
+}
