@@ -1,8 +1,8 @@
 //! The outside world: one file for each outside thing. These files do not know each other, nor the engine.
 //!
-//! Six are parts that others stand on: [`scarce`], under what may get no thread or open no file, [`attributes`] and [`lease`], under [`note_file`] and whatever else replaces files,
+//! Seven are parts that others stand on: [`scarce`], under what may get no thread or open no file, [`attributes`] and [`lease`], under [`note_file`] and whatever else replaces files,
 //! [`hurry`], under what waits for other programs, [`sandbox`], under [`shell`], and [`children`], under what starts programs
-//! in sessions of their own: [`shell`], [`login_env`], [`snapshot`].
+//! in sessions of their own: [`shell`], [`login_env`], [`snapshot`]. [`survivors`] hears of [`shell`] what could not be ended.
 
 pub mod attributes;
 pub mod chat;
@@ -26,6 +26,7 @@ pub mod service;
 pub mod shell;
 pub mod snapshot;
 pub mod socket;
+pub mod survivors;
 pub mod tty;
 pub mod watch;
 pub mod workspace;

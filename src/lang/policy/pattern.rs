@@ -43,7 +43,10 @@ enum Need {
 }
 
 /// Programs whose first argument that is no option says what they do, so that `git stash push` is no `git push`.
-const WITH_VERBS: [&str; 7] = ["cargo", "docker", "gh", "git", "kubectl", "npm", "podman"];
+const WITH_VERBS: &str = "cargo docker gem gh git kubectl npm pnpm podman twine yarn";
+
+/// As many letters behind a `-` are a word (`find -delete`), fewer are short options (`rm -rf`).
+const LONG: usize = 5;
 
 /// Short options that have another spelling.
 const SPELLINGS: [(char, &str); 3] = [('r', "--recursive"), ('f', "--force"), ('R', "--recursive")];
@@ -85,14 +88,14 @@ impl Stage {
             needs: Vec::new(),
             except: Vec::new(),
         };
-        let has_verb = WITH_VERBS.contains(&program);
+        let has_verb = WITH_VERBS.split(' ').any(|it| it == program);
         for word in words {
             if let Some(except) = word.strip_prefix('!') {
                 if except.is_empty() {
                     return Err("no name behind a `!`".to_owned());
                 }
                 stage.except.push(Glob::new(without_ends(except))?);
-            } else if let Some(letters) = cluster(word) {
+            } else if let Some(letters) = cluster(word).filter(|it| it.len() < LONG) {
                 stage.needs.push(Need::Letters(letters.to_owned()));
             } else if has_verb && stage.verb.is_none() && !word.starts_with('-') {
                 stage.verb = Some(Glob::new(word)?);
@@ -108,12 +111,17 @@ impl Stage {
         let Some(first) = words.first() else {
             return false;
         };
-        let name = if self.program.has_slash {
+        let name = if self.program.word.contains('/') {
             first.text.as_str()
         } else {
             command::program(words)
         };
         self.program.matches(name)
+    }
+
+    /// Whether shells are among what it means.
+    pub(super) fn is_shell(&self) -> bool {
+        self.program.matches("sh")
     }
 
     /// Whether a command of these words is meant.
@@ -197,7 +205,7 @@ fn cluster(word: &str) -> Option<&str> {
 }
 
 /// A path without a leading `./` and a trailing `/`.
-fn without_ends(path: &str) -> &str {
+pub(super) fn without_ends(path: &str) -> &str {
     let path = path.strip_prefix("./").unwrap_or(path);
     match path.trim_end_matches('/') {
         "" => path,
@@ -208,42 +216,27 @@ fn without_ends(path: &str) -> &str {
 /// A word of a pattern.
 #[derive(Debug)]
 struct Glob {
-    has_slash: bool,
-    form: Form,
-}
-
-#[derive(Debug)]
-enum Form {
-    Word(String),
+    word: String,
     /// Compiled only when a word is compared with it, as that takes long.
-    Glob(Box<(globset::Glob, OnceLock<GlobMatcher>)>),
+    glob: Option<(globset::Glob, OnceLock<GlobMatcher>)>,
 }
 
 impl Glob {
     fn new(word: &str) -> Result<Self, String> {
-        let form = if word.contains(['*', '?', '[', '{', '\\']) {
-            let glob = GlobBuilder::new(word)
-                .build()
-                .map_err(|error| format!("`{word}` is no glob: {}", error.kind()))?;
-            Form::Glob(Box::new((glob, OnceLock::new())))
-        } else {
-            Form::Word(word.to_owned())
-        };
+        let is_glob = word.contains(['*', '?', '[', '{', '\\']);
+        let glob = is_glob.then(|| GlobBuilder::new(word).build()).transpose();
+        let glob = glob.map_err(|error| format!("`{word}` is no glob: {}", error.kind()))?;
         Ok(Self {
-            has_slash: word.contains('/'),
-            form,
+            word: word.to_owned(),
+            glob: glob.map(|glob| (glob, OnceLock::new())),
         })
     }
 
     fn matches(&self, text: &str) -> bool {
-        match &self.form {
-            Form::Word(word) => word == text,
-            Form::Glob(glob) => {
-                let (glob, matcher) = &**glob;
-                matcher
-                    .get_or_init(|| glob.compile_matcher())
-                    .is_match(text)
-            }
-        }
+        let Some((glob, matcher)) = &self.glob else {
+            return self.word == text;
+        };
+        let matcher = matcher.get_or_init(|| glob.compile_matcher());
+        matcher.is_match(text)
     }
 }

@@ -10,6 +10,7 @@ use tokio::process::{Child, Command};
 use tokio::time::{Instant, sleep};
 
 use crate::world::children::Own;
+use crate::world::survivors;
 
 /// From SIGTERM to SIGKILL.
 pub(super) const GRACE: Duration = Duration::from_secs(2);
@@ -148,6 +149,7 @@ impl Family {
             pause = (pause * 2).min(Duration::from_millis(16));
             living = table::living(self);
         }
+        survivors::report(living.iter().map(|member| member.pid));
         self.over = true;
         left_running
     }

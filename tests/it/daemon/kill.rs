@@ -285,9 +285,10 @@ impl<'c> Story<'c> {
         }
     }
 
-    /// Ticks anew where a tick did not count, as no clada was there to see it.
+    /// Ticks anew where a tick did not count, as nobody could tell who made it.
     fn tick_again(&self) {
-        let is_void = |line: &String| line.contains("made while no clada watched");
+        let is_void =
+            |line: &String| line.starts_with("⚠ a tick ") || line.starts_with("⚠ no tick ");
         let is_void = |notes: Notes| notes.results.len() == 1 && is_void(&notes.results[0]);
         if !self.notes().is_some_and(is_void) {
             return;
