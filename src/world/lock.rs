@@ -407,8 +407,9 @@ mod tests {
     }
 
     fn only(folder: &Path, kind: &str) -> PathBuf {
-        let mut files = files(folder, &[kind]);
-        files.next().expect("a lock").path()
+        let kinds = [kind];
+        let file = files(folder, &kinds).next();
+        file.expect("a lock").path()
     }
 
     #[test]

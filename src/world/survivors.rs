@@ -35,7 +35,7 @@ pub fn reported() -> Vec<Survivor> {
     reported.clone()
 }
 
-/// What lives of commands that began at this time, in Unix time in milliseconds, or later. To be asked for while no command runs.
+/// What lives of commands that began at this time, in Unix time in milliseconds, or later. Those of a clada that lives are none.
 pub fn since(time_ms: i64) -> Vec<Survivor> {
     table::since(time_ms)
 }
@@ -58,12 +58,16 @@ mod table {
     /// In how many parts of a second the kernel counts for programs, whatever its own clock.
     const TICKS: u64 = 100;
 
+    /// How far up a process is followed.
+    const DEEP: usize = 1_000;
+
     /// How much earlier than it seems a process may have begun, in milliseconds: two clocks are compared.
     const SLACK: i64 = 1_000;
 
     struct Stat {
         name: String,
         is_dead: bool,
+        parent: i32,
         session: i32,
         began: u64,
     }
@@ -99,12 +103,21 @@ mod table {
             Some(leader) => leader.is_dead || leader.began >= earliest && is_bound(session),
             None => true,
         };
+        let name = all.get(&getpid().as_raw_pid()).map(|own| own.name.clone());
+        let is_clada = |pid: i32, stat: &Stat| Some(&stat.name) == name.as_ref() && !is_bound(pid);
+        // Orphans do not become the children of another clada, and none of them can pass for one: that is not bound.
+        let has_clada = |pid: i32| {
+            let parent = |pid: &i32| all.get(pid).map(|stat| stat.parent);
+            let mut above = std::iter::successors(parent(&pid), parent).take(DEEP);
+            above.any(|pid| all.get(&pid).is_some_and(|stat| is_clada(pid, stat)))
+        };
         let may_be = |pid: &i32, stat: &Stat| {
             !stat.is_dead
                 && stat.began >= earliest
                 && *pid != getpid().as_raw_pid()
                 && is_of_user(*pid)
                 && (is_marked(*pid) || is_new(stat.session) && is_bound(*pid))
+                && !has_clada(*pid)
         };
         let found = all.iter().filter(|(pid, stat)| may_be(pid, stat));
         let found = found.filter_map(|(pid, stat)| {
@@ -144,6 +157,7 @@ mod table {
         Some(Stat {
             name: start.split_once('(')?.1.to_owned(),
             is_dead: matches!(*fields.first()?, "Z" | "X"),
+            parent: fields.get(1)?.parse().ok()?,
             session: fields.get(3)?.parse().ok()?,
             began: fields.get(19)?.parse().ok()?,
         })

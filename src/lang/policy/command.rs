@@ -186,8 +186,12 @@ impl Interpreter {
     /// The interpreter that this command is, if it is one.
     pub(super) fn of(words: &[Word]) -> Option<Self> {
         let name = program(words);
-        let shell = |source| Interpreter {
+        let shell = |source| Self {
             is_shell: true,
+            source,
+        };
+        let other = |source| Self {
+            is_shell: false,
             source,
         };
         Some(match name {
@@ -205,22 +209,13 @@ impl Interpreter {
             "eval" => shell(Source::Text(1..words.len())),
             "trap" => shell(Source::Text(1..words.len().min(2))),
             "source" | "." => shell(Source::Word(1)),
-            "node" | "deno" | "bun" | "ruby" => Self {
-                is_shell: false,
-                source: source(words, "ep", "rI", false),
-            },
+            "node" | "deno" | "bun" | "ruby" => other(source(words, "ep", "rI", false)),
             // Their `-e` is mostly text that is replaced by other text.
-            "perl" | "php" => Self {
-                is_shell: false,
-                source: match source(words, "eEr", "I", false) {
-                    Source::Text(text) => Source::Word(text.start),
-                    other => other,
-                },
-            },
-            name if name.starts_with("python") => Self {
-                is_shell: false,
-                source: source(words, "c", "WX", false),
-            },
+            "perl" | "php" => other(match source(words, "eEr", "I", false) {
+                Source::Text(text) => Source::Word(text.start),
+                other => other,
+            }),
+            name if name.starts_with("python") => other(source(words, "c", "WX", false)),
             _ => return None,
         })
     }

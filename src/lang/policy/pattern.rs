@@ -48,9 +48,6 @@ const WITH_VERBS: &str = "cargo docker gem gh git kubectl npm pnpm podman twine 
 /// As many letters behind a `-` are a word (`find -delete`), fewer are short options (`rm -rf`).
 const LONG: usize = 5;
 
-/// Short options that have another spelling.
-const SPELLINGS: [(char, &str); 3] = [('r', "--recursive"), ('f', "--force"), ('R', "--recursive")];
-
 impl Pattern {
     /// Reads a pattern.
     ///
@@ -186,14 +183,16 @@ fn is_verb(verb: &Glob, arguments: &[Word]) -> bool {
 
 fn has(options: &[Word], letter: char) -> bool {
     let same = |other: char| other == letter || letter == 'r' && other == 'R';
-    options.iter().any(|word| {
-        cluster(&word.text).is_some_and(|letters| letters.chars().any(same))
-            || SPELLINGS
-                .iter()
-                // A long option may be shortened.
-                .any(|(short, long)| {
-                    *short == letter && word.text.len() > 3 && long.starts_with(&word.text)
-                })
+    let long = match letter {
+        'r' | 'R' => "--recursive",
+        'f' => "--force",
+        _ => "",
+    };
+    let mut texts = options.iter().map(|word| word.text.as_str());
+    // A long option may be shortened.
+    texts.any(|text| {
+        cluster(text).is_some_and(|it| it.chars().any(same))
+            || text.len() > 3 && long.starts_with(text)
     })
 }
 

@@ -483,9 +483,7 @@ impl<'s, 'o> Reader<'s, 'o> {
                 Some(_) => {
                     let at = self.at;
                     self.word(node, Via::Nowhere);
-                    if self.at == at {
-                        self.at += 1;
-                    }
+                    self.at += usize::from(self.at == at);
                 }
             }
         }
@@ -494,19 +492,14 @@ impl<'s, 'o> Reader<'s, 'o> {
     /// The inside of `[[ … ]]`.
     fn test(&mut self, node: usize) {
         let start = self.at;
-        loop {
-            self.blank_lines();
-            if self.eat("]]") {
-                return;
-            }
+        while !self.eat("]]") {
             if self.peek().is_none() {
                 return self.lose(start);
             }
             let at = self.at;
             self.word(node, Via::Nowhere);
-            if self.at == at {
-                self.at += 1;
-            }
+            self.at += usize::from(self.at == at);
+            self.blank_lines();
         }
     }
 

@@ -59,8 +59,8 @@ impl Values {
     /// A command as it is written, and as it is with each value of the variables that are words of it.
     pub(super) fn forms(&self, words: &[Word]) -> Vec<Vec<Word>> {
         let values = |word: &Word| {
-            let name = word.text.replace(['{', '}'], "");
-            self.0.get(&name).filter(|_| !word.fixed)
+            let name = (!word.fixed).then(|| word.text.replace(['{', '}'], ""));
+            self.0.get(&name?)
         };
         let most = words.iter().filter_map(values).map(Vec::len).max();
         let expanded = |word: &Word, at: usize| {
