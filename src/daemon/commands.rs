@@ -6,12 +6,15 @@ use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 use crate::world::lock::{Lock, LockError};
+use crate::world::scarce;
 use crate::world::survivors::{self, Survivor};
 
 /// The lock of a run of which commands or hooks may be running.
 const RUN: &str = "run";
 /// Such a lock whose run was cut off: something of it may live.
 const CUT: &str = "cut";
+/// How long a run waits where the system has too little to write that down.
+const SCARCE: Duration = Duration::from_secs(2);
 /// How long what ends with a killed clada is waited for.
 const PATIENCE: Duration = Duration::from_millis(500);
 
@@ -37,6 +40,20 @@ impl Running {
     /// # Errors
     /// Where that cannot be written down: no command must run.
     pub fn begin(folder: &Path, of: &Path) -> Result<Self, LockError> {
+        let given_up = Instant::now() + SCARCE;
+        loop {
+            match Self::try_begin(folder, of) {
+                Err(LockError::Io { error, .. })
+                    if scarce::is_scarce(&error) && Instant::now() < given_up =>
+                {
+                    sleep(Duration::from_millis(20));
+                }
+                begun => return begun,
+            }
+        }
+    }
+
+    fn try_begin(folder: &Path, of: &Path) -> Result<Self, LockError> {
         for cut_off in Lock::cut_off(folder, &[RUN]) {
             if let Err(error) = cut_off.put_aside(CUT) {
                 let path = folder.display().to_string();

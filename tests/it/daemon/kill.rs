@@ -525,7 +525,7 @@ impl Desk {
             let line = format!("{}-{round}-{task}", self.notes);
             let script = format!(
                 "name={line}\nmkdir lock || echo \"$(cat lock/name)\" >> met.txt\necho $name > lock/name\n\
-                 sleep 0.02\nrm -r lock\necho $name >> n.txt"
+                 sleep 0.02\nrm lock/name\nrmdir lock\necho $name >> n.txt"
             );
             self.lines.push(line);
             exec(&script)

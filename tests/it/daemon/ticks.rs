@@ -203,7 +203,7 @@ fn what_outlives_a_kill_ticks_nothing() {
         pause();
         assert_untouched(&project);
         let end = rustix::process::Pid::from_raw(pid.parse().expect("a number")).expect("a number");
-        rustix::process::kill_process(end, Signal::KILL).expect("kill");
+        rustix::process::kill_process_group(end, Signal::KILL).expect("kill");
         wait_until(|| !runs(&pid), || "its end".to_owned());
         drop(again);
         let _watching = listen(&project);
