@@ -359,10 +359,13 @@ impl Runner {
         }
         let whole = batch.atomic || self.git.as_ref().is_some_and(|git| git.whole_batches);
         let hooked = hooks::are_due(batch, &due);
-        if self.runs_commands(batch, &due, hooked) {
+        if self.git.as_ref().is_some_and(|git| git.options.hooks) {
             journal.commands()?;
         }
         let mut saving = Saving::before(snapshots, whole, batch, run)?;
+        if self.runs_commands(batch, &due, hooked) {
+            journal.commands()?;
+        }
         if hooked && !self.hooks.before.is_empty() {
             saving.expect_command(run);
             // What they change is saved before the tasks change anything, and beside what was there before them.
@@ -405,14 +408,11 @@ impl Runner {
         due(&batch.tasks, plan, &self.disk, (&self.actions, &self.rules))
     }
 
-    /// Tells if anything runs for a batch that could write where it likes in the project: an exec, or a hook of the user's or
-    /// of git's.
+    /// Tells if anything runs for a batch that could write where it likes in the project: an exec, or a hook of the user's.
     fn runs_commands(&self, batch: &Batch<'_>, due: &[Due], hooked: bool) -> bool {
         let has_hooks = !self.hooks.before.is_empty() || !self.hooks.after.is_empty();
         let mut due = batch.tasks.iter().zip(due);
-        hooked && has_hooks
-            || self.git.as_ref().is_some_and(|git| git.options.hooks)
-            || due.any(|(task, due)| is_exec(task) && *due == Due::Run)
+        hooked && has_hooks || due.any(|(task, due)| is_exec(task) && *due == Due::Run)
     }
 
     /// Carries out the tasks of a batch that has begun.
