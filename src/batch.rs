@@ -23,9 +23,10 @@ use crate::context_task;
 use crate::exec_task::{self, Hold, Rules};
 use crate::file_task;
 use crate::lang::dialect::Dialects;
-use crate::lang::outcome::{Outcome, Status};
+use crate::lang::outcome::{Outcome, Section, Status};
 use crate::lang::policy::actions::Actions;
 use crate::lang::policy::paths::Paths;
+use crate::lang::question::{Question, parted};
 use crate::lang::record::{Fate, Plan, Target};
 use crate::lang::report::Report;
 use crate::lang::task::{Action, Batch, Scan, Task};
@@ -377,7 +378,13 @@ impl Runner {
         }
         let whole = batch.atomic || self.git.as_ref().is_some_and(|git| git.whole_batches);
         let hooked = hooks::are_due(batch, &due);
+        if self.git.as_ref().is_some_and(|git| git.options.hooks) {
+            journal.commands()?;
+        }
         let mut saving = Saving::before(snapshots, whole, batch, run)?;
+        if self.runs_commands(batch, &due, hooked) {
+            journal.commands()?;
+        }
         if hooked && !self.hooks.before.is_empty() {
             saving.expect_command(run);
             // What they change is saved before the tasks change anything, and beside what was there before them.
@@ -418,6 +425,13 @@ impl Runner {
     /// What is to be done about each task of a batch.
     fn due(&self, batch: &Batch<'_>, plan: &[Plan]) -> Vec<Due> {
         due(&batch.tasks, plan, &self.disk, (&self.actions, &self.rules))
+    }
+
+    /// Tells if anything runs for a batch that could write where it likes in the project: an exec, or a hook of the user's.
+    fn runs_commands(&self, batch: &Batch<'_>, due: &[Due], hooked: bool) -> bool {
+        let has_hooks = !self.hooks.before.is_empty() || !self.hooks.after.is_empty();
+        let mut due = batch.tasks.iter().zip(due);
+        hooked && has_hooks || due.any(|(task, due)| is_exec(task) && *due == Due::Run)
     }
 
     /// Carries out the tasks of a batch that has begun.
@@ -703,10 +717,11 @@ fn total(parts: &[Part<'_>]) -> usize {
 fn not_due(due: &Due) -> Ended {
     let (status, why) = match due {
         Due::Hold(Hold::Refused(why)) => return Ended::because(Status::Failed, why.clone()),
-        Due::Hold(Hold::Asks(message)) => {
+        Due::Hold(Hold::Asks(Question { message, whole })) => {
             return Ended {
                 status: Status::Asks,
                 message: message.clone(),
+                sections: whole.iter().cloned().map(Section::Text).collect(),
                 ..Ended::done()
             };
         }
@@ -721,9 +736,9 @@ fn not_due(due: &Due) -> Ended {
 fn held(hold: &Hold) -> Ended {
     let why = match hold {
         Hold::Refused(why) => why.clone(),
-        Hold::Asks(message) => format!(
+        Hold::Asks(question) => format!(
             "{}, and an atomic batch cannot wait for that: put it into a `<tasks>` of its own, behind this one",
-            message.as_deref().unwrap_or("asks first")
+            parted(question.message.as_deref().unwrap_or("asks first")).0
         ),
     };
     Ended::not_run(why)

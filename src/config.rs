@@ -31,8 +31,6 @@ pub const SHOW_RUNNING: Duration = Duration::from_secs(2);
 pub const SAME_REPLY: i64 = 60 * 60;
 /// The kinds of locks on a watched file and on its output file.
 pub const WATCHED_LOCKS: &[&str] = &["file", "output"];
-/// The kind of the lock that `clada run` has on its root while its commands run, which are in no ledger.
-pub const RUN_LOCK: &str = "run";
 /// The largest file of settings, in bytes.
 pub const SETTINGS_LIMIT: u64 = 1024 * 1024;
 /// The largest watched file, in bytes.

@@ -4,14 +4,15 @@
 pub mod board;
 mod books;
 mod choices;
+mod commands;
 mod delivery;
 mod memory;
 mod recovery;
 mod runs;
 mod standing;
+mod ticks;
 mod unread;
 
-use std::collections::HashSet;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -23,22 +24,22 @@ use tracing::Instrument;
 use crate::batch::{Progress, Runner, Setup};
 use crate::config;
 use crate::engine::{self, Effect, Event, Look, Why};
-use crate::lang::record::{Number, Offer, Plan, Source, Tick};
-use crate::lang::report::{Offered, OpenEdit, ParseError, Report};
+use crate::lang::record::{Number, Plan, Tick};
+use crate::lang::report::{Offered, ParseError, Report};
 use crate::lang::scan::{scan, scan_for};
 use crate::lang::task::Lines;
 use crate::lang::wording;
 use crate::world::ledger::LedgerError;
-use crate::world::lock::Lock;
 use crate::world::note_file::{NoteError, Reading};
 use crate::world::watch::{Settle, Signal, Watcher};
 
-use choices::Chosen;
-use memory::{Hash, Taken, hash};
+use memory::{Hash, hash};
 use recovery::Remains;
 use runs::Wanted;
+use ticks::{Change, Counted, Void};
 
 pub use choices::{OpenPlace, open_places};
+pub use commands::Running;
 pub use delivery::Delivery;
 pub use memory::{BY_COMMAND, Limits, Memory};
 pub use recovery::Which;
@@ -235,20 +236,6 @@ impl Seen {
             ..Self::default()
         }
     }
-}
-
-/// What the user ticked.
-#[derive(Default)]
-struct Counted {
-    ticks: Vec<Tick>,
-    /// Why others do not count.
-    void: Option<&'static str>,
-    /// Edits whose place is still to be chosen, as no tick for them counted.
-    open: Vec<OpenEdit>,
-    /// What other ticks that do not count were for.
-    again: Vec<Offered>,
-    /// Ticks that have untracked files added to git.
-    adds: Vec<Source>,
 }
 
 /// What there is to do and to tell after a look.
@@ -480,30 +467,31 @@ impl Daemon {
             self.wait_for_more(hash);
             return;
         }
-        let mut is_unwatched = false;
-        let ticks = self.memory.ticks(&note).and_then(|mut ticks| {
-            is_unwatched = is_start && self.memory.ignore_unwatched(&mut ticks);
-            if !is_unwatched && (!is_same || !ticks.is_empty()) {
+        let change = Change {
+            is_start,
+            is_same,
+            is_framed: self.memory.has_frame(&note, text),
+            changed_ms: seen.changed_ms,
+        };
+        let ticks = self.memory.ticks(&note).and_then(|ticks| {
+            if !is_same || !ticks.is_empty() {
                 self.memory.changed(seen.changed_ms);
             }
-            self.counted(ticks, is_same, seen.changed_ms)
+            self.counted(ticks, change)
         });
-        let Counted {
-            ticks,
-            void,
-            open,
-            again,
-            adds,
-        } = ticks.unwrap_or_else(|error| {
+        let counted = ticks.unwrap_or_else(|error| {
             self.complain(&error.to_string(), show);
             Counted::default()
         });
-        let void = void.or(is_unwatched.then_some(UNWATCHED));
+        let Counted {
+            ticks,
+            adds,
+            void,
+            lost,
+        } = counted;
         let pending = &self.pending;
-        let is_untold = self.memory.lost_tick
-            || !pending.recovered.is_empty()
-            || pending.wrong != pending.told.wrong;
-        let is_void = void.is_some() || !open.is_empty();
+        let is_untold = !pending.recovered.is_empty() || pending.wrong != pending.told.wrong;
+        let is_void = void.is_some() || !change.is_framed;
         let asks = !ticks.is_empty() || !adds.is_empty();
         if is_same && !settled && !asks && !is_void && !is_untold {
             self.delivery.write_unwritten(text, &mut self.memory, show);
@@ -542,11 +530,7 @@ impl Daemon {
             mut report,
             mut copies,
         } = self.found(&look, effects, hash);
-        let lost = std::mem::take(&mut self.memory.lost_tick).then_some(FORGED);
-        let void = void.or(lost);
-        report.notices.extend(void.map(str::to_owned));
-        report.open.extend(open);
-        report.offers.extend(again);
+        report.void = void.as_ref().map(Void::said);
         if !adds.is_empty() {
             let said = self.add_untracked(&adds, stop, show).await;
             report.notices.extend(said);
@@ -566,12 +550,14 @@ impl Daemon {
             }
         }
         report.notices.extend(self.pending.news_of_wrong());
+        self.offer_again(&lost, &mut report);
         if report.is_empty() {
             self.delivery.write_unwritten(text, &mut self.memory, show);
             self.mention_paste(&look, is_idle, show);
         } else {
             self.pending.is_mentioned = false;
-            self.memory.add_asked(&mut report, self.clock.when);
+            let mask = &self.runner.rules.mask;
+            self.memory.add_asked(&mut report, self.clock.when, mask);
             let now = (self.clock.now_ms)().div_euclid(1000);
             self.delivery
                 .hand_out(report, copies, text, (&mut self.memory, now), show);
@@ -602,113 +588,6 @@ impl Daemon {
         show(Shown::Note(&format!(
             "no task is in what was pasted ({size} characters), so nothing was run: a reply asks for tasks in `<tasks>`"
         )));
-    }
-
-    /// The ticks that count, and why others do not: one that says that a command may run must be the user's. As long as
-    /// commands run nobody can tell who wrote it, and what comes with other text may be a reply's quotation of a block. None
-    /// counts where one of two blocks may be such a quotation.
-    fn counted(
-        &mut self,
-        taken: Vec<Taken>,
-        is_same: bool,
-        changed_ms: i64,
-    ) -> Result<Counted, LedgerError> {
-        let is_choice = |taken: &Taken| taken.tick.offer.spot.is_some();
-        let (choices, taken): (Vec<_>, Vec<_>) = taken.into_iter().partition(is_choice);
-        let is_doubtful = |taken: &Taken| taken.tick.offer.approves && !taken.is_sure;
-        let why = match taken.iter().any(is_doubtful) {
-            false => None,
-            true if !is_same => Some(PASTED),
-            true if taken.iter().any(|taken| taken.is_doubled) => Some(DOUBLED),
-            true => self.may_be_forged(changed_ms)?.then_some(FORGED),
-        };
-        let mut why = why;
-        let mut again = Vec::new();
-        let mut ticks: Vec<Tick> = Vec::new();
-        let mut adds = Vec::new();
-        let mut answered = HashSet::new();
-        for mut taken in taken {
-            let offer = &taken.tick.offer;
-            if taken.is_doubled && !offer.approves {
-                again.extend(offered_again(&taken.line, offer));
-                why.get_or_insert(DOUBLED);
-            }
-            let is_late = !is_same && !taken.is_sure && !offer.approves;
-            if is_late && !taken.is_doubled {
-                again.extend(offered_again(&taken.line, offer));
-                why.get_or_insert(PASTED);
-            }
-            let mut counts =
-                !taken.is_doubled && !is_late && (why.is_none() || !is_doubtful(&taken));
-            if let Some(source) = taken.tick.source.filter(|_| counts && offer.adds()) {
-                adds.push(source);
-                continue;
-            }
-            if counts && !offer.approves {
-                counts = self.leave_what_ran_since(&mut taken.tick)?;
-                if !counts {
-                    why.get_or_insert(RAN_SINCE);
-                }
-            }
-            if counts && taken.tick.offer.approves {
-                // Who says twice that a command may run has it run once.
-                let engine = &self.memory.engine;
-                let batches = &mut taken.tick.offer.batches;
-                for (of, tasks) in &mut *batches {
-                    tasks.retain(|task| {
-                        !engine.is_approved(*of, *task) && answered.insert((*of, *task))
-                    });
-                }
-                batches.retain(|(_, tasks)| !tasks.is_empty());
-                counts = !batches.is_empty();
-            }
-            match taken.tick.source {
-                Some(source) if !counts => self.memory.ledger.void(source)?,
-                _ => ticks.push(taken.tick),
-            }
-        }
-        let Chosen {
-            ticks: chosen,
-            open,
-        } = self.chosen(choices, is_same, changed_ms)?;
-        ticks.extend(chosen);
-        Ok(Counted {
-            ticks,
-            void: why,
-            open,
-            again,
-            adds,
-        })
-    }
-
-    /// Takes out of an offer what ran again since it was made: an editor may save results that it still had, with a tick. False
-    /// where nothing is left.
-    fn leave_what_ran_since(&self, tick: &mut Tick) -> Result<bool, LedgerError> {
-        let Some(source) = tick.source else {
-            return Ok(true);
-        };
-        let ledger = &self.memory.ledger;
-        let mut since = Vec::new();
-        for task in tick.offer.each() {
-            if ledger.ran_since(self.memory.file, task, source)? {
-                since.push((task.0, vec![task.1]));
-            }
-        }
-        let left = std::mem::take(&mut tick.offer.batches);
-        let left = Offer::of_all(left).without(&since);
-        tick.offer.batches = left.map(|left| left.batches).unwrap_or_default();
-        Ok(!tick.offer.batches.is_empty())
-    }
-
-    /// Whether a command ran when the notes were changed, or later.
-    fn may_be_forged(&self, changed_ms: i64) -> Result<bool, LedgerError> {
-        let (ended, open) = self.memory.ledger.execs_since(changed_ms)?;
-        let listening = || Lock::held(&self.locks, config::WATCHED_LOCKS);
-        let runs = !open.is_empty() && listening().iter().any(|it| open.contains(it));
-        Ok(
-            runs || !ended.is_empty()
-                || Lock::held_since(&self.locks, config::RUN_LOCK, changed_ms),
-        )
     }
 
     /// What the engine made of a look, with what is still to be told from before.
@@ -824,7 +703,8 @@ impl Daemon {
         report.take(ran.report);
         report.notices.extend(self.pending.news_of_wrong());
         let success = report.success();
-        self.memory.add_asked(&mut report, self.clock.when);
+        let mask = &self.runner.rules.mask;
+        self.memory.add_asked(&mut report, self.clock.when, mask);
         let now = (self.clock.now_ms)().div_euclid(1000);
         self.delivery
             .hand_out(report, true, "", (&mut self.memory, now), show);
@@ -952,19 +832,6 @@ fn swallowed(tasks: usize) -> String {
     )
 }
 
-/// An offer that a line of a block made, once more.
-fn offered_again(line: &str, offer: &Offer) -> Option<Offered> {
-    let (why, action) = line.rsplit_once(" - [ ] ")?;
-    let action = ACTIONS.into_iter().find(|known| *known == action)?;
-    // Nothing of this block has its number.
-    let why = why.trim_start_matches(|c: char| c.is_ascii_digit());
-    Some(Offered {
-        why: why.trim_start().to_owned(),
-        action,
-        offer: offer.clone(),
-    })
-}
-
 /// Says what was not said the last time.
 fn say_once(said: &mut String, why: &str, show: &mut dyn FnMut(Shown<'_>)) {
     if said != why {
@@ -973,32 +840,11 @@ fn say_once(said: &mut String, why: &str, show: &mut dyn FnMut(Shown<'_>)) {
     }
 }
 
-/// What a tick can do.
-const ACTIONS: [&str; 3] = ["run it", "run them", "run again"];
-
 /// What is said of settings that were wrong.
 const MENDED: &str = "✅ the settings are right again, and hold";
 
 /// What is said where a remembered batch cannot be had.
 const UNREADABLE: &str = "❌ what was ticked cannot be read from the ledger: it is tried again";
-
-/// What is said where a tick that answers a question may be a quotation.
-const PASTED: &str = "⚠ a tick does not count that came with other changes, as a reply may quote one: tick it again, and only that";
-
-/// What is said where a tick may be in a quotation of the results.
-const DOUBLED: &str = "⚠ no tick counts where the results are in the notes twice, as a reply may quote them: take the copy away, if it is still there, and tick again";
-
-/// What is said where a tick is in results from before the tasks ran once more.
-const RAN_SINCE: &str =
-    "⚠ nothing was run, as what was ticked ran again since those results: tick what is offered now";
-
-/// What is said where such a tick may be a command's.
-const FORGED: &str =
-    "⚠ a tick does not count that came while a command ran: tick it again, or run `clada approve`";
-
-/// What is said where no clada was there to see who ticked.
-const UNWATCHED: &str =
-    "⚠ a tick does not count that was made while no clada watched these notes: tick it again";
 
 /// What is said of a file that is gone.
 const MISSING: &str = "the file is not there: it is waited for";

@@ -19,6 +19,7 @@ use crate::lang::language::Language;
 use crate::lang::mask::Mask;
 use crate::lang::outcome::{Section, Status};
 use crate::lang::policy::{Policy, Verdict};
+use crate::lang::question::Question;
 use crate::lang::{duration, report, size};
 use crate::world::sandbox::{self, Fence, Guard, Level, Repositories};
 use crate::world::shell::{self, Captured, Ending, Script, ShellError, Stream, Survivor};
@@ -75,18 +76,16 @@ impl Rules {
             return Some(Hold::Refused(why.to_owned()));
         }
         match self.policy.judge(script, lang.unwrap_or(Language::Bash)) {
-            Verdict::Denied { pattern, command } => Some(Hold::Refused(format!(
-                "`{command}` is denied here (`{pattern}` in `exec.deny`): do it another way, or leave it to the user"
+            Verdict::Denied(denied) => Some(Hold::Refused(format!(
+                "`{}` is denied here (`{}` in `exec.deny`): do it another way, or leave it to the user",
+                report::brief(&denied.command),
+                denied.pattern
             ))),
-            Verdict::Ask { command, .. } if !approved => {
-                // A script of one line shows it already, if that is shown whole.
-                let script = script.trim();
-                let is_shown = target == script && report::brief(script) == script;
-                Some(Hold::Asks(
-                    (!is_shown).then(|| format!("asks for `{command}`")),
-                ))
+            Verdict::Ask(asked) if !approved => {
+                let commands = asked.into_iter().map(|it| it.command);
+                Some(Hold::Asks(Question::new(script, target, commands)))
             }
-            Verdict::Ask { .. } | Verdict::Allowed => None,
+            Verdict::Ask(_) | Verdict::Allowed => None,
         }
     }
 }
@@ -96,8 +95,8 @@ impl Rules {
 pub enum Hold {
     /// It never will.
     Refused(String),
-    /// The user is to say whether it may; for what, where its first line does not tell.
-    Asks(Option<String>),
+    /// The user is to say whether it may.
+    Asks(Question),
 }
 
 /// A script, as a task has it.

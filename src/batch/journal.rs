@@ -8,6 +8,12 @@ pub trait Journal {
     /// Whether it wants to know what tasks changed.
     fn keeps(&self) -> bool;
 
+    /// Commands of this run are about to begin, of replies or of the user's hooks. Everybody must know that when this returns.
+    ///
+    /// # Errors
+    /// Where it cannot be kept: none must begin.
+    fn commands(&mut self) -> Result<(), String>;
+
     /// A batch begins, and its task `first` starts, if any does. That must be on the disk when this returns.
     ///
     /// # Errors
@@ -34,6 +40,10 @@ pub struct NoJournal;
 impl Journal for NoJournal {
     fn keeps(&self) -> bool {
         false
+    }
+
+    fn commands(&mut self) -> Result<(), String> {
+        Ok(())
     }
 
     fn begin(&mut self, _: usize, _: Option<usize>) -> Result<(), String> {

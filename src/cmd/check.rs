@@ -11,10 +11,13 @@ use crate::cmd::{self, read_reply};
 use crate::config::Folders;
 use crate::config::settings::{Rest, Settings};
 use crate::error::Error;
+use crate::lang::language::Language;
 use crate::lang::nesl::{self, Document};
+use crate::lang::policy::{Policy, Verdict};
+use crate::lang::question::{self, Question};
 use crate::lang::report::{self, ParseError};
 use crate::lang::scan::scan_for;
-use crate::lang::task::{Batch, Lines, Scan, Task};
+use crate::lang::task::{Action, Batch, Lines, Scan, Task};
 
 /// Checks one reply. Succeeds if it has no error; warnings are told only.
 ///
@@ -34,7 +37,8 @@ pub fn main(args: &Check) -> Result<ExitCode, Error> {
     let is_other = |batch: &&Batch<'_>| !nesl::is_ours(batch);
     let others = found.batches.iter().filter(is_other);
     let tasks = others.map(|batch| batch.tasks.len()).sum::<usize>() + blocks.blocks.len();
-    let listed = listed(&text, &found);
+    let policy = Policy::new(&settings.exec.deny, &settings.exec.ask);
+    let listed = listed(&text, &found, policy.ok().as_ref());
     let problems = problems(&text, &found);
     let failed = problems
         .iter()
@@ -45,7 +49,12 @@ pub fn main(args: &Check) -> Result<ExitCode, Error> {
         writeln!(out, "{said:#}")?;
     } else {
         for task in &listed {
-            writeln!(out, "{}", report::one_line(&task.line()))?;
+            let (asks, commands) = question::parted(task.asks.as_deref().unwrap_or_default());
+            let dash = if asks.is_empty() { "" } else { " - " };
+            writeln!(out, "{}{dash}{asks}", report::one_line(&task.line()))?;
+            for command in commands {
+                writeln!(out, "     {command}")?;
+            }
         }
         let said = said(&problems, &blocks);
         for (line, said) in &said {
@@ -92,6 +101,9 @@ struct Listed {
     target: String,
     first_line: usize,
     last_line: usize,
+    /// That it waits for the user, and what for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    asks: Option<String>,
 }
 
 impl Listed {
@@ -108,7 +120,7 @@ impl Listed {
 }
 
 /// All tasks of a text, as the results number them.
-fn listed(text: &str, found: &Scan<'_>) -> Vec<Listed> {
+fn listed(text: &str, found: &Scan<'_>, policy: Option<&Policy>) -> Vec<Listed> {
     let mut lines = Lines::new(text);
     let tasks = found.batches.iter().flat_map(|batch| &batch.tasks);
     let listed = (1..).zip(tasks).map(|(number, task)| {
@@ -120,9 +132,26 @@ fn listed(text: &str, found: &Scan<'_>) -> Vec<Listed> {
             target: task.target().into_owned(),
             first_line: lines.of(task.span.start),
             last_line: lines.of(task.span.start + whole.len()),
+            asks: policy.and_then(|policy| asks(task, policy)),
         }
     });
     listed.collect()
+}
+
+/// What a task asks the user for before it runs.
+fn asks(task: &Task<'_>, policy: &Policy) -> Option<String> {
+    let Ok(Action::Exec { script, lang, .. }) = &task.action else {
+        return None;
+    };
+    let script = script.text();
+    match policy.judge(&script, lang.unwrap_or(Language::Bash)) {
+        Verdict::Ask(asked) => {
+            let commands = asked.into_iter().map(|it| it.command);
+            let question = Question::new(&script, &task.target(), commands);
+            Some(question.message.unwrap_or_else(|| "asks first".to_owned()))
+        }
+        _ => None,
+    }
 }
 
 /// All problems of a text, in its order.

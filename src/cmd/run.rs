@@ -11,13 +11,13 @@ use crate::cmd::rules::{Login, Made, Source};
 use crate::cmd::{self, read_reply, sharing};
 use crate::config::settings::Settings;
 use crate::config::{self, Folders};
+use crate::daemon::Running;
 use crate::error::Error;
 use crate::lang::outcome::{Section, Status};
 use crate::lang::report::{ParseError, Report};
 use crate::lang::scan::scan_for;
 use crate::lang::task::{Batch, Lines};
 use crate::terminal::Terminal;
-use crate::world::lock::Lock;
 use crate::world::sandbox;
 
 /// Runs one reply. Fails if a task failed or the reply has an error.
@@ -76,7 +76,7 @@ pub fn main(args: &Run) -> Result<ExitCode, Error> {
             };
             lock.tell("`clada run`".to_owned());
             // A listener must be able to tell what a command may have done.
-            let runs = Lock::try_take(&folders.locks(), config::RUN_LOCK, &root)?;
+            let runs = Running::begin(&folders.locks(), &root)?;
             let mut show = |progress: Progress<'_>| {
                 if !args.json {
                     terminal.progress(&progress);
@@ -102,7 +102,9 @@ pub fn main(args: &Run) -> Result<ExitCode, Error> {
         for outcome in &mut report.outcomes {
             if outcome.status == Status::Asks {
                 let what = outcome.message.take().unwrap_or("asks first".to_owned());
-                outcome.message = Some(format!("{what}: `clada run --approve` runs it"));
+                let (what, commands) = what.split_once('\n').unwrap_or((&what, ""));
+                let said = format!("{what}: `clada run --approve` runs it\n{commands}");
+                outcome.message = Some(said.trim_end().to_owned());
             }
         }
         print(args, &mut report)?;

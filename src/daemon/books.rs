@@ -1,8 +1,10 @@
 //! Keeps account of a run in the ledger, as it goes on. Decides nothing.
 
 use std::cell::RefCell;
+use std::path::Path;
 
 use crate::batch::{Journal, batch_id};
+use crate::daemon::commands::Running;
 use crate::daemon::memory::Memory;
 use crate::engine::{self, Event};
 use crate::lang::outcome::Outcome;
@@ -30,10 +32,14 @@ pub(super) struct Books<'b> {
     pub(super) run: &'b str,
     /// Milliseconds since 1970.
     pub(super) now: fn() -> i64,
+    /// Where locks are, and the notes.
+    places: (&'b Path, &'b Path),
+    /// Commands may run.
+    running: Option<Running>,
     /// What is known of the tasks of the batch that runs.
     fates: Vec<Fate>,
     /// What could not be written, though it happened.
-    pub(super) trouble: Option<LedgerError>,
+    trouble: Option<LedgerError>,
 }
 
 impl<'b> Books<'b> {
@@ -42,15 +48,27 @@ impl<'b> Books<'b> {
         entries: &'b [Entry],
         run: &'b str,
         now: fn() -> i64,
+        places: (&'b Path, &'b Path),
     ) -> Self {
         Self {
             memory,
             entries,
             run,
             now,
+            places,
+            running: None,
             fates: Vec::new(),
             trouble: None,
         }
+    }
+
+    /// The run is over; what could not be written of it.
+    pub(super) fn close(self) -> Option<LedgerError> {
+        if let Some(Err(error)) = self.running.map(Running::end) {
+            // It counts as running until this clada ends.
+            tracing::error!(%error, "lock");
+        }
+        self.trouble
     }
 
     /// What happened cannot be undone because it could not be written: it is told at the end.
@@ -65,6 +83,15 @@ impl<'b> Books<'b> {
 impl Journal for Books<'_> {
     fn keeps(&self) -> bool {
         true
+    }
+
+    fn commands(&mut self) -> Result<(), String> {
+        if self.running.is_none() {
+            let (locks, notes) = self.places;
+            let running = Running::begin(locks, notes).map_err(|error| error.to_string())?;
+            self.running = Some(running);
+        }
+        Ok(())
     }
 
     fn begin(&mut self, job: usize, first: Option<usize>) -> Result<(), String> {

@@ -1,27 +1,20 @@
-//! Edits whose place the user chooses: the boxes below a failed one, and the ticks in them that count. Carries out none.
+//! Edits whose place the user chooses: the boxes below a failed one. Carries out none.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 use std::ops::Range;
 
 use crate::batch::{Ran, Runner};
 use crate::daemon::Daemon;
 use crate::daemon::books::Entry;
-use crate::daemon::memory::{Memory, Taken};
+use crate::daemon::memory::Memory;
 use crate::file_task;
 use crate::lang::outcome::{OfferedPlace, Outcome, Section, Status};
-use crate::lang::record::{Fate, Number, Offer, TaskRecord, Tick};
+use crate::lang::record::{Fate, Number, Offer, TaskRecord};
 use crate::lang::report::{self, OpenEdit};
 use crate::lang::scan::scan;
 use crate::lang::task::{Batch, Scan, Task};
 use crate::lang::wording;
 use crate::world::ledger::{FileId, Ledger, LedgerError};
-
-/// The ticks that count, and those edits whose place is still to be chosen.
-#[derive(Default)]
-pub(super) struct Chosen {
-    pub(super) ticks: Vec<Tick>,
-    pub(super) open: Vec<OpenEdit>,
-}
 
 /// A place of an edit of the last run, which the user can still choose.
 #[derive(Debug)]
@@ -151,101 +144,20 @@ fn places(
 }
 
 impl Daemon {
-    /// The ticks that choose a place and count. They must be the user's, and in the newest results; nobody is asked which of
-    /// two was meant.
-    pub(super) fn chosen(
-        &mut self,
-        taken: Vec<Taken>,
-        is_same: bool,
-        changed_ms: i64,
-    ) -> Result<Chosen, LedgerError> {
-        let mut chosen = Chosen::default();
-        if taken.is_empty() {
-            return Ok(chosen);
+    /// An edit whose place is still to be chosen, with a box for each; nothing where it is over.
+    pub(super) fn open_edit(&self, (of, index): (Number, usize)) -> Option<OpenEdit> {
+        if self.memory.is_over(of, index) {
+            return None;
         }
-        let file = self.memory.file;
-        let forged = self.may_be_forged(changed_ms)?;
-        let mut by_task: Vec<((Number, usize), Vec<Taken>)> = Vec::new();
-        let mut at = HashMap::new();
-        for taken in taken {
-            let Some(task) = taken.tick.offer.each().next() else {
-                continue;
-            };
-            // It is still ticked in the file where the results of the first try could not be written.
-            if self.memory.engine.keeps(&taken.tick) {
-                continue;
-            }
-            // Boxes of two batches may be for one task, where one does again what the other did.
-            let (of, index) = task;
-            let kin = (self.memory.ledger.latest(file, of)?, index);
-            let at = *at.entry(kin).or_insert(by_task.len());
-            match by_task.get_mut(at) {
-                Some((_, ticks)) => ticks.push(taken),
-                None => by_task.push((task, vec![taken])),
-            }
-        }
-        for ((of, task), ticks) in by_task {
-            let ledger = &self.memory.ledger;
-            let sources = || ticks.iter().filter_map(|taken| taken.tick.source);
-            let mut is_newest = true;
-            for source in sources() {
-                is_newest &= ledger.is_newest(file, source)?;
-            }
-            let is_sure = ticks.iter().all(|taken| taken.is_sure);
-            let is_over = ledger.is_over(file, of, task)? || self.memory.engine.is_chosen(of, task);
-            let why = match () {
-                () if is_over => Some(OVER),
-                () if !is_sure && !is_same => Some(PASTED),
-                () if ticks.iter().any(|taken| taken.is_doubled) => Some(DOUBLED),
-                () if !is_sure && forged => Some(FORGED),
-                () if !is_sure && !is_newest => Some(REPLACED),
-                () if ticks.len() > 1 => Some(SEVERAL),
-                () => None,
-            };
-            let Some(why) = why else {
-                chosen
-                    .ticks
-                    .extend(ticks.into_iter().map(|taken| taken.tick));
-                continue;
-            };
-            let sources: Vec<_> = sources().collect();
-            for source in sources {
-                self.memory.ledger.void(source)?;
-            }
-            let of = self.memory.ledger.latest(file, of)?;
-            chosen.open.extend(self.open_edit((of, task), why, is_over));
-        }
-        Ok(chosen)
-    }
-
-    /// An edit of which no tick counted, with boxes where it is not over.
-    fn open_edit(
-        &self,
-        (of, index): (Number, usize),
-        why: &str,
-        is_over: bool,
-    ) -> Option<OpenEdit> {
         let text = self.memory.text(of);
         let scan = scan(&text);
         let task = task_of(&scan, index)?;
-        let places = match is_over {
-            true => Vec::new(),
-            false => places(&self.runner, task, (of, index)).0,
-        };
+        let places = places(&self.runner, task, (of, index)).0;
         let target = self.runner.rules.mask.text(&task.target()).into_owned();
         let target = report::brief(&target).into_owned();
-        Some(OpenEdit {
-            why: format!("⚠ {} {target} - {why}", task.command_name()),
+        (!places.is_empty()).then(|| OpenEdit {
+            why: format!("⏸ {} {target} - choose the place", task.command_name()),
             places,
         })
     }
 }
-
-/// Why a tick does not count.
-const OVER: &str = "nothing was done, as this edit was tried again since, or is about to be";
-const PASTED: &str =
-    "nothing was done, as the tick came with other changes: tick the place again, and only that";
-const FORGED: &str = "nothing was done, as the tick came while a command ran: tick the place again";
-const DOUBLED: &str = "nothing was done, as the results are in the notes twice: take the copy away, if it is still there, and tick the place again";
-const REPLACED: &str = "nothing was done, as the tick was in older results: tick the place here";
-const SEVERAL: &str = "nothing was done, as several places were ticked: tick one";

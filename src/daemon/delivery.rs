@@ -6,7 +6,8 @@ use std::sync::Arc;
 
 use crate::config;
 use crate::daemon::Shown;
-use crate::daemon::memory::{Known, Memory, Ticked};
+use crate::daemon::memory::{Known, Memory};
+use crate::daemon::ticks::Ticked;
 use crate::daemon::unread::{Shows, Telling, Unread};
 use crate::lang::note;
 use crate::lang::record::Offer;
@@ -255,6 +256,7 @@ impl Delivery {
                 lines: report.lines(),
                 outputs,
             },
+            passes: report.is_passing(),
             whole: (0, 0),
         };
         let mut tellings: Vec<Telling> = std::iter::once(own).chain(below.tellings).collect();
@@ -318,6 +320,7 @@ impl Delivery {
         match merged {
             Ok(done) => {
                 memory.ticked_meanwhile(&ticked);
+                memory.shows(block);
                 for kept in &done.saved {
                     show(Shown::Trouble(&format!(
                         "a save that came in between is kept in {}",

@@ -1,6 +1,7 @@
 //! What a listener remembers of its file, kept in the ledger: what was seen, what ran, which results blocks are its own.
 //! Decides nothing; the engine does.
 
+use std::borrow::Cow;
 use std::collections::HashSet;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
@@ -8,16 +9,19 @@ use std::sync::Arc;
 
 use sha2::{Digest, Sha256};
 
+use crate::daemon::ticks::{Taken, Ticked};
 use crate::daemon::unread::Unread;
 use crate::engine::{self, Effect, Event, Look, State};
 use crate::lang::hex::hex;
+use crate::lang::mask::Mask;
 use crate::lang::note::{self, Blocks, Note};
+use crate::lang::question;
 use crate::lang::record::{Key, Number, Offer, Seed, Source, Tick};
 use crate::lang::report::{self, Offered, Report};
 use crate::lang::scan::{alone, part_alone, scan};
-use crate::lang::task::Task;
+use crate::lang::task::{Action, Task};
 use crate::world::ledger::{
-    FileId, KnownBlock, Ledger, LedgerError, LogBatch, NewBlock, Noted, Sight,
+    BlockId, FileId, KnownBlock, Ledger, LedgerError, LogBatch, NewBlock, Noted, Sight,
 };
 
 /// The hash of a body.
@@ -56,18 +60,20 @@ pub struct Memory {
     known: Known,
     /// The body looked at before that.
     before: LastBody,
-    /// What was ticked in blocks that clada took off before it looked at them.
-    ticked: Vec<Taken>,
-    /// One of them said that a command may run, and is still to be told that it does not count.
-    pub(super) lost_tick: bool,
+    /// What a command of the user ticked in blocks that clada took off before it looked at them.
+    pub(super) ticked: Vec<Taken>,
+    /// Other ticks that were found there. They are still to be told of.
+    pub(super) lost: Vec<Taken>,
+    /// What was on top of the notes when they were looked at last, or written: the results, ticks aside, and the line above them.
+    frame: String,
     /// The state as the ledger has it.
     kept: String,
     /// What is not in the ledger yet. The state must not get there without it: its batches would be new after a restart.
     unkept: Vec<Unkept>,
     /// What the newest results block shows.
     pub(super) unread: Unread,
-    /// Ticks that were made while no clada watched the file.
-    ignored: HashSet<Source>,
+    /// Ticks that do not count, and were told of.
+    pub(super) ignored: HashSet<Source>,
 }
 
 /// A batch that was noted.
@@ -75,60 +81,6 @@ struct Unkept {
     number: Number,
     text: String,
     tasks: Vec<(String, String)>,
-}
-
-/// The lines that the user ticked in a results block.
-#[derive(Debug, Clone)]
-pub(super) struct Ticked {
-    /// The block's canonical text.
-    block: String,
-    lines: Vec<usize>,
-    /// Results stand beside it or below it that it may be a quotation of.
-    is_doubled: bool,
-}
-
-impl Ticked {
-    /// Those of clada's blocks in which something is ticked.
-    pub(super) fn all(note: &Note<'_>) -> Vec<Self> {
-        let ours = note.blocks.iter().filter(|block| block.is_known);
-        let all = ours.map(|block| Self {
-            block: block.canonical(),
-            lines: block.ticks(),
-            is_doubled: false,
-        });
-        let mut all: Vec<Self> = all.collect();
-        let results = all.iter().filter(|ticked| !ticked.is_by_command()).count();
-        all.retain(|ticked| !ticked.lines.is_empty());
-        for ticked in &mut all {
-            ticked.is_doubled = results > 1 || note::holds(&note.body, &ticked.block);
-        }
-        all
-    }
-
-    /// Whether `clada approve` wrote the block: no task can have it do that.
-    fn is_by_command(&self) -> bool {
-        let mut lines = self.block.lines().skip(1);
-        lines
-            .next()
-            .is_some_and(|line| line.starts_with(BY_COMMAND))
-    }
-
-    /// A line, as it was before it was ticked.
-    fn line(&self, line: usize) -> String {
-        let mut lines = self.block.lines();
-        lines.nth(line).unwrap_or_default().to_owned()
-    }
-}
-
-/// A tick that was found.
-pub(super) struct Taken {
-    pub(super) tick: Tick,
-    /// It is the user's beyond doubt.
-    pub(super) is_sure: bool,
-    /// The results are in the notes twice, and one of them may be a quotation.
-    pub(super) is_doubled: bool,
-    /// The line of the block, as it was before the tick.
-    pub(super) line: String,
 }
 
 impl Memory {
@@ -172,6 +124,13 @@ impl Memory {
         let keys = ledger.blocks(file)?.into_iter().collect();
         let body = looked.map_or(LastBody::None, LastBody::Hash);
         let unread = Unread::of(ledger.standing(file)?);
+        let first = kept.lines().next().unwrap_or_default();
+        let is_bare = unread.block.is_some_and(|block| {
+            let mut words = first.split(' ');
+            words.any(|word| word == bare_word(block))
+        });
+        let newest = ledger.newest(file)?.filter(|_| !is_bare);
+        let frame = newest.map_or(String::new(), |block| note::unticked(&block));
         Ok(Self {
             before: body.clone(),
             known: Known {
@@ -187,7 +146,8 @@ impl Memory {
             engine,
             looked,
             ticked: Vec::new(),
-            lost_tick: false,
+            lost: Vec::new(),
+            frame,
             kept,
             unkept: Vec::new(),
             unread,
@@ -244,6 +204,26 @@ impl Memory {
         note::split(text, &self.known)
     }
 
+    /// Takes in what is on top of the notes; false where that is not what it was, ticks aside. A half-written text that is about to
+    /// have it again is no other.
+    pub(super) fn has_frame(&mut self, note: &Note<'_>, text: &str) -> bool {
+        let frame = note::unticked(note.frame);
+        if frame.is_empty()
+            && text.len() <= 2 * self.frame.len()
+            && self.frame.starts_with(&note::unticked(text))
+        {
+            return false;
+        }
+        let is_same = frame == self.frame;
+        self.frame = frame;
+        is_same
+    }
+
+    /// clada has put this block on top of the notes.
+    pub(super) fn shows(&mut self, block: &str) {
+        self.frame = note::unticked(block);
+    }
+
     /// What the user ticked in the blocks of a note, or in one that clada took off since the last look, and that was not
     /// used before.
     ///
@@ -265,27 +245,8 @@ impl Memory {
         Ok(all)
     }
 
-    /// Leaves out the ticks that were found when listening began: while no clada listened, anything could have made them.
-    /// Those of a command of the user stay, and those that an earlier listener took. True where there were others.
-    pub(super) fn ignore_unwatched(&mut self, taken: &mut Vec<Taken>) -> bool {
-        let mut is_any = false;
-        taken.retain(|taken| {
-            let stays = taken.is_sure || self.engine.keeps(&taken.tick);
-            if !stays {
-                self.ignored.extend(taken.tick.source);
-                is_any = true;
-            }
-            stays
-        });
-        if is_any {
-            // Their offers are made anew.
-            self.unread.reopen();
-        }
-        is_any
-    }
-
     /// The offers that these ticks take up.
-    fn taken(&self, ticked: &Ticked) -> Result<Vec<Taken>, LedgerError> {
+    pub(super) fn taken(&self, ticked: &Ticked) -> Result<Vec<Taken>, LedgerError> {
         let is_sure = ticked.is_by_command();
         let known = self.block(self.known.seed.key(&ticked.block))?;
         let offers = known.into_iter().flat_map(|known| known.offers);
@@ -318,28 +279,6 @@ impl Memory {
     fn block(&self, key: Key) -> Result<Option<KnownBlock>, LedgerError> {
         let blocks = self.ledger.blocks_with(key)?;
         Ok(blocks.into_iter().find(|block| block.file == self.file))
-    }
-
-    /// What was ticked in blocks that clada has just replaced. Those that say that a command may run do not count there:
-    /// the question is in the block that comes next.
-    ///
-    /// To be called before what replaced them counts as delivered: it may read the same, and nobody ticked it.
-    pub(super) fn ticked_meanwhile(&mut self, ticked: &[Ticked]) {
-        for ticked in ticked {
-            match self.taken(ticked) {
-                Ok(ticks) => {
-                    self.lost_tick |= ticks.iter().any(|taken| taken.tick.offer.approves);
-                    let ticks = ticks.into_iter();
-                    let ticks = ticks.filter(|taken| !taken.tick.offer.approves);
-                    // Nobody may tell by then whose the block was.
-                    self.ticked.extend(ticks.map(|taken| Taken {
-                        is_sure: false,
-                        ..taken
-                    }));
-                }
-                Err(error) => tracing::error!(%error, "ledger"),
-            }
-        }
     }
 
     /// Has the engine look at a body, of which so many bytes stand above a block.
@@ -458,11 +397,14 @@ impl Memory {
     /// The state as the ledger keeps it, perhaps as it will be when a batch has begun.
     pub(super) fn state(&self, beginning: Option<Number>) -> String {
         let looked = self.looked.map(|hash| hex(&hash)).unwrap_or_default();
+        let bare = self.unread.block.filter(|_| self.frame.is_empty());
+        let bare = bare.map_or(String::new(), |block| format!(" {}", bare_word(block)));
         let rests = match self.engine.is_at_rest(beginning) {
             true => AT_REST,
             false => "",
         };
-        format!("{looked}{rests}\n{}", self.engine.to_text(beginning))
+        let state = self.engine.to_text(beginning);
+        format!("{looked}{bare}{rests}\n{state}")
     }
 
     /// Holds the ledger to its limits, now and then. It is no loss where that cannot be.
@@ -498,7 +440,7 @@ impl Memory {
     }
 
     /// Adds the questions that wait for an answer, but those that a report asks itself.
-    pub(super) fn add_asked(&self, report: &mut Report, when: fn(i64) -> String) {
+    pub(super) fn add_asked(&self, report: &mut Report, when: fn(i64) -> String, mask: &Mask) {
         const MOST: usize = 20;
         let asked = self.ledger.asked(self.file, MOST).unwrap_or_else(|error| {
             tracing::error!(%error, "ledger");
@@ -518,15 +460,37 @@ impl Memory {
                 continue;
             }
             let when = when(asked.asked_ms.div_euclid(1000));
-            let target = report::brief(&asked.target);
-            let why = asked.message.map(|why| format!(" - {why}"));
-            let why = why.unwrap_or_default();
+            let target = report::one_line(&report::brief(&asked.target));
+            let said = asked.message.unwrap_or_default();
+            let (why, commands) = said.split_once('\n').unwrap_or((&said, ""));
+            let dash = if why.is_empty() { "" } else { " - " };
+            let why = format!(
+                "⏸ {} {target}{dash}{why} (asked {when})\n{commands}",
+                asked.command
+            );
+            if !commands.is_empty() {
+                let whole = self.question(asked.batch, asked.task, &said);
+                report.asked.push(mask.text(&whole).into_owned());
+            }
             report.offers.push(Offered {
-                why: format!("⏸ {} {target}{why} (asked {when})", asked.command),
+                why: why.trim_end().to_owned(),
                 action: "run it",
                 offer,
             });
         }
+    }
+
+    /// All of what a question is about.
+    fn question(&self, batch: Number, task: usize, said: &str) -> String {
+        let text = self.text(batch);
+        let scan = scan(&text);
+        let tasks = scan.batches.first().map(|batch| &batch.tasks[..]);
+        let task = tasks.and_then(|tasks| tasks.get(task));
+        let script = match task.map(|task| &task.action) {
+            Some(Ok(Action::Exec { script, .. })) => script.text(),
+            _ => Cow::Borrowed(""),
+        };
+        question::whole(said, &script)
     }
 
     /// Learns of a block that shows a run that goes on. If it cannot be kept it is known as long as clada runs.
@@ -583,6 +547,11 @@ fn renamed(
 fn parted(kept: &str) -> (Option<Hash>, &str) {
     let (looked, state) = kept.split_once('\n').unwrap_or_default();
     (from_hex(looked), state)
+}
+
+/// What the state says of notes from which these results were taken away.
+fn bare_word(block: BlockId) -> String {
+    format!("bare{}", block.number())
 }
 
 /// Command and target of each task.

@@ -5,7 +5,8 @@ use serde_json::Value;
 use tokio::sync::watch;
 
 use crate::batch::{Ran, git_line};
-use crate::daemon::{Daemon, Shown, choices};
+use crate::daemon::ticks::left_behind;
+use crate::daemon::{Daemon, Shown, choices, commands};
 use crate::lang::dialect::Dialect;
 use crate::lang::note;
 use crate::lang::outcome::{Outcome, Section, Status};
@@ -166,6 +167,11 @@ impl Daemon {
     fn try_recover(&mut self) -> Result<(), LedgerError> {
         let remains = self.remains()?;
         self.tell_all(remains, &[]);
+        let left = commands::dying(&self.locks);
+        if !left.is_empty() && !self.pending.recovered.is_empty() {
+            let said = format!("⚠ {}", left_behind(&left));
+            self.pending.recovered.notices.push(said);
+        }
         Ok(())
     }
 

@@ -12,7 +12,8 @@ use crate::batch::{Job, Part, Progress, Ran, Surroundings};
 use crate::config;
 use crate::daemon::books::{Books, Entry};
 use crate::daemon::delivery::{self, passing_block};
-use crate::daemon::memory::{Known, Memory, Ticked, names};
+use crate::daemon::memory::{Known, Memory, names};
+use crate::daemon::ticks::Ticked;
 use crate::daemon::{Clock, Daemon, Listening, Refused, Shown, choices};
 use crate::engine::{self, Event};
 use crate::lang::outcome::{Outcome, Status};
@@ -176,7 +177,8 @@ impl Daemon {
             }
         };
         let memory = RefCell::new(&mut self.memory);
-        let mut books = Books::new(&memory, &entries, &around.id, self.clock.now_ms);
+        let places = (self.locks.as_path(), self.delivery.note.path());
+        let mut books = Books::new(&memory, &entries, &around.id, self.clock.now_ms, places);
         let mut ran = {
             let run = self.runner.run(&parts, &around, &mut books, &mut progress);
             tokio::pin!(run);
@@ -204,7 +206,7 @@ impl Daemon {
                 .settings
                 .clone_from(&self.pending.settings);
         }
-        if let Some(error) = books.trouble {
+        if let Some(error) = books.close() {
             let said = format!("⚠ not all of this is in the log: {error}");
             ran.report.notices.push(said);
         }

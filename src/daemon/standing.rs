@@ -32,6 +32,7 @@ impl Memory {
     /// The results that a report is put above, without the boxes of what is not open any more or is offered by the report.
     pub(super) fn earlier(&self, report: &Report) -> Vec<Telling> {
         let mut earlier = self.unread.tellings().to_vec();
+        earlier.retain(|telling| !telling.passes);
         if earlier.iter().all(|telling| telling.offers.is_empty()) {
             return earlier;
         }

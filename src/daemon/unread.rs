@@ -19,6 +19,9 @@ pub(super) struct Telling {
     pub(super) text: Earlier,
     /// With their lines, from 0.
     pub(super) offers: Vec<(usize, Offer)>,
+    /// It says no more than that ticks do not count: newer results take its place.
+    #[serde(default)]
+    pub(super) passes: bool,
     /// Where all that its tasks have to show begins in the output file, and how long it is, in bytes.
     pub(super) whole: (u64, u64),
 }

@@ -35,6 +35,8 @@ pub struct Note<'t> {
     pub body: Cow<'t, str>,
     /// How much of the body the user pasted above the block, in bytes.
     pub above: usize,
+    /// All that was taken off: with the lines above and below the blocks.
+    pub frame: &'t str,
 }
 
 /// A results block that was taken off.
@@ -93,12 +95,19 @@ pub fn canonical(block: &str) -> String {
 }
 
 fn canonical_lines<'t>(lines: impl Iterator<Item = &'t str>) -> impl Iterator<Item = String> {
-    let lines = lines.map(|line| {
-        line.trim_end()
-            .replace("- [x] ", "- [ ] ")
-            .replace("- [X] ", "- [ ] ")
-    });
-    lines.take_while(|line| line != END)
+    lines.map(without_tick).take_while(|line| line != END)
+}
+
+fn without_tick(line: &str) -> String {
+    line.trim_end()
+        .replace("- [x] ", "- [ ] ")
+        .replace("- [X] ", "- [ ] ")
+}
+
+/// A text without its ticks, line ends and blank ends.
+pub fn unticked(text: &str) -> String {
+    let lines: Vec<String> = text.lines().map(without_tick).collect();
+    lines.join("\n").trim_end().to_owned()
 }
 
 /// Whether a text has a block with this canonical text anywhere.
@@ -134,6 +143,7 @@ fn part_bom(text: &str) -> (&str, &str) {
 /// user's quotation and stays.
 pub fn split<'t>(text: &'t str, known: &dyn Blocks) -> Note<'t> {
     let (bom, mut body) = part_bom(text);
+    let whole = body;
     let mut blocks = Vec::new();
     while let Some((text, end)) = block_at(body) {
         let block = Block::of(text, known);
@@ -152,13 +162,16 @@ pub fn split<'t>(text: &'t str, known: &dyn Blocks) -> Note<'t> {
             true => "",
             false => line_end(body),
         };
+        let frame = &body[above.len()..body.len() - below.len()];
         let above = format!("{bom}{above}{newline}");
         return Note {
             blocks,
+            frame,
             above: above.len(),
             body: Cow::Owned(above + below),
         };
     }
+    let frame = &whole[..whole.len() - body.len()];
     let body = match bom {
         _ if blocks.is_empty() => Cow::Borrowed(text),
         "" => Cow::Borrowed(body),
@@ -168,6 +181,7 @@ pub fn split<'t>(text: &'t str, known: &dyn Blocks) -> Note<'t> {
         blocks,
         body,
         above: 0,
+        frame,
     }
 }
 

@@ -83,7 +83,8 @@ pub struct Outcome {
     /// A path, `a → b`, or the first line of a script.
     pub target: String,
     pub status: Status,
-    /// One line, in a failure with the next step.
+    /// One line, in a failure with the next step. Where it is a question, each command that it is about is a line of its own
+    /// behind that: see [`super::question`].
     pub message: Option<String>,
     /// Why it failed, for `--json`, where that is more than the message.
     pub error: Option<String>,

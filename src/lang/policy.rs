@@ -22,21 +22,23 @@ pub mod paths;
 mod pattern;
 pub mod secrets;
 mod shell;
+mod values;
 mod words;
 
 pub use pattern::PatternError;
 
-use command::{Interpreter, Source};
-use pattern::{Pattern, Stage};
+use std::collections::{HashMap, HashSet};
+
+use command::{Interpreter, Source, base};
+use pattern::{Pattern, Stage, without_ends};
 use shell::{Node, Script, Via, Word};
+use values::Values;
 use words::Statement;
 
 use super::language::Language;
 
 /// How deep programs given as text (`bash -c "eval '…'"`) are read.
 const LEVELS: usize = 8;
-/// How much of a command is shown, in characters.
-const SHOWN: usize = 80;
 
 /// Which scripts are refused, and which are asked for first.
 #[derive(Debug)]
@@ -49,16 +51,18 @@ pub struct Policy {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Verdict<'p> {
     Allowed,
-    /// `command` is the one that matched, as one line, shortened.
-    Ask {
-        pattern: &'p str,
-        command: String,
-    },
-    /// The same, and no question.
-    Denied {
-        pattern: &'p str,
-        command: String,
-    },
+    /// All that is asked for, in the order of the script.
+    Ask(Vec<Match<'p>>),
+    /// It is refused, and there is no question.
+    Denied(Match<'p>),
+}
+
+/// A command of a script that a pattern means.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Match<'p> {
+    pub pattern: &'p str,
+    /// All of it, in one line.
+    pub command: String,
 }
 
 impl Policy {
@@ -79,19 +83,13 @@ impl Policy {
     /// Judges a script: what is refused goes before what is asked for.
     pub fn judge(&self, script: &str, lang: Language) -> Verdict<'_> {
         let read = Read::new(script, lang);
-        let find = |patterns: &'_ [Pattern]| {
-            let mut found = patterns.iter().enumerate();
-            found.find_map(|(at, pattern)| Some((at, read.find(pattern)?)))
-        };
-        if let Some((at, command)) = find(&self.deny) {
-            let pattern = &self.deny[at].text;
-            return Verdict::Denied { pattern, command };
+        if let Some(denied) = read.find(&self.deny).into_iter().next() {
+            return Verdict::Denied(denied);
         }
-        if let Some((at, command)) = find(&self.ask) {
-            let pattern = &self.ask[at].text;
-            return Verdict::Ask { pattern, command };
+        match read.find(&self.ask) {
+            asked if asked.is_empty() => Verdict::Allowed,
+            asked => Verdict::Ask(asked),
         }
-        Verdict::Allowed
     }
 }
 
@@ -132,9 +130,13 @@ impl Read {
     fn shell(&mut self, text: &str) {
         let mut script = Script::default();
         shell::read(text, None, &mut script);
+        let values = Values::of(&mut script);
         let mut at = 0;
         while at < script.nodes.len() {
-            let commands = command::all(&script.nodes[at]);
+            if let Some(text) = values.aliased(&script.nodes[at]) {
+                self.program(&text, true, at, &mut script);
+            }
+            let commands = command::all(values.forms(&script.nodes[at].words));
             for words in &commands {
                 let Some(interpreter) = Interpreter::of(words) else {
                     continue;
@@ -169,48 +171,90 @@ impl Read {
         }
     }
 
-    /// The first command that the pattern means, in one line.
-    fn find(&self, pattern: &Pattern) -> Option<String> {
-        self.in_commands(pattern)
-            .or_else(|| self.in_statements(pattern))
+    /// The commands that patterns mean, each once, in the order of the script.
+    fn find<'p>(&self, patterns: &'p [Pattern]) -> Vec<Match<'p>> {
+        let mut found: Vec<(usize, Match<'p>)> = Vec::new();
+        let mut seen = HashSet::new();
+        for pattern in patterns {
+            let in_statements = self.statements.iter().enumerate();
+            let in_statements = in_statements.filter_map(|(at, statement)| {
+                let line = in_statement(statement, &pattern.stages)?;
+                Some((self.nodes.len() + at, line))
+            });
+            let all = self.in_commands(pattern).into_iter().chain(in_statements);
+            for (at, command) in all.filter(|it| seen.insert(it.clone())) {
+                let pattern = &pattern.text;
+                found.push((at, Match { pattern, command }));
+            }
+        }
+        found.sort_by_key(|(at, _)| *at);
+        let found = found.into_iter().map(|(_, found)| found);
+        let mut said = HashSet::new();
+        found
+            .filter(|found| said.insert(found.command.clone()))
+            .collect()
     }
 
-    fn in_commands(&self, pattern: &Pattern) -> Option<String> {
+    /// The nodes that a pattern means, each with its line.
+    fn in_commands(&self, pattern: &Pattern) -> Vec<(usize, String)> {
         let [first, more @ ..] = &pattern.stages[..] else {
-            return None;
+            return Vec::new();
         };
-        let matching = |stage: &Stage, node: usize| {
+        let nodes = 0..self.nodes.len();
+        let matching = |stage: &Stage, node: usize, does: &dyn Fn(&[Word]) -> bool| {
             let mut commands = self.commands[node].iter();
-            commands.position(|words| stage.matches(words))
+            let words = commands.find(|words| stage.matches(words) && does(words))?;
+            Some(self.line(node, words))
         };
-        let mut lines: Vec<(usize, String)> = Vec::new();
-        for node in 0..self.nodes.len() {
-            if let Some(at) = matching(first, node) {
-                let line = line(&self.commands[node][at]);
-                if more.is_empty() {
-                    return Some(line);
-                }
-                lines.push((node, line));
-            }
-        }
+        let first = |node| Some((node, matching(first, node, &|_| true)?));
+        let mut found: Vec<_> = nodes.clone().filter_map(first).collect();
         for stage in more {
-            if lines.is_empty() {
-                return None;
+            if found.is_empty() {
+                break;
             }
-            let arrived = self.flow(&lines);
-            let mut reached = Vec::new();
-            for (node, arrived) in arrived.iter().enumerate() {
-                if let Some(from) = arrived.from
-                    && let Some(at) = matching(stage, node)
-                    && takes(&self.commands[node][at], arrived)
-                {
-                    let right = line(&self.commands[node][at]);
-                    reached.push((node, shown(&format!("{} | {right}", lines[from].1))));
-                }
-            }
-            lines = reached;
+            let (arrived, files) = (self.flow(&found), self.files(&found));
+            let reached = |node: usize| {
+                let (from, line) = match arrived[node].from {
+                    Some(from) => (from, matching(stage, node, &|it| takes(it, &arrived[node]))),
+                    None => (0, None),
+                };
+                let by_pipe = line.map(|line| format!("{} | {line}", found[from].1));
+                let by_file = || {
+                    let run = |words: &Vec<Word>| files.get(ran(words, stage)?).copied();
+                    let from = self.commands[node].iter().find_map(run)?;
+                    let line = self.line(node, &self.nodes[node].words);
+                    (found[from].0 < node).then(|| format!("{}; {line}", found[from].1))
+                };
+                Some((node, by_pipe.or_else(by_file)?))
+            };
+            found = nodes.clone().filter_map(reached).collect();
         }
-        lines.into_iter().next().map(|(_, line)| line)
+        found
+    }
+
+    /// A command of a node in one line: as it stands there, and if that does not say it, what it is.
+    fn line(&self, node: usize, words: &[Word]) -> String {
+        let (whole, own) = (line(&self.nodes[node].words), line(words));
+        if whole.contains(own.trim_end_matches(" …")) {
+            whole
+        } else {
+            format!("{whole} ({own})")
+        }
+    }
+
+    /// The names of files that these nodes may write, each with its place among them.
+    fn files(&self, from: &[(usize, String)]) -> HashMap<&str, usize> {
+        let mut files = HashMap::new();
+        for (number, (node, _)) in from.iter().enumerate() {
+            let node = &self.nodes[*node];
+            let words = node.words.iter().skip(1).map(|word| word.text.as_str());
+            for name in words.chain(node.writes.iter().map(String::as_str)) {
+                let name = name.strip_prefix("-o").unwrap_or(name);
+                let name = name.rsplit_once("://").map_or(name, |(_, url)| base(url));
+                files.entry(without_ends(name)).or_insert(number);
+            }
+        }
+        files
     }
 
     /// Where the output of these nodes goes: along pipelines, out of groups and substitutions, and through whatever it
@@ -252,11 +296,18 @@ impl Read {
         }
         arrived
     }
+}
 
-    fn in_statements(&self, pattern: &Pattern) -> Option<String> {
-        let mut statements = self.statements.iter();
-        statements.find_map(|statement| in_statement(statement, &pattern.stages))
-    }
+/// The file that a command runs, where an interpreter that a stage means is to run it or it runs by itself.
+fn ran<'w>(words: &'w [Word], stage: &Stage) -> Option<&'w str> {
+    let file = match Interpreter::of(words) {
+        Some(it) => match it.source {
+            Source::Word(at) if stage.matches(words) => words.get(at)?,
+            _ => return None,
+        },
+        None => words.first().filter(|_| stage.is_shell())?,
+    };
+    Some(without_ends(&file.text))
 }
 
 /// Whether a command takes what arrives as what it is to run, if it runs anything.
@@ -277,7 +328,7 @@ fn takes(words: &[Word], arrived: &Arrived) -> bool {
 
 /// Whether a command runs what it is sent, and if so whether that is a shell script.
 fn reads_program(node: &Node) -> Option<bool> {
-    command::all(node)
+    command::all(vec![node.words.clone()])
         .iter()
         .filter_map(|words| Interpreter::of(words))
         .find(|interpreter| interpreter.source == Source::Stdin)
@@ -299,22 +350,13 @@ fn in_statement(statement: &Statement, stages: &[Stage]) -> Option<String> {
     let mut line = line(found);
     for stage in more {
         let right = parts.find(|part| stage.matches(part))?;
-        line = shown(&format!("{line} | {}", self::line(right)));
+        line = format!("{line} | {}", self::line(right));
     }
     Some(line)
 }
 
 /// A command in one line.
 fn line(words: &[Word]) -> String {
-    shown(&command::joined(words))
-}
-
-/// A text as one line of limited length.
-fn shown(text: &str) -> String {
-    let words: Vec<&str> = text.split_whitespace().collect();
-    let text = words.join(" ");
-    match text.char_indices().nth(SHOWN) {
-        Some((end, _)) => text[..end].to_owned() + "…",
-        None => text,
-    }
+    let text = command::joined(words);
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
 }

@@ -20,6 +20,7 @@ use serde_json::Value;
 use super::dialect::Dialect;
 use super::note::{END, RESULTS};
 use super::outcome::{Cut, OfferedPlace, Outcome, Section, Spooled, Status};
+use super::question::parted;
 use super::record::Offer;
 use super::scan::scan;
 use super::task::{BlockError, Cause, Lines, Problem};
@@ -56,6 +57,8 @@ pub struct Report {
     pub offers: Vec<Offered>,
     /// Edits of earlier results whose place the user has still to choose.
     pub open: Vec<OpenEdit>,
+    /// Why what the user ticked does not count.
+    pub void: Option<String>,
     /// Lines that are no problem of a task: why nothing could run, what was not saved.
     pub notices: Vec<String>,
     /// What git did, as a line.
@@ -66,6 +69,8 @@ pub struct Report {
     pub fence: String,
     /// Lines that tell what has changed since the chat saw it; never in the notes.
     pub changes: String,
+    /// What earlier questions, which are asked again here, let through as a whole: for the output file.
+    pub asked: Vec<String>,
 }
 
 /// What came of a hook.
@@ -121,6 +126,7 @@ impl Hooked {
 /// What was not run, why, and what a tick does about it.
 #[derive(Debug)]
 pub struct Offered {
+    /// One line; behind that the commands that it lets through, each on a line of its own.
     pub why: String,
     /// Two words behind the box.
     pub action: &'static str,
@@ -228,12 +234,21 @@ impl Report {
 
     /// Whether there is anything to tell.
     pub fn is_empty(&self) -> bool {
+        self.void.is_none() && self.is_bare()
+    }
+
+    fn is_bare(&self) -> bool {
         self.outcomes.is_empty()
             && self.hooks.is_empty()
             && self.problems.is_empty()
             && self.offers.is_empty()
             && self.open.is_empty()
             && self.notices.is_empty()
+    }
+
+    /// Tells if there is nothing to tell but why ticks do not count.
+    pub fn is_passing(&self) -> bool {
+        self.void.is_some() && self.is_bare()
     }
 
     /// Adds what came of a run: its tasks are numbered on from those that are told of already.
@@ -248,6 +263,8 @@ impl Report {
         self.offers.extend(run.offers);
         self.open.extend(run.open);
         self.notices.extend(run.notices);
+        self.void = self.void.take().or(run.void);
+        self.asked.extend(run.asked);
         self.changes += &run.changes;
         (self.git, self.total, self.fence) = (run.git, self.total + run.total, run.fence);
     }
@@ -259,12 +276,22 @@ impl Report {
             offers.collect::<Vec<_>>()
         };
         let outcomes = self.outcomes.iter().filter(|outcome| !is_grouped(outcome));
-        let outcomes = outcomes
-            .flat_map(|outcome| [vec![outcome.offer.clone()], below(&outcome.places)].concat());
+        let first = |offer: &Option<Offer>, said: &str| {
+            let mut lines = vec![None; 1 + parted(said).1.len()];
+            lines[0].clone_from(offer);
+            lines
+        };
+        let outcomes = outcomes.flat_map(|outcome| {
+            [
+                first(&outcome.offer, asked(outcome)),
+                below(&outcome.places),
+            ]
+            .concat()
+        });
         let offers = self
             .offers
             .iter()
-            .map(|offered| Some(offered.offer.clone()));
+            .flat_map(|offered| first(&Some(offered.offer.clone()), &offered.why));
         let open = self
             .open
             .iter()
@@ -284,10 +311,13 @@ impl Report {
         for outcome in self.outcomes.iter().filter(|outcome| !is_grouped(outcome)) {
             text += &outcome_line(outcome);
             text.push('\n');
+            text += &commands(asked(outcome));
             text += &boxes(&outcome.places);
         }
         for offered in &self.offers {
-            text += &format!("{} - [ ] {}\n", clipped(&offered.why), offered.action);
+            let why = clipped(parted(&offered.why).0);
+            text += &format!("{why} - [ ] {}\n", offered.action);
+            text += &commands(&offered.why);
         }
         for open in &self.open {
             text += &format!("{}\n{}", clipped(&open.why), boxes(&open.places));
@@ -321,7 +351,10 @@ impl Report {
             text += &format!("and {more} more\n");
         }
         let hooks: Vec<String> = self.hooks.iter().filter_map(Hooked::line).collect();
-        let (read_as, notices) = (read_as(&self.outcomes), self.notices.iter());
+        let (read_as, notices) = (
+            read_as(&self.outcomes),
+            self.void.iter().chain(&self.notices),
+        );
         for line in read_as.iter().chain(&hooks).chain(notices).chain(&self.git) {
             text += &clipped(line);
             text.push('\n');
@@ -608,7 +641,10 @@ pub fn outcome_line(outcome: &Outcome) -> String {
     }
     if let Some(message) = &outcome.message {
         line += if what.is_empty() { " " } else { " - " };
-        line += message;
+        line += match outcome.status {
+            Status::Asks => parted(message).0,
+            _ => message,
+        };
     }
     let tick = match &outcome.offer {
         Some(Offer { approves: true, .. }) => " - [ ] run it",
@@ -616,6 +652,21 @@ pub fn outcome_line(outcome: &Outcome) -> String {
         None => "",
     };
     clipped(&line) + tick
+}
+
+/// What a question says, with its commands; nothing where it is none.
+fn asked(outcome: &Outcome) -> &str {
+    let said = outcome.message.as_deref();
+    said.filter(|_| outcome.status == Status::Asks)
+        .unwrap_or_default()
+}
+
+/// The lines below a question: what a tick lets through. No box of theirs can be ticked.
+fn commands(said: &str) -> String {
+    let lines = parted(said).1.into_iter();
+    lines
+        .map(|line| format!("     {}\n", clipped(&line).replace("- [", "-[")))
+        .collect()
 }
 
 /// The lines below a task of which the user can tick one. The last box of a line is clada's: another one, which comes from a

@@ -721,28 +721,6 @@ impl Ledger {
         })
     }
 
-    /// The files of which an exec ran at this time, in Unix time in milliseconds, or later: those where one has ended, and
-    /// those where one has no end, because it still runs or because its clada ended before it.
-    ///
-    /// # Errors
-    /// Where the ledger cannot be read.
-    pub fn execs_since(&self, time_ms: i64) -> Result<(Vec<PathBuf>, Vec<PathBuf>)> {
-        self.look(|db| {
-            let mut execs = db.prepare(
-                "SELECT DISTINCT path, mark IS NULL AS open
-                 FROM task JOIN batch ON batch.id = task.batch JOIN file ON file.id = batch.file
-                 WHERE is_exec AND task.began_ms IS NOT NULL AND (mark IS NULL OR task.ended_ms >= ?)",
-            )?;
-            let mut rows = execs.query([time_ms])?;
-            let (mut ended, mut open) = (Vec::new(), Vec::new());
-            while let Some(row) = rows.next()? {
-                let list = if row.get("open")? { &mut open } else { &mut ended };
-                list.push(rows::path(row)?);
-            }
-            Ok((ended, open))
-        })
-    }
-
     /// An offer does not count any more.
     ///
     /// # Errors

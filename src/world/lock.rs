@@ -33,6 +33,42 @@ pub struct Occupant {
     pub does: Option<String>,
 }
 
+/// A lock that was never given back, as its holder was killed.
+#[derive(Debug)]
+pub struct CutOff {
+    file: PathBuf,
+    /// When it was taken, in Unix time in milliseconds.
+    pub taken_ms: i64,
+}
+
+impl CutOff {
+    /// Gives it back: nothing is left of what it was held for.
+    ///
+    /// # Errors
+    /// Where its file cannot be written. One that somebody has taken meanwhile stays as it is.
+    pub fn settle(&self) -> io::Result<()> {
+        let file = OpenOptions::new().write(true).open(&self.file)?;
+        match file.try_lock() {
+            Ok(()) => file.set_len(0),
+            Err(_) => Ok(()),
+        }
+    }
+
+    /// Keeps it as one of another kind, so that its own can be taken again. Of two, the one that was taken earlier says more.
+    ///
+    /// # Errors
+    /// Where its file cannot be renamed.
+    pub fn put_aside(&self, kind: &str) -> io::Result<()> {
+        let name = self.file.file_name().unwrap_or_default().to_string_lossy();
+        let aside = name.split_once('-').map_or(&*name, |(_, rest)| rest);
+        let aside = self.file.with_file_name(format!("{kind}-{aside}"));
+        match aside.metadata() {
+            Ok(meta) if meta.len() > 0 => Ok(()),
+            _ => std::fs::rename(&self.file, aside),
+        }
+    }
+}
+
 /// Why a lock was not to be had.
 #[derive(Debug, thiserror::Error)]
 pub enum LockError {
@@ -160,15 +196,39 @@ impl Lock {
         self.file.set_len(0)
     }
 
-    /// Whether somebody has a lock of this kind, or gave one back by [`Lock::end`] at this time, in Unix time in
-    /// milliseconds, or later.
-    pub fn held_since(folder: &Path, kind: &str, time_ms: i64) -> bool {
-        files(folder, &[kind]).any(|file| {
+    /// Lets go of the lock without giving it back, as if its holder had been killed.
+    ///
+    /// # Errors
+    /// Where its file cannot be written.
+    pub fn abandon(mut self) -> io::Result<()> {
+        let taken = self.file.metadata()?.modified()?;
+        self.file.rewind()?;
+        write(&mut self.file, b"0         \n")?;
+        self.file.set_modified(taken)
+    }
+
+    /// Tells if somebody has a lock of these kinds, or if one was given back at this time, in Unix time in milliseconds, or later: by
+    /// [`Lock::end`] or [`CutOff::settle`].
+    pub fn held_since(folder: &Path, kinds: &[&str], time_ms: i64) -> bool {
+        files(folder, kinds).any(|file| {
             let changed = file.metadata().map_or(0, |meta| {
                 meta.ctime() * 1000 + meta.ctime_nsec() / 1_000_000
             });
             changed >= time_ms || holder(&file).is_some()
         })
+    }
+
+    /// The locks of these kinds that were never given back, and whose holders are dead.
+    pub fn cut_off(folder: &Path, kinds: &[&str]) -> Vec<CutOff> {
+        let all = files(folder, kinds).filter(|file| holder(file).is_none());
+        let cut_off = all.filter_map(|file| {
+            let meta = file.metadata().ok().filter(|meta| meta.len() > 0)?;
+            Some(CutOff {
+                file: file.path(),
+                taken_ms: meta.mtime() * 1000 + meta.mtime_nsec() / 1_000_000,
+            })
+        });
+        cut_off.collect()
     }
 
     /// Those of [`Self::held`] that are in a folder.
@@ -312,12 +372,45 @@ mod tests {
     fn when_a_lock_was_given_back_is_left() {
         let dir = tempfile::tempdir().expect("temp dir");
         let take = || Lock::try_take(dir.path(), "run", Path::new("/a")).expect("free");
-        let since = |time| Lock::held_since(dir.path(), "run", time);
+        let since = |time| Lock::held_since(dir.path(), &["run"], time);
         assert!(!since(0));
         let lock = take();
-        assert!(since(i64::MAX) && !Lock::held_since(dir.path(), "root", 0));
+        assert!(since(i64::MAX) && !Lock::held_since(dir.path(), &["root"], 0));
         lock.end().expect("end");
         assert!(since(0) && !since(i64::MAX));
+    }
+
+    #[test]
+    fn a_lock_that_was_never_given_back_is_known_until_it_is_settled() {
+        let dir = tempfile::tempdir().expect("temp dir");
+        let cut_off = |kind: &str| Lock::cut_off(dir.path(), &[kind]);
+        let killed = |text: &str| {
+            let lock = Lock::try_take(dir.path(), "run", Path::new("/a")).expect("free");
+            assert!(cut_off("run").is_empty());
+            drop(lock);
+            std::fs::write(only(dir.path(), "run"), text).expect("write");
+        };
+        killed("0         \n/a");
+        let [first] = &cut_off("run")[..] else {
+            panic!("one lock");
+        };
+        let taken_ms = first.taken_ms;
+        first.put_aside("cut").expect("rename");
+        assert!(cut_off("run").is_empty());
+        assert_eq!(cut_off("cut")[0].taken_ms, taken_ms);
+        killed("0         \n/a");
+        // The older one is kept.
+        cut_off("run")[0].put_aside("cut").expect("nothing");
+        assert_eq!(cut_off("cut")[0].taken_ms, taken_ms);
+        cut_off("cut")[0].settle().expect("settle");
+        assert!(cut_off("cut").is_empty());
+        assert!(Lock::held_since(dir.path(), &["cut"], 0));
+    }
+
+    fn only(folder: &Path, kind: &str) -> PathBuf {
+        let kinds = [kind];
+        let file = files(folder, &kinds).next();
+        file.expect("a lock").path()
     }
 
     #[test]

@@ -3,7 +3,7 @@
 //! Some are parts that others stand on: [`scarce`], under what may get no thread or open no file, [`attributes`] and [`lease`],
 //! under [`note_file`] and whatever else replaces files, [`folder`], under these and [`output_file`], [`hurry`], under what
 //! waits for other programs, [`sandbox`], under [`shell`], [`programs`], under what runs any outside the fence, [`state`], under
-//! what keeps something, and [`ownership`].
+//! what keeps something, and [`ownership`]. [`survivors`] hears of [`shell`] what could not be ended.
 
 pub mod attributes;
 pub mod chat;
@@ -30,6 +30,7 @@ pub mod shell;
 pub mod snapshot;
 pub mod socket;
 pub mod state;
+pub mod survivors;
 pub mod tty;
 pub mod watch;
 pub mod workspace;

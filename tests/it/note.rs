@@ -3,6 +3,7 @@
 use clada::lang::dialect::Dialect;
 use clada::lang::note::{Blocks, END, RESULTS, canonical, join, split};
 use clada::lang::outcome::{OfferedPlace, Outcome, Status};
+use clada::lang::question::parted;
 use clada::lang::record::{Key, Offer, Spot};
 use clada::lang::report::{Earlier, Offered, OpenEdit, ParseError, Report};
 use proptest::prelude::*;
@@ -148,6 +149,17 @@ fn block_above(
     report.block_above(Some(status), &texts)
 }
 
+/// How many commands stand below its questions.
+fn commands(report: &Report) -> usize {
+    let asked = report
+        .outcomes
+        .iter()
+        .filter(|it| it.status == Status::Asks);
+    let asked = asked.filter_map(|outcome| outcome.message.as_deref());
+    let said = asked.chain(report.offers.iter().map(|offered| offered.why.as_str()));
+    said.map(|said| parted(said).1.len()).sum()
+}
+
 /// How many places the user can choose.
 fn places(report: &Report) -> usize {
     let outcomes = report.outcomes.iter().map(|outcome| outcome.places.len());
@@ -258,12 +270,12 @@ proptest! {
     fn nothing_breaks_the_lines_of_a_block(report in report(), status in status()) {
         let block = report.block(Some(&status));
         let lines: Vec<&str> = block.split('\n').collect();
-        let told = report.outcomes.len() + places(&report) + report.open.len() + report.offers.len() + report.problems.len() + report.notices.len() + usize::from(report.git.is_some());
+        let told = report.outcomes.len() + places(&report) + commands(&report) + report.open.len() + report.offers.len() + report.problems.len() + report.notices.len() + usize::from(report.git.is_some());
         prop_assert_eq!(lines.len(), told + 4, "{:?}", block);
         prop_assert_eq!(lines[1], RESULTS);
         prop_assert_eq!(lines[told + 2], END);
         prop_assert_eq!(lines.iter().filter(|line| **line == END).count(), 1);
-        let below = |line: &&&str| !line.starts_with("     - [ ] ");
+        let below = |line: &&&str| !line.starts_with("     ");
         let tasks = lines[2..].iter().filter(below).take(report.outcomes.len());
         for (number, line) in (1..).zip(tasks) {
             prop_assert!(line.starts_with(&format!("{number} ")), "{line:?}");

@@ -55,8 +55,13 @@ fn check(case: &Case, verdict: &mut cases::Verdict) {
 fn said(verdict: &Verdict<'_>) -> String {
     match verdict {
         Verdict::Allowed => "allowed\n".to_owned(),
-        Verdict::Ask { pattern, command } => format!("ask {}: {command}\n", brief(pattern)),
-        Verdict::Denied { pattern, command } => format!("denied {}: {command}\n", brief(pattern)),
+        Verdict::Ask(all) => {
+            let lines = all
+                .iter()
+                .map(|it| format!("ask {}: {}\n", brief(it.pattern), it.command));
+            lines.collect()
+        }
+        Verdict::Denied(it) => format!("denied {}: {}\n", brief(it.pattern), it.command),
     }
 }
 

@@ -8,55 +8,19 @@ use super::shell::{Node, Word};
 /// How many commands may stand before another in one (`sudo env timeout 5 …`).
 const CHAIN: usize = 8;
 
-/// Programs that run the command in their arguments: their short options that take a value, and how many arguments come
-/// before that command.
-const WRAPPERS: [(&str, &str, usize); 21] = [
-    ("builtin", "", 0),
-    ("busybox", "", 0),
-    ("caffeinate", "tw", 0),
-    ("chronic", "", 0),
-    ("command", "", 0),
-    ("doas", "uC", 0),
-    ("env", "uC", 0),
-    ("exec", "a", 0),
-    ("flock", "wE", 1),
-    ("ionice", "cnp", 0),
-    ("nice", "n", 0),
-    ("nohup", "", 0),
-    ("pkexec", "", 0),
-    ("setsid", "", 0),
-    ("stdbuf", "ioe", 0),
-    ("strace", "eopsu", 0),
-    ("sudo", "ugpChDrtTRU", 0),
-    ("time", "fo", 0),
-    ("timeout", "ks", 1),
-    ("watch", "nd", 0),
-    ("xargs", "IEnLPsda", 0),
-];
+/// Programs that run the command in their arguments; behind a colon their short options that take a value, and behind another
+/// one that an argument comes before that command.
+const WRAPPERS: &str = "builtin busybox caffeinate:tw chronic command doas:uC env:uC exec:a flock:wE:1 ionice:cnp nice:n nohup \
+    pkexec setsid stdbuf:ioe strace:eopsu sudo:ugpChDrtTRU time:fo timeout:ks:1 watch:nd xargs:IEnLPsda";
 
 /// Their long options whose value is the next word.
-const LONG_WITH_VALUE: [&str; 15] = [
-    "--adjustment",
-    "--arg-file",
-    "--chdir",
-    "--class",
-    "--classdata",
-    "--delimiter",
-    "--group",
-    "--interval",
-    "--kill-after",
-    "--max-args",
-    "--max-lines",
-    "--max-procs",
-    "--signal",
-    "--unset",
-    "--user",
-];
+const LONG_WITH_VALUE: &str = "--adjustment --arg-file --chdir --class --classdata --delimiter --group --interval --kill-after \
+    --max-args --max-lines --max-procs --signal --unset --user";
 
-/// The command of a node, and those that it is given to run, outermost first.
-pub(super) fn all(node: &Node) -> Vec<Vec<Word>> {
+/// Commands, and those that they are given to run, outermost first.
+pub(super) fn all(commands: Vec<Vec<Word>>) -> Vec<Vec<Word>> {
     let mut found = Vec::new();
-    let mut open = vec![(node.words.clone(), 0)];
+    let mut open: Vec<_> = commands.into_iter().rev().map(|words| (words, 0)).collect();
     while let Some((words, chain)) = open.pop() {
         if words.is_empty() {
             continue;
@@ -75,7 +39,8 @@ pub(super) fn program(words: &[Word]) -> &str {
     words.first().map_or("", |word| base(&word.text))
 }
 
-fn base(path: &str) -> &str {
+/// The last name of a path.
+pub(super) fn base(path: &str) -> &str {
     path.rsplit('/').next().unwrap_or(path)
 }
 
@@ -85,15 +50,18 @@ fn inner(words: &[Word]) -> Vec<Vec<Word>> {
     if program == "find" {
         return found_and_run(words);
     }
-    let Some((_, with_value, before)) = WRAPPERS.iter().find(|(name, ..)| *name == program) else {
+    let mut wrappers = WRAPPERS.split_whitespace().map(|it| it.split(':'));
+    let Some(mut known) = wrappers.find_map(|mut it| (it.next() == Some(program)).then_some(it))
+    else {
         return Vec::new();
     };
+    let with_value = known.next().unwrap_or_default();
+    let mut before = known.count();
     let mut at = 1;
-    let mut before = *before;
     while let Some(word) = words.get(at) {
         let text = word.text.as_str();
         if text.starts_with("--") {
-            at += 1 + usize::from(LONG_WITH_VALUE.contains(&text));
+            at += 1 + usize::from(LONG_WITH_VALUE.split(' ').any(|it| it == text));
         } else if let Some(letters) = text.strip_prefix('-') {
             if program == "command" && letters.contains(['v', 'V']) {
                 // It only says what would run.
@@ -114,8 +82,26 @@ fn inner(words: &[Word]) -> Vec<Vec<Word>> {
     let mut command = words.get(at..).unwrap_or_default().to_vec();
     if program == "xargs" && !command.is_empty() {
         command.push(unknown(words.len()));
+        command = of_many(command);
     }
     vec![command]
+}
+
+/// A command that is run for many files: `rm` of these is as good as `rm -r`.
+fn of_many(mut command: Vec<Word>) -> Vec<Word> {
+    let is_deep = |word: &Word| {
+        let letters = word.text.strip_prefix('-').unwrap_or_default();
+        !letters.starts_with('-') && letters.contains(['r', 'R'])
+    };
+    if program(&command) == "rm" && !command.iter().any(is_deep) {
+        let option = Word {
+            text: "-r".to_owned(),
+            fixed: true,
+            place: 0,
+        };
+        command.insert(1, option);
+    }
+    command
 }
 
 /// An argument that nobody has written down.
@@ -132,15 +118,32 @@ fn is_assignment(text: &str) -> bool {
     name.len() < text.len() && name.chars().all(|c| c.is_alphanumeric() || c == '_')
 }
 
-/// The commands behind `-exec` and its kin. `{}` is what `-name` says, where nothing but that decides.
+/// The commands behind `-exec` and its kin, and `rm` for `-delete`. `{}` is what `-name` says, or else where is looked, where
+/// nothing but that decides.
 fn found_and_run(words: &[Word]) -> Vec<Vec<Word>> {
     let is = |word: &Word, names: &[&str]| names.contains(&word.text.as_str());
-    let undecided = words
-        .iter()
-        .any(|word| is(word, &["!", "-not", "-o", "-or", ","]));
-    let name = words.iter().position(|word| is(word, &["-name"]));
-    let name = name.filter(|_| !undecided).and_then(|at| words.get(at + 1));
-    let mut found = Vec::new();
+    let at = |names: &[&str]| words.iter().position(|word| is(word, names));
+    let undecided = at(&["!", "-not", "-o", "-or", ","]).is_some();
+    let name = at(&["-name"]).filter(|_| !undecided);
+    let name = name.and_then(|at| words.get(at + 1));
+    let places = || {
+        words[1..]
+            .iter()
+            .take_while(|it| !it.text.starts_with(['-', '(', '!']))
+    };
+    let files: Vec<Word> = match name {
+        Some(name) => vec![name.clone()],
+        None if places().next().is_some() => places().cloned().collect(),
+        None => vec![unknown(0)],
+    };
+    let deleted = at(&["-delete"]).map(|at| {
+        let rm = Word {
+            text: "rm".to_owned(),
+            ..words[at].clone()
+        };
+        of_many([vec![rm], files.clone()].concat())
+    });
+    let mut found: Vec<Vec<Word>> = deleted.into_iter().collect();
     let mut rest = words;
     while let Some(at) = rest
         .iter()
@@ -149,18 +152,14 @@ fn found_and_run(words: &[Word]) -> Vec<Vec<Word>> {
         let behind = &rest[at + 1..];
         let end = behind.iter().position(|word| is(word, &[";", "+"]));
         let (command, behind) = behind.split_at(end.unwrap_or(behind.len()));
-        let file = |word: &Word| match name {
-            _ if !word.text.contains("{}") => word.clone(),
-            Some(name) if word.text == "{}" => Word {
-                place: word.place,
-                ..name.clone()
-            },
-            _ => Word {
-                fixed: false,
+        let file = |word: &Word| match word.text.as_str() {
+            "{}" => files.clone(),
+            text => vec![Word {
+                fixed: word.fixed && !text.contains("{}"),
                 ..word.clone()
-            },
+            }],
         };
-        found.push(command.iter().map(file).collect());
+        found.push(of_many(command.iter().flat_map(file).collect()));
         rest = behind;
     }
     found
@@ -187,8 +186,12 @@ impl Interpreter {
     /// The interpreter that this command is, if it is one.
     pub(super) fn of(words: &[Word]) -> Option<Self> {
         let name = program(words);
-        let shell = |source| Interpreter {
+        let shell = |source| Self {
             is_shell: true,
+            source,
+        };
+        let other = |source| Self {
+            is_shell: false,
             source,
         };
         Some(match name {
@@ -206,22 +209,13 @@ impl Interpreter {
             "eval" => shell(Source::Text(1..words.len())),
             "trap" => shell(Source::Text(1..words.len().min(2))),
             "source" | "." => shell(Source::Word(1)),
-            "node" | "deno" | "bun" | "ruby" => Self {
-                is_shell: false,
-                source: source(words, "ep", "rI", false),
-            },
+            "node" | "deno" | "bun" | "ruby" => other(source(words, "ep", "rI", false)),
             // Their `-e` is mostly text that is replaced by other text.
-            "perl" | "php" => Self {
-                is_shell: false,
-                source: match source(words, "eEr", "I", false) {
-                    Source::Text(text) => Source::Word(text.start),
-                    other => other,
-                },
-            },
-            name if name.starts_with("python") => Self {
-                is_shell: false,
-                source: source(words, "c", "WX", false),
-            },
+            "perl" | "php" => other(match source(words, "eEr", "I", false) {
+                Source::Text(text) => Source::Word(text.start),
+                other => other,
+            }),
+            name if name.starts_with("python") => other(source(words, "c", "WX", false)),
             _ => return None,
         })
     }

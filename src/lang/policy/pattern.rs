@@ -43,10 +43,10 @@ enum Need {
 }
 
 /// Programs whose first argument that is no option says what they do, so that `git stash push` is no `git push`.
-const WITH_VERBS: [&str; 7] = ["cargo", "docker", "gh", "git", "kubectl", "npm", "podman"];
+const WITH_VERBS: &str = "cargo docker gem gh git kubectl npm pnpm podman twine yarn";
 
-/// Short options that have another spelling.
-const SPELLINGS: [(char, &str); 3] = [('r', "--recursive"), ('f', "--force"), ('R', "--recursive")];
+/// As many letters behind a `-` are a word (`find -delete`), fewer are short options (`rm -rf`).
+const LONG: usize = 5;
 
 impl Pattern {
     /// Reads a pattern.
@@ -85,14 +85,14 @@ impl Stage {
             needs: Vec::new(),
             except: Vec::new(),
         };
-        let has_verb = WITH_VERBS.contains(&program);
+        let has_verb = WITH_VERBS.split(' ').any(|it| it == program);
         for word in words {
             if let Some(except) = word.strip_prefix('!') {
                 if except.is_empty() {
                     return Err("no name behind a `!`".to_owned());
                 }
                 stage.except.push(Glob::new(without_ends(except))?);
-            } else if let Some(letters) = cluster(word) {
+            } else if let Some(letters) = cluster(word).filter(|it| it.len() < LONG) {
                 stage.needs.push(Need::Letters(letters.to_owned()));
             } else if has_verb && stage.verb.is_none() && !word.starts_with('-') {
                 stage.verb = Some(Glob::new(word)?);
@@ -108,12 +108,17 @@ impl Stage {
         let Some(first) = words.first() else {
             return false;
         };
-        let name = if self.program.has_slash {
+        let name = if self.program.word.contains('/') {
             first.text.as_str()
         } else {
             command::program(words)
         };
         self.program.matches(name)
+    }
+
+    /// Whether shells are among what it means.
+    pub(super) fn is_shell(&self) -> bool {
+        self.program.matches("sh")
     }
 
     /// Whether a command of these words is meant.
@@ -178,14 +183,16 @@ fn is_verb(verb: &Glob, arguments: &[Word]) -> bool {
 
 fn has(options: &[Word], letter: char) -> bool {
     let same = |other: char| other == letter || letter == 'r' && other == 'R';
-    options.iter().any(|word| {
-        cluster(&word.text).is_some_and(|letters| letters.chars().any(same))
-            || SPELLINGS
-                .iter()
-                // A long option may be shortened.
-                .any(|(short, long)| {
-                    *short == letter && word.text.len() > 3 && long.starts_with(&word.text)
-                })
+    let long = match letter {
+        'r' | 'R' => "--recursive",
+        'f' => "--force",
+        _ => "",
+    };
+    let mut texts = options.iter().map(|word| word.text.as_str());
+    // A long option may be shortened.
+    texts.any(|text| {
+        cluster(text).is_some_and(|it| it.chars().any(same))
+            || text.len() > 3 && long.starts_with(text)
     })
 }
 
@@ -197,7 +204,7 @@ fn cluster(word: &str) -> Option<&str> {
 }
 
 /// A path without a leading `./` and a trailing `/`.
-fn without_ends(path: &str) -> &str {
+pub(super) fn without_ends(path: &str) -> &str {
     let path = path.strip_prefix("./").unwrap_or(path);
     match path.trim_end_matches('/') {
         "" => path,
@@ -208,42 +215,27 @@ fn without_ends(path: &str) -> &str {
 /// A word of a pattern.
 #[derive(Debug)]
 struct Glob {
-    has_slash: bool,
-    form: Form,
-}
-
-#[derive(Debug)]
-enum Form {
-    Word(String),
+    word: String,
     /// Compiled only when a word is compared with it, as that takes long.
-    Glob(Box<(globset::Glob, OnceLock<GlobMatcher>)>),
+    glob: Option<(globset::Glob, OnceLock<GlobMatcher>)>,
 }
 
 impl Glob {
     fn new(word: &str) -> Result<Self, String> {
-        let form = if word.contains(['*', '?', '[', '{', '\\']) {
-            let glob = GlobBuilder::new(word)
-                .build()
-                .map_err(|error| format!("`{word}` is no glob: {}", error.kind()))?;
-            Form::Glob(Box::new((glob, OnceLock::new())))
-        } else {
-            Form::Word(word.to_owned())
-        };
+        let is_glob = word.contains(['*', '?', '[', '{', '\\']);
+        let glob = is_glob.then(|| GlobBuilder::new(word).build()).transpose();
+        let glob = glob.map_err(|error| format!("`{word}` is no glob: {}", error.kind()))?;
         Ok(Self {
-            has_slash: word.contains('/'),
-            form,
+            word: word.to_owned(),
+            glob: glob.map(|glob| (glob, OnceLock::new())),
         })
     }
 
     fn matches(&self, text: &str) -> bool {
-        match &self.form {
-            Form::Word(word) => word == text,
-            Form::Glob(glob) => {
-                let (glob, matcher) = &**glob;
-                matcher
-                    .get_or_init(|| glob.compile_matcher())
-                    .is_match(text)
-            }
-        }
+        let Some((glob, matcher)) = &self.glob else {
+            return self.word == text;
+        };
+        let matcher = matcher.get_or_init(|| glob.compile_matcher());
+        matcher.is_match(text)
     }
 }

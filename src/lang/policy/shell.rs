@@ -8,6 +8,8 @@
 
 mod word;
 
+use std::collections::HashSet;
+
 use word::Text;
 
 /// How deep substitutions may nest.
@@ -22,6 +24,10 @@ pub(super) struct Script {
     pub(super) nodes: Vec<Node>,
     /// What could not be read.
     pub(super) unread: Vec<String>,
+    /// The names of functions.
+    pub(super) functions: HashSet<String>,
+    /// Assignments, as they stand there without their quotes.
+    pub(super) assigned: Vec<String>,
 }
 
 /// A simple command; or a group such as `( … )` or a loop, which has no words.
@@ -31,6 +37,8 @@ pub(super) struct Node {
     pub(super) words: Vec<Word>,
     /// Here-documents and here-strings.
     pub(super) stdin: String,
+    /// Files that its output goes into.
+    pub(super) writes: Vec<String>,
     /// The next in its pipeline.
     pub(super) feeds: Option<usize>,
     /// Where it stands, and so where its output goes if it feeds nothing.
@@ -224,6 +232,7 @@ impl<'s, 'o> Reader<'s, 'o> {
         self.out.nodes.push(Node {
             words: Vec::new(),
             stdin: String::new(),
+            writes: Vec::new(),
             feeds: None,
             parent,
             end: 0,
@@ -403,7 +412,8 @@ impl<'s, 'o> Reader<'s, 'o> {
             b"function" => {
                 self.blanks();
                 let node = self.node(place.parent());
-                self.word(node, Via::Nowhere);
+                let name = self.word(node, Via::Nowhere).text();
+                self.out.functions.insert(name);
                 self.blanks();
                 self.empty_parens();
             }
@@ -473,9 +483,7 @@ impl<'s, 'o> Reader<'s, 'o> {
                 Some(_) => {
                     let at = self.at;
                     self.word(node, Via::Nowhere);
-                    if self.at == at {
-                        self.at += 1;
-                    }
+                    self.at += usize::from(self.at == at);
                 }
             }
         }
@@ -484,19 +492,14 @@ impl<'s, 'o> Reader<'s, 'o> {
     /// The inside of `[[ … ]]`.
     fn test(&mut self, node: usize) {
         let start = self.at;
-        loop {
-            self.blank_lines();
-            if self.eat("]]") {
-                return;
-            }
+        while !self.eat("]]") {
             if self.peek().is_none() {
                 return self.lose(start);
             }
             let at = self.at;
             self.word(node, Via::Nowhere);
-            if self.at == at {
-                self.at += 1;
-            }
+            self.at += usize::from(self.at == at);
+            self.blank_lines();
         }
     }
 
@@ -511,7 +514,8 @@ impl<'s, 'o> Reader<'s, 'o> {
                 Some(b'&') if !self.starts("&>") => return false,
                 Some(b'(') => {
                     if self.out.nodes[node].words.len() == 1 && self.empty_parens() {
-                        self.out.nodes[node].words.clear();
+                        let name = self.out.nodes[node].words.drain(..).map(|word| word.text);
+                        self.out.functions.extend(name);
                         return true;
                     }
                     self.lose(self.at);
@@ -523,7 +527,8 @@ impl<'s, 'o> Reader<'s, 'o> {
                     self.redirection(node);
                 }
                 _ if self.out.nodes[node].words.is_empty() && is_assignment(rest) => {
-                    self.word(node, Via::Nowhere);
+                    let text = self.word(node, Via::Nowhere).text();
+                    self.out.assigned.push(text);
                 }
                 _ => self.argument(node),
             }
@@ -580,7 +585,10 @@ impl<'s, 'o> Reader<'s, 'o> {
             self.at += 1;
         }
         self.blanks();
-        self.word(node, via);
+        let file = self.word(node, via).text();
+        if via == Via::Nowhere {
+            self.out.nodes[node].writes.push(file);
+        }
     }
 }
 

@@ -4,6 +4,7 @@ use std::io::{self, Write};
 
 use super::earlier::Earlier;
 use super::frame::OUTPUTS;
+use super::outputs::said;
 use super::{Report, parts};
 use crate::lang::note::{END, RESULTS};
 use crate::lang::record::Offer;
@@ -81,6 +82,9 @@ impl Report {
     pub fn write_parts(&mut self, to: &mut dyn Write) -> io::Result<()> {
         for mut part in parts(self.outcomes.iter_mut().collect(), &mut self.hooks) {
             part.write(&self.fence, to)?;
+        }
+        for text in &self.asked {
+            write!(to, "\n[asked] {}", said(text, &self.fence))?;
         }
         Ok(())
     }

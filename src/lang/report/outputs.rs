@@ -8,7 +8,7 @@ use super::frame::{Unframing, unframed, without_controls};
 use super::once::{Once, Row};
 use super::{EDGE, Hooked, MESSAGE, clipped, fenced, one_line};
 use crate::lang::nesl::told::names_its_files;
-use crate::lang::outcome::{Outcome, Section, Spooled, Stretch};
+use crate::lang::outcome::{Outcome, Section, Spooled, Status, Stretch};
 
 /// What one of them gets at most of a packet, in bytes.
 pub(super) const PART: usize = 2 * EDGE;
@@ -65,9 +65,11 @@ fn title(outcome: &Outcome) -> String {
     };
     let what = [outcome.command.as_str(), &target];
     let what: Vec<&str> = what.into_iter().filter(|word| !word.is_empty()).collect();
-    let failed = match outcome.status.is_good() || has_words(outcome) {
-        true => "",
-        false => " (failed)",
+    let failed = match outcome.status {
+        _ if has_words(outcome) => "",
+        Status::Asks => " (waits for you)",
+        status if status.is_good() => "",
+        _ => " (failed)",
     };
     format!("\n[{}] {}{failed}:\n", outcome.label(), what.join(" "))
 }
@@ -109,10 +111,7 @@ impl Part<'_> {
             let is_file = matches!(section, Section::File { .. });
             let after_file = std::mem::replace(&mut is_next, is_file);
             match section {
-                Section::Text(text) => {
-                    let text = without_controls(text);
-                    to.write_all(fenced(&unframed(&text), fence).as_bytes())?;
-                }
+                Section::Text(text) => to.write_all(said(text, fence).as_bytes())?,
                 Section::File { name, content, .. } => {
                     let part = match copy {
                         Some(by) => copied(name, shown_by(by, "")),
@@ -192,6 +191,11 @@ impl Part<'_> {
         }
         Ok(excerpts)
     }
+}
+
+/// A text as it is shown.
+pub(super) fn said(text: &str, fence: &str) -> String {
+    fenced(&unframed(&without_controls(text)), fence)
 }
 
 /// An output of a command.

@@ -9,7 +9,7 @@ use super::once::Once;
 use super::outputs::{PART, parts};
 use super::{Report, outputs_line};
 use crate::lang::note::{END, RESULTS};
-use crate::lang::outcome::Outcome;
+use crate::lang::outcome::{Outcome, Status};
 
 /// A smaller packet is pasted without a second thought.
 const LARGE: usize = 20_000;
@@ -53,7 +53,10 @@ impl Report {
             fence: &self.fence,
             whole,
         };
-        let mut order: Vec<&mut Outcome> = self.outcomes.iter_mut().collect();
+        // What waits for the user is not the chat's business, which wrote it.
+        let outcomes = self.outcomes.iter_mut();
+        let outcomes = outcomes.filter(|outcome| outcome.status != Status::Asks);
+        let mut order: Vec<&mut Outcome> = outcomes.collect();
         order.sort_by_key(|outcome| outcome.status.is_good());
         let hooks = self.hooks.iter_mut().filter(|hook| hook.failed);
         let (mut once, mut files) = (Once::default(), Files::default());

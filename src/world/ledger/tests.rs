@@ -1200,30 +1200,6 @@ fn what_is_asked_waits_for_an_answer_while_it_is_in_the_file() {
 }
 
 #[test]
-fn execs_that_ran_since_are_found_in_all_files() {
-    let place = Place::new();
-    let (mut ledger, file) = with_file(&place);
-    let mut record = fresh(1, 1);
-    record.tasks[0].is_exec = true;
-    begin(&mut ledger, file, &record, 1_000).unwrap();
-    let path = || Path::new("/n/clada.md").to_owned();
-    assert_eq!(
-        ledger.execs_since(9_000).unwrap(),
-        (vec![], vec![path()]),
-        "it runs"
-    );
-    finish(&mut ledger, file, 1, 0, 2_000);
-    assert_eq!(ledger.execs_since(2_000).unwrap(), (vec![path()], vec![]));
-    assert_eq!(ledger.execs_since(2_001).unwrap(), (vec![], vec![]));
-    begin(&mut ledger, file, &fresh(2, 1), 3_000).unwrap();
-    assert_eq!(
-        ledger.execs_since(2_001).unwrap(),
-        (vec![], vec![]),
-        "no exec"
-    );
-}
-
-#[test]
 fn an_offer_that_is_void_is_used() {
     let place = Place::new();
     let (mut ledger, file) = with_file(&place);

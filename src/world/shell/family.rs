@@ -19,6 +19,7 @@ use tokio::time::{Instant, sleep};
 use super::keeper::{self, ENDED, TOLD};
 use super::launch::Launch;
 use super::{GRACE, SETTLE, STUCK, Survivor};
+use crate::world::survivors;
 
 /// First processes that have not ended yet, of scripts that were let go.
 static LEFT: Mutex<Vec<Pid>> = Mutex::new(Vec::new());
@@ -124,6 +125,7 @@ impl Family {
         } else {
             self.living()
         };
+        survivors::report(survivors.iter().copied());
         (left_running, survivors.into_iter().map(survivor).collect())
     }
 

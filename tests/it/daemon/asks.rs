@@ -19,7 +19,7 @@ fn tick(project: &Project, line: &str) {
     let text = project.read(NOTES);
     let open = format!("{line} - [ ] run it");
     assert!(text.contains(&open), "{open:?} in {text}");
-    let ticked = text.replace(&open, &format!("{line} - [x] run it"));
+    let ticked = text.replacen(&open, &format!("{line} - [x] run it"), 1);
     save_by_rename(&project.path(NOTES), ticked);
 }
 
@@ -197,7 +197,7 @@ fn a_tick_that_a_command_of_another_file_made_does_not_count() {
         save_by_rename(&project.path("two.md"), exec(&forge));
         let notes = wait_for_results(
             &project,
-            "a tick does not count that came while a command ran",
+            "a tick does not count that comes while a command or a hook runs",
         );
         question(&notes, "⏸ exec deploy now");
         wait_until(
@@ -376,7 +376,12 @@ fn a_tick_in_a_block_that_a_reply_quotes_does_not_count() {
             let below = if keeps { &text } else { "" };
             let pasted = format!("{prose}{quoted}\n=== END ===\n\nAll is well.\n{below}");
             save_by_rename(&project.path(NOTES), pasted);
-            let notes = wait_for_results(&project, "a tick does not count that came with other");
+            let says = if keeps {
+                "the results are in the notes twice"
+            } else {
+                "a tick counts only where nothing else in the notes changes"
+            };
+            let notes = wait_for_results(&project, says);
             pause();
             assert_eq!(ran(&project), [""; 0]);
             if keeps {
@@ -419,7 +424,7 @@ fn a_tick_that_a_command_of_a_single_run_made_does_not_count() {
     project
         .clada_with(["run", "--no-git"], &exec(forge))
         .exits(0);
-    wait_for_results(&project, "a tick does not count that came while a command");
+    wait_for_results(&project, "a tick does not count that comes while a command");
     pause();
     assert_eq!(ran(&project), [""; 0]);
 }

@@ -162,7 +162,7 @@ fn a_tick_that_comes_with_other_changes_runs_nothing() {
     save_by_rename(&project.path(NOTES), ticked);
     wait_for_results(
         &project,
-        "a tick does not count that came with other changes",
+        "a tick counts only where nothing else in the notes changes with it",
     );
     wait_for_results(&project, "3 ✅");
     assert_eq!(ran(&project), ["one", "two", "three"]);

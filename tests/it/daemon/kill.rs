@@ -284,9 +284,10 @@ impl<'c> Story<'c> {
         }
     }
 
-    /// Ticks anew where a tick did not count, as no clada was there to see it.
+    /// Ticks anew where a tick did not count, as nobody could tell who made it.
     fn tick_again(&self) {
-        let is_void = |line: &String| line.contains("made while no clada watched");
+        let is_void =
+            |line: &String| line.starts_with("⚠ a tick ") || line.starts_with("⚠ no tick ");
         let is_void = |notes: Notes| notes.results.len() == 1 && is_void(&notes.results[0]);
         if !self.notes().is_some_and(is_void) {
             return;
@@ -520,7 +521,7 @@ impl Desk {
             let line = format!("{}-{round}-{task}", self.notes);
             let script = format!(
                 "name={line}\nmkdir lock || echo \"$(cat lock/name)\" >> met.txt\necho $name > lock/name\n\
-                 sleep 0.02\nrm -r lock\necho $name >> n.txt"
+                 sleep 0.02\nrm lock/name\nrmdir lock\necho $name >> n.txt"
             );
             self.lines.push(line);
             exec(&script)

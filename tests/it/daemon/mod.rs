@@ -20,6 +20,7 @@ mod runs;
 mod saves;
 mod scarce;
 mod stop;
+mod ticks;
 mod unread;
 mod walk;
 mod watching;

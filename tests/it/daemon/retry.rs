@@ -195,7 +195,7 @@ fn a_tick_in_results_from_before_a_retry_runs_nothing_a_second_time() {
     pause();
     // An editor that still had them saves them with the tick.
     save_by_rename(&project.path(NOTES), offered.replace("- [ ]", "- [x]"));
-    wait_for_results(&project, "ran again since");
+    wait_for_results(&project, "a tick counts only in the newest results");
     pause();
     assert_eq!(lines(&project, "runs.txt"), ["one", "two", "two", "three"]);
 }

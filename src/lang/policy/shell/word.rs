@@ -332,27 +332,18 @@ impl Reader<'_, '_> {
 
 /// The byte that stands for what follows a `\` in `$'…'`, and how much of it that is.
 fn escape(rest: &[u8]) -> (Option<u8>, usize) {
-    let number = |digits: &[u8], radix| {
-        let digits = std::str::from_utf8(digits).ok()?;
-        u8::from_str_radix(digits, radix).ok()
-    };
-    let count = |from: usize, most: usize, radix: u32| {
+    let digits = |from: usize, most: usize, radix: u32| {
         let digits = rest.iter().skip(from).take(most);
-        let is_digit = |c: &&u8| char::from(**c).is_digit(radix);
-        digits.take_while(is_digit).count()
+        let digits = digits.take_while(|c| char::from(**c).is_digit(radix));
+        (from..from + digits.count(), radix)
     };
-    match rest.first() {
-        None => (None, 0),
-        Some(b'n') => (Some(b'\n'), 1),
-        Some(b't') => (Some(b'\t'), 1),
-        Some(b'x') => {
-            let digits = count(1, 2, 16);
-            (number(&rest[1..=digits], 16), 1 + digits)
-        }
-        Some(b'0'..=b'7') => {
-            let digits = count(0, 3, 8);
-            (number(&rest[..digits], 8), digits)
-        }
-        Some(c) => (Some(*c), 1),
-    }
+    let (digits, radix) = match rest.first() {
+        Some(b'n') => return (Some(b'\n'), 1),
+        Some(b't') => return (Some(b'\t'), 1),
+        Some(b'x') => digits(1, 2, 16),
+        Some(b'0'..=b'7') => digits(0, 3, 8),
+        other => return (other.copied(), usize::from(other.is_some())),
+    };
+    let number = str::from_utf8(&rest[digits.clone()]).unwrap_or_default();
+    (u8::from_str_radix(number, radix).ok(), digits.end)
 }

@@ -1,0 +1,337 @@
+//! Ticks: which of them count, and why others do not. One rule for whatever can be ticked: a tick must be the person's, so
+//! nothing counts that a reply, a command, a hook or what these left behind could have written. Carries out none.
+//!
+//! Where one tick of a save may not be the person's, none of that save counts, and what was ticked is offered again.
+
+use std::collections::HashSet;
+
+use crate::daemon::Daemon;
+use crate::daemon::commands::{self, Writer};
+use crate::daemon::memory::{BY_COMMAND, Memory};
+use crate::lang::note::{self, Note};
+use crate::lang::record::{Number, Offer, Source, Tick};
+use crate::lang::report::{Offered, Report};
+use crate::world::ledger::LedgerError;
+use crate::world::survivors::Survivor;
+
+/// The lines that are ticked in a results block.
+#[derive(Debug, Clone)]
+pub(super) struct Ticked {
+    /// The block's canonical text.
+    pub(super) block: String,
+    pub(super) lines: Vec<usize>,
+    /// Results stand beside it or below it that it may be a quotation of.
+    pub(super) is_doubled: bool,
+}
+
+impl Ticked {
+    /// Those of clada's blocks in which something is ticked.
+    pub(super) fn all(note: &Note<'_>) -> Vec<Self> {
+        let ours = note.blocks.iter().filter(|block| block.is_known);
+        let all = ours.map(|block| Self {
+            block: block.canonical(),
+            lines: block.ticks(),
+            is_doubled: false,
+        });
+        let mut all: Vec<Self> = all.collect();
+        let results = all.iter().filter(|ticked| !ticked.is_by_command()).count();
+        all.retain(|ticked| !ticked.lines.is_empty());
+        for ticked in &mut all {
+            ticked.is_doubled = results > 1 || note::holds(&note.body, &ticked.block);
+        }
+        all
+    }
+
+    /// Whether `clada approve` or `clada retry` wrote the block: no task can have them do that.
+    pub(super) fn is_by_command(&self) -> bool {
+        let mut lines = self.block.lines().skip(1);
+        lines
+            .next()
+            .is_some_and(|line| line.starts_with(BY_COMMAND))
+    }
+
+    /// A line, as it was before it was ticked.
+    pub(super) fn line(&self, line: usize) -> String {
+        let mut lines = self.block.lines();
+        lines.nth(line).unwrap_or_default().to_owned()
+    }
+}
+
+/// A tick that was found, of what was offered and not taken up yet.
+#[derive(Debug)]
+pub(super) struct Taken {
+    pub(super) tick: Tick,
+    /// It is the person's beyond doubt.
+    pub(super) is_sure: bool,
+    /// The results are in the notes twice, and one of them may be a quotation.
+    pub(super) is_doubled: bool,
+    /// The line of the block, as it was before the tick.
+    pub(super) line: String,
+}
+
+/// How a save differs from what clada saw or wrote last.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Change {
+    /// Nobody listened before.
+    pub(super) is_start: bool,
+    /// The person's text is the same.
+    pub(super) is_same: bool,
+    /// So are the results, but for ticks: they stand there as they did, with the line above them.
+    pub(super) is_framed: bool,
+    /// When the file was changed, in Unix time in milliseconds.
+    pub(super) changed_ms: i64,
+}
+
+/// Why no tick of a save counts.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Void {
+    /// No clada listened when they were made.
+    Unwatched,
+    /// The results are in the notes twice.
+    Doubled,
+    /// Newer results took the place of these, or what was ticked was begun meanwhile.
+    Old,
+    /// Something else changed with them.
+    Changed,
+    /// Commands ran.
+    Command,
+    /// Processes of commands live on.
+    Survivors(Vec<Survivor>),
+    /// Two places of one edit are ticked.
+    Several,
+}
+
+impl Void {
+    /// What the person is told.
+    pub(super) fn said(&self) -> String {
+        let why = match self {
+            Self::Unwatched => {
+                "a tick does not count that was made while no clada watched these notes: tick it again"
+            }
+            Self::Doubled => {
+                "no tick counts where the results are in the notes twice, as a reply may quote them: take the copy away, if it is still there, and tick again"
+            }
+            Self::Old => "a tick counts only in the newest results: tick what is offered now",
+            Self::Changed => {
+                "a tick counts only where nothing else in the notes changes with it, as a reply may quote one: tick it again, and only that"
+            }
+            Self::Command => {
+                "a tick does not count that comes while a command or a hook runs: tick it again, or run `clada approve` or `clada retry`"
+            }
+            Self::Survivors(left) => {
+                return format!("⚠ {}", left_behind(left));
+            }
+            Self::Several => {
+                "several places of one edit are ticked, and nothing was done: tick one"
+            }
+        };
+        format!("⚠ {why}")
+    }
+}
+
+/// What is said of processes that live on.
+pub(super) fn left_behind(left: &[Survivor]) -> String {
+    format!(
+        "no tick counts as long as processes live that commands left behind: {}; end them, or run `clada approve` or `clada retry`",
+        commands::named(left)
+    )
+}
+
+/// What came of the ticks of a save.
+#[derive(Default)]
+pub(super) struct Counted {
+    /// Those that count.
+    pub(super) ticks: Vec<Tick>,
+    /// Those that count and have untracked files added to git.
+    pub(super) adds: Vec<Source>,
+    /// Why the others do not.
+    pub(super) void: Option<Void>,
+    /// The others.
+    pub(super) lost: Vec<Taken>,
+}
+
+impl Daemon {
+    /// Finds which ticks count.
+    pub(super) fn counted(
+        &mut self,
+        taken: Vec<Taken>,
+        change: Change,
+    ) -> Result<Counted, LedgerError> {
+        // What was ticked in results that newer ones have replaced just now.
+        let mut lost = std::mem::take(&mut self.memory.lost);
+        let mut void = (!lost.is_empty()).then_some(Void::Old);
+        // One that could not begin is still ticked in the file where the results could not be written.
+        let engine = &self.memory.engine;
+        let is_new = |taken: &Taken| !engine.keeps(&taken.tick);
+        let (sure, others): (Vec<_>, Vec<_>) = taken
+            .into_iter()
+            .filter(is_new)
+            .partition(|taken| taken.is_sure);
+        let why = if others.is_empty() {
+            None
+        } else {
+            self.void(&others, change)?
+        };
+        let mut counts = sure;
+        if why.is_some() {
+            let sources = others.iter().filter_map(|taken| taken.tick.source);
+            self.memory.ignored.extend(sources);
+            lost.extend(others);
+            void = why;
+        } else {
+            counts.extend(others);
+        }
+        let mut counted = Counted {
+            void,
+            lost,
+            ..Counted::default()
+        };
+        let mut answered = HashSet::new();
+        for Taken { mut tick, .. } in counts {
+            if let Some(source) = tick.source.filter(|_| tick.offer.adds()) {
+                counted.adds.push(source);
+                continue;
+            }
+            // Who says twice that a command may run has it run once.
+            for (of, tasks) in &mut tick.offer.batches {
+                tasks.retain(|task| {
+                    !engine.is_approved(*of, *task) && answered.insert((*of, *task))
+                });
+            }
+            tick.offer.batches.retain(|(_, tasks)| !tasks.is_empty());
+            match tick.source {
+                Some(source) if tick.offer.batches.is_empty() => self.memory.ledger.void(source)?,
+                _ => counted.ticks.push(tick),
+            }
+        }
+        Ok(counted)
+    }
+
+    /// Why these do not count; nothing where they do.
+    fn void(&self, taken: &[Taken], change: Change) -> Result<Option<Void>, LedgerError> {
+        if change.is_start {
+            return Ok(Some(Void::Unwatched));
+        }
+        if taken.iter().any(|taken| taken.is_doubled) {
+            return Ok(Some(Void::Doubled));
+        }
+        for taken in taken {
+            if self.is_old(&taken.tick)? {
+                return Ok(Some(Void::Old));
+            }
+        }
+        if !change.is_same || !change.is_framed {
+            return Ok(Some(Void::Changed));
+        }
+        Ok(match commands::since(&self.locks, change.changed_ms) {
+            Some(Writer::Command) => Some(Void::Command),
+            Some(Writer::Survivors(left)) => Some(Void::Survivors(left)),
+            None => are_several(taken).then_some(Void::Several),
+        })
+    }
+
+    /// Tells if a tick is in results that are not the newest, or for what began since.
+    fn is_old(&self, tick: &Tick) -> Result<bool, LedgerError> {
+        let memory = &self.memory;
+        let Some(source) = tick.source else {
+            return Ok(false);
+        };
+        if !memory.ledger.is_newest(memory.file, source)? {
+            return Ok(true);
+        }
+        for (of, task) in tick.offer.each() {
+            let has_begun = match &tick.offer {
+                Offer { spot: Some(_), .. } => memory.is_over(of, task),
+                Offer { approves: true, .. } => memory.engine.is_approved(of, task),
+                _ => memory.ledger.ran_since(memory.file, (of, task), source)?,
+            };
+            if has_begun {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    /// Offers again what was ticked to no avail, where that is still open. What the newest results offer stands there still, and
+    /// questions are asked as long as they are open anyway.
+    pub(super) fn offer_again(&mut self, lost: &[Taken], report: &mut Report) {
+        if lost.is_empty() {
+            return;
+        }
+        self.memory.unread.reopen();
+        let below = self.memory.earlier(report).into_iter();
+        let below = below.flat_map(|telling| telling.offers);
+        let mut open: Vec<Offer> = below.map(|(_, offer)| self.memory.latest(&offer)).collect();
+        for taken in lost {
+            let offer = self.memory.latest(&taken.tick.offer);
+            let place = offer.spot.as_ref().and_then(|_| offer.each().next());
+            let is_there = |known: &Offer| match place {
+                Some(task) => known.spot.is_some() && known.each().any(|it| it == task),
+                None => *known == offer,
+            };
+            if open.iter().any(is_there) || offer.approves && !offer.adds() {
+                continue;
+            }
+            match place {
+                Some(task) => report.open.extend(self.open_edit(task)),
+                None if self.has_begun(taken) => {}
+                None => report.offers.extend(offered(&taken.line, &offer)),
+            }
+            open.push(offer);
+        }
+    }
+
+    fn has_begun(&self, taken: &Taken) -> bool {
+        let memory = &self.memory;
+        let began = |task: (Number, usize), source| {
+            let began = memory.ledger.ran_since(memory.file, task, source);
+            began.unwrap_or(true)
+        };
+        let source = taken.tick.source;
+        let mut tasks = taken.tick.offer.each();
+        source.is_some_and(|source| tasks.any(|task| began(task, source)))
+    }
+}
+
+impl Memory {
+    /// What was ticked in blocks that clada has just replaced: nothing of it counts but what a command of the person ticked.
+    ///
+    /// To be called before what replaced them counts as delivered: it may read the same, and nobody ticked it.
+    pub(super) fn ticked_meanwhile(&mut self, ticked: &[Ticked]) {
+        for ticked in ticked {
+            match self.taken(ticked) {
+                Ok(taken) => {
+                    let (sure, lost): (Vec<_>, Vec<_>) =
+                        taken.into_iter().partition(|taken| taken.is_sure);
+                    self.ticked.extend(sure);
+                    self.lost.extend(lost);
+                }
+                Err(error) => tracing::error!(%error, "ledger"),
+            }
+        }
+    }
+}
+
+/// Tells if two places of one edit are ticked.
+fn are_several(taken: &[Taken]) -> bool {
+    let mut chosen = HashSet::new();
+    let places = taken.iter().filter(|it| it.tick.offer.spot.is_some());
+    let mut tasks = places.flat_map(|it| it.tick.offer.each());
+    !tasks.all(|task| chosen.insert(task))
+}
+
+/// An offer that a line of a block made, once more.
+fn offered(line: &str, offer: &Offer) -> Option<Offered> {
+    let (why, action) = line.rsplit_once(" - [ ] ")?;
+    let action = ACTIONS.into_iter().find(|known| *known == action)?;
+    // Nothing of this block has its number.
+    let why = why.trim_start_matches(|c: char| c.is_ascii_digit());
+    Some(Offered {
+        why: why.trim_start().to_owned(),
+        action,
+        offer: offer.clone(),
+    })
+}
+
+/// What a tick can do.
+const ACTIONS: [&str; 4] = ["run it", "run them", "run again", "add and commit them"];
