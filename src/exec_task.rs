@@ -22,7 +22,8 @@ use crate::lang::policy::{Policy, Verdict};
 use crate::lang::question::Question;
 use crate::lang::{duration, report, size};
 use crate::world::sandbox::{self, Fence, Guard, Level, Repositories};
-use crate::world::shell::{self, Captured, Ending, Script, ShellError, Stream, Survivor};
+use crate::world::shell::{self, Captured, Ending, Script, ShellError, Stream};
+use crate::world::survivors::Survivor;
 use live::Live;
 
 /// What a stopped run says of its tasks.
@@ -294,7 +295,7 @@ fn survivors(survivors: &[Survivor]) -> Option<String> {
         return None;
     }
     let named = survivors.iter().take(NAMED).map(|survivor| {
-        let Survivor { pid, name } = survivor;
+        let Survivor { pid, name, .. } = survivor;
         format!("{pid} ({})", report::brief(name))
     });
     let named = named.collect::<Vec<_>>().join(", ");

@@ -1,12 +1,15 @@
 //! When commands ran, in all processes of this user: what can write into the notes without being the person. Runs none.
 
+use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
+use crate::lang::report::brief;
 use crate::world::lock::{Lock, LockError};
 use crate::world::scarce;
+use crate::world::shell;
 use crate::world::survivors::{self, Survivor};
 
 /// The lock of a run of which commands or hooks may be running.
@@ -18,10 +21,12 @@ const SCARCE: Duration = Duration::from_secs(2);
 /// How long what ends with a killed clada is waited for.
 const PATIENCE: Duration = Duration::from_millis(500);
 
-/// Commands may run for as long as this is not ended.
+/// Commands may run for as long as this is not ended. Each that is started keeps the lock too, until nothing of it lives: if
+/// clada is killed, that tells the next one.
 #[derive(Debug)]
 pub struct Running {
     lock: Lock,
+    _kept: shell::Kept,
     folder: PathBuf,
 }
 
@@ -30,8 +35,17 @@ pub struct Running {
 pub(super) enum Writer {
     /// A command or a hook ran.
     Command,
-    /// These live, and belong to commands that are over.
-    Survivors(Vec<Survivor>),
+    /// Something lives of commands that are over.
+    Survivors(Lingering),
+}
+
+/// What lives of commands that are over.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct Lingering {
+    /// Those that this process could not end.
+    reported: Vec<Survivor>,
+    /// Something of a run that was cut off.
+    cut_off: bool,
 }
 
 impl Running {
@@ -60,8 +74,14 @@ impl Running {
                 return Err(LockError::Io { path, error });
             }
         }
+        let lock = Lock::try_take(folder, RUN, of)?;
+        let kept = lock.descriptor().map_err(|error| LockError::Io {
+            path: folder.display().to_string(),
+            error,
+        })?;
         Ok(Self {
-            lock: Lock::try_take(folder, RUN, of)?,
+            lock,
+            _kept: shell::keep(kept),
             folder: folder.to_owned(),
         })
     }
@@ -83,9 +103,9 @@ impl Running {
 
 /// Who beside the person could write into the notes at this time, in Unix time in milliseconds, or later.
 pub(super) fn since(folder: &Path, time_ms: i64) -> Option<Writer> {
-    let survivors = survivors(folder);
-    if !survivors.is_empty() {
-        Some(Writer::Survivors(survivors))
+    let left = left(folder);
+    if !left.is_empty() {
+        Some(Writer::Survivors(left))
     } else if Lock::held_since(folder, &[RUN, CUT], time_ms) {
         Some(Writer::Command)
     } else {
@@ -93,51 +113,59 @@ pub(super) fn since(folder: &Path, time_ms: i64) -> Option<Writer> {
     }
 }
 
-/// What lives of runs that are over. Where nothing does, these are settled, from this moment on.
-pub(super) fn survivors(folder: &Path) -> Vec<Survivor> {
-    let mut all = survivors::reported();
-    if !Lock::held(folder, &[RUN]).is_empty() {
-        // What runs cannot be told from what was left, and no tick counts anyway.
-        return all;
-    }
+/// Finds what lives of runs that are over. Where nothing does, these are settled, from this moment on.
+fn left(folder: &Path) -> Lingering {
+    let mut left = Lingering {
+        reported: survivors::reported(),
+        cut_off: false,
+    };
     for cut_off in Lock::cut_off(folder, &[RUN, CUT]) {
-        let living = survivors::since(cut_off.taken_ms);
-        if living.is_empty()
-            && let Err(error) = cut_off.settle()
-        {
-            tracing::error!(%error, "lock");
+        match cut_off.settle() {
+            Ok(is_settled) => left.cut_off |= !is_settled,
+            Err(error) => tracing::error!(%error, "lock"),
         }
-        all.extend(
-            living
-                .into_iter()
-                .filter(|it| !all.contains(it))
-                .collect::<Vec<_>>(),
-        );
     }
-    all
+    left
 }
 
 /// The same, when those that are just ending had the time to.
-pub(super) fn dying(folder: &Path) -> Vec<Survivor> {
+pub(super) fn dying(folder: &Path) -> Lingering {
     let given_up = Instant::now() + PATIENCE;
     loop {
-        let living = survivors(folder);
-        if living.is_empty() || Instant::now() >= given_up {
-            return living;
+        let left = left(folder);
+        if left.is_empty() || Instant::now() >= given_up {
+            return left;
         }
         sleep(Duration::from_millis(10));
     }
 }
 
+impl Lingering {
+    pub(super) fn is_empty(&self) -> bool {
+        self.reported.is_empty() && !self.cut_off
+    }
+}
+
 /// Processes by number and name.
-pub(super) fn named(survivors: &[Survivor]) -> String {
-    const MOST: usize = 5;
-    let named = survivors.iter().take(MOST);
-    let named: Vec<String> = named
-        .map(|it| format!("{} ({})", it.pid, it.name))
-        .collect();
-    match survivors.len().saturating_sub(MOST) {
-        0 => named.join(", "),
-        more => format!("{} and {more} more", named.join(", ")),
+impl fmt::Display for Lingering {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        const MOST: usize = 5;
+        for (number, it) in self.reported.iter().take(MOST).enumerate() {
+            let comma = if number > 0 { ", " } else { "" };
+            write!(f, "{comma}{} ({})", it.pid, brief(&it.name))?;
+        }
+        match self.reported.len().saturating_sub(MOST) {
+            0 => {}
+            more => write!(f, " and {more} more")?,
+        }
+        if self.cut_off {
+            let and = if self.reported.is_empty() {
+                ""
+            } else {
+                ", and "
+            };
+            write!(f, "{and}what a clada began that was killed")?;
+        }
+        Ok(())
     }
 }

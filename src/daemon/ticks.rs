@@ -6,13 +6,12 @@
 use std::collections::HashSet;
 
 use crate::daemon::Daemon;
-use crate::daemon::commands::{self, Writer};
+use crate::daemon::commands::{self, Lingering, Writer};
 use crate::daemon::memory::{BY_COMMAND, Memory};
 use crate::lang::note::{self, Note};
 use crate::lang::record::{Number, Offer, Source, Tick};
 use crate::lang::report::{Offered, Report};
 use crate::world::ledger::LedgerError;
-use crate::world::survivors::Survivor;
 
 /// The lines that are ticked in a results block.
 #[derive(Debug, Clone)]
@@ -96,7 +95,7 @@ pub(super) enum Void {
     /// Commands ran.
     Command,
     /// Processes of commands live on.
-    Survivors(Vec<Survivor>),
+    Survivors(Lingering),
     /// Two places of one edit are ticked.
     Several,
 }
@@ -130,10 +129,10 @@ impl Void {
 }
 
 /// What is said of processes that live on.
-pub(super) fn left_behind(left: &[Survivor]) -> String {
+pub(super) fn left_behind(left: &Lingering) -> String {
     format!(
         "no tick counts as long as processes live that commands left behind: {}; end them, or run `clada approve` or `clada retry`",
-        commands::named(left)
+        left
     )
 }
 

@@ -4,6 +4,7 @@ mod holder;
 
 use std::fs::{DirEntry, File, OpenOptions, TryLockError};
 use std::io::{self, Read, Seek, Write};
+use std::os::fd::OwnedFd;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::thread::sleep;
@@ -42,15 +43,17 @@ pub struct CutOff {
 }
 
 impl CutOff {
-    /// Gives it back: nothing is left of what it was held for.
+    /// Gives it back if nothing is left of what it was held for: whoever still keeps its [descriptor](Lock::descriptor) has the
+    /// lock. False then; it stays as it is.
     ///
     /// # Errors
-    /// Where its file cannot be written. One that somebody has taken meanwhile stays as it is.
-    pub fn settle(&self) -> io::Result<()> {
+    /// Where its file cannot be written.
+    pub fn settle(&self) -> io::Result<bool> {
         let file = OpenOptions::new().write(true).open(&self.file)?;
         match file.try_lock() {
-            Ok(()) => file.set_len(0),
-            Err(_) => Ok(()),
+            Ok(()) => file.set_len(0).map(|()| true),
+            Err(TryLockError::WouldBlock) => Ok(false),
+            Err(TryLockError::Error(error)) => Err(error),
         }
     }
 
@@ -188,12 +191,21 @@ impl Lock {
         }
     }
 
-    /// Gives the lock back, and leaves in its file when that was.
+    /// The open file, by which another process has the lock too, until [`Lock::end`].
+    ///
+    /// # Errors
+    /// Where no more files can be open.
+    pub fn descriptor(&self) -> io::Result<OwnedFd> {
+        self.file.try_clone().map(OwnedFd::from)
+    }
+
+    /// Gives the lock back, whoever has its descriptor, and leaves in its file when that was.
     ///
     /// # Errors
     /// Where its file cannot be written.
     pub fn end(self) -> io::Result<()> {
-        self.file.set_len(0)
+        self.file.set_len(0)?;
+        self.file.unlock()
     }
 
     /// Lets go of the lock without giving it back, as if its holder had been killed.

@@ -19,13 +19,13 @@ mod launch;
 use std::ffi::{OsStr, OsString};
 use std::future::{Future, pending};
 use std::io::{self, Write};
-use std::os::fd::AsFd;
+use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
 use std::pin::{Pin, pin};
 use std::process::ExitStatus;
 use std::rc::Rc;
-use std::sync::OnceLock;
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
@@ -40,6 +40,7 @@ use crate::lang::mask::{Mask, Masking};
 use crate::lang::plain::{Plain, plain};
 use crate::world::sandbox::{Fence, SandboxError};
 use crate::world::scarce;
+use crate::world::survivors::Survivor;
 
 use captured::Spool;
 use family::Family;
@@ -130,14 +131,6 @@ pub struct Ran {
     pub survivors: Vec<Survivor>,
     pub stdout: Captured,
     pub stderr: Captured,
-}
-
-/// A process of a script that could not be ended.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Survivor {
-    pub pid: i32,
-    /// The name of its program, as it says itself.
-    pub name: String,
 }
 
 /// How the shell ended.
@@ -387,6 +380,31 @@ fn script_file(text: &str) -> io::Result<NamedTempFile> {
     let mut file = NamedTempFile::with_prefix("clada-script-")?;
     file.write_all(text.as_bytes())?;
     Ok(file)
+}
+
+/// What is open in the first process of each command that is started.
+static KEPT: Mutex<Vec<Arc<OwnedFd>>> = Mutex::new(Vec::new());
+
+/// A file that commands have open: see [`keep`].
+#[derive(Debug)]
+pub struct Kept(Arc<OwnedFd>);
+
+/// Has every command that is started from now on, until this is dropped, keep a file open for as long as anything of it lives,
+/// and no longer. Its own processes do not get it.
+pub fn keep(file: OwnedFd) -> Kept {
+    let file = Arc::new(file);
+    kept().push(Arc::clone(&file));
+    Kept(file)
+}
+
+fn kept() -> MutexGuard<'static, Vec<Arc<OwnedFd>>> {
+    KEPT.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Drop for Kept {
+    fn drop(&mut self) {
+        kept().retain(|file| !Arc::ptr_eq(file, &self.0));
+    }
 }
 
 /// How many files each of clada's children may have open, where clada itself may have more.

@@ -18,8 +18,8 @@ use tokio::time::{Instant, sleep};
 
 use super::keeper::{self, ENDED, TOLD};
 use super::launch::Launch;
-use super::{GRACE, SETTLE, STUCK, Survivor};
-use crate::world::survivors;
+use super::{GRACE, SETTLE, STUCK};
+use crate::world::survivors::{self, Survivor};
 
 /// First processes that have not ended yet, of scripts that were let go.
 static LEFT: Mutex<Vec<Pid>> = Mutex::new(Vec::new());
@@ -48,11 +48,11 @@ impl Family {
         files: Option<Rlimit>,
     ) -> io::Result<Self> {
         reap_left();
-        let kept = keeper::start(launch, output, files)?;
+        let first = keeper::start(launch, output, files)?;
         Ok(Self {
-            first: kept.first,
-            told: Receiver::from_owned_fd(kept.told)?,
-            control: Some(kept.control),
+            first: first.pid,
+            told: Receiver::from_owned_fd(first.told)?,
+            control: Some(first.control),
             ended: None,
             asked: HashSet::new(),
             is_over: false,
@@ -120,13 +120,12 @@ impl Family {
             sleep(pause).await;
             pause = (pause * 2).min(Duration::from_millis(16));
         }
-        let survivors = if self.is_over {
+        let left = if self.is_over {
             Vec::new()
         } else {
             self.living()
         };
-        survivors::report(survivors.iter().copied());
-        (left_running, survivors.into_iter().map(survivor).collect())
+        (left_running, survivors::report(left))
     }
 
     /// How many processes there are.
@@ -196,14 +195,6 @@ fn reap_left() {
 /// Whether a child has ended; its number is free then.
 fn is_reaped(child: Pid) -> bool {
     !matches!(waitpid(Some(child), WaitOptions::NOHANG), Ok(None))
-}
-
-fn survivor(pid: Pid) -> Survivor {
-    let name = fs::read_to_string(format!("/proc/{pid}/comm")).unwrap_or_default();
-    Survivor {
-        pid: pid.as_raw_pid(),
-        name: name.trim_end().to_owned(),
-    }
 }
 
 fn children(pid: Pid) -> Vec<Pid> {

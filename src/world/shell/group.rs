@@ -13,7 +13,8 @@ use tokio::process::{Child, Command};
 use tokio::time::{Instant, sleep};
 
 use super::launch::Launch;
-use super::{GRACE, SETTLE, STUCK, Survivor};
+use super::{GRACE, SETTLE, STUCK};
+use crate::world::survivors::Survivor;
 
 /// A script's processes, as far as they stayed in its group.
 pub(super) struct Family {

@@ -52,8 +52,8 @@ enum Hold {
 }
 
 /// What a start has made.
-pub(super) struct Kept {
-    pub(super) first: Pid,
+pub(super) struct First {
+    pub(super) pid: Pid,
     /// What it tells.
     pub(super) told: OwnedFd,
     /// It ends everything when this is closed, as it is when clada ends.
@@ -72,6 +72,8 @@ struct Task<'l> {
     control: OwnedFd,
     /// All that it needs of what clada has open, in order.
     open: Vec<RawFd>,
+    /// And until nothing of the command lives.
+    kept: Vec<RawFd>,
     files: Option<Rlimit>,
     /// Why the program could not be started, or 0.
     failed: AtomicI32,
@@ -86,7 +88,7 @@ pub(super) fn start(
     launch: &Launch,
     output: [OwnedFd; 2],
     files: Option<Rlimit>,
-) -> io::Result<Kept> {
+) -> io::Result<First> {
     let (told, tells) = io::pipe()?;
     let (control, closes) = io::pipe()?;
     let stdin = match &launch.stdin {
@@ -112,6 +114,12 @@ pub(super) fn start(
     let mut open: Vec<RawFd> = stdio.iter().map(AsRawFd::as_raw_fd).collect();
     open.extend([tells.as_raw_fd(), control.as_raw_fd()]);
     open.extend(launch.ready.iter().flat_map(|ready| ready.0.descriptors()));
+    // Nothing of it is closed before the first process has it.
+    let files_kept = super::kept();
+    let mut kept: Vec<RawFd> = files_kept.iter().map(AsRawFd::as_raw_fd).collect();
+    open.extend(&kept);
+    kept.extend([tells.as_raw_fd(), control.as_raw_fd()]);
+    kept.sort_unstable();
     open.sort_unstable();
     let task = Task {
         program: c_string(launch.program.as_os_str())?,
@@ -123,26 +131,28 @@ pub(super) fn start(
         tells,
         control,
         open,
+        kept,
         files,
         failed: AtomicI32::new(0),
         clada: getpid(),
     };
     let mut stack = vec![0_u8; STACK];
     let flags = launch.ready.as_ref().map_or(0, |ready| ready.0.flags());
-    let first = match split(flags)? {
-        Split::Parent(first) => first,
+    let pid = match split(flags)? {
+        Split::Parent(pid) => pid,
         Split::Child => keep(&task, &mut stack),
     };
     drop(task);
-    let kept = Kept {
-        first,
+    drop(files_kept);
+    let first = First {
+        pid,
         told: told.into(),
         control: closes.into(),
     };
-    kept.begun()
+    first.begun()
 }
 
-impl Kept {
+impl First {
     /// Waits until the program runs, or could not be started.
     fn begun(self) -> io::Result<Self> {
         let mut told = File::from(self.told.try_clone()?);
@@ -153,7 +163,7 @@ impl Kept {
             Ok(_) | Err(_) => io::Error::other("its first process ended before it began"),
         };
         drop(self.control);
-        reap(self.first)?;
+        reap(self.pid)?;
         Err(error)
     }
 }
@@ -205,9 +215,7 @@ fn keep(task: &Task<'_>, stack: &mut [u8]) -> ! {
         (Ok(_), error) => fail(task, Errno::from_raw_os_error(error)),
     };
     tell(task, STARTED, 0);
-    let mut left = [task.tells.as_raw_fd(), task.control.as_raw_fd()];
-    left.sort_unstable();
-    close_but(&left);
+    close_but(&task.kept);
     let hold = match ready {
         Some(ready) if ready.is_alone() && getpid() == Pid::INIT => Hold::All,
         Some(ready) if ready.holds_signals() && cannot_signal(task.clada) => Hold::All,

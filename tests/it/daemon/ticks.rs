@@ -3,7 +3,7 @@
 
 use std::fs;
 
-use rustix::process::Signal;
+use rustix::process::{Pid, Signal, kill_process};
 
 use super::{END, NOTES, Notes, exec, exec_task, listen, pause, ran, save, wait_for_results};
 use crate::harness::{Project, runs, save_by_rename, wait_until};
@@ -163,88 +163,70 @@ fn a_hook_ticks_nothing() {
     wait_for_results(&project, "1 ✅ exec deploy now");
 }
 
-/// A process that a command left when clada was killed waits for the next clada, and ticks then.
+/// A clada that asks whether a command may run, and runs another one, whose processes cannot be ended now: clada was killed, and
+/// what is to end them does not go on. The command strikes when there is a file of that name.
+#[cfg(target_os = "linux")]
+fn cut_off(strike: &str) -> (Project, Pid) {
+    let project = project();
+    let watching = listen(&project);
+    save(&project, &exec("deploy now"));
+    wait_for_results(&project, "1 ⏸ exec deploy now");
+    let script = format!("touch began; until [ -e strike ]; do sleep 0.01; done; {strike}");
+    let body = Notes::of(&project).body;
+    save(&project, &format!("{body}more\n{}", exec(&script)));
+    wait_until(|| project.exists("began"), || watching.said());
+    let children = format!("/proc/{0}/task/{0}/children", watching.pid());
+    let children = std::fs::read_to_string(children).expect("children");
+    let first = children.split_whitespace().next().expect("a first process");
+    let first = Pid::from_raw(first.parse().expect("a number")).expect("a number");
+    kill_process(first, Signal::STOP).expect("it stops");
+    watching.stop(Signal::KILL);
+    (project, first)
+}
+
+/// As long as something of a command lives, no tick counts: not its own, nor the person's.
 #[test]
 #[cfg(target_os = "linux")]
 fn what_outlives_a_kill_ticks_nothing() {
-    for clears in [false, true] {
-        let project = project();
-        let watching = listen(&project);
-        save(&project, &exec("deploy now"));
-        wait_for_results(&project, "1 ⏸ exec deploy now");
-        let strike =
-            format!("until [ -e strike ]; do sleep 0.01; done; {TICK}; touch struck; sleep 60");
-        let env = if clears { "env -i PATH=$PATH" } else { "env" };
-        let script = format!(
-            "{env} setsid sh -c 'echo $$ >> pid; {strike}' & touch began; sleep 60",
-            strike = strike.replace('\'', "\"")
-        );
-        let body = Notes::of(&project).body;
-        save(&project, &format!("{body}more\n{}", exec(&script)));
-        wait_until(
-            || project.exists("began") && project.exists("pid"),
-            || watching.said(),
-        );
-        let pid = project.read("pid").trim().to_owned();
-        watching.stop(Signal::KILL);
-        let again = listen(&project);
-        wait_for_results(&project, "clada ended in the middle");
-        if !runs(&pid) {
-            // The fence has ended it, which is as good.
-            return;
-        }
-        project.write("strike", "");
-        wait_until(|| project.exists("struck"), || again.said());
-        let notes = wait_for_results(&project, "no tick counts as long as");
-        assert!(notes.results.concat().contains(&pid), "{:?}", notes.results);
-        assert_untouched(&project);
-        // The person's does not either, as long as it lives, and then it does.
-        tick(&project);
-        pause();
-        assert_untouched(&project);
-        let end = rustix::process::Pid::from_raw(pid.parse().expect("a number")).expect("a number");
-        rustix::process::kill_process_group(end, Signal::KILL).expect("kill");
-        wait_until(|| !runs(&pid), || "its end".to_owned());
-        drop(again);
-        let _watching = listen(&project);
-        wait_until(|| !is_ticked(&project), || project.read(NOTES));
-        let text = project.read(NOTES);
-        save_by_rename(
-            &project.path(NOTES),
-            text.replace("- [ ] run it", "- [x] run it"),
-        );
-        wait_for_results(&project, "✅ exec deploy now");
-    }
+    let (project, first) = cut_off(&format!("{TICK}; touch struck; sleep 60"));
+    let again = listen(&project);
+    wait_for_results(&project, "clada ended in the middle");
+    project.write("strike", "");
+    wait_until(|| project.exists("struck"), || again.said());
+    let notes = wait_for_results(&project, "no tick counts as long as");
+    let said = notes.results.concat();
+    assert!(
+        said.contains("what a clada began that was killed"),
+        "{said}"
+    );
+    assert_untouched(&project);
+    tick(&project);
+    pause();
+    assert_untouched(&project);
+    kill_process(first, Signal::CONT).expect("it goes on");
+    wait_until(|| !runs(&first.to_string()), || "its end".to_owned());
+    drop(again);
+    let _watching = listen(&project);
+    wait_until(|| !is_ticked(&project), || project.read(NOTES));
+    let text = project.read(NOTES);
+    save_by_rename(
+        &project.path(NOTES),
+        text.replace("- [ ] run it", "- [x] run it"),
+    );
+    wait_for_results(&project, "✅ exec deploy now");
 }
 
 /// It ticks, and ends before clada looks.
 #[test]
 #[cfg(target_os = "linux")]
 fn what_outlives_a_kill_and_ends_at_once_ticks_nothing() {
-    let project = project();
-    let watching = listen(&project);
-    save(&project, &exec("deploy now"));
-    wait_for_results(&project, "1 ⏸ exec deploy now");
-    let strike = format!(
-        "until [ -e strike ]; do sleep 0.01; done; touch struck; exec {}",
-        TICK.replace('\'', "\"")
-    );
-    let script = format!("setsid sh -c 'echo $$ >> pid; {strike}' & touch began; sleep 60");
-    let body = Notes::of(&project).body;
-    save(&project, &format!("{body}more\n{}", exec(&script)));
-    wait_until(
-        || project.exists("began") && project.exists("pid"),
-        || watching.said(),
-    );
-    let pid = project.read("pid").trim().to_owned();
-    watching.stop(Signal::KILL);
+    let (project, first) = cut_off(&format!("touch struck; exec {TICK}"));
     let again = listen(&project);
     wait_for_results(&project, "clada ended in the middle");
-    if !runs(&pid) {
-        return;
-    }
     project.write("strike", "");
-    wait_until(|| project.exists("struck") && !runs(&pid), || again.said());
+    wait_until(|| project.exists("struck"), || again.said());
+    kill_process(first, Signal::CONT).expect("it goes on");
+    wait_until(|| !runs(&first.to_string()), || again.said());
     wait_until(|| !is_ticked(&project), || again.said());
     assert_untouched(&project);
 }
