@@ -11,6 +11,7 @@ use crate::cli;
 use crate::cmd;
 use crate::config::Folders;
 use crate::error::Error;
+use crate::terminal;
 use crate::world::login_env::LoginEnv;
 use crate::world::service::{Order, Runs, Service, ServiceError, State};
 
@@ -73,7 +74,7 @@ fn of_user(folders: &Folders) -> Service {
 
 fn installed(service: &Service) -> io::Result<()> {
     let file = service.file();
-    let mut out = io::stdout().lock();
+    let mut out = terminal::stdout();
     writeln!(
         out,
         "clada runs in the background now, and from each login on"
@@ -101,11 +102,11 @@ fn uninstall(
         Err(error) => return Err(error.into()),
     }
     let said = "clada is no service any more; your settings, notes and the log of what ran stay";
-    Ok(writeln!(io::stdout(), "{said}")?)
+    Ok(writeln!(terminal::stdout(), "{said}")?)
 }
 
 fn tell(state: &State) -> Result<ExitCode, Error> {
-    let mut out = io::stdout().lock();
+    let mut out = terminal::stdout();
     if !state.is_installed {
         let next = "`clada service install` has clada run in the background";
         writeln!(out, "not installed: {next}")?;

@@ -8,6 +8,7 @@ use crate::cmd;
 use crate::config::settings::{self, Settings};
 use crate::config::{Folders, PROJECT};
 use crate::error::Error;
+use crate::terminal;
 
 /// Trusts it, and shows what that is.
 ///
@@ -28,6 +29,6 @@ pub fn main(args: &Root) -> Result<ExitCode, Error> {
             )
         }
     };
-    write!(std::io::stdout(), "{said}")?;
+    write!(terminal::stdout(), "{said}")?;
     Ok(ExitCode::SUCCESS)
 }

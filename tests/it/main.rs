@@ -45,11 +45,15 @@ mod nesl;
 mod note;
 #[cfg(target_os = "linux")]
 mod notices;
+#[cfg(target_os = "linux")]
+mod odd_files;
 mod package;
 mod packet;
 mod patch;
 mod paths;
 mod policy;
+#[cfg(target_os = "linux")]
+mod printed;
 mod registering;
 mod replay;
 mod roundtrip;

@@ -4,9 +4,10 @@ use std::collections::HashMap;
 use std::io::{self, Write};
 
 use super::excerpt::{Around, Excerpt, InFile, Left, file_lines, line_ends};
-use super::frame::{Unframing, unframed, without_controls};
+use super::frame::{Unframing, unframed};
 use super::once::{Once, Row};
 use super::{EDGE, Hooked, MESSAGE, clipped, fenced, one_line};
+use crate::lang::hidden::written_out;
 use crate::lang::nesl::told::names_its_files;
 use crate::lang::outcome::{Outcome, Section, Spooled, Stretch};
 
@@ -63,8 +64,12 @@ fn title(outcome: &Outcome) -> String {
         true => String::new(),
         false => one_line(&outcome.target),
     };
-    let what = [outcome.command.as_str(), &target];
-    let what: Vec<&str> = what.into_iter().filter(|word| !word.is_empty()).collect();
+    let what = [&one_line(&outcome.command), &target];
+    let what: Vec<&str> = what
+        .into_iter()
+        .map(String::as_str)
+        .filter(|word| !word.is_empty())
+        .collect();
     let failed = match outcome.status.is_good() || has_words(outcome) {
         true => "",
         false => " (failed)",
@@ -110,7 +115,7 @@ impl Part<'_> {
             let after_file = std::mem::replace(&mut is_next, is_file);
             match section {
                 Section::Text(text) => {
-                    let text = without_controls(text);
+                    let text = written_out(text);
                     to.write_all(fenced(&unframed(&text), fence).as_bytes())?;
                 }
                 Section::File { name, content, .. } => {

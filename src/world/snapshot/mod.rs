@@ -36,6 +36,7 @@
 //! | `program.rs` | git itself, for signatures and hooks |
 //! | `exclude.rs` | the list of files that git is not to show |
 //! | `place.rs` | whether a save would write elsewhere |
+//! | `relief.rs` | pipes on which git would wait |
 //! | `error.rs` | why a save was not possible, in words |
 
 mod aside;
@@ -52,6 +53,7 @@ mod place;
 mod private;
 mod program;
 mod recorded;
+mod relief;
 mod restore;
 mod seen;
 mod squash;
@@ -94,6 +96,8 @@ pub use merge::merge;
 pub use message::{Message, Step};
 use private::Opened;
 use program::New;
+use relief::Relief;
+pub use relief::Working;
 pub use restore::{Change, ChangeKind, Held};
 pub use squash::{Ask, Group, Moved, Pushed, Squashed, Which};
 use stage::{Gathered, Staged, Staging, Takes};
@@ -142,6 +146,7 @@ pub struct Snapshots {
     users: RefCell<Users>,
     /// The commit at which the last save left the branch.
     last: Cell<Option<Oid>>,
+    relief: Relief,
 }
 
 /// How states are saved.
@@ -235,6 +240,8 @@ pub enum SkipReason {
     KeptByUser,
     /// Larger than a private repository takes, in bytes.
     TooLarge(u64),
+    /// Larger than any repository takes, in bytes.
+    Huge(u64),
     /// A private repository is not in the way of a batch for it; that of the user refuses.
     Unreadable(String),
 }
@@ -257,6 +264,7 @@ impl fmt::Display for SkipReason {
                 "it is larger than {} (`git.private_file` in the settings, or a .gitignore that names it)",
                 size::show(*limit)
             ),
+            Self::Huge(limit) => write!(f, "it is larger than {}", size::show(*limit)),
             Self::Unreadable(why) => write!(f, "it could not be read ({why})"),
         }
     }
@@ -344,6 +352,7 @@ impl Snapshots {
         } else {
             snapshots.target = options.target;
         }
+        let _working = snapshots.relief.working();
         snapshots.take_own_index()?;
         snapshots.leave_notes();
         Ok(Some(snapshots))
@@ -371,7 +380,6 @@ impl Snapshots {
             never: BTreeSet::new(),
             root: root.strip_prefix(&top).unwrap_or(&top).to_path_buf(),
             repo: opened.repo,
-            top,
             lock_wait: LOCK_WAIT,
             hurry,
             given_up: Cell::new(false),
@@ -386,6 +394,8 @@ impl Snapshots {
             looked: RefCell::default(),
             users: RefCell::default(),
             last: Cell::new(None),
+            relief: Relief::of(&top),
+            top,
         }
     }
 
@@ -414,11 +424,27 @@ impl Snapshots {
         self.private
     }
 
+    /// Has pipes hold up no git that the user's own program is, as long as the answer lives.
+    pub fn relieved(&self) -> Working {
+        self.relief.working()
+    }
+
     /// What there is to say, once.
     pub fn take_notices(&mut self) -> Vec<String> {
         let aside = self.aside.get_mut().and_then(Option::as_mut);
         let of_aside = aside.map(|aside| aside.take_notices()).unwrap_or_default();
-        [of_aside, self.notices.take()].concat()
+        let pipes = self.relief.take_found();
+        let pipes = pipes.iter().map(|pipe| {
+            let pipe = pipe.display();
+            format!("⚠ git: not looked at: {pipe} (a pipe): its rules do not hold, remove it")
+        });
+        let mut all: Vec<String> = of_aside.into_iter().chain(self.notices.take()).collect();
+        for said in pipes {
+            if !all.contains(&said) {
+                all.push(said);
+            }
+        }
+        all
     }
 
     /// Commits what the user has changed under the root: what is staged, if there is more than that, then all that differs in
@@ -505,6 +531,7 @@ impl Snapshots {
     /// # Errors
     /// Where it cannot be written: the next save tries again.
     pub fn settle(&mut self) -> Result<(), SnapshotError> {
+        let _working = self.relief.working();
         if let Some(Some(aside)) = self.aside.get_mut() {
             aside.settle()?;
         }
@@ -531,6 +558,7 @@ impl Snapshots {
     }
 
     fn attempt(&self, look: Look<'_>, message: &Message) -> Result<State, SnapshotError> {
+        let _working = self.relief.working();
         self.refuse_diverted()?;
         let mut prepared = self.prepare(look)?;
         if let Some(tree) = prepared.tree.or(prepared.first).filter(|_| self.hooks()) {

@@ -17,6 +17,7 @@ impl Snapshots {
     /// # Errors
     /// As for a save.
     pub fn see(&mut self, paths: Option<&[PathBuf]>) -> Result<Option<String>, SnapshotError> {
+        let _working = self.relief.working();
         let prepared = self.prepare(paths.map_or(Look::After, Look::Paths))?;
         let left_out = self.left_out_now(paths.unwrap_or_default());
         if !self.private {
@@ -35,6 +36,7 @@ impl Snapshots {
     /// # Errors
     /// Where it cannot be read.
     pub fn news(&self, seen: Option<&str>, path: &Path) -> Result<Option<PathBuf>, SnapshotError> {
+        let _working = self.relief.working();
         let place = self.root.join(path);
         let index = self.repo.index()?;
         let is_folder = fs::symlink_metadata(self.top.join(&place)).is_ok_and(|it| it.is_dir());
@@ -117,6 +119,7 @@ impl Snapshots {
     /// # Errors
     /// Where it cannot be read.
     pub fn is_kept(&self, seen: Option<&str>, path: &Path) -> Result<bool, SnapshotError> {
+        let _working = self.relief.working();
         Ok(self.is_now(seen, path)? || self.aside_has(path)? == Some(true))
     }
 
