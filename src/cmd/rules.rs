@@ -150,8 +150,13 @@ impl Source {
         let mask = env
             .iter()
             .filter_map(|(name, value)| Some((name.to_str()?, value.to_str()?)));
-        let folders = exec.caches.iter().chain(&exec.write);
-        let folders = folders.filter_map(|path| expanded(path, &self.folders.home, var));
+        let expanded = |path: &str| expanded(path, &self.folders.home, var);
+        let programs = programs(var("PATH"));
+        let caches = exec.caches.iter().flat_map(|path| everywhere(path));
+        let caches = caches.filter_map(|path| expanded(&path));
+        let caches =
+            caches.filter(|cache| !programs.iter().any(|folder| folder.starts_with(cache)));
+        let folders = caches.chain(exec.write.iter().filter_map(|path| expanded(path)));
         let guarded = sandbox::guarded(&self.root);
         if self.folders.config.starts_with(&self.root) {
             // The root is the user's home, and what is not there cannot be guarded. Where it cannot be made, neither can a
@@ -288,6 +293,24 @@ fn environment(base: &[(OsString, OsString)], exec: &settings::Exec) -> login_en
             Variable::Remove => None,
         });
     kept.cloned().chain(set).collect()
+}
+
+/// The path of a cache, and the same wherever else this user's caches may be.
+fn everywhere(path: &str) -> Vec<String> {
+    let others = path.strip_prefix("~/.cache/").into_iter().flat_map(|name| {
+        ["$XDG_CACHE_HOME", "~/Library/Caches"].map(|base| format!("{base}/{name}"))
+    });
+    std::iter::once(path.to_owned()).chain(others).collect()
+}
+
+/// The folders in which the user's programs are looked for, under both their names where they are links.
+fn programs(path: Option<&OsStr>) -> Vec<PathBuf> {
+    let folders = std::env::split_paths(path.unwrap_or_default());
+    let both = folders.flat_map(|folder| {
+        let real = folder.canonicalize().ok();
+        std::iter::once(folder).chain(real)
+    });
+    both.collect()
 }
 
 /// A path of the settings with its `~` and variables; `None` where it begins with a variable that is not set.

@@ -102,6 +102,8 @@ fn pipes_in_the_place_of_rules_hold_up_no_run() {
             &["undo", "--dry-run"][..],
             &["undo"],
             &["redo"],
+            &["step-back"],
+            &["step-forward"],
             &["doctor"],
             &["diff"],
             &["config"],

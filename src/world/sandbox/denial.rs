@@ -1,9 +1,12 @@
 //! Tells from a failed script's output whether the fence stopped it, and which setting allows it. Never guesses: with
 //! another likely cause it is silent.
 
+use std::fs::DirBuilder;
+use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
 use rustix::fs::{Access, access};
+use rustix::process::geteuid;
 
 use super::{Fence, Level, is_in, real, resolved, support};
 
@@ -121,11 +124,34 @@ fn not_there(tree: &Path, path: &Path, line: &str) -> String {
     let line = line.to_lowercase();
     // Some of them are files.
     let is_dir = path != tree || ["mkdir", "director"].iter().any(|word| line.contains(word));
+    if is_dir && made(tree) {
+        let tree = tree.display();
+        return format!("`{tree}` may be written and was not there: it is now, so run this again");
+    }
     let make = if is_dir { "mkdir -p" } else { "touch" };
     let tree = tree.display();
     format!(
         "`{tree}` may be written but was not there when this began: make it outside of exec (`{make} {tree}`)"
     )
+}
+
+/// Makes a folder that the settings name, where it was missed. Nobody else may have a say in where that is: the folder that it
+/// is made in is the user's own, and there is no link on the way to it. (What is in a tree that commands write is not missing.)
+fn made(tree: &Path) -> bool {
+    let Some(above) = tree.ancestors().skip(1).find(|above| above.exists()) else {
+        return false;
+    };
+    let is_own = above.symlink_metadata().is_ok_and(|found| {
+        found.is_dir() && found.uid() == geteuid().as_raw() && found.mode() & 0o022 == 0
+    });
+    let has_no_link = above.canonicalize().is_ok_and(|real| real == above);
+    is_own
+        && has_no_link
+        && DirBuilder::new()
+            .recursive(true)
+            .mode(0o700)
+            .create(tree)
+            .is_ok()
 }
 
 /// What on a line could be a path: what is quoted, what stands between colons, and single words.

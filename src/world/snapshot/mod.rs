@@ -574,6 +574,7 @@ impl Snapshots {
     }
 
     fn prepare(&self, look: Look<'_>) -> Result<Prepared, SnapshotError> {
+        let _working = self.relief.working();
         self.wait_until_unlocked()?;
         self.mend_index()?;
         // As of before it is read: if it is another one by then, more is looked at than need be.
