@@ -360,7 +360,7 @@ impl Runner {
         let hooked = hooks::are_due(batch, &due);
         let mut saving = Saving::before(snapshots, whole, batch, run)?;
         if hooked && !self.hooks.before.is_empty() {
-            saving.expect_command(run);
+            saving.expect_command(batch, run);
             // What they change is saved before the tasks change anything, and beside what was there before them.
             let ready = match self.hooks_before(batch, run).await {
                 Ok(()) => saving.again(batch, hooks::said("before", &self.hooks.before), run),
@@ -526,7 +526,7 @@ impl Runner {
             return Some(Ended::not_run(why));
         }
         if is_exec(task) {
-            course.saving.expect_command(run);
+            course.saving.expect_command(course.batch, run);
         }
         if let Some(atomic) = &mut course.atomic
             && atomic.is_outdated(task)

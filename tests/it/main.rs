@@ -39,6 +39,7 @@ mod hooks;
 mod lessons;
 mod log;
 mod logs;
+mod many_tasks;
 mod meanwhile;
 mod messages;
 mod nesl;

@@ -111,7 +111,7 @@ fn folded(line: &str) -> String {
 /// Tells if a folded line looks like one of clada's.
 fn looks_framed(line: &str) -> bool {
     match line.as_bytes().first() {
-        Some(b'=') => line.starts_with("=== ") || is_rule(line),
+        Some(b'=') => line.starts_with("=== ") || line.starts_with("===") && is_rule(line),
         Some(b'-') => line.starts_with("- [ ]") || line.strip_prefix("--- ").is_some_and(is_time),
         Some(b'[') => is_title(line.as_bytes()) || is_signed(line),
         _ => {

@@ -574,6 +574,15 @@ impl Snapshots {
     }
 
     fn prepare(&self, look: Look<'_>) -> Result<Prepared, SnapshotError> {
+        self.prepare_since(look, None)
+    }
+
+    /// The same on top of what was seen before, which has the other paths as they are to be.
+    fn prepare_since(
+        &self,
+        look: Look<'_>,
+        since: Option<&Tree<'_>>,
+    ) -> Result<Prepared, SnapshotError> {
         let _working = self.relief.working();
         self.wait_until_unlocked()?;
         self.mend_index()?;
@@ -585,7 +594,7 @@ impl Snapshots {
         let base = head.as_ref().map(Commit::tree).transpose()?;
 
         self.given_up.set(true);
-        let old = base.as_ref().map(Tree::id);
+        let old = since.or(base.as_ref()).map(Tree::id);
         let takes = match (look, self.options.untracked) {
             (Look::Before | Look::After, Untracked::Commit) => Takes::All,
             (Look::After, Untracked::Leave) => Takes::Made,
@@ -609,7 +618,7 @@ impl Snapshots {
             self.looked.replace(looked);
         }
         self.given_up.set(!staged.is_empty());
-        let mut tree = self.tree_with(&index, base.as_ref(), &paths)?;
+        let mut tree = self.tree_with(&index, since.or(base.as_ref()), &paths)?;
         if tree.is_none() && first.is_some() {
             tree = Some(self.repo.treebuilder(None)?.write()?);
         }
