@@ -176,6 +176,7 @@ fn could_write(path: &Path) -> bool {
 mod tests {
     use super::*;
     use std::fs;
+    use std::os::unix::fs::PermissionsExt;
 
     /// A project inside a directory of its own, and no other directory that may be written.
     fn project() -> (tempfile::TempDir, Fence) {
@@ -253,9 +254,15 @@ mod tests {
         ] {
             let name = if make == "touch" { "lock" } else { "cache" };
             let expect = (support().by.is_some() && !missing.is_empty()).then(|| {
-                format!(
-                    "`{shown}/{name}` may be written but was not there when this began: make it outside of exec (`{make} {shown}/{name}`)"
-                )
+                if make == "touch" {
+                    format!(
+                        "`{shown}/lock` may be written but was not there when this began: make it outside of exec (`touch {shown}/lock`)"
+                    )
+                } else {
+                    format!(
+                        "`{shown}/{name}` may be written and was not there: it is now, so run this again"
+                    )
+                }
             });
             assert_eq!(
                 denied(&fence, &fence.root, &missing, &tail),
@@ -263,6 +270,14 @@ mod tests {
                 "{tail}"
             );
         }
+        // Where others may write, or a link leads, clada makes nothing.
+        let open = fs::Permissions::from_mode(0o777);
+        fs::set_permissions(&top, open).unwrap();
+        fs::remove_dir(at("cache")).unwrap();
+        let tail = format!("mkdir: cannot create directory ‘{shown}/cache’: Permission denied");
+        let said = denied(&fence, &fence.root, &missing, &tail);
+        assert!(said.is_none_or(|said| said.contains("make it outside of exec")));
+        assert!(!at("cache").exists());
         let tail = format!("bash: line 1: {shown}/there/new: Permission denied");
         assert_eq!(denied(&fence, &fence.root, &missing, &tail), None);
         fence.level = Level::Off;
