@@ -386,7 +386,7 @@ impl Runner {
             journal.commands()?;
         }
         if hooked && !self.hooks.before.is_empty() {
-            saving.expect_command(run);
+            saving.expect_command(batch, run);
             // What they change is saved before the tasks change anything, and beside what was there before them.
             let ready = match self.hooks_before(batch, run).await {
                 Ok(()) => saving.again(batch, hooks::said("before", &self.hooks.before), run),
@@ -562,7 +562,7 @@ impl Runner {
             if let Some(moved) = self.disk.moved() {
                 return Some(Ended::not_run(moved.to_string()));
             }
-            course.saving.expect_command(run);
+            course.saving.expect_command(course.batch, run);
         }
         if let Some(atomic) = &mut course.atomic
             && atomic.is_outdated(task)

@@ -11,6 +11,7 @@ use tracing_subscriber::fmt::{FmtContext, FormatEvent, FormatFields, FormattedFi
 use tracing_subscriber::registry::LookupSpan;
 
 use crate::config::settings::{Format, Log};
+use crate::terminal;
 
 /// How much is told: levels, and parts of clada with levels, as `debug` or `warn,clada::daemon=debug`.
 const LEVEL: &str = "CLADA_LOG";
@@ -55,9 +56,14 @@ pub fn start(flag: Option<Format>, settings: Option<Log>, is_service: bool) -> O
         .with_env_filter(filter)
         // Where stderr is gone, as with its terminal, that could not be told there either, and the try is a panic.
         .log_internal_errors(false)
-        .with_writer(std::io::stderr);
+        .with_writer(terminal::stderr);
     match format {
-        Format::Json => log.json().flatten_event(true).init(),
+        // Its escapes are those of JSON.
+        Format::Json => log
+            .with_writer(std::io::stderr)
+            .json()
+            .flatten_event(true)
+            .init(),
         _ if journal => log.event_format(Journal).init(),
         _ => log.init(),
     }

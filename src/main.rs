@@ -6,8 +6,7 @@ use std::process::ExitCode;
 use clada::cli::{Cli, Command};
 use clada::config::Folders;
 use clada::config::settings::Settings;
-use clada::lang::plain::plain;
-use clada::{cmd, logs};
+use clada::{cmd, logs, terminal};
 use tracing::Level;
 
 fn main() -> ExitCode {
@@ -33,5 +32,5 @@ fn main() -> ExitCode {
 
 fn say(what: &str) {
     let line = logs::line(Level::ERROR, &format!("clada: {what}"));
-    let _ = std::io::stderr().write_all(plain(line.as_bytes()).as_bytes());
+    let _ = terminal::stderr().write_all(line.as_bytes());
 }

@@ -1,13 +1,15 @@
 //! What the person at the terminal sees of a run, live: a line for each task, what a command writes, and which command
 //! runs for how long. Decides nothing.
 
-use std::io::{self, Write};
+use std::io::{self, IsTerminal, StderrLock, StdoutLock, Write};
 use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressStyle};
+use serde::Serialize;
 use tracing::Level;
 
 use crate::batch::Progress;
+use crate::lang::hidden::{Sieve, in_json, write_out, written_out};
 use crate::lang::plain::plain;
 use crate::lang::report;
 use crate::logs;
@@ -38,7 +40,7 @@ impl<W: Write> Terminal<W> {
     ///
     /// A terminal that is gone is no reason to stop: what is written here is for a person who looks.
     pub fn line(&mut self, text: &str) {
-        let line = format!("{}{text}\n", self.line_end());
+        let line = format!("{}{}\n", self.line_end(), written_out(text));
         self.write(line.as_bytes());
     }
 
@@ -65,7 +67,7 @@ impl<W: Write> Terminal<W> {
                 command,
                 target,
             } => {
-                let what = format!("{number}/{total} {command} {}", report::one_line(target));
+                let what = report::one_line(&format!("{number}/{total} {command} {target}"));
                 self.line(&format!("▶ {what}"));
                 if command.eq_ignore_ascii_case("exec") {
                     self.running = Some(bar(what));
@@ -128,4 +130,100 @@ fn bar(what: String) -> ProgressBar {
         bar.enable_steady_tick(TICK);
     }
     bar
+}
+
+/// Standard output or standard error. What cannot be seen in a text, or does something to a terminal, is written out: others may
+/// have had a hand in it.
+pub struct Screen<W> {
+    to: W,
+    sieve: Sieve,
+    /// The first bytes of a character whose others have not come yet.
+    partial: Vec<u8>,
+}
+
+/// Standard output.
+pub fn stdout() -> Screen<StdoutLock<'static>> {
+    Screen::new(io::stdout().lock())
+}
+
+/// Standard error.
+pub fn stderr() -> Screen<StderrLock<'static>> {
+    Screen::new(io::stderr().lock())
+}
+
+/// Standard output for a text that another program may need as it is: only a terminal gets it as [`stdout`] has it.
+pub fn stdout_to_the_byte() -> Box<dyn Write> {
+    if io::stdout().is_terminal() {
+        Box::new(stdout())
+    } else {
+        Box::new(io::stdout().lock())
+    }
+}
+
+/// Writes JSON to standard output, as a line.
+///
+/// # Errors
+/// Where it cannot be written.
+pub fn print_json(json: &impl Serialize) -> io::Result<()> {
+    let text = serde_json::to_string_pretty(json)? + "\n";
+    io::stdout().lock().write_all(in_json(&text).as_bytes())
+}
+
+impl<W: Write> Screen<W> {
+    fn new(to: W) -> Self {
+        Self {
+            to,
+            sieve: Sieve::default(),
+            partial: Vec::new(),
+        }
+    }
+
+    fn text(&mut self, text: &str) -> io::Result<()> {
+        let mut from = 0;
+        for (at, c) in text.char_indices() {
+            if self.sieve.keeps(c) {
+                continue;
+            }
+            self.to.write_all(&text.as_bytes()[from..at])?;
+            from = at + c.len_utf8();
+            // A line may end as on Windows.
+            if c != '\r' || !text[from..].starts_with('\n') {
+                let mut seen = String::new();
+                write_out(c, &mut seen);
+                self.to.write_all(seen.as_bytes())?;
+            }
+        }
+        self.to.write_all(&text.as_bytes()[from..])
+    }
+}
+
+impl<W: Write> Write for Screen<W> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let is_simple = |byte: &u8| matches!(byte, b' '..=b'~' | b'\n' | b'\t');
+        if self.partial.is_empty() && bytes.iter().all(is_simple) {
+            self.to.write_all(bytes)?;
+            self.sieve.pass(bytes.last().copied().unwrap_or_default());
+            return Ok(bytes.len());
+        }
+        let mut all = std::mem::take(&mut self.partial);
+        all.extend_from_slice(bytes);
+        let mut read = 0;
+        for piece in all.utf8_chunks() {
+            self.text(piece.valid())?;
+            read += piece.valid().len() + piece.invalid().len();
+            let invalid = piece.invalid();
+            let is_cut =
+                std::str::from_utf8(invalid).is_err_and(|error| error.error_len().is_none());
+            if is_cut && read == all.len() {
+                self.partial = invalid.to_vec();
+            } else if !invalid.is_empty() {
+                self.text("\u{fffd}")?;
+            }
+        }
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.to.flush()
+    }
 }

@@ -33,6 +33,7 @@ const GROUPS: &[Group] = &[
     ("start", process::start),
     ("exec", process::exec),
     ("fence", process::fence),
+    ("many tasks", process::many_tasks),
     ("output", output::flood),
     ("line to file", output::line),
     ("tier", tiers::measure),

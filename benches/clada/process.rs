@@ -107,6 +107,55 @@ pub(crate) fn fence(print: &mut dyn FnMut(Row)) {
     ));
 }
 
+/// Replies with more tasks than anybody reads.
+pub(crate) fn many_tasks(print: &mut dyn FnMut(Row)) {
+    type Task = fn(usize) -> String;
+    let kinds: [(&str, usize, f64, Task); 5] = [
+        ("10,000 overwrites, saved in git", 10_000, 10.0, |at| {
+            let (folder, text) = (at % 100, at);
+            format!("<path>f/{folder}/{at}.txt</path><c>overwrite</c><x>{text}</x>")
+        }),
+        (
+            "10,000 edits of one file, saved in git",
+            10_000,
+            10.0,
+            |at| {
+                let next = at + 1;
+                format!(
+                    "<path>a.txt</path><c>edit</c><search>n{at};</search><replace>n{next};</replace>"
+                )
+            },
+        ),
+        ("10,000 reads", 10_000, 10.0, |_| {
+            "<path>a.txt</path><c>read</c>".to_owned()
+        }),
+        ("10,000 failing edits", 10_000, 10.0, |at| {
+            format!("<path>a.txt</path><c>edit</c><search>no {at}</search><replace>x</replace>")
+        }),
+        ("100,000 empty tasks", 100_000, 5.0, |_| String::new()),
+    ];
+    for (what, count, limit, task) in kinds {
+        let project = Project::with_git();
+        fs::write(project.path("root/a.txt"), "n0;\n").expect("write");
+        let tasks: String = (0..count)
+            .map(|at| format!("<task>{}</task>\n", task(at)))
+            .collect();
+        let reply = project.path("reply.md");
+        fs::write(&reply, format!("<tasks>\n{tasks}</tasks>\n")).expect("write");
+        let mut run = project.run(&reply);
+        let clock = Instant::now();
+        run.output().expect("clada");
+        let took = clock.elapsed();
+        print(Row {
+            what: what.to_owned(),
+            ours: ms(took),
+            baseline: ("none", "-".to_owned()),
+            ratio: f64::NAN,
+            goal: Some((format!("< {limit} s"), took.as_secs_f64() < limit)),
+        });
+    }
+}
+
 /// One edit in the middle of a file of 10 MB.
 pub(crate) fn edit_one(print: &mut dyn FnMut(Row)) {
     let project = Project::new();

@@ -16,7 +16,6 @@ use crate::lang::chat::{By, Chat, LARGEST, MOST_FILES, Seen};
 use crate::lang::hex::hex;
 use crate::lang::mask::Mask;
 use crate::lang::outcome::Section;
-use crate::lang::plain::plain;
 use crate::lang::repair;
 use crate::lang::report::Report;
 use crate::lang::task::Action;
@@ -364,7 +363,7 @@ impl Runner {
             place.is_some_and(|place| self.disk.may_read(&place)) && !repair::is_secret(path)
         };
         let told = changes.chat.told(&may_tell);
-        report.changes = plain(changes.mask.text(&told.text).as_bytes());
+        report.changes = changes.mask.text(&told.text).into_owned();
         reader.telling = told.paths;
         changes.keep_so_far();
     }

@@ -1,6 +1,8 @@
 //! The project's files, where nothing that clada has not saved is overwritten or taken away. An edit goes on what is there:
 //! it replaces no more than it has found.
 
+use std::path::PathBuf;
+
 use super::saving::Seen;
 use crate::lang::path::{PathError, RelPath};
 use crate::world::attributes::Regrouped;
@@ -11,6 +13,8 @@ use crate::world::workspace::{Content, Disk, Files, FsError, Kind, Place};
 pub(super) struct Guarded<'g> {
     pub(super) disk: &'g mut Disk,
     pub(super) seen: Option<(&'g Snapshots, &'g Seen)>,
+    /// The paths that tasks have changed since.
+    pub(super) unsaved: &'g [PathBuf],
 }
 
 impl Guarded<'_> {
@@ -19,6 +23,11 @@ impl Guarded<'_> {
         let Some((snapshots, Seen(seen))) = self.seen else {
             return Ok(());
         };
+        let is_related =
+            |path: &PathBuf| path.starts_with(place.path()) || place.path().starts_with(path);
+        if self.unsaved.iter().any(is_related) {
+            return Ok(());
+        }
         match snapshots.news(seen.as_deref(), place.path()) {
             Ok(None) => Ok(()),
             Ok(Some(path)) => Err(FsError::Outdated(path.display().to_string())),

@@ -151,7 +151,7 @@ impl Runner {
         files.sort();
         files.dedup();
         let values = Values::after(&self.hooks, course.batch, outcomes, &files);
-        course.saving.expect_command(run);
+        course.saving.expect_command(course.batch, run);
         self.all(("after", &self.hooks.after), &values, run).await;
         let work = Work {
             who: "the hooks' work",

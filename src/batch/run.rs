@@ -1,6 +1,7 @@
 //! A run in progress: numbers its tasks and gathers what there is to tell. Acts on nothing.
 
 use std::borrow::Cow;
+use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
@@ -170,6 +171,8 @@ pub(super) struct Run<'r, 't> {
     pub(super) stopped_by: Option<String>,
     /// The account of what the chat knows, where there is a chat that is told.
     pub(super) changes: Option<Changes>,
+    /// The subject that the tasks of a batch give, by the number of batches before it.
+    subject: RefCell<Option<(usize, String)>>,
 }
 
 /// How many of the files that were not saved are named.
@@ -196,6 +199,7 @@ impl<'r, 't> Run<'r, 't> {
             progress,
             report,
             jobs: Vec::new(),
+            subject: RefCell::default(),
             number: 0,
             cut: false,
             left: Vec::new(),
@@ -448,8 +452,20 @@ impl<'r, 't> Run<'r, 't> {
     pub(super) fn message(&self, batch: &Batch<'_>, body: Vec<String>, step: Step) -> Message {
         let masked = |text: &str| self.mask.text(text).into_owned();
         let subject = self.given(batch).map(masked).unwrap_or_else(|| {
-            let reasons: Vec<String> = batch.tasks.iter().map(|task| masked(task.why)).collect();
-            subject::joined(reasons.iter().map(String::as_str))
+            let mut known = self.subject.borrow_mut();
+            if known
+                .as_ref()
+                .is_none_or(|(job, _)| *job != self.jobs.len())
+            {
+                let reasons: Vec<String> =
+                    batch.tasks.iter().map(|task| masked(task.why)).collect();
+                let joined = subject::joined(reasons.iter().map(String::as_str));
+                *known = Some((self.jobs.len(), joined));
+            }
+            known
+                .as_ref()
+                .map(|(_, subject)| subject.clone())
+                .unwrap_or_default()
         });
         Message {
             subject: Some(subject),

@@ -45,6 +45,10 @@ impl Touched {
 /// What the last save of a batch saw: a commit or a tree, or nothing at all.
 pub(super) struct Seen(pub(super) Option<String>);
 
+/// So many tasks of a batch have commits of their own. Of one with more, several that follow each other share one: a commit
+/// costs more than a task.
+const COMMITS: usize = 200;
+
 /// Where commits go onto no branch.
 const DETACHED: &str =
     "⚠ HEAD is detached: these commits are on no branch; `git switch -c NAME` keeps them";
@@ -54,9 +58,12 @@ pub(super) struct Saving<'s> {
     snapshots: Option<&'s mut Snapshots>,
     /// One commit at its end.
     whole: bool,
+    /// How many file tasks share a commit, and how many of the next one have ended.
+    together: usize,
+    waiting: usize,
     /// `None` where that is not known.
     seen: Option<Seen>,
-    /// What is to be in that one commit, and what its message says.
+    /// What is to be in the next commit, and what its message says.
     touched: Touched,
     body: Vec<String>,
 }
@@ -72,6 +79,8 @@ impl<'s> Saving<'s> {
         let mut saving = Self {
             snapshots: None,
             whole,
+            together: batch.tasks.len().div_ceil(COMMITS).max(1),
+            waiting: 0,
             seen: None,
             touched: Touched::Nothing,
             body: Vec::new(),
@@ -145,7 +154,8 @@ impl<'s> Saving<'s> {
     }
 
     /// Has it known what is there before a command.
-    pub(super) fn expect_command(&mut self, run: &mut Run<'_, '_>) {
+    pub(super) fn expect_command(&mut self, batch: &Batch<'_>, run: &mut Run<'_, '_>) {
+        self.save_waiting(batch, run);
         self.settle(run);
         if let Some(snapshots) = self.snapshots.as_deref_mut() {
             snapshots.expect_command();
@@ -157,9 +167,16 @@ impl<'s> Saving<'s> {
         Some((self.snapshots.as_deref()?, self.seen.as_ref()?))
     }
 
+    /// The paths that tasks of this batch have changed since.
+    pub(super) fn unsaved(&self) -> &[PathBuf] {
+        let paths = self.touched.paths().filter(|_| self.waiting > 0);
+        paths.unwrap_or_default()
+    }
+
     /// The commit that was made last, where each task makes one.
     pub(super) fn commit(&self) -> Option<&str> {
-        let Seen(seen) = self.seen.as_ref().filter(|_| !self.whole)?;
+        let is_in_it = !self.whole && self.waiting == 0;
+        let Seen(seen) = self.seen.as_ref().filter(|_| is_in_it)?;
         seen.as_deref()
     }
 
@@ -180,15 +197,33 @@ impl<'s> Saving<'s> {
         if matches!(touched, Touched::Nothing) {
             return;
         }
-        self.seen = None;
         if let Touched::Paths(paths) = &touched {
             snapshots.named(paths);
+            if !self.whole && self.together > 1 {
+                self.body.push(work.line);
+                self.touched.add(touched);
+                self.waiting += 1;
+                if self.waiting >= self.together {
+                    self.save_waiting(batch, run);
+                }
+                return;
+            }
         }
+        let seen = self.seen.take();
         if self.whole {
             self.body.push(work.line);
+            // On top of what was seen before: to look at all of it each time would cost the square of it.
+            let (news, since) = match (&touched, &seen) {
+                (Touched::Paths(paths), Some(Seen(Some(since)))) => {
+                    (Some(paths.clone()), Some(since))
+                }
+                _ => (None, None),
+            };
             self.touched.add(touched);
+            let looked = news.as_deref().or_else(|| self.touched.paths());
             // What cannot be saved is told at the end.
-            self.seen = snapshots.see(self.touched.paths()).ok().map(Seen);
+            let is = snapshots.see(looked, since.map(String::as_str));
+            self.seen = is.ok().map(Seen);
             return;
         }
         let who = work.who;
@@ -199,6 +234,15 @@ impl<'s> Saving<'s> {
                 let said = format!("⚠ git: {who} was not saved: {error}");
                 run.report.notices.push(said);
             }
+        }
+    }
+
+    /// Saves what tasks left that share a commit, as far as they have ended.
+    fn save_waiting(&mut self, batch: &Batch<'_>, run: &mut Run<'_, '_>) {
+        if self.waiting > 0 {
+            self.waiting = 0;
+            self.seen = None;
+            self.save_touched(batch, "what several tasks did", run);
         }
     }
 
@@ -222,8 +266,14 @@ impl<'s> Saving<'s> {
         }
     }
 
-    /// Saves a batch that is one commit.
+    /// Saves what is not saved yet: all of a batch that is one commit.
     pub(super) fn end(&mut self, batch: &Batch<'_>, run: &mut Run<'_, '_>) {
+        self.save_waiting(batch, run);
+        self.save_touched(batch, "this batch", run);
+        self.settle(run);
+    }
+
+    fn save_touched(&mut self, batch: &Batch<'_>, what: &str, run: &mut Run<'_, '_>) {
         let touched = std::mem::replace(&mut self.touched, Touched::Nothing);
         if let Some(snapshots) = self.snapshots.as_deref_mut()
             && !matches!(touched, Touched::Nothing)
@@ -232,12 +282,11 @@ impl<'s> Saving<'s> {
             match touched.save(snapshots, &message) {
                 Ok(state) => self.saved(state, run),
                 Err(error) => {
-                    let said = format!("⚠ git: this batch was not saved: {error}");
+                    let said = format!("⚠ git: {what} was not saved: {error}");
                     run.report.notices.push(said);
                 }
             }
         }
-        self.settle(run);
     }
 
     fn saved(&mut self, state: State, run: &mut Run<'_, '_>) {

@@ -126,6 +126,7 @@ impl Runner {
             let mut files = Guarded {
                 disk: &mut self.disk,
                 seen: saving.seen(),
+                unsaved: saving.unsaved(),
             };
             match action {
                 action if let Some(spot) = chosen => file_task::edit_at(action, spot, &mut files),

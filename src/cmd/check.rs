@@ -18,6 +18,7 @@ use crate::lang::question::{self, Question};
 use crate::lang::report::{self, ParseError};
 use crate::lang::scan::scan_for;
 use crate::lang::task::{Action, Batch, Lines, Scan, Task};
+use crate::terminal;
 
 /// Checks one reply. Succeeds if it has no error; warnings are told only.
 ///
@@ -43,10 +44,10 @@ pub fn main(args: &Check) -> Result<ExitCode, Error> {
     let failed = problems
         .iter()
         .any(|problem| problem.error_type != "warning");
-    let mut out = std::io::stdout().lock();
+    let mut out = terminal::stdout();
     if args.json {
         let said = json(&found, &blocks, (tasks, &listed), &problems);
-        writeln!(out, "{said:#}")?;
+        terminal::print_json(&said)?;
     } else {
         for task in &listed {
             let (asks, commands) = question::parted(task.asks.as_deref().unwrap_or_default());

@@ -10,7 +10,7 @@ use crate::cmd::canonical;
 use crate::cmd::notes::Notes;
 use crate::config::Folders;
 use crate::error::Error;
-use crate::lang::plain::plain;
+use crate::terminal;
 use crate::world::clipboard::{self, Around, Clipboard, ClipboardError, Copied};
 use crate::world::ledger::{Ledger, ToldIn};
 use crate::world::packet::Packets;
@@ -35,13 +35,13 @@ pub fn main(args: &Copy) -> Result<ExitCode, Error> {
             ExitCode::FAILURE,
         ),
     };
-    writeln!(std::io::stderr(), "{}", plain(said.as_bytes()))?;
+    writeln!(terminal::stderr(), "{said}")?;
     Ok(code)
 }
 
 /// Prints a text as it would be copied.
 pub(super) fn print(text: &str) -> Result<ExitCode, Error> {
-    std::io::stdout().write_all(text.as_bytes())?;
+    terminal::stdout_to_the_byte().write_all(text.as_bytes())?;
     Ok(ExitCode::SUCCESS)
 }
 

@@ -8,6 +8,7 @@ use crate::cmd;
 use crate::config::Folders;
 use crate::config::settings::Effective;
 use crate::error::Error;
+use crate::terminal;
 
 /// Prints them.
 ///
@@ -18,10 +19,10 @@ pub fn main(args: &Config) -> Result<ExitCode, Error> {
     let folders = Folders::of_user().ok_or(Error::NoHome)?;
     let (effective, wrong) = Effective::load(&folders, &root);
     cmd::tell_wrong(&wrong);
-    let mut out = std::io::stdout().lock();
-    match args.json {
-        true => writeln!(out, "{:#}", effective.to_json())?,
-        false => write!(out, "{}", effective.to_toml())?,
+    if args.json {
+        terminal::print_json(&effective.to_json())?;
+    } else {
+        write!(terminal::stdout(), "{}", effective.to_toml())?;
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -19,9 +19,9 @@ use crate::error::Error;
 use crate::file_task::Done;
 use crate::lang::lines::LineRange;
 use crate::lang::outcome::Section;
-use crate::lang::plain::plain;
 use crate::lang::report;
 use crate::lang::task::ContextTask;
+use crate::terminal;
 use crate::world::chat::ChatStore;
 use crate::world::context::ContextStore;
 use crate::world::workspace::{Disk, Files};
@@ -41,7 +41,9 @@ pub fn main(args: &Context) -> Result<ExitCode, Error> {
     let store = store(&folders, &root, &notes);
     let mut own = cmd::watched_in(&folders, &root);
     own.extend([cmd::canonical(&notes), root.join(config::OUTPUT)]);
-    let disk = cmd::workspace((&given, &root), &folders, &own)?;
+    let mut disk = cmd::workspace((&given, &root), &folders, &own)?;
+    let settings = Settings::load(&folders, &root);
+    disk.limit(settings.map_or(LARGEST, |loaded| loaded.settings.limits.max_file_size));
     match &args.change {
         None => {
             let loaded = context_task::load(&store.read()?, &disk);
@@ -52,6 +54,9 @@ pub fn main(args: &Context) -> Result<ExitCode, Error> {
         Some(change) => perform(args, change, &disk, &store),
     }
 }
+
+/// The largest file that is read where the settings cannot be, in bytes.
+const LARGEST: u64 = 10 * 1024 * 1024;
 
 /// Where the set of a watched file is.
 pub(super) fn store(folders: &Folders, root: &Path, notes: &Path) -> ContextStore {
@@ -74,20 +79,20 @@ fn perform(
         last = match context_task::perform(&task, disk, store, false) {
             Ok(done) => done,
             Err(failure) => {
-                let said = plain(format!("clada: {}\n", failure.message).as_bytes());
-                std::io::stderr().write_all(said.as_bytes())?;
+                let said = format!("clada: {}\n", failure.message);
+                terminal::stderr().write_all(said.as_bytes())?;
                 return Ok(ExitCode::FAILURE);
             }
         };
     }
-    let mut out = std::io::stdout().lock();
+    let mut out = terminal::stdout();
     if args.json {
-        writeln!(out, "{:#}", last.data)?;
+        terminal::print_json(&last.data)?;
         return Ok(ExitCode::SUCCESS);
     }
     for section in &last.sections {
         if let Section::Text(text) = section {
-            out.write_all(plain(text.as_bytes()).as_bytes())?;
+            out.write_all(text.as_bytes())?;
         }
     }
     writeln!(out, "{}", last.message.unwrap_or_default())?;
@@ -155,9 +160,9 @@ fn show(args: &Context, loaded: &Loaded) -> Result<ExitCode, Error> {
             "tokens": amount.tokens(),
             "text": text,
         });
-        writeln!(std::io::stdout(), "{data:#}")?;
+        terminal::print_json(&data)?;
     } else if !args.copy {
-        std::io::stdout().write_all(text.as_bytes())?;
+        terminal::stdout_to_the_byte().write_all(text.as_bytes())?;
     }
     if args.copy && !loaded.files.is_empty() {
         match clipboard::leave(text) {
@@ -168,7 +173,7 @@ fn show(args: &Context, loaded: &Loaded) -> Result<ExitCode, Error> {
             }
         }
     }
-    std::io::stderr().write_all(plain(said.as_bytes()).as_bytes())?;
+    terminal::stderr().write_all(said.as_bytes())?;
     Ok(code)
 }
 

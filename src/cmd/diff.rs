@@ -3,13 +3,15 @@
 
 use std::collections::BTreeSet;
 use std::ffi::OsString;
-use std::io::{ErrorKind, Write};
+use std::io::{BufRead, BufReader, ErrorKind, IsTerminal, Write};
 use std::path::{Path, PathBuf};
-use std::process::ExitCode;
+use std::process::{Child, Command, ExitCode, ExitStatus, Stdio};
 
 use crate::cli::Diff;
 use crate::cmd::history::History;
 use crate::error::Error;
+use crate::lang::hidden::in_colour;
+use crate::terminal;
 use crate::undo::{self, Group};
 use crate::world::programs::Programs;
 use crate::world::snapshot::Snapshots;
@@ -56,6 +58,11 @@ fn show(
     shown: &BTreeSet<PathBuf>,
 ) -> Result<ExitCode, Error> {
     let (git_dir, top, root) = store.places();
+    let _relieved = store.relieved();
+    let screen = std::io::stdout()
+        .is_terminal()
+        .then(|| ByPager::of(top))
+        .transpose()?;
     let mut command = match Programs::of_process().command("git") {
         Ok(command) => command,
         Err(why) => {
@@ -71,7 +78,8 @@ fn show(
         .arg(git_dir)
         .arg("--work-tree")
         .arg(top)
-        .arg("diff")
+        .args(["diff", "--no-ext-diff"])
+        .args(screen.as_ref().map(|screen| screen.colour))
         .args(stat.then_some("--stat"))
         .args([before.unwrap_or(EMPTY), after, "--"]);
     let named = |how: &str, path: &Path| {
@@ -86,7 +94,11 @@ fn show(
         .iter()
         .map(|path| named(":(exclude,top,literal)", path));
     command.args(hidden);
-    match command.status() {
+    let ended = match screen {
+        Some(screen) => screen.show(command),
+        None => command.status(),
+    };
+    match ended {
         Ok(status) if status.success() => Ok(ExitCode::SUCCESS),
         Ok(_) => Ok(ExitCode::FAILURE),
         Err(error) if error.kind() == ErrorKind::NotFound => plain(store, (before, after), shown),
@@ -101,6 +113,83 @@ fn plain(
     shown: &BTreeSet<PathBuf>,
 ) -> Result<ExitCode, Error> {
     let text = store.patch(before, after, shown)?;
-    std::io::stdout().write_all(text.as_bytes())?;
+    terminal::stdout_to_the_byte().write_all(text.as_bytes())?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// A terminal that shows what git says by the user's pager and in the user's colours. What files hold that cannot be seen, or
+/// does something to a terminal, is written out.
+struct ByPager {
+    colour: &'static str,
+    pager: String,
+}
+
+impl ByPager {
+    /// As the user's git has it in a folder. Where there is no git, none of it is needed.
+    fn of(folder: &Path) -> std::io::Result<Self> {
+        let said = |args: &[&str]| {
+            let Ok(mut git) = Programs::of_process().command("git") else {
+                return Ok(String::new());
+            };
+            let said = git
+                .current_dir(folder)
+                .args(args)
+                .stderr(Stdio::null())
+                .output()?;
+            Ok::<_, std::io::Error>(String::from_utf8_lossy(&said.stdout).trim().to_owned())
+        };
+        let is_coloured = said(&["config", "--get-colorbool", "color.diff", "true"])? == "true";
+        Ok(Self {
+            colour: if is_coloured {
+                "--color=always"
+            } else {
+                "--color=never"
+            },
+            pager: said(&["var", "GIT_PAGER"])?,
+        })
+    }
+
+    fn show(&self, mut git: Command) -> std::io::Result<ExitStatus> {
+        let mut git = git.stdout(Stdio::piped()).spawn()?;
+        let mut pager = match self.pager.as_str() {
+            "" | "cat" => None,
+            pager => Some(paging(pager)?),
+        };
+        let mut is_read = true;
+        if let Some(mut lines) = git.stdout.take().map(BufReader::new) {
+            let mut line = Vec::new();
+            while is_read && lines.read_until(b'\n', &mut line)? > 0 {
+                let text = in_colour(&String::from_utf8_lossy(&line));
+                let written = match pager.as_mut().and_then(|pager| pager.stdin.as_mut()) {
+                    Some(to) => to.write_all(text.as_bytes()),
+                    None => std::io::stdout().write_all(text.as_bytes()),
+                };
+                // Who reads this has seen enough.
+                is_read = written.is_ok();
+                line.clear();
+            }
+        }
+        let ended = git.wait()?;
+        match pager {
+            Some(mut pager) => {
+                drop(pager.stdin.take());
+                let paged = pager.wait()?;
+                Ok(if is_read { ended } else { paged })
+            }
+            None => Ok(ended),
+        }
+    }
+}
+
+/// Starts a pager as git does.
+fn paging(pager: &str) -> std::io::Result<Child> {
+    let shell = Programs::of_process().command("sh");
+    let mut command = shell.map_err(std::io::Error::other)?;
+    command.args(["-c", pager]).stdin(Stdio::piped());
+    for (name, usual) in [("LESS", "FRX"), ("LV", "-c")] {
+        if std::env::var_os(name).is_none() {
+            command.env(name, usual);
+        }
+    }
+    command.spawn()
 }

@@ -19,6 +19,7 @@ use crate::config::{self, Folders};
 use crate::error::Error;
 use crate::exec_task::Rules;
 use crate::lang::report::one_line;
+use crate::terminal;
 use crate::world::note_file::NoteFile;
 use crate::world::programs::Programs;
 use crate::world::sandbox::{Level, support};
@@ -65,10 +66,10 @@ pub fn main(args: &Doctor) -> Result<ExitCode, Error> {
     let success = !checks
         .iter()
         .any(|(_, found)| matches!(found, Found::Wrong(_)));
-    let mut out = std::io::stdout().lock();
+    let mut out = terminal::stdout();
     if args.json {
         let checks: Vec<Value> = checks.iter().map(json_of).collect();
-        writeln!(out, "{:#}", Value::from(checks))?;
+        terminal::print_json(&Value::from(checks))?;
     } else {
         for (name, found) in &checks {
             let (mark, _, said) = found.told();

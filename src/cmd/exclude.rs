@@ -10,6 +10,7 @@ use super::runtime;
 use crate::config::Folders;
 use crate::error::Error;
 use crate::lang::hex::hex;
+use crate::terminal;
 use crate::world::snapshot::{ExcludeError, SeenByGit, seen_by_git};
 use crate::world::tty;
 
@@ -108,7 +109,7 @@ fn failed(shown: &SeenByGit, why: &ExcludeError) -> String {
 
 /// Asks on the terminal; `None` where clada is stopped before there is an answer.
 pub(super) fn ask(question: &str, stop: &channel::Receiver<bool>) -> Result<Option<bool>, Error> {
-    let mut out = io::stdout().lock();
+    let mut out = terminal::stdout();
     write!(out, "{question}")?;
     out.flush()?;
     drop(out);
@@ -138,7 +139,7 @@ pub(super) fn ask(question: &str, stop: &channel::Receiver<bool>) -> Result<Opti
 }
 
 fn say(line: &str) -> Result<(), Error> {
-    Ok(writeln!(io::stdout(), "{line}")?)
+    Ok(writeln!(terminal::stdout(), "{line}")?)
 }
 
 /// The user does not want it, or it cannot be done.

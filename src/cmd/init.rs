@@ -14,6 +14,7 @@ use crate::cmd::{self, sharing};
 use crate::config::settings::Settings;
 use crate::config::{self, Folders};
 use crate::error::Error;
+use crate::terminal;
 use crate::world::note_file::NoteFile;
 use crate::world::service::ServiceError;
 use crate::world::tty;
@@ -127,5 +128,5 @@ fn output_name(folders: &Folders, root: &Path) -> String {
 }
 
 fn say(line: &str) -> Result<(), Error> {
-    Ok(writeln!(io::stdout(), "{line}")?)
+    Ok(writeln!(terminal::stdout(), "{line}")?)
 }

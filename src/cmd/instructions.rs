@@ -12,8 +12,8 @@ use crate::error::Error;
 use crate::lang::dialect::Dialect;
 use crate::lang::lessons;
 use crate::lang::nesl::schemas::Schema;
-use crate::lang::plain::plain;
 use crate::lang::task::Command;
+use crate::terminal;
 
 // Each is fenced, so that a copy of it in a notes file is never carried out.
 const CML: &str = include_str!("../../config/instructions.md");
@@ -52,7 +52,7 @@ pub fn main(args: &cli::Instructions) -> Result<ExitCode, Error> {
         Ok(folder) => text.replace(FOLDER, &folder.to_string_lossy()),
         Err(_) => text,
     };
-    std::io::stdout().lock().write_all(text.as_bytes())?;
+    terminal::stdout_to_the_byte().write_all(text.as_bytes())?;
     begin(args.file.as_deref())?;
     Ok(ExitCode::SUCCESS)
 }
@@ -75,7 +75,7 @@ fn begin(file: Option<&Path>) -> Result<(), Error> {
     match begun() {
         Err(error @ Error::WhichNotes { .. }) if file.is_none() => {
             let said = format!("clada: {error}, to have its chat begin anew\n");
-            Ok(std::io::stderr().write_all(plain(said.as_bytes()).as_bytes())?)
+            Ok(terminal::stderr().write_all(said.as_bytes())?)
         }
         // The text is what was asked for.
         Err(error) if file.is_none() => {

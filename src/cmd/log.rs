@@ -20,6 +20,7 @@ use crate::error::Error;
 use crate::lang::duration;
 use crate::lang::outcome::Status;
 use crate::lang::report::one_line;
+use crate::terminal;
 use crate::undo::{self, Mark};
 use crate::world::ledger::{ForeignBlock, Ledger, LogBatch, LogTask};
 use crate::world::lock::Lock;
@@ -47,10 +48,10 @@ pub fn main(args: &Log) -> Result<ExitCode, Error> {
         None => Vec::new(),
     };
     mark(&mut entries, &roots, &folders);
-    let mut out = std::io::stdout().lock();
+    let mut out = terminal::stdout();
     if args.json {
         let entries: Vec<Value> = entries.iter().map(Entry::json).collect();
-        writeln!(out, "{:#}", Value::from(entries))?;
+        terminal::print_json(&Value::from(entries))?;
     } else if entries.is_empty() && args.here {
         writeln!(
             out,

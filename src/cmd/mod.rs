@@ -47,8 +47,7 @@ use crate::cli::{Cli, Command};
 use crate::config::settings::SettingsError;
 use crate::config::{Folders, WATCHED_LOCKS};
 use crate::error::Error;
-use crate::lang::plain::plain;
-use crate::terminal::Terminal;
+use crate::terminal::{self, Terminal};
 use crate::world::lock::{Lock, Occupant};
 use crate::world::workspace::Disk;
 use crate::world::{scarce, state};
@@ -102,7 +101,7 @@ pub fn dispatch(cli: Cli) -> Result<ExitCode, Error> {
 fn tell_wrong(wrong: &[SettingsError]) {
     for wrong in wrong {
         let said = format!("clada: {wrong}; what can be read of the settings holds here\n");
-        let _ = io::stderr().write_all(plain(said.as_bytes()).as_bytes());
+        let _ = terminal::stderr().write_all(said.as_bytes());
     }
 }
 

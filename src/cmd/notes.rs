@@ -1,7 +1,7 @@
 //! The notes file that a command is about, and the project folder that it is watched for. Reads the list, the locks and what is
 //! kept of each watched file; changes none of them.
 
-use std::io::{self, Write};
+use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use crate::cmd;
@@ -9,6 +9,7 @@ use crate::config::registry::Registry;
 use crate::config::{self, Folders};
 use crate::error::Error;
 use crate::lang::report::one_line;
+use crate::terminal;
 use crate::world::lock::Lock;
 use crate::world::roots;
 
@@ -45,7 +46,7 @@ impl Notes {
                 let said = format!(
                     "{taken} is taken; {files} {are} watched for this folder too: name the one that you mean"
                 );
-                writeln!(io::stderr(), "{}", one_line(&said))?;
+                writeln!(terminal::stderr(), "{}", one_line(&said))?;
             }
             let file = chosen.file;
             return Ok(Self { file, root });

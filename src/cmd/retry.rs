@@ -15,6 +15,7 @@ use crate::lang::note;
 use crate::lang::record::Offer;
 use crate::lang::report::{Offered, Report};
 use crate::lang::wording;
+use crate::terminal;
 use crate::world::ledger::{KnownFile, Ledger, NewBlock};
 use crate::world::lock::LockError;
 use crate::world::note_file::{NoteFile, Reading};
@@ -144,7 +145,7 @@ fn ask(place: &Place, which: Which, held: &LockError) -> Result<ExitCode, Error>
     let ticked = block.replace("- [ ] ", "- [x] ");
     note.write_back("", &mut |text| note::join(&ticked, text))?;
     writeln!(
-        std::io::stdout(),
+        terminal::stdout(),
         "{tasks} of {} will be run: {held}",
         note.path().display()
     )?;
@@ -175,6 +176,6 @@ fn nothing(which: Which, place: &Place) -> Result<ExitCode, Error> {
         }
         Which::Asked => "nothing waits for an approval",
     };
-    writeln!(std::io::stdout(), "{said}")?;
+    writeln!(terminal::stdout(), "{said}")?;
     Ok(ExitCode::SUCCESS)
 }

@@ -306,14 +306,18 @@ pub(super) fn avoid_known(folders: &Folders) {
     });
 }
 
-/// The trees that settings name, outside the root.
+/// The trees that settings name, outside the root; a cache that holds a folder of the PATH is none.
 fn named_trees<'e>(
     exec: &settings::Exec,
     home: &Path,
     var: impl Fn(&str) -> Option<&'e OsStr> + Copy,
 ) -> impl Iterator<Item = PathBuf> {
-    let named = exec.caches.iter().chain(&exec.write);
-    named.filter_map(move |path| expanded(path, home, var))
+    let programs = programs(var("PATH"));
+    let caches = exec.caches.iter().flat_map(|path| everywhere(path));
+    let caches = caches.filter_map(move |path| expanded(&path, home, var));
+    let caches = caches.filter(move |cache| !programs.iter().any(|it| it.starts_with(cache)));
+    let write = exec.write.iter();
+    caches.chain(write.filter_map(move |path| expanded(path, home, var)))
 }
 
 /// How states are saved by these settings, where git itself gets this environment.
@@ -387,6 +391,24 @@ fn environment(base: &[(OsString, OsString)], exec: &settings::Exec) -> login_en
             Variable::Remove => None,
         });
     kept.cloned().chain(set).collect()
+}
+
+/// The path of a cache, and the same wherever else this user's caches may be.
+fn everywhere(path: &str) -> Vec<String> {
+    let others = path.strip_prefix("~/.cache/").into_iter().flat_map(|name| {
+        ["$XDG_CACHE_HOME", "~/Library/Caches"].map(|base| format!("{base}/{name}"))
+    });
+    std::iter::once(path.to_owned()).chain(others).collect()
+}
+
+/// The folders in which the user's programs are looked for, under both their names where they are links.
+fn programs(path: Option<&OsStr>) -> Vec<PathBuf> {
+    let folders = std::env::split_paths(path.unwrap_or_default());
+    let both = folders.flat_map(|folder| {
+        let real = folder.canonicalize().ok();
+        std::iter::once(folder).chain(real)
+    });
+    both.collect()
 }
 
 /// A path of the settings with its `~` and variables; `None` where it begins with a variable that is not set.

@@ -17,7 +17,7 @@ use crate::lang::outcome::{Section, Status};
 use crate::lang::report::{ParseError, Report};
 use crate::lang::scan::scan_for;
 use crate::lang::task::{Batch, Lines};
-use crate::terminal::Terminal;
+use crate::terminal::{self, Terminal};
 use crate::world::sandbox;
 
 /// Runs one reply. Fails if a task failed or the reply has an error.
@@ -113,16 +113,16 @@ pub fn main(args: &Run) -> Result<ExitCode, Error> {
 }
 
 fn print(args: &Run, report: &mut Report) -> Result<(), Error> {
-    let mut out = std::io::stdout().lock();
+    let mut out = terminal::stdout();
     if args.json {
-        writeln!(out, "{:#}", report.json())?;
+        terminal::print_json(&report.json())?;
     } else if report.total == 0 && report.is_empty() {
         writeln!(
             out,
             "no task in it: a reply needs a <tasks> element (see `clada instructions`)"
         )?;
     } else {
-        if out.is_terminal() {
+        if std::io::stdout().is_terminal() {
             // What the commands wrote was seen as it came.
             for outcome in &mut report.outcomes {
                 outcome

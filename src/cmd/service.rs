@@ -12,6 +12,7 @@ use crate::cmd;
 use crate::cmd::rules;
 use crate::config::Folders;
 use crate::error::Error;
+use crate::terminal;
 use crate::world::login_env::LoginEnv;
 use crate::world::programs;
 use crate::world::service::{Order, Runs, Service, ServiceError, State};
@@ -77,7 +78,7 @@ fn of_user(folders: &Folders) -> Service {
 
 fn installed(service: &Service) -> io::Result<()> {
     let file = service.file();
-    let mut out = io::stdout().lock();
+    let mut out = terminal::stdout();
     writeln!(
         out,
         "clada runs in the background now, and from each login on"
@@ -105,11 +106,11 @@ fn uninstall(
         Err(error) => return Err(error.into()),
     }
     let said = "clada is no service any more; your settings, notes and the log of what ran stay";
-    Ok(writeln!(io::stdout(), "{said}")?)
+    Ok(writeln!(terminal::stdout(), "{said}")?)
 }
 
 fn tell(state: &State) -> Result<ExitCode, Error> {
-    let mut out = io::stdout().lock();
+    let mut out = terminal::stdout();
     if !state.is_installed {
         let next = "`clada service install` has clada run in the background";
         writeln!(out, "not installed: {next}")?;

@@ -12,6 +12,7 @@ use crate::cli::Squash;
 use crate::cmd;
 use crate::cmd::history::History;
 use crate::error::Error;
+use crate::terminal;
 use crate::world::snapshot::{Ask, Group, Moved, Squashed, Which, short};
 
 /// Squashes what was chosen, and says how to go back. Fails where all of that is pushed.
@@ -30,7 +31,7 @@ pub fn main(args: &Squash) -> Result<ExitCode, Error> {
     };
     let history = History::open(args.root.as_deref(), true)?;
     let done = history.snapshots.squash(&ask)?;
-    write!(std::io::stdout(), "{}", told(&done, args))?;
+    write!(terminal::stdout(), "{}", told(&done, args))?;
     let is_kept = done.groups.is_empty() && done.pushed.is_some();
     Ok(ExitCode::from(u8::from(is_kept)))
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
-use std::io::{self, Write};
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -17,6 +17,7 @@ use crate::error::Error;
 use crate::lang::outcome::Status;
 use crate::lang::report::one_line;
 use crate::lang::wording;
+use crate::terminal;
 use crate::world::ledger::{FileId, Ledger, LogBatch};
 use crate::world::sandbox::support;
 use crate::world::socket::{self, Socket};
@@ -85,9 +86,9 @@ pub fn main(args: &cli::Status) -> Result<ExitCode, Error> {
         .collect();
     let last = last_runs(&folders, &answers)?;
     let runs = !answers.is_empty();
-    let mut out = io::stdout().lock();
+    let mut out = terminal::stdout();
     if args.json {
-        writeln!(out, "{:#}", as_json(&answers, &last))?;
+        terminal::print_json(&as_json(&answers, &last))?;
     } else {
         write!(out, "{}", as_text(&answers, &last, &folders))?;
     }

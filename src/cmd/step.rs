@@ -8,6 +8,7 @@ use crate::cmd;
 use crate::cmd::history::History;
 use crate::error::Error;
 use crate::lang::report::one_line;
+use crate::terminal;
 use crate::undo::{self, Look, Shown, UndoError};
 use crate::world::snapshot::{self, Message, Step, Stop};
 
@@ -59,7 +60,7 @@ fn go(history: &mut History, to: Look) -> Result<ExitCode, Error> {
             name(&stop)
         ),
     };
-    std::io::stdout().write_all(said.as_bytes())?;
+    terminal::stdout().write_all(said.as_bytes())?;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -68,7 +69,7 @@ fn stay(history: &History) -> Result<ExitCode, Error> {
     let kept = store.map(|store| store.end_looking(true)).transpose()?;
     let kept = kept.flatten().ok_or(UndoError::NotLooking)?;
     writeln!(
-        std::io::stdout(),
+        terminal::stdout(),
         "looking is over, and what is there stays. What was there before is in `{kept}`: `git log -p -1 {kept}` shows it, \
          `git restore --source={kept} PATH` brings a file back"
     )?;

@@ -11,6 +11,7 @@ use crate::cmd::notes::{Notes, of_root};
 use crate::config::{self, Folders};
 use crate::error::Error;
 use crate::lang::plain::{Plain, plain};
+use crate::terminal;
 use crate::world::lock::Lock;
 use crate::world::output_file::{Follower, Piece};
 use crate::world::watch::{Hub, Mode, Watcher};
@@ -56,7 +57,7 @@ async fn follow(mut notes: PathBuf, root: Option<&Path>, folders: &Folders) -> R
                 Some(pid) => format!("clada (process {pid}) watches {notes}"),
                 None => format!("no clada watches {notes}: waiting for one"),
             };
-            writeln!(io::stderr(), "{said}")?;
+            writeln!(terminal::stderr(), "{said}")?;
         }
         if path != shown.follower.path() {
             shown = Shown::new(path);
@@ -145,7 +146,7 @@ impl Shown {
     }
 
     fn all(&mut self) -> Result<(), Error> {
-        let mut out = io::stdout().lock();
+        let mut out = terminal::stdout();
         loop {
             let piece = self.follower.read().map_err(|error| Error::Reply {
                 path: self.follower.path().to_owned(),

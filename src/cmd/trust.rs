@@ -8,6 +8,7 @@ use crate::cmd::{self, sharing};
 use crate::config::settings::{self, Settings};
 use crate::config::{Folders, PROJECT};
 use crate::error::Error;
+use crate::terminal;
 
 /// Trusts it, and shows what that is.
 ///
@@ -29,6 +30,6 @@ pub fn main(args: &Trust) -> Result<ExitCode, Error> {
             )
         }
     };
-    write!(std::io::stdout(), "{said}")?;
+    write!(terminal::stdout(), "{said}")?;
     Ok(ExitCode::SUCCESS)
 }

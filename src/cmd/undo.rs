@@ -9,6 +9,7 @@ use crate::cmd;
 use crate::cmd::history::History;
 use crate::error::Error;
 use crate::lang::report::one_line;
+use crate::terminal;
 use crate::undo::{self, Done, How, Way, Which};
 use crate::world::snapshot::{self, ChangeKind};
 
@@ -46,7 +47,7 @@ fn take_back(which: Which<'_>, way: Way, args: &Back) -> Result<ExitCode, Error>
     };
     let done = undo::perform(&mut history.snapshots, &mut history.disk, which, &how)?;
     let private = history.snapshots.is_private();
-    std::io::stdout().write_all(said(&done, &how, which, private).as_bytes())?;
+    terminal::stdout().write_all(said(&done, &how, which, private).as_bytes())?;
     Ok(ExitCode::SUCCESS)
 }
 

@@ -49,7 +49,7 @@ pub fn main(args: &Listen) -> Result<ExitCode, Error> {
     let Listen { watch: args, yes } = args;
     let shared = Shared::start(cmd::stop_signal()?);
     let mut post = take(args, &shared)?;
-    let mut terminal = Terminal::new(io::stdout());
+    let mut terminal = Terminal::new(std::io::stdout());
     if let Some(shortfall) = scarce::shortfall() {
         terminal.trouble(&shortfall);
     }
@@ -513,7 +513,7 @@ impl Listener {
         &mut self,
         what: impl AsyncFnOnce(&mut Daemon, &channel::Receiver<bool>, &mut dyn FnMut(Shown<'_>)) -> T,
     ) -> T {
-        let mut terminal = Terminal::new(io::stdout());
+        let mut terminal = Terminal::new(std::io::stdout());
         self.run(&mut |shown: Shown<'_>| show(&mut terminal, &shown), what)
     }
 }

@@ -12,6 +12,7 @@ use crate::cmd::{self, sharing};
 use crate::config::registry::{Added, Entry, Registry};
 use crate::config::{Folders, NOTES_LIMIT};
 use crate::error::Error;
+use crate::terminal;
 use crate::world::ledger::Ledger;
 use crate::world::note_file::{NoteError, NoteFile};
 use crate::world::roots;
@@ -29,7 +30,7 @@ pub fn add(args: &Add) -> Result<ExitCode, Error> {
         args.root.as_deref(),
         args.allow_shared,
     )?;
-    writeln!(io::stdout(), "{said}")?;
+    writeln!(terminal::stdout(), "{said}")?;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -81,7 +82,7 @@ pub(super) fn register(
     let mut held = waiting;
     let added = cmd::runtime()?.block_on(Registry::add(folders, &entry, &mut held))?;
     for warning in warnings {
-        let _ = writeln!(io::stderr(), "{warning}");
+        let _ = writeln!(terminal::stderr(), "{warning}");
     }
     let (file, root) = (entry.file.display(), entry.root.display());
     Ok(match added {
@@ -106,7 +107,7 @@ pub fn remove(args: &Remove) -> Result<ExitCode, Error> {
     let name = cmd::runtime()?.block_on(Registry::remove(&folders, &file, &mut held))?;
     let name = name.display();
     writeln!(
-        io::stdout(),
+        terminal::stdout(),
         "`clada daemon` does not watch {name} any more; the file is as it was"
     )?;
     Ok(ExitCode::SUCCESS)
@@ -140,10 +141,9 @@ pub fn list(args: &List) -> Result<ExitCode, Error> {
             missing: listed(entry),
         })
         .collect();
-    let mut out = io::stdout().lock();
+    let mut out = terminal::stdout();
     if args.json {
-        let json = serde_json::to_string_pretty(&listed).map_err(io::Error::from)?;
-        writeln!(out, "{json}")?;
+        terminal::print_json(&listed)?;
     } else if listed.is_empty() {
         writeln!(out, "no file yet: `clada add FILE` puts one in")?;
     } else {
@@ -161,7 +161,7 @@ pub fn list(args: &List) -> Result<ExitCode, Error> {
         }
     }
     for wrong in &wrong {
-        let _ = writeln!(io::stderr(), "{wrong}");
+        let _ = writeln!(terminal::stderr(), "{wrong}");
     }
     Ok(match wrong.is_empty() {
         true => ExitCode::SUCCESS,
@@ -187,7 +187,7 @@ fn absolute(path: &Path) -> Result<PathBuf, Error> {
 
 fn waiting(pid: &str) {
     let _ = writeln!(
-        io::stderr(),
+        terminal::stderr(),
         "waiting for another clada to change the list (process {pid})"
     );
 }

@@ -10,6 +10,7 @@ use crate::daemon::{Daemon, Shown, choices, commands};
 use crate::lang::dialect::Dialect;
 use crate::lang::note;
 use crate::lang::outcome::{Outcome, Section, Status};
+use crate::lang::plain::plain;
 use crate::lang::record::{Fate, Number, Offer};
 use crate::lang::report::Offered;
 use crate::world::ledger::{FileId, Ledger, LedgerError, LogBatch, LogTask};
@@ -153,6 +154,7 @@ fn is_cut(task: &LogTask) -> bool {
 
 /// What a run wrote that did not come to its end.
 fn until_then(written: &str) -> Section {
+    let written = plain(written.as_bytes());
     Section::Text(format!("what the run wrote until then:\n{written}"))
 }
 

@@ -146,6 +146,7 @@ impl Daemon {
         tell("");
         // Until something starts there may be nothing new to show: the cause of the last try may still be there.
         let mut begun = false;
+        let mut written = report::LiveLines::default();
         let mut progress = |progress: Progress<'_>| {
             // What cannot be written now is said once, at the end.
             let _ = match &progress {
@@ -158,14 +159,15 @@ impl Daemon {
                     if !std::mem::replace(&mut begun, true) {
                         let _ = output.begin(RUNNING);
                     }
-                    let target = report::one_line(target);
-                    *running.borrow_mut() = format!("{number}/{total} {command} {target}");
+                    let what = report::one_line(&format!("{command} {target}"));
+                    *running.borrow_mut() = format!("{number}/{total} {what}");
                     tell(&format!(" runs {}", running.borrow()));
-                    output.append(format!("\n[{number}] {command} {target}:\n").as_bytes())
+                    output.append(format!("\n[{number}] {what}:\n").as_bytes())
                 }
-                Progress::Output(_, bytes) => output.append(bytes),
+                Progress::Output(_, bytes) => output.append(&written.next(bytes)),
                 Progress::Finished(outcome) => {
-                    output.append(format!("{}\n", report::outcome_line(outcome)).as_bytes())
+                    let line = format!("{}{}\n", written.end(), report::outcome_line(outcome));
+                    output.append(line.as_bytes())
                 }
             };
             let is_untouched = match &progress {

@@ -228,6 +228,11 @@ fn told(hits: &Hits, tree: &Tree, kind: Kind) -> String {
         }
     };
     said += &beside(tree, &hits.unread);
+    let odd = tree.odd.iter();
+    let odd = odd.map(|(path, what)| format!("`{}` ({what})", path.display()));
+    if let Some(named) = some_of(odd) {
+        said += &format!("; not looked at: {named}");
+    }
     if hits.cut && !tree.cut {
         said += &out_of_time();
     }
@@ -245,22 +250,27 @@ fn beside(tree: &Tree, unread: &[PathBuf]) -> String {
     }
     let mut unread: Vec<&PathBuf> = tree.unread.iter().chain(unread).collect();
     unread.sort();
-    if !unread.is_empty() {
-        let names = unread.iter().take(NAMED).map(|path| match path {
-            path if path.as_os_str().is_empty() => "`.`".to_owned(),
-            path => format!("`{}`", path.display()),
-        });
-        let names: Vec<String> = names.collect();
-        let more = match unread.len().checked_sub(NAMED + 1) {
-            Some(more) => format!(" and {} more", more + 1),
-            None => String::new(),
-        };
-        said += &format!("; could not be read: {}{more}", names.join(", "));
+    let names = unread.iter().map(|path| match path {
+        path if path.as_os_str().is_empty() => "`.`".to_owned(),
+        path => format!("`{}`", path.display()),
+    });
+    if let Some(named) = some_of(names) {
+        said += &format!("; could not be read: {named}");
     }
     if tree.cut {
         said += &out_of_time();
     }
     said
+}
+
+/// The first of these names, and how many more there are.
+fn some_of(mut names: impl ExactSizeIterator<Item = String>) -> Option<String> {
+    let first: Vec<String> = names.by_ref().take(NAMED).collect();
+    match (first.is_empty(), names.len()) {
+        (true, _) => None,
+        (false, 0) => Some(first.join(", ")),
+        (false, more) => Some(format!("{} and {more} more", first.join(", "))),
+    }
 }
 
 fn out_of_time() -> String {

@@ -19,6 +19,7 @@ mod found;
 pub mod glob;
 pub mod habit;
 pub mod hex;
+pub mod hidden;
 pub mod hook;
 pub mod hunk;
 pub mod language;

@@ -10,6 +10,7 @@ mod colours;
 
 use std::mem;
 
+use super::hidden::Sieve;
 use colours::Colours;
 
 /// A line longer than this is passed on as it comes, and what follows on it can no longer replace it.
@@ -24,7 +25,8 @@ const DEL: u8 = 0x7f;
 
 /// Reads terminal output chunk by chunk and gives the text that is left to see.
 ///
-/// - Escape sequences and control characters other than tab and newline are left out, invalid UTF-8 becomes U+FFFD.
+/// - Escape sequences and control characters other than tab and newline are left out, and so is what else is hidden
+///   ([`Sieve`]). Invalid UTF-8 becomes U+FFFD.
 /// - CRLF is LF. After any other carriage return, what is printed next replaces the line, so that of a progress bar
 ///   its last state stays. An erase-in-line there empties the line.
 /// - A backspace takes the last character away: those who print one print something over it.
@@ -43,6 +45,7 @@ pub struct Plain {
     returned: bool,
     /// The first bytes of a character whose others have not come yet.
     partial: Vec<u8>,
+    sieve: Sieve,
     /// The colours of what is given out, which are not part of it.
     colours: Colours,
 }
@@ -102,7 +105,7 @@ impl Plain {
     /// Appends what was held back: the last line, if it has no newline. The reader is then as new.
     pub fn finish(&mut self, out: &mut Vec<u8>) {
         if !self.partial.is_empty() {
-            self.print("\u{fffd}", out);
+            self.invalid(out);
         }
         self.colours.give(out.len());
         out.append(&mut self.line);
@@ -119,8 +122,9 @@ impl Plain {
             return self.complete(rest[0], out);
         }
         let simple = simple_prefix(rest);
-        if simple > 0 {
+        if let Some(last) = rest[..simple].last() {
             self.lines(&rest[..simple], out);
+            self.sieve.pass(*last);
             return simple;
         }
         if !rest[0].is_ascii() {
@@ -153,7 +157,7 @@ impl Plain {
             if read == rest.len() && is_unfinished(piece.invalid()) {
                 self.partial.extend_from_slice(piece.invalid());
             } else if !piece.invalid().is_empty() {
-                self.print("\u{fffd}", out);
+                self.invalid(out);
             }
         }
         end
@@ -172,7 +176,7 @@ impl Plain {
                 1
             }
             Err(_) => {
-                self.print("\u{fffd}", out);
+                self.invalid(out);
                 0
             }
         };
@@ -181,11 +185,21 @@ impl Plain {
         used
     }
 
-    /// Prints characters beyond ASCII, without the control characters U+0080 to U+009F.
+    /// Prints characters beyond ASCII, without the hidden ones.
     fn characters(&mut self, text: &str, out: &mut Vec<u8>) {
-        for run in text.split(|c: char| c.is_control()) {
-            self.print(run, out);
+        let mut from = 0;
+        for (at, c) in text.char_indices() {
+            if !self.sieve.keeps(c) {
+                self.print(&text[from..at], out);
+                from = at + c.len_utf8();
+            }
         }
+        self.print(&text[from..], out);
+    }
+
+    /// Prints what stands for bytes that are no character.
+    fn invalid(&mut self, out: &mut Vec<u8>) {
+        self.characters("\u{fffd}", out);
     }
 
     /// Carries out a control character.
@@ -193,11 +207,15 @@ impl Plain {
         match byte {
             b'\n' => self.newline(out),
             b'\t' => self.print("\t", out),
-            b'\r' => self.returned = true,
+            b'\r' => {
+                self.returned = true;
+                self.sieve = Sieve::default();
+            }
             ESC => self.state = State::Escape,
             BACKSPACE if !self.returned => {
                 let last = self.line.iter().rposition(|&byte| byte & 0xc0 != 0x80);
                 self.line.truncate(last.unwrap_or(0));
+                self.sieve = Sieve::default();
                 self.colours.shorten(self.line.len());
             }
             _ => {}
@@ -278,6 +296,7 @@ impl Plain {
         out.push(b'\n');
         self.flowing = false;
         self.returned = false;
+        self.sieve = Sieve::default();
     }
 
     /// An erase-in-line: seen to matter only after a carriage return, where it wipes a finished progress bar.
@@ -368,6 +387,11 @@ mod tests {
     #[test]
     fn control_characters_are_left_out() {
         check("a\0b\x07c\x0bd\x0ce\x7ff\u{85}g\u{9b}h", "abcdefgh");
+        check("a\u{202e}b\u{200b}c\u{e0041}d\u{2028}e\u{200d}f", "abcdef");
+        check(
+            "👩\u{200d}👧 م\u{200c}خ ⚠\u{fe0f}\u{fe0f}",
+            "👩\u{200d}👧 م\u{200c}خ ⚠\u{fe0f}",
+        );
     }
 
     #[test]
@@ -467,6 +491,9 @@ mod tests {
             "🦀",
             "\u{9b}",
             "\x7f",
+            "\u{200d}",
+            "\u{fe0f}",
+            "\u{202e}",
         ];
         prop_oneof![
             4 => proptest::sample::select(KNOWN).prop_map(|text| text.as_bytes().to_vec()),

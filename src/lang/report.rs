@@ -18,6 +18,7 @@ use serde::{Serialize, Serializer};
 use serde_json::Value;
 
 use super::dialect::Dialect;
+use super::hidden::written_out;
 use super::note::{END, RESULTS};
 use super::outcome::{Cut, OfferedPlace, Outcome, Section, Spooled, Status};
 use super::question::parted;
@@ -25,11 +26,12 @@ use super::record::Offer;
 use super::scan::scan;
 use super::task::{BlockError, Cause, Lines, Problem};
 use super::wording;
-use frame::CHANGED;
+use frame::{CHANGED, unframed};
 use outputs::parts;
 
 pub use below::outputs_line;
 pub use earlier::Earlier;
+pub use frame::LiveLines;
 pub use packet::{Packet, packet_size};
 
 /// Where all is of what is cut for `--json`.
@@ -368,7 +370,10 @@ impl Report {
     pub fn changed(&self) -> String {
         match self.changes.as_str() {
             "" => String::new(),
-            changes => format!("\n{CHANGED}\n{}", fenced(changes, &self.fence)),
+            changes => {
+                let changes = written_out(changes);
+                format!("\n{CHANGED}\n{}", fenced(&unframed(&changes), &self.fence))
+            }
         }
     }
 
@@ -750,16 +755,15 @@ pub fn brief(text: &str) -> Cow<'_, str> {
     }
 }
 
-/// A text as one line that cannot break the block: no line ends, control characters or changes of direction.
+/// A text as one line that cannot break the block: blanks in the place of line ends and control characters, and what else cannot
+/// be seen written out.
 pub fn one_line(text: &str) -> String {
-    let breaks = |c: char| {
-        c.is_control()
-            || matches!(c, '\u{2028}' | '\u{2029}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
-    };
-    text.trim()
-        .chars()
-        .map(|c| if breaks(c) { ' ' } else { c })
-        .collect()
+    let breaks = |c: char| c.is_control() || matches!(c, '\u{2028}' | '\u{2029}');
+    let line = text.trim().replace(breaks, " ");
+    match written_out(&line) {
+        Cow::Borrowed(_) => line,
+        Cow::Owned(line) => line,
+    }
 }
 
 fn clipped(text: &str) -> String {

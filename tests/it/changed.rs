@@ -271,7 +271,7 @@ fn what_is_told_is_no_reply() {
     let mut talk = Talk::new(&project);
     talk.changes(&read("a.md", "1-"));
     let told = talk.changes(&run("sed -i 's/one/\\x1b[31mtwo/' a.md"));
-    assert!(told.contains("+two\n <tasks>\n"), "{told:?}");
+    assert!(told.contains("+\\x1b[31mtwo\n <tasks>\n"), "{told:?}");
     assert!(told.starts_with("<!-- clada:off "), "{told}");
 }
 

@@ -39,17 +39,22 @@ mod hooks;
 mod lessons;
 mod log;
 mod logs;
+mod many_tasks;
 mod meanwhile;
 mod messages;
 mod nesl;
 mod note;
 #[cfg(target_os = "linux")]
 mod notices;
+#[cfg(target_os = "linux")]
+mod odd_files;
 mod package;
 mod packet;
 mod patch;
 mod paths;
 mod policy;
+#[cfg(target_os = "linux")]
+mod printed;
 mod programs;
 mod registering;
 mod replay;

@@ -83,7 +83,7 @@ fn colours_are_there_while_a_command_runs_and_nothing_of_them_afterwards() {
     );
     let live = project.read(OUTPUT);
     assert!(
-        live.contains("\n\u{1b}[31mred\u{1b}[0m\n 99%\n=== END ===\n"),
+        live.contains("\n\u{1b}[31mred\u{1b}[0m\n 99%\n  === END ===\n  [7] edit a.txt:\n"),
         "{live:?}"
     );
     assert!(!watching.said().contains('\u{1b}'), "{:?}", watching.said());

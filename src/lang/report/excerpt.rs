@@ -5,8 +5,9 @@ use std::borrow::Cow;
 
 use memchr::memchr_iter;
 
-use super::frame::{unframed, unframed_file, without_controls};
+use super::frame::{unframed, unframed_file};
 use super::{EDGE, fenced, one_line};
+use crate::lang::hidden::written_out;
 
 /// About as long as the line that says what is left out.
 const HINT: usize = 200;
@@ -82,7 +83,7 @@ impl Excerpt {
     /// What clada says or found.
     pub(super) fn said(text: &str, around: Around<'_>) -> Self {
         let (head, left, tail) = ends(text);
-        let form = |text: &str| unframed(&without_controls(text)).into_owned();
+        let form = |text: &str| unframed(&written_out(text)).into_owned();
         let tail = form(tail);
         Self::of(
             Source::Said,
@@ -286,19 +287,22 @@ pub(super) struct InFile {
     pub(super) text: String,
     /// How many lines are indented.
     indented: usize,
-    has_controls: bool,
+    /// Characters are written out that the file has as such.
+    has_hidden: bool,
 }
 
 impl InFile {
     pub(super) fn of(content: &str) -> Self {
-        let clean = without_controls(content);
+        // Windows' mark of a text is no part of it.
+        let content = content.strip_prefix('\u{feff}').unwrap_or(content);
+        let clean = written_out(content);
         // A CRLF that is shown as LF is no news.
         let is_clean = matches!(clean, Cow::Borrowed(_));
-        let has_controls = !is_clean && clean != content.replace("\r\n", "\n");
+        let has_hidden = !is_clean && clean != content.replace("\r\n", "\n");
         let (text, indented) = unframed_file(&clean);
         Self {
             indented,
-            has_controls,
+            has_hidden,
             text: text.into_owned(),
         }
     }
@@ -312,9 +316,11 @@ impl InFile {
                 "{lines} lines that look like clada's are indented by two spaces"
             )),
         };
-        let has_controls = self.has_controls || behind.is_some_and(|it| it.has_controls);
-        let controls = has_controls.then(|| "control characters are left out".to_owned());
-        let said: Vec<String> = lines.into_iter().chain(controls).collect();
+        let has_hidden = self.has_hidden || behind.is_some_and(|it| it.has_hidden);
+        let hidden = has_hidden.then(|| {
+            "characters that cannot be seen are written as `\\x1b` or `\\u{202e}`".to_owned()
+        });
+        let said: Vec<String> = lines.into_iter().chain(hidden).collect();
         match said.is_empty() {
             true => String::new(),
             false => format!("(of this file, {})\n", said.join(", and ")),

@@ -3,10 +3,9 @@
 use std::borrow::Cow;
 use std::io::{self, Write};
 
-use memchr::{memchr, memmem, memrchr};
+use memchr::{memchr, memrchr};
 
 use crate::lang::note::{END, RESULTS};
-use crate::lang::plain::plain;
 
 /// The line that begins what tasks have to show.
 pub(super) const OUTPUTS: &str = "=== OUTPUTS ===";
@@ -19,6 +18,9 @@ const LOOK: usize = 64;
 /// What a line is moved by.
 const INDENT: &str = "  ";
 
+/// It begins a colour.
+const ESC: u8 = 0x1b;
+
 /// The signs with which clada begins what it says of a task, of git or of the clipboard.
 const SIGNS: [&str; 12] = [
     "✅", "❌", "⏭", "⏹", "⚠", "⏸", "⏳", "↩", "✂", "💚", "📋", "💔",
@@ -27,7 +29,8 @@ const SIGNS: [&str; 12] = [
 /// A text in which no line looks like one of clada's: those that do are indented by two spaces.
 ///
 /// Such a line begins with `=== `, is `stdout:` or `stderr:`, is the title of a task (`[3] edit …`) or the time of older
-/// results (`--- 10:32:40 ---`), or has one of clada's signs as its first or second word (`1 ✅ …`, `💚 git …`).
+/// results (`--- 10:32:40 ---`), has one of clada's signs as its first or second word (`1 ✅ …`, `💚 git …`), or a box to tick
+/// (`- [ ] …`). Capital letters, wide ones and other white space change nothing about that.
 pub(super) fn unframed(text: &str) -> Cow<'_, str> {
     indented(text, |line| is_framed(line.as_bytes())).0
 }
@@ -36,9 +39,14 @@ pub(super) fn unframed(text: &str) -> Cow<'_, str> {
 /// they alone could end what stands between `=== START FILE` and `=== END FILE`. Returns how many there are.
 pub(super) fn unframed_file(text: &str) -> (Cow<'_, str>, usize) {
     indented(text, |line| {
-        let line = line.trim_end();
-        let is_of_file = ["=== START FILE: ", "=== END FILE: ", "=== FILE: "];
-        [RESULTS, CHANGED, OUTPUTS, END].contains(&line)
+        if !may_be_rule(line.as_bytes()) {
+            return false;
+        }
+        let line = folded(line).to_ascii_lowercase();
+        let is_of_file = ["=== start file: ", "=== end file: ", "=== file: "];
+        [RESULTS, CHANGED, OUTPUTS, END]
+            .iter()
+            .any(|own| own.eq_ignore_ascii_case(&line))
             || line.ends_with(" ===") && is_of_file.iter().any(|start| line.starts_with(start))
     })
 }
@@ -65,23 +73,69 @@ fn indented(text: &str, is_like: impl Fn(&str) -> bool) -> (Cow<'_, str>, usize)
 
 /// Tells if a line looks like one of clada's; no more than its start is looked at.
 fn is_framed(line: &[u8]) -> bool {
+    let Some(first) = line.first() else {
+        return false;
+    };
     let line = &line[..line.len().min(LOOK)];
     let line = &line[..memchr(b'\n', line).unwrap_or(line.len())];
-    match line.first() {
-        Some(b'=') => line.starts_with(b"=== "),
-        Some(b'-') => line.starts_with(b"--- ") && is_time(&line[b"--- ".len()..]),
-        Some(b'[') => is_title(line),
-        _ => is_signed(line) || [&b"stdout:"[..], b"stderr:"].contains(&line.trim_ascii_end()),
+    // What is indented is no line of clada's.
+    let may_be = match first {
+        b' ' | b'\t' => false,
+        b'=' | b'-' | b'[' | b's' | b'S' => true,
+        _ => !line.is_ascii(),
+    };
+    may_be && looks_framed(&folded(&String::from_utf8_lossy(line)))
+}
+
+/// Tells if a line may be one of equals signs around something, by its first character.
+fn may_be_rule(line: &[u8]) -> bool {
+    line.first()
+        .is_some_and(|first| *first == b'=' || *first >= 0x80)
+}
+
+/// A line in the form in which it is compared: with plain signs and blanks, and none of these at its ends.
+fn folded(line: &str) -> String {
+    let fold = |c: char| match c {
+        '\u{ff01}'..='\u{ff5e}' => {
+            char::from_u32(u32::from(c) - 0xff01 + u32::from('!')).unwrap_or(c)
+        }
+        '═' | '꞊' | '᐀' | '゠' => '=',
+        '‐'..='―' | '−' | '─' => '-',
+        '∶' | '꞉' | 'ː' => ':',
+        c if c.is_whitespace() => ' ',
+        c => c,
+    };
+    line.trim().chars().map(fold).collect()
+}
+
+/// Tells if a folded line looks like one of clada's.
+fn looks_framed(line: &str) -> bool {
+    match line.as_bytes().first() {
+        Some(b'=') => line.starts_with("=== ") || line.starts_with("===") && is_rule(line),
+        Some(b'-') => line.starts_with("- [ ]") || line.strip_prefix("--- ").is_some_and(is_time),
+        Some(b'[') => is_title(line.as_bytes()) || is_signed(line),
+        _ => {
+            let mut heads = ["stdout:", "stderr:"].into_iter();
+            is_signed(line) || heads.any(|head| head.eq_ignore_ascii_case(line))
+        }
     }
 }
 
-/// A time and the dashes behind it.
-fn is_time(rest: &[u8]) -> bool {
-    let digits = rest.iter().filter(|byte| byte.is_ascii_digit()).count();
-    digits >= 4 && rest.contains(&b':') && rest.trim_ascii_end().ends_with(b" ---")
+/// The words of one of clada's frame, with other equals signs around them.
+fn is_rule(line: &str) -> bool {
+    let words = line.trim_matches(['=', ' ']);
+    [RESULTS, CHANGED, OUTPUTS, END]
+        .iter()
+        .any(|own| own.trim_matches(['=', ' ']).eq_ignore_ascii_case(words))
 }
 
-/// `[LABEL] command`, or `[LABEL hook] `.
+/// A time and the dashes behind it.
+fn is_time(rest: &str) -> bool {
+    let digits = rest.bytes().filter(u8::is_ascii_digit).count();
+    digits >= 4 && rest.contains(':') && rest.ends_with(" ---")
+}
+
+/// `[LABEL] command`, or `[LABEL hook] `. Tools write `[INFO] Words`: only behind a number may a command have capital letters.
 fn is_title(line: &[u8]) -> bool {
     let Some(end) = memchr(b']', line) else {
         return false;
@@ -91,30 +145,18 @@ fn is_title(line: &[u8]) -> bool {
         && label
             .iter()
             .all(|byte| byte.is_ascii_alphanumeric() || b" _-".contains(byte));
-    let is_word = |byte: &u8| byte.is_ascii_lowercase();
+    let is_number = label.iter().all(u8::is_ascii_digit);
+    let is_word = |byte: &u8| byte.is_ascii_lowercase() || is_number && byte.is_ascii_uppercase();
     let rest = &line[end + 1..];
     let is_next = label.ends_with(b" hook") || rest.get(1).is_some_and(is_word);
     is_label && is_next && rest.first() == Some(&b' ')
 }
 
 /// One of clada's signs as the first word, or as the second.
-fn is_signed(line: &[u8]) -> bool {
-    let starts = |text: &[u8]| {
-        // None of them is ASCII.
-        let may_be = text.first().is_some_and(|first| *first >= 0x80);
-        may_be && SIGNS.iter().any(|sign| text.starts_with(sign.as_bytes()))
-    };
-    let second = memchr(b' ', line).map(|space| &line[space + 1..]);
-    starts(line) || second.is_some_and(starts)
-}
-
-/// Tells if a stretch of text may hold such a line. Most hold none, and are passed on as a whole.
-fn may_be_framed(text: &[u8]) -> bool {
-    // The signs begin with these two bytes.
-    memchr::memchr2(0xe2, 0xf0, text).is_some()
-        || [&b"=== "[..], b"--- ", b"] ", b"stdout:", b"stderr:"]
-            .iter()
-            .any(|start| memmem::find(text, start).is_some())
+fn is_signed(line: &str) -> bool {
+    let starts = |text: &str| SIGNS.iter().any(|sign| text.starts_with(sign));
+    let second = line.split_once(' ').map(|(_, rest)| rest.trim_start());
+    !line.is_ascii() && (starts(line) || second.is_some_and(starts))
 }
 
 /// Writes text as [`unframed`] has it, whatever its size and wherever its pieces are cut.
@@ -168,8 +210,7 @@ impl<'w> Unframing<'w> {
     /// Writes whole lines, as many as possible at once.
     fn lines(&mut self, lines: &[u8]) -> io::Result<()> {
         let (mut written, mut at) = (0, 0);
-        let end = if may_be_framed(lines) { lines.len() } else { 0 };
-        while at < end {
+        while at < lines.len() {
             if is_framed(&lines[at..]) {
                 self.to.write_all(&lines[written..at])?;
                 self.to.write_all(INDENT.as_bytes())?;
@@ -203,25 +244,62 @@ impl Write for Unframing<'_> {
     }
 }
 
-/// A text without escape sequences and control characters other than tab and newline. Unlike the output of a command it
-/// is not what a terminal would show: no line of it is replaced by what comes after a carriage return, so that all lines
-/// keep their numbers.
-pub(super) fn without_controls(text: &str) -> Cow<'_, str> {
-    if !text.chars().any(is_control) {
-        return text.into();
-    }
-    let clean = text.split_inclusive('\n').map(|line| {
-        if !line.chars().any(is_control) {
-            return Cow::Borrowed(line);
-        }
-        let still: String = line.chars().filter(|c| !"\r\u{8}".contains(*c)).collect();
-        plain(still.as_bytes()).into()
-    });
-    clean.collect::<String>().into()
+/// Keeps the lines of an output as it comes from looking like clada's, colours and all. A piece ends with a line, or goes on in
+/// the next one.
+#[derive(Debug, Default)]
+pub struct LiveLines {
+    is_in_line: bool,
 }
 
-fn is_control(c: char) -> bool {
-    c.is_control() && !"\n\t".contains(c)
+impl LiveLines {
+    /// Something that ends the line which is begun, where one is.
+    pub fn end(&mut self) -> &'static str {
+        if std::mem::take(&mut self.is_in_line) {
+            "\n"
+        } else {
+            ""
+        }
+    }
+
+    /// The next piece of it.
+    pub fn next<'p>(&mut self, piece: &'p [u8]) -> Cow<'p, [u8]> {
+        let mut moved = Vec::new();
+        let mut copied = 0;
+        let mut at = 0;
+        for line in piece.split_inclusive(|byte| *byte == b'\n') {
+            let is_in_line = std::mem::replace(&mut self.is_in_line, !line.ends_with(b"\n"));
+            if !is_in_line && is_framed_in_colour(line) {
+                moved.extend_from_slice(&piece[copied..at]);
+                moved.extend_from_slice(INDENT.as_bytes());
+                copied = at;
+            }
+            at += line.len();
+        }
+        if copied == 0 && moved.is_empty() {
+            return piece.into();
+        }
+        moved.extend_from_slice(&piece[copied..]);
+        moved.into()
+    }
+}
+
+/// The same of a line that may have colours in it.
+fn is_framed_in_colour(line: &[u8]) -> bool {
+    if memchr(ESC, line).is_none() {
+        return is_framed(line);
+    }
+    let mut seen = Vec::with_capacity(LOOK);
+    let mut rest = line;
+    while let Some((first, behind)) = rest.split_first().filter(|_| seen.len() < LOOK) {
+        rest = behind;
+        if *first == ESC {
+            let end = memchr(b'm', rest).map_or(rest.len(), |end| end + 1);
+            rest = &rest[end..];
+        } else {
+            seen.push(*first);
+        }
+    }
+    is_framed(&seen)
 }
 
 #[cfg(test)]
@@ -230,7 +308,7 @@ mod tests {
 
     use super::*;
 
-    const FRAMED: [&str; 14] = [
+    const FRAMED: [&str; 30] = [
         "=== END ===",
         "=== OUTPUTS ===\r",
         "=== whatever",
@@ -245,8 +323,24 @@ mod tests {
         "📋 Copied to clipboard at 10:32:45",
         "⚠ git: no",
         "--- 10:32:40 ---",
+        "=== end ===",
+        "===END===",
+        "====== Outputs ======",
+        "＝＝＝ END ＝＝＝",
+        "═══ END ═══",
+        "===\u{a0}END ===",
+        "\u{3000}=== END ===",
+        "\u{200a}1 ✅ edit",
+        "1\u{2003}✅ edit",
+        "1  ✅ edit",
+        "[４] exec make:",
+        "[4] EXEC make:",
+        "STDOUT:",
+        "ｓｔｄｅｒｒ：",
+        "- [ ] run it",
+        "——— 10:32:40 ———",
     ];
-    const FREE: [&str; 14] = [
+    const FREE: [&str; 18] = [
         "",
         "====",
         " === END ===",
@@ -261,6 +355,10 @@ mod tests {
         "- [x] edit",
         "stdin:",
         "é",
+        "==== FAILURES ====",
+        "[INFO] Building jar",
+        "  1 ✅ indented",
+        "Süden: stdout:",
     ];
 
     #[test]
@@ -289,12 +387,20 @@ mod tests {
     }
 
     #[test]
-    fn control_characters_are_taken_out_and_lines_stay() {
-        assert_eq!(without_controls("a\tb\n"), "a\tb\n");
+    fn colours_hide_no_line_and_pieces_go_on() {
+        let mut lines = LiveLines::default();
+        let next = |lines: &mut LiveLines, piece: &str| {
+            String::from_utf8(lines.next(piece.as_bytes()).into_owned()).unwrap()
+        };
         assert_eq!(
-            without_controls("\u{1b}[31mred\u{1b}[0m\r\nold\rmac\n\u{c}\n\u{8}b\u{1b}]0;t\u{7}c"),
-            "red\noldmac\n\nbc"
+            next(
+                &mut lines,
+                "\u{1b}[31m=== END ===\u{1b}[0m\n=\u{1b}[1m== END\na"
+            ),
+            "  \u{1b}[31m=== END ===\u{1b}[0m\n  =\u{1b}[1m== END\na"
         );
+        assert_eq!(next(&mut lines, "=== END ===\n"), "=== END ===\n");
+        assert_eq!(next(&mut lines, "1 ✅ all"), "  1 ✅ all");
     }
 
     fn written(text: &str, cuts: usize) -> String {

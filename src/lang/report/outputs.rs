@@ -4,9 +4,10 @@ use std::collections::HashMap;
 use std::io::{self, Write};
 
 use super::excerpt::{Around, Excerpt, InFile, Left, file_lines, line_ends};
-use super::frame::{Unframing, unframed, without_controls};
+use super::frame::{Unframing, unframed};
 use super::once::{Once, Row};
 use super::{EDGE, Hooked, MESSAGE, clipped, fenced, one_line};
+use crate::lang::hidden::written_out;
 use crate::lang::nesl::told::names_its_files;
 use crate::lang::outcome::{Outcome, Section, Spooled, Status, Stretch};
 
@@ -63,8 +64,12 @@ fn title(outcome: &Outcome) -> String {
         true => String::new(),
         false => one_line(&outcome.target),
     };
-    let what = [outcome.command.as_str(), &target];
-    let what: Vec<&str> = what.into_iter().filter(|word| !word.is_empty()).collect();
+    let what = [&one_line(&outcome.command), &target];
+    let what: Vec<&str> = what
+        .into_iter()
+        .map(String::as_str)
+        .filter(|word| !word.is_empty())
+        .collect();
     let failed = match outcome.status {
         _ if has_words(outcome) => "",
         Status::Asks => " (waits for you)",
@@ -195,7 +200,7 @@ impl Part<'_> {
 
 /// A text as it is shown.
 pub(super) fn said(text: &str, fence: &str) -> String {
-    fenced(&unframed(&without_controls(text)), fence)
+    fenced(&unframed(&written_out(text)), fence)
 }
 
 /// An output of a command.

@@ -104,7 +104,7 @@ mod tests {
         assert_eq!(report.counts(), "2 done, 1 failed, 2 waiting for you");
         assert_eq!(
             report.troubles(),
-            "3 ❌ edit src/3.rs - no such text\n4 ⏸ edit src/4.rs\n5 ⏸ edit src/5.rs"
+            "3 ❌ edit src/3.rs - no such text\\u{202e}\n4 ⏸ edit src/4.rs\n5 ⏸ edit src/5.rs"
         );
     }
 

@@ -1,9 +1,12 @@
 //! Tells from a failed script's output whether the fence stopped it, and which setting allows it. Never guesses: with
 //! another likely cause it is silent.
 
+use std::fs::DirBuilder;
+use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
 use rustix::fs::{Access, access};
+use rustix::process::geteuid;
 
 use super::{Fence, Level, is_in, real, resolved, support};
 
@@ -127,11 +130,34 @@ fn not_there(tree: &Path, path: &Path, line: &str) -> String {
     let line = line.to_lowercase();
     // Some of them are files.
     let is_dir = path != tree || ["mkdir", "director"].iter().any(|word| line.contains(word));
+    if is_dir && made(tree) {
+        let tree = tree.display();
+        return format!("`{tree}` may be written and was not there: it is now, so run this again");
+    }
     let make = if is_dir { "mkdir -p" } else { "touch" };
     let tree = tree.display();
     format!(
         "`{tree}` may be written but was not there when this began: make it outside of exec (`{make} {tree}`)"
     )
+}
+
+/// Makes a folder that the settings name, where it was missed. Nobody else may have a say in where that is: the folder that it
+/// is made in is the user's own, and there is no link on the way to it. (What is in a tree that commands write is not missing.)
+fn made(tree: &Path) -> bool {
+    let Some(above) = tree.ancestors().skip(1).find(|above| above.exists()) else {
+        return false;
+    };
+    let is_own = above.symlink_metadata().is_ok_and(|found| {
+        found.is_dir() && found.uid() == geteuid().as_raw() && found.mode() & 0o022 == 0
+    });
+    let has_no_link = above.canonicalize().is_ok_and(|real| real == above);
+    is_own
+        && has_no_link
+        && DirBuilder::new()
+            .recursive(true)
+            .mode(0o700)
+            .create(tree)
+            .is_ok()
 }
 
 /// What on a line could be a path: what is quoted, what stands between colons, and single words.
@@ -156,6 +182,7 @@ fn could_write(path: &Path) -> bool {
 mod tests {
     use super::*;
     use std::fs;
+    use std::os::unix::fs::PermissionsExt;
 
     /// A project inside a directory of its own, and no other directory that may be written.
     fn project() -> (tempfile::TempDir, Fence) {
@@ -229,9 +256,15 @@ mod tests {
         ] {
             let name = if make == "touch" { "lock" } else { "cache" };
             let expect = (support().by.is_some() && !missing.is_empty()).then(|| {
-                format!(
-                    "`{shown}/{name}` may be written but was not there when this began: make it outside of exec (`{make} {shown}/{name}`)"
-                )
+                if make == "touch" {
+                    format!(
+                        "`{shown}/lock` may be written but was not there when this began: make it outside of exec (`touch {shown}/lock`)"
+                    )
+                } else {
+                    format!(
+                        "`{shown}/{name}` may be written and was not there: it is now, so run this again"
+                    )
+                }
             });
             assert_eq!(
                 denied(&fence, &fence.root, &missing, &tail),
@@ -239,6 +272,14 @@ mod tests {
                 "{tail}"
             );
         }
+        // Where others may write, or a link leads, clada makes nothing.
+        let open = fs::Permissions::from_mode(0o777);
+        fs::set_permissions(&top, open).unwrap();
+        fs::remove_dir(at("cache")).unwrap();
+        let tail = format!("mkdir: cannot create directory ‘{shown}/cache’: Permission denied");
+        let said = denied(&fence, &fence.root, &missing, &tail);
+        assert!(said.is_none_or(|said| said.contains("make it outside of exec")));
+        assert!(!at("cache").exists());
         let tail = format!("bash: line 1: {shown}/there/new: Permission denied");
         assert_eq!(denied(&fence, &fence.root, &missing, &tail), None);
         fence.level = Level::Off;

@@ -53,6 +53,7 @@ impl Snapshots {
     /// Saves what a file task is about to change at these paths (relative to the root) and no save has taken in yet.
     /// [`Self::after_paths`] saves what the task made of it. The answer is what could not be saved.
     pub fn guard(&mut self, paths: &[PathBuf], message: &Message) -> Vec<Lost> {
+        let _working = self.relief.working();
         let mut files = Vec::new();
         let mut lost = Vec::new();
         match self.left_out(paths, true) {
@@ -96,6 +97,7 @@ impl Snapshots {
     /// Saves aside what is untracked, and what has changed of all that was saved there. What git tracks by now has its
     /// history there from here on.
     pub(super) fn keep_untracked(&mut self, is_before: bool, message: &Message) {
+        let _working = self.relief.working();
         if self.options.private_limit == 0 {
             return;
         }
@@ -215,6 +217,7 @@ impl Snapshots {
 
     /// What is left out at these paths (relative to the root) and those that were guarded, or was when it was saved.
     pub(super) fn left_out_now(&self, paths: &[PathBuf]) -> Vec<PathBuf> {
+        let _working = self.relief.working();
         let Guarded {
             paths: mut all,
             mut files,

@@ -1,8 +1,10 @@
-//! A place in the work tree: a file, a link, or nothing that git could save. Reads no content.
+//! A place in the work tree: a file, a link, or nothing that git could save. Waits for nothing that may be there instead.
 
-use std::fs;
-use std::io::ErrorKind;
+use std::fs::{self, File};
+use std::io::{ErrorKind, Read};
 use std::path::Path;
+
+use rustix::fs::{Mode, OFlags, open};
 
 use super::SnapshotError;
 
@@ -39,4 +41,34 @@ pub(super) fn find(top: &Path, path: &Path) -> Result<Found, SnapshotError> {
 /// A file is also missing where one of its folders is now a file.
 pub(super) fn is_missing(why: &std::io::Error) -> bool {
     matches!(why.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory)
+}
+
+/// The largest file that a save takes, in bytes. Git itself takes more, in hours.
+pub(super) const LARGEST: u64 = 4 * 1024 * 1024 * 1024;
+
+/// A regular file, opened for reading. Another program may put a pipe or a link in its place at any time.
+pub(super) fn opened(place: &Path) -> Option<File> {
+    let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOFOLLOW | OFlags::NOCTTY;
+    let file = File::from(open(place, flags | OFlags::CLOEXEC, Mode::empty()).ok()?);
+    file.metadata()
+        .is_ok_and(|found| found.is_file())
+        .then_some(file)
+}
+
+/// The content of a regular file that has no more bytes than this.
+pub(super) fn content(place: &Path, most: u64) -> Option<Vec<u8>> {
+    let file = opened(place)?;
+    if file.metadata().ok()?.len() > most {
+        return None;
+    }
+    let mut bytes = Vec::new();
+    file.take(most.saturating_add(1))
+        .read_to_end(&mut bytes)
+        .ok()?;
+    (bytes.len() as u64 <= most).then_some(bytes)
+}
+
+/// Tells if a file has so many bytes that no save takes it.
+pub(super) fn is_huge(place: &Path) -> bool {
+    fs::symlink_metadata(place).is_ok_and(|found| found.is_file() && found.len() > LARGEST)
 }

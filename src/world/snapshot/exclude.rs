@@ -15,6 +15,7 @@ use rustix::fs::{
 use rustix::io::Errno;
 
 use super::place::not_own;
+use super::relief::Relief;
 use super::{Found, Snapshots, canonical};
 
 /// The largest list that is read.
@@ -67,6 +68,8 @@ fn shown(file: &Path) -> Option<(PathBuf, PathBuf)> {
     let Ok(Found::WorkTree(repo, top)) = Snapshots::found(&folder) else {
         return None;
     };
+    let relief = Relief::of(&top);
+    let _working = relief.working();
     // A save says what is wrong with it.
     if not_own(&repo, &top).is_some() {
         return None;

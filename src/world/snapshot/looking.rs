@@ -137,6 +137,7 @@ impl Snapshots {
     /// # Errors
     /// Where the history cannot be read.
     pub fn stops(&self, looking: &Looking, further: usize) -> Result<Vec<Stop>, SnapshotError> {
+        let _working = self.relief.working();
         let mut stops: Vec<Stop> = Vec::new();
         let mut here = None;
         let mut next = Some(self.commit_at(&looking.present)?);
@@ -173,6 +174,7 @@ impl Snapshots {
     /// # Errors
     /// Where the files or the commits cannot be read.
     pub fn edited(&self, looking: &Looking) -> Result<Vec<PathBuf>, SnapshotError> {
+        let _working = self.relief.working();
         let mut index = self.repo.index()?;
         index.read(true)?;
         let tree = self.commit_at(&looking.at)?.tree()?;
@@ -205,6 +207,7 @@ impl Snapshots {
     /// # Errors
     /// Where the file or a commit cannot be read.
     pub fn shows(&self, looking: &Looking, path: &Path) -> Result<bool, SnapshotError> {
+        let _working = self.relief.working();
         let now = self.held_now(path)?;
         for commit in [&looking.at, &looking.to, &looking.present] {
             if now == self.held(Some(commit), path)? {
@@ -219,6 +222,7 @@ impl Snapshots {
     /// # Errors
     /// Where an index cannot be read.
     pub fn is_users(&self, path: &Path) -> Result<bool, SnapshotError> {
+        let _working = self.relief.working();
         let Some(aside) = self.aside() else {
             return Ok(false);
         };

@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use crate::lang::hidden::left_out;
+
 /// The mark that every subject of ours ends in.
 const MARK: &str = "💚clada";
 
@@ -201,5 +203,5 @@ fn is_time(line: &str) -> bool {
 
 fn one_line(text: &str) -> String {
     let flat = text.replace(|c: char| c.is_control(), " ");
-    flat.trim_end().to_owned()
+    left_out(&flat).trim_end().to_owned()
 }

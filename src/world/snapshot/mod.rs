@@ -37,6 +37,7 @@
 //! | `program.rs` | git itself, for signatures and hooks |
 //! | `exclude.rs` | the list of files that git is not to show |
 //! | `place.rs` | whether a save would write elsewhere |
+//! | `relief.rs` | pipes on which git would wait |
 //! | `error.rs` | why a save was not possible, in words |
 
 mod aside;
@@ -54,6 +55,7 @@ mod place;
 mod private;
 mod program;
 mod recorded;
+mod relief;
 mod restore;
 mod seen;
 mod squash;
@@ -96,6 +98,8 @@ pub use merge::merge;
 pub use message::{Message, Step};
 use private::Opened;
 use program::New;
+use relief::Relief;
+pub use relief::Working;
 pub use restore::{Change, ChangeKind, Held};
 pub use squash::{Ask, Group, Moved, Pushed, Squashed, Which};
 use stage::{Gathered, Staged, Staging, Takes};
@@ -145,6 +149,7 @@ pub struct Snapshots {
     users: RefCell<Users>,
     /// The commit at which the last save left the branch.
     last: Cell<Option<Oid>>,
+    relief: Relief,
 }
 
 /// How states are saved.
@@ -238,6 +243,8 @@ pub enum SkipReason {
     KeptByUser,
     /// Larger than a private repository takes, in bytes.
     TooLarge(u64),
+    /// Larger than any repository takes, in bytes.
+    Huge(u64),
     /// A private repository is not in the way of a batch for it; that of the user refuses.
     Unreadable(String),
 }
@@ -260,6 +267,7 @@ impl fmt::Display for SkipReason {
                 "it is larger than {} (`git.private_file` in the settings, or a .gitignore that names it)",
                 size::show(*limit)
             ),
+            Self::Huge(limit) => write!(f, "it is larger than {}", size::show(*limit)),
             Self::Unreadable(why) => write!(f, "it could not be read ({why})"),
         }
     }
@@ -348,6 +356,7 @@ impl Snapshots {
             snapshots.target = options.target;
         }
         snapshots.refuse_anothers()?;
+        let _working = snapshots.relief.working();
         snapshots.take_own_index()?;
         snapshots.leave_notes();
         Ok(Some(snapshots))
@@ -375,7 +384,6 @@ impl Snapshots {
             never: BTreeSet::new(),
             root: root.strip_prefix(&top).unwrap_or(&top).to_path_buf(),
             repo: opened.repo,
-            top,
             lock_wait: LOCK_WAIT,
             hurry,
             given_up: Cell::new(false),
@@ -390,6 +398,8 @@ impl Snapshots {
             looked: RefCell::default(),
             users: RefCell::default(),
             last: Cell::new(None),
+            relief: Relief::of(&top),
+            top,
         }
     }
 
@@ -419,11 +429,27 @@ impl Snapshots {
         self.private
     }
 
+    /// Has pipes hold up no git that the user's own program is, as long as the answer lives.
+    pub fn relieved(&self) -> Working {
+        self.relief.working()
+    }
+
     /// What there is to say, once.
     pub fn take_notices(&mut self) -> Vec<String> {
         let aside = self.aside.get_mut().and_then(Option::as_mut);
         let of_aside = aside.map(|aside| aside.take_notices()).unwrap_or_default();
-        [of_aside, self.notices.take()].concat()
+        let pipes = self.relief.take_found();
+        let pipes = pipes.iter().map(|pipe| {
+            let pipe = pipe.display();
+            format!("⚠ git: not looked at: {pipe} (a pipe): its rules do not hold, remove it")
+        });
+        let mut all: Vec<String> = of_aside.into_iter().chain(self.notices.take()).collect();
+        for said in pipes {
+            if !all.contains(&said) {
+                all.push(said);
+            }
+        }
+        all
     }
 
     /// Commits what the user has changed under the root: what is staged, if there is more than that, then all that differs in
@@ -515,6 +541,7 @@ impl Snapshots {
     /// # Errors
     /// Where it cannot be written: the next save tries again.
     pub fn settle(&mut self) -> Result<(), SnapshotError> {
+        let _working = self.relief.working();
         if let Some(Some(aside)) = self.aside.get_mut() {
             aside.settle()?;
         }
@@ -541,6 +568,7 @@ impl Snapshots {
     }
 
     fn attempt(&self, look: Look<'_>, message: &Message) -> Result<State, SnapshotError> {
+        let _working = self.relief.working();
         self.refuse_diverted()?;
         let mut prepared = self.prepare(look)?;
         if let Some(tree) = prepared.tree.or(prepared.first).filter(|_| self.hooks()) {
@@ -556,6 +584,16 @@ impl Snapshots {
     }
 
     fn prepare(&self, look: Look<'_>) -> Result<Prepared, SnapshotError> {
+        self.prepare_since(look, None)
+    }
+
+    /// The same on top of what was seen before, which has the other paths as they are to be.
+    fn prepare_since(
+        &self,
+        look: Look<'_>,
+        since: Option<&Tree<'_>>,
+    ) -> Result<Prepared, SnapshotError> {
+        let _working = self.relief.working();
         self.wait_until_unlocked()?;
         self.mend_index()?;
         // As of before it is read: if it is another one by then, more is looked at than need be.
@@ -566,7 +604,7 @@ impl Snapshots {
         let base = head.as_ref().map(Commit::tree).transpose()?;
 
         self.given_up.set(true);
-        let old = base.as_ref().map(Tree::id);
+        let old = since.or(base.as_ref()).map(Tree::id);
         let takes = match (look, self.options.untracked) {
             (Look::Before | Look::After, Untracked::Commit) => Takes::All,
             (Look::After, Untracked::Leave) => Takes::Made,
@@ -590,7 +628,7 @@ impl Snapshots {
             self.looked.replace(looked);
         }
         self.given_up.set(!staged.is_empty());
-        let mut tree = self.tree_with(&index, base.as_ref(), &paths)?;
+        let mut tree = self.tree_with(&index, since.or(base.as_ref()), &paths)?;
         if tree.is_none() && first.is_some() {
             tree = Some(self.repo.treebuilder(None)?.write()?);
         }

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use git2::{ErrorClass, Repository, RepositoryInitOptions};
 use sha2::{Digest, Sha256};
 
-use super::at::Found;
+use super::at::{Found, LARGEST, is_huge};
 use super::{
     Look, Message, Options, SkipReason, SnapshotError, Snapshots, State, Without, canonical, tools,
 };
@@ -241,6 +241,7 @@ impl Snapshots {
     /// Counts the files before the first save, and after there were too many. Else the save itself sees it: to count
     /// them is a walk of its own.
     fn save_counted(&self, message: &Message) -> Result<State, SnapshotError> {
+        let _working = self.relief.working();
         let mark = self.repo.path().join(TOO_MANY);
         let was_too_many = mark.exists();
         if was_too_many || self.head()?.is_none() {
@@ -295,8 +296,11 @@ impl Snapshots {
 
     /// Why a private repository does not take a file.
     pub(super) fn too_large(&self, path: &Path, found: &Found) -> Option<SkipReason> {
-        if !self.private || *found != Found::File {
+        if *found != Found::File {
             return None;
+        }
+        if !self.private {
+            return is_huge(&self.top.join(path)).then_some(SkipReason::Huge(LARGEST));
         }
         let size = fs::symlink_metadata(self.top.join(path)).ok()?.len();
         let limit = self.options.private_file;

@@ -16,7 +16,7 @@ use git2::{
     Tree,
 };
 
-use super::at::{Found, find};
+use super::at::{Found, find, is_huge};
 use super::recorded::LINK;
 use super::{SnapshotError, Snapshots};
 use crate::lang::entry::Entry;
@@ -59,6 +59,7 @@ impl Snapshots {
         from: Option<&str>,
         to: Option<&str>,
     ) -> Result<Vec<Change>, SnapshotError> {
+        let _working = self.relief.working();
         let mut options = DiffOptions::new();
         options.skip_binary_check(true).include_typechange(true);
         let diff = self.diff(from, to, options)?;
@@ -99,6 +100,7 @@ impl Snapshots {
         to: &str,
         but: &BTreeSet<PathBuf>,
     ) -> Result<String, SnapshotError> {
+        let _working = self.relief.working();
         let diff = self.diff(from, Some(to), DiffOptions::new())?;
         let mut text = Vec::new();
         diff.print(DiffFormat::Patch, |delta, _, line| {
@@ -141,6 +143,7 @@ impl Snapshots {
         commit: Option<&str>,
         paths: &[PathBuf],
     ) -> Result<Vec<Option<Entry>>, SnapshotError> {
+        let _working = self.relief.working();
         let tree = self.tree_of(commit)?;
         let blobs = self.held_in(tree.as_ref(), paths)?;
         let is_file = |mode| mode != Mode::Link;
@@ -181,6 +184,7 @@ impl Snapshots {
     /// # Errors
     /// See [`Self::entries`].
     pub fn entry(&self, commit: Option<&str>, path: &Path) -> Result<Option<Entry>, SnapshotError> {
+        let _working = self.relief.working();
         let mut one = self.entries(commit, &[path.to_path_buf()])?;
         Ok(one.pop().flatten())
     }
@@ -209,6 +213,7 @@ impl Snapshots {
     /// # Errors
     /// Where the commit or the file cannot be read.
     pub fn is_now(&self, commit: Option<&str>, path: &Path) -> Result<bool, SnapshotError> {
+        let _working = self.relief.working();
         Ok(self.held_now(path)? == self.held(commit, path)?)
     }
 
@@ -236,6 +241,7 @@ impl Snapshots {
     /// # Errors
     /// Where the file cannot be read.
     pub fn held_now(&self, path: &Path) -> Result<Option<Held>, SnapshotError> {
+        let _working = self.relief.working();
         let below = self.root.join(path);
         let place = self.top.join(&below);
         let failed = |why| SnapshotError::unreadable(path, why);
@@ -262,6 +268,10 @@ impl Snapshots {
                     true => Mode::Program,
                     false => Mode::File,
                 };
+                if is_huge(&place) {
+                    // No commit has it.
+                    return Ok(Some(Held(Oid::ZERO_SHA1, mode)));
+                }
                 let id = match self.repo.index()?.get_path(&below, 0) {
                     Some(_) => self.repo.blob_path(&place)?,
                     // Git is not to get what it does not track, not even as an object that nothing points to.

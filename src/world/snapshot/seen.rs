@@ -16,14 +16,24 @@ impl Snapshots {
     ///
     /// # Errors
     /// As for a save.
-    pub fn see(&mut self, paths: Option<&[PathBuf]>) -> Result<Option<String>, SnapshotError> {
-        let prepared = self.prepare(paths.map_or(Look::After, Look::Paths))?;
+    pub fn see(
+        &mut self,
+        paths: Option<&[PathBuf]>,
+        since: Option<&str>,
+    ) -> Result<Option<String>, SnapshotError> {
+        let _working = self.relief.working();
+        let since = since.filter(|_| paths.is_some());
+        let since_tree = since.map(|_| self.tree_of(since)).transpose()?.flatten();
+        let look = paths.map_or(Look::After, Look::Paths);
+        let prepared = self.prepare_since(look, since_tree.as_ref())?;
+        let since_id = since_tree.map(|tree| tree.id());
         let left_out = self.left_out_now(paths.unwrap_or_default());
         if !self.private {
             self.leave_unsaved(left_out, paths.is_none())?;
         }
         let tree = match prepared.tree {
             Some(tree) => Some(tree),
+            None if since_id.is_some() => since_id,
             None => self.tip()?.map(|tip| tip.tree_id()),
         };
         Ok(tree.map(|tree| tree.to_string()))
@@ -35,6 +45,7 @@ impl Snapshots {
     /// # Errors
     /// Where it cannot be read.
     pub fn news(&self, seen: Option<&str>, path: &Path) -> Result<Option<PathBuf>, SnapshotError> {
+        let _working = self.relief.working();
         let place = self.root.join(path);
         let index = self.repo.index()?;
         let is_folder = fs::symlink_metadata(self.top.join(&place)).is_ok_and(|it| it.is_dir());
@@ -117,6 +128,7 @@ impl Snapshots {
     /// # Errors
     /// Where it cannot be read.
     pub fn is_kept(&self, seen: Option<&str>, path: &Path) -> Result<bool, SnapshotError> {
+        let _working = self.relief.working();
         Ok(self.is_now(seen, path)? || self.aside_has(path)? == Some(true))
     }
 

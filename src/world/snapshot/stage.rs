@@ -13,7 +13,7 @@ use git2::{
     Tree, TreeWalkMode, TreeWalkResult,
 };
 
-use super::at::{Found, find, is_missing};
+use super::at::{Found, find, is_huge, is_missing, opened};
 use super::look::WithoutTools;
 use super::recorded::{
     self, ASSUME_UNCHANGED, Folder, INTENT_TO_ADD, LINK, SKIP_WORKTREE, is_gitlink,
@@ -288,6 +288,9 @@ impl<'s> Staging<'s> {
     /// Tells that the commit has the content of a file, perhaps elsewhere: then that is known, and the file may only be moved.
     fn has_content_of(&self, path: &Path) -> bool {
         let place = self.snapshots.top.join(path);
+        if opened(&place).is_none() || is_huge(&place) {
+            return false;
+        }
         let Ok(content) = Oid::hash_file(ObjectType::Blob, place) else {
             return false;
         };

@@ -1,8 +1,10 @@
 //! Folders of tools: what is in them was made by a program that can make it again, so no save takes it in. Changes nothing.
 
-use std::fs::{self, File};
+use std::fs;
 use std::io::Read;
 use std::path::Path;
+
+use super::at::opened;
 
 /// Names that only tools give to a folder.
 pub(super) const NAMES: [&str; 24] = [
@@ -74,11 +76,7 @@ pub(super) fn is_tool_folder(folder: &Path) -> bool {
 
 fn is_tagged(folder: &Path) -> bool {
     let tag = folder.join("CACHEDIR.TAG");
-    // Never a pipe, which would be waited for.
-    if !fs::symlink_metadata(&tag).is_ok_and(|it| it.is_file()) {
-        return false;
-    }
     let mut begins = [0; TAG.len()];
-    let read = File::open(tag).and_then(|mut tag| tag.read_exact(&mut begins));
-    read.is_ok() && begins == *TAG
+    let read = opened(&tag).map(|mut tag| tag.read_exact(&mut begins));
+    read.is_some_and(|read| read.is_ok()) && begins == *TAG
 }

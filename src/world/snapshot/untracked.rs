@@ -14,7 +14,7 @@ use std::time::SystemTime;
 
 use git2::{Index, ObjectType, Oid};
 
-use super::at::{Found, find};
+use super::at::{self, Found, find, opened};
 use super::{Held, Message, SnapshotError, Snapshots, State, Step, look, tools};
 use crate::lang::policy::secrets::{self, begins_like_key};
 use crate::lang::size;
@@ -177,6 +177,7 @@ impl Snapshots {
     /// Counts the untracked files that could go into git, where it tracks fewer than that; once in a repository. As of the
     /// last look at everything.
     pub fn offers_to_add(&mut self) -> Option<usize> {
+        let _working = self.relief.working();
         if self.private || self.options.untracked == Untracked::Commit {
             return None;
         }
@@ -244,6 +245,7 @@ impl Snapshots {
 
     /// Looks at what git leaves out, before a command runs that may copy or rename it.
     pub fn expect_command(&mut self) {
+        let _working = self.relief.working();
         if self.private || self.options.untracked == Untracked::Commit {
             return;
         }
@@ -354,6 +356,7 @@ impl Snapshots {
     /// Decides about an untracked file after a command: the reason to keep it off the branch, or none. The outer `None` is
     /// for one of the user's, of which there is nothing to tell.
     pub(super) fn stays_off(&self, path: &Path) -> Option<Option<OffReason>> {
+        let _working = self.relief.working();
         if self.users.borrow().named.contains(path) {
             return Some(self.named_stays_off(path));
         }
@@ -432,14 +435,14 @@ impl Snapshots {
             return false;
         }
         let mut head = Vec::new();
-        let read = File::open(self.top.join(path))
-            .and_then(|file| file.take(secrets::HEAD as u64).read_to_end(&mut head));
-        read.is_ok() && begins_like_key(&head)
+        let file = opened(&self.top.join(path));
+        let read = file.map(|file| file.take(secrets::HEAD as u64).read_to_end(&mut head));
+        read.is_some_and(|read| read.is_ok()) && begins_like_key(&head)
     }
 
     /// The content of an untracked file, where there is enough of it to know it again.
     fn content_of(&self, path: &Path) -> Option<Oid> {
-        let bytes = fs::read(self.top.join(path)).ok()?;
+        let bytes = at::content(&self.top.join(path), SMALL)?;
         let least = if self.is_secret(path) {
             SOME_SECRET
         } else {
@@ -490,11 +493,14 @@ impl Snapshots {
         if marks.by_content.is_empty() && !marks.by_size.contains_key(&data.len()) {
             return None;
         }
-        let bytes = fs::read(self.top.join(path)).ok()?;
+        let size = data.len();
+        let bytes = at::content(&self.top.join(path), size)?;
         let content = content(&bytes, SOME_SECRET)?;
         let of_same_size = || {
             let mut same = marks.by_size.get(&data.len())?.iter();
-            same.find(|of| fs::read(self.top.join(of)).is_ok_and(|other| other == bytes))
+            same.find(|of| {
+                at::content(&self.top.join(of), size).is_some_and(|other| other == bytes)
+            })
         };
         let of = marks.by_content.get(&content).or_else(of_same_size);
         of.filter(is_another).cloned()

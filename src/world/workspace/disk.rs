@@ -47,6 +47,11 @@ pub enum RootMoved {
     Other(PathBuf),
 }
 
+/// The largest file that is put back or replaced where no setting says how large one may be, in bytes.
+const LARGEST: u64 = 4 * 1024 * 1024 * 1024;
+/// Memory is had for no more of a file before it is read, in bytes.
+const AT_ONCE: usize = 64 * 1024 * 1024;
+
 /// The files under one root.
 pub struct Disk {
     root: Dir,
@@ -164,9 +169,9 @@ impl Disk {
         }
     }
 
-    /// The content of a file, whatever a task may do with it and however large it is.
+    /// The content of a file, whatever a task may do with it and however large its files may be.
     pub(super) fn content(&self, place: &Place) -> Result<Content, FsError> {
-        self.read_up_to(place, u64::MAX, open_sole)
+        self.read_up_to(place, LARGEST, open_sole)
     }
 
     /// The content of a file that is not too large, for changing it.
@@ -315,7 +320,9 @@ impl Disk {
         if stamp.size > limit {
             return Err(too_large(place, (stamp.size, limit), true));
         }
-        let mut bytes = Vec::with_capacity(usize::try_from(stamp.size).unwrap_or(0) + 1);
+        // More than is there may be in no memory.
+        let expected = usize::try_from(stamp.size).map_or(AT_ONCE, |size| size.min(AT_ONCE));
+        let mut bytes = Vec::with_capacity(expected + 1);
         // It may grow meanwhile.
         file.take(limit.saturating_add(1))
             .read_to_end(&mut bytes)

@@ -10,6 +10,7 @@ use cap_fs_ext::DirExt;
 use cap_std::fs::{Dir, MetadataExt};
 use ignore::Match;
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
+use rustix::fs::{FileType, Mode, OFlags, open};
 
 use super::disk::{Disk, Folder, kind, open_regular};
 use super::entry::io_error;
@@ -45,6 +46,8 @@ pub struct Tree {
     pub withheld: usize,
     /// Folders that could not be read.
     pub unread: Vec<PathBuf>,
+    /// Pipes, sockets and devices.
+    pub odd: Vec<(PathBuf, &'static str)>,
     /// There was no time for all of it.
     pub cut: bool,
 }
@@ -122,8 +125,8 @@ impl Disk {
         let root = Path::new(&self.spellings().canonical);
         let mut rules = Vec::new();
         if let Some(top) = root.ancestors().find(|dir| dir.join(".git").exists()) {
-            let exclude = sandbox::shared_dir(root)
-                .and_then(|dir| std::fs::read_to_string(dir.join("info/exclude")).ok());
+            let exclude =
+                sandbox::shared_dir(root).and_then(|dir| rules_at(&dir.join("info/exclude")));
             rules.extend(exclude.and_then(|lines| parsed(top, &[lines])));
             let mut between: Vec<&Path> = root
                 .ancestors()
@@ -132,7 +135,7 @@ impl Disk {
                 .collect();
             between.reverse();
             rules.extend(between.into_iter().filter_map(|dir| {
-                let lines = std::fs::read_to_string(dir.join(".gitignore")).ok()?;
+                let lines = rules_at(&dir.join(".gitignore"))?;
                 parsed(dir, &[lines])
             }));
         }
@@ -186,6 +189,10 @@ impl Walk<'_> {
             {
                 continue;
             }
+            if kind == Kind::Other {
+                let what = oddity(folder, &name);
+                self.tree.odd.extend(what.map(|what| (found.clone(), what)));
+            }
             let from_base = found.strip_prefix(self.base).unwrap_or(&found);
             if (self.reach.wants)(&from_base.to_string_lossy(), kind) {
                 match self.disk.may_read(&Place(found.clone())) {
@@ -235,6 +242,18 @@ fn rules_of(folder: &Dir, path: &Path) -> Option<Gitignore> {
     parsed(path, &texts)
 }
 
+/// The rules in a file outside of the root. It may be a link, but nothing that would be waited for.
+fn rules_at(path: &Path) -> Option<String> {
+    let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
+    let file = std::fs::File::from(open(path, flags, Mode::empty()).ok()?);
+    if !file.metadata().ok()?.is_file() {
+        return None;
+    }
+    let mut text = Vec::new();
+    file.take(LONGEST_RULES).read_to_end(&mut text).ok()?;
+    Some(String::from_utf8_lossy(&text).into_owned())
+}
+
 /// The rules of a folder. What is no rule is passed over, as git does.
 fn parsed(folder: &Path, texts: &[String]) -> Option<Gitignore> {
     let mut rules = GitignoreBuilder::new(folder);
@@ -265,6 +284,17 @@ fn names(folder: &Dir) -> io::Result<Vec<(OsString, Kind)>> {
 fn kind_of(folder: &Dir, name: &OsStr) -> Kind {
     let found = folder.symlink_metadata(name);
     found.map_or(Kind::Other, |found| kind(&found))
+}
+
+/// The word for what is neither a file nor a folder nor a link.
+fn oddity(folder: &Dir, name: &OsStr) -> Option<&'static str> {
+    let found = folder.symlink_metadata(name).ok()?;
+    match FileType::from_raw_mode(found.mode()) {
+        FileType::Fifo => Some("a pipe"),
+        FileType::Socket => Some("a socket"),
+        FileType::BlockDevice | FileType::CharacterDevice => Some("a device"),
+        _ => None,
+    }
 }
 
 fn listed(folder: &Dir, name: OsString) -> io::Result<Listed> {

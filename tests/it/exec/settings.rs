@@ -125,50 +125,100 @@ fn caches_are_written_to_where_they_are_there() {
         return;
     };
     let fenced = support().by.is_some();
-    std::fs::create_dir(project.home().join(".cache")).expect("mkdir");
+    std::fs::create_dir_all(project.home().join(".cache/pip")).expect("mkdir");
     let target = project.home().join("target");
     std::fs::create_dir(&target).expect("mkdir");
     let vars = [("CARGO_TARGET_DIR", target.to_str().expect("UTF-8"))];
     run(
         &project,
         &vars,
-        &["echo x > ~/.cache/x && echo x > $CARGO_TARGET_DIR/x"],
+        &["echo x > ~/.cache/pip/x && echo x > $CARGO_TARGET_DIR/x"],
     )
     .exits(0);
 
     let npm = project.home().canonicalize().unwrap().join(".npm");
-    let npm = npm.display();
-    for script in [
-        "mkdir -p ~/.npm/_cacache",
-        "mkdir ~/.npm",
-        "echo x > ~/.npm/x",
-    ] {
+    for script in ["mkdir -p ~/.npm/_cacache", "mkdir ~/.npm"] {
         let ended = run(&project, &[], &[script]);
-        if !fenced {
-            let _ = std::fs::remove_dir_all(project.home().join(".npm"));
-        } else if !script.contains("echo") {
+        if fenced {
             let expect = format!(
-                "; `{npm}` may be written but was not there when this began: make it outside of exec (`mkdir -p {npm}`)"
+                "; `{}` may be written and was not there: it is now, so run this again",
+                npm.display()
             );
             assert!(tasks(&ended.exits(1)).trim_end().ends_with(&expect));
-        } else {
-            // What the system says of it has nothing to do with the fence.
-            assert!(tasks(&ended.exits(1)).contains(" - exit code 1 ("));
+            assert_eq!(std::fs::read_dir(&npm).expect("it").count(), 0);
         }
+        let _ = std::fs::remove_dir_all(&npm);
     }
-    // As it says.
-    let made = project
-        .command("mkdir")
-        .arg("-p")
-        .arg(project.home().join(".npm"))
-        .status();
-    assert!(made.expect("mkdir").success());
+    // What the system says of it has nothing to do with the fence.
+    let ended = run(&project, &[], &["echo x > ~/.npm/x"]).exits(1);
+    assert!(tasks(&ended).contains(" - exit code 1 ("));
+    run(&project, &[], &["mkdir -p ~/.npm/_cacache"]);
     run(
         &project,
         &[],
         &["mkdir -p ~/.npm/_cacache && echo x > ~/.npm/x"],
     )
     .exits(0);
+}
+
+#[test]
+fn no_cache_that_may_be_written_holds_programs() {
+    let Some(project) = Project::apart() else {
+        return;
+    };
+    if support().by.is_none() {
+        return;
+    }
+    let home = project.home();
+    let closed = [
+        ".local/share/pnpm",
+        ".local/share/pnpm/store/../bin",
+        ".local/share/uv/tools",
+        ".rustup/toolchains",
+        ".cache",
+        ".cache/starship",
+        ".cache/pre-commit",
+        ".cache/ms-playwright",
+        ".cache/node/corepack",
+        ".gradle/wrapper",
+        ".m2/wrapper",
+        ".cargo/bin",
+        "go/bin",
+        "xdg",
+        // As it holds a folder of the PATH.
+        ".cache/uv",
+    ];
+    let open = [
+        ".local/share/pnpm/store",
+        ".cache/pip",
+        "xdg/pip",
+        "xdg/go-build",
+        ".cargo/registry",
+        "go/pkg",
+        ".npm",
+    ];
+    std::fs::create_dir_all(home.join(".local/share/pnpm/bin")).expect("mkdir");
+    for name in closed.iter().chain(&open) {
+        std::fs::create_dir_all(home.join(name)).expect("mkdir");
+    }
+    let at = |name: &str| home.join(name).to_str().expect("UTF-8").to_owned();
+    let path = format!(
+        "{}:{}",
+        at(".cache/uv/tools/bin"),
+        std::env::var("PATH").expect("PATH")
+    );
+    let xdg = at("xdg");
+    let vars = [("XDG_CACHE_HOME", xdg.as_str()), ("PATH", path.as_str())];
+    let mut wrong = Vec::new();
+    for name in closed {
+        let ended = run(&project, &vars, &[&format!("echo x > ~/{name}/x")]);
+        wrong.extend((ended.code == Some(0)).then(|| format!("written: {name}")));
+    }
+    for name in open {
+        let ended = run(&project, &vars, &[&format!("echo x > ~/{name}/x")]);
+        wrong.extend((ended.code != Some(0)).then(|| format!("refused: {name} {}", ended.out)));
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
 #[test]

@@ -259,8 +259,9 @@ fn no_escape_sequence_and_no_line_of_the_frame_comes_from_a_task() {
     );
     assert_eq!(
         shown,
-        "\n[1] exec make:\n  1 ✅ red\n  stdout:\n(of this file, 1 line that looks like one of clada's is indented by two \
-         spaces, and control characters are left out)\n=== START FILE: a.txt ===\n  === END ===\n1 ✅ kept\nbold\n\
+        "\n[1] exec make:\n  \\x1b[31m1 ✅ red\\x1b[0m\n  stdout:\n(of this file, 1 line that looks like one of clada's is indented by \
+         two spaces, and characters that cannot be seen are written as `\\x1b` or `\\u{202e}`)\n\
+         === START FILE: a.txt ===\n  === END ===\n1 ✅ kept\n\\x0c\\x1b[1mbold\n\
          === END FILE: a.txt ===\nstdout:\n  === OUTPUTS ===\n  [2] edit src/a.rs:\nplain\n"
     );
     // The full output has the same.
