@@ -58,6 +58,13 @@ impl Rules {
         sandbox::shortfall(&self.fence)
     }
 
+    /// What is missing of the fence on this system, which holds all the same, for who starts clada.
+    pub fn weaker(&self) -> Option<String> {
+        let support = sandbox::support();
+        let is_weaker = support.by.is_some() && !support.lacks.is_empty();
+        (is_weaker && self.fence.level != Level::Off).then(|| format!("⚠ {support}"))
+    }
+
     /// The folders that commands may not write in though the settings name them, for the user: some became links.
     pub fn left_out(&self) -> Vec<String> {
         let left_out = self.fence.left_out().into_iter();

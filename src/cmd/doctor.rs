@@ -161,8 +161,16 @@ fn sandbox(rules: &Rules) -> Found {
             Found::Less("`exec.sandbox` is \"off\": commands can do all that you can".to_owned())
         }
         (Some(unfenced), _) => Found::Less(unfenced),
-        (None, _) if support.lacks.is_empty() => Found::Fine(support.to_string()),
-        (None, _) => Found::Less(support.to_string()),
+        (None, _) => {
+            let left_out = rules.left_out();
+            let is_whole = support.lacks.is_empty() && left_out.is_empty();
+            let said = [vec![support.to_string()], left_out].concat().join("; ");
+            if is_whole {
+                Found::Fine(said)
+            } else {
+                Found::Less(said)
+            }
+        }
     }
 }
 

@@ -422,7 +422,8 @@ impl Listener {
         let not_logged_in = start.login.and_then(Result::err);
         let warnings = not_logged_in
             .into_iter()
-            .chain(setup.rules.unfenced())
+            .chain(setup.rules.unfenced().or_else(|| setup.rules.weaker()))
+            .chain(setup.rules.left_out())
             .chain(source.holds_home().map(str::to_owned))
             .collect();
         let tells_changes = setup.changes;

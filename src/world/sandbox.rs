@@ -46,7 +46,7 @@ pub enum Level {
 #[derive(Debug, Clone)]
 pub struct Fence {
     pub level: Level,
-    /// Whether it may use TCP.
+    /// Tells if it may use TCP.
     pub network: bool,
     pub root: PathBuf,
     /// Writable at every level but [`Level::Off`], where it changes nothing ([`temp_dirs`]).
@@ -72,13 +72,13 @@ pub struct Ready(pub(in crate::world) system::Prepared);
 pub struct Support {
     /// What does it, as `Landlock 7`. Nothing: scripts run without a fence.
     pub by: Option<String>,
-    /// Whether TCP can be forbidden.
+    /// Tells if TCP can be forbidden.
     pub network: bool,
-    /// Whether signals to processes that the script did not start are stopped.
+    /// Tells if signals to processes that the script did not start are stopped.
     pub signals: bool,
-    /// Whether guarded paths are read-only. If not, they are only watched.
+    /// Tells if guarded paths are read-only. If not, they are only watched.
     pub guards: bool,
-    /// Whether a command has namespaces: it sees no other process, none of its own outlives it, and all that is outside its
+    /// Tells if a command has namespaces: it sees no other process, none of its own outlives it, and all that is outside its
     /// trees is read-only.
     pub alone: bool,
     /// What is missing, and why.

@@ -511,7 +511,7 @@ struct Output<'a, 'b> {
     stderr: Pipe<'a, Receiver>,
     /// How many bytes it may still write.
     room: u64,
-    /// Whether that was passed, and who is told then.
+    /// Tells if that was passed, and who is told then.
     is_full: bool,
     full: Rc<Notify>,
     on_output: &'a mut (dyn FnMut(Stream, &[u8]) + 'b),

@@ -662,8 +662,8 @@ fn the_ways_out() {
 /// Whether the tester can do it without a fence.
 fn is_possible(attempt: &Attempt, is_root: bool) -> bool {
     let rights = ["mknod", "/mem", "TIOCSTI"];
-    let needs = |part: &&str| attempt.script.contains(part);
-    !(rights.iter().any(|part| needs(&part)) || attempt.needs_root() && !is_root)
+    let needs = |part: &&str| attempt.script.contains(*part);
+    !(rights.iter().any(needs) || attempt.needs_root() && !is_root)
 }
 
 /// What held when it was tried, and how it went.

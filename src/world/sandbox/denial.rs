@@ -63,7 +63,7 @@ fn is_sudo(line: &str) -> bool {
                 .any(|part| line.contains(part))
 }
 
-/// Whether a line tells of a connection that the fence refused. curl and git do not give the reason.
+/// Tells if a line tells of a connection that the fence refused. curl and git do not give the reason.
 fn is_connection(line: &str, is_refusal: bool, above: &[&str]) -> bool {
     const GIVEN_UP: [&str; 10] = [
         "failed to connect to",
@@ -172,7 +172,7 @@ fn names(line: &str) -> Vec<&str> {
     names
 }
 
-/// Whether the user could write there without a fence: the path, or where it would be made.
+/// Tells if the user could write there without a fence: the path, or where it would be made.
 fn could_write(path: &Path) -> bool {
     let existing = path.ancestors().find(|path| path.exists());
     existing.is_some_and(|path| access(path, Access::WRITE_OK).is_ok())

@@ -11,7 +11,7 @@ use std::io;
 use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
-use std::sync::Arc;
+use std::rc::Rc;
 
 use rustix::io::Errno;
 use rustix::process::geteuid;
@@ -24,7 +24,7 @@ use mounts::Mounts;
 
 /// Everything that a command's processes need, made in the parent.
 #[derive(Debug, Clone)]
-pub(in crate::world) struct Prepared(Arc<Layers>);
+pub(in crate::world) struct Prepared(Rc<Layers>);
 
 #[derive(Debug)]
 struct Layers {
@@ -81,12 +81,12 @@ impl Prepared {
         }
     }
 
-    /// Whether no process of the command outlives its first one.
+    /// Tells if no process of the command outlives its first one.
     pub(in crate::world) fn is_alone(&self) -> bool {
         self.0.mounts.is_some()
     }
 
-    /// Whether a signal of the first process reaches what it started, and nothing else.
+    /// Tells if a signal of the first process reaches what it started, and nothing else.
     pub(in crate::world) fn holds_signals(&self) -> bool {
         self.0.mounts.is_some() || self.0.signals.is_some()
     }
@@ -111,7 +111,7 @@ pub(super) fn prepare(fence: &Fence, dir: &Path) -> Result<Option<Prepared>, San
         alone: mounts.is_some(),
         landlock: ruleset.is_some(),
     };
-    Ok(Some(Prepared(Arc::new(Layers {
+    Ok(Some(Prepared(Rc::new(Layers {
         calls: calls::are_known().then(|| Calls::new(beside)).flatten(),
         kept: kept(&fence.root),
         late: Late::of(access::abi()),

@@ -231,7 +231,7 @@ impl Trees {
     }
 }
 
-/// Whether a tree is this user's, or root's as `/tmp` is.
+/// Tells if a tree is this user's, or root's as `/tmp` is.
 fn is_own(tree: &Tree) -> bool {
     let owner = fstat(tree.descriptor.as_fd()).map(|stat| stat.st_uid);
     owner.is_ok_and(|owner| owner == geteuid().as_raw() || owner == 0)

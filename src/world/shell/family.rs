@@ -142,7 +142,7 @@ impl Family {
         }
     }
 
-    /// Whether the first process has ended, or does within a moment: then it is not worth a pause.
+    /// Tells if the first process has ended, or does within a moment: then it is not worth a pause.
     fn has_ended_soon(&mut self) -> bool {
         (0..10).any(|_| {
             self.has_ended() || {
@@ -192,7 +192,7 @@ fn reap_left() {
     left.retain(|first| !is_reaped(*first));
 }
 
-/// Whether a child has ended; its number is free then.
+/// Tells if a child has ended; its number is free then.
 fn is_reaped(child: Pid) -> bool {
     !matches!(waitpid(Some(child), WaitOptions::NOHANG), Ok(None))
 }

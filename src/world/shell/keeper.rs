@@ -309,7 +309,7 @@ fn end_all(hold: Hold) {
     }
 }
 
-/// Whether clada is out of reach of this process's signals.
+/// Tells if clada is out of reach of this process's signals.
 fn cannot_signal(clada: Pid) -> bool {
     rustix::process::test_kill_process(clada) == Err(Errno::PERM)
 }

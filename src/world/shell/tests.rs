@@ -346,7 +346,7 @@ fn a_process_that_cleared_its_environment_is_found() {
     assert_gone(&ran.stdout);
 }
 
-/// Whether a process is there.
+/// Tells if a process is there.
 #[cfg(target_os = "linux")]
 fn runs(pid: &str) -> bool {
     let pid = Pid::from_raw(pid.trim().parse().unwrap()).unwrap();

@@ -57,7 +57,7 @@ const MEMORY: &[c_long] = &[
 ];
 
 /// `ioctl`s that type into a terminal.
-const TYPE: [u64; 2] = [libc::TIOCSTI as u64, 0x541c];
+const TYPE: [u64; 2] = [libc::TIOCSTI as _, libc::TIOCLINUX as _];
 
 /// The bit that x86-64 programs with short pointers call by, and their own numbers for calls named here.
 #[cfg(target_arch = "x86_64")]
@@ -135,7 +135,7 @@ fn program(rules: Rules, error: u32) -> Option<BpfProgram> {
     filter.ok()?.try_into().ok()
 }
 
-/// Whether the kernel has such filters.
+/// Tells if the kernel has such filters.
 pub(super) fn are_known() -> bool {
     const GET_ACTION_AVAIL: libc::c_uint = 2;
     let action = libc::SECCOMP_RET_ERRNO;

@@ -302,7 +302,7 @@ fn ssh_files(way: Way) -> Vec<(CString, Vec<u8>)> {
     files.collect()
 }
 
-/// Whether the number of processes can be bounded for a namespace alone.
+/// Tells if the number of processes can be bounded for a namespace alone.
 pub(super) fn bounds_processes() -> bool {
     let name = rustix::system::uname();
     let release = name.release().to_string_lossy();
