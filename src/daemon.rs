@@ -101,6 +101,9 @@ pub struct Fresh {
 /// See [`Daemon::refresh`].
 pub type Refresh = Box<dyn Fn() -> Result<Fresh, String>>;
 
+/// Says why the notes may not be the person's alone any more, and what to do: a command may have let others write them.
+pub type Doubt = Box<dyn Fn() -> Option<String>>;
+
 /// Why a listener begins to listen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Begin {
@@ -139,6 +142,8 @@ pub struct Daemon {
     pub listening: Listening,
     /// Has what the settings come to now; or what is wrong with these.
     pub refresh: Refresh,
+    /// See [`Doubt`].
+    pub doubt: Doubt,
     pub pending: Pending,
 }
 
@@ -408,6 +413,13 @@ impl Daemon {
 
     async fn look(&mut self, stop: &watch::Receiver<bool>, show: &mut dyn FnMut(Shown<'_>)) {
         let now = Instant::now();
+        if let Some(why) = (self.doubt)() {
+            self.settle.looked(Some(true), now);
+            self.pending.unfinished = None;
+            self.pending.scarce = Some(now + config::RETRY);
+            self.complain(&why, show);
+            return;
+        }
         let reading = self.delivery.note.read();
         let no_writer = match &reading {
             Ok(Reading::Text { no_writer, .. }) => *no_writer,
@@ -469,7 +481,7 @@ impl Daemon {
         }
         let change = Change {
             is_start,
-            is_same,
+            is_same: is_same || self.memory.differs_in_blanks_only(&note.body),
             is_framed: self.memory.has_frame(&note, text),
             changed_ms: seen.changed_ms,
         };

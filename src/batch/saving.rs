@@ -212,15 +212,22 @@ impl<'s> Saving<'s> {
         let seen = self.seen.take();
         if self.whole {
             self.body.push(work.line);
-            // On top of what was seen before: to look at all of it each time would cost the square of it.
+            // Files go on top of what was seen before: to look at all of it each time would cost the square of it.
+            let are_files =
+                |paths: &[PathBuf]| !paths.iter().any(|path| snapshots.has_folder(path));
             let (news, since) = match (&touched, &seen) {
-                (Touched::Paths(paths), Some(Seen(Some(since)))) => {
+                (Touched::Paths(paths), Some(Seen(Some(since))))
+                    if self.touched.paths().is_some() && are_files(paths) =>
+                {
                     (Some(paths.clone()), Some(since))
                 }
                 _ => (None, None),
             };
             self.touched.add(touched);
+            // What is in a folder that was moved has no name of its own yet.
+            let is_known = self.touched.paths().is_some_and(are_files);
             let looked = news.as_deref().or_else(|| self.touched.paths());
+            let looked = looked.filter(|_| is_known);
             // What cannot be saved is told at the end.
             let is = snapshots.see(looked, since.map(String::as_str));
             self.seen = is.ok().map(Seen);

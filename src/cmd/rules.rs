@@ -218,7 +218,11 @@ impl Source {
                 .chain(sandbox::guards_of(&below))
                 .chain(self.folders.own(&self.root))
                 .collect(),
-            hidden: sandbox::doors(&self.folders.home, var, &opened),
+            // A command could lock what other cladas wait for.
+            hidden: [self.folders.state.clone()]
+                .into_iter()
+                .chain(sandbox::doors(&self.folders.home, var, &opened))
+                .collect(),
             processes: exec.processes,
             settled: Settled::default(),
         };

@@ -2,7 +2,6 @@
 //! none of them.
 
 use std::fs;
-use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use crate::cmd::quoted;
@@ -11,14 +10,13 @@ use crate::error::Error;
 use crate::world::note_file::NoteFile;
 use crate::world::ownership::{NotOwn, OwnUsers, has_no_modes};
 
-/// Refuses a project folder whose folder or settings another user has or may write.
-///
-/// As root, a project of one ordinary user is as good as one of root's, as long as nobody else comes in.
+/// Refuses a project folder whose folder or settings another user has or may write. Root is no exception: a user who could have
+/// root run something would be root.
 ///
 /// # Errors
 /// Where that is so, with what to do; not where sharing is `allowed`.
 pub(super) fn check_root(root: &Path, allowed: bool) -> Result<(), Error> {
-    check(root, &[root.to_owned(), root.join(PROJECT)], allowed)
+    check(&[root.to_owned(), root.join(PROJECT)], allowed)
 }
 
 /// Refuses notes, their folder, and their project folder where another user has one of them or may write it.
@@ -33,22 +31,22 @@ pub(super) fn check_notes(root: &Path, notes: &Path, allowed: bool) -> Result<()
         folder,
         notes.to_owned(),
     ];
-    check(root, &own, allowed)
+    check(&own, allowed)
 }
 
-fn check(root: &Path, paths: &[PathBuf], allowed: bool) -> Result<(), Error> {
+fn check(paths: &[PathBuf], allowed: bool) -> Result<(), Error> {
     if allowed {
         return Ok(());
     }
-    let mut users = OwnUsers::of_process();
-    if let Ok(root) = fs::metadata(root) {
-        users = users.working_for(root.uid());
-    }
+    let users = OwnUsers::of_process();
     for path in paths {
         // What cannot be looked at cannot be read either, which is told there.
         let Ok(found) = fs::metadata(path) else {
             continue;
         };
+        if !found.is_file() && !found.is_dir() {
+            continue;
+        }
         let doubt = users.doubt(&found);
         let is_meant = |doubt: &NotOwn| matches!(doubt, NotOwn::Owner(_)) || !has_no_modes(path);
         if let Some(doubt) = doubt.filter(is_meant) {

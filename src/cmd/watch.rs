@@ -20,8 +20,8 @@ use crate::config::settings::{Every, Loaded, Settings};
 use crate::config::{self, Folders};
 use crate::daemon::board::Board;
 use crate::daemon::{
-    Begin, Clock, Daemon, Delivery, Fresh, Limits, Listening, Memory, Parting, Pending, Shown,
-    Told, not_followed,
+    Begin, Clock, Daemon, Delivery, Doubt, Fresh, Limits, Listening, Memory, Parting, Pending,
+    Shown, Told, not_followed,
 };
 use crate::error::Error;
 use crate::terminal::Terminal;
@@ -460,6 +460,14 @@ impl Listener {
         delivery.name = name_among_others(&place.folders, note.path());
         delivery.limit = listening.packet;
         delivery.desktop = listening.notifies.then(Desktop::of_process);
+        let doubt: Doubt = {
+            let (root, path) = (root.1.to_owned(), note.path().to_owned());
+            let allowed = args.allow_shared;
+            Box::new(move || {
+                let doubt = sharing::check_notes(&root, &path, allowed).err();
+                doubt.map(|doubt| doubt.to_string())
+            })
+        };
         let daemon = Daemon {
             settle: Settle::new(listening.debounce),
             runner,
@@ -485,6 +493,7 @@ impl Listener {
                     notice: made.notice,
                 })
             }),
+            doubt,
             pending: Pending::new(warnings, notice, post.told.clone()),
         };
         Ok(Self {

@@ -293,6 +293,19 @@ impl Memory {
         engine::step(&mut self.engine, Event::Looked(look))
     }
 
+    /// Tells if a body is the last one but for line ends and white space at the end of lines and of the text: editors change these by
+    /// themselves.
+    pub(super) fn differs_in_blanks_only(&self, body: &str) -> bool {
+        let LastBody::Text { text, .. } = &self.known.body else {
+            return false;
+        };
+        let lines = |text: &'_ str| -> Vec<String> {
+            let lines = text.trim_end().lines();
+            lines.map(|line| line.trim_end().to_owned()).collect()
+        };
+        lines(text) == lines(body)
+    }
+
     /// What the last look found that was not in the body before: all between the common start and the common end. Nothing where
     /// that body is not known.
     pub(super) fn inserted(&self) -> Option<Range<usize>> {

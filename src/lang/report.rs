@@ -759,11 +759,31 @@ pub fn brief(text: &str) -> Cow<'_, str> {
 /// be seen written out.
 pub fn one_line(text: &str) -> String {
     let breaks = |c: char| c.is_control() || matches!(c, '\u{2028}' | '\u{2029}');
-    let line = text.trim().replace(breaks, " ");
+    let line = squeezed(&text.trim().replace(breaks, " "));
     match written_out(&line) {
         Cow::Borrowed(_) => line,
         Cow::Owned(line) => line,
     }
+}
+
+/// A line without its long stretches of blanks, which would push the rest out of sight.
+fn squeezed(line: &str) -> String {
+    const LONG: usize = 8;
+    let mut out = String::with_capacity(line.len());
+    let mut rest = line;
+    while let Some(start) = rest.find(char::is_whitespace) {
+        let (before, blanks) = rest.split_at(start);
+        let end = blanks.find(|c: char| !c.is_whitespace());
+        let (blanks, after) = blanks.split_at(end.unwrap_or(blanks.len()));
+        out += before;
+        out += if blanks.chars().count() > LONG {
+            " "
+        } else {
+            blanks
+        };
+        rest = after;
+    }
+    out + rest
 }
 
 fn clipped(text: &str) -> String {

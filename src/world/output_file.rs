@@ -3,7 +3,7 @@
 
 mod follow;
 
-use std::fs::File;
+use std::fs::{File, Metadata};
 use std::io::{self, BufWriter, Read, Seek, SeekFrom, Write};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -93,7 +93,8 @@ impl OutputFile {
         &mut self,
         write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
     ) -> io::Result<()> {
-        let mut file = match self.file.take() {
+        // A command may have put something else in its place.
+        let mut file = match self.file.take().filter(|file| self.is_there(file)) {
             Some(file) => file,
             None => self.open()?,
         };
@@ -102,6 +103,14 @@ impl OutputFile {
         let mut buffered = BufWriter::with_capacity(64 * 1024, file);
         write(&mut buffered)?;
         buffered.flush()
+    }
+
+    /// Tells if the path leads to this file.
+    fn is_there(&self, file: &File) -> bool {
+        let there = self.to_read().and_then(|there| there.metadata().ok());
+        let id = |meta: &Metadata| (meta.dev(), meta.ino());
+        let is_it = |own: Metadata| there.is_some_and(|there| id(&there) == id(&own));
+        file.metadata().is_ok_and(is_it)
     }
 
     /// The file, if it can be read.
@@ -122,14 +131,21 @@ impl OutputFile {
             open(flags | OFlags::EXCL)
         };
         let file = match open(flags) {
-            Err(error) if error.raw_os_error() == Some(libc::ELOOP) => return fresh(),
+            // A link, or a pipe that nobody reads.
+            Err(error) if matches!(error.raw_os_error(), Some(libc::ELOOP | libc::ENXIO)) => {
+                return fresh();
+            }
+            Err(error) if error.raw_os_error() == Some(libc::EISDIR) => {
+                return Err(io::Error::other("it is a folder: remove it"));
+            }
             file => file?,
         };
         let found = file.metadata()?;
-        if !found.is_file() {
-            return Err(io::Error::other("it is not a regular file"));
+        if found.is_file() && found.nlink() <= 1 {
+            Ok(file)
+        } else {
+            fresh()
         }
-        if found.nlink() > 1 { fresh() } else { Ok(file) }
     }
 }
 

@@ -16,12 +16,10 @@ const BY_GROUP: u32 = 0o020;
 const BY_ALL: u32 = 0o002;
 const STICKY: u32 = 0o1000;
 
-/// Those whose files are as good as one's own: this user, root, and where root works for a user, that one.
+/// Those whose files are as good as one's own: this user and root.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct OwnUsers {
     own: u32,
-    /// The user that root works for.
-    other: Option<u32>,
     /// The owner that root's files seem to have in a container that does not know root.
     unknown: Option<u32>,
 }
@@ -68,20 +66,13 @@ impl OwnUsers {
     pub fn of_process() -> Self {
         Self {
             own: geteuid().as_raw(),
-            other: None,
             unknown: unknown_owner(),
         }
     }
 
-    /// Takes in a user that root works for; nobody else takes in others.
-    pub fn working_for(self, user: u32) -> Self {
-        let other = (self.own == 0 && user != 0).then_some(user);
-        Self { other, ..self }
-    }
-
     /// Tells if a file of this owner is as good as one's own.
     pub fn has(&self, user: u32) -> bool {
-        user == 0 || user == self.own || [self.other, self.unknown].contains(&Some(user))
+        user == 0 || user == self.own || self.unknown == Some(user)
     }
 
     /// Why something is not these users' alone. In a folder where nobody can change what is another's, as in `/tmp`, others may
@@ -116,7 +107,7 @@ impl OwnUsers {
             return true;
         }
         let Some(listed) = entry("/etc/group", group) else {
-            return group == self.own || Some(group) == self.other;
+            return group == self.own;
         };
         let names = listed.rsplit(':').next().unwrap_or_default();
         let mut names = names.split(',').filter(|name| !name.is_empty());
@@ -296,8 +287,6 @@ mod tests {
         assert_eq!(doubt(&path), Some(NotOwn::Group(4711)));
         chown(&path, Some(4711), Some(4711)).unwrap();
         assert_eq!(doubt(&path), Some(NotOwn::Owner(4711)));
-        let users = OwnUsers::of_process().working_for(4711);
-        assert_eq!(users.doubt(&fs::metadata(&path).unwrap()), None);
     }
 
     #[test]

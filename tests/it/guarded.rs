@@ -131,7 +131,7 @@ fn settings_that_are_no_file_are_an_error() {
         assert!(made.unwrap().success());
         for command in ["run", "trust"] {
             let ended = project.clada_with([command], WRITE).exits(2);
-            assert!(ended.err.contains("clada.toml`: "), "{make}: {}", ended.err);
+            assert!(ended.err.contains("/clada.toml`"), "{make}: {}", ended.err);
         }
     }
 }

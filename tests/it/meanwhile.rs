@@ -97,6 +97,24 @@ fn an_edit_goes_on_what_is_there_and_the_ignored_is_nobodys() {
     assert_eq!(project.read("ignored"), "ours\n");
 }
 
+/// Without a command between, each look goes on top of the one before.
+#[test]
+fn a_batch_of_one_commit_knows_what_it_moved() {
+    let project = project();
+    project.configure("[git]\ncommit = \"batch\"\n");
+    let tasks = [
+        task("overwrite", "a.txt", "one"),
+        task("move", "a.txt", "h/a.txt"),
+        task("overwrite", "h/a.txt", "two"),
+        task("move", "h", "i"),
+        task("overwrite", "i/a.txt", "three"),
+        task("delete", "i", ""),
+    ];
+    let reply = format!("<tasks message=\"all\">\n{}</tasks>\n", tasks.concat());
+    project.clada_with(["run"], &reply).exits(0);
+    assert!(!project.exists("h") && !project.exists("i"));
+}
+
 #[test]
 fn a_batch_may_overwrite_its_own_work() {
     let script = "echo formatted > a.txt; echo x > d/x; echo new > ignored";

@@ -147,9 +147,9 @@ fn settings_that_others_may_write_are_an_error() {
     project.clada_with(["run"], &exec("true")).exits(0);
 }
 
-/// Root works for the one user that a project and its notes belong to, and for nobody's mixture of users.
+/// Who could have root run something would be root.
 #[test]
-fn root_works_for_one_user() {
+fn root_works_for_no_other_user_unless_told_to() {
     if !geteuid().is_root() {
         return;
     }
@@ -157,21 +157,33 @@ fn root_works_for_one_user() {
     project.write(NOTES, "notes\n").write("a.txt", "a\n");
     let own = |path: &Path, user| chown(path, Some(user), Some(user)).unwrap();
     let (root, notes) = (project.root(), project.path(NOTES));
-    own(&root, 65534);
-    own(&notes, 65534);
-    project.clada_with(["run"], &exec("true")).exits(0);
-    project.clada(["add", NOTES]).exits(0);
-    // Notes of root's in a user's project are that user's to replace, and nobody else's.
-    own(&notes, 0);
-    project.clada(["add", NOTES]).exits(0);
-    own(&notes, 4711);
-    let said = refused(&project, &["watch"], "");
-    assert!(said.contains("belongs to the user 4711"), "{said}");
-    assert!(said.contains("`sudo chown root "), "{said}");
-    own(&root, 0);
-    own(&notes, 65534);
-    let said = refused(&project, &["watch"], "");
-    assert!(said.contains("belongs to"), "{said}");
+    for path in [&root, &notes] {
+        own(path, 4711);
+        let said = refused(&project, &["watch"], "");
+        assert!(said.contains("belongs to the user 4711"), "{said}");
+        assert!(said.contains("`sudo chown root "), "{said}");
+        own(path, 0);
+    }
+    own(&root, 4711);
+    let allowed = ["run", "--allow-shared"];
+    project
+        .clada_with(allowed, &exec("echo x > b.txt"))
+        .exits(0);
+}
+
+/// A command that lets others write the notes ends what clada does there, until they cannot any more.
+#[test]
+fn notes_that_others_may_write_since_are_waited_for() {
+    let project = Project::new();
+    let watching = project.watch(["--no-clipboard"]);
+    save_by_rename(&project.path(NOTES), exec("chmod 666 clada.md"));
+    wait_for_results(&project, "1 ✅ exec chmod");
+    let text = project.read(NOTES) + &exec("touch ran");
+    fs::write(project.path(NOTES), text).unwrap();
+    watching.wait_for("can be written by everybody");
+    assert!(!project.exists("ran"));
+    mode(&project.path(NOTES), 0o644);
+    wait_for_results(&project, "1 ✅ exec touch ran");
 }
 
 /// An ordinary user is refused what is another's, and has what is the user's own.

@@ -74,8 +74,20 @@ pub fn guarded(root: &Path) -> Vec<PathBuf> {
         );
     }
     dirs.dedup();
+    paths.extend(dirs.iter().flat_map(|dir| included(dir)));
     paths.extend(dirs.iter().flat_map(|dir| guards_in(dir)));
     paths
+}
+
+/// The files that a git directory's configuration takes in. They may be among the project's own.
+fn included(dir: &Path) -> Vec<PathBuf> {
+    let text = text(&dir.join("config")).unwrap_or_default();
+    let lines = config::lines(&text);
+    let names = lines.iter().filter(|line| {
+        let name = line.name();
+        name.starts_with("include") && name.ends_with(".path")
+    });
+    names.map(|line| line.leads_to(dir)).collect()
 }
 
 /// What git runs by in a git directory.

@@ -39,6 +39,12 @@ impl Snapshots {
         Ok(tree.map(|tree| tree.to_string()))
     }
 
+    /// Tells if a folder is at this path (relative to the root).
+    pub fn has_folder(&self, path: &Path) -> bool {
+        let place = self.top.join(&self.root).join(path);
+        fs::symlink_metadata(place).is_ok_and(|it| it.is_dir())
+    }
+
     /// A file or link at or below a path (relative to the root) that is there and is not what a commit or tree has there.
     /// What is never saved is none of it.
     ///

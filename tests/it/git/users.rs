@@ -324,7 +324,7 @@ fn untracked_files_are_added_where_the_user_ticks_that_and_offered_once() {
     save_by_rename(&project.path(NOTES), forged);
     wait_for_results(
         &project,
-        "⚠ a tick does not count that came with other changes",
+        "⚠ a tick counts only where nothing else in the notes changes with it",
     );
     assert_eq!(project.git(["ls-files"]), "b.txt\n");
 

@@ -86,10 +86,8 @@ impl Calls {
             let with = when(0, SeccompCmpOp::MaskedEq(new_user), new_user);
             rules.insert(call, with.into_iter().collect());
         }
-        if !beside.alone {
-            let of_others = when(0, SeccompCmpOp::Ne, 0);
-            rules.insert(libc::SYS_prlimit64, of_others.into_iter().collect());
-        }
+        let of_others = when(0, SeccompCmpOp::Ne, 0);
+        rules.insert(libc::SYS_prlimit64, of_others.into_iter().collect());
         #[cfg(target_arch = "x86_64")]
         {
             let short: Rules = rules
