@@ -10,6 +10,7 @@ mod memory;
 mod recovery;
 mod runs;
 mod standing;
+mod ticked;
 mod ticks;
 mod unread;
 
@@ -41,8 +42,9 @@ use ticks::{Change, Counted, Void};
 pub use choices::{OpenPlace, open_places};
 pub use commands::Running;
 pub use delivery::Delivery;
-pub use memory::{BY_COMMAND, Limits, Memory};
+pub use memory::{Limits, Memory};
 pub use recovery::Which;
+pub use ticked::BY_COMMAND;
 
 /// What the person at the terminal is shown.
 pub enum Shown<'s> {

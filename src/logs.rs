@@ -2,6 +2,7 @@
 //! reply unless `trace` is asked for, and never holds results: those are for the notes.
 
 use std::fmt;
+use std::io;
 
 use rustix::fs::fstat;
 use tracing::{Event, Level, Subscriber};
@@ -11,7 +12,6 @@ use tracing_subscriber::fmt::{FmtContext, FormatEvent, FormatFields, FormattedFi
 use tracing_subscriber::registry::LookupSpan;
 
 use crate::config::settings::{Format, Log};
-use crate::terminal;
 
 /// How much is told: levels, and parts of clada with levels, as `debug` or `warn,clada::daemon=debug`.
 const LEVEL: &str = "CLADA_LOG";
@@ -24,8 +24,13 @@ const JOURNAL: &str = "JOURNAL_STREAM";
 /// said.
 ///
 /// Where nothing says how much, a terminal gets nothing, as it shows what happens anyway; the journal, whoever collects
-/// JSON, and whoever runs a service get what is done.
-pub fn start(flag: Option<Format>, settings: Option<Log>, is_service: bool) -> Option<String> {
+/// JSON, and whoever runs a service get what is done. `stderr` is where text goes.
+pub fn start<W: io::Write + 'static>(
+    flag: Option<Format>,
+    settings: Option<Log>,
+    is_service: bool,
+    stderr: fn() -> W,
+) -> Option<String> {
     let settings = settings.unwrap_or_default();
     let said = |name| std::env::var(name).ok().filter(|value| !value.is_empty());
     let form = said(FORMAT);
@@ -56,7 +61,7 @@ pub fn start(flag: Option<Format>, settings: Option<Log>, is_service: bool) -> O
         .with_env_filter(filter)
         // Where stderr is gone, as with its terminal, that could not be told there either, and the try is a panic.
         .log_internal_errors(false)
-        .with_writer(terminal::stderr);
+        .with_writer(stderr);
     match format {
         // Its escapes are those of JSON.
         Format::Json => log

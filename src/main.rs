@@ -18,6 +18,7 @@ fn main() -> ExitCode {
         cli.log_format,
         settings.map(|of_user| of_user.log),
         is_service,
+        terminal::stderr,
     ) {
         say(&wrong);
     }

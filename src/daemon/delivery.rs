@@ -7,7 +7,7 @@ use std::sync::Arc;
 use crate::config;
 use crate::daemon::Shown;
 use crate::daemon::memory::{Known, Memory};
-use crate::daemon::ticks::Ticked;
+use crate::daemon::ticked::Ticked;
 use crate::daemon::unread::{Shows, Telling, Unread};
 use crate::lang::note;
 use crate::lang::record::Offer;

@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use sha2::{Digest, Sha256};
 
-use crate::daemon::ticks::{Taken, Ticked};
+use crate::daemon::ticked::{Taken, Ticked};
 use crate::daemon::unread::Unread;
 use crate::engine::{self, Effect, Event, Look, State};
 use crate::lang::hex::hex;
@@ -38,9 +38,6 @@ pub struct Limits {
     /// The size of the ledger.
     pub bytes: u64,
 }
-
-/// How the first line of a block begins that a command of the user writes, with its ticks in it.
-pub const BY_COMMAND: &str = "⏳ `clada ";
 
 /// How often the ledger is held to its limits, in seconds.
 const PRUNE_EVERY: i64 = 24 * 60 * 60;

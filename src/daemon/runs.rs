@@ -13,7 +13,7 @@ use crate::config;
 use crate::daemon::books::{Books, Entry};
 use crate::daemon::delivery::{self, passing_block};
 use crate::daemon::memory::{Known, Memory, names};
-use crate::daemon::ticks::Ticked;
+use crate::daemon::ticked::Ticked;
 use crate::daemon::{Clock, Daemon, Listening, Refused, Shown, choices};
 use crate::engine::{self, Event};
 use crate::lang::outcome::{Outcome, Status};
