@@ -51,7 +51,7 @@ impl OpenFolder {
     /// # Errors
     /// Where it cannot be opened, or a link is in the path.
     pub fn open(path: &Path) -> Result<Self, FolderError> {
-        match open(path) {
+        match open_plain(path, OFlags::DIRECTORY) {
             Ok(fd) => Ok(Self {
                 fd,
                 path: path.to_owned(),
@@ -182,25 +182,33 @@ fn name(file: &Path) -> &OsStr {
     file.file_name().unwrap_or_default()
 }
 
+/// Opens what is at a path from `/` on, only as a place, without following a link; `kind` may ask for a folder.
+///
+/// # Errors
+/// Where it cannot be opened, or a link is on the way. A link at its end may be opened as itself.
 #[cfg(target_os = "linux")]
-fn open(path: &Path) -> Result<OwnedFd, Errno> {
+pub fn open_plain(path: &Path, kind: OFlags) -> Result<OwnedFd, Errno> {
     use rustix::fs::{ResolveFlags, openat2};
-    let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    let flags = OFlags::PATH | OFlags::CLOEXEC | kind;
     match openat2(CWD, path, flags, Mode::empty(), ResolveFlags::NO_SYMLINKS) {
         // An old system, or a container that does not know it.
-        Err(Errno::NOSYS | Errno::PERM | Errno::INVAL) => walk(path),
+        Err(Errno::NOSYS | Errno::PERM | Errno::INVAL) => walk(path, kind),
         opened => opened,
     }
 }
 
+/// The same, name by name.
+///
+/// # Errors
+/// The same.
 #[cfg(not(target_os = "linux"))]
-fn open(path: &Path) -> Result<OwnedFd, Errno> {
-    walk(path)
+pub fn open_plain(path: &Path, kind: OFlags) -> Result<OwnedFd, Errno> {
+    walk(path, kind)
 }
 
-/// Opens a folder name by name.
-fn walk(path: &Path) -> Result<OwnedFd, Errno> {
-    let flags = WAY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+/// Opens a path name by name.
+fn walk(path: &Path, kind: OFlags) -> Result<OwnedFd, Errno> {
+    let flags = WAY | OFlags::NOFOLLOW | OFlags::CLOEXEC | kind;
     let mut at = openat(CWD, "/", flags, Mode::empty())?;
     for part in path.components() {
         if let Component::Normal(name) = part {
@@ -230,7 +238,8 @@ mod tests {
         let top = dir.path().canonicalize().unwrap();
         fs::create_dir_all(top.join("a/b")).unwrap();
         symlink("a", top.join("link")).unwrap();
-        for open in [open, walk] {
+        for open in [open_plain, walk] {
+            let open = |path: &Path| open(path, OFlags::DIRECTORY);
             assert!(open(&top.join("a/b")).is_ok());
             assert!(open(&top.join("link/b")).is_err());
             assert!(open(&top.join("link")).is_err());

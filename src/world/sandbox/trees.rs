@@ -6,21 +6,20 @@
 //! then on each tree is one folder, known by its descriptor. Its path must still lead there without a link; only a folder
 //! that the user put in its place, where no command can write, is taken instead.
 
-use std::ffi::OsString;
+use std::convert::Infallible;
 use std::fmt;
 use std::fs::{self, Metadata};
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
-use std::path::{Component, Path, PathBuf};
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
-use rustix::fs::{Mode, OFlags, fstat, open, openat};
+use rustix::fs::{OFlags, fstat};
 use rustix::process::geteuid;
 
 use super::is_in;
-
-/// How many links in one path are followed.
-const LINKS: usize = 32;
+use crate::world::folder::open_plain;
+use crate::world::ownership;
 
 /// One folder, or file, in which commands may write.
 #[derive(Debug, Clone)]
@@ -244,7 +243,7 @@ fn is_link(error: &io::Error, path: &Path) -> bool {
 
 /// Opens a path without following any link.
 fn opened(path: &Path) -> io::Result<Tree> {
-    let descriptor = open_plain(path)?;
+    let descriptor = open_plain(path, OFlags::empty())?;
     let stat = fstat(&descriptor)?;
     if stat.st_mode & libc::S_IFMT == libc::S_IFLNK {
         return Err(io::Error::from_raw_os_error(libc::ELOOP));
@@ -256,66 +255,22 @@ fn opened(path: &Path) -> io::Result<Tree> {
     })
 }
 
-/// Opens an absolute path from `/` on, one name at a time and without following a link.
-fn open_plain(path: &Path) -> io::Result<OwnedFd> {
-    const PLACE: OFlags = if cfg!(target_os = "linux") {
-        OFlags::from_bits_retain(libc::O_PATH as u32)
-    } else {
-        OFlags::empty()
-    };
-    let flags = PLACE | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-    let mut at = open("/", flags | OFlags::DIRECTORY, Mode::empty())?;
-    for name in path.components() {
-        if let Component::Normal(name) = name {
-            at = openat(&at, name, flags, Mode::empty())?;
-        }
-    }
-    Ok(at)
-}
-
-/// Follows a path as far as it exists, and keeps where its links are.
+/// Follows a path as far as it exists, and keeps where its links are. One that cannot be followed stays as it was named: it is
+/// not opened, as it has links.
 fn follow(named: &Path) -> Followed {
-    let mut path = PathBuf::from("/");
     let mut links = Vec::new();
-    let mut rest: Vec<OsString> = names(named);
-    while let Some(name) = rest.pop() {
-        if name == ".." {
-            path.pop();
-            continue;
+    let mut keep = |at: &Path, found: &Metadata| {
+        if found.is_symlink() {
+            links.push(at.to_owned());
         }
-        let next = path.join(&name);
-        let target = fs::symlink_metadata(&next)
-            .is_ok_and(|meta: Metadata| meta.is_symlink())
-            .then(|| fs::read_link(&next).ok())
-            .flatten();
-        match target {
-            Some(target) if links.len() < LINKS => {
-                links.push(next);
-                if target.is_absolute() {
-                    path = PathBuf::from("/");
-                }
-                rest.extend(names(&target));
-            }
-            _ => path = next,
-        }
-    }
+        Ok::<_, Infallible>(())
+    };
+    let Ok(path) = ownership::follow(named, &mut keep);
     Followed {
         named: named.to_owned(),
-        path,
+        path: path.unwrap_or_else(|_| named.to_owned()),
         links,
     }
-}
-
-/// The names of a path, the first last.
-fn names(path: &Path) -> Vec<OsString> {
-    let names = path.components().filter_map(|name| match name {
-        Component::Normal(name) => Some(name.to_owned()),
-        Component::ParentDir => Some(OsString::from("..")),
-        _ => None,
-    });
-    let mut names: Vec<OsString> = names.collect();
-    names.reverse();
-    names
 }
 
 #[cfg(test)]
