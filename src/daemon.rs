@@ -600,7 +600,7 @@ impl Daemon {
         }
         self.pending.is_mentioned = true;
         show(Shown::Note(&format!(
-            "no task is in what was pasted ({size} characters), so nothing was run: a reply asks for tasks in `<tasks>`"
+            "the pasted text ({size} characters) contains no task, so nothing ran: a reply has its tasks in `<tasks>`"
         )));
     }
 
@@ -762,13 +762,13 @@ impl Daemon {
             ),
             Why::Foreign => (
                 format!(
-                    "⏸ {tasks} came with the results of another clada, or with results that were changed by hand: not run here"
+                    "⏸ {tasks} came with results of another clada, or with results that were edited: not run here"
                 ),
                 them,
             ),
             Why::Dialects => (
                 format!(
-                    "⏸ {tasks} {came} not run, as `dialects` in the settings has changed since the last save"
+                    "⏸ {tasks} {came} not run: `dialects` in the settings changed since the last save"
                 ),
                 them,
             ),
@@ -777,21 +777,21 @@ impl Daemon {
             }
             Why::Moved { ran: at } => (
                 format!(
-                    "↩ {tasks} {are} as before in other surroundings ({})",
+                    "↩ {tasks} {are} unchanged, but the text around changed ({})",
                     ran(at)
                 ),
                 "run again",
             ),
             Why::Trimmed => (
-                format!("⏭ {tasks} {are} what is left of a batch: not run"),
+                format!("⏭ {tasks} left of a shortened batch: not run"),
                 "run again",
             ),
             Why::Inside => (
-                format!("⏸ {tasks} {are} inside or behind something that does not end: not run"),
+                format!("⏸ {tasks} {are} inside or after something that does not end: not run"),
                 them,
             ),
             Why::Freed => (
-                format!("⏸ {tasks} came together with a reply that did not end: not run"),
+                format!("⏸ {tasks} came together with a reply that does not end: not run"),
                 them,
             ),
             Why::CutOff(within) => {
@@ -805,8 +805,8 @@ impl Daemon {
             }
             Why::Joined => (
                 format!(
-                    "⏸ {tasks} {are} put together of a reply that was cut off and of what was pasted behind it: not run, as \
-                     nobody can tell whether they fit; paste the whole reply"
+                    "⏸ {tasks} made of a cut-off reply and the text pasted after it: not run, as the parts may not fit; \
+                     paste the whole reply"
                 ),
                 them,
             ),
@@ -827,8 +827,8 @@ impl Daemon {
 /// What is said of a link that a command may have made.
 pub fn not_followed(link: &Path, leads_to: &Path) -> String {
     format!(
-        "`{}` is a symbolic link that commands may have made, so clada does not follow it to `{}`: put a file in its place, or \
-         start clada again with the path of the notes that you mean",
+        "clada does not follow the symbolic link `{}` to `{}`, as a command may have made it: replace it with a file, \
+         or start clada with the file's real path",
         link.display(),
         leads_to.display()
     )
@@ -841,7 +841,7 @@ fn swallowed(tasks: usize) -> String {
         _ => ("were", "them"),
     };
     format!(
-        "⏹ {} inside or behind it {are} not run: paste {them} again, without it",
+        "⏹ {} inside or after it {are} not run: paste {them} again without it",
         wording::tasks(tasks)
     )
 }
@@ -855,10 +855,10 @@ fn say_once(said: &mut String, why: &str, show: &mut dyn FnMut(Shown<'_>)) {
 }
 
 /// What is said of settings that were wrong.
-const MENDED: &str = "✅ the settings are right again, and hold";
+const MENDED: &str = "✅ the settings are valid again and in effect";
 
 /// What is said where a remembered batch cannot be had.
-const UNREADABLE: &str = "❌ what was ticked cannot be read from the ledger: it is tried again";
+const UNREADABLE: &str = "❌ cannot read from the ledger what was ticked: clada tries again";
 
 /// What is said of a file that is gone.
-const MISSING: &str = "the file is not there: it is waited for";
+const MISSING: &str = "the notes file does not exist: waiting for it";

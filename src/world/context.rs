@@ -117,7 +117,7 @@ impl ContextStore {
 
     fn trouble(&self, error: &dyn std::fmt::Display) -> io::Error {
         io::Error::other(format!(
-            "the context set in `{}` cannot be used: {error}",
+            "cannot use the context set in `{}`: {error}: fix or remove that file",
             self.path.display()
         ))
     }

@@ -24,7 +24,7 @@ pub struct OpenFolder {
 #[derive(Debug, thiserror::Error)]
 pub enum FolderError {
     /// Something on the way to it, or it itself.
-    #[error("`{}` has become a symbolic link, which is not followed: put the folder back", .0.display())]
+    #[error("`{}` has become a symbolic link, which clada does not follow: put the folder back", .0.display())]
     Link(PathBuf),
     #[error(transparent)]
     Io(io::Error),

@@ -76,7 +76,7 @@ pub enum WatchError {
         "the system allows no more file watchers: raise `sysctl fs.inotify.max_user_instances` (now {now}) or the limit of open files, or watch with `--poll 1s`"
     )]
     TooManyWatchers { now: String },
-    #[error("nothing can be watched now: {why}")]
+    #[error("cannot watch any file now: {why}")]
     Scarce { why: String },
     #[error("cannot watch `{}`: {cause}: `--poll 1s` may work", path.display())]
     Other { path: PathBuf, cause: notify::Error },

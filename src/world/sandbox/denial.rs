@@ -101,7 +101,7 @@ fn at_path(fence: &Fence, dir: &Path, missing: &[PathBuf], line: &str) -> Option
         let path = real(&dir.join(name));
         if is_in(&path, &guards) {
             return support().guards.then(|| {
-                format!("`{name}` is protected from exec (`exec.sandbox = \"off\"` lifts that; better change it yourself)")
+                format!("exec may not change `{name}` (change it yourself, or allow it with `exec.sandbox = \"off\"`)")
             });
         }
         if path.starts_with("/dev") || path.starts_with("/proc") {
@@ -116,10 +116,10 @@ fn at_path(fence: &Fence, dir: &Path, missing: &[PathBuf], line: &str) -> Option
         let shown = path.display();
         Some(match fence.level {
             Level::ReadOnly => format!(
-                "`{shown}` is outside what exec may write (`exec.sandbox = \"workspace\"` allows the project)"
+                "exec may not write `{shown}` (`exec.sandbox = \"workspace\"` allows the project)"
             ),
             _ => format!(
-                "`{shown}` is outside what exec may write (`exec.write` in clada.toml allows more)"
+                "exec may not write `{shown}` (`exec.write` in clada.toml allows more)"
             ),
         })
     })
@@ -132,12 +132,14 @@ fn not_there(tree: &Path, path: &Path, line: &str) -> String {
     let is_dir = path != tree || ["mkdir", "director"].iter().any(|word| line.contains(word));
     if is_dir && made(tree) {
         let tree = tree.display();
-        return format!("`{tree}` may be written and was not there: it is now, so run this again");
+        return format!(
+            "exec may write `{tree}`, but it did not exist: clada has created it, so run this again"
+        );
     }
     let make = if is_dir { "mkdir -p" } else { "touch" };
     let tree = tree.display();
     format!(
-        "`{tree}` may be written but was not there when this began: make it outside of exec (`{make} {tree}`)"
+        "exec may write `{tree}`, but it did not exist when this began: create it outside exec (`{make} {tree}`)"
     )
 }
 

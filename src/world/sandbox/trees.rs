@@ -67,11 +67,13 @@ impl fmt::Display for LeftOut {
         match &self.why {
             NotOpened::Link(link) if *link == self.path => write!(
                 f,
-                "⚠ commands may not write in `{path}`: it is a link that a command could have made; put the folder back"
+                "⚠ commands may not write in `{path}`: it is a symbolic link that a command may have made; put the \
+                 folder back"
             ),
             NotOpened::Link(link) => write!(
                 f,
-                "⚠ commands may not write in `{path}`: the link `{}` leads there, and a command could have made it",
+                "⚠ commands may not write in `{path}`: the symbolic link `{}`, which a command may have made, leads \
+                 there; remove it",
                 link.display()
             ),
             NotOpened::NotOwn => write!(
@@ -80,8 +82,8 @@ impl fmt::Display for LeftOut {
             ),
             NotOpened::Replaced => write!(
                 f,
-                "⚠ commands may not write in `{path}`: it was replaced since clada started, which a command could have done; \
-                 start clada again if it was you"
+                "⚠ commands may not write in `{path}`: it was replaced after clada started, perhaps by a command; if \
+                 you did that, restart clada"
             ),
         }
     }

@@ -90,7 +90,7 @@ pub(super) fn state(printed: Option<&str>, is_installed: bool) -> State {
         is_installed,
         runs: match (get("state"), failed) {
             (Some("running"), _) => Runs::Yes,
-            (_, Some(code)) => Runs::Failed(format!("it ended with exit code {code}")),
+            (_, Some(code)) => Runs::Failed(format!("it exited with code {code}")),
             _ => Runs::No,
         },
         pid: get("pid").and_then(|pid| pid.parse().ok()),
