@@ -238,7 +238,7 @@ fn a_list_that_is_missing_or_read_only() {
         .exits(1)
         .out;
     assert!(
-        said.contains("is no file that clada could add a line to"),
+        said.contains("is not a regular file"),
         "{said}"
     );
 }

@@ -5,7 +5,7 @@ use std::thread;
 
 use crate::harness::{Ended, Project, wait_until};
 
-const REFUSED: &str = "was changed by another program since this batch began";
+const REFUSED: &str = "after this batch began, so nothing was overwritten";
 
 fn task(command: &str, path: &str, x: &str) -> String {
     let x = match x {

@@ -91,7 +91,7 @@ fn pipes_in_the_place_of_rules_hold_up_no_run() {
             "{results}"
         );
         assert!(
-            results.contains("⚠ git: not looked at: .gitignore (a pipe)"),
+            results.contains("⚠ git: skipped .gitignore, which is a pipe"),
             "{results}"
         );
         assert!(run.out.contains("src/x.txt"), "{}", run.out);

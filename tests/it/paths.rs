@@ -119,13 +119,13 @@ fn a_pattern_that_cannot_be_meant_is_an_error() {
         ),
         (
             "[[hooks.after]]\nrun = 'x'\ntimeout = 5",
-            "line 3, column 11: it must be one number above 0 with ms, s, m or h",
+            "line 3, column 11: the value must be one number above 0 with ms, s, m or h",
         ),
         (
             "[vars]\nx = 5",
             "line 2, column 5: invalid type: integer `5`, expected a string",
         ),
-        ("[vars]\nCLADA_X = ''", "`CLADA_X` can be no variable"),
+        ("[vars]\nCLADA_X = ''", "`CLADA_X` cannot be a variable"),
     ] {
         project.configure(settings);
         let ended = project.clada_with(["run"], "");

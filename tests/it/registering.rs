@@ -94,7 +94,7 @@ fn where_no_service_manager_is_init_says_what_works() {
     project.program("systemctl", "exit 1");
     let said = project.clada(["init", "--service"]).exits(1).out;
     assert!(
-        said.contains("it is not watched yet: your systemd cannot be reached"),
+        said.contains("it is not watched yet: cannot reach your systemd"),
         "{said}"
     );
     let clada = env!("CARGO_BIN_EXE_clada");

@@ -153,7 +153,7 @@ fn what_cannot_be_done_is_told_with_the_next_step() {
         refuses,
     );
     let said = project.clada(["service", "install"]).exits(1).err;
-    let expected = "clada: `systemctl --user restart clada.service` failed: Job failed; `clada service logs` tells what clada said\n";
+    let expected = "clada: `systemctl --user restart clada.service` failed: Job failed; `clada service logs` shows what clada printed\n";
     assert_eq!(said, expected);
     let said = project.clada(["service", "status"]).exits(1).out;
     assert!(
@@ -587,7 +587,7 @@ fn replies_run_in_the_service_and_none_twice() {
     let first = manager.main_pid();
     manager.run("kill", ["-9", &first]).exits(0);
     let second = manager.wait_for_another(&first);
-    has("two/clada.md", "interrupted: clada ended while it ran");
+    has("two/clada.md", "interrupted: clada stopped while it ran");
     assert_eq!(project.read("two/said"), "once\n");
 
     // Longer than the watchdog waits.

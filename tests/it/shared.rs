@@ -49,7 +49,7 @@ fn what_others_may_write_is_refused_with_what_to_do() {
             }
             let said = refused(&project, args, &exec("echo ran > ran.txt"));
             let does = format!("`chmod go-w {}`", path.display());
-            assert!(said.contains("can be written by everybody"), "{said}");
+            assert!(said.contains("is writable by all users"), "{said}");
             assert!(
                 said.contains(&does) && said.contains("--allow-shared"),
                 "{said}"
@@ -104,7 +104,7 @@ fn the_daemon_waits_for_notes_to_be_the_users() {
         .args(["daemon", "--no-clipboard"])
         .env("CLADA_LOG", "info");
     let daemon = Watching::start(command);
-    daemon.wait_for("can be written by everybody");
+    daemon.wait_for("is writable by all users");
     let path = project.path(NOTES);
     fs::write(&path, exec("echo one > one.txt")).unwrap();
     pause();
@@ -135,7 +135,7 @@ fn settings_that_others_may_write_are_an_error() {
         mode(path, 0o777);
         for args in [&["run"][..], &["watch"]] {
             let said = refused(&project, args, &exec("echo ran > ran.txt"));
-            let names = format!("`{}` can be written by everybody", path.display());
+            let names = format!("`{}` is writable by all users", path.display());
             assert!(
                 said.contains(&names) && said.contains("chmod go-w"),
                 "{said}"
@@ -180,7 +180,7 @@ fn notes_that_others_may_write_since_are_waited_for() {
     wait_for_results(&project, "1 ✅ exec chmod");
     let text = project.read(NOTES) + &exec("touch ran");
     fs::write(project.path(NOTES), text).unwrap();
-    watching.wait_for("can be written by everybody");
+    watching.wait_for("is writable by all users");
     assert!(!project.exists("ran"));
     mode(&project.path(NOTES), 0o644);
     wait_for_results(&project, "1 ✅ exec touch ran");

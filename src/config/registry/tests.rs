@@ -127,12 +127,12 @@ fn what_is_wrong_costs_one_entry_and_is_told_with_its_place() {
     assert_eq!(
         wrong,
         [
-            "line 17, column 2: unknown key `wach`: files are in `[[watch]]`",
-            "line 4, column 8: `n.md` is no absolute path: write `file = \"/…\"`",
+            "line 17, column 2: unknown key `wach`: write each file as `[[watch]]`",
+            "line 4, column 8: `n.md` is not an absolute path: write `file = \"/…\"`",
             "line 5, column 1: there is no `file`: write `file = \"/…\"`",
             "line 8, column 8: `file` is no text: write `file = \"/…\"`",
             "line 11, column 1: unknown key `roof`: did you mean `root`?",
-            "line 15, column 1: `/f` is in the list already",
+            "line 15, column 1: `/f` is already in the list: remove one of the two",
         ]
     );
     place.write("watch = 7\n");

@@ -290,7 +290,7 @@ fn what_is_wrong_is_told_with_its_place() {
     let wrong = |text: &str| place.project(text).error();
     assert_eq!(
         wrong("[exec]\n  timeout = 'soon'"),
-        "`/folder/clada.toml`, line 2, column 13: it must be one number above 0 with ms, s, m or h, such as `90s`"
+        "`/folder/clada.toml`, line 2, column 13: the value must be one number above 0 with ms, s, m or h, such as `90s`"
     );
     assert!(wrong("[exec.env]\nA = true").contains("line 2, column 5: `true` says nothing"));
     assert!(
@@ -301,13 +301,13 @@ fn what_is_wrong_is_told_with_its_place() {
     for size in ["999 B", "9 MB", "many"] {
         assert!(
             wrong(&format!("[clipboard]\nlimit = '{size}'"))
-                .contains("it must be a size from `1 KB` to `8 MB`, such as `60 KB`"),
+                .contains("the value must be a size from `1 KB` to `8 MB`, such as `60 KB`"),
             "{size}"
         );
     }
     assert!(
         wrong("[limits]\noutput = 'much'")
-            .contains("line 2, column 10: it must be a whole number with")
+            .contains("line 2, column 10: the value must be a whole number with")
     );
     assert!(
         wrong("[exec\n").contains("line 1, column "),

@@ -205,7 +205,7 @@ mod tests {
         let path = outside.display();
         let expect = support().by.as_ref().map(|_| {
             format!(
-                "`{path}` is outside what exec may write (`exec.write` in clada.toml allows more)"
+                "exec may not write `{path}` (`exec.write` in clada.toml allows more)"
             )
         });
         for tail in [
@@ -260,11 +260,11 @@ mod tests {
             let expect = (support().by.is_some() && !missing.is_empty()).then(|| {
                 if make == "touch" {
                     format!(
-                        "`{shown}/lock` may be written but was not there when this began: make it outside of exec (`touch {shown}/lock`)"
+                        "exec may write `{shown}/lock`, but it did not exist when this began: create it outside exec (`touch {shown}/lock`)"
                     )
                 } else {
                     format!(
-                        "`{shown}/{name}` may be written and was not there: it is now, so run this again"
+                        "exec may write `{shown}/{name}`, but it did not exist: clada has created it, so run this again"
                     )
                 }
             });
@@ -280,7 +280,7 @@ mod tests {
         fs::remove_dir(at("cache")).unwrap();
         let tail = format!("mkdir: cannot create directory ‘{shown}/cache’: Permission denied");
         let said = denied(&fence, &fence.root, &missing, &tail);
-        assert!(said.is_none_or(|said| said.contains("make it outside of exec")));
+        assert!(said.is_none_or(|said| said.contains("create it outside exec")));
         assert!(!at("cache").exists());
         let tail = format!("bash: line 1: {shown}/there/new: Permission denied");
         assert_eq!(denied(&fence, &fence.root, &missing, &tail), None);
@@ -296,7 +296,7 @@ mod tests {
             "mv: cannot move 'x' to 'clada.toml': Device or resource busy",
         ] {
             let said = denied(&fence, &fence.root, &[], tail);
-            let is_said = said.is_some_and(|said| said.contains("is protected from exec"));
+            let is_said = said.is_some_and(|said| said.contains("exec may not change"));
             assert_eq!(is_said, support().guards, "{tail}");
         }
     }

@@ -40,6 +40,6 @@ fn what_is_missing_stands_in_one_line() {
     };
     assert_eq!(
         none.to_string(),
-        "exec is not fenced in: no Landlock; other"
+        "exec is not fenced: no Landlock; other"
     );
 }

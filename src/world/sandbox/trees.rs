@@ -348,7 +348,7 @@ mod tests {
         assert_eq!(
             left_out[0].to_string(),
             format!(
-                "⚠ commands may not write in `{}`: it is a link that a command could have made; put the folder back",
+                "⚠ commands may not write in `{}`: it is a symbolic link that a command may have made; put the folder back",
                 ground.at("p/cache").display()
             )
         );

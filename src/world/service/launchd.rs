@@ -177,7 +177,7 @@ mod tests {
         let running = state(Some(printed), true);
         assert_eq!((running.runs, running.pid), (Runs::Yes, Some(71)));
         let ended = state(Some("\tstate = not running\n\tlast exit code = 1\n"), true);
-        let why = "it ended with exit code 1".to_owned();
+        let why = "it exited with code 1".to_owned();
         assert_eq!(ended.runs, Runs::Failed(why));
         assert_eq!(state(None, true).runs, Runs::No);
         assert!(!state(None, false).is_installed);

@@ -179,7 +179,7 @@ mod tests {
             }
         );
         let failed = of("ActiveState=failed MainPID=0 Result=exit-code ExecMainStatus=2");
-        let why = "it ended with exit code 2".to_owned();
+        let why = "it exited with code 2".to_owned();
         assert_eq!((failed.runs, failed.pid), (Runs::Failed(why), None));
     }
 }

@@ -10,8 +10,8 @@ fn times(text: &str, said: &str) -> usize {
     said.matches(text).count()
 }
 
-const HOLDS: &str = "the settings of before hold";
-const MENDED: &str = "✅ the settings are right again, and hold";
+const HOLDS: &str = "the previous settings stay in effect";
+const MENDED: &str = "✅ the settings are valid again and in effect";
 
 /// Nobody saves the notes meanwhile; what is told is on top of them, once, and the user's text below.
 #[test]
@@ -181,7 +181,7 @@ fn notes_that_are_gone_get_it_when_they_are_back() {
     let project = Project::new();
     let watching = listen(&project);
     fs::remove_file(project.path(NOTES)).expect("remove");
-    watching.wait_for("the file is not there");
+    watching.wait_for("the notes file does not exist");
     project.write("clada.toml", "[nothing]\n");
     save_by_rename(&project.path(NOTES), "back\n");
     wait_until(

@@ -88,7 +88,7 @@ fn while_somebody_has_notes_with_a_second_name_open() {
     fs::hard_link(project.path(NOTES), project.path("second.md")).expect("link");
     let _reader = File::open(project.path(NOTES)).expect("open");
     let said = stopped(watching);
-    assert!(said.contains("somebody has it open all the time"), "{said}");
+    assert!(said.contains("another program keeps it open"), "{said}");
     assert_eq!(project.read(NOTES), reply);
     assert_eq!(project.read("second.md"), reply);
 }
@@ -155,7 +155,7 @@ fn while_gits_lock_is_held_before_a_batch() {
     let text = project.read(NOTES);
     assert!(text.ends_with(&reply), "{text}");
     assert!(
-        text.contains("1 ⏹ exec echo one >> runs.txt - git: another git program holds"),
+        text.contains("1 ⏹ exec echo one >> runs.txt - git: another git process holds"),
         "{text}\n{said}"
     );
     assert!(!project.exists("runs.txt"));
@@ -186,7 +186,7 @@ fn while_gits_lock_is_held_after_a_task() {
         notes
             .results
             .iter()
-            .any(|line| line.starts_with("⚠ git: task 1 was not saved: another git program holds")),
+            .any(|line| line.starts_with("⚠ git: task 1 was not saved: another git process holds")),
         "{:?}",
         notes.results
     );

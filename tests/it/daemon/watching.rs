@@ -239,7 +239,7 @@ fn a_directory_that_is_renamed_away_and_back() {
     let (project, watching, name) = in_folder("folder");
     let (here, away) = (project.path("folder"), project.path("away"));
     fs::rename(&here, &away).expect("rename");
-    watching.wait_for("the file is not there: it is waited for");
+    watching.wait_for("the notes file does not exist: waiting for it");
     // What is saved in it meanwhile is not where clada was told to look.
     append(&project.path("away/notes.md"), "two");
     pause();
@@ -267,7 +267,7 @@ fn another_directory_in_its_place() {
     pause();
     assert_eq!(project.read("away/notes.md"), old + &reply("old"));
     fs::remove_dir_all(project.path("folder")).expect("remove");
-    watching.wait_for("the file is not there: it is waited for");
+    watching.wait_for("the notes file does not exist: waiting for it");
     fs::create_dir(project.path("folder")).expect("mkdir");
     append(&project.path(&name), "three");
     ran(&project, &name, &["one", "two", "three"]);
@@ -279,7 +279,7 @@ fn a_directory_further_up_that_is_renamed() {
     let (project, watching, name) = in_folder("upper/folder");
     fs::rename(project.path("upper"), project.path("away")).expect("rename");
     append(&project.path("away/folder/notes.md"), "away");
-    watching.wait_for("the file is not there: it is waited for");
+    watching.wait_for("the notes file does not exist: waiting for it");
     fs::create_dir_all(project.path("upper/folder")).expect("mkdir");
     append(&project.path(&name), "two");
     ran(&project, &name, &["one", "two"]);
@@ -400,7 +400,7 @@ fn a_file_system_that_comes_and_goes() {
     };
     save("on-a-tmpfs");
     soon("umount disk");
-    watching.wait_for("the file is not there: it is waited for");
+    watching.wait_for("the notes file does not exist: waiting for it");
     soon(&format!("{MOUNT} && echo new notes > disk/notes.md"));
     save("mounted-again");
     soon(&format!(
@@ -657,7 +657,7 @@ fn a_link_that_a_command_points_out_of_the_project_is_not_followed() {
     let watching = project.watch(["--no-git", "--no-clipboard"]);
     let script = format!("ln -sfn '{}' {NOTES}", theirs.display());
     fs::write(project.path("a.md"), super::exec(&script)).expect("write");
-    watching.wait_for("does not follow it");
+    watching.wait_for("does not follow the symbolic link");
     fs::write(&theirs, reply("theirs")).expect("write");
     pause();
     assert_eq!(fs::read_to_string(&theirs).expect("read"), reply("theirs"));
@@ -706,7 +706,7 @@ fn nothing_runs_where_the_project_folder_was() {
             "has become a symbolic link"
         } else {
             fs::create_dir(&root).expect("mkdir");
-            "is not the project folder that clada began with"
+            "is not the project folder that clada started with"
         };
         save_and_wait(&notes, "two", said, &watching);
         // It is tried again, and told once.

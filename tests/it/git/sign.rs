@@ -129,7 +129,7 @@ fn what_cannot_be_signed_is_not_committed() {
         .exits(1)
         .out;
     assert!(
-        said.contains("⏹") && said.contains("could not be signed"),
+        said.contains("⏹") && said.contains("git could not sign the commit"),
         "{said}"
     );
     assert!(said.contains("no key"), "{said}");
@@ -165,7 +165,7 @@ fn what_waits_for_a_passphrase_ends_with_clada() {
     running.signal(rustix::process::Signal::INT);
     let (code, said) = running.end();
     assert_eq!(code, Some(1), "{said}");
-    assert!(said.contains("clada is to stop"), "{said}");
+    assert!(said.contains("clada killed it, because clada is stopping"), "{said}");
     let sleeper = std::fs::read_to_string(pid).unwrap();
     wait_until(|| !runs(&sleeper), || sleeper.clone());
     project.is_sound();

@@ -175,8 +175,8 @@ fn a_choice_is_made_by_batch_text_revision_number_or_time() {
         .exits(0);
     assert_eq!(project.subjects("HEAD").len(), 5);
     assert_eq!(project.subjects("several").len(), 6);
-    refused(["squash", "--batch", "x"], "no commit of the batch");
-    refused(["squash", "--since", "nothing"], "no revision");
+    refused(["squash", "--batch", "x"], "this history has no commit of batch `x`");
+    refused(["squash", "--since", "nothing"], "is neither a revision that git knows nor a time");
     project
         .clada(["squash", "--since", &first, "-n", "2"])
         .exits(2);

@@ -248,7 +248,7 @@ fn work_trees_beside_their_repository() {
     assert!(
         ended
             .results()
-            .contains("is the inside of a git repository"),
+            .contains("is inside a git directory"),
         "{}",
         ended.results()
     );
@@ -349,14 +349,14 @@ fn the_doctor_tells_of_git() {
     project.git(["checkout", "-q", "--detach"]);
     says(&project, 0, "no branch (HEAD is detached)");
     project.write(".git/index.lock", "");
-    says(&project, 1, "another git program holds ");
+    says(&project, 1, "another git process holds ");
     fs::remove_file(project.path(".git/index.lock")).unwrap();
 
     let sha256 = Project::new();
     sha256.git(["init", "-q", "--object-format=sha256"]);
-    says(&sha256, 1, "uses something that clada cannot write");
+    says(&sha256, 1, "uses a feature that clada cannot write");
     let said = run(&sha256, &[overwrite("a.txt", "x")]).exits(1).results();
-    assert!(said.contains("turn git snapshots off for it"), "{said}");
+    assert!(said.contains("set `git.enabled = false` for it"), "{said}");
 }
 
 #[test]
@@ -545,7 +545,7 @@ fn a_lock_is_waited_for_and_one_that_stays_is_named() {
     fs::write(&lock, "").unwrap();
     let said = run(&project, &[overwrite("b.txt", "x")]).exits(1).results();
     assert!(
-        said.starts_with("1 ⏹ overwrite b.txt - git: another git program holds "),
+        said.starts_with("1 ⏹ overwrite b.txt - git: another git process holds "),
         "{said}"
     );
     assert!(lock.exists(), "it is not clada's to take off");

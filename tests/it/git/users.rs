@@ -93,7 +93,7 @@ fn twenty_batches_in_a_repository_without_a_gitignore() {
     for _ in 0..20 {
         let undone = project.clada(["undo"]);
         if undone.code != Some(0) {
-            assert!(undone.err.contains("no batch to undo"), "{}", undone.err);
+            assert!(undone.err.contains("nothing to undo"), "{}", undone.err);
             break;
         }
     }
@@ -324,7 +324,7 @@ fn untracked_files_are_added_where_the_user_ticks_that_and_offered_once() {
     save_by_rename(&project.path(NOTES), forged);
     wait_for_results(
         &project,
-        "⚠ a tick counts only where nothing else in the notes changes with it",
+        "⚠ a tick is ignored if other text changes with it",
     );
     assert_eq!(project.git(["ls-files"]), "b.txt\n");
 

@@ -51,7 +51,7 @@ fn there_and_back() {
     refused(
         &project,
         ["step-forward"],
-        "no older state is being looked at",
+        "you are not looking at an older state",
     );
     run(&project, &writes("x", &[("x", "x\n")]));
     clean(&project);
@@ -123,7 +123,7 @@ fn a_folder_that_gets_a_repository_meanwhile() {
     project.clada(["step-back", "2"]).exits(0);
     project.git(["init", "-q"]);
     let said = project.clada(["undo"]).exits(1).err;
-    assert!(said.contains("an older state is being looked at"), "{said}");
+    assert!(said.contains("you are looking at an older state"), "{said}");
     project
         .clada_with(["run"], &writes("x", &[("x", "x\n")]))
         .exits(1);

@@ -40,7 +40,7 @@ fn the_newest_batch_is_taken_back_and_done_again() {
     undo(&project);
     undo(&project);
     assert!(!project.exists("a.txt"));
-    refused(&project, ["undo"], "no batch to undo");
+    refused(&project, ["undo"], "nothing to undo");
     done(&project, ["redo", "2"]);
     assert_eq!(project.read("a.txt"), "two\n");
 }
@@ -56,9 +56,9 @@ fn three_at_once_and_one_by_its_id() {
     refused(
         &project,
         ["undo", "4"],
-        "there are only 3 batches to undo here, not 4: nothing was changed",
+        "only 3 batches can be undone here, not 4: nothing was changed; run `clada undo 3` instead",
     );
-    refused(&project, ["undo", "x"], "no batch `x`");
+    refused(&project, ["undo", "x"], "git's history here has no batch `x`: `clada log` shows the ids");
     let before = project.git(["rev-parse", "HEAD"]);
     let said = project.clada(["undo", "2", "--dry-run"]).exits(0).out;
     assert!(said.contains("dry run"), "{said}");
@@ -66,11 +66,11 @@ fn three_at_once_and_one_by_its_id() {
     done(&project, ["undo", "3"]);
     assert_eq!(project.git(["ls-files"]), "");
     assert_eq!(subjects(&project)[0], "undo: one; two; three");
-    refused(&project, ["undo", &two], "was undone already");
+    refused(&project, ["undo", &two], "is already undone");
     refused(
         &project,
         ["redo", "2"],
-        "there is only 1 undo, which took back 3 batches, to redo here, not 2",
+        "only 1 undo, which reverted 3 batches, can be redone here, not 2: nothing was changed; run `clada redo 1` instead",
     );
     done(&project, ["redo"]);
     assert_eq!(project.read("same.txt"), "3\n");
@@ -173,12 +173,12 @@ fn what_was_undone_one_by_one_is_done_again_at_once() {
     refused(
         &project,
         ["redo", "5"],
-        "there are only 2 batches to redo here, not 5: nothing was changed",
+        "only 2 batches can be redone here, not 5: nothing was changed; run `clada redo 2` instead",
     );
     refused(
         &project,
         ["undo", "2"],
-        "there is only 1 batch to undo here, not 2",
+        "only 1 batch can be undone here, not 2",
     );
     done(&project, ["redo", "2"]);
     refused(&project, ["redo"], "nothing to redo");
