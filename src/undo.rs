@@ -103,8 +103,8 @@ pub enum UndoError {
     )]
     Elsewhere(String, PathBuf),
     #[error(
-        "a command of batch `{0}` moved the branch, as `git reset` does, so nothing was done: `git diff {1}` shows what \
-         differs from before, `git restore --source={1} PATH` restores a file"
+        "a command of batch `{0}` moved the branch, so nothing was done: `git diff {1}` shows what differs from before, \
+         `git restore --source={1} PATH` restores a file"
     )]
     Moved(String, String),
     #[error("batch `{0}` is already undone: `clada redo` reapplies it")]

@@ -423,17 +423,17 @@ fn not_trusted(asked: &Table, trusted: &Table) -> impl Iterator<Item = &'static 
 /// What to say where the file asks for something else than was trusted.
 fn untrusted(asked: &Table, trusted: &Table) -> Option<String> {
     let name = not_trusted(asked, trusted).next()?;
-    let holds = match get(trusted, name) {
-        Some(_) => "the one that you trusted before holds",
-        None => "the defaults and your own settings hold",
-    };
-    let is = match get(asked, name) {
-        Some(_) => "is not the one that you trusted",
-        None => "is gone",
+    let (is, holds) = match (get(asked, name), get(trusted, name)) {
+        (Some(_), Some(_)) => (
+            "differs from the one that you trusted",
+            "the trusted one stays in effect",
+        ),
+        (Some(_), None) => ("is not trusted", "the defaults and your own settings apply"),
+        (None, _) => ("was removed", "the one that you trusted stays in effect"),
     };
     let name = shown(name);
     Some(format!(
-        "⚠ the {name} in {PROJECT} {is}: {holds} (`clada trust` changes that)"
+        "⚠ {name} in {PROJECT} {is}: {holds} (`clada trust` changes that)"
     ))
 }
 

@@ -210,3 +210,22 @@ fn of_store<'p>(
     }
     Ok(found)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_undo_and_a_redo_in_the_way_are_said_with_what_reverts_them() {
+        let said =
+            |of: fn(String, String) -> Obstacle| of("3f2a1bc".into(), "Add".into()).to_string();
+        assert_eq!(
+            said(Obstacle::Undo),
+            "the undo of \"Add\", commit 3f2a1bc: revert that first with `clada redo`"
+        );
+        assert_eq!(
+            said(Obstacle::Redo),
+            "the redo of \"Add\", commit 3f2a1bc: revert that first with `git revert 3f2a1bc`"
+        );
+    }
+}

@@ -245,6 +245,15 @@ mod tests {
             assert!(open(&top.join("link")).is_err());
         }
         let refused = OpenFolder::open(&top.join("link/b"));
+        let said = refused
+            .as_ref()
+            .map_or_else(ToString::to_string, |_| String::new());
+        assert!(
+            said.ends_with(
+                "link` has become a symbolic link, which clada does not follow: put the folder back"
+            ),
+            "{said}"
+        );
         assert!(matches!(refused, Err(FolderError::Link(link)) if link == top.join("link")));
         let missing = OpenFolder::open(&top.join("a/c"));
         assert!(

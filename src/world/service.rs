@@ -104,8 +104,8 @@ pub enum ServiceError {
     #[error("cannot ask the service manager: {0}")]
     NotRun(NoProgram),
     #[error(
-        "cannot reach your systemd ({0}): log in as this user directly, not through `su` or `sudo`; on a machine where \
-         nobody logs in, first run `sudo loginctl enable-linger USER`"
+        "cannot reach your systemd ({0}): log in as this user directly, not through `su` or `sudo`; on a machine \
+         without logins, first run `sudo loginctl enable-linger USER`"
     )]
     NoSession(String),
     #[error("`{command}` failed: {said}; `clada service logs` shows what clada printed")]

@@ -623,8 +623,7 @@ fn a_tmux_that_takes_nothing_is_told_of_and_how_to_copy_nothing_once() {
     let (status, tmux) = copied_in_tmux(&project, "", "exec");
     let why = " - no display, and tmux blocks its clipboard (`set-clipboard` is external): run `tmux set -s \
                set-clipboard on`; the text is in .clada-output-latest.txt, and `clada copy --print` prints it";
-    let advice =
-        "; to turn copying off, start clada with `--no-clipboard` or set `clipboard.enabled = false`";
+    let advice = "; to turn copying off, start clada with `--no-clipboard` or set `clipboard.enabled = false`";
     assert!(status.ends_with(&format!("{why}{advice}")), "{status}");
     assert_eq!(tmux.buffer(), "");
     let again = format!("again:\n{}", exec("echo two"));

@@ -199,7 +199,7 @@ fn what_the_ledger_has_no_room_for_does_not_run_until_there_is_some() {
     let mut file = fs::File::create(&fill).expect("create");
     while file.write_all(&[0; 1024]).is_ok() {}
     append(&notes, &exec("echo two >> runs.txt"));
-    watching.wait_for("no disk space is left for the ledger");
+    watching.wait_for("no disk space is left for the ledger `");
     // Tried again and again, and told once.
     std::thread::sleep(std::time::Duration::from_millis(2_500));
     let said = watching.said();
@@ -248,13 +248,13 @@ ls ../outside; echo; ls dir
         return;
     };
     let said = text(&output.stdout);
-    let why = "is a mount point, which clada does not delete with its folder: use an exec task";
+    let why = "` is a mount point, which clada does not delete with its folder: use an exec task";
     assert!(
-        said.contains(&format!("1 ❌ delete dir - `dir/sub` {why}")),
+        said.contains(&format!("1 ❌ delete dir - `dir/sub{why}")),
         "{said}"
     );
     assert!(
-        said.contains(&format!("2 ❌ delete dir/sub - `dir/sub` {why}")),
+        said.contains(&format!("2 ❌ delete dir/sub - `dir/sub{why}")),
         "{said}"
     );
     assert!(said.ends_with("kept.txt\n\nsub\n"), "{said}");

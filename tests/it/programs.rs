@@ -203,7 +203,7 @@ fn the_doctor_names_what_is_not_run() {
     let said = Ended::of(doctor, "").out;
     for name in ["git", "xclip"] {
         let why = format!(
-            "`{name}` is only in `{}`, which commands can write to: clada does not run it there",
+            "`{name}` is only in `{}`, which commands can write to: clada does not run it there; install it for the whole system",
             planted.bin.display()
         );
         assert!(said.contains(&why), "{said}");

@@ -212,7 +212,13 @@ fn add_makes_the_file_and_remove_leaves_it() {
     project.clada(["remove", "sub/n.md"]).exits(0);
     assert!(list(&project).is_empty() && project.exists("sub/n.md"));
     let unknown = project.clada(["remove", "sub/n.md"]).exits(2);
-    assert!(unknown.err.contains("clada list"), "{}", unknown.err);
+    assert!(
+        unknown
+            .err
+            .contains("` is not in the list of watched files: run `clada list` to see the list"),
+        "{}",
+        unknown.err
+    );
 }
 
 #[test]

@@ -142,7 +142,8 @@ fn what_cannot_be_done_is_told_with_the_next_step() {
     assert!(none.out.contains("`clada service install`"), "{}", none.out);
     for verb in ["start", "stop", "restart"] {
         let said = project.clada(["service", verb]).exits(1).err;
-        assert!(said.contains("`clada service install`"), "{said}");
+        let why = "clada is not installed as a service: run `clada service install`";
+        assert!(said.contains(why), "{said}");
     }
     assert_eq!(calls(&project), "");
 

@@ -257,7 +257,7 @@ fn settings_of_a_project_are_not_read_out_of_it() {
     symlink(&outside, project.path("clada.toml")).unwrap();
     for args in [&["run"][..], &["watch"], &["trust"]] {
         let said = refused(&project, args, &exec("true"));
-        assert!(said.contains("leads out of the project folder"), "{said}");
+        assert!(said.contains("` is a symbolic link that leads out of the project folder, so clada does not read it: replace it with a file"), "{said}");
     }
 }
 
@@ -277,7 +277,7 @@ fn the_state_folder_is_made_the_users_alone() {
     if geteuid().is_root() {
         chown(&state, Some(4711), None).unwrap();
         let said = refused(&project, &["run"], &exec("true"));
-        assert!(said.contains("belongs to the user 4711"), "{said}");
+        assert!(said.contains("belongs to the user 4711, so clada does not use it: run clada as that user, or set XDG_STATE_HOME or HOME to a folder that you own"), "{said}");
         chown(&state, Some(0), None).unwrap();
     }
     // A link that another user could have made.
@@ -290,5 +290,10 @@ fn the_state_folder_is_made_the_users_alone() {
     project.clada_with(["run"], &exec("true")).exits(0);
     mode(&local, 0o777);
     let said = refused(&project, &["run"], &exec("true"));
-    assert!(said.contains("symbolic link"), "{said}");
+    assert!(
+        said.contains(
+            ": run `chmod go-w` on that folder, or set XDG_STATE_HOME to a folder that you own"
+        ),
+        "{said}"
+    );
 }

@@ -204,9 +204,7 @@ mod tests {
         let outside = dir.path().canonicalize().unwrap().join("x");
         let path = outside.display();
         let expect = support().by.as_ref().map(|_| {
-            format!(
-                "exec may not write `{path}` (`exec.write` in clada.toml allows more)"
-            )
+            format!("exec may not write `{path}` (`exec.write` in clada.toml allows more)")
         });
         for tail in [
             format!("bash: line 1: {path}: Permission denied"),
@@ -307,7 +305,9 @@ mod tests {
         let fenced = support().by.is_some();
         let sudo = "sudo: The \"no new privileges\" flag is set, which prevents sudo from running as root.";
         let said = denied(&fence, &fence.root, &[], sudo)
-            .is_some_and(|said| said.starts_with("no_new_privs: "));
+            .is_some_and(|said| {
+                said == "no_new_privs: exec cannot become another user (`exec.sandbox = \"off\"` allows it)"
+            });
         assert_eq!(said, fenced);
         for tail in [
             "curl: (7) Failed to connect to 127.0.0.1 port 80 after 0 ms: Could not connect to server",

@@ -38,8 +38,5 @@ fn what_is_missing_stands_in_one_line() {
         lacks: vec!["no Landlock".to_owned(), "other".to_owned()],
         ..support().clone()
     };
-    assert_eq!(
-        none.to_string(),
-        "exec is not fenced: no Landlock; other"
-    );
+    assert_eq!(none.to_string(), "exec is not fenced: no Landlock; other");
 }

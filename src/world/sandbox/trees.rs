@@ -352,6 +352,21 @@ mod tests {
                 ground.at("p/cache").display()
             )
         );
+        for (why, said) in [
+            (
+                NotOpened::Link("/l".into()),
+                "the symbolic link `/l`, which a command may have made, leads there; remove it",
+            ),
+            (NotOpened::NotOwn, "it belongs to another user"),
+            (
+                NotOpened::Replaced,
+                "it was replaced after clada started, perhaps by a command; if you did that, restart clada",
+            ),
+        ] {
+            let path = "/p".into();
+            let expected = format!("⚠ commands may not write in `/p`: {said}");
+            assert_eq!(LeftOut { path, why }.to_string(), expected);
+        }
         // A link on the way to it is none the better.
         fs::rename(ground.at("p"), ground.at("q")).unwrap();
         fs::create_dir_all(ground.at("home/cache")).unwrap();

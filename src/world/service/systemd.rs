@@ -181,5 +181,19 @@ mod tests {
         let failed = of("ActiveState=failed MainPID=0 Result=exit-code ExecMainStatus=2");
         let why = "it exited with code 2".to_owned();
         assert_eq!((failed.runs, failed.pid), (Runs::Failed(why), None));
+        for (result, status, why) in [
+            (
+                "exit-code",
+                "203",
+                "its program does not exist or cannot be started",
+            ),
+            ("signal", "9", "it was killed by signal 9"),
+            ("watchdog", "6", "it hung"),
+            ("timeout", "0", "it took too long"),
+            ("start-limit-hit", "1", "it exited again and again"),
+            ("oom-kill", "9", "the system ran out of memory"),
+        ] {
+            assert_eq!(end(result, status), why);
+        }
     }
 }

@@ -331,14 +331,14 @@ fn what_a_project_says_of_commands_waits_for_trust() {
     let project = project();
     project.write("clada.toml", "[exec]\nask = []\n");
     let watching = listen(&project);
-    watching.wait_for("clada.toml is not the one that you trusted");
+    watching.wait_for("[exec] in clada.toml is not trusted");
     save(&project, &exec("deploy one"));
     let notes = wait_for_results(&project, "1 ⏸ exec deploy one");
     assert!(
         notes
             .results
             .iter()
-            .any(|line| line.contains("`clada trust` changes that")),
+            .any(|line| line.contains("(`clada trust` changes that)")),
         "{:?}",
         notes.results
     );
@@ -406,7 +406,10 @@ fn no_tick_counts_where_the_results_are_there_twice() {
         &project.path(NOTES),
         format!("{ticked}=== END ===\n\n{text}"),
     );
-    let notes = wait_for_results(&project, "the results are in the notes file twice");
+    let notes = wait_for_results(
+        &project,
+        "ticks are ignored while the results are in the notes file twice, as a reply may quote them: remove the copy, if it is still there, and tick again",
+    );
     pause();
     assert_eq!(ran(&project), [""; 0]);
     assert_eq!(notes.body, body);

@@ -100,13 +100,19 @@ fn an_output_file_that_cannot_be_written_holds_up_nothing() {
         project.path(OUTPUT).display()
     );
     assert!(
-        notes.results.iter().any(|line| line.starts_with(&said)),
+        notes
+            .results
+            .iter()
+            .any(|line| line.starts_with(&said) && line.ends_with("it is a folder: remove it")),
         "{:?}",
         notes.results
     );
     watching.wait_for("cannot write the output file");
     assert_eq!(
-        watching.said().matches("⚠ cannot write the output file").count(),
+        watching
+            .said()
+            .matches("⚠ cannot write the output file")
+            .count(),
         2,
         "{}",
         watching.said()

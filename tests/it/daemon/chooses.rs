@@ -108,7 +108,10 @@ fn a_choice_is_saved_in_git_and_done_once() {
         &project.path(NOTES),
         before.replace(&boxes()[0], "     - [x] line 2, in `def load(path):`"),
     );
-    let notes = wait_for_results(&project, "a tick in older results is ignored");
+    let notes = wait_for_results(
+        &project,
+        "a tick in older results is ignored: tick what is offered now",
+    );
     assert!(
         !notes.all().concat().contains("[ ] line"),
         "{:?}",
@@ -136,7 +139,10 @@ fn two_ticks_for_one_task_carry_out_neither() {
     save(&project, &reply(TIDY));
     wait_for_results(&project, "1 ❌");
     tick(&project, [LOAD, SAVE]);
-    let notes = wait_for_results(&project, "several places are ticked for one edit");
+    let notes = wait_for_results(
+        &project,
+        "several places are ticked for one edit, so nothing was done: tick only one",
+    );
     let [load, saved] = boxes();
     assert_eq!(
         notes.all()[2..],
@@ -436,10 +442,7 @@ fn a_tick_that_comes_with_other_changes_does_not_count() {
     let text = project.read(NOTES);
     let ticked = text.replace(&boxes()[1], &format!("     - [x] {SAVE}"));
     save_by_rename(&project.path(NOTES), format!("{ticked}more prose\n"));
-    wait_for_results(
-        &project,
-        "a tick is ignored if other text changes with it",
-    );
+    wait_for_results(&project, "a tick is ignored if other text changes with it");
     pause();
     assert_eq!(project.read("app.py"), APP);
     tick(&project, [SAVE]);

@@ -71,7 +71,8 @@ fn the_users_file_is_watched() {
         }
         let notes = wait_for_results(&project, HOLDS);
         assert!(
-            notes.results[0].contains("config.toml`, line 2, column 11: there is no `of` here"),
+            notes.results[0]
+                .contains("config.toml`, line 2, column 11: unknown value `of`: the values are "),
             "{:?}",
             notes.results
         );
@@ -163,10 +164,8 @@ fn what_takes_a_new_start_says_so() {
     save(&project, &exec("echo one"));
     let notes = wait_for_results(&project, "echo one");
     assert!(
-        notes
-            .results
-            .iter()
-            .any(|line| line.contains("start clada again")),
+        notes.results.iter().any(|line| line
+            == "⚠ `watch.poll` or `watch.output_file` changed: restart clada to apply that"),
         "{:?}",
         notes.results
     );

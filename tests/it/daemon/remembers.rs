@@ -540,7 +540,10 @@ fn what_is_there_at_first_sight() {
     // Nobody saw who ticked while clada was down. The offer still holds.
     tick(&project);
     let watching = listen(&project);
-    wait_for_results(&project, "made while no clada watched this file is ignored");
+    wait_for_results(
+        &project,
+        "a tick made while no clada watched this file is ignored: tick it again",
+    );
     tick(&project);
     wait_for_results(&project, "2 ✅ exec echo two");
     changes_nothing(&project, || ());
@@ -742,8 +745,9 @@ fn notes_that_another_machine_has_too() {
     let notes = Notes::of(&there);
     assert_eq!(notes.body, format!("notes\n{}", say("one")));
     assert!(
-        notes.results[0].contains("came with results of another clada")
-            && notes.results[0].ends_with("not run here - [ ] run it"),
+        notes.results[0].contains(
+            "came with results of another clada, or with results that were edited: not run here"
+        ) && notes.results[0].ends_with("not run here - [ ] run it"),
         "{:?}",
         notes.results
     );
@@ -881,11 +885,7 @@ fn a_home_that_cannot_be_used() {
     let project = Project::new();
     fs::write(project.home().join(".local"), "").expect("write");
     let ended = project.clada(["watch"]).exits(1);
-    assert!(
-        ended.err.contains("for the ledger: "),
-        "{}",
-        ended.err
-    );
+    assert!(ended.err.contains("` for the ledger: "), "{}", ended.err);
     assert_eq!(ended.err.lines().count(), 1, "{}", ended.err);
 }
 

@@ -168,7 +168,8 @@ fn after_a_crash_nothing_is_left_that_says_it_is_still_to_be_run() {
         ]
     );
     assert!(
-        notes.tasks()[3].starts_with("⚠ clada stopped during this batch (started"),
+        notes.tasks()[3].starts_with("⚠ clada stopped during this batch (started")
+            && notes.tasks()[3].ends_with("): the rest has run now"),
         "{:?}",
         notes.results
     );

@@ -265,7 +265,7 @@ fn a_run_waits_for_another_in_the_same_folder() {
     );
     wait_until(|| project.exists("started"), || one.said());
     save_by_rename(&project.path("two.md"), exec("echo two >> runs.txt"));
-    two.wait_for("waiting for the run of another clada");
+    two.wait_for("waiting for the run of another clada in this folder (process ");
     two.wait_for(&one.pid().to_string());
     let what = format!(
         "`{}` runs 1/1 exec touch started",

@@ -71,7 +71,11 @@ fn while_somebody_has_the_notes_open_for_writing() {
             .write_all([rest, late].concat().as_bytes())
             .expect("write");
         let [saved] = saved(&project).try_into().expect("one saved file");
-        assert!(said.contains(&saved.display().to_string()), "{said}");
+        let says = format!(
+            "your notes file lacks a save that came in meanwhile: compare it with {}",
+            saved.display()
+        );
+        assert!(said.contains(&says), "{said}");
         assert_eq!(
             fs::read_to_string(saved).expect("read"),
             format!("{reply}{late}")
@@ -88,7 +92,9 @@ fn while_somebody_has_notes_with_a_second_name_open() {
     fs::hard_link(project.path(NOTES), project.path("second.md")).expect("link");
     let _reader = File::open(project.path(NOTES)).expect("open");
     let said = stopped(watching);
-    assert!(said.contains("another program keeps it open"), "{said}");
+    assert!(said.contains(
+            "another program keeps it open, so clada cannot write it safely: watch it through a symbolic link instead"
+        ), "{said}");
     assert_eq!(project.read(NOTES), reply);
     assert_eq!(project.read("second.md"), reply);
 }

@@ -8,8 +8,8 @@ use rustix::process::{Pid, Signal, kill_process};
 use super::{END, NOTES, Notes, exec, exec_task, listen, pause, ran, save, wait_for_results};
 use crate::harness::{Project, runs, save_by_rename, wait_until};
 
-const CHANGED: &str = "a tick is ignored if other text changes with it";
-const RAN: &str = "a tick made while a command or a hook runs is ignored";
+const CHANGED: &str = "a tick is ignored if other text changes with it, as a reply may quote one: tick it again and change nothing else";
+const RAN: &str = "a tick made while a command or a hook runs is ignored: tick it again, or run `clada approve` or `clada retry`";
 
 /// A project whose user wants to be asked about `deploy`.
 fn project() -> Project {
@@ -193,12 +193,12 @@ fn what_outlives_a_kill_ticks_nothing() {
     wait_for_results(&project, "clada stopped during");
     project.write("strike", "");
     wait_until(|| project.exists("struck"), || again.said());
-    let notes = wait_for_results(&project, "ticks are ignored while processes");
-    let said = notes.results.concat();
-    assert!(
-        said.contains("what a killed clada started"),
-        "{said}"
+    let notes = wait_for_results(
+        &project,
+        "ticks are ignored while processes that commands left behind are running: ",
     );
+    let said = notes.results.concat();
+    assert!(said.contains("what a killed clada started"), "{said}");
     assert_untouched(&project);
     tick(&project);
     pause();

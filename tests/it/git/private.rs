@@ -190,9 +190,15 @@ fn the_home_and_what_is_above_it_have_none() {
     fs::create_dir_all(&state).unwrap();
     let reply = super::store::reply(&[overwrite("a.txt", "one")]);
     for (root, why) in [
-        (home.as_path(), "contains your whole home folder"),
+        (
+            home.as_path(),
+            "` contains your whole home folder: run clada in a folder of its own, or run `git init` there",
+        ),
         (above, "contains your whole home folder"),
-        (&state, "contains clada's own state"),
+        (
+            &state,
+            "` contains clada's own state, or is part of it: run clada in another folder",
+        ),
     ] {
         let root = root.to_str().unwrap();
         let ended = project.clada_with(["run", "--root", root], &reply).exits(0);
@@ -227,7 +233,10 @@ fn a_damaged_one_is_put_aside() {
         let said = ended.results();
         let aside = store.with_extension(format!("damaged-{number}"));
         assert!(
-            said.contains("the private snapshots of this folder were damaged"),
+            said.contains("⚠ the private snapshots of this folder were damaged (")
+                && said.contains(
+                    "`: new ones begin, so `clada undo` cannot go back beyond this batch"
+                ),
             "{number}: {said}"
         );
         assert!(
@@ -257,7 +266,9 @@ fn one_that_cannot_be_written_is_no_reason_to_run_nothing() {
     let said = ended.results();
     assert!(
         said.contains("⚠ the state was not saved: ")
-            && said.contains("fix that, for example free disk space"),
+            && said.contains(
+                "): fix that, for example free disk space, or run `git init` in the folder"
+            ),
         "{said}"
     );
     assert_eq!(project.read("a.txt"), "one\n");

@@ -529,7 +529,7 @@ fn what_is_too_large_for_a_snapshot_is_moved_only_when_asked_and_never_taken_awa
         .exits(0)
         .results();
     assert!(
-        results.contains("⚠ not committed: data.txt (no snapshot has what it was)"),
+        results.contains("⚠ not committed: data.txt (no snapshot has its previous content)"),
         "{results}"
     );
     project.clada(["undo"]).exits(0);
@@ -573,8 +573,11 @@ fn a_batch_whose_command_moved_the_branch_is_not_undone_by_halves() {
         approved(&project, &[exec(script)]);
         let there = files(&project);
         let said = project.clada(["undo"]).exits(1).err;
-        assert!(said.contains("moved the branch"), "{said}");
-        assert!(said.contains(&format!("commit {}", &before[..7])), "{said}");
+        let says = format!(
+            "` moved the branch, so nothing was done: `git diff {0}` shows what differs from before, `git restore --source={0} PATH` restores a file",
+            &before[..7]
+        );
+        assert!(said.contains(&says), "{said}");
         assert!(files(&project) == there);
     }
 }

@@ -73,7 +73,9 @@ fn a_commit_of_the_user_s() {
     project.write("a.txt", "edited\n");
     let said = says(&project, ["undo"]);
     assert!(
-        said.contains("not committed: `git stash` puts it aside; commit COMMIT \"Fix typo\""),
+        said.contains(
+            "did not commit: set your change aside with `git stash`; commit COMMIT \"Fix typo\""
+        ),
         "{said}"
     );
 }
@@ -113,7 +115,7 @@ fn what_is_between_the_batches_that_are_taken_back() {
     run(&project, &writes("two", &[("a.txt", "two\n")]));
     let said = says(&project, ["undo", "2"]);
     assert!(
-        said.contains("`a.txt` changed since: commit COMMIT \"Fix typo\": take"),
+        said.contains("`a.txt` changed since: commit COMMIT \"Fix typo\": revert"),
         "{said}"
     );
 }
