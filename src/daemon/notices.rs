@@ -166,5 +166,9 @@ mod tests {
             swallowed(1),
             "⏹ 1 task inside or after it was not run: paste it again without it"
         );
+        assert_eq!(
+            no_task(700),
+            "the pasted text (700 characters) contains no task, so nothing ran: a reply has its tasks in `<tasks>`"
+        );
     }
 }

@@ -62,7 +62,10 @@ fn the_doctor_tells_what_works() {
         ("service", "✅ none is installed"),
         ("other cladas", "✅ none runs now"),
         ("ledger", "✅ nothing ran yet"),
-        ("display", "⚠ DISPLAY and WAYLAND_DISPLAY are not set"),
+        (
+            "display",
+            "⚠ none here: DISPLAY and WAYLAND_DISPLAY are not set, so results are only in the notes file and the output file",
+        ),
     ];
     for (check, text) in ok {
         says(&project, 0, check, text);
@@ -254,5 +257,10 @@ fn the_doctor_leaves_the_clipboard_as_it_was() {
     assert!(said.contains(&copied), "{said}");
 
     let gone = Project::new().on_display(":4711");
-    says(&gone, 0, "display", "⚠ cannot be reached");
+    says(
+        &gone,
+        0,
+        "display",
+        "⚠ ): start clada where the desktop runs, or log in there again",
+    );
 }

@@ -355,16 +355,16 @@ mod tests {
         for (why, said) in [
             (
                 NotOpened::Link("/l".into()),
-                "the symbolic link `/l`, which a command may have made, leads there; remove it",
+                "`: the symbolic link `/l`, which a command may have made, leads there; remove it",
             ),
-            (NotOpened::NotOwn, "it belongs to another user"),
+            (NotOpened::NotOwn, "`: it belongs to another user"),
             (
                 NotOpened::Replaced,
-                "it was replaced after clada started, perhaps by a command; if you did that, restart clada",
+                "`: it was replaced after clada started, perhaps by a command; if you did that, restart clada",
             ),
         ] {
             let path = "/p".into();
-            let expected = format!("⚠ commands may not write in `/p`: {said}");
+            let expected = format!("⚠ commands may not write in `/p{said}");
             assert_eq!(LeftOut { path, why }.to_string(), expected);
         }
         // A link on the way to it is none the better.

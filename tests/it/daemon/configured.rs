@@ -10,7 +10,7 @@ fn times(text: &str, said: &str) -> usize {
     said.matches(text).count()
 }
 
-const HOLDS: &str = "the previous settings stay in effect";
+const HOLDS: &str = ": the previous settings stay in effect";
 const MENDED: &str = "✅ the settings are valid again and in effect";
 
 /// Nobody saves the notes meanwhile; what is told is on top of them, once, and the user's text below.

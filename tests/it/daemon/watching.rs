@@ -663,7 +663,7 @@ fn a_link_that_a_command_points_out_of_the_project_is_not_followed() {
     let watching = project.watch(["--no-git", "--no-clipboard"]);
     let script = format!("ln -sfn '{}' {NOTES}", theirs.display());
     fs::write(project.path("a.md"), super::exec(&script)).expect("write");
-    watching.wait_for(", as a command may have made it: replace it with a file, or start clada with the file's real path");
+    watching.wait_for("`, as a command may have made it: replace it with a file, or start clada with the file's real path");
     fs::write(&theirs, reply("theirs")).expect("write");
     pause();
     assert_eq!(fs::read_to_string(&theirs).expect("read"), reply("theirs"));

@@ -99,6 +99,19 @@ fn ignored_files_are_kept_aside() {
 #[test]
 fn too_much_to_be_kept_aside_is_said() {
     let project = repository();
+    project.configure("[git]\nprivate_limit = 0\n");
+    project
+        .write(".gitignore", "ignored\n")
+        .write("ignored", "x");
+    project.commits();
+    let said = run(&project, &[delete("ignored")]).exits(1).results();
+    assert!(
+        said.contains(
+            "undo will not bring back `ignored`: git does not save it, and `git.private_limit` is 0"
+        ),
+        "{said}"
+    );
+    let project = repository();
     project.configure("[git]\nprivate_file = '1 KiB'\n");
     project.write(".gitignore", "build/\n");
     project

@@ -254,11 +254,16 @@ fn an_undo_leaves_alone_what_was_only_moved_and_never_saved() {
         );
     }
     let before = files(&project);
-    run(
+    let said = run(
         &project,
         &[exec("mv drafts kept; rm kept/0 kept/1; echo x > x")],
     )
-    .exits(0);
+    .exits(0)
+    .results();
+    assert!(
+        said.contains("⚠ undo will not bring back untracked files: there are 5, more than 3 (`git.private_limit`)"),
+        "{said}"
+    );
     project.clada(["undo"]).exits(0);
     assert!(!project.exists("x"));
     for number in 2..5 {
