@@ -68,6 +68,15 @@ pub enum Error {
         "there is neither a command nor a file `{given}`: did you mean `clada {nearest}`? (`clada watch {given}` makes the file)"
     )]
     NoCommand { given: String, nearest: String },
+    #[error(
+        "no help on `{given}`: {}the topics are {topics}; `clada help` lists the commands",
+        nearest.as_ref().map_or_else(String::new, |nearest| format!("did you mean `clada help {nearest}`? Otherwise "))
+    )]
+    NoHelp {
+        given: String,
+        nearest: Option<String>,
+        topics: String,
+    },
     #[error("`clada {0}` is for the user: a command that clada runs cannot do it")]
     ForTheUser(&'static str),
     #[error("`--actions` is for cml, nesl and sham: the text of {0} has all that it can do")]
