@@ -1,5 +1,9 @@
-//! What the documents say is true: the README's reference names what there is, and the shipped files are well formed. Its
-//! tutorial is followed in `first_day.rs`.
+//! The documents say what is true: each page of `docs/` is followed as a reader would. The README's tutorial is followed in
+//! `first_day.rs`.
+
+mod alike;
+mod follow;
+mod page;
 
 use crate::cases;
 use crate::harness::{Ended, Project};
