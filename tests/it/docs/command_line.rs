@@ -166,16 +166,16 @@ fn row(arg: &Arg) -> String {
     let takes = arg.get_action().takes_values();
     let value = values.iter().filter(|_| takes).map(ToString::to_string);
     let value = value.collect::<Vec<_>>().join(" ");
-    let short = arg.get_short().map(|short| format!("`-{short}`, "));
-    let short = short.unwrap_or_default();
-    let name = match arg.get_long() {
-        Some(long) => format!("{short}`{}`", format!("--{long} {value}").trim_end()),
-        None if arg.is_positional() => format!("`{value}`"),
-        None => format!(
-            "`{}`",
-            format!("{} {value}", short.trim_matches(['`', ',', ' ']))
-        ),
-    };
+    let short = arg.get_short().map(|short| format!("-{short}"));
+    let long = arg.get_long().map(|long| format!("--{long}"));
+    let mut names: Vec<String> = short.into_iter().chain(long).collect();
+    match names.last_mut() {
+        Some(last) if takes => *last = format!("{last} {value}"),
+        Some(_) => {}
+        None => names.push(value),
+    }
+    let names: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();
+    let name = names.join(", ");
     let help = arg.get_long_help().or_else(|| arg.get_help());
     let mut help = help.map(ToString::to_string).unwrap_or_default();
     let possible: Vec<String> = arg
