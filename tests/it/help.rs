@@ -24,6 +24,9 @@ fn every_topic_prints_its_page() {
         };
         let wrong: Vec<&str> = page.lines().filter(wrong).collect();
         assert!(wrong.is_empty(), "{}: {wrong:#?}", topic.name);
+        // No character of it had to be written out.
+        let written_out = |text: &str| text.matches("\\u{").count();
+        assert_eq!(written_out(&page), written_out(topic.page), "{}", topic.name);
     }
 }
 

@@ -50,18 +50,6 @@ pub(crate) fn without_commits(text: &str) -> String {
 }
 
 #[test]
-fn the_page_about_cml_names_every_command() {
-    let page = std::fs::read_to_string(cases::root().join("docs/cml.md")).expect("the page");
-    let names = clada::lang::task::Command::ALL
-        .into_iter()
-        .flat_map(|command| command.names());
-    let missing: Vec<_> = names
-        .filter(|name| !page.contains(&format!("`{name}`")))
-        .collect();
-    assert!(missing.is_empty(), "docs/cml.md lacks {missing:?}");
-}
-
-#[test]
 fn ci_finds_the_readmes_test_command() {
     let start = blocks("Start");
     let command = start
