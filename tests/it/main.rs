@@ -57,6 +57,7 @@ mod policy;
 #[cfg(target_os = "linux")]
 mod printed;
 mod programs;
+mod reference;
 mod registering;
 mod replay;
 #[cfg(target_os = "linux")]
