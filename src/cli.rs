@@ -37,8 +37,9 @@ impl Cli {
     /// Reads this process's command line; wrong use ends it with status 2.
     pub fn read() -> Self {
         let mut whole = Self::definition();
+        let line = help_first(&whole);
         let matches = whole
-            .try_get_matches_from_mut(help_first(&whole.clone()))
+            .try_get_matches_from_mut(line)
             .unwrap_or_else(|error| error.exit());
         Self::from_arg_matches(&matches).unwrap_or_else(|error| error.format(&mut whole).exit())
     }

@@ -69,8 +69,11 @@ pub enum Error {
     )]
     NoCommand { given: String, nearest: String },
     #[error(
-        "no help on `{given}`: {}the topics are {topics}; `clada help` lists the commands",
-        nearest.as_ref().map_or_else(String::new, |nearest| format!("did you mean `clada help {nearest}`? Otherwise "))
+        "no help on `{given}`: {}",
+        match nearest {
+            Some(nearest) => format!("did you mean `clada help {nearest}`? (the topics are {topics})"),
+            None => format!("name a command or one of these topics: {topics}"),
+        }
     )]
     NoHelp {
         given: String,

@@ -242,7 +242,7 @@ pub(super) const EXAMPLES: &[(&str, &[(&str, &str)])] = &[
 /// What the whole program says at the end.
 const END: &str = "\
 Options: those of `clada watch`, and -h, --help, -V, --version.
-`clada help COMMAND` explains a command; `clada help TOPIC` prints a page of the manual.
+`clada help COMMAND` explains a command, `clada help TOPIC` prints a page.
 
 Exit status: 0 all done, 1 something failed, 2 wrong usage.
 CLADA_LOG=debug shows on stderr what clada does and why.";

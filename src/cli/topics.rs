@@ -1,7 +1,7 @@
 //! The pages of the manual, which are those of `docs/`, and which page belongs to which command.
 
 use super::document::layout;
-use super::document::{self, Passage, Span, text_of};
+use super::document::{self, Passage, Span};
 
 /// A page of the manual.
 #[derive(Debug)]
@@ -82,22 +82,6 @@ impl Topic {
     pub fn title(&self) -> &'static str {
         let first = self.page.lines().next().unwrap_or_default();
         first.trim_start_matches('#').trim()
-    }
-
-    /// The first sentence of the page.
-    pub fn about(&self) -> String {
-        let first = self
-            .passages()
-            .into_iter()
-            .find_map(|passage| match passage {
-                Passage::Paragraph(spans) => Some(text_of(&spans)),
-                _ => None,
-            });
-        let text = first.unwrap_or_default();
-        let sentence = text
-            .split_once(". ")
-            .map_or(text.as_str(), |(first, _)| first);
-        sentence.trim_end_matches('.').to_owned()
     }
 
     /// The page in lines of at most a width; only code may be longer.

@@ -201,6 +201,7 @@ fn the_archive_and_the_debian_package_have_all_that_belongs_in_them() {
         "systemd/",
         "launchd/clada.plist",
         "clada.toml",
+        "docs/git.md",
         "README.md",
         "LICENSE",
     ] {
@@ -246,6 +247,7 @@ fn debian(project: &Project, deb: &Path, version: impl Fn(&Path) -> String, is_t
         ),
         ("-rw-r--r--", "usr/share/doc/clada/clada.toml"),
         ("-rw-r--r--", "usr/share/doc/clada/README.md"),
+        ("-rw-r--r--", "usr/share/doc/clada/docs/git.md"),
         ("-rw-r--r--", "usr/share/doc/clada/copyright"),
     ] {
         let is_it = |line: &&str| line.ends_with(&format!(" ./{name}"));

@@ -4,6 +4,8 @@ use unicode_width::UnicodeWidthStr;
 
 use super::{Face, Passage, Span, plain, text_of};
 
+/// How far all but the headings stand to the right.
+const BODY: &str = "  ";
 /// How far code, and what is said of a term, stand to the right.
 const INDENT: &str = "    ";
 /// What is between the columns of a table.
@@ -16,7 +18,18 @@ type Laid = Vec<Span>;
 
 /// Lays out a page.
 pub(in crate::cli) fn lines(page: &[Passage], width: usize) -> Vec<Vec<Span>> {
-    stacked(&as_shown(page), width)
+    let inside = width.saturating_sub(BODY.len());
+    let mut lines: Vec<Laid> = Vec::new();
+    for passage in as_shown(page) {
+        if !lines.is_empty() {
+            lines.push(Vec::new());
+        }
+        match passage {
+            Passage::Heading(_, spans) => lines.extend(wrapped(&all_bold(&spans), width)),
+            passage => lines.extend(indented(laid_out(&passage, inside), BODY, BODY)),
+        }
+    }
+    lines
 }
 
 /// The same page with its literals as they are read on a terminal.
@@ -245,4 +258,104 @@ fn words(spans: &[Span]) -> Vec<Laid> {
         words.push(word);
     }
     words
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cli::document::parse;
+
+    /// The lines of a page without their faces.
+    fn shown(page: &str, width: usize) -> Vec<String> {
+        let lines = lines(&parse(page), width);
+        lines.iter().map(|line| text_of(line)).collect()
+    }
+
+    #[test]
+    fn text_is_wrapped_with_its_literals_whole() {
+        let page = "# Title\n\nOne **two** three\nfour `five six seven`, and *eight*.\n\n## Next\n\n\
+                    1. first of two\n2. second, which is long\n   - inside\n";
+        assert_eq!(
+            shown(page, 22),
+            [
+                "Title",
+                "",
+                "  One two three four",
+                "  `five six seven`,",
+                "  and eight.",
+                "",
+                "Next",
+                "",
+                "  1. first of two",
+                "  2. second, which is",
+                "     long",
+                "     - inside",
+            ]
+        );
+    }
+
+    #[test]
+    fn headings_and_strong_words_are_bold() {
+        let lines = lines(&parse("# A `b`\n\n**c** d\n"), 80);
+        let bold: Vec<&str> = lines
+            .iter()
+            .flatten()
+            .filter(|span| span.face == Face::Bold)
+            .map(|span| span.text.as_str())
+            .collect();
+        assert_eq!(bold, ["A", "`b`", "c"]);
+    }
+
+    #[test]
+    fn code_is_indented_and_never_wrapped() {
+        let page = "```sh\necho one two three\n\n  four\n```\n";
+        let expected = ["      echo one two three", "", "        four"];
+        assert_eq!(shown(page, 10), expected);
+    }
+
+    #[test]
+    fn a_table_has_columns_where_they_fit_and_terms_where_not() {
+        let page = "| you | `clada` |\n| --- | --- |\n| save | runs *nothing* |\n| ✅ it | runs \\| ends |\n";
+        assert_eq!(
+            shown(page, 30),
+            [
+                "  you    `clada`",
+                "  ─────  ────────────",
+                "  save   runs nothing",
+                "  ✅ it  runs | ends",
+            ]
+        );
+        assert_eq!(
+            shown(page, 18),
+            [
+                "  save",
+                "      runs nothing",
+                "",
+                "  ✅ it",
+                "      runs | ends",
+            ]
+        );
+        let page = "| a | b | c |\n| --- | --- | --- |\n| one | two | three |\n";
+        assert_eq!(
+            shown(page, 12),
+            ["  one", "      b: two", "      c:", "      three"]
+        );
+    }
+
+    #[test]
+    fn links_say_where_they_lead_and_comments_are_left_out() {
+        let page = "See [undo](git.md#undo), [above](#title), [Rust](https://rust-lang.org),\n\
+                    <https://rust-lang.org> and [a file](../SECURITY.md).\n\n<!-- run\n\nsecret\n-->\n\n\
+                    ![a picture](a.svg)\n\n<details>\n<summary>More</summary>\n\ntext\n\n</details>\n";
+        assert_eq!(
+            shown(page, 200),
+            [
+                "  See undo (`clada help git`), above, Rust (https://rust-lang.org), https://rust-lang.org and a file.",
+                "",
+                "  More",
+                "",
+                "  text",
+            ]
+        );
+    }
 }
