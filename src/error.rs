@@ -68,6 +68,18 @@ pub enum Error {
         "there is neither a command nor a file `{given}`: did you mean `clada {nearest}`? (`clada watch {given}` makes the file)"
     )]
     NoCommand { given: String, nearest: String },
+    #[error(
+        "no help on `{given}`: {}",
+        match nearest {
+            Some(nearest) => format!("did you mean `clada help {nearest}`? (the topics are {topics})"),
+            None => format!("name a command or one of these topics: {topics}"),
+        }
+    )]
+    NoHelp {
+        given: String,
+        nearest: Option<String>,
+        topics: String,
+    },
     #[error("`clada {0}` is for the user: a command that clada runs cannot do it")]
     ForTheUser(&'static str),
     #[error("`--actions` is for cml, nesl and sham: the text of {0} has all that it can do")]

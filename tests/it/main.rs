@@ -36,6 +36,7 @@ mod first_day;
 mod git;
 mod guarded;
 mod harness;
+mod help;
 mod hooks;
 mod lessons;
 mod log;
@@ -58,6 +59,7 @@ mod policy;
 #[cfg(target_os = "linux")]
 mod printed;
 mod programs;
+mod reference;
 mod registering;
 mod replay;
 #[cfg(target_os = "linux")]
