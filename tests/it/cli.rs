@@ -238,7 +238,7 @@ fn replies_with_nothing_to_do() {
     ] {
         let run = project.clada_with(["run", "-"], reply).exits(0);
         assert!(
-            run.out.starts_with("no task in it"),
+            run.out.starts_with("no task found"),
             "{reply:?}: {}",
             run.out
         );

@@ -57,11 +57,11 @@ fn the_doctor_tells_what_works() {
         ("git", "✅ no repository here"),
         ("git program", "✅ git version"),
         ("environment", "✅ commands get"),
-        ("notes", "✅ is not there yet"),
+        ("notes", "✅ does not exist yet"),
         ("watching", "✅ are noticed"),
         ("service", "✅ none is installed"),
-        ("other cladas", "✅ none runs now"),
-        ("ledger", "✅ nothing ran yet"),
+        ("other cladas", "✅ no other clada process is running"),
+        ("ledger", "✅ nothing has run yet"),
         ("display", "⚠ DISPLAY and WAYLAND_DISPLAY are not set"),
     ];
     for (check, text) in ok {
@@ -155,7 +155,7 @@ fn the_doctor_looks_at_the_service() {
     };
     let this = env!("CARGO_BIN_EXE_clada");
     unit("/nowhere/clada", "/bin");
-    says(&project, 1, "service", "❌ which is not there");
+    says(&project, 1, "service", "❌ which does not exist");
     unit("/bin/sh", "/bin");
     says(
         &project,

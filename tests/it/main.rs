@@ -35,6 +35,7 @@ mod first_day;
 mod git;
 mod guarded;
 mod harness;
+mod help;
 mod hooks;
 mod lessons;
 mod log;

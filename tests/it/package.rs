@@ -42,6 +42,14 @@ fn bash_completes_commands_and_flags() {
     assert_eq!(complete(&["clada", "un"]), "undo\n");
     assert_eq!(complete(&["clada", "undo", "--k"]), "--keep\n");
     assert_eq!(complete(&["clada", "completions", "f"]), "fish\n");
+    let flag = |command, flag, word| complete(&["clada", command, flag, word]);
+    assert_eq!(flag("instructions", "--dialect", "a"), "aider\n");
+    assert_eq!(
+        flag("instructions", "--actions", "files_r"),
+        "files_read\nfiles_replace_all_text\n"
+    );
+    assert_eq!(flag("run", "--sandbox", "r"), "read-only\n");
+    assert_eq!(flag("status", "--log-format", "j"), "json\n");
 }
 
 #[test]

@@ -94,7 +94,7 @@ fn where_no_service_manager_is_init_says_what_works() {
     project.program("systemctl", "exit 1");
     let said = project.clada(["init", "--service"]).exits(1).out;
     assert!(
-        said.contains("it is not watched yet: your systemd cannot be reached"),
+        said.contains("the notes file is not watched yet: your systemd cannot be reached"),
         "{said}"
     );
     let clada = env!("CARGO_BIN_EXE_clada");
@@ -158,9 +158,9 @@ fn where_no_service_manager_is_init_says_what_works() {
     cron.wait().expect("wait");
 }
 
-/// Each line that begins with `#` and no space is a setting that can be taken as it is.
+/// Each line that begins with `#` and no space is a setting, which works alone and together with the others.
 #[test]
-fn the_settings_that_init_writes_are_valid_when_they_are_uncommented() {
+fn each_setting_that_init_writes_can_be_uncommented_alone() {
     let project = Project::new();
     project.clada(["init"]).exits(0);
     let text = project.read("clada.toml");
@@ -168,28 +168,35 @@ fn the_settings_that_init_writes_are_valid_when_they_are_uncommented() {
         project.write("clada.toml", text);
         project.clada(["trust"]).exits(0).out
     };
-    assert!(shown(&text).contains("says nothing of"));
+    assert!(shown(&text).contains("nothing to trust: "));
     let is_setting = |line: &str| line.starts_with('#') && !line.starts_with("# ");
-    let settings: String = text
-        .lines()
-        .map(|line| match is_setting(line) {
-            true => line[1..].to_owned() + "\n",
-            false => line.to_owned() + "\n",
-        })
-        .collect();
-    let all = shown(&settings);
+    let settings: Vec<&str> = text.lines().filter(|line| is_setting(line)).collect();
+    for setting in &settings {
+        let (section, key) = setting[1..].split_once('.').expect("a dotted key");
+        let key = key.split_whitespace().next().expect("a key");
+        let one = shown(&text.replace(setting, &setting[1..]));
+        assert!(
+            one.contains(&format!("[{section}")) && one.contains(key),
+            "{setting}: {one}"
+        );
+        project.clada(["config"]).exits(0);
+    }
+    let uncommented = |text: &str, setting: &&str| text.replace(*setting, &setting[1..]);
+    let all = shown(
+        &settings
+            .iter()
+            .fold(text.clone(), |text, it| uncommented(&text, it)),
+    );
     for part in [
-        "[exec]",
         "timeout",
+        "write",
         "ask",
+        "network",
         "commit",
-        "[paths.write]",
-        "[[hooks.after]]",
+        "src",
+        "make format",
     ] {
         assert!(all.contains(part), "{part} in {all}");
-    }
-    for line in text.lines().filter(|line| is_setting(line)) {
-        assert!(!line.contains("# "), "{line}");
     }
 }
 
@@ -279,7 +286,12 @@ fn a_command_that_clada_runs_registers_nothing() {
     for args in [&["add", "n.md"][..], &["remove", "n.md"], &["init"]] {
         let mut command = project.command(env!("CARGO_BIN_EXE_clada"));
         command.args(args).env("CLADA", "1");
-        assert!(Ended::of(command, "").exits(2).err.contains("for the user"));
+        assert!(
+            Ended::of(command, "")
+                .exits(2)
+                .err
+                .contains("only you can run")
+        );
     }
     assert!(!project.exists("n.md") && !project.exists("clada.toml"));
 }
@@ -309,9 +321,14 @@ fn the_project_settings_speak_of_no_other_setting_than_the_shipped_ones() {
         |name: &str| std::fs::read_to_string(cases::root().join("config").join(name)).expect(name);
     let defaults = read("clada.toml");
     let project = read("project.toml");
+    let defaults: toml::Table = defaults.parse().expect("TOML");
     let keys = project.lines().filter_map(|line| line.strip_prefix('#'));
-    for line in keys.filter(|line| !line.starts_with([' ', '['])) {
-        let key = line.split(' ').next().unwrap_or_default();
-        assert!(defaults.contains(&format!("{key} = ")), "{key}");
+    for line in keys.filter(|line| !line.starts_with(' ')) {
+        let (section, key) = line
+            .split(' ')
+            .next()
+            .and_then(|path| path.split_once('.'))
+            .expect("a key");
+        assert!(defaults[section].get(key).is_some(), "{line}");
     }
 }

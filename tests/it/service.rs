@@ -189,7 +189,7 @@ fn a_command_of_a_reply_cannot_change_the_service() {
         let mut command = project.command(env!("CARGO_BIN_EXE_clada"));
         command.args(["service", verb]).env("CLADA", "1");
         let said = Ended::of(command, "").exits(2).err;
-        assert!(said.contains("is for the user"), "{said}");
+        assert!(said.contains("only you can run"), "{said}");
     }
     assert_eq!(calls(&project), "");
     assert!(!project.home().join(UNIT).exists());
@@ -479,7 +479,7 @@ fn a_real_systemd_keeps_it_running() {
             lines[0].starts_with(&running) && lines[0].contains(": watching"),
             "{status}"
         );
-        assert_eq!(lines[1..], ["starts with each login"]);
+        assert_eq!(lines[1..], ["starts at each login"]);
         let program = manager.run("readlink", [&format!("/proc/{first}/exe")]).out;
         assert_eq!(program.trim_end(), clada.to_str().unwrap());
         let env = manager.run("cat", [&format!("/proc/{first}/environ")]).out;
@@ -489,7 +489,10 @@ fn a_real_systemd_keeps_it_running() {
         manager.run("kill", ["-9", &first]).exits(0);
         let second = manager.wait_for_another(&first);
         let status = service("status").exits(0).out;
-        assert!(status.contains("was started again once"), "{status}");
+        assert!(
+            status.contains("restarted once after a failure"),
+            "{status}"
+        );
 
         manager
             .run("systemctl", ["--user", "reload", "clada"])
@@ -614,5 +617,5 @@ fn replies_run_in_the_service_and_none_twice() {
     );
     run(["service", "uninstall"]);
     let none = manager.run(clada, ["status"]).exits(1).out;
-    assert!(none.starts_with("no clada runs"), "{none}");
+    assert!(none.starts_with("no clada process is running"), "{none}");
 }

@@ -87,7 +87,7 @@ fn a_second_clada_on_the_same_file_is_refused() {
     for file in [NOTES, "link.md"] {
         let run = project.clada(["watch", file]).exits(2);
         assert!(
-            run.err.contains("is watched already") && run.err.contains(&watching.pid().to_string()),
+            run.err.contains("is already watched") && run.err.contains(&watching.pid().to_string()),
             "{}",
             run.err
         );

@@ -26,7 +26,7 @@ fn nothing_to_run_again() {
     let project = Project::new();
     project.write(NOTES, "notes\n");
     let said = project.clada(["retry", "--no-clipboard"]).exits(0).out;
-    assert!(said.starts_with("nothing to run again"), "{said}");
+    assert!(said.starts_with("nothing to retry"), "{said}");
     assert_eq!(project.read(NOTES), "notes\n");
 }
 
@@ -54,7 +54,7 @@ fn where_nobody_watches() {
         ["one", "two", "three", "two", "two"]
     );
     let said = project.clada(["retry", "--no-clipboard"]).exits(0).out;
-    assert!(said.starts_with("nothing to run again"), "{said}");
+    assert!(said.starts_with("nothing to retry"), "{said}");
 
     let _watching = project.watch([]);
     wait_for_results(&project, "echo new");
@@ -176,7 +176,7 @@ fn after_a_crash_nothing_is_left_that_says_it_is_still_to_be_run() {
     let ran = ["one", "two", "two", "three"];
     assert_eq!(lines(&project, "runs.txt"), ran);
     let said = project.clada(["retry", "--no-clipboard"]).exits(0).out;
-    assert!(said.starts_with("nothing to run again"), "{said}");
+    assert!(said.starts_with("nothing to retry"), "{said}");
     let _watching = project.watch(["--no-clipboard"]);
     pause();
     assert_eq!(lines(&project, "runs.txt"), ran);

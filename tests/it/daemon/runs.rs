@@ -320,11 +320,11 @@ fn the_status_counts_every_task_of_the_last_run() {
     wait_for_results(&project, "3 ⏸ exec asked");
     let status = project.clada(["status"]).exits(0).out;
     assert!(
-        status.contains(": 4 tasks, 2 done, 1 failed, 1 not run until you say so\n"),
+        status.contains(": 4 tasks, 2 done, 1 failed, 1 waiting for approval\n"),
         "{status}"
     );
     assert!(
-        status.contains("    waits for a tick: exec asked"),
+        status.contains("    waiting for your tick: exec asked"),
         "{status}"
     );
     let status = project.clada(["status", "--json"]).json();

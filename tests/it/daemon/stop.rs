@@ -125,10 +125,7 @@ fn while_a_run_waits_for_that_of_another() {
     let (code, said) = run.end();
     let took = start.elapsed();
     assert!(code == Some(1) && took < SOON, "{code:?}, {took:?}: {said}");
-    assert!(
-        said.ends_with("stopped before anything was run\n"),
-        "{said}"
-    );
+    assert!(said.ends_with("stopped before anything ran\n"), "{said}");
     assert!(!project.exists("runs.txt"));
 }
 

@@ -263,7 +263,7 @@ fn each_packet_can_be_had_again() {
     assert_eq!(files.len(), 2, "{files:?}");
     std::fs::remove_file(&files[0]).expect("remove");
     let forgotten = said(&["copy", "--print", "1"]).exits(1).err;
-    assert!(forgotten.contains("not kept any more"), "{forgotten}");
+    assert!(forgotten.contains("no longer kept"), "{forgotten}");
 }
 
 #[test]

@@ -105,8 +105,11 @@ fn commits_of_the_user_stay_as_they_are() {
         (content(&project, "HEAD"), project.id("HEAD^{tree}")),
         (last, tree)
     );
-    assert!(said.contains("2 other commits made again on top"), "{said}");
-    assert!(said.contains("still at the old commits: "), "{said}");
+    assert!(said.contains("2 later commits rewritten: "), "{said}");
+    assert!(
+        said.contains("these still point to the old commits: "),
+        "{said}"
+    );
     assert!(said.contains("other") && said.contains("old"), "{said}");
     assert_eq!(project.subjects("old").len(), 7);
     project.is_sound();
@@ -304,7 +307,7 @@ fn it_is_refused_in_the_middle_of_something_and_to_tasks() {
     let mut command = project.command(env!("CARGO_BIN_EXE_clada"));
     command.arg("squash").env("CLADA", "1");
     let said = crate::harness::Ended::of(command, "").exits(2).err;
-    assert!(said.contains("is for the user"), "{said}");
+    assert!(said.contains("only you can run"), "{said}");
     assert_eq!(project.subjects("HEAD").len(), 3);
 }
 

@@ -289,9 +289,7 @@ fn nothing_runs_in_the_middle_of_something_and_the_doctor_says_so() {
         );
         let said = project.clada(["doctor"]).exits(1).out;
         assert!(
-            said.contains(&format!(
-                "❌ git: nothing runs as long as this is so: {name}"
-            )),
+            said.contains(&format!("❌ git: nothing runs until this is fixed: {name}")),
             "{said}"
         );
         project.git(["reset", "-q", "--hard"]);
@@ -319,14 +317,14 @@ fn the_doctor_tells_of_git() {
     says(
         &plain,
         0,
-        "✅ git: no repository here: snapshots go to a private one, ",
+        "✅ git: no repository here: clada keeps private snapshots in ",
     );
     assert!(stores(&plain).is_empty(), "it makes none");
     plain.configure("[git]\nprivate_limit = 0\n");
     says(
         &plain,
         0,
-        "⚠ git: the state is not saved: no git repository here",
+        "⚠ git: clada saves no states: no git repository here",
     );
     plain.configure("[git]\nenabled = false\n");
     says(&plain, 0, "⚠ git: `git.enabled` is false");
@@ -336,14 +334,10 @@ fn the_doctor_tells_of_git() {
     says(
         &project,
         0,
-        &format!("✅ git: the repository {top}, branch `main`"),
+        &format!("✅ git: repository {top}, branch `main`"),
     );
     project.configure("[git]\ntarget = 'side'\n");
-    says(
-        &project,
-        0,
-        "branch `main`; commits go beside it, to refs/clada/main",
-    );
+    says(&project, 0, "branch `main`; commits go to refs/clada/main");
     assert!(!project.exists(".git/clada-index"));
     project.configure("");
     project.git(["checkout", "-q", "--detach"]);
