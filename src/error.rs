@@ -119,7 +119,7 @@ pub enum Error {
         remedy: String,
     },
     #[error(
-        "`{}` is a symbolic link out of the project folder, to `{}`, and may have come with the project: run `clada watch \
+        "`{}` is a symbolic link out of the project folder to `{}`, perhaps made by another author: run `clada watch \
          {named}` if you trust it, or replace it with a file", link.display(), path.display()
     )]
     LeadsOut {

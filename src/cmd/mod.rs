@@ -246,7 +246,7 @@ async fn lock_root(
         }
         let does = does.as_ref().map(|does| format!(": {does}"));
         terminal.line(&format!(
-            "waiting for another clada process here ({pid}){}",
+            "waiting for the run of another clada here (process {pid}){}",
             does.unwrap_or_default()
         ));
     };

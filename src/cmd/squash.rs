@@ -111,11 +111,8 @@ fn told(done: &Squashed, args: &Squash) -> String {
         );
     }
     if done.unsigned > 0 {
-        let _ = writeln!(
-            text,
-            "{} of these commits lost their signature",
-            done.unsigned
-        );
+        let count = done.unsigned;
+        let _ = writeln!(text, "{count} commit{} no longer signed", plural(count));
     }
     if let Some(pushed) = &done.pushed {
         let (count, refs) = (pushed.count, pushed.refs.join(", "));

@@ -179,7 +179,7 @@ impl Counts {
             (Status::Interrupted, "interrupted"),
             (Status::NotRun, "not run"),
             (Status::Skipped, "skipped"),
-            (Status::Waits, "changed since, not run again"),
+            (Status::Waits, "changed since and not run again"),
             (Status::Asks, "waiting for approval"),
         ];
         let by_end = words.map(|(end, words)| (end, words, count(Some(end))));
@@ -341,4 +341,21 @@ fn as_text(
     }
     let _ = writeln!(text, "commands: {}", support());
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_end_of_a_task_has_its_words() {
+        let mut counts = Counts::of(&[]);
+        (counts.tasks, counts.open) = (8, 1);
+        for (_, _, count) in &mut counts.by_end {
+            *count = 1;
+        }
+        let line = "8 tasks, 1 done, 1 failed, 1 interrupted, 1 not run, 1 skipped, \
+                    1 changed since and not run again, 1 waiting for approval, 1 not finished";
+        assert_eq!(counts.line(), line);
+    }
 }

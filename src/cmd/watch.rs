@@ -274,7 +274,7 @@ impl Post {
             })?;
         let listening = listening(args, &loaded.settings);
         if let Err(error) = roots::keep(&place.folders.roots(), note.path(), &place.root.1) {
-            tracing::warn!(%error, "commands in the project folder do not find its notes file");
+            tracing::warn!(%error, "commands in the project folder will not find its notes file");
         }
         let (output, output_lock) = output(&listening.output, note.path(), &locks)?;
         let mode = listening

@@ -191,6 +191,6 @@ fn absolute(path: &Path) -> Result<PathBuf, Error> {
 fn waiting(pid: &str) {
     let _ = writeln!(
         terminal::stderr(),
-        "waiting for another clada process to change the list ({pid})"
+        "waiting for another clada to change the list (process {pid})"
     );
 }

@@ -211,7 +211,7 @@ fn a_wrong_setting_keeps_nobody_from_looking_and_taking_back() {
         let told_in = |said: &str| {
             let lines = said.lines().filter(|line| line.contains(&told));
             assert_eq!(lines.count(), 1, "{said}");
-            assert!(said.contains("the other settings apply"), "{said}");
+            assert!(said.contains("; the other settings apply"), "{said}");
         };
         told_in(&project.clada(["undo"]).exits(0).err);
         assert_eq!(project.read("a.txt"), "one\n");
@@ -257,7 +257,7 @@ fn where_states_are_saved_is_not_guessed() {
             let refused = project.clada([command]).exits(2).err;
             assert!(refused.contains("config.toml`, line "), "{refused}");
             assert!(
-                refused.ends_with("nothing was changed, because this may be about where the states are saved: fix the settings first\n"),
+                refused.ends_with("; nothing was changed, because this may be about where the states are saved: fix the settings first\n"),
                 "{refused}"
             );
         }

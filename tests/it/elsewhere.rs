@@ -80,7 +80,7 @@ fn commands_in_the_project_find_its_notes_in_a_vault() {
     project.write("ok", "");
     let asked = clada(&project, &["retry"]).exits(0).out;
     assert!(
-        asked.contains(&format!("1 task of {shown} will run")),
+        asked.contains(&format!("1 task of {shown} will run: ")),
         "{asked}"
     );
     wait_until(
@@ -92,7 +92,7 @@ fn commands_in_the_project_find_its_notes_in_a_vault() {
     wait_for(&notes, "1 ⏸ exec touch approved");
     let asked = clada(&project, &["approve"]).exits(0).out;
     assert!(
-        asked.contains(&format!("1 task of {shown} will run")),
+        asked.contains(&format!("1 task of {shown} will run: ")),
         "{asked}"
     );
     wait_until(|| project.exists("approved"), || "approved".to_owned());
@@ -164,6 +164,12 @@ fn where_several_are_watched_they_are_named() {
         assert!(refused.contains(&both), "{refused}");
     }
     assert!(clada(&project, &["doctor"]).out.contains(&both));
+    let taught = clada(&project, &["instructions"]).exits(0).err;
+    assert!(taught.contains(&both), "{taught}");
+    assert!(
+        taught.ends_with(", to start a new chat for it\n"),
+        "{taught}"
+    );
     clada(&project, &["context", "two.md", "add", "f.txt"]).exits(0);
     let list = |file: &str| clada(&project, &["context", file, "list"]).exits(0).out;
     assert!(list("two.md").contains("f.txt"));
@@ -173,7 +179,7 @@ fn where_several_are_watched_they_are_named() {
     clada(&project, &["add", "clada.md"]).exits(0);
     let taken = clada(&project, &["context", "list"]).exits(0).err;
     let said = format!(
-        "using {}; `{}` and `{}` are watched for this folder too",
+        "using {}; `{}` and `{}` are watched for this folder too: give the path of the one you mean",
         project.path("clada.md").display(),
         one.display(),
         two.display()
@@ -238,6 +244,7 @@ fn a_notes_file_that_does_not_exist_is_refused_with_those_that_do() {
     project.write("other.md", "prose\n");
     let said = clada(&project, &["retry", "other.md"]).exits(2).err;
     assert!(said.contains("clada has never watched `"), "{said}");
+    assert!(said.contains("`, so it has no batch to run: "), "{said}");
     assert!(
         said.contains("the notes files of this folder are "),
         "{said}"

@@ -9,8 +9,8 @@ use crate::terminal::Terminal;
 
 const NOTES: &str = "clada.md";
 const OUTPUT: &str = ".clada-output-latest.txt";
-const HOW: &str = "git shows clada.md and .clada-output-latest.txt as untracked: `clada init --yes` adds them to \
-                   .git/info/exclude\n";
+const HOW: &str = "git shows clada.md and .clada-output-latest.txt as untracked: run `clada init --yes` to make git \
+                   ignore them\n";
 
 /// What the real git shows in a folder, but for the settings.
 #[track_caller]
@@ -216,7 +216,8 @@ fn a_list_that_is_missing_or_read_only() {
         .exits(1)
         .out;
     assert!(
-        said.contains("is read-only. Add these lines there by hand"),
+        said.contains("⚠ git still shows clada.md and ")
+            && said.contains("is read-only. Add these lines there by hand, or to .gitignore:"),
         "{said}"
     );
     assert_eq!(list(&project), "# mine\n");

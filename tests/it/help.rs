@@ -32,6 +32,7 @@ fn a_retry_has_no_flags_that_do_nothing_there() {
     for (command, own) in [("approve", &[][..]), ("retry", &["--at"])] {
         let help = project.clada([command, "--help"]).exits(0).out;
         let options = help.split_once("Options:").expect("options").1;
+        let options = options.split("Examples:").next().expect("options");
         let mut expected: Vec<&str> = usual.iter().chain(own).copied().collect();
         let mut found = flags(options);
         expected.sort_unstable();
@@ -50,6 +51,52 @@ fn a_retry_has_no_flags_that_do_nothing_there() {
 }
 
 #[test]
+fn the_whole_help_says_how_to_go_on() {
+    let project = Project::new();
+    let help = project.clada(["--help"]).exits(0).out;
+    for part in [
+        "Usage: clada [FILE] [OPTIONS]   watch a notes file, as `clada watch` does\n       clada COMMAND\n",
+        "Options: those of `clada watch`, and -h, --help, -V, --version.\n\
+         `clada COMMAND --help` explains a command; `clada man | man -l -` is the manual.\n\n\
+         Exit status: 0 all done, 1 something failed, 2 wrong usage.\n\
+         CLADA_LOG=debug logs to stderr what clada does and why.\n",
+    ] {
+        assert!(help.contains(part), "{part}: {help}");
+    }
+    let taught = project
+        .clada(["instructions", "--actions", "read"])
+        .exits(0)
+        .out;
+    assert!(
+        taught.contains("\nMore, in short\n\n``````xml\n<tasks>\n<task>"),
+        "{taught}"
+    );
+    let refused = project.clada(["instructions", "--dialect", "aider", "--actions", "read"]);
+    assert_eq!(
+        refused.exits(2).err,
+        "clada: `--actions` works with cml, nesl and sham only: leave it out, as the text for aider always lists everything\n"
+    );
+}
+
+/// What commands print where nothing is there yet.
+#[test]
+fn commands_with_nothing_to_do_say_what_to_do() {
+    let project = Project::new();
+    let said = project.clada(["context"]).exits(0).err;
+    assert_eq!(
+        said,
+        "the context is empty: add a file with `clada context add PATH`\n"
+    );
+    let said = project.clada(["copy"]).exits(1).err;
+    assert!(
+        said.ends_with(
+            "` have been copied yet: give the path of the notes file that clada watches\n"
+        ),
+        "{said}"
+    );
+}
+
+#[test]
 fn values_are_listed_and_a_wrong_one_says_what_is_right() {
     let project = Project::new();
     let help = project.clada(["instructions", "--help"]).exits(0).out;
@@ -58,6 +105,7 @@ fn values_are_listed_and_a_wrong_one_says_what_is_right() {
         "{help}"
     );
     let help = project.clada(["run", "--help"]).exits(0).out;
+    let help = help.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(
         help.contains("[possible values: workspace, read-only, off]"),
         "{help}"

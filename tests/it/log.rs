@@ -343,5 +343,8 @@ fn of_this_project_only() {
         "{two}"
     );
     let none = log(&project, ["--here"]).out;
-    assert!(none.starts_with("nothing has run here yet"), "{none}");
+    assert!(
+        none.starts_with("nothing has run here yet: `clada log` shows what ran elsewhere"),
+        "{none}"
+    );
 }

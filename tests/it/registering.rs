@@ -31,7 +31,11 @@ fn init_makes_what_is_missing_and_keeps_what_is_there() {
     let project = Project::new();
     let first = project.clada(["init"]).exits(0);
     assert_eq!(project.read("clada.md"), GREETING);
-    assert!(first.out.contains("made ") && first.out.contains("clada init --service"));
+    assert!(first.out.starts_with("created ")
+            && first.out.contains("(clada's settings for this folder)")
+            && first.out.contains("(the notes file, to paste replies into)")
+            && first.out.contains("next: start watching with `clada` (or in the background with `clada init --service`)\n")
+            && first.out.contains("paste what `clada instructions` prints into your chat, once"));
     assert!(list(&project).is_empty());
 
     project
@@ -39,7 +43,7 @@ fn init_makes_what_is_missing_and_keeps_what_is_there() {
         .write("clada.md", "mine\n");
     // Nobody keeps it running here.
     let again = project.clada(["init", "--service"]).exits(1);
-    assert!(!again.out.contains("made "), "{}", again.out);
+    assert!(!again.out.contains("created "), "{}", again.out);
     assert_eq!(project.read("clada.toml"), "# mine\n");
     assert_eq!(project.read("clada.md"), "mine\n");
     let root = name(&project, "");
@@ -72,7 +76,10 @@ fn init_asks_on_a_terminal() {
             "/dev/null",
         ]);
         let said = Ended::of(command, answer).exits(i32::from(registers)).out;
-        assert!(said.contains("[Y/n]"), "{said}");
+        assert!(
+            said.contains("Watch it in the background, from login on? [Y/n]"),
+            "{said}"
+        );
         assert_eq!(
             list(&project).len(),
             usize::from(registers),
@@ -97,6 +104,15 @@ fn where_no_service_manager_is_init_says_what_works() {
         said.contains("the notes file is not watched yet: your systemd cannot be reached"),
         "{said}"
     );
+    for part in [
+        "without a service manager, one of these commands watches all files in your list:\n",
+        "in a terminal that stays open, or in tmux\n",
+        "from now on, even after the terminal is closed\n",
+        "as a line in `crontab -e`, at each start of the machine\n",
+        "next: start the daemon in one of these ways, then paste a reply into the notes file\n",
+    ] {
+        assert!(said.contains(part), "{part} in {said}");
+    }
     let clada = env!("CARGO_BIN_EXE_clada");
     let suggested = |start: &str| {
         let line = said
@@ -211,12 +227,31 @@ fn add_makes_the_file_and_remove_leaves_it() {
     assert_eq!(project.read("sub/n.md"), GREETING);
     assert_eq!(list(&project), [(file.clone(), root)]);
     let again = project.clada(["add", "sub/n.md"]).exits(0);
-    assert!(again.out.contains("already"), "{}", again.out);
+    assert!(
+        again.out.starts_with("`clada daemon` already watches "),
+        "{}",
+        again.out
+    );
     let other = project.clada(["add", "sub/n.md", "--root", "."]).exits(0);
-    assert!(other.out.contains("no more for"), "{}", other.out);
+    assert!(
+        other.out.starts_with("`clada daemon` now watches ")
+            && other.out.contains(", no longer for "),
+        "{}",
+        other.out
+    );
     let top = name(&project, "").trim_end_matches('/').to_owned();
     assert_eq!(list(&project), [(file, top)]);
-    project.clada(["remove", "sub/n.md"]).exits(0);
+    let removed = project.clada(["remove", "sub/n.md"]).exits(0).out;
+    assert!(
+        removed.contains("n.md; the file itself is unchanged\n")
+            && removed.starts_with("`clada daemon` no longer watches "),
+        "{removed}"
+    );
+    let empty = project.clada(["list"]).exits(0).out;
+    assert_eq!(
+        empty,
+        "the list is empty: add a notes file with `clada add FILE`\n"
+    );
     assert!(list(&project).is_empty() && project.exists("sub/n.md"));
     let unknown = project.clada(["remove", "sub/n.md"]).exits(2);
     assert!(unknown.err.contains("clada list"), "{}", unknown.err);
@@ -264,7 +299,12 @@ fn what_cannot_be_watched_is_refused_and_what_may_come_is_told() {
     project.clada(["add", "missing/n.md"]).exits(2);
     assert!(list(&project).is_empty() && !project.exists("n.md"));
     let later = project.clada(["add", "n.md", "--root", "later"]).exits(0);
-    assert!(later.err.contains("cannot be used yet"), "{}", later.err);
+    assert!(
+        later.err.contains("⚠ the project folder `")
+            && later.err.contains("` cannot be used yet (No such file or directory (os error 2)): clada waits until it can"),
+        "{}",
+        later.err
+    );
     let home = project.home().canonicalize().expect("home");
     let wide = project.command(env!("CARGO_BIN_EXE_clada"));
     let mut wide = wide;
@@ -275,7 +315,7 @@ fn what_cannot_be_watched_is_refused_and_what_may_come_is_told() {
         Ended::of(wide, "")
             .exits(0)
             .err
-            .contains("all of your home")
+            .contains("`, which contains your home folder: choose a smaller one with `--root DIR`")
     );
     assert_eq!(list(&project).len(), 2);
 }

@@ -161,7 +161,7 @@ fn a_program_that_got_the_number_of_a_killed_clada_is_not_taken_for_it() {
     );
     let status = project.clada(["status"]).exits(1);
     assert!(
-        status.out.starts_with("no clada process is running"),
+        status.out.starts_with("no clada process is running: start watching this folder with `clada`, or all files in your list with `clada service start`"),
         "{}",
         status.out
     );

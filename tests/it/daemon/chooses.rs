@@ -518,6 +518,11 @@ fn chosen_from_the_terminal() {
     let _watching = listen(&project);
     save(&project, &reply(TIDY));
     wait_for_results(&project, "1 ❌");
+    let status = project.clada(["status"]).exits(0).out;
+    assert!(
+        status.contains("    waiting for your tick: an edit (choose a line)\n"),
+        "{status}"
+    );
     let wrong = project.clada(["retry", "--at", "5"]).exits(1);
     assert!(
         wrong.err.contains(
@@ -565,7 +570,7 @@ fn chosen_where_nobody_watches() {
     let over = project
         .clada(["retry", "--at", "2", "--no-clipboard"])
         .exits(1);
-    assert!(over.err.contains("none of it offers"), "{}", over.err);
+    assert!(over.err.contains("no edit in it offers"), "{}", over.err);
 }
 
 #[test]

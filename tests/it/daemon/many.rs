@@ -127,7 +127,7 @@ fn a_batch_of_one_file_holds_up_no_other() {
     assert_eq!(daemon.stop(Signal::TERM), Some(0));
     let none = town.project.clada(["status"]).exits(1);
     assert!(
-        none.out.starts_with("no clada process is running"),
+        none.out.starts_with("no clada process is running: start watching this folder with `clada`, or all files in your list with `clada service start`"),
         "{}",
         none.out
     );
@@ -223,7 +223,7 @@ fn a_file_that_another_clada_has_is_taken_over_when_that_ends() {
 
     let second = town.project.clada(["daemon"]).exits(2);
     assert!(
-        second.err.contains("the daemon is already running"),
+        second.err.contains("the daemon is already running: "),
         "{}",
         second.err
     );

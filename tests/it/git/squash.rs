@@ -93,8 +93,21 @@ fn commits_of_the_user_stay_as_they_are() {
 
     // Nothing of clada's is on top.
     let said = project.clada(["squash"]).exits(0).out;
-    assert!(said.starts_with("nothing to squash"), "{said}");
+    assert!(
+        said.starts_with("nothing to squash: clada made no two consecutive commits here"),
+        "{said}"
+    );
 
+    let dry = project
+        .clada(["squash", "-n", "9", "--dry-run"])
+        .exits(0)
+        .out;
+    assert!(
+        dry.contains(
+            "2 later commits would be rewritten: same content, author and times, new id\n"
+        ),
+        "{dry}"
+    );
     let said = project.clada(["squash", "-n", "9"]).exits(0).out;
     assert_eq!(
         project.subjects("HEAD"),
@@ -105,7 +118,10 @@ fn commits_of_the_user_stay_as_they_are() {
         (content(&project, "HEAD"), project.id("HEAD^{tree}")),
         (last, tree)
     );
-    assert!(said.contains("2 later commits rewritten: "), "{said}");
+    assert!(
+        said.contains("2 later commits rewritten: same content, author and times, new id"),
+        "{said}"
+    );
     assert!(
         said.contains("these still point to the old commits: "),
         "{said}"
@@ -199,10 +215,10 @@ fn a_dry_run_shows_each_group_and_changes_nothing() {
     let before = trace();
     let said = project.clada(["squash", "--dry-run"]).exits(0).out;
     for part in [
-        "2 commits would become one",
+        "2 commits would become one:\n",
         " One\n",
         " Two\n",
-        "  One; Two 💚clada",
+        "with this message:\n  One; Two 💚clada",
         "  edit b.txt",
         "  Clada-Step: squash",
         "dry run",
@@ -223,7 +239,8 @@ fn what_is_pushed_is_left_alone_without_force() {
     let pushed = project.id("HEAD");
     let said = project.clada(["squash"]).exits(1).out;
     assert!(
-        said.contains("2 of clada's commits are on origin/main"),
+        said.starts_with("nothing was squashed\n2 of clada's commits are on origin/main, ")
+            && said.ends_with("and stay as they are: squash them too with `--force`\n"),
         "{said}"
     );
     assert_eq!(project.id("HEAD"), pushed);
@@ -236,7 +253,10 @@ fn what_is_pushed_is_left_alone_without_force() {
     assert_eq!(project.subjects("HEAD").len(), 4);
 
     let said = project.clada(["squash", "--force"]).exits(0).out;
-    assert!(said.contains("--force-with-lease"), "{said}");
+    assert!(
+        said.contains("so push with `git push --force-with-lease` now"),
+        "{said}"
+    );
     assert_eq!(project.subjects("HEAD").len(), 2);
     project.git(["push", "-q", "--force-with-lease"]);
     project.is_sound();

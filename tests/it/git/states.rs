@@ -327,7 +327,16 @@ fn the_doctor_tells_of_git() {
         "⚠ git: clada saves no states: no git repository here",
     );
     plain.configure("[git]\nenabled = false\n");
-    says(&plain, 0, "⚠ git: `git.enabled` is false");
+    says(
+        &plain,
+        0,
+        "⚠ git: `git.enabled` is false: clada saves no states, and nothing can be undone",
+    );
+    let said = plain.clada(["undo"]).exits(1).err;
+    assert!(
+        said.ends_with("has no history: set `git.enabled = true` if the settings turn it off, or make a repository with `git init`\n"),
+        "{said}"
+    );
 
     let project = repository();
     let top = project.root().display().to_string();
@@ -341,7 +350,14 @@ fn the_doctor_tells_of_git() {
     assert!(!project.exists(".git/clada-index"));
     project.configure("");
     project.git(["checkout", "-q", "--detach"]);
-    says(&project, 0, "no branch (HEAD is detached)");
+    says(
+        &project,
+        0,
+        "no branch (HEAD is detached): create one with `git switch -c NAME`, to keep what clada commits",
+    );
+    project.configure("[git]\ntarget = 'side'\n");
+    says(&project, 0, "no branch (HEAD is detached); commits go to ");
+    project.configure("");
     project.write(".git/index.lock", "");
     says(&project, 1, "another git program holds ");
     fs::remove_file(project.path(".git/index.lock")).unwrap();

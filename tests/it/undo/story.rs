@@ -210,7 +210,7 @@ fn what_the_user_reverts_is_so_already() {
     project.git(["revert", "--no-edit", "HEAD"]);
     let said = undo(&project).out;
     assert!(
-        said.contains("to include the previous batch, run `clada undo 2`"),
+        said.contains("nothing was changed, as the files are already like that; to include the previous batch, run `clada undo 2`"),
         "{said}"
     );
     done(&project, ["undo", "2"]);
