@@ -10,6 +10,7 @@ use crate::config::{self, Folders};
 use crate::error::Error;
 use crate::lang::report::one_line;
 use crate::terminal;
+use crate::world::ledger::Ledger;
 use crate::world::lock::Lock;
 use crate::world::roots;
 
@@ -189,7 +190,11 @@ pub(super) fn refuse_missing(
     file: &Path,
     root: Option<&Path>,
 ) -> Result<(), Error> {
-    if file.exists() || root_of(folders, file).is_some() {
+    let in_ledger = || {
+        let ledger = Ledger::read(&folders.state).ok().flatten()?;
+        ledger.file(&cmd::canonical(file)).ok().flatten()
+    };
+    if file.exists() || root_of(folders, file).is_some() || in_ledger().is_some() {
         return Ok(());
     }
     let known = known_here(folders, file, root);

@@ -139,7 +139,8 @@ fn waits(ledger: &Ledger, file: FileId) -> Result<Vec<String>, Error> {
     let lines: Vec<&str> = text.lines().skip(1).collect();
     for line in open {
         let line = lines.get(line).copied().unwrap_or_default();
-        let said = match line.rsplit_once(" - [ ] ") {
+        let offer = line.rsplit_once(" - [ ] ");
+        let said = match offer.filter(|(said, _)| !said.trim().is_empty()) {
             Some((said, _)) => said.trim_start_matches(|c: char| c.is_ascii_digit()),
             None => "an edit (choose a line)",
         };

@@ -266,7 +266,7 @@ fn where_states_are_saved_is_not_guessed() {
                 .clada(["doctor"])
                 .exits(1)
                 .out
-                .contains("commits go beside it")
+                .contains("commits go to refs/clada/")
         );
     }
     // Where that section is right, it holds.
@@ -284,7 +284,7 @@ fn where_states_are_saved_is_not_guessed() {
             .clada(["doctor"])
             .exits(1)
             .out
-            .contains("commits go beside it")
+            .contains("commits go to refs/clada/")
     );
 }
 

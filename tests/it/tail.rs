@@ -64,7 +64,7 @@ fn the_last_results_come_first_and_each_file_has_its_own() {
     let _first = project.watch(["--no-clipboard"]);
     let _other = project.watch(["other.md", "--no-clipboard"]);
     let of_other = tail(&project, &["other.md"]);
-    of_other.wait_for("watches ");
+    of_other.wait_for("is watching ");
     save_by_rename(&project.path("other.md"), exec("echo of the other"));
     of_other.wait_for("1 ✅ exec echo of the other");
     save_by_rename(&project.path(NOTES), exec("echo of the first"));
@@ -170,7 +170,7 @@ fn a_program_that_got_the_number_of_a_killed_clada_is_not_taken_for_it() {
     assert!(log.contains("interrupted"), "{log}");
     let tail = tail(&project, &[]);
     tail.wait_for("no clada process is watching ");
-    assert!(!tail.said().contains("process"), "{}", tail.said());
+    assert!(!tail.said().contains("(process"), "{}", tail.said());
     // The next one can watch, and is told from the stranger.
     let next = project.watch(["--no-clipboard", "--no-git"]);
     tail.wait_for(&format!("clada (process {}) is watching ", next.pid()));
