@@ -222,6 +222,11 @@ fn a_reply_that_is_none() {
             &["`latin1` is not UTF-8 text (byte 2): save it as UTF-8"],
         );
         refused(project.clada([verb, "utf16"]), &["`utf16`", "not UTF-8"]);
+        let mut piped = project.command(env!("CARGO_BIN_EXE_clada"));
+        let latin1 = std::fs::File::open(project.path("latin1")).expect("open");
+        let piped = piped.arg(verb).stdin(latin1).output().expect("clada");
+        let why = "`standard input` is not UTF-8 text (byte 2): save it as UTF-8";
+        refused(Ended::new(piped), &[why]);
     }
 }
 

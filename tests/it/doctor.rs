@@ -63,7 +63,7 @@ fn the_doctor_tells_what_works() {
         ),
         (
             "notes",
-            "✅ does not exist yet: create it with `clada watch`",
+            "✅ ` does not exist yet: create it with `clada watch`",
         ),
         ("watching", "✅ clada notices saves in `"),
         (
@@ -167,14 +167,14 @@ fn the_doctor_finds_what_is_wrong() {
         &project,
         0,
         "git program",
-        "⚠ clada diff`, signatures and hooks need git: install git",
+        "⚠ ), and `clada diff`, signatures and hooks need git: install git",
     );
     project.configure("[git]\nhooks = true\n");
     says(
         &project,
         1,
         "git program",
-        "❌ and `git.sign` or `git.hooks` needs git: install git, or turn these settings off",
+        "❌ ), and `git.sign` or `git.hooks` needs git: install git, or turn these settings off",
     );
 }
 
@@ -188,7 +188,7 @@ fn the_doctor_says_that_there_is_no_place_for_what_ran() {
         &project,
         1,
         "ledger",
-        "❌ so nothing runs: make it writable for this user, or set HOME to another folder",
+        "❌ ), so nothing runs: make it writable for this user, or set HOME to another folder",
     );
 }
 
@@ -230,21 +230,21 @@ fn the_doctor_looks_at_the_service() {
         &project,
         1,
         "service",
-        "❌ which does not exist: run `clada service install` again",
+        "❌ `, which does not exist: run `clada service install` again",
     );
     unit("/bin/sh", "/bin");
     says(
         &project,
         0,
         "service",
-        "⚠ not the clada that you run here: run `clada service install` again with the one you want",
+        "⚠ `, not the clada that you run here: run `clada service install` again with the one you want",
     );
     unit(this, "/bin");
     says(
         &project,
         0,
         "service",
-        "⚠ does not start at login: run `systemctl --user enable --now clada`",
+        "⚠ ` does not start at login: run `systemctl --user enable --now clada`",
     );
     let wants = units.join("default.target.wants/clada.service");
     std::os::unix::fs::symlink("../clada.service", wants).expect("link");
@@ -258,13 +258,18 @@ fn the_doctor_looks_at_the_service() {
     project.program("git", "true");
     let bin = project.home().join("bin").display().to_string();
     unit(this, &bin);
-    says(&project, 0, "service", &format!("✅ with the PATH {bin}"));
+    says(
+        &project,
+        0,
+        "service",
+        &format!("✅ `, with the PATH {bin}"),
+    );
     std::fs::write(units.join("clada.service"), "[Service]\nExecStart=\n").expect("write");
     says(
         &project,
         1,
         "service",
-        "❌ starts nothing: run `clada service install` again",
+        "❌ ` starts nothing: run `clada service install` again",
     );
     let text = format!("[Service]\nExecStart={this} daemon\n");
     std::fs::write(units.join("clada.service"), text).expect("write");
@@ -272,7 +277,7 @@ fn the_doctor_looks_at_the_service() {
         &project,
         0,
         "service",
-        "✅ with the PATH of your login shell",
+        "✅ `, with the PATH of your login shell",
     );
 }
 

@@ -254,6 +254,11 @@ fn without_a_terminal_it_is_said_how_once() {
     assert!(!second.said().contains("untracked"), "{}", second.said());
     drop(second);
     assert_eq!(status(&project, &project.root()), ["?? clada.md"]);
+    let project = Project::with_git();
+    let other = project.watch(["--no-clipboard", "work.md"]);
+    let how = "as untracked: run `clada watch --yes work.md` to make git ignore them";
+    assert!(other.said().contains(how), "{}", other.said());
+    drop(other);
 
     let project = Project::with_git();
     let said = clada(&project, &project.root(), &["init"]).exits(0).out;

@@ -107,6 +107,7 @@ fn where_no_service_manager_is_init_says_what_works() {
     for part in [
         "without a service manager, one of these commands watches all files in your list:\n",
         "in a terminal that stays open, or in tmux\n",
+        " daemon >/dev/null 2>&1 &\n",
         "from now on, even after the terminal is closed\n",
         "as a line in `crontab -e`, at each start of the machine\n",
         "next: start the daemon in one of these ways, then paste a reply into the notes file\n",
@@ -220,10 +221,9 @@ fn each_setting_that_init_writes_can_be_uncommented_alone() {
 fn add_makes_the_file_and_remove_leaves_it() {
     let project = Project::new();
     let (file, root) = (name(&project, "sub/n.md"), name(&project, "sub"));
-    project
-        .write("sub/x", "")
-        .clada(["add", "sub/n.md"])
-        .exits(0);
+    let added = project.write("sub/x", "").clada(["add", "sub/n.md"]);
+    let added = added.exits(0).out;
+    assert!(added.starts_with("`clada daemon` watches "), "{added}");
     assert_eq!(project.read("sub/n.md"), GREETING);
     assert_eq!(list(&project), [(file.clone(), root)]);
     let again = project.clada(["add", "sub/n.md"]).exits(0);

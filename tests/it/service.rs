@@ -45,9 +45,7 @@ fn orders_reach_systemd_in_turn() {
     assert!(
         said.starts_with(
             "clada now runs in the background, and starts at each login\nservice file: "
-        ) && said.contains(
-            "to keep it running, from the start of the machine on, run `loginctl enable-linger`"
-        ) && said.contains(UNIT),
+        ) && said.contains("it stops when you log out everywhere; to keep it running, from the start of the machine on, run `loginctl enable-linger`\n") && said.contains(UNIT),
         "{said}"
     );
     assert_eq!(
@@ -566,7 +564,7 @@ fn a_real_systemd_keeps_it_running() {
         put(&project, folder);
         let status = service("status").exits(0).out;
         assert!(
-            status.contains("it runs another program than this one, perhaps from before an upgrade: run `clada service restart`"),
+            status.contains("it runs another program than this one, perhaps from before an upgrade: run `clada service restart`, or `clada service install` to use this one"),
             "{status}"
         );
         service("restart").exits(0);

@@ -265,7 +265,7 @@ fn each_packet_can_be_had_again() {
     );
     let unknown = said(&["copy", "--print", "7"]).exits(2).err;
     assert!(unknown.contains("no batch `7` ran for"), "{unknown}");
-    assert!(unknown.contains("find its number or id with `clada log`, or choose another notes file with `--file FILE`"), "{unknown}");
+    assert!(unknown.contains("`: find its number or id with `clada log`, or choose another notes file with `--file FILE`"), "{unknown}");
 
     // The last twenty are kept.
     let packets = project.home().join(".local/state/clada/packets");

@@ -127,6 +127,8 @@ fn commits_of_the_user_stay_as_they_are() {
         "{said}"
     );
     assert!(said.contains("other") && said.contains("old"), "{said}");
+    let back = "to go back, before anything else is committed: `git reset --soft ";
+    assert!(said.contains(back), "{said}");
     assert_eq!(project.subjects("old").len(), 7);
     project.is_sound();
 }
@@ -260,6 +262,15 @@ fn what_is_pushed_is_left_alone_without_force() {
     assert_eq!(project.subjects("HEAD").len(), 2);
     project.git(["push", "-q", "--force-with-lease"]);
     project.is_sound();
+
+    project.saved("b3", "Five", "b.txt");
+    project.saved("b4", "Six", "b.txt");
+    project.git(["push", "-q", "origin", "HEAD~1:main"]);
+    let said = project.clada(["squash", "-n", "2"]).exits(1).out;
+    assert_eq!(
+        said,
+        "nothing was squashed\n1 of clada's commits is on origin/main, and stays as it is: squash it too with `--force`\n"
+    );
 }
 
 /// A branch that leaves from between two commits must find a commit with the same tree there; merges keep all parents.

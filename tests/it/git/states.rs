@@ -334,7 +334,7 @@ fn the_doctor_tells_of_git() {
     );
     let said = plain.clada(["undo"]).exits(1).err;
     assert!(
-        said.ends_with("has no history: set `git.enabled = true` if the settings turn it off, or make a repository with `git init`\n"),
+        said.ends_with("` has no history: set `git.enabled = true` if the settings turn it off, or make a repository with `git init`\n"),
         "{said}"
     );
 
@@ -353,10 +353,14 @@ fn the_doctor_tells_of_git() {
     says(
         &project,
         0,
-        "no branch (HEAD is detached): create one with `git switch -c NAME`, to keep what clada commits",
+        ", no branch (HEAD is detached): create one with `git switch -c NAME`, to keep what clada commits",
     );
     project.configure("[git]\ntarget = 'side'\n");
-    says(&project, 0, "no branch (HEAD is detached); commits go to ");
+    says(
+        &project,
+        0,
+        ", no branch (HEAD is detached); commits go to ",
+    );
     project.configure("");
     project.write(".git/index.lock", "");
     says(&project, 1, "another git program holds ");
