@@ -282,7 +282,7 @@ fn it_goes_onto_the_clipboard() {
     project.clada(["context", "add", "a.txt"]).exits(0);
     let copied = project.clada(["context", "--copy"]).exits(0);
     assert!(
-        copied.err.ends_with("\non the clipboard\n"),
+        copied.err.ends_with("\ncopied to the clipboard\n"),
         "{}",
         copied.err
     );
@@ -303,7 +303,9 @@ fn without_a_display_copying_fails_and_says_so() {
     project.clada(["context", "add", "a.txt"]).exits(0);
     let copied = project.clada(["context", "--copy"]).exits(1);
     assert!(
-        copied.err.contains("❌ not on the clipboard: no display"),
+        copied
+            .err
+            .contains("❌ not copied to the clipboard: no display"),
         "{}",
         copied.err
     );

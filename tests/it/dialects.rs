@@ -9,7 +9,7 @@ fn what_is_switched_off_is_text() {
     let project = Project::new();
     project.write("clada.toml", "dialects = ['nesl']\n");
     let ended = project.clada_with(["run"], REPLY).exits(0);
-    assert!(ended.out.starts_with("no task in it"), "{}", ended.out);
+    assert!(ended.out.starts_with("no task found"), "{}", ended.out);
     let checked = project.clada_with(["check"], REPLY).exits(0);
     assert_eq!(checked.out, "0 tasks, 0 problems\n");
     assert!(!project.exists("a.txt"));

@@ -61,7 +61,123 @@ impl Without {
 }
 
 /// The messages that nothing can provoke in a test, and strings that are none.
-const WITHOUT_CASE: &[Without] = &[];
+const WITHOUT_CASE: &[Without] = &[
+    Without {
+        file: "src/cmd/clipboard.rs",
+        text: "sent to the terminal's clipboard",
+        why: "only a terminal that takes OSC 52 shows it",
+    },
+    Without {
+        file: "src/cmd/daemon.rs",
+        text: "noticed late",
+        why: "the system has no watches left at the start",
+    },
+    Without {
+        file: "src/cmd/doctor.rs",
+        text: "too many folders",
+        why: "a project with more folders than clada looks through",
+    },
+    Without {
+        file: "src/cmd/doctor/desk.rs",
+        text: "",
+        why: "displays that hang, and those of Wayland",
+    },
+    Without {
+        file: "src/cmd/doctor/places.rs",
+        text: "{POLL}",
+        why: "a network, or a system without inotify",
+    },
+    Without {
+        file: "src/cmd/doctor/places.rs",
+        text: "--poll 1s",
+        why: "part of these",
+    },
+    Without {
+        file: "src/cmd/doctor/places.rs",
+        text: "VirtualBox",
+        why: "a name of a file system",
+    },
+    Without {
+        file: "src/cmd/doctor/places.rs",
+        text: "is in no folder",
+        why: "every file is in one",
+    },
+    Without {
+        file: "src/cmd/doctor/places.rs",
+        text: "raise the limit",
+        why: "the limits of the system",
+    },
+    Without {
+        file: "src/cmd/doctor/places.rs",
+        text: "free space",
+        why: "a disk that is full, or cannot be asked",
+    },
+    Without {
+        file: "src/cmd/doctor/places.rs",
+        text: "free some",
+        why: "a disk that is nearly full",
+    },
+    Without {
+        file: "src/cmd/instructions.rs",
+        text: "no new chat",
+        why: "in the log only, where the state cannot be written",
+    },
+    Without {
+        file: "src/cmd/log.rs",
+        text: "cannot read which",
+        why: "in the log only, where a repository cannot be read",
+    },
+    Without {
+        file: "src/cmd/mod.rs",
+        text: "no longer at",
+        why: "a folder that is moved between two system calls",
+    },
+    Without {
+        file: "src/cmd/mod.rs",
+        text: "at an unknown time",
+        why: "a time that no calendar has",
+    },
+    Without {
+        file: "src/cmd/service.rs",
+        text: "cannot show the log",
+        why: "the program is gone between two system calls",
+    },
+    Without {
+        file: "src/cmd/status.rs",
+        text: "",
+        why: "another version, or a place without sockets",
+    },
+    Without {
+        file: "src/cmd/watch.rs",
+        text: "will not find",
+        why: "in the log only, where the state cannot be written",
+    },
+    Without {
+        file: "src/cmd/watch.rs",
+        text: "what the chat knows",
+        why: "in the log only, where the state cannot be written",
+    },
+    Without {
+        file: "src/cmd/watched.rs",
+        text: "will not find",
+        why: "in the log only, where the state cannot be written",
+    },
+    Without {
+        file: "src/cmd/watched.rs",
+        text: "waiting for another",
+        why: "two that change the list in the same millisecond",
+    },
+    Without {
+        file: "src/error.rs",
+        text: "fix that first",
+        why: "an undo whose repair fails",
+    },
+    Without {
+        file: "src/error.rs",
+        text: "no home folder",
+        why: "a user whom the system does not know",
+    },
+];
 
 /// A string of the source that a person or an LLM reads.
 struct Message {

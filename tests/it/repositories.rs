@@ -242,7 +242,7 @@ fn clada_commits_to_no_repository_that_a_command_put_in_the_place_of_git() {
         }
         let said = project.clada(["doctor"]).exits(1).out;
         assert!(
-            said.contains("❌ git: nothing runs as long as this is so"),
+            said.contains("❌ git: nothing runs until this is fixed"),
             "{said}"
         );
         assert_eq!((heads(&theirs, &other), heads(&bare, &other)), before);

@@ -223,7 +223,7 @@ fn a_tick_that_a_command_of_another_file_made_does_not_count() {
 fn approved_from_the_terminal() {
     let project = project();
     let said = project.clada(["approve", "--no-clipboard"]).exits(0).out;
-    assert!(said.starts_with("nothing waits"), "{said}");
+    assert!(said.starts_with("no command waits for approval"), "{said}");
     let watching = listen(&project);
     save(&project, &exec("deploy one"));
     wait_for_results(&project, "1 ⏸");
@@ -240,7 +240,7 @@ fn approved_from_the_terminal() {
     wait_for_results(&project, "1 ✅ exec deploy two");
     assert_eq!(ran(&project), ["deploy one", "deploy two"]);
     let said = project.clada(["approve", "--no-clipboard"]).exits(0).out;
-    assert!(said.starts_with("nothing waits"), "{said}");
+    assert!(said.starts_with("no command waits for approval"), "{said}");
 }
 
 #[test]
@@ -254,7 +254,7 @@ fn a_command_cannot_approve_or_trust() {
     let output = project.read(super::OUTPUT);
     for command in ["approve", "trust", "retry"] {
         assert!(
-            output.contains(&format!("`clada {command}` is for the user")),
+            output.contains(&format!("only you can run `clada {command}`, not a command that clada runs: run it in a terminal")),
             "{output}"
         );
     }
@@ -305,7 +305,7 @@ fn a_single_run_asks_too() {
     let ended = project.clada_with(["run", "--no-git"], &reply).exits(1);
     assert_eq!(
         ended.results(),
-        "1 ⏸ exec deploy now - asks first: `clada run --approve` runs it\n"
+        "1 ⏸ exec deploy now - waits for your approval: run it with `clada run --approve`\n"
     );
     let ended = project
         .clada_with(["run", "--no-git", "--dry-run"], &reply)

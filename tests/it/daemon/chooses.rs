@@ -84,7 +84,7 @@ fn a_tick_says_which_place_is_meant() {
     assert_eq!(notes.body, body);
     // It counts as done.
     let said = project.clada(["retry", "--no-clipboard"]).exits(0).out;
-    assert!(said.starts_with("nothing to run again"), "{said}");
+    assert!(said.starts_with("nothing to retry"), "{said}");
 }
 
 #[test]
@@ -218,7 +218,7 @@ fn two_edits_ticked_in_one_save_are_each_done_once() {
     );
     wait_for_results(&project, "a tick counts only in the newest results");
     let said = project.clada(["retry", "--no-clipboard"]).exits(0).out;
-    assert!(said.starts_with("nothing to run again"), "{said}");
+    assert!(said.starts_with("nothing to retry"), "{said}");
     pause();
     assert_eq!(done(), ["x\ny\n\nx\n", "x\ny\n\nx\n"]);
 }
@@ -518,9 +518,16 @@ fn chosen_from_the_terminal() {
     let _watching = listen(&project);
     save(&project, &reply(TIDY));
     wait_for_results(&project, "1 ❌");
+    let status = project.clada(["status"]).exits(0).out;
+    assert!(
+        status.contains("    waiting for your tick: an edit (choose a line)\n"),
+        "{status}"
+    );
     let wrong = project.clada(["retry", "--at", "5"]).exits(1);
     assert!(
-        wrong.err.contains("no edit of the last batch can be carried out at line 5: possible are lines 2, 6 of app.py"),
+        wrong.err.contains(
+            "no edit of the last batch can be applied at line 5: choose one of lines 2, 6 of app.py"
+        ),
         "{}",
         wrong.err
     );
@@ -533,7 +540,7 @@ fn chosen_from_the_terminal() {
     assert_eq!(project.read("app.py"), saved_tidy());
     let over = project.clada(["retry", "--at", "2"]).exits(1);
     assert!(
-        over.err.contains("none of it offers a choice of places"),
+        over.err.contains("no edit in it offers a choice of lines"),
         "{}",
         over.err
     );
@@ -550,7 +557,7 @@ fn chosen_where_nobody_watches() {
         .clada(["retry", "--at", "1", "--no-clipboard"])
         .exits(1);
     assert!(
-        wrong.err.contains("possible are lines 2, 6 of app.py"),
+        wrong.err.contains("choose one of lines 2, 6 of app.py"),
         "{}",
         wrong.err
     );
@@ -563,7 +570,7 @@ fn chosen_where_nobody_watches() {
     let over = project
         .clada(["retry", "--at", "2", "--no-clipboard"])
         .exits(1);
-    assert!(over.err.contains("none of it offers"), "{}", over.err);
+    assert!(over.err.contains("no edit in it offers"), "{}", over.err);
 }
 
 #[test]
@@ -580,7 +587,7 @@ fn a_line_that_two_edits_could_be_at_is_asked_about() {
         .exits(1);
     assert!(
         wrong.err.contains(
-            "several can be (lines 2, 6 of app.py; lines 2, 6 of other.py): tick one in the notes"
+            "several edits can (lines 2, 6 of app.py; lines 2, 6 of other.py), so tick one in the notes file"
         ),
         "{}",
         wrong.err

@@ -898,7 +898,7 @@ fn two_files_in_one_folder_and_two_clada_on_one_file() {
     );
     let refused = project.clada(["watch"]).exits(2);
     assert!(
-        refused.err.contains("is watched already")
+        refused.err.contains("is already watched")
             && refused.err.contains(&format!("(process {})", one.pid())),
         "{}",
         refused.err
