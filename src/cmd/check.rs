@@ -149,7 +149,11 @@ fn asks(task: &Task<'_>, policy: &Policy) -> Option<String> {
         Verdict::Ask(asked) => {
             let commands = asked.into_iter().map(|it| it.command);
             let question = Question::new(&script, &task.target(), commands);
-            Some(question.message.unwrap_or_else(|| "asks first".to_owned()))
+            Some(
+                question
+                    .message
+                    .unwrap_or_else(|| "needs approval".to_owned()),
+            )
         }
         _ => None,
     }

@@ -101,7 +101,10 @@ pub fn main(args: &Run) -> Result<ExitCode, Error> {
         }
         for outcome in &mut report.outcomes {
             if outcome.status == Status::Asks {
-                let what = outcome.message.take().unwrap_or("asks first".to_owned());
+                let what = outcome
+                    .message
+                    .take()
+                    .unwrap_or("needs approval".to_owned());
                 let (what, commands) = what.split_once('\n').unwrap_or((&what, ""));
                 let said = format!("{what}: `clada run --approve` runs it\n{commands}");
                 outcome.message = Some(said.trim_end().to_owned());

@@ -49,7 +49,7 @@ impl Live {
         let left_out = std::mem::take(&mut self.left_out);
         (left_out > 0).then(|| {
             format!(
-                "… {} are not shown here as they came: the results will have all of it …\n",
+                "… {} of output are not shown here: the results will have all of it …\n",
                 size::show(left_out)
             )
         })

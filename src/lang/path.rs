@@ -65,11 +65,11 @@ pub struct Spellings {
 /// Why a path is refused before any file is looked at.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum PathError {
-    #[error("the path is empty")]
+    #[error("the path is empty: write one")]
     Empty,
     #[error("a path cannot hold a NUL character")]
     Nul,
-    #[error("a path is one line: `{0}`, with a line break in it, is none")]
+    #[error("a path must be one line, but `{0}` has a line break: leave it out")]
     LineBreak(String),
     #[error("`{path}` is outside {root}: use a path relative to that folder")]
     Outside { path: String, root: String },

@@ -17,7 +17,7 @@ impl Report {
             (&[Status::Interrupted], "interrupted"),
             (&[Status::NotRun], "not run"),
             (&[Status::Skipped], "skipped"),
-            (&[Status::Waits, Status::Asks], "waiting for you"),
+            (&[Status::Waits, Status::Asks], "waiting for approval"),
         ];
         let mut counts = Vec::new();
         for (these, word) in told {
@@ -36,7 +36,7 @@ impl Report {
         let offers = self.offers.len() + self.open.len();
         match (counts.is_empty(), offers == 0) {
             (false, _) => counts.join(", "),
-            (true, false) => "something waits for you".to_owned(),
+            (true, false) => "something is waiting for your approval".to_owned(),
             (true, true) => "something to read".to_owned(),
         }
     }
@@ -101,7 +101,7 @@ mod tests {
             outcome(4, Status::Asks, ""),
             outcome(5, Status::Waits, ""),
         ];
-        assert_eq!(report.counts(), "2 done, 1 failed, 2 waiting for you");
+        assert_eq!(report.counts(), "2 done, 1 failed, 2 waiting for approval");
         assert_eq!(
             report.troubles(),
             "3 ❌ edit src/3.rs - no such text\\u{202e}\n4 ⏸ edit src/4.rs\n5 ⏸ edit src/5.rs"

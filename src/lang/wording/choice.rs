@@ -43,18 +43,18 @@ pub fn choices(choices: &[Choice], shows: bool) -> String {
     ] = choices
     else {
         return format!(
-            "the user can choose too, by a tick in the notes; as the file is now: lines {lines}. Send the edit again only if \
-             you know which is meant.\n"
+            "the user can also choose the place with a tick in the notes file: lines {lines} of the file as it is \
+             now. Send the edit again only if you know which one is meant.\n"
         );
     };
     if others.is_empty() {
         return format!(
-            "the user can have it carried out at line {first} of the file as it is now, by a tick in the notes.\n"
+            "the user can apply it at line {first} of the file as it is now, with a tick in the notes file.\n"
         );
     }
     let mut text = format!(
-        "the user can have it carried out at lines {first}-{last} of the file as it is now, by a tick in the notes: only \
-         lines differ there that the replacement keeps.\n"
+        "the user can apply it at lines {first}-{last} of the file as it is now, with a tick in the notes file: the \
+         replacement keeps all lines that differ there.\n"
     );
     for other in others.iter().filter(|_| shows) {
         let (searched, there) = (short(&other.searched), short(&other.there));
@@ -81,14 +81,12 @@ pub fn chosen(line: usize, tier: Tier) -> String {
 /// its text is found only at one line.
 pub fn moved_choice(line: usize, may_choose: bool, only: Option<usize>) -> String {
     let next = match only {
-        _ if may_choose => "look at the file and tick again below, or edit by hand".to_owned(),
+        _ if may_choose => "check the file and tick again below, or edit by hand".to_owned(),
         Some(only) => format!(
-            "its text is found only at line {only} now: look at the file, and `clada retry` carries it out there, or edit by \
+            "its text is now only at line {only}; check the file and run `clada retry` to apply it there, or edit by \
              hand"
         ),
-        None => "look at the file and edit by hand, or ask for the edit again".to_owned(),
+        None => "check the file and edit by hand, or ask for the edit again".to_owned(),
     };
-    format!(
-        "the place that was at line {line} when it was offered is not there as it was: nothing was changed; {next}"
-    )
+    format!("the place that was offered at line {line} has changed, so nothing was done: {next}")
 }
