@@ -151,7 +151,7 @@ fn adds(
         let there = text.lines().count();
         match lines {
             Some(lines) if lines.last > there => Err(file_task::refused(format!(
-                "`{path}` {}",
+                "`{path}` {}: name existing lines",
                 goes_past(&lines, there)
             ))),
             _ => Ok(files.parse(path)?.to_string()),

@@ -388,7 +388,7 @@ mod tests {
             assert_eq!(done.status, Status::Failed);
             assert_eq!(
                 done.message.as_deref(),
-                Some("ended at 3 MiB of output (`limits.output`): send it to a file instead")
+                Some("stopped at 3 MiB of output (`limits.output`): write it to a file instead")
             );
             assert!(written <= rules.output_limit && written > rules.output_limit - 4);
             let Section::Stream("stdout", spool) = &done.sections[0] else {
@@ -443,12 +443,12 @@ mod tests {
         let said = done.message.expect("a message");
         assert!(
             said.contains(
-                "⚠ .git/hooks/pre-push was changed while this ran: look at it before you use git"
+                "⚠ .git/hooks/pre-push was changed while this ran: check it before you use git"
             ),
             "{said}"
         );
         assert!(
-            said.ends_with("⚠ clada.toml was changed while this ran: look at it"),
+            said.ends_with("⚠ clada.toml was changed while this ran: check it"),
             "{said}"
         );
     }

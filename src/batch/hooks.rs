@@ -84,8 +84,8 @@ impl Values {
             None => {
                 let known: Vec<String> = self.0.keys().map(|name| format!("`{name}`")).collect();
                 Err(format!(
-                    "unknown variable `${{{name}}}`: use one of {}, add it to [vars], or write `\\${{` for the \
-                    shell's own",
+                    "unknown variable `${{{name}}}`: use one of {}; or add it to [vars], or write `\\${{` for the \
+                     shell's own",
                     known.join(", ")
                 ))
             }

@@ -70,7 +70,7 @@ mod tests {
         assert_eq!(live.take(BURST, start), (true, None));
         assert_eq!(live.take(1, start), (false, None));
         assert_eq!(live.take(1023, start), (false, None));
-        let said = "… 1 KiB are not shown here as they came: the results will have all of it …\n";
+        let said = "… 1 KiB of output are not shown here: the results will have all of it …\n";
         assert_eq!(
             live.take(RATE, start + second),
             (true, Some(said.to_owned()))

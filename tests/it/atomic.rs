@@ -114,7 +114,7 @@ fn an_exec_that_fails_takes_all_back() {
         let line = line.split_once(&said).expect("failed").1;
         let line = line.lines().next().expect("a line");
         assert!(
-            line.ends_with("taken back, as task 11 of this atomic batch failed"),
+            line.ends_with("reverted because task 11 of this atomic batch failed"),
             "{results}"
         );
     }
@@ -155,7 +155,10 @@ fn what_an_exec_changed_is_left_and_said() {
     let ended = run(&project, &atomic(&tasks)).exits(1);
     let results = ended.results();
     assert!(
-        results.contains("2 ✅ exec echo made > by-exec; echo formatted > e/in.txt; echo most >> d/in.txt - what it changed was not taken back"),
+        results.contains(
+            "2 ✅ exec echo made > by-exec; echo formatted > e/in.txt; echo most >> d/in.txt - its \
+                         changes were not reverted"
+        ),
         "{results}"
     );
     assert_eq!(project.read("a.txt"), "a of the user\n", "{results}");
@@ -170,7 +173,7 @@ fn what_an_exec_changed_is_left_and_said() {
     );
     let body = project.git(["log", "-1", "--format=%b"]);
     assert!(
-        body.starts_with("  taken back, as task 5 failed\n"),
+        body.starts_with("  reverted because task 5 failed\n"),
         "{body}"
     );
 }
@@ -186,13 +189,13 @@ fn what_somebody_changed_since_is_left_and_named() {
     let results = run(&project, &atomic(&tasks)).exits(1).results();
     assert!(
         results.contains(
-            "1 ✅ overwrite a.txt - not taken back, though task 3 of this atomic batch failed"
+            "1 ✅ overwrite a.txt - not reverted, although task 3 of this atomic batch failed"
         ),
         "{results}"
     );
     assert!(
         results.contains(
-            "⚠ not as before this atomic batch: `a.txt` was changed since and left as it is"
+            "⚠ not as before this atomic batch: `a.txt` has changed since and was left as it is"
         ),
         "{results}"
     );
@@ -213,7 +216,7 @@ fn nothing_is_done_that_could_not_be_taken_back() {
         let tasks = [task("overwrite", "a.txt", "ours"), change, exec("true")];
         let results = run(&project, &atomic(&tasks)).exits(1).results();
         assert!(
-            results.contains("`ignored` is not in git as it is"),
+            results.contains("`ignored` is not in git in its current state"),
             "{results}"
         );
         assert!(results.contains("1 ⏹ overwrite a.txt"), "{results}");
@@ -276,7 +279,7 @@ fn a_kill_is_taken_back_by_the_next_run() {
     let ended = run(&project, &format!("<tasks>\n{}</tasks>\n", exec("true"))).exits(0);
     let results = ended.results();
     assert!(
-        results.contains("⚠ clada ended in the middle of an atomic batch, which was taken back"),
+        results.contains("⚠ clada exited in the middle of an atomic batch and has now reverted it"),
         "{results}"
     );
     assert_eq!(all(&project), before);
@@ -298,11 +301,15 @@ fn a_kill_is_taken_back_before_anything_is_undone_or_looked_at() {
         let kept = std::fs::read(&intent).expect("read");
         std::fs::write(&intent, "damaged").expect("write");
         let refused = project.clada([command]).exits(1).err;
-        assert!(refused.contains("could not be taken back"), "{refused}");
+        assert!(refused.contains("could not be reverted"), "{refused}");
         std::fs::write(&intent, kept).expect("write");
 
         let ended = project.clada([command]).exits(0);
-        assert!(ended.err.contains("which was taken back"), "{}", ended.err);
+        assert!(
+            ended.err.contains("and has now reverted it"),
+            "{}",
+            ended.err
+        );
         assert_eq!(intents(&project), 0);
         match command {
             "squash" => {}
@@ -363,7 +370,7 @@ fn a_kill_at_any_moment_leaves_all_or_nothing() {
             let _ = std::fs::remove_file(project.path(".git").join(lock));
         }
         let next = project.clada_with(["run"], &nothing).exits(0);
-        back += usize::from(next.out.contains("which was taken back"));
+        back += usize::from(next.out.contains("and has now reverted it"));
         assert_eq!(intents(&project), 0);
         let now = all(&project);
         if now == before {
@@ -405,7 +412,7 @@ fn a_repaired_batch_runs_all_again() {
         format!("above\n{}below\n", atomic(&tasks))
     };
     save_by_rename(&project.path("clada.md"), batch("exit 1"));
-    wait_for(&project, &listening, "3 ❌ delete d - taken back");
+    wait_for(&project, &listening, "3 ❌ delete d - reverted");
     assert_eq!(project.read("a.txt"), "a of the user\n");
     assert!(project.exists("d/in.txt"));
     save_by_rename(&project.path("clada.md"), batch("exit 0"));
@@ -432,7 +439,7 @@ fn a_listener_that_is_killed_takes_back_and_offers_the_batch() {
     wait_until(|| project.exists("go"), || listening.said());
     listening.stop(Signal::KILL);
     let listening = project.watch(["--no-clipboard"]);
-    let notes = wait_for(&project, &listening, "which was taken back");
+    let notes = wait_for(&project, &listening, "and has now reverted it");
     assert!(notes.contains("11 ⚠ exec"), "{notes}");
     let without_own = |all: &str| {
         let own = ["clada.md", ".clada-output", "./go"];

@@ -520,7 +520,7 @@ fn an_atomic_batch_that_is_taken_back_has_changed_nothing() {
     talk.body += "atomic:\n<tasks atomic=\"yes\">\n";
     talk.body += &(edit("a.txt", "two", "zwei") + &run("exit 3") + "</tasks>\n");
     let output = talk.output(&run("true"));
-    assert!(output.contains("taken back"), "{output}");
+    assert!(output.contains("reverted"), "{output}");
     assert!(!output.contains(HEAD), "{output}");
 }
 

@@ -159,7 +159,7 @@ fn more_files_than_anybody_means_are_refused_at_once() {
         ),
     ] {
         let run = project.clada_with(["run"], &task);
-        let said = "100000 files in one task, and 1000 are the most: write several tasks";
+        let said = "100000 files in one task, but at most 1000 are allowed: write several tasks";
         assert!(run.out.contains(said), "{}", run.out);
     }
 }
@@ -391,7 +391,7 @@ fn a_literal_text_is_there_once_or_nothing_is_done() {
     let key = done_to(b"-----BEGIN PRIVATE KEY-----\n", &literal("two", "x"));
     assert_eq!(
         key.expect_err("a failure").2,
-        "a.txt looks like a secret; its content is not shown.\n"
+        "a.txt looks like a secret, so its content is not shown.\n"
     );
     // No better a place for a mistake than a file that is not there.
     let mut elsewhere = literal("", "x");

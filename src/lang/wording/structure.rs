@@ -56,8 +56,8 @@ pub(super) fn problem(cause: &Cause) -> String {
             within.behind_whole()
         ),
         Cause::StrayClose { element, within } => format!(
-            "`</{element}>` {} closes nothing, so no task of this batch was run. If its opening tag is damaged, put \
-             that on one line, with its quotes closed. If a payload holds this line as text, put the payload between \
+            "`</{element}>` {} closes nothing, so no task of this batch was run. If its opening tag is damaged, write \
+             it on one line, with its quotes closed. If a payload holds this line as text, put the payload between \
              `<![CDATA[` and `]]>`",
             within.here()
         ),

@@ -40,7 +40,7 @@ fn of_many_lines_the_file_has_all_and_json_both_ends() {
     let out = json_of(&project, "seq 52000");
     let left_out = lines.len() - 2 * EDGE;
     let expect = format!(
-        "{}\n… {left_out} bytes left out here, all of it is in what `clada run` prints without `--json` …\n{}",
+        "{}\n… {left_out} bytes left out here, all of it is in the output of `clada run` without `--json` …\n{}",
         &lines[..EDGE],
         &lines[lines.len() - EDGE..]
     );
@@ -112,7 +112,7 @@ fn who_never_stops_writing_is_ended_and_what_was_within_the_limit_is_there() {
     assert_eq!(
         notes.results[..1],
         [
-            "1 ❌ exec echo $$ > pid; yes - ended at 1 MiB of output (`limits.output`): send it to a file instead"
+            "1 ❌ exec echo $$ > pid; yes - stopped at 1 MiB of output (`limits.output`): write it to a file instead"
         ]
     );
     let out = in_the_file(&project);

@@ -109,7 +109,7 @@ fn what_is_too_large_or_not_the_folders_own_is_left_out_and_named() {
         "{said}"
     );
     assert!(
-        said.contains("⚠ git: nor were 3 more") && !said.contains("big5"),
+        said.contains("⚠ git: not saved either: 3 more") && !said.contains("big5"),
         "{said}"
     );
     assert_eq!(stored(&project), ["a.txt"]);

@@ -128,7 +128,8 @@ fn a_long_output_is_cut_at_lines_and_says_how_to_get_the_rest() {
     assert!(hint.starts_with(&format!("{left} lines (")), "{hint}");
     assert!(
         hint.ends_with(
-            " KB) left out here, all of it is in out.txt: to see more, run it again with `| grep WORD`, `| head` or `| tail`"
+            " KB) left out here, all of it is in out.txt: to see more, rerun it with `| grep WORD`, `| head` or `| \
+            tail`"
         ),
         "{hint}"
     );
@@ -259,8 +260,8 @@ fn no_escape_sequence_and_no_line_of_the_frame_comes_from_a_task() {
     );
     assert_eq!(
         shown,
-        "\n[1] exec make:\n  \\x1b[31m1 ✅ red\\x1b[0m\n  stdout:\n(of this file, 1 line that looks like one of clada's is indented by \
-         two spaces, and characters that cannot be seen are written as `\\x1b` or `\\u{202e}`)\n\
+        "\n[1] exec make:\n  \\x1b[31m1 ✅ red\\x1b[0m\n  stdout:\n(in this file, 1 line that looks like one of clada's is indented by \
+         two spaces, and invisible characters are written as `\\x1b` or `\\u{202e}`)\n\
          === START FILE: a.txt ===\n  === END ===\n1 ✅ kept\n\\x0c\\x1b[1mbold\n\
          === END FILE: a.txt ===\nstdout:\n  === OUTPUTS ===\n  [2] edit src/a.rs:\nplain\n"
     );
