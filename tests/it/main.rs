@@ -42,6 +42,7 @@ mod logs;
 mod many_tasks;
 mod meanwhile;
 mod messages;
+mod messages_list;
 mod nesl;
 mod note;
 #[cfg(target_os = "linux")]

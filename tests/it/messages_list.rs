@@ -1,0 +1,478 @@
+//! Every message of the program in one list, read from the source: where it is, when it is said, what it says, and what to do
+//! next. Each is short, and some case quotes it.
+//!
+//! `cargo test --test it messages_list -- --nocapture` prints the list.
+
+use std::collections::{BTreeMap, HashSet};
+use std::fmt::Write as _;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
+
+use proc_macro2::{TokenStream, TokenTree};
+use syn::visit::{self, Visit};
+
+use crate::cases;
+
+/// The longest sentence, in words.
+const WORDS: usize = 30;
+/// The shortest fragment that tells one message from another, in characters.
+const FRAGMENT: usize = 9;
+
+/// Words of which a reader stumbles, and usual ones.
+const WORDS_OF_OLD: &[(&str, &str)] = &[
+    (" mend", "fix"),
+    ("take back", "revert"),
+    ("taken back", "reverted"),
+    ("takes back", "reverts"),
+    ("of before", "previous"),
+    ("passed over", "skipped"),
+    (" told of", "reported"),
+    ("tell how it does", "show its state"),
+    ("onto the clipboard", "to the clipboard"),
+    ("the cladas", "running clada processes"),
+    (" goes on", "continues"),
+    (" go on ", "continue"),
+    ("somebody", "another user"),
+    (" nobody", "no one"),
+    ("no more ", "no longer"),
+    (" any more", "any longer"),
+    (", else ", "otherwise"),
+    ("does not count", "is ignored"),
+    (" hold from", "apply from"),
+    ("wait for your word", "wait for your approval"),
+];
+
+/// A message that no case quotes, and why.
+#[derive(Debug)]
+struct Without {
+    /// The file, or how its path begins.
+    file: &'static str,
+    /// A part of the message; of all where it is empty.
+    text: &'static str,
+    #[expect(dead_code, reason = "it is for the reader, and shown by Debug")]
+    why: &'static str,
+}
+
+impl Without {
+    fn is(&self, message: &Message) -> bool {
+        message.file.starts_with(self.file) && message.text.contains(self.text)
+    }
+}
+
+/// The messages that nothing can provoke in a test, and strings that are none.
+const WITHOUT_CASE: &[Without] = &[];
+
+/// A string of the source that a person or an LLM reads.
+struct Message {
+    file: String,
+    line: usize,
+    /// The variant or function that says it.
+    by: String,
+    /// What the source says of that.
+    when: String,
+    text: String,
+}
+
+impl Message {
+    /// What is always in it, in the order of the text: all between its placeholders.
+    fn fragments(&self) -> Vec<String> {
+        let text = self.text.replace("{{", "\u{1}").replace("}}", "\u{2}");
+        let mut found = Vec::new();
+        let mut rest = text.as_str();
+        loop {
+            let (fixed, behind) = rest.split_once('{').unwrap_or((rest, ""));
+            found.push(plain(&fixed.replace('\u{1}', "{").replace('\u{2}', "}")));
+            match behind.split_once('}') {
+                Some((_, next)) => rest = next,
+                None => return found,
+            }
+        }
+    }
+}
+
+/// White space as one space: cases wrap and indent.
+fn plain(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// Collects the strings of a file.
+struct Reader<'f> {
+    file: &'f str,
+    /// Tests are read for what they quote, the program for what it says.
+    tests: bool,
+    /// Whether doc comments of fields and variants are shown, as those of the command line are in its help.
+    is_help: bool,
+    by: Vec<(String, String)>,
+    found: Vec<Message>,
+    quoted: Vec<String>,
+}
+
+impl Reader<'_> {
+    fn literal(&mut self, literal: &syn::LitStr) {
+        let text = literal.value();
+        if self.tests {
+            self.quoted.push(text);
+        } else if is_message(&text) {
+            let (by, when) = self.by.last().cloned().unwrap_or_default();
+            self.found.push(Message {
+                file: self.file.to_owned(),
+                line: literal.span().start().line,
+                by,
+                when,
+                text: plain(&text),
+            });
+        }
+    }
+
+    /// Doc comments that are help texts.
+    fn help(&mut self, attributes: &[syn::Attribute]) {
+        for attribute in attributes {
+            if self.is_help
+                && let syn::Meta::NameValue(pair) = &attribute.meta
+                && attribute.path().is_ident("doc")
+            {
+                self.visit_expr(&pair.value);
+            }
+        }
+    }
+
+    fn tokens(&mut self, tokens: TokenStream) {
+        for token in tokens {
+            match token {
+                TokenTree::Group(group) => self.tokens(group.stream()),
+                TokenTree::Literal(literal) => {
+                    if let syn::Lit::Str(text) = syn::Lit::new(literal) {
+                        self.literal(&text);
+                    }
+                }
+                TokenTree::Ident(_) | TokenTree::Punct(_) => {}
+            }
+        }
+    }
+
+    fn inside(&mut self, name: String, attributes: &[syn::Attribute], go: impl FnOnce(&mut Self)) {
+        if is_for_tests(attributes) && !self.tests {
+            let known = std::mem::take(&mut self.found);
+            self.tests = true;
+            go(self);
+            self.tests = false;
+            self.found = known;
+            return;
+        }
+        self.by.push((name, said(attributes)));
+        go(self);
+        self.by.pop();
+    }
+}
+
+impl<'ast> Visit<'ast> for Reader<'_> {
+    fn visit_attribute(&mut self, attribute: &'ast syn::Attribute) {
+        let is = |name| attribute.path().is_ident(name);
+        if let syn::Meta::List(list) = &attribute.meta
+            && (is("error") || is("arg") || is("command"))
+        {
+            self.tokens(list.tokens.clone());
+        }
+    }
+
+    fn visit_lit_str(&mut self, literal: &'ast syn::LitStr) {
+        self.literal(literal);
+    }
+
+    fn visit_macro(&mut self, called: &'ast syn::Macro) {
+        let developers = [
+            "assert",
+            "debug_assert",
+            "unreachable",
+            "panic",
+            "include_str",
+        ];
+        if self.tests || !developers.iter().any(|name| called.path.is_ident(name)) {
+            self.tokens(called.tokens.clone());
+        }
+    }
+
+    fn visit_expr_method_call(&mut self, call: &'ast syn::ExprMethodCall) {
+        if self.tests || call.method != "expect" {
+            visit::visit_expr_method_call(self, call);
+        } else {
+            self.visit_expr(&call.receiver);
+        }
+    }
+
+    fn visit_item_mod(&mut self, item: &'ast syn::ItemMod) {
+        self.inside(item.ident.to_string(), &item.attrs, |reader| {
+            visit::visit_item_mod(reader, item)
+        });
+    }
+
+    fn visit_item_fn(&mut self, item: &'ast syn::ItemFn) {
+        let name = item.sig.ident.to_string();
+        self.inside(name, &item.attrs, |reader| {
+            visit::visit_item_fn(reader, item)
+        });
+    }
+
+    fn visit_impl_item_fn(&mut self, item: &'ast syn::ImplItemFn) {
+        let name = item.sig.ident.to_string();
+        self.inside(name, &item.attrs, |reader| {
+            visit::visit_impl_item_fn(reader, item)
+        });
+    }
+
+    fn visit_item_const(&mut self, item: &'ast syn::ItemConst) {
+        let name = item.ident.to_string();
+        self.inside(name, &item.attrs, |reader| {
+            visit::visit_item_const(reader, item)
+        });
+    }
+
+    fn visit_item_struct(&mut self, item: &'ast syn::ItemStruct) {
+        let name = item.ident.to_string();
+        self.inside(name, &item.attrs, |reader| {
+            visit::visit_item_struct(reader, item)
+        });
+    }
+
+    fn visit_field(&mut self, field: &'ast syn::Field) {
+        self.help(&field.attrs);
+        visit::visit_field(self, field);
+    }
+
+    fn visit_variant(&mut self, item: &'ast syn::Variant) {
+        self.help(&item.attrs);
+        let name = item.ident.to_string();
+        self.inside(name, &item.attrs, |reader| {
+            visit::visit_variant(reader, item)
+        });
+    }
+}
+
+/// What its doc comment says first.
+fn said(attributes: &[syn::Attribute]) -> String {
+    let mut said = String::new();
+    for attribute in attributes {
+        if let syn::Meta::NameValue(pair) = &attribute.meta
+            && attribute.path().is_ident("doc")
+            && let syn::Expr::Lit(literal) = &pair.value
+            && let syn::Lit::Str(text) = &literal.lit
+        {
+            let text = text.value();
+            if text.trim().is_empty() {
+                break;
+            }
+            said.push_str(&text);
+        }
+    }
+    plain(&said)
+}
+
+/// Whether it is there in tests, or on macOS, only.
+fn is_for_tests(attributes: &[syn::Attribute]) -> bool {
+    attributes.iter().any(|attribute| match &attribute.meta {
+        syn::Meta::List(list) if attribute.path().is_ident("cfg") => {
+            let condition = list.tokens.to_string();
+            condition == "test" || condition == "target_os = \"macos\""
+        }
+        _ => attribute.path().is_ident("test"),
+    })
+}
+
+/// Whether a string is words for a reader: two of them at least, and nothing for a machine.
+fn is_message(text: &str) -> bool {
+    let machines = [
+        "SELECT ",
+        " FROM ",
+        "INSERT ",
+        "CREATE TABLE",
+        "UPDATE ",
+        "PRAGMA ",
+    ];
+    let is_word = |word: &&str| {
+        let word = word.trim_matches(|c: char| !c.is_alphanumeric());
+        word.len() >= 2 && word.bytes().all(|b| b.is_ascii_alphabetic() || b == b'\'')
+    };
+    let words = text.split_whitespace().filter(is_word).count();
+    words >= 2 && text.trim().contains(' ') && !machines.iter().any(|word| text.contains(word))
+}
+
+fn files(folder: &Path, extension: &str, found: &mut Vec<PathBuf>) {
+    let entries = fs::read_dir(folder).expect("a folder");
+    for entry in entries {
+        let path = entry.expect("an entry").path();
+        if path.is_dir() {
+            files(&path, extension, found);
+        } else if path.extension().is_some_and(|found| found == extension) {
+            found.push(path);
+        }
+    }
+}
+
+/// All messages of the program, and everything that tests quote.
+fn source() -> &'static (Vec<Message>, String) {
+    static SOURCE: OnceLock<(Vec<Message>, String)> = OnceLock::new();
+    SOURCE.get_or_init(read)
+}
+
+fn read() -> (Vec<Message>, String) {
+    let root = cases::root();
+    let (mut messages, mut quoted) = (Vec::new(), Vec::new());
+    for (folder, tests) in [("src", false), ("tests", true)] {
+        let mut sources = Vec::new();
+        files(&root.join(folder), "rs", &mut sources);
+        sources.sort();
+        for path in sources {
+            let name = path
+                .strip_prefix(&root)
+                .expect("below")
+                .to_string_lossy()
+                .into_owned();
+            let text = fs::read_to_string(&path).expect("a source");
+            let parsed = syn::parse_file(&text).expect("Rust");
+            let mut reader = Reader {
+                file: &name,
+                tests: tests || name.contains("/tests/") || name.ends_with("/tests.rs"),
+                is_help: name == "src/cli.rs",
+                by: Vec::new(),
+                found: Vec::new(),
+                quoted: Vec::new(),
+            };
+            reader.visit_file(&parsed);
+            messages.append(&mut reader.found);
+            quoted.append(&mut reader.quoted);
+        }
+    }
+    let mut pages = vec![root.join("docs/command-line.md")];
+    files(&root.join("test-data"), "md", &mut pages);
+    quoted.extend(
+        pages
+            .iter()
+            .filter_map(|path| fs::read_to_string(path).ok()),
+    );
+    let quoted: Vec<String> = quoted.iter().map(|text| plain(text)).collect();
+    (messages, quoted.join("\n"))
+}
+
+/// The sentences of a text that are longer than allowed, with how many words they have.
+pub(crate) fn long_sentences(text: &str) -> Vec<(usize, String)> {
+    let mut found = Vec::new();
+    let ends = [". ", "? ", "! "];
+    let mut rest = text;
+    while !rest.is_empty() {
+        let end = ends.iter().filter_map(|end| rest.find(end)).min();
+        let (sentence, next) = end.map_or((rest, ""), |end| rest.split_at(end + 2));
+        let words = sentence
+            .split_whitespace()
+            .filter(|word| word.chars().any(char::is_alphanumeric))
+            .count();
+        if words > WORDS {
+            found.push((words, sentence.trim().to_owned()));
+        }
+        rest = next;
+    }
+    found
+}
+
+/// The list as a person reads it: a message, who says it when, and what to do next.
+fn list(messages: &[Message]) -> String {
+    let mut list = String::new();
+    for message in messages {
+        let Message {
+            file,
+            line,
+            by,
+            when,
+            text,
+        } = message;
+        let _ = writeln!(list, "{text}\n    {file}:{line} {by}: {when}");
+        if let Some((_, step)) = text.split_once(": ") {
+            let _ = writeln!(list, "    next: {step}");
+        }
+    }
+    list
+}
+
+#[test]
+fn no_sentence_of_a_message_is_long() {
+    let (messages, _) = source();
+    let mut long = String::new();
+    for message in messages {
+        for (words, sentence) in long_sentences(&message.text) {
+            let _ = writeln!(
+                long,
+                "{}:{}: {words} words: {sentence}",
+                message.file, message.line
+            );
+        }
+    }
+    assert!(long.is_empty(), "more than {WORDS} words:\n{long}");
+}
+
+#[test]
+fn messages_use_the_words_of_the_house() {
+    let (messages, _) = source();
+    let mut found = String::new();
+    for message in messages {
+        let text = format!(" {} ", message.text.to_lowercase());
+        for (odd, usual) in WORDS_OF_OLD {
+            if text.contains(odd) {
+                let _ = writeln!(
+                    found,
+                    "{}:{}: `{}`, say `{usual}`: {}",
+                    message.file,
+                    message.line,
+                    odd.trim(),
+                    message.text
+                );
+            }
+        }
+    }
+    assert!(
+        found.is_empty(),
+        "words that a reader stumbles over:\n{found}"
+    );
+}
+
+#[test]
+fn every_message_has_a_case() {
+    let (messages, quoted) = source();
+    println!("{}", list(messages));
+    let mut used = HashSet::new();
+    let mut missing: BTreeMap<&str, Vec<String>> = BTreeMap::new();
+    for message in messages {
+        let fragments = message.fragments();
+        let longest = fragments.iter().max_by_key(|text| text.len());
+        let Some(longest) = longest.filter(|text| text.chars().count() >= FRAGMENT) else {
+            continue;
+        };
+        if quoted.contains(longest.as_str()) {
+            continue;
+        }
+        match WITHOUT_CASE.iter().position(|without| without.is(message)) {
+            Some(at) => {
+                used.insert(at);
+            }
+            None => {
+                let line = format!("  {} {}: {}", message.line, message.by, message.text);
+                missing.entry(&message.file).or_default().push(line);
+            }
+        }
+    }
+    let needless: Vec<&Without> = (0..)
+        .zip(WITHOUT_CASE)
+        .filter(|(at, _)| !used.contains(at))
+        .map(|(_, without)| without)
+        .collect();
+    let count: usize = missing.values().map(Vec::len).sum();
+    let shown: Vec<String> = missing
+        .iter()
+        .map(|(file, lines)| format!("{file}\n{}", lines.join("\n")))
+        .collect();
+    assert!(
+        count == 0,
+        "no case or test quotes these {count} messages:\n{}",
+        shown.join("\n")
+    );
+    assert!(needless.is_empty(), "these have cases: {needless:?}");
+}
