@@ -51,7 +51,7 @@ pub(super) fn refuse(
         Use::Whole => "send the whole file, or edit it with search-head and search-tail",
     };
     Err(refused(format!(
-        "line {} of <x> stands for text that is left out: {step}; if the line itself is meant, write `<x \
+        "line {} of <x> stands for text that is left out: {step}. If the line itself is meant, write `<x \
         elision=\"text\">`",
         index + 1
     )))

@@ -158,7 +158,7 @@ impl<'t> Head<'t> {
                     let problem = Problem::said(
                         at,
                         "this marker is inside a block that was not ended, so nothing up to the end of that block \
-                         was done: put `>>>>>>> REPLACE` before it; this format cannot hold text with marker lines",
+                         was done: put `>>>>>>> REPLACE` before it. This format cannot hold text with marker lines",
                     );
                     let marker = |line: &str| match marker(line)? {
                         (b'=', _) => None,

@@ -251,7 +251,7 @@ impl<'t> Reader<'t> {
         let problem = Problem::said(
             at,
             "this marker is inside a block that was not ended, so nothing up to the end of that block was done: put \
-             `<<<END>>>` before it; this format cannot hold text with marker lines",
+             `<<<END>>>` before it. This format cannot hold text with marker lines",
         );
         let marker = |line: &str| match Marker::of(line)? {
             Marker::End => Some(block::Marker::End),

@@ -204,8 +204,7 @@ fn unclear(doubt: Doubt) -> String {
         Doubt::WhiteSpace => "its white space differs from the search text and from the file".to_owned(),
         Doubt::Character(c) => format!("`{c}` may be intended, or a result of copying"),
         Doubt::HalfDamaged => {
-            "the search text has line numbers, a fence, entities or escapes that the file lacks, and the replacement \
-             has only some of them"
+            "it has only some of the line numbers, fences, entities or escapes that the search text has"
                 .to_owned()
         }
     }
@@ -371,15 +370,14 @@ fn told(miss: &Miss, pairs: usize) -> (String, String) {
         ),
         EditCause::Unclear { line, at, doubt } => (
             format!(
-                "{what} found at line {at}, but not character by character, and line {line} of the replacement cannot be \
-                 adapted"
+                "{what} found at line {at}, but not exactly, and line {line} of the replacement cannot be adapted"
             ),
-            format!("{}; write both texts exactly as they are in the file", unclear(*doubt)),
+            format!("{}. Write both texts exactly as they are in the file", unclear(*doubt)),
         ),
         EditCause::NothingChanges { at } => (
             format!("{what} found at line {at}, and the file would stay as it is"),
-            "the replacement is the same as the search text or the text in the file; to change white space or \
-             quotes, copy the search text exactly from the file"
+            "the replacement is the same as the search text or the text in the file. To change white space or quotes, copy \
+             the search text exactly from the file"
                 .to_owned(),
         ),
         EditCause::LeftOut { line } => (
@@ -387,7 +385,7 @@ fn told(miss: &Miss, pairs: usize) -> (String, String) {
                 1 => format!("line {line} of <replace> stands for text that is left out"),
                 _ => format!("line {line} of <replace> {} stands for text that is left out", error.pair),
             },
-            "write that text, or edit with search-head and search-tail; if the line itself is meant, write `<replace \
+            "write that text, or edit with search-head and search-tail. If the line itself is meant, write `<replace \
              elision=\"text\">`"
                 .to_owned(),
         ),

@@ -83,7 +83,7 @@ pub fn moved_choice(line: usize, may_choose: bool, only: Option<usize>) -> Strin
     let next = match only {
         _ if may_choose => "check the file and tick again below, or edit by hand".to_owned(),
         Some(only) => format!(
-            "its text is now only at line {only}; check the file and run `clada retry` to apply it there, or edit by \
+            "its text is now only at line {only}. Check the file and run `clada retry` to apply it there, or edit by \
              hand"
         ),
         None => "check the file and edit by hand, or ask for the edit again".to_owned(),

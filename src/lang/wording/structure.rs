@@ -62,7 +62,7 @@ pub(super) fn problem(cause: &Cause) -> String {
             within.here()
         ),
         Cause::TooManyUnknown { within } => format!(
-            "{} has too many unknown elements that are never closed, so no task of this batch was run: a task may \
+            "{} has too many unknown elements that are never closed, so no task of this batch was run. A task may \
              only have `<i>`, `<path>`, `<c>`, `<x>`, `<search>`, `<search-head>`, `<search-tail>` and `<replace>`",
             within.open()
         ),

@@ -320,7 +320,7 @@ fn a_place_that_is_gone_says_what_to_do() {
     tick(&project, [SAVE]);
     let notes = wait_for_results(
         &project,
-        "its text is now only at line 2; check the file and run `clada retry` to apply it there",
+        "its text is now only at line 2. Check the file and run `clada retry` to apply it there",
     );
     assert_eq!(boxes_in(&notes.results), 0, "{:?}", notes.results);
     let output = project.read(OUTPUT);
