@@ -319,7 +319,11 @@ fn told(miss: &Miss, pairs: usize) -> (String, String) {
     } else {
         ""
     };
-    let it = if pairs > 1 { "pair" } else { "task" };
+    let it = match error.part {
+        _ if pairs <= 1 => "task",
+        Part::Hunk => "hunk",
+        Part::Search | Part::Head | Part::Tail => "pair",
+    };
     match &error.cause {
         EditCause::Blank => (
             format!("{what} is blank"),
