@@ -70,3 +70,26 @@ fn whole(path: PathBuf) -> PathBuf {
     let dir = path.ancestors().find(is_whole).map(Path::to_owned);
     dir.unwrap_or(path)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_many_files_the_first_are_told() {
+        let changed = (1..=7).map(|n| PathBuf::from(format!("/p/{n}"))).collect();
+        let planted = Planted {
+            is_cut: true,
+            ..Planted::default()
+        };
+        let said = told(Path::new("/p"), changed, planted);
+        assert_eq!(said[0], "⚠ 1 was changed while this ran: check it");
+        assert_eq!(
+            said[TOLD..],
+            [
+                "⚠ and 2 more: check them before you use git",
+                "⚠ this created more folders than clada checks: look for new git repositories in them before you use git there"
+            ]
+        );
+    }
+}

@@ -209,6 +209,21 @@ mod tests {
     }
 
     #[test]
+    fn what_is_no_path_says_so() {
+        for (text, said) in [
+            (" ", "the path is empty: write one"),
+            ("a\0b", "a path cannot hold a NUL character"),
+            (
+                "a\nb",
+                "a path must be one line, but `a\nb` has a line break: leave it out",
+            ),
+        ] {
+            let error = parse(text).expect_err("no path");
+            assert_eq!(error.to_string(), said);
+        }
+    }
+
+    #[test]
     fn nothing_leads_outside_or_into_git() {
         for text in [
             "/etc/passwd",

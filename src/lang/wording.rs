@@ -271,6 +271,7 @@ pub fn failed_edit(misses: &[Miss], pairs: usize) -> String {
     }
     match misses.len().saturating_sub(MISSES) {
         0 => {}
+        1 => said.push("1 more fails".to_owned()),
         more => said.push(format!("{more} more fail")),
     }
     match misses.first() {

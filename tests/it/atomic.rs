@@ -156,8 +156,7 @@ fn what_an_exec_changed_is_left_and_said() {
     let results = ended.results();
     assert!(
         results.contains(
-            "2 ✅ exec echo made > by-exec; echo formatted > e/in.txt; echo most >> d/in.txt - its \
-                         changes were not reverted"
+            "2 ✅ exec echo made > by-exec; echo formatted > e/in.txt; echo most >> d/in.txt - its changes were not reverted"
         ),
         "{results}"
     );
@@ -204,6 +203,48 @@ fn what_somebody_changed_since_is_left_and_named() {
 }
 
 #[test]
+fn a_folder_that_is_no_longer_empty_is_left_and_named() {
+    let project = project();
+    let tasks = [
+        task("mkdir", "new", ""),
+        exec("echo theirs > new/x; exit 1"),
+    ];
+    let results = run(&project, &atomic(&tasks)).exits(1).results();
+    assert!(
+        results.contains("⚠ not as before this atomic batch: `new` was not restored"),
+        "{results}"
+    );
+    assert_eq!(project.read("new/x"), "theirs\n");
+}
+
+#[test]
+fn what_changed_after_a_kill_is_left_and_named() {
+    let project = project();
+    let reply = [
+        task("overwrite", "a.txt", "ours"),
+        task("delete", "d/deep/x", ""),
+        exec("touch go; sleep 300"),
+    ];
+    let file = project.home().join("reply.md");
+    std::fs::write(&file, atomic(&reply)).expect("write");
+    let mut command = project.command(env!("CARGO_BIN_EXE_clada"));
+    command.arg("run").arg(file);
+    let running = Watching::start(command);
+    wait_until(|| project.exists("go"), || running.said());
+    running.stop(Signal::KILL);
+    project.write("a.txt", "theirs\n");
+    let ended = run(&project, &format!("<tasks>\n{}</tasks>\n", exec("true"))).exits(0);
+    let results = ended.results();
+    assert!(
+        results.contains(
+            "⚠ clada exited in the middle of an atomic batch and has now reverted it: 1 file restored; not as before: \
+             `a.txt` has changed since and was left as it is"
+        ),
+        "{results}"
+    );
+}
+
+#[test]
 fn nothing_is_done_that_could_not_be_taken_back() {
     let project = project();
     project.write("ignored", "precious\n");
@@ -216,7 +257,10 @@ fn nothing_is_done_that_could_not_be_taken_back() {
         let tasks = [task("overwrite", "a.txt", "ours"), change, exec("true")];
         let results = run(&project, &atomic(&tasks)).exits(1).results();
         assert!(
-            results.contains("`ignored` is not in git in its current state"),
+            results.contains(
+                "`ignored` is not in git in its current state, so an atomic batch with an exec could not restore it: change \
+                 it in a `<tasks>` of its own"
+            ),
             "{results}"
         );
         assert!(results.contains("1 ⏹ overwrite a.txt"), "{results}");
@@ -301,7 +345,21 @@ fn a_kill_is_taken_back_before_anything_is_undone_or_looked_at() {
         let kept = std::fs::read(&intent).expect("read");
         std::fs::write(&intent, "damaged").expect("write");
         let refused = project.clada([command]).exits(1).err;
-        assert!(refused.contains("could not be reverted"), "{refused}");
+        let said = format!(
+            "⚠ an interrupted atomic batch could not be reverted (`{}`): expected value",
+            intent.display()
+        );
+        assert!(refused.contains(&said), "{refused}");
+        let next = [task("overwrite", "a.txt", "next"), exec("true")];
+        let results = project
+            .clada_with(["run"], &atomic(&next))
+            .exits(1)
+            .results();
+        let said = format!(
+            "git: an earlier atomic batch is not reverted yet: delete `{}` to keep its changes",
+            intent.display()
+        );
+        assert!(results.contains(&said), "{results}");
         std::fs::write(&intent, kept).expect("write");
 
         let ended = project.clada([command]).exits(0);
@@ -329,7 +387,9 @@ fn a_kill_is_taken_back_by_a_listener_but_for_what_was_changed_since() {
     let listening = project.watch(["--no-clipboard"]);
     let told = || std::fs::read_to_string(&notes).unwrap_or_default();
     wait_until(
-        || told().contains("not as before: `a.txt` was changed since"),
+        || {
+            told().contains("and has now reverted it: 10 files restored; not as before: `a.txt` has changed since")
+        },
         || format!("{}{}", told(), listening.said()),
     );
     assert_eq!(project.read("a.txt"), "changed since\n");

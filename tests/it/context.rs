@@ -235,7 +235,10 @@ fn a_damaged_set_is_named_and_can_be_cleared() {
     let name = String::from_utf8(find.stdout).expect("name");
     let said = run(&project, ["<c>context-add</c><path>a.txt</path>"]);
     assert!(said.contains("❌") && said.contains(name.trim()), "{said}");
-    assert!(said.contains("context-clear begins anew"), "{said}");
+    assert!(
+        said.contains(": use `context-clear` to start a new set"),
+        "{said}"
+    );
     assert!(
         project
             .clada(["context"])

@@ -175,6 +175,20 @@ proptest! {
 }
 
 #[test]
+fn a_value_that_is_too_long_is_not_passed() {
+    let project = Project::new();
+    let long = "x".repeat(100 * 1024 + 1);
+    project.configure(&format!(
+        "[vars]\nx = '{long}'\n[[hooks.after]]\nrun = 'echo ${{x}}'\n"
+    ));
+    let results = project.clada_with(["run"], REPLY).exits(1).results();
+    assert!(
+        results.contains("`${x}` is too long for a variable (102401 bytes)"),
+        "{results}"
+    );
+}
+
+#[test]
 fn where_no_quotes_help_a_variable_is_refused() {
     let named = |name: &str| match name {
         "v" => Ok("CLADA_V".to_owned()),

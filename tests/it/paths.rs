@@ -82,15 +82,15 @@ fn a_pattern_that_cannot_be_meant_is_an_error() {
     for (settings, expected) in [
         (
             "[paths]\ndeny = ['../a']",
-            "line 2, column 8: `../a` has a `..`: nothing outside the project folder can be opened",
+            "line 2, column 8: `../a` has a `..`: nothing outside the project folder can be opened, so write a path relative to that folder",
         ),
         (
             "[paths.read]\nallow = ['a',\n '*.{a,b}']",
-            "line 2, column 9: `*.{a,b}` has a `[`, `{` or `\\`, which have no meaning here",
+            "line 2, column 9: `*.{a,b}` has a `[`, `{` or `\\`, which have no meaning here: use `*`, `**` or `?` (which matches these characters too)",
         ),
         (
             "[paths.write]\nallow = ['']",
-            "line 2, column 9: `` names no path",
+            "line 2, column 9: `` is not a path: write one relative to the project folder, such as `src/**` or `**/*.pem`",
         ),
         (
             "[paths]\ndeny = ['/etc/passwd']",

@@ -51,7 +51,7 @@ impl TryFrom<String> for PathPattern {
 
 /// Why a pattern of other places is refused.
 const OUTSIDE: &str =
-    "nothing outside the project folder can be opened: write a path relative to that folder";
+    "nothing outside the project folder can be opened, so write a path relative to that folder";
 
 /// A list of patterns, and what it says of which access; nothing: of both.
 #[derive(Debug, Clone, Copy)]

@@ -70,6 +70,8 @@ mod tests {
     use super::*;
     use crate::lang::dialect::Dialect;
     use crate::lang::outcome::Outcome;
+    use crate::lang::record::Offer;
+    use crate::lang::report::{Offered, ParseError};
 
     fn outcome(number: usize, status: Status, message: &str) -> Outcome {
         Outcome {
@@ -106,6 +108,35 @@ mod tests {
             report.troubles(),
             "3 ❌ edit src/3.rs - no such text\\u{202e}\n4 ⏸ edit src/4.rs\n5 ⏸ edit src/5.rs"
         );
+    }
+
+    #[test]
+    fn mistakes_and_offers_are_told_too() {
+        let mistake = || ParseError {
+            block_id: "unknown".to_owned(),
+            action: None,
+            error_type: "syntax",
+            message: "broken".to_owned(),
+            end: None,
+            block_start_line: 1,
+            content: None,
+        };
+        let mut report = Report {
+            problems: vec![mistake()],
+            ..Report::default()
+        };
+        assert_eq!(report.counts(), "1 mistake in the reply");
+        report.problems.push(mistake());
+        assert_eq!(report.counts(), "2 mistakes in the reply");
+        report = Report {
+            offers: vec![Offered {
+                why: "⏸ 2 tasks".to_owned(),
+                action: "run them",
+                offer: Offer::of(1, vec![0]),
+            }],
+            ..Report::default()
+        };
+        assert_eq!(report.counts(), "something is waiting for your approval");
     }
 
     #[test]

@@ -343,7 +343,7 @@ fn a_place_that_a_later_task_moved_is_offered_where_it_is() {
     wait_for_results(&project, "2 ✅");
     let output = project.read(OUTPUT);
     assert!(
-        output.contains("as the file is now: lines 4, 8."),
+        output.contains("notes file: lines 4, 8 of the file as it is now."),
         "{output}"
     );
     let label = "line 8, in `def save(path):`";

@@ -122,6 +122,6 @@ fn who_never_stops_writing_is_ended_and_what_was_within_the_limit_is_there() {
     // Both streams together. The script stands twice in what is printed.
     let script = "head -c 700000 /dev/zero | tr '\\0' Q; head -c 700000 /dev/zero | tr '\\0' Q >&2";
     let ended = run(&project, &[], &[script]).exits(1);
-    assert!(ended.results().contains("ended at 1 MiB of output"));
+    assert!(ended.results().contains("stopped at 1 MiB of output"));
     assert_eq!(ended.out.matches('Q').count(), 1024 * 1024 + 4);
 }

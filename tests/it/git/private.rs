@@ -176,7 +176,9 @@ fn more_files_than_the_limit_are_no_reason_to_run_nothing() {
         .exits(0)
         .results();
     assert!(
-        said.contains("⚠ the state was not saved: no git repository here"),
+        said.contains(
+            "⚠ the state was not saved: no git repository here, and `git.private_limit` is 0: run `git init`"
+        ),
         "{said}"
     );
 }

@@ -307,6 +307,43 @@ fn of_many_results_and_parts_the_first_ones_are_there() {
 }
 
 #[test]
+fn what_has_no_room_says_where_it_is() {
+    let mut one = report(vec![
+        (Status::Done, vec![stdout("x".repeat(4000))]),
+        (Status::Done, vec![stdout("y".repeat(4000))]),
+    ]);
+    let packet = one.packet(&[], 900, "out.txt").unwrap();
+    let more =
+        "… the outputs of 1 more task are only in out.txt: run fewer tasks with long output …";
+    assert!(packet.text.contains(more), "{}", packet.text);
+
+    let texts: Vec<Section> = (0..9).map(|n| text(format!("{n}").repeat(4000))).collect();
+    let outputs = outputs(vec![texts], 3000);
+    let said = " more texts left out here: ask for less at once …\n";
+    assert!(outputs.contains(said), "{outputs}");
+    let said = " left out here, all of it is in out.txt: ask for less at once …\n";
+    assert!(outputs.contains(said), "{outputs}");
+
+    let mut changed = report(Vec::new());
+    changed.changes = "a.txt: line 4, not by you; read it before you edit it\n".repeat(100);
+    let packet = changed.packet(&[], 900, "out.txt").unwrap();
+    let said = "\ntoo much to show here: all of it is in out.txt\n";
+    assert!(packet.text.contains(said), "{}", packet.text);
+}
+
+#[test]
+fn of_a_numbered_file_a_part_is_to_be_read() {
+    let numbered = Section::File {
+        name: "[numbered] a.txt".to_owned(),
+        content: numbered(0..2000),
+        at: None,
+    };
+    let outputs = outputs(vec![vec![numbered]], 3000);
+    let said = " left out here: read a part of it with lines=\"…\" …\n";
+    assert!(outputs.contains(said), "{outputs}");
+}
+
+#[test]
 fn the_size_of_a_large_packet_is_told() {
     assert_eq!(packet_size(&"x".repeat(20_000)), "");
     assert_eq!(
