@@ -28,7 +28,7 @@ fn an_unknown_one_is_an_error_with_the_nearest() {
     assert!(refused.err.contains("`nessl`"), "{}", refused.err);
     assert!(
         ended.err.contains(
-            "clada.toml`, line 1, column 12: there is no dialect `nessl`: did you mean `nesl`?"
+            "clada.toml`, line 1, column 12: unknown dialect `nessl`: did you mean `nesl`?"
         ),
         "{}",
         ended.err

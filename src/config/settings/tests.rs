@@ -290,7 +290,7 @@ fn what_is_wrong_is_told_with_its_place() {
     let wrong = |text: &str| place.project(text).error();
     assert_eq!(
         wrong("[exec]\n  timeout = 'soon'"),
-        "`/folder/clada.toml`, line 2, column 13: it must be one number above 0 with ms, s, m or h, such as `90s`"
+        "`/folder/clada.toml`, line 2, column 13: it must be a number above 0 with ms, s, m or h, such as `90s`"
     );
     assert!(wrong("[exec.env]\nA = true").contains("line 2, column 5: `true` says nothing"));
     assert!(

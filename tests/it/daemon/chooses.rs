@@ -66,7 +66,7 @@ fn a_tick_says_which_place_is_meant() {
     let output = project.read(OUTPUT);
     assert!(
         output.contains(
-            "the user can choose too, by a tick in the notes; as the file is now: lines 2, 6."
+            "the user can also choose the place with a tick in the notes file: lines 2, 6 of the file as it is now."
         ),
         "{output}"
     );
@@ -288,7 +288,7 @@ fn a_place_that_has_changed_since_is_not_edited() {
     tick(&project, [SAVE]);
     let notes = wait_for_results(
         &project,
-        "is not there as it was: nothing was changed; look at the file and tick again below, or edit by hand",
+        "has changed, so nothing was done: check the file and tick again below, or edit by hand",
     );
     assert_eq!(project.read("app.py"), other);
     let output = project.read(OUTPUT);
@@ -320,7 +320,7 @@ fn a_place_that_is_gone_says_what_to_do() {
     tick(&project, [SAVE]);
     let notes = wait_for_results(
         &project,
-        "its text is found only at line 2 now: look at the file, and `clada retry` carries it out there",
+        "its text is now only at line 2. Check the file and run `clada retry` to apply it there",
     );
     assert_eq!(boxes_in(&notes.results), 0, "{:?}", notes.results);
     let output = project.read(OUTPUT);
@@ -343,7 +343,7 @@ fn a_place_that_a_later_task_moved_is_offered_where_it_is() {
     wait_for_results(&project, "2 ✅");
     let output = project.read(OUTPUT);
     assert!(
-        output.contains("as the file is now: lines 4, 8."),
+        output.contains("notes file: lines 4, 8 of the file as it is now."),
         "{output}"
     );
     let label = "line 8, in `def save(path):`";
