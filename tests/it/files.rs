@@ -659,7 +659,7 @@ fn a_file_of_a_group_that_the_user_is_not_in_gets_the_users_own() {
     let open = std::fs::Permissions::from_mode(0o666);
     std::fs::set_permissions(project.path("c.txt"), open).expect("chmod");
     let refused = run(&task("c.txt", "edit", edit)).exits(1).results();
-    let why = "`c.txt` cannot be kept with its owner and attributes: Operation not permitted";
+    let why = "cannot keep the owner and attributes of `c.txt`: Operation not permitted (os error 1): use an exec task";
     assert!(refused.contains(why), "{refused}");
     assert_eq!(project.read("c.txt"), "one\n");
 }

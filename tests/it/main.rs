@@ -26,6 +26,7 @@ mod edit;
 mod elsewhere;
 mod engine;
 #[cfg(target_os = "linux")]
+mod errors;
 mod exclude;
 #[cfg(target_os = "linux")]
 mod exec;

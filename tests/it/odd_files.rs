@@ -91,7 +91,9 @@ fn pipes_in_the_place_of_rules_hold_up_no_run() {
             "{results}"
         );
         assert!(
-            results.contains("⚠ git: not looked at: .gitignore (a pipe)"),
+            results.contains(
+                "⚠ git: skipped .gitignore, which is a pipe: its rules do not apply; remove it"
+            ),
             "{results}"
         );
         assert!(run.out.contains("src/x.txt"), "{}", run.out);

@@ -314,7 +314,7 @@ fn clada_writes_through_nothing_in_a_git_directory() {
         let is_elsewhere = script.contains("core.worktree");
         let said = said.exits(if is_elsewhere { 0 } else { 1 }).results();
         assert_eq!(
-            said.contains("leads elsewhere or is no file"),
+            said.contains("leads elsewhere or is not a file"),
             !is_elsewhere,
             "{script}: {said}"
         );
@@ -342,7 +342,7 @@ fn a_rebase_that_a_command_began_is_not_to_be_continued() {
     let forge = "mkdir .git/rebase-merge && cd .git/rebase-merge && echo 'exec touch ../../ran' >git-rebase-todo &&
         echo refs/heads/main >head-name && git rev-parse HEAD >onto && cp onto orig-head && touch interactive";
     let said = run(&project, forge).results();
-    let expect = "a rebase is in progress that a command began: end it with `git rebase --abort`";
+    let expect = "a rebase is in progress that a command began. Do not continue it, as its steps can run programs: abort it with `git rebase --abort`";
     assert!(said.contains(expect), "{said}");
     assert!(
         said.contains("⚠ .git/rebase-merge was created or changed while this ran: `git rebase --continue` would run `touch ../../ran`"),

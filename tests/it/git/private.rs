@@ -136,8 +136,8 @@ fn more_files_than_the_limit_are_no_reason_to_run_nothing() {
     for n in 0..11 {
         project.write(&format!("many/{n}"), "x");
     }
-    let told = "⚠ the state was not saved: there are no snapshots of this folder: it has more than 10 files: name what need \
-                not be saved in a .gitignore, raise `git.private_limit` in the settings, or `git init` there\n";
+    let told = "⚠ the state was not saved: clada makes no snapshots of this folder: it has more than 10 files: list those \
+                to leave out in a .gitignore, raise `git.private_limit` in the settings, or run `git init` there\n";
     let ended = run(
         &project,
         &[overwrite("a.txt", "one"), overwrite("b.txt", "one")],
@@ -192,9 +192,15 @@ fn the_home_and_what_is_above_it_have_none() {
     fs::create_dir_all(&state).unwrap();
     let reply = super::store::reply(&[overwrite("a.txt", "one")]);
     for (root, why) in [
-        (home.as_path(), "holds your whole home"),
-        (above, "holds your whole home"),
-        (&state, "holds clada's own state"),
+        (
+            home.as_path(),
+            "` contains your whole home folder: run clada in a folder of its own, or run `git init` there",
+        ),
+        (above, "contains your whole home folder"),
+        (
+            &state,
+            "` contains clada's own state, or is part of it: run clada in another folder",
+        ),
     ] {
         let root = root.to_str().unwrap();
         let ended = project.clada_with(["run", "--root", root], &reply).exits(0);
@@ -229,7 +235,10 @@ fn a_damaged_one_is_put_aside() {
         let said = ended.results();
         let aside = store.with_extension(format!("damaged-{number}"));
         assert!(
-            said.contains("the private snapshots of this folder were damaged"),
+            said.contains("⚠ the private snapshots of this folder were damaged (")
+                && said.contains(
+                    "`: new ones begin, so `clada undo` cannot go back beyond this batch"
+                ),
             "{number}: {said}"
         );
         assert!(
@@ -259,7 +268,9 @@ fn one_that_cannot_be_written_is_no_reason_to_run_nothing() {
     let said = ended.results();
     assert!(
         said.contains("⚠ the state was not saved: ")
-            && said.contains("make room or set that right"),
+            && said.contains(
+                "): fix that, for example free disk space, or run `git init` in the folder"
+            ),
         "{said}"
     );
     assert_eq!(project.read("a.txt"), "one\n");
@@ -387,7 +398,7 @@ fn a_full_disk_is_no_reason_to_run_nothing() {
     assert!(project.exists("large.txt") && project.exists("b.txt"));
     assert!(said.contains("⚠ git: task 1 was not saved: "), "{said}");
     assert!(
-        said.contains("⚠ the state was not saved: ") && said.contains("make room"),
+        said.contains("⚠ the state was not saved: ") && said.contains("free disk space"),
         "{said}"
     );
     assert!(!said.contains("damaged"), "{said}");
