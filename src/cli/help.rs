@@ -47,10 +47,7 @@ pub(super) const EXAMPLES: &[(&str, &[(&str, &str)])] = &[
                 "create clada.toml and clada.md in this folder",
             ),
             ("clada", "watch clada.md in this folder"),
-            (
-                "clada instructions",
-                "print the text that teaches an LLM to write tasks",
-            ),
+            ("clada instructions", "print the text that teaches your LLM"),
             (
                 "clada run reply.md --dry-run",
                 "show what a reply would change",
