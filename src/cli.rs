@@ -1,9 +1,13 @@
 //! The command line: structs and help only.
 
+mod document;
 mod help;
 pub mod pages;
+pub mod topics;
 
-use std::ffi::OsStr;
+pub use document::Face;
+
+use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -19,7 +23,7 @@ use crate::world::note_file::Lead;
 
 /// Carries out what an LLM's chat reply asks for when you save it in a notes file
 #[derive(Debug, Parser)]
-#[command(version, max_term_width = 100)]
+#[command(version, max_term_width = 100, disable_help_subcommand = true)]
 pub struct Cli {
     #[command(subcommand)]
     pub command: Option<Command>,
@@ -34,8 +38,35 @@ impl Cli {
     /// Reads this process's command line; wrong use ends it with status 2.
     pub fn read() -> Self {
         let mut whole = Self::definition();
-        let matches = whole.get_matches_mut();
+        let line = help_first(&whole);
+        let matches = whole
+            .try_get_matches_from_mut(line)
+            .unwrap_or_else(|error| error.exit());
         Self::from_arg_matches(&matches).unwrap_or_else(|error| error.format(&mut whole).exit())
+    }
+
+    /// The long help of a command, by its name and that of its part; of no name, the help of the whole program.
+    pub fn help_of(words: &[&str]) -> clap::Error {
+        let line = [&["clada"], words, &["--help"]].concat();
+        let mut whole = Self::definition();
+        match whole.try_get_matches_from_mut(line) {
+            Err(help) => help,
+            Ok(_) => whole.error(clap::error::ErrorKind::UnknownArgument, "no such help"),
+        }
+    }
+
+    /// Tells if a command has this name.
+    pub fn has_command(name: &str) -> bool {
+        Self::command().find_subcommand(name).is_some()
+    }
+
+    /// The names of the commands that the help shows.
+    pub fn commands() -> Vec<String> {
+        let whole = Self::command();
+        let shown = whole
+            .get_subcommands()
+            .filter(|command| !command.is_hide_set());
+        shown.map(|command| command.get_name().to_owned()).collect()
     }
 
     /// The whole program with its help.
@@ -141,6 +172,15 @@ pub enum Command {
     ///
     /// `clada man | man -l -` displays it.
     Man(Man),
+    /// Print the help of a command, or a page of the manual
+    Help(HelpOn),
+}
+
+#[derive(Debug, Args)]
+pub struct HelpOn {
+    /// A command, or a topic; nothing for the list of both
+    #[arg(value_name = "COMMAND|TOPIC")]
+    pub words: Vec<String>,
 }
 
 #[derive(Debug, Args)]
@@ -189,7 +229,7 @@ pub struct Completions {
 
 #[derive(Debug, Args)]
 pub struct Man {
-    /// The folder to write all pages into
+    /// The folder of manuals to write all pages into, in man1 and man7
     #[arg(value_name = "DIR")]
     pub folder: Option<PathBuf>,
 }
@@ -678,6 +718,20 @@ pub struct Diff {
     /// The project folder [default: this folder]
     #[arg(long, value_name = "DIR")]
     pub root: Option<PathBuf>,
+}
+
+/// This process's command line, in which `clada service help` is `clada help service`.
+fn help_first(whole: &clap::Command) -> Vec<OsString> {
+    let mut line: Vec<OsString> = std::env::args_os().collect();
+    if let [_, group, help, ..] = line.as_slice()
+        && help == "help"
+        && whole
+            .find_subcommand(group)
+            .is_some_and(clap::Command::has_subcommands)
+    {
+        line.swap(1, 2);
+    }
+    line
 }
 
 const AT_LEAST_ONE: &str = "it must be at least 1";

@@ -7,6 +7,7 @@ mod choices;
 mod commands;
 mod delivery;
 mod memory;
+mod notices;
 mod recovery;
 mod runs;
 mod standing;
@@ -24,17 +25,17 @@ use tracing::Instrument;
 
 use crate::batch::{Progress, Runner, Setup};
 use crate::config;
-use crate::engine::{self, Effect, Event, Look, Why};
+use crate::engine::{self, Effect, Event, Look};
 use crate::lang::record::{Number, Plan, Tick};
 use crate::lang::report::{Offered, ParseError, Report};
 use crate::lang::scan::{scan, scan_for};
 use crate::lang::task::Lines;
-use crate::lang::wording;
 use crate::world::ledger::LedgerError;
 use crate::world::note_file::{NoteError, Reading};
 use crate::world::watch::{Settle, Signal, Watcher};
 
 use memory::{Hash, hash};
+use notices::{FIXED, MISSING, UNREADABLE, swallowed};
 use recovery::Remains;
 use runs::Wanted;
 use ticks::{Change, Counted, Void};
@@ -43,6 +44,7 @@ pub use choices::{OpenPlace, open_places};
 pub use commands::Running;
 pub use delivery::Delivery;
 pub use memory::{Limits, Memory};
+pub use notices::not_followed;
 pub use recovery::Which;
 pub use ticked::BY_COMMAND;
 
@@ -211,7 +213,7 @@ impl Pending {
             return None;
         }
         self.told.wrong.clone_from(&self.wrong);
-        Some(self.wrong.clone().unwrap_or_else(|| MENDED.to_owned()))
+        Some(self.wrong.clone().unwrap_or_else(|| FIXED.to_owned()))
     }
 }
 
@@ -599,9 +601,7 @@ impl Daemon {
             return;
         }
         self.pending.is_mentioned = true;
-        show(Shown::Note(&format!(
-            "no task is in what was pasted ({size} characters), so nothing was run: a reply asks for tasks in `<tasks>`"
-        )));
+        show(Shown::Note(&notices::no_task(size)));
     }
 
     /// What the engine made of a look, with what is still to be told from before.
@@ -641,7 +641,7 @@ impl Daemon {
                 Effect::Remember { .. } | Effect::RememberPart { .. } => {}
                 Effect::Swallowed(tasks) => found.report.notices.push(swallowed(tasks)),
                 Effect::Offer { why, offer } => {
-                    let (why, action) = self.reason(why, offer.tasks());
+                    let (why, action) = notices::reason(why, offer.tasks(), self.clock.when);
                     found.report.offers.push(Offered { why, action, offer });
                 }
                 Effect::Tell { problem, typed, .. } => {
@@ -744,75 +744,6 @@ impl Daemon {
         }
     }
 
-    /// Why tasks were not run, and what a tick does.
-    fn reason(&self, why: Why, tasks: usize) -> (String, &'static str) {
-        let (came, are, them) = match tasks {
-            1 => ("was", "is", "run it"),
-            _ => ("were", "are", "run them"),
-        };
-        let tasks = wording::tasks(tasks);
-        let ran = |ran| {
-            let ran = Option::map(ran, self.clock.when);
-            ran.map_or("never run".to_owned(), |ran| format!("ran {ran}"))
-        };
-        match why {
-            Why::FirstSight => (
-                format!("⏸ {tasks} {came} here before clada began to watch: not run"),
-                them,
-            ),
-            Why::Foreign => (
-                format!(
-                    "⏸ {tasks} came with the results of another clada, or with results that were changed by hand: not run here"
-                ),
-                them,
-            ),
-            Why::Dialects => (
-                format!(
-                    "⏸ {tasks} {came} not run, as `dialects` in the settings has changed since the last save"
-                ),
-                them,
-            ),
-            Why::CameBack { ran: at } => {
-                (format!("↩ {tasks} came back ({})", ran(at)), "run again")
-            }
-            Why::Moved { ran: at } => (
-                format!(
-                    "↩ {tasks} {are} as before in other surroundings ({})",
-                    ran(at)
-                ),
-                "run again",
-            ),
-            Why::Trimmed => (
-                format!("⏭ {tasks} {are} what is left of a batch: not run"),
-                "run again",
-            ),
-            Why::Inside => (
-                format!("⏸ {tasks} {are} inside or behind something that does not end: not run"),
-                them,
-            ),
-            Why::Freed => (
-                format!("⏸ {tasks} came together with a reply that did not end: not run"),
-                them,
-            ),
-            Why::CutOff(within) => {
-                let before = if within.is_open {
-                    "before it"
-                } else {
-                    "in all"
-                };
-                let whole = tasks.replacen(" ", " whole ", 1);
-                (format!("✂ {}: {whole} {before}", within.end()), them)
-            }
-            Why::Joined => (
-                format!(
-                    "⏸ {tasks} {are} put together of a reply that was cut off and of what was pasted behind it: not run, as \
-                     nobody can tell whether they fit; paste the whole reply"
-                ),
-                them,
-            ),
-        }
-    }
-
     /// Looks again when this text has stayed as it is.
     fn wait_for_more(&mut self, text: Hash) {
         self.pending.unfinished = Some((Instant::now() + config::PASTE_QUIET, text));
@@ -824,28 +755,6 @@ impl Daemon {
     }
 }
 
-/// What is said of a link that a command may have made.
-pub fn not_followed(link: &Path, leads_to: &Path) -> String {
-    format!(
-        "`{}` is a symbolic link that commands may have made, so clada does not follow it to `{}`: put a file in its place, or \
-         start clada again with the path of the notes that you mean",
-        link.display(),
-        leads_to.display()
-    )
-}
-
-/// What is said of tasks that came with something that does not end.
-fn swallowed(tasks: usize) -> String {
-    let (are, them) = match tasks {
-        1 => ("was", "it"),
-        _ => ("were", "them"),
-    };
-    format!(
-        "⏹ {} inside or behind it {are} not run: paste {them} again, without it",
-        wording::tasks(tasks)
-    )
-}
-
 /// Says what was not said the last time.
 fn say_once(said: &mut String, why: &str, show: &mut dyn FnMut(Shown<'_>)) {
     if said != why {
@@ -853,12 +762,3 @@ fn say_once(said: &mut String, why: &str, show: &mut dyn FnMut(Shown<'_>)) {
         show(Shown::Trouble(why));
     }
 }
-
-/// What is said of settings that were wrong.
-const MENDED: &str = "✅ the settings are right again, and hold";
-
-/// What is said where a remembered batch cannot be had.
-const UNREADABLE: &str = "❌ what was ticked cannot be read from the ledger: it is tried again";
-
-/// What is said of a file that is gone.
-const MISSING: &str = "the file is not there: it is waited for";

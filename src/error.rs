@@ -75,6 +75,18 @@ pub enum Error {
         "`{given}` is neither a command nor a file: did you mean `clada {nearest}`? (`clada watch {given}` creates the file)"
     )]
     NoCommand { given: String, nearest: String },
+    #[error(
+        "no help on `{given}`: {}",
+        match nearest {
+            Some(nearest) => format!("did you mean `clada help {nearest}`? (the topics are {topics})"),
+            None => format!("name a command or one of these topics: {topics}"),
+        }
+    )]
+    NoHelp {
+        given: String,
+        nearest: Option<String>,
+        topics: String,
+    },
     #[error("only you can run `clada {0}`, not a command that clada runs: run it in a terminal")]
     ForTheUser(&'static str),
     #[error(

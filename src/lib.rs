@@ -32,7 +32,7 @@
 //!
 //! | floor | what | may use |
 //! | --- | --- | --- |
-//! | 4 entry | `main.rs`, [`logs`]: the log; [`cli`]; [`cmd`]: one file for each command, `cmd/watch.rs` one listener, `cmd/daemon.rs` many; [`terminal`]: what a person there is shown | everything below |
+//! | 4 entry | `main.rs`, [`logs`]: the log; [`cli`]: the command line, and the manual of `docs/`; [`cmd`]: one file for each command, `cmd/watch.rs` one listener, `cmd/daemon.rs` many; [`terminal`]: what a person there is shown | everything below |
 //! | 3 shell | [`daemon`]: waits for an event, asks the engine, performs its effects, shows on the board what it does | engine, batch, world |
 //! | 2 act | [`batch`]: before-snapshot, each task, after-snapshot; [`file_task`], [`exec_task`], [`context_task`]: what the commands mean; [`undo`]: takes batches back | world, lang |
 //! | 2 settings | [`config`]: the settings, this user's folders, the list of watched files | world, lang |

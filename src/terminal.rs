@@ -1,6 +1,7 @@
 //! The live view of a run on the terminal: a line for each task, the output of commands, and which command has been running
 //! for how long. Decides nothing.
 
+use std::ffi::OsString;
 use std::io::{self, IsTerminal, StderrLock, StdoutLock, Write};
 use std::time::Duration;
 
@@ -141,6 +142,26 @@ pub struct Screen<W> {
     partial: Vec<u8>,
 }
 
+/// The emphasis of a text, where a terminal can show it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Emphasis {
+    Bold,
+    Italic,
+}
+
+/// The width of the terminal that standard output is.
+pub fn width() -> Option<usize> {
+    let size = rustix::termios::tcgetwinsize(io::stdout()).ok()?;
+    Some(usize::from(size.ws_col)).filter(|width| *width > 0)
+}
+
+/// Tells if standard output shows emphasis: it is a terminal, and the user has not turned styles off.
+fn shows_emphasis() -> bool {
+    let is_set = |name| std::env::var_os(name).is_some_and(|value: OsString| !value.is_empty());
+    let is_dumb = std::env::var_os("TERM").is_none_or(|term| term == "dumb");
+    io::stdout().is_terminal() && !is_dumb && !is_set("NO_COLOR")
+}
+
 /// Standard output.
 pub fn stdout() -> Screen<StdoutLock<'static>> {
     Screen::new(io::stdout().lock())
@@ -167,6 +188,25 @@ pub fn stdout_to_the_byte() -> Box<dyn Write> {
 pub fn print_json(json: &impl Serialize) -> io::Result<()> {
     let text = serde_json::to_string_pretty(json)? + "\n";
     io::stdout().lock().write_all(in_json(&text).as_bytes())
+}
+
+impl Screen<StdoutLock<'static>> {
+    /// Writes a text with emphasis, if the terminal shows it.
+    ///
+    /// # Errors
+    /// Where it cannot be written.
+    pub fn emphasize(&mut self, emphasis: Emphasis, text: &str) -> io::Result<()> {
+        if !shows_emphasis() {
+            return self.write_all(text.as_bytes());
+        }
+        let (begin, end) = match emphasis {
+            Emphasis::Bold => ("\u{1b}[1m", "\u{1b}[22m"),
+            Emphasis::Italic => ("\u{1b}[3m", "\u{1b}[23m"),
+        };
+        self.to.write_all(begin.as_bytes())?;
+        self.write_all(text.as_bytes())?;
+        self.to.write_all(end.as_bytes())
+    }
 }
 
 impl<W: Write> Screen<W> {

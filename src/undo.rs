@@ -67,77 +67,76 @@ pub struct Done {
 #[derive(Debug, thiserror::Error)]
 pub enum UndoError {
     #[error(
-        "there is no batch to undo: git's history here has none that changed a file and is not undone yet"
+        "nothing to undo: git's history here has no batch that changed a file and is not undone yet"
     )]
     NothingToUndo,
-    #[error("there is nothing to redo: git's history here has no undo that is not redone yet")]
+    #[error("nothing to redo: git's history here has no undo that is not redone yet")]
     NothingToRedo,
-    #[error("there {} to undo here, not {asked}: nothing was changed", only(*.there, "batch", "batches"))]
+    #[error("{} can be undone here, not {asked}: nothing was changed; run `clada undo {there}` instead", only(*.there, "batch", "batches"))]
     TooMany { asked: usize, there: usize },
     /// One undo may have taken back several batches.
-    #[error("there {} to redo here, not {asked}: nothing was changed", undos(*.there, *.batches))]
+    #[error("{} can be redone here, not {asked}: nothing was changed; run `clada redo {there}` instead", undos(*.there, *.batches))]
     TooManyToRedo {
         asked: usize,
         there: usize,
         batches: usize,
     },
     #[error(
-        "no batch `{0}` is in git's history here: `clada log` shows the ids, and so do the last lines of clada's commits"
+        "git's history here has no batch `{0}`: `clada log` shows the ids, and so do the last lines of clada's commits"
     )]
     Unknown(String),
-    #[error("`{0}` is the beginning of several: {list}. Write more of it", list = .1.join(", "))]
+    #[error("`{0}` matches several batches: {list}. Give more of the id", list = .1.join(", "))]
     Ambiguous(String, Vec<String>),
     #[error(
-        "several batches were squashed there, maybe with what you changed in between: `clada undo {0}` takes back all \
-         of it, `clada diff {0}` shows it"
+        "several batches were squashed there, perhaps with changes of yours in between: see `clada diff {0}`, and \
+         revert all of it with `clada undo {0}`"
     )]
     Squashed(String),
     #[error(
-        "`{0}` changed files outside this folder too, so nothing was done: do this in the folder where it ran, or name \
-         that by `--root`"
+        "`{0}` also changed files outside this folder, so nothing was done: go to the folder where it ran, or name that \
+         with `--root`"
     )]
     ReachesOut(String),
     #[error(
-        "`{0}` ran in `{folder}`, and what it did to untracked files is saved for that folder, so nothing was done: do this there, \
-         or with `--root {folder}`", folder = .1.display()
+        "`{0}` ran in `{folder}`, and its changes to untracked files are saved there, so nothing was done: run this \
+         there, or with `--root {folder}`", folder = .1.display()
     )]
     Elsewhere(String, PathBuf),
     #[error(
-        "a command of batch `{0}` moved the branch (`git checkout`, `git reset` or the like), so nothing was done: commit {1} \
-         has what was there before; `git diff {1}` shows what differs, `git restore --source={1} PATH` brings a file back"
+        "a command of batch `{0}` moved the branch, so nothing was done: `git diff {1}` shows what differs from before, \
+         `git restore --source={1} PATH` restores a file"
     )]
     Moved(String, String),
-    #[error("batch `{0}` was undone already: `clada redo` does it again")]
+    #[error("batch `{0}` is already undone: `clada redo` reapplies it")]
     Undone(String),
     #[error(
-        "nothing was done, as this is in the way:{}\n`--keep` keeps what changed since, and takes back the rest",
+        "nothing was done, because these changes are in the way:{}\n`--keep` keeps them and does the rest",
         in_the_way::list(.0, "")
     )]
     Changed(Vec<InTheWay>),
     #[error(
-        "nothing was done, as this is in the way:{}\n`--keep` cannot merge what is in the same lines",
+        "nothing was done, because these changes are in the way:{}\n`--keep` cannot merge changes to the same lines",
         in_the_way::list(.0, " in the same lines")
     )]
     Collides(Vec<InTheWay>),
     #[error(
-        "{} cannot be saved in git as it is now, so it would be lost and nothing was done: move it away, then try again",
+        "git cannot save {} as it is now, so nothing was done: move it away, then try again",
         list(.0)
     )]
     NotSaved(Vec<PathBuf>),
-    #[error("{0}. The files are as they were before: set that right, then try again")]
+    #[error("{0}. The files are as they were before: fix that, then try again")]
     Failed(Box<Self>),
     #[error(
-        "{why}. And {} could not be put back as it was: `git status` and `git diff` show what it is now, \
-         the last commit has what it was", list(.left)
+        "{why}. clada could not restore {}: see `git status` and `git diff`; the last commit has the earlier content", list(.left)
     )]
     Halfway { why: Box<Self>, left: Vec<PathBuf> },
-    #[error("there is no older state to show")]
+    #[error("no older state exists here")]
     NoOlder,
-    #[error("no older state is being looked at: `clada step-back` begins")]
+    #[error("you are not looking at an older state: `clada step-back` shows one")]
     NotLooking,
     #[error(
-        "{} changed while this state was looked at, so nothing was done: `clada step-forward --stay` keeps all that \
-         is there now and ends looking; or put back what you changed, then try again", list(.0)
+        "{} changed while you looked at this state, so nothing was done: keep everything as it is now with `clada \
+         step-forward --stay`, or revert your changes and try again", list(.0)
     )]
     Edited(Vec<PathBuf>),
     #[error("git: {0}")]
@@ -149,8 +148,8 @@ pub enum UndoError {
 /// A number of things, as all that there is.
 fn only(count: usize, one: &str, several: &str) -> String {
     match count {
-        1 => format!("is only 1 {one}"),
-        _ => format!("are only {count} {several}"),
+        1 => format!("only 1 {one}"),
+        _ => format!("only {count} {several}"),
     }
 }
 
@@ -160,7 +159,7 @@ fn undos(count: usize, batches: usize) -> String {
         only(count, "batch", "batches")
     } else {
         format!(
-            "{}, which took back {batches} batches,",
+            "{}, which reverted {batches} batches,",
             only(count, "undo", "undos")
         )
     }

@@ -4,6 +4,8 @@ use std::fmt::Write;
 
 use clap::Command;
 
+use super::topics::{self, TOPICS};
+
 /// The commands by purpose. A command that is in no group is listed under [`OTHERS`].
 const GROUPS: [(&str, &[&str]); 5] = [
     (
@@ -188,7 +190,7 @@ pub(super) const EXAMPLES: &[(&str, &[(&str, &str)])] = &[
         "man",
         &[
             ("clada man | man -l -", "read the manual"),
-            ("clada man ~/.local/share/man/man1", "install all pages"),
+            ("clada man ~/.local/share/man", "install all pages"),
         ],
     ),
     (
@@ -284,15 +286,22 @@ pub(super) const EXAMPLES: &[(&str, &[(&str, &str)])] = &[
 /// The end of the main help.
 const END: &str = "\
 Options: those of `clada watch`, and -h, --help, -V, --version.
-`clada COMMAND --help` explains a command; `clada man | man -l -` is the manual.
+`clada help COMMAND` explains a command, `clada help TOPIC` prints a page.
 
 Exit status: 0 all done, 1 something failed, 2 wrong usage.
 CLADA_LOG=debug logs to stderr what clada does and why.";
 
 /// Adds the help to the definition of the whole program.
 pub(super) fn with_help(mut whole: Command) -> Command {
-    for (name, _) in EXAMPLES.iter().filter(|(name, _)| *name != "clada") {
-        whole = whole.mut_subcommand(name, |command| command.after_help(below(name)));
+    let names: Vec<String> = whole
+        .get_subcommands()
+        .map(|command| command.get_name().to_owned())
+        .collect();
+    for name in names {
+        let below = below(&name);
+        if !below.is_empty() {
+            whole = whole.mut_subcommand(&name, |command| command.after_help(below));
+        }
     }
     let header = whole.get_styles().get_header();
     let head = |text: &str| format!("{header}{text}{header:#}");
@@ -307,6 +316,13 @@ pub(super) fn with_help(mut whole: Command) -> Command {
             let _ = writeln!(template, "  {literal}{name:<12}{literal:#}  {about}");
         }
     }
+    let _ = write!(template, "\n{}\n", head("Topics (`clada help TOPIC`):"));
+    for topic in TOPICS {
+        let literal = whole.get_styles().get_literal();
+        let (name, title) = (topic.name, topic.title());
+        let _ = writeln!(template, "  {literal}{name:<15}{literal:#}  {title}");
+    }
+    template.truncate(template.trim_end().len());
     template += "{after-help}";
     whole
         .after_help(format!("{}\n{END}", below("clada")))
@@ -354,14 +370,22 @@ fn below(name: &str) -> String {
     let lines = examples(name);
     let width = lines.iter().map(|(line, _)| line.len()).max();
     let width = width.unwrap_or_default();
-    let lines = lines.iter().map(|(line, says)| {
-        if width > BESIDE {
-            format!("  {line}\n      {says}\n")
+    let mut text = String::new();
+    if !lines.is_empty() {
+        text += "Examples:\n";
+    }
+    for (line, says) in lines {
+        let _ = if width > BESIDE {
+            writeln!(text, "  {line}\n      {says}")
         } else {
-            format!("  {line:<width$}  {says}\n")
-        }
-    });
-    format!("Examples:\n{}", lines.collect::<String>())
+            writeln!(text, "  {line:<width$}  {says}")
+        };
+    }
+    if let Some(topic) = topics::of_command(name) {
+        let gap = if text.is_empty() { "" } else { "\n" };
+        let _ = write!(text, "{gap}See also: `clada help {topic}`");
+    }
+    text
 }
 
 #[cfg(test)]

@@ -1,5 +1,7 @@
 //! What is made of the command line's definition: completions for shells, and man pages.
 
+mod manual;
+
 use std::io::{self, Write};
 
 use clap::Command;
@@ -7,6 +9,7 @@ use clap_complete::Shell;
 use clap_mangen::Man;
 use clap_mangen::roff::{Roff, bold, roman};
 
+use super::topics::{self, TOPICS};
 use super::{Cli, help};
 
 const FILES: [(&str, &str); 7] = [
@@ -75,28 +78,56 @@ pub fn completions(shell: Shell) -> Vec<u8> {
     let whole = Cli::definition();
     // They would offer what the help does not show.
     let is_shown = |command: &&Command| !command.is_hide_set();
+    let commands = || whole.get_subcommands().filter(is_shown);
+    let is_other = |command: &&Command| command.get_name() != "help";
     let mut shown = Command::new("clada")
         .version(env!("CARGO_PKG_VERSION"))
+        .disable_help_subcommand(true)
         .args(whole.get_arguments().cloned())
-        .subcommands(whole.get_subcommands().filter(is_shown).cloned());
+        .subcommands(commands().filter(is_other).cloned())
+        .subcommand(helped(commands().filter(is_other)));
     clap_complete::generate(shell, &mut shown, "clada", &mut script);
     script
 }
 
-/// The man pages by their file names, the main one first.
+/// `clada help` with the words that may follow it: the commands and their parts, and the topics.
+fn helped<'c>(commands: impl Iterator<Item = &'c Command>) -> Command {
+    let bare = |command: &Command| {
+        let about = command.get_about().cloned().unwrap_or_default();
+        // The process ends when the script is written.
+        let name: &'static str = command.get_name().to_owned().leak();
+        Command::new(name).about(about)
+    };
+    let with_parts =
+        |command: &Command| bare(command).subcommands(command.get_subcommands().map(bare));
+    let topics = TOPICS
+        .iter()
+        .map(|topic| Command::new(topic.name).about(topic.title()));
+    Command::new("help")
+        .about("Print the help of a command, or a page of the manual")
+        .disable_help_flag(true)
+        .subcommands(commands.map(with_parts))
+        .subcommands(topics)
+}
+
+/// The man pages by their paths in a folder of manuals, the main one first.
 ///
 /// # Errors
 /// Never, as they are written to memory.
 pub fn man() -> io::Result<Vec<(String, Vec<u8>)>> {
     let mut whole = Cli::definition();
     whole.build();
-    let mut pages = vec![("clada.1".to_owned(), page(&whole, "clada")?)];
+    let mut pages = vec![("man1/clada.1".to_owned(), page(&whole, "clada")?)];
     for command in whole
         .get_subcommands()
         .filter(|command| command.get_name() != "help" && !command.is_hide_set())
     {
         let name = command.get_name();
-        pages.push((format!("clada-{name}.1"), page(command, name)?));
+        pages.push((format!("man1/clada-{name}.1"), page(command, name)?));
+    }
+    for topic in TOPICS {
+        let page = manual::page(topic)?;
+        pages.push((format!("man7/clada-{}.7", topic.name), page));
     }
     Ok(pages)
 }
@@ -130,10 +161,13 @@ fn page(command: &Command, name: &str) -> io::Result<Vec<u8>> {
         section("FILES", &FILES).to_writer(&mut text)?;
         section("ENVIRONMENT", &ENVIRONMENT).to_writer(&mut text)?;
         section("EXIT STATUS", &STATUS).to_writer(&mut text)?;
+        let topics: Vec<&str> = TOPICS.iter().map(|topic| topic.name).collect();
+        manual::see_also(&[], &topics).to_writer(&mut text)?;
     } else {
-        text.write_all(b".SH \"SEE ALSO\"\n\\fBclada\\fR(1)\n")?;
+        let topics: Vec<&str> = topics::of_command(name).into_iter().collect();
+        manual::see_also(&[""], &topics).to_writer(&mut text)?;
     }
-    Ok(text)
+    Ok(manual::in_ascii(&text))
 }
 
 fn commands(whole: &Command) -> Roff {

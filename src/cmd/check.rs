@@ -152,7 +152,7 @@ fn asks(task: &Task<'_>, policy: &Policy) -> Option<String> {
             Some(
                 question
                     .message
-                    .unwrap_or_else(|| "waits for your approval".to_owned()),
+                    .unwrap_or_else(|| "needs approval".to_owned()),
             )
         }
         _ => None,

@@ -7,7 +7,7 @@ use std::process::ExitCode;
 use crate::cli::{self, pages};
 use crate::error::Error;
 
-/// Prints the main page, or writes all pages into a folder.
+/// Prints the main page, or writes all pages into a folder of manuals, by their sections.
 ///
 /// # Errors
 /// Where they cannot be written.
@@ -22,9 +22,10 @@ pub fn main(args: &cli::Man) -> Result<ExitCode, Error> {
         path: path.to_owned(),
         error,
     };
-    fs::create_dir_all(folder).map_err(|error| failed(folder, error))?;
     for (name, page) in pages {
         let path = folder.join(name);
+        let section = path.parent().unwrap_or(folder);
+        fs::create_dir_all(section).map_err(|error| failed(section, error))?;
         fs::write(&path, page).map_err(|error| failed(&path, error))?;
     }
     Ok(ExitCode::SUCCESS)

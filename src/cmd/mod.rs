@@ -10,6 +10,7 @@ pub mod daemon;
 pub mod diff;
 pub mod doctor;
 mod exclude;
+pub mod help;
 mod history;
 pub mod init;
 pub mod instructions;
@@ -94,6 +95,7 @@ pub fn dispatch(cli: Cli) -> Result<ExitCode, Error> {
         Some(Command::List(args)) => watched::list(&args),
         Some(Command::Completions(args)) => completions::main(&args),
         Some(Command::Man(args)) => man::main(&args),
+        Some(Command::Help(args)) => help::main(&args),
     }
 }
 

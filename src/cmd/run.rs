@@ -104,7 +104,7 @@ pub fn main(args: &Run) -> Result<ExitCode, Error> {
                 let what = outcome
                     .message
                     .take()
-                    .unwrap_or("waits for your approval".to_owned());
+                    .unwrap_or("needs approval".to_owned());
                 let (what, commands) = what.split_once('\n').unwrap_or((&what, ""));
                 let said = format!("{what}: run it with `clada run --approve`\n{commands}");
                 outcome.message = Some(said.trim_end().to_owned());

@@ -19,7 +19,8 @@ const FILE: &str = "watched.toml";
 const WATCH: &str = "watch";
 const KEYS: [&str; 3] = ["file", "root", "shared"];
 /// What a new list says first.
-const HEAD: &str = "# The notes files that `clada daemon` watches. `clada add` and `clada remove` change this list, and so may you.\n\n";
+const HEAD: &str = "# The notes files that `clada daemon` watches. Edit this list here, or with `clada add` and `clada \
+     remove`.\n\n";
 
 /// A notes file and the project folder that its tasks work in, both absolute.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -52,21 +53,22 @@ pub enum Added {
 /// Why there is no list to be had, or why it is as it was.
 #[derive(Debug, thiserror::Error)]
 pub enum RegistryError {
-    #[error("cannot read the list of watched files, `{}`: {error}", path.display())]
+    #[error("cannot read the list of watched files `{}`: {error}: make it a text file that this user can read", path.display())]
     Read { path: PathBuf, error: io::Error },
-    #[error("the list of watched files, `{}`, {why}: mend it there", path.display())]
+    #[error("the list of watched files `{}` is invalid: {why}: fix that file", path.display())]
     Wrong { path: PathBuf, why: String },
-    #[error("`{}` {doubt}, so clada does not go by the list of watched files: `{remedy}`", path.display())]
+    #[error("`{}` {doubt}, so clada does not use the list of watched files: run `{remedy}`", path.display())]
     Shared {
         path: PathBuf,
         doubt: NotOwn,
         remedy: String,
     },
-    #[error("cannot write the list of watched files, `{}`: {error}: it is as it was", path.display())]
+    #[error("cannot write the list of watched files `{}`: {error}: the list is unchanged; check the folder's \
+         permissions and disk space", path.display())]
     Write { path: PathBuf, error: io::Error },
-    #[error("`{}` is not UTF-8, so it cannot be in the list of watched files: rename it", .0.display())]
+    #[error("the name `{}` is not UTF-8, so it cannot be in the list of watched files: rename it", .0.display())]
     NotText(PathBuf),
-    #[error("`{}` is not in the list of watched files: `clada list` shows what is", .0.display())]
+    #[error("`{}` is not in the list of watched files: run `clada list` to see the list", .0.display())]
     Unknown(PathBuf),
     #[error(transparent)]
     Lock(#[from] LockError),
@@ -95,7 +97,7 @@ impl Registry {
         for (key, item) in document.iter() {
             let at = document.key(key).and_then(|key| key.span());
             if key != WATCH {
-                let why = format!("unknown key `{key}`: files are in `[[{WATCH}]]`");
+                let why = format!("unknown key `{key}`: write each file as `[[{WATCH}]]`");
                 told(at.map(|span| span.start), why);
             } else if item.as_array_of_tables().is_none() {
                 let why = format!("write each file as `[[{WATCH}]]` with `file = \"/…\"` below");
@@ -114,7 +116,10 @@ impl Registry {
                 Ok(entry) if found.entries.iter().any(|other| other.file == entry.file) => {
                     told(
                         at,
-                        format!("`{}` is in the list already", entry.file.display()),
+                        format!(
+                            "`{}` is already in the list: remove one of the two",
+                            entry.file.display()
+                        ),
                     );
                 }
                 Ok(entry) => found.entries.push(entry),
@@ -247,7 +252,7 @@ impl List {
     fn tables(&mut self) -> Result<&mut ArrayOfTables, RegistryError> {
         let wrong = || RegistryError::Wrong {
             path: self.path.clone(),
-            why: format!("has a `{WATCH}` that is no `[[{WATCH}]]`"),
+            why: format!("`{WATCH}` must be written as `[[{WATCH}]]`"),
         };
         let error = wrong();
         let none = Item::ArrayOfTables(ArrayOfTables::new());
@@ -365,7 +370,7 @@ fn shared(table: &Table) -> Result<bool, Wrong> {
         return Ok(false);
     };
     let wrong = || {
-        let why = "`shared` is neither yes nor no: write `shared = true`, or nothing".to_owned();
+        let why = "`shared` must be `true` or `false`".to_owned();
         (item.span().map(|span| span.start), why)
     };
     item.as_bool().ok_or_else(wrong)
@@ -385,14 +390,14 @@ fn path_of(table: &Table, key: &str, home: &Path) -> Result<PathBuf, Wrong> {
         let at = item.and_then(Item::span).map(|span| span.start);
         (at, format!("{why}: write `{key} = \"/…\"`"))
     };
-    let item = item.ok_or_else(|| wrong(&format!("there is no `{key}`")))?;
+    let item = item.ok_or_else(|| wrong(&format!("`{key}` is missing")))?;
     let text = item
         .as_str()
-        .ok_or_else(|| wrong(&format!("`{key}` is no text")))?;
+        .ok_or_else(|| wrong(&format!("`{key}` is not a string")))?;
     match text.strip_prefix("~/") {
         Some(rest) => Ok(home.join(rest)),
         None if text.starts_with('/') => Ok(text.into()),
-        None => Err(wrong(&format!("`{text}` is no absolute path"))),
+        None => Err(wrong(&format!("`{text}` is not an absolute path"))),
     }
 }
 

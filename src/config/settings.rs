@@ -206,7 +206,7 @@ pub enum Variable {
 impl<'de> Deserialize<'de> for Variable {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
         #[derive(Deserialize)]
-        #[serde(untagged, expecting = "a text, or `false` to take the variable away")]
+        #[serde(untagged, expecting = "a string, or `false` to remove the variable")]
         enum Written {
             Value(String),
             Kept(bool),
@@ -215,7 +215,7 @@ impl<'de> Deserialize<'de> for Variable {
             Written::Value(value) => Ok(Self::Set(value)),
             Written::Kept(false) => Ok(Self::Remove),
             Written::Kept(true) => Err(serde::de::Error::custom(
-                "`true` says nothing: write a text, or `false` to take the variable away",
+                "`true` is not allowed: write a string, or `false` to remove the variable",
             )),
         }
     }
@@ -237,30 +237,31 @@ fn written<'de, D: Deserializer<'de>, T>(
 ) -> Result<T, D::Error> {
     let value = Value::deserialize(from)?;
     let read = value.as_str().and_then(parse);
-    read.ok_or_else(|| serde::de::Error::custom(format!("it must be {form}")))
+    read.ok_or_else(|| serde::de::Error::custom(format!("the value must be {form}")))
 }
 
 /// Why the settings cannot be had.
 #[derive(Debug, thiserror::Error)]
 pub enum SettingsError {
-    #[error("cannot read `{}`: {error}", path.display())]
+    #[error("cannot read the settings `{}`: {error}: make it a text file that this user can read", path.display())]
     Read { path: PathBuf, error: io::Error },
     #[error("`{}`, {why}", path.display())]
     Wrong { path: PathBuf, why: String },
     #[error("`{setting}`: {why}")]
     Setting { setting: &'static str, why: String },
-    #[error("`{}` {doubt}, so clada does not go by it: `{remedy}`", path.display())]
+    #[error("`{}` {doubt}, so clada does not use it: run `{remedy}`", path.display())]
     Shared {
         path: PathBuf,
         doubt: NotOwn,
         remedy: String,
     },
     #[error(
-        "`{}` is a symbolic link that leads out of the project folder, so clada does not read it: put a file in its place",
+        "`{}` is a symbolic link that leads out of the project folder, so clada does not read it: replace it with a \
+         file",
         .0.display()
     )]
     LeadsOut(PathBuf),
-    #[error("cannot keep what is trusted in `{}`: {error}", path.display())]
+    #[error("cannot save what you trust in `{}`: {error}: make its folder writable for this user", path.display())]
     Keep { path: PathBuf, error: io::Error },
 }
 
@@ -442,17 +443,17 @@ fn not_trusted(asked: &Table, trusted: &Table) -> impl Iterator<Item = &'static 
 /// What to say where the file asks for something else than was trusted.
 fn untrusted(asked: &Table, trusted: &Table) -> Option<String> {
     let name = not_trusted(asked, trusted).next()?;
-    let holds = match get(trusted, name) {
-        Some(_) => "the one that you trusted before holds",
-        None => "the defaults and your own settings hold",
-    };
-    let is = match get(asked, name) {
-        Some(_) => "is not the one that you trusted",
-        None => "is gone",
+    let (is, holds) = match (get(asked, name), get(trusted, name)) {
+        (Some(_), Some(_)) => (
+            "differs from the one that you trusted",
+            "the trusted one stays in effect",
+        ),
+        (Some(_), None) => ("is not trusted", "the defaults and your own settings apply"),
+        (None, _) => ("was removed", "the one that you trusted stays in effect"),
     };
     let name = shown(name);
     Some(format!(
-        "⚠ the {name} in {PROJECT} {is}: {holds} (`clada trust` changes that)"
+        "⚠ {name} in {PROJECT} {is}: {holds} (`clada trust` changes that)"
     ))
 }
 

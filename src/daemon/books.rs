@@ -65,8 +65,8 @@ impl<'b> Books<'b> {
     /// The run is over; what could not be written of it.
     pub(super) fn close(self) -> Option<LedgerError> {
         if let Some(Err(error)) = self.running.map(Running::end) {
-            // It counts as running until this clada ends.
-            tracing::error!(%error, "lock");
+            // It counts as running until this clada exits.
+            tracing::error!(%error, "cannot mark the run as over");
         }
         self.trouble
     }
@@ -74,7 +74,7 @@ impl<'b> Books<'b> {
     /// What happened cannot be undone because it could not be written: it is told at the end.
     fn note(&mut self, written: Result<(), LedgerError>) {
         if let Err(error) = written {
-            tracing::error!(%error, "ledger");
+            tracing::error!(%error, "cannot use the ledger");
             self.trouble.get_or_insert(error);
         }
     }
@@ -102,7 +102,7 @@ impl Journal for Books<'_> {
         caught_up.map_err(|error| error.to_string())?;
         let state = memory.state(Some(entry.number));
         let record = memory.engine.record(entry.number);
-        let record = record.ok_or("this batch is not remembered")?;
+        let record = record.ok_or("the ledger does not know this batch: paste the reply again")?;
         let begun = Begun {
             record,
             text: &entry.text,

@@ -87,7 +87,7 @@ pub(super) fn offer_of(
     // Another batch of this run may do the same again, and know better what is done by now.
     let latest = memory.ledger.latest(memory.file, number);
     let latest = latest.unwrap_or_else(|error| {
-        tracing::error!(%error, "ledger");
+        tracing::error!(%error, "cannot use the ledger");
         number
     });
     let (above, outcomes) = outcomes[..those.end].split_at_mut(those.start);

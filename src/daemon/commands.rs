@@ -122,7 +122,7 @@ fn left(folder: &Path) -> Lingering {
     for cut_off in Lock::cut_off(folder, &[RUN, CUT]) {
         match cut_off.settle() {
             Ok(is_settled) => left.cut_off |= !is_settled,
-            Err(error) => tracing::error!(%error, "lock"),
+            Err(error) => tracing::error!(%error, "cannot settle a lock"),
         }
     }
     left
@@ -164,7 +164,7 @@ impl fmt::Display for Lingering {
             } else {
                 ", and "
             };
-            write!(f, "{and}what a clada began that was killed")?;
+            write!(f, "{and}what a killed clada started")?;
         }
         Ok(())
     }

@@ -20,11 +20,12 @@ use crate::world::output_file::OutputFile;
 use crate::world::packet::Packets;
 
 /// Nobody knows how a terminal takes it.
-const SENT: &str = "not every terminal takes it (OSC 52); if pasting brings something else, copy from the output file";
+const SENT: &str = "not every terminal accepts it (OSC 52); if pasting inserts something else, copy from the output \
+     file";
 
 /// Said once, where there is no clipboard.
 const HOW_TO_HAVE_NONE: &str =
-    "to copy nothing, start clada with `--no-clipboard` or set `clipboard.enabled = false`";
+    "to turn copying off, start clada with `--no-clipboard` or set `clipboard.enabled = false`";
 
 /// The places of one listener's results.
 pub struct Delivery {
@@ -134,7 +135,7 @@ impl Delivery {
                     && copies
                     && let Err(error) = self.packets.keep(id.number(), &packet.text)
                 {
-                    tracing::error!(%error, "packet");
+                    tracing::error!(%error, "cannot keep the packet");
                 }
                 self.packets.forget_aside(None);
             }
@@ -166,7 +167,7 @@ impl Delivery {
         if let Some(mut file) = self.output.finished(unread.shows.size)
             && let Err(error) = self.packets.set_aside(block.number(), &mut file)
         {
-            tracing::error!(%error, "output file");
+            tracing::error!(%error, "cannot set the output file aside");
         }
     }
 
@@ -196,9 +197,9 @@ impl Delivery {
         });
         if let Err(error) = written {
             let path = self.output.path().display();
-            let said = format!("⚠ the output file `{path}` cannot be written: {error}");
+            let said = format!("⚠ cannot write the output file `{path}`: {error}");
             if !report.notices.contains(&said) {
-                tracing::error!(%error, "output file");
+                tracing::error!(%error, "cannot write the output file");
                 show(Shown::Trouble(&said));
                 report.notices.push(said);
             }
@@ -232,7 +233,7 @@ impl Delivery {
             .packet(&mut Report::default(), &below)
             .and_then(|packet| self.packets.keep(block.number(), &packet.text));
         if let Err(error) = kept {
-            tracing::error!(%error, "packet");
+            tracing::error!(%error, "cannot keep the packet");
         }
     }
 
@@ -323,20 +324,21 @@ impl Delivery {
                 memory.shows(block);
                 for kept in &done.saved {
                     show(Shown::Trouble(&format!(
-                        "a save that came in between is kept in {}",
+                        "your notes file lacks a save that came in meanwhile: compare it with {}",
                         kept.display()
                     )));
                 }
                 if let Err(error) = memory.delivered(*id, self.note.changed_ms()) {
-                    tracing::error!(%error, "ledger");
+                    tracing::error!(%error, "cannot use the ledger");
                 }
                 self.unwritten = None;
                 self.unwritable = None;
             }
             Err(error) => {
-                tracing::error!(%error, "write-back");
+                tracing::error!(%error, "cannot write the results into the notes file");
                 let output = self.output.path().display();
-                let said = format!("the results are not in the notes, only in {output}: {error}");
+                let said =
+                    format!("the results are not in the notes file, only in {output}: {error}");
                 let why = (said, error.is_scarce());
                 // That one is tried again and again.
                 if !why.1 || self.unwritable.as_ref() != Some(&why) {
@@ -448,7 +450,7 @@ pub(super) fn passing_block(what: &str, unread: &Unread) -> String {
 pub(super) fn put(note: &NoteFile, block: &str, known: &Known) -> Vec<Ticked> {
     let mut ticked = Vec::new();
     if let Err(error) = merge(note, "", block, known, &mut ticked) {
-        tracing::info!(%error, "running");
+        tracing::info!(%error, "cannot show the run in the notes file");
         ticked.clear();
     }
     ticked

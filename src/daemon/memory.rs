@@ -115,7 +115,7 @@ impl Memory {
             text.trim_start().to_owned()
         };
         let engine = State::from_text(seed, state, records, &mut text_of).map_err(|error| {
-            tracing::error!(%error, "state");
+            tracing::error!(%error, "cannot read the state of the notes file");
             ledger.damaged()
         })?;
         let keys = ledger.blocks(file)?.into_iter().collect();
@@ -380,7 +380,7 @@ impl Memory {
     /// The text of a batch; empty if it is forgotten or cannot be read, and then nothing of it can run.
     pub(super) fn text(&self, number: Number) -> String {
         let text = self.ledger.text(self.file, number);
-        text.inspect_err(|error| tracing::error!(%error, "ledger"))
+        text.inspect_err(|error| tracing::error!(%error, "cannot use the ledger"))
             .ok()
             .flatten()
             .unwrap_or_default()
@@ -389,7 +389,7 @@ impl Memory {
     /// Whether a task is not to be offered on behalf of a batch: it was done or tried again since, or is about to be.
     pub(super) fn is_over(&self, batch: Number, task: usize) -> bool {
         let over = self.ledger.is_over(self.file, batch, task);
-        let over = over.inspect_err(|error| tracing::error!(%error, "ledger"));
+        let over = over.inspect_err(|error| tracing::error!(%error, "cannot use the ledger"));
         over.unwrap_or(true) || self.engine.is_chosen(batch, task)
     }
 
@@ -427,7 +427,7 @@ impl Memory {
             .ledger
             .prune(now - self.limits.seconds, self.limits.bytes)
         {
-            tracing::error!(%error, "ledger");
+            tracing::error!(%error, "cannot use the ledger");
         }
     }
 
@@ -453,7 +453,7 @@ impl Memory {
     pub(super) fn add_asked(&self, report: &mut Report, when: fn(i64) -> String, mask: &Mask) {
         const MOST: usize = 20;
         let asked = self.ledger.asked(self.file, MOST).unwrap_or_else(|error| {
-            tracing::error!(%error, "ledger");
+            tracing::error!(%error, "cannot use the ledger");
             Vec::new()
         });
         let own = report.offer_lines().into_iter().map(|(_, offer)| offer);
@@ -514,7 +514,7 @@ impl Memory {
             is_result: false,
         };
         if let Err(error) = self.ledger.add_block(self.file, new, now) {
-            tracing::error!(%error, "ledger");
+            tracing::error!(%error, "cannot use the ledger");
         }
         self.known()
     }

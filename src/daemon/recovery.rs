@@ -122,7 +122,8 @@ impl Remains {
             if is_done && outcome.status == Status::Skipped {
                 let said = task.message.as_deref().map(|said| format!("{said}; "));
                 let said = said.unwrap_or_default();
-                outcome.message = Some(format!("{said}done before clada ended, and not run again"));
+                outcome.message =
+                    Some(format!("{said}done before clada stopped, so not run again"));
             }
             if matches!(task.fate, Fate::Interrupted)
                 && let Some(written) = self.written.take()
@@ -132,11 +133,11 @@ impl Remains {
         }
         let began = when(batch.began_ms.div_euclid(1000));
         let how = match batch.tasks.iter().any(is_cut) {
-            true => "in the middle of this batch",
-            false => "before it could tell of this batch",
+            true => "during this batch",
+            false => "before it could report this batch",
         };
         notices.push(format!(
-            "⚠ clada ended {how} (begun {began}): what was left of it has run now"
+            "⚠ clada stopped {how} (started {began}): the rest has run now"
         ));
         self.batches.remove(at);
     }
@@ -155,7 +156,7 @@ fn is_cut(task: &LogTask) -> bool {
 /// What a run wrote that did not come to its end.
 fn until_then(written: &str) -> Section {
     let written = plain(written.as_bytes());
-    Section::Text(format!("what the run wrote until then:\n{written}"))
+    Section::Text(format!("output until it was interrupted:\n{written}"))
 }
 
 impl Daemon {
@@ -259,7 +260,7 @@ impl Daemon {
         let mut is_in = |left: &str| note::has_lines(&body, &memory.split(left).body);
         for kept in self.delivery.note.leftovers(&mut is_in) {
             show(Shown::Trouble(&format!(
-                "clada ended in a write-back, and what is not in the notes is kept in {}",
+                "clada stopped while it wrote your notes file: the text that is missing there is in {}",
                 kept.display()
             )));
         }
@@ -277,12 +278,12 @@ impl Daemon {
         let left = undone(std::slice::from_ref(batch)).and_then(|left| left.without(again));
         if let Some(offer) = left.filter(|_| batch.tasks.iter().any(is_cut)) {
             report.offers.push(Offered {
-                why: format!("⚠ clada ended in the middle of {which} (begun {began})"),
+                why: format!("⚠ clada stopped during {which} (started {began})"),
                 action: "run again",
                 offer,
             });
         } else {
-            let said = format!("⚠ clada ended before it could tell of {which} (begun {began})");
+            let said = format!("⚠ clada stopped before it could report {which} (started {began})");
             report.notices.push(said);
         }
         let numbered = (first..).zip(&batch.tasks);
@@ -305,8 +306,8 @@ fn outcome(number: usize, task: &LogTask) -> Outcome {
     let status = task.mark.as_deref().and_then(Status::parse);
     let status = status.unwrap_or(Status::Interrupted);
     let why = match status {
-        Status::Interrupted => Some("interrupted: clada ended while it ran"),
-        Status::NotRun => Some("not run: clada ended before it"),
+        Status::Interrupted => Some("interrupted: clada stopped while it ran"),
+        Status::NotRun => Some("not run: clada stopped before it"),
         _ => None,
     };
     let message = task.message.clone().or(why.map(str::to_owned));

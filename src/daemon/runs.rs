@@ -29,8 +29,7 @@ use crate::world::scarce;
 use crate::world::snapshot::TRY_AGAIN;
 
 /// What is said of settings that a listener has for its whole life.
-const LATER: &str =
-    "⚠ `watch.poll` and `watch.output_file` were changed: start clada again to have that hold";
+const LATER: &str = "⚠ `watch.poll` or `watch.output_file` changed: restart clada to apply that";
 
 /// Batches that are to run, in this order: those that were ticked, then those of the body.
 #[derive(Default)]
@@ -136,7 +135,7 @@ impl Daemon {
         let since = (self.delivery.time)();
         self.delivery.set_aside(&self.memory.unread);
         let output = &mut self.delivery.output;
-        let running = RefCell::new("saving the state before it".to_owned());
+        let running = RefCell::new("saving the state before the batch".to_owned());
         let notes = format!("`{}`", self.delivery.note.path().display());
         let mut tell = move |does: &str| {
             if let Some(lock) = &mut lock {
@@ -209,7 +208,7 @@ impl Daemon {
                 .clone_from(&self.pending.settings);
         }
         if let Some(error) = books.close() {
-            let said = format!("⚠ not all of this is in the log: {error}");
+            let said = format!("⚠ the log lacks part of this batch: {error}");
             ran.report.notices.push(said);
         }
         close(&mut self.memory, &mut ran, &entries);
@@ -255,7 +254,8 @@ impl Daemon {
         let fresh = match (self.refresh)() {
             Ok(fresh) => fresh,
             Err(error) => {
-                self.pending.wrong = Some(format!("⚠ {error}: the settings of before hold"));
+                self.pending.wrong =
+                    Some(format!("⚠ {error}: the previous settings stay in effect"));
                 return;
             }
         };
@@ -303,7 +303,7 @@ impl Daemon {
             let said = match self.wait_for_lock(stop, show).await? {
                 Ok(lock) => return Some(Some(lock)),
                 Err(LockError::Io { error, .. }) if scarce::is_scarce(&error) => format!(
-                    "the run waits, as no other is to run at the same time and that cannot be told now: {}",
+                    "the run waits, because clada cannot check for other runs in this folder: {}",
                     scarce::explain(&error)
                 ),
                 Err(error) => {
@@ -354,7 +354,7 @@ impl Daemon {
                     is_shown = true;
                     let why = said.borrow().clone();
                     if let Some(why) = why {
-                        let what = format!("since {} {why}", (self.delivery.time)());
+                        let what = format!("{why} (since {})", (self.delivery.time)());
                         let block = passing_block(&what, &self.memory.unread);
                         let note = &self.delivery.note;
                         put_meanwhile(note, &mut self.memory, block, &self.clock).await;
@@ -376,7 +376,7 @@ impl Daemon {
                 if let Some(message) = &mut outcome.message
                     && let Some(cause) = message.strip_suffix(TRY_AGAIN)
                 {
-                    *message = format!("{cause}; the batch runs by itself then");
+                    *message = format!("{cause}; the batch then runs by itself");
                 }
             }
         }
@@ -440,7 +440,7 @@ fn put_aside(note: &NoteFile, block: String, known: Known) -> oneshot::Receiver<
     };
     let thread = std::thread::Builder::new().name("block".to_owned());
     if let Err(error) = thread.spawn(put) {
-        tracing::warn!(%error, "no thread to show in the notes what goes on");
+        tracing::warn!(%error, "cannot show the run in the notes file");
     }
     ticked
 }

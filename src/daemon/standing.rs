@@ -16,7 +16,7 @@ impl Memory {
             return;
         }
         if let Err(error) = self.ledger.read_results(self.file) {
-            tracing::error!(%error, "ledger");
+            tracing::error!(%error, "cannot use the ledger");
         }
     }
 
@@ -37,7 +37,7 @@ impl Memory {
             return earlier;
         }
         let open = self.open_offers().unwrap_or_else(|error| {
-            tracing::error!(%error, "ledger");
+            tracing::error!(%error, "cannot use the ledger");
             Open::default()
         });
         let own = report.offer_lines().into_iter();
@@ -99,7 +99,7 @@ impl Memory {
         for (batch, _) in &mut offer.batches {
             match self.ledger.latest(self.file, *batch) {
                 Ok(latest) => *batch = latest,
-                Err(error) => tracing::error!(%error, "ledger"),
+                Err(error) => tracing::error!(%error, "cannot use the ledger"),
             }
         }
         offer

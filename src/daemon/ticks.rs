@@ -51,23 +51,26 @@ impl Void {
     pub(super) fn said(&self) -> String {
         let why = match self {
             Self::Unwatched => {
-                "a tick does not count that was made while no clada watched these notes: tick it again"
+                "a tick made while no clada watched this file is ignored: tick it again"
             }
             Self::Doubled => {
-                "no tick counts where the results are in the notes twice, as a reply may quote them: take the copy away, if it is still there, and tick again"
+                "ticks are ignored while the results are in the notes file twice, as a reply may quote them: remove the \
+                 copy, if it is still there, and tick again"
             }
-            Self::Old => "a tick counts only in the newest results: tick what is offered now",
+            Self::Old => "a tick in older results is ignored: tick what is offered now",
             Self::Changed => {
-                "a tick counts only where nothing else in the notes changes with it, as a reply may quote one: tick it again, and only that"
+                "a tick is ignored if other text changes with it, as a reply may quote one: tick it again and change \
+                 nothing else"
             }
             Self::Command => {
-                "a tick does not count that comes while a command or a hook runs: tick it again, or run `clada approve` or `clada retry`"
+                "a tick made while a command or a hook runs is ignored: tick it again, or run `clada approve` or `clada \
+                 retry`"
             }
             Self::Survivors(left) => {
                 return format!("⚠ {}", left_behind(left));
             }
             Self::Several => {
-                "several places of one edit are ticked, and nothing was done: tick one"
+                "several places are ticked for one edit, so nothing was done: tick only one"
             }
         };
         format!("⚠ {why}")
@@ -77,7 +80,8 @@ impl Void {
 /// What is said of processes that live on.
 pub(super) fn left_behind(left: &Lingering) -> String {
     format!(
-        "no tick counts as long as processes live that commands left behind: {}; end them, or run `clada approve` or `clada retry`",
+        "ticks are ignored while processes that commands left behind are running: {}; stop them, or run `clada approve` \
+         or `clada retry`",
         left
     )
 }
@@ -251,7 +255,7 @@ impl Memory {
                     self.ticked.extend(sure);
                     self.lost.extend(lost);
                 }
-                Err(error) => tracing::error!(%error, "ledger"),
+                Err(error) => tracing::error!(%error, "cannot use the ledger"),
             }
         }
     }

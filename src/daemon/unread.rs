@@ -54,7 +54,7 @@ impl Unread {
             return Self::default();
         };
         let shows = serde_json::from_str(&kept.results).unwrap_or_else(|error| {
-            tracing::error!(%error, "unread results");
+            tracing::error!(%error, "cannot read the unread results");
             Shows::default()
         });
         Self {

@@ -57,27 +57,27 @@ impl fmt::Display for Obstacle {
         match self {
             Self::Edit => write!(
                 f,
-                "you changed it after that, and that is not committed: `git stash` puts it aside"
+                "you changed it after that and did not commit: set your change aside with `git stash`"
             ),
             Self::Commit(id, subject) => write!(
                 f,
-                "commit {id} \"{subject}\": take that back first with `git revert {id}`"
+                "commit {id} \"{subject}\": revert that first with `git revert {id}`"
             ),
             Self::Before(id, words) => write!(
                 f,
-                "you changed it before \"{words}\": take that back first with `git revert {id}`"
+                "you changed it before \"{words}\": revert that first with `git revert {id}`"
             ),
             Self::Batch(id, words) => write!(
                 f,
-                "batch {id}, \"{words}\": take that back first with `clada undo {id}`"
+                "batch {id}, \"{words}\": revert that first with `clada undo {id}`"
             ),
             Self::Undo(id, words) => write!(
                 f,
-                "the undo of \"{words}\", commit {id}: take that back first with `clada redo`"
+                "the undo of \"{words}\", commit {id}: revert that first with `clada redo`"
             ),
             Self::Redo(id, words) => write!(
                 f,
-                "the redo of \"{words}\", commit {id}: take that back first with `git revert {id}`"
+                "the redo of \"{words}\", commit {id}: revert that first with `git revert {id}`"
             ),
         }
     }
@@ -209,4 +209,23 @@ fn of_store<'p>(
         found.push((path.as_path(), by));
     }
     Ok(found)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_undo_and_a_redo_in_the_way_are_said_with_what_reverts_them() {
+        let said =
+            |of: fn(String, String) -> Obstacle| of("3f2a1bc".into(), "Add".into()).to_string();
+        assert_eq!(
+            said(Obstacle::Undo),
+            "the undo of \"Add\", commit 3f2a1bc: revert that first with `clada redo`"
+        );
+        assert_eq!(
+            said(Obstacle::Redo),
+            "the redo of \"Add\", commit 3f2a1bc: revert that first with `git revert 3f2a1bc`"
+        );
+    }
 }

@@ -45,14 +45,14 @@ const AGAIN: Duration = Duration::from_secs(2);
 pub enum ClipboardError {
     #[error(
         "no display (DISPLAY and WAYLAND_DISPLAY are not set{})",
-        if *.looked { ", and no desktop of yours runs" } else { "" }
+        if *.looked { ", and no desktop of yours is running" } else { "" }
     )]
     NoDisplay {
         /// That of a desktop was looked for.
         looked: bool,
     },
     #[error(
-        "no display, and tmux keeps it off its clipboard (`set-clipboard` is {setting}): `tmux set -s set-clipboard on` lets it in"
+        "no display, and tmux blocks its clipboard (`set-clipboard` is {setting}): run `tmux set -s set-clipboard on`"
     )]
     ClosedTmux { setting: String },
     #[error("display not reachable ({cause})")]
@@ -61,18 +61,18 @@ pub enum ClipboardError {
     Refused { cause: String },
     #[error("display did not answer within {} ms", patience.as_millis())]
     NoAnswer { patience: Duration },
-    #[error("a newer text came first")]
+    #[error("a newer text replaced it")]
     Overtaken,
     #[error(
-        "text of {bytes} bytes is too long for the clipboard ({} bytes): cut it",
+        "the text has {bytes} bytes, and the clipboard takes {}: shorten it",
         most
     )]
     TooLong { bytes: usize, most: usize },
-    #[error("the terminal did not take it ({cause})")]
+    #[error("the terminal did not accept it ({cause})")]
     Terminal { cause: String },
-    #[error("no process for it ({cause})")]
+    #[error("cannot start a process for it ({cause})")]
     NoOwner { cause: String },
-    #[error("no thread for it ({cause})")]
+    #[error("cannot start a thread for it ({cause})")]
     NoThread { cause: String },
     /// There is a program that could, and it is not run.
     #[error("{cause}; {why}")]

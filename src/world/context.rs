@@ -117,7 +117,7 @@ impl ContextStore {
 
     fn trouble(&self, error: &dyn std::fmt::Display) -> io::Error {
         io::Error::other(format!(
-            "the context set in `{}` cannot be used: {error}",
+            "cannot use the context set in `{}`: {error}: fix or remove that file",
             self.path.display()
         ))
     }
@@ -173,7 +173,11 @@ mod tests {
             .change(|set| set.add("z", None))
             .unwrap_err()
             .to_string();
-        assert!(said.contains(&store.path.display().to_string()), "{said}");
+        let begins = format!("cannot use the context set in `{}`: ", store.path.display());
+        assert!(
+            said.starts_with(&begins) && said.ends_with(": fix or remove that file"),
+            "{said}"
+        );
         store.clear().unwrap();
         store.clear().unwrap();
         assert!(store.read().unwrap().files.is_empty());

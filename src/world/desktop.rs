@@ -32,7 +32,7 @@ impl Desktop {
         let (notices, waiting) = sync_channel(WAITING);
         let serve = thread::Builder::new().name("desktop".to_owned());
         if let Err(error) = serve.spawn(move || serve_all(&waiting)) {
-            tracing::warn!(%error, "no notifications");
+            tracing::warn!(%error, "cannot start the thread for notifications");
         }
         Self { notices }
     }
@@ -40,7 +40,7 @@ impl Desktop {
     /// Tells something, if it can be told.
     pub fn tell(&self, title: String, body: String) {
         if self.notices.try_send(Notice { title, body }).is_err() {
-            tracing::debug!("a notification is left out");
+            tracing::debug!("a notification was skipped");
         }
     }
 }
@@ -52,7 +52,7 @@ fn serve_all(waiting: &Receiver<Notice>) {
         match show(&notice) {
             Ok(()) => is_told = false,
             Err(error) if !std::mem::replace(&mut is_told, true) => {
-                tracing::warn!(%error, "no notifications: is a desktop running?");
+                tracing::warn!(%error, "cannot show notifications: is a desktop running?");
             }
             Err(_) => {}
         }

@@ -24,7 +24,7 @@ pub struct OpenFolder {
 #[derive(Debug, thiserror::Error)]
 pub enum FolderError {
     /// Something on the way to it, or it itself.
-    #[error("`{}` has become a symbolic link, which is not followed: put the folder back", .0.display())]
+    #[error("`{}` has become a symbolic link, which clada does not follow: put the folder back", .0.display())]
     Link(PathBuf),
     #[error(transparent)]
     Io(io::Error),
@@ -245,6 +245,15 @@ mod tests {
             assert!(open(&top.join("link")).is_err());
         }
         let refused = OpenFolder::open(&top.join("link/b"));
+        let said = refused
+            .as_ref()
+            .map_or_else(ToString::to_string, |_| String::new());
+        assert!(
+            said.ends_with(
+                "link` has become a symbolic link, which clada does not follow: put the folder back"
+            ),
+            "{said}"
+        );
         assert!(matches!(refused, Err(FolderError::Link(link)) if link == top.join("link")));
         let missing = OpenFolder::open(&top.join("a/c"));
         assert!(

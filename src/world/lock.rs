@@ -78,9 +78,7 @@ pub enum LockError {
     /// Somebody has it; its process id, where it is known and that process lives.
     #[error("{}", whose(*.0))]
     Held(Option<Pid>),
-    #[error(
-        "the lock in {path} cannot be used: {error}: make it readable and writable for this user"
-    )]
+    #[error("cannot use the lock in {path}: {error}: make it readable and writable for this user")]
     Io { path: String, error: io::Error },
 }
 
@@ -187,7 +185,7 @@ impl Lock {
             .rewind()
             .and_then(|()| write(&mut self.file, &self.holder.text()));
         if let Err(error) = written {
-            tracing::debug!(%error, "lock");
+            tracing::debug!(%error, "cannot write what the lock is held for");
         }
     }
 
@@ -307,7 +305,7 @@ fn name(holder: Option<Pid>) -> String {
 
 fn whose(holder: Option<Pid>) -> String {
     match holder == Some(getpid()) {
-        true => "this clada itself has it".to_owned(),
+        true => "this clada already has it".to_owned(),
         false => format!("another clada has it (process {})", name(holder)),
     }
 }
@@ -329,7 +327,7 @@ mod tests {
         let who = LockError::Held(Pid::from_raw(1)).to_string();
         assert_eq!(who, "another clada has it (process 1)");
         let who = take("/a").expect_err("held").to_string();
-        assert_eq!(who, "this clada itself has it");
+        assert_eq!(who, "this clada already has it");
         let other = take("/b").expect("another path");
         let held_paths = || {
             let mut paths = Lock::held(dir.path(), &["file"]);

@@ -77,7 +77,7 @@ pub struct LoginEnv {
 /// Why the login shell told no environment: what was tried, and how each ended.
 #[derive(Debug, thiserror::Error)]
 #[error(
-    "the login shell told no environment ({tried}), so commands get that of clada itself: mend its start-up files, or \
+    "the login shell printed no environment ({tried}), so commands get clada's own: fix the shell's start-up files, or \
      start clada from a terminal"
 )]
 pub struct LoginEnvError {
@@ -279,7 +279,7 @@ async fn told(mut command: Command, patience: Duration) -> Result<Vars, String> 
 /// How a shell ended that has closed its output without telling anything.
 async fn ended(child: &mut Child, deadline: Instant, patience: Duration) -> String {
     match timeout_at(deadline, child.wait()).await {
-        Ok(Ok(status)) => format!("{} without telling it", end_of(status)),
+        Ok(Ok(status)) => format!("{} before it printed one", end_of(status)),
         Ok(Err(error)) => format!("could not be waited for: {error}"),
         Err(_) => too_long(patience),
     }
@@ -287,13 +287,13 @@ async fn ended(child: &mut Child, deadline: Instant, patience: Duration) -> Stri
 
 fn end_of(status: ExitStatus) -> String {
     match status.code() {
-        Some(code) => format!("ended with exit code {code}"),
-        None => "was ended by a signal".to_owned(),
+        Some(code) => format!("exited with code {code}"),
+        None => "was killed by a signal".to_owned(),
     }
 }
 
 fn too_long(patience: Duration) -> String {
-    format!("did not tell it within {} s", patience.as_secs_f64())
+    format!("printed none within {} s", patience.as_secs_f64())
 }
 
 /// What a process writes between two lines. `None` where the output ends, or becomes too much, before that has come.

@@ -119,37 +119,37 @@ pub enum NoteError {
     #[error("`{}` is {kind}: give clada a plain text file to watch", path.display())]
     NotAFile { path: PathBuf, kind: &'static str },
     #[error(
-        "`{}` has become a symbolic link, which is not followed: `{}` is waited for; put the folder back, or start clada with \
-         the notes that you mean", link.display(), path.display()
+        "`{}` has become a symbolic link, which clada does not follow: it waits for `{}`; put the folder back, or start \
+         clada with the notes file that you mean", link.display(), path.display()
     )]
     Diverted { path: PathBuf, link: PathBuf },
     #[error("cannot read `{}`: {cause}: {}", path.display(), way_to_read(cause))]
     Unreadable { path: PathBuf, cause: io::Error },
-    #[error("`{}` has {size} bytes and the limit is {limit}: move old replies out of it, or raise the limit", path.display())]
+    #[error("`{}` has {size} bytes, and clada reads at most {limit}: move old replies out of it", path.display())]
     TooLarge {
         path: PathBuf,
         size: u64,
         limit: u64,
     },
-    #[error("`{}` is not text: {what} at byte {offset}: save it as UTF-8; it is left alone until then", path.display())]
+    #[error("`{}` is not text ({what} at byte {offset}): save it as UTF-8; until then clada leaves it alone", path.display())]
     NotText {
         path: PathBuf,
         what: NotText,
         offset: usize,
     },
-    #[error("`{}` changed each time it was read: it is read again when it is quiet", path.display())]
+    #[error("`{}` changed each time clada read it: clada reads it again when it stops changing", path.display())]
     Unsteady { path: PathBuf },
-    #[error("`{}` is gone: the results are not written into it; save it again to go on", path.display())]
+    #[error("`{}` no longer exists, so the results are not in it: save it again to continue", path.display())]
     Gone { path: PathBuf },
     #[error("cannot write `{}`: {cause}: {} to get the results into it", path.display(), way_to_write(cause))]
     NotWritable { path: PathBuf, cause: io::Error },
-    #[error("cannot replace `{}`: {step}: {cause}: {}; the file is as it was", path.display(), step.remedy(cause))]
+    #[error("cannot replace `{}`: {step}: {cause}: {}; the file is unchanged", path.display(), step.remedy(cause))]
     CannotReplace {
         path: PathBuf,
         step: Step,
         cause: io::Error,
     },
-    #[error("`{}` was saved again and again: the results wait for the next save", path.display())]
+    #[error("`{}` was saved again and again while clada wrote: the results wait for the next save", path.display())]
     Busy { path: PathBuf },
     #[error("`{}` has {links} hard links and {why}: watch it through a symbolic link instead", path.display())]
     HardLinked {
@@ -157,7 +157,10 @@ pub enum NoteError {
         links: u64,
         why: &'static str,
     },
-    #[error("{cause}; what was saved meanwhile is in {}: compare", names(saved))]
+    #[error(
+        "{cause}; a save that came in meanwhile is in {}: compare it with your notes file",
+        names(saved)
+    )]
     Kept {
         saved: Vec<PathBuf>,
         cause: Box<NoteError>,
@@ -191,10 +194,10 @@ pub enum Step {
 impl std::fmt::Display for Step {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(match self {
-            Step::Create => "no file can be made beside it",
-            Step::Store => "the new text cannot be stored",
-            Step::Keep => "owner, mode or attributes cannot be kept",
-            Step::Exchange => "it cannot be exchanged with a new file",
+            Step::Create => "clada cannot create a file beside it",
+            Step::Store => "clada cannot store the new text",
+            Step::Keep => "clada cannot keep its owner, mode or attributes",
+            Step::Exchange => "clada cannot exchange it with a new file",
         })
     }
 }
@@ -204,7 +207,7 @@ impl Step {
         match (cause.kind(), self) {
             _ if scarce::is_scarce(cause) => scarce::remedy(cause).unwrap_or_default(),
             (io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded, _) => {
-                "make room on its disk"
+                "free space on its disk"
             }
             (io::ErrorKind::ReadOnlyFilesystem, _) => "mount its file system for writing",
             (_, Step::Create) => "make its folder writable for this user",
@@ -224,9 +227,7 @@ fn way_to_write(cause: &io::Error) -> &'static str {
         _ if scarce::is_scarce(cause) => scarce::remedy(cause).unwrap_or_default(),
         io::ErrorKind::ReadOnlyFilesystem => "mount its file system for writing",
         // Missing permissions are another error; this one is of a file that nobody may write.
-        _ if cause.raw_os_error() == Some(libc::EPERM) => {
-            "take off its mark as immutable (`chattr -i`)"
-        }
+        _ if cause.raw_os_error() == Some(libc::EPERM) => "remove its immutable flag (`chattr -i`)",
         _ => "make it writable for this user",
     }
 }

@@ -39,8 +39,8 @@ impl fmt::Display for NotOwn {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Owner(user) => write!(f, "belongs to {}", user_name(*user)),
-            Self::Group(group) => write!(f, "can be written by the group {}", group_name(*group)),
-            Self::All => f.write_str("can be written by everybody"),
+            Self::Group(group) => write!(f, "is writable by the group {}", group_name(*group)),
+            Self::All => f.write_str("is writable by all users"),
         }
     }
 }

@@ -52,10 +52,10 @@ enum Risk {
 impl fmt::Display for Risk {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Written => f.write_str("which commands may write to"),
+            Self::Written => f.write_str("which commands can write to"),
             Self::Shared(path, doubt) => write!(f, "and `{}` {doubt}", path.display()),
-            Self::Relative => f.write_str("which PATH does not name from `/` on"),
-            Self::Unreadable(error) => write!(f, "which cannot be looked at ({error})"),
+            Self::Relative => f.write_str("which PATH names without its full path"),
+            Self::Unreadable(error) => write!(f, "which clada cannot check ({error})"),
         }
     }
 }
@@ -63,7 +63,7 @@ impl fmt::Display for Risk {
 /// Why a program is not run.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum NoProgram {
-    #[error("there is no `{0}` in PATH")]
+    #[error("`{0}` is not in PATH: install it")]
     None(String),
     #[error(
         "`{name}` is only in `{}`, {why}: clada does not run it there; install it for the whole system", folder.display()

@@ -92,7 +92,7 @@ pub const PROCESSES: u32 = 4096;
 #[derive(Debug, thiserror::Error)]
 pub enum SandboxError {
     #[error(
-        "the fence around exec could not be made: {0} (`exec.sandbox = \"off\"` runs it without)"
+        "cannot set up the fence around exec: {0} (`exec.sandbox = \"off\"` runs it without one)"
     )]
     Prepare(String),
 }
@@ -118,7 +118,7 @@ pub fn temp_dirs() -> Vec<PathBuf> {
 pub fn shortfall(fence: &Fence) -> Option<String> {
     let off = match fence.level {
         Level::Off => return None,
-        Level::Workspace | Level::ReadOnly => "`exec.sandbox = \"off\"` says that you know",
+        Level::Workspace | Level::ReadOnly => "`exec.sandbox = \"off\"` turns this warning off",
     };
     let support = support();
     if support.by.is_none() {
@@ -226,8 +226,8 @@ impl Ready {
 impl fmt::Display for Support {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.by {
-            Some(by) => write!(f, "exec is fenced in by {by}")?,
-            None => f.write_str("exec is not fenced in")?,
+            Some(by) => write!(f, "exec is fenced by {by}")?,
+            None => f.write_str("exec is not fenced")?,
         }
         for (number, lack) in self.lacks.iter().enumerate() {
             write!(f, "{} {lack}", if number == 0 { ":" } else { ";" })?;

@@ -71,8 +71,26 @@ mod tests {
     #[test]
     fn what_is_missing_is_told_with_what_to_raise() {
         let told = |number| explain(&io::Error::from_raw_os_error(number));
-        assert!(told(libc::EMFILE).ends_with("(`ulimit -n`, for a service `LimitNOFILE=`)"));
-        assert!(told(libc::EAGAIN).contains("`ulimit -u`"));
+        for (number, remedy) in [
+            (
+                libc::EMFILE,
+                ": raise the limit of open files (`ulimit -n`, for a service `LimitNOFILE=`)",
+            ),
+            (
+                libc::ENFILE,
+                ": close programs, or raise `sysctl fs.file-max`",
+            ),
+            (
+                libc::ENOMEM,
+                ": close programs, or raise the limit of memory (`ulimit -v`, for a service `MemoryMax=`)",
+            ),
+            (
+                libc::EAGAIN,
+                ": close programs, or raise the limit of processes (`ulimit -u`, for a service `TasksMax=`)",
+            ),
+        ] {
+            assert!(told(number).ends_with(remedy), "{}", told(number));
+        }
         let other = io::Error::from_raw_os_error(libc::EACCES);
         assert_eq!(explain(&other), other.to_string());
         assert!(!is_scarce(&other));

@@ -97,22 +97,22 @@ pub enum Runs {
 #[derive(Debug, thiserror::Error)]
 pub enum ServiceError {
     #[error(
-        "there is no `{0}` here, so nothing keeps clada running: start `clada daemon` yourself, in tmux or with `nohup`, or by \
+        "this system has no `{0}` to keep clada running: start `clada daemon` yourself, in tmux or with `nohup`, or by \
          `@reboot` in `crontab -e`"
     )]
     NoManager(&'static str),
-    #[error("nothing can be asked or ordered: {0}")]
+    #[error("cannot ask the service manager: {0}")]
     NotRun(NoProgram),
     #[error(
-        "your systemd cannot be reached ({0}): log in as this user itself, not through `su` or `sudo`; where nobody logs in, \
-         `sudo loginctl enable-linger USER` first"
+        "cannot reach your systemd ({0}): log in as this user directly, not through `su` or `sudo`; on a machine \
+         without logins, first run `sudo loginctl enable-linger USER`"
     )]
     NoSession(String),
-    #[error("`{command}` failed: {said}; `clada service logs` tells what clada said")]
+    #[error("`{command}` failed: {said}; `clada service logs` shows what clada printed")]
     Failed { command: String, said: String },
-    #[error("`{command}` was not done within {} s: try again, `clada service status` tells how it is", limit.as_secs())]
+    #[error("`{command}` did not finish within {} s: look at `clada service status`, then try again", limit.as_secs())]
     TooLong { command: String, limit: Duration },
-    #[error("clada is not installed as a service: `clada service install` does that")]
+    #[error("clada is not installed as a service: run `clada service install`")]
     NotInstalled,
     #[error("`{}` cannot be a service: {why}; install clada elsewhere", path.display())]
     Program { path: PathBuf, why: &'static str },
@@ -156,7 +156,7 @@ impl Service {
             .filter(|name| !name.contains(char::is_control));
         let name = name.ok_or(ServiceError::Program {
             path: program.to_owned(),
-            why: "its path is no plain text",
+            why: "its path is not plain text",
         })?;
         let text = match self.manager {
             Manager::Systemd => systemd::unit(name, env),
@@ -246,7 +246,7 @@ impl Service {
         for (args, must) in steps {
             let (command, output) = self.call(&args, ORDER).await?;
             if must && !output.status.success() {
-                let said = said(&output, String::from("it did not say why"));
+                let said = said(&output, String::from("it gave no reason"));
                 return Err(ServiceError::Failed { command, said });
             }
         }

@@ -150,23 +150,23 @@ pub enum Ending {
 /// Why a script could not be run. What a script itself does wrong is a [`Ran`].
 #[derive(Debug, thiserror::Error)]
 pub enum ShellError {
-    #[error("neither `bash` nor `sh` is in PATH")]
+    #[error("neither `bash` nor `sh` is in PATH: install one")]
     NoShell,
     #[error("{0}")]
     NoProgram(Missing),
-    #[error("the project folder is gone")]
+    #[error("the project folder no longer exists: put it back")]
     NoDirectory,
-    #[error("the script holds a NUL character, which no program can take")]
+    #[error("the script contains a NUL character: remove it")]
     Nul,
     #[error(transparent)]
     Fence(#[from] SandboxError),
-    #[error("the shell or program for it could not be started: {}", scarce::explain(.0))]
+    #[error("cannot start the shell or program for it: {}", scarce::explain(.0))]
     Start(io::Error),
-    #[error("its output could not be read: {0}")]
+    #[error("cannot read its output: {0}")]
     Read(io::Error),
-    #[error("its output, or a long script, could not be put into a temporary file: {}", scarce::explain(.0))]
+    #[error("cannot put its output, or a long script, into a temporary file: {}", scarce::explain(.0))]
     Spool(io::Error),
-    #[error("its end could not be waited for: {0}")]
+    #[error("cannot wait for its end: {0}")]
     Wait(io::Error),
 }
 
@@ -419,7 +419,7 @@ pub fn allow_many_files() {
     };
     match setrlimit(Resource::Nofile, many) {
         Ok(()) => drop(FILES.set(files)),
-        Err(error) => tracing::warn!(%error, "the limit of open files stays"),
+        Err(error) => tracing::warn!(%error, "cannot raise the limit of open files"),
     }
 }
 

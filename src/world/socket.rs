@@ -46,7 +46,7 @@ impl Socket {
             for stream in listener.incoming() {
                 let answered = stream.and_then(|stream| reply(&stream, &answer));
                 if let Err(error) = answered {
-                    tracing::debug!(%error, "status");
+                    tracing::debug!(%error, "cannot answer a status request");
                     // Without an open file to be had this would be so again at once.
                     thread::sleep(PAUSE);
                 }

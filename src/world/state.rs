@@ -14,20 +14,20 @@ const OWN: u32 = 0o700;
 #[derive(Debug, thiserror::Error)]
 pub enum StateError {
     #[error(
-        "clada's state folder `{}` {doubt}, so clada does not use it: run clada as that user, or set XDG_STATE_HOME or HOME to \
-         a folder of yours", path.display()
+        "clada's state folder `{}` {doubt}, so clada does not use it: run clada as that user, or set XDG_STATE_HOME or \
+         HOME to a folder that you own", path.display()
     )]
     Other { path: PathBuf, doubt: NotOwn },
     #[error(
-        "clada's state folder `{}` is reached by the symbolic link `{}`, and its folder {doubt}: `chmod go-w` that folder, or \
-         set XDG_STATE_HOME to a folder of yours", path.display(), link.display()
+        "clada's state folder `{}` is reached through the symbolic link `{}`, whose folder {doubt}: run `chmod go-w` on \
+         that folder, or set XDG_STATE_HOME to a folder that you own", path.display(), link.display()
     )]
     Link {
         path: PathBuf,
         link: PathBuf,
         doubt: NotOwn,
     },
-    #[error("clada's state folder `{}` cannot be made yours alone: {error}", path.display())]
+    #[error("cannot make clada's state folder `{}` private: {error}", path.display())]
     Io { path: PathBuf, error: io::Error },
 }
 

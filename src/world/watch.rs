@@ -69,14 +69,16 @@ pub enum WatchError {
     #[error("`{}` is not a directory: give another file to watch", path.display())]
     NotADirectory { path: PathBuf },
     #[error(
-        "the system allows no more file watches: raise `sysctl fs.inotify.max_user_watches` (now {now}), or watch with `--poll 1s`"
+        "the system has no file watches left: raise `sysctl fs.inotify.max_user_watches` (now {now}), or watch with \
+         `--poll 1s`"
     )]
     TooManyWatches { now: String },
     #[error(
-        "the system allows no more file watchers: raise `sysctl fs.inotify.max_user_instances` (now {now}) or the limit of open files, or watch with `--poll 1s`"
+        "the system has no file watchers left: raise `sysctl fs.inotify.max_user_instances` (now {now}) or the limit of \
+         open files, or watch with `--poll 1s`"
     )]
     TooManyWatchers { now: String },
-    #[error("nothing can be watched now: {why}")]
+    #[error("cannot watch any file now: {why}")]
     Scarce { why: String },
     #[error("cannot watch `{}`: {cause}: `--poll 1s` may work", path.display())]
     Other { path: PathBuf, cause: notify::Error },

@@ -542,7 +542,10 @@ fn over_ssh_the_terminal_gets_it() {
     assert!(
         notes
             .status
-            .starts_with("📋 Sent to the terminal's clipboard at "),
+            .starts_with("📋 Sent to the terminal's clipboard at ")
+            && notes.status.ends_with(
+                "not every terminal accepts it (OSC 52); if pasting inserts something else, copy from the output file"
+            ),
         "{}",
         notes.status
     );
@@ -621,10 +624,9 @@ fn a_tmux_that_takes_nothing_is_told_of_and_how_to_copy_nothing_once() {
     }
     let project = Project::new();
     let (status, tmux) = copied_in_tmux(&project, "", "exec");
-    let why = " - no display, and tmux keeps it off its clipboard (`set-clipboard` is external): `tmux set -s \
-               set-clipboard on` lets it in; the text is in .clada-output-latest.txt, and `clada copy --print` prints it";
-    let advice =
-        "; to copy nothing, start clada with `--no-clipboard` or set `clipboard.enabled = false`";
+    let why = " - no display, and tmux blocks its clipboard (`set-clipboard` is external): run `tmux set -s \
+               set-clipboard on`; the text is in .clada-output-latest.txt, and `clada copy --print` prints it";
+    let advice = "; to turn copying off, start clada with `--no-clipboard` or set `clipboard.enabled = false`";
     assert!(status.ends_with(&format!("{why}{advice}")), "{status}");
     assert_eq!(tmux.buffer(), "");
     let again = format!("again:\n{}", exec("echo two"));

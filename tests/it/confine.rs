@@ -790,7 +790,7 @@ fn an_edit_starts_over_when_somebody_saved_meanwhile() {
             Err(failure) => {
                 assert_eq!(
                     &*failure.message,
-                    "`f.txt` was changed by somebody else at the same moment, three times: run this task again"
+                    "another program changed `f.txt` at the same moment, three times: run this task again"
                 );
                 ("3 saves\nold\n".to_owned(), 3)
             }

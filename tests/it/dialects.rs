@@ -28,7 +28,7 @@ fn an_unknown_one_is_an_error_with_the_nearest() {
     assert!(refused.err.contains("`nessl`"), "{}", refused.err);
     assert!(
         ended.err.contains(
-            "clada.toml`, line 1, column 12: there is no dialect `nessl`: did you mean `nesl`?"
+            "clada.toml`, line 1, column 12: unknown dialect `nessl`: did you mean `nesl`?"
         ),
         "{}",
         ended.err
@@ -50,7 +50,7 @@ fn what_was_there_when_one_is_switched_on_is_offered() {
     save_by_rename(&notes, format!("Old:\n{REPLY}And more.\n"));
     wait_until(|| said().contains("=== END"), said);
     assert!(
-        said().contains("⏸ 1 task was not run, as `dialects` in the settings has changed since the last save - [ ] run it\n"),
+        said().contains("⏸ 1 task was not run: `dialects` in the settings changed since the last save - [ ] run it\n"),
         "{}",
         said()
     );

@@ -132,7 +132,7 @@ fn notes_on_a_full_disk_stay_whole_and_get_their_results_when_there_is_room() {
         own.collect::<Vec<_>>()
     };
     let refused = |times| {
-        let why = "the new text cannot be stored: No space left on device (os error 28): make room on its disk";
+        let why = "clada cannot store the new text: No space left on device (os error 28): free space on its disk";
         let told = || watching.said().matches(why).count() == times;
         wait_until(told, || watching.said());
         assert!(watching.said().contains("the results are not in the notes"));
@@ -199,11 +199,11 @@ fn what_the_ledger_has_no_room_for_does_not_run_until_there_is_some() {
     let mut file = fs::File::create(&fill).expect("create");
     while file.write_all(&[0; 1024]).is_ok() {}
     append(&notes, &exec("echo two >> runs.txt"));
-    watching.wait_for("no room is left on the disk for the ledger");
+    watching.wait_for("no disk space is left for the ledger `");
     // Tried again and again, and told once.
     std::thread::sleep(std::time::Duration::from_millis(2_500));
     let said = watching.said();
-    assert_eq!(said.matches("\nno room is left").count(), 1, "{said}");
+    assert_eq!(said.matches("\nno disk space is left").count(), 1, "{said}");
     assert_eq!(lines(&project, "runs.txt"), ["one"]);
     drop(file);
     fs::remove_file(&fill).expect("remove");
@@ -248,13 +248,13 @@ ls ../outside; echo; ls dir
         return;
     };
     let said = text(&output.stdout);
-    let why = "is a mount, and what is mounted is not deleted with its folder: use an exec task";
+    let why = "` is a mount point, which clada does not delete with its folder: use an exec task";
     assert!(
-        said.contains(&format!("1 ❌ delete dir - `dir/sub` {why}")),
+        said.contains(&format!("1 ❌ delete dir - `dir/sub{why}")),
         "{said}"
     );
     assert!(
-        said.contains(&format!("2 ❌ delete dir/sub - `dir/sub` {why}")),
+        said.contains(&format!("2 ❌ delete dir/sub - `dir/sub{why}")),
         "{said}"
     );
     assert!(said.ends_with("kept.txt\n\nsub\n"), "{said}");

@@ -306,7 +306,12 @@ fn the_doctor_leaves_the_clipboard_as_it_was() {
     let Some(xvfb) = Xvfb::start() else { return };
     let project = Project::new().on_display(xvfb.name());
     says(&project, 0, "display", &format!("✅ X11, {}", xvfb.name()));
-    says(&project, 0, "clipboard", "✅ was put there and read again");
+    says(
+        &project,
+        0,
+        "clipboard",
+        "✅ a text was written and read back; what you have copied is still there",
+    );
     let mut owner = project.command("xclip");
     owner.args(["-selection", "clipboard", "-i"]);
     // It goes on in the background, with what it has open.
@@ -319,7 +324,12 @@ fn the_doctor_leaves_the_clipboard_as_it_was() {
     text.write_all(b"mine").expect("write");
     drop(text);
     owner.wait().expect("xclip");
-    says(&project, 0, "clipboard", "✅ was put there and read again");
+    says(
+        &project,
+        0,
+        "clipboard",
+        "✅ a text was written and read back; what you have copied is still there",
+    );
     assert_eq!(xvfb.clipboard(&project), "mine");
 
     let runtime = project.home().join("run").display().to_string();
@@ -338,9 +348,17 @@ fn the_doctor_leaves_the_clipboard_as_it_was() {
         .and_then(|()| window.wait().map(drop))
         .expect("end");
     let said = String::from_utf8_lossy(&said);
-    let copied = format!("results are copied to its display, {}", xvfb.name());
+    let copied = format!(
+        "none here: DISPLAY and WAYLAND_DISPLAY are not set, but your desktop is running: results are copied to its display, {}",
+        xvfb.name()
+    );
     assert!(said.contains(&copied), "{said}");
 
     let gone = Project::new().on_display(":4711");
-    says(&gone, 0, "display", "⚠ cannot be reached");
+    says(
+        &gone,
+        0,
+        "display",
+        "⚠ ): start clada where the desktop runs, or log in there again",
+    );
 }

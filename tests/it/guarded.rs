@@ -71,7 +71,9 @@ fn git_saves_nothing_through_links() {
         let before = contents(&outside);
         let ended = project.clada_with(["run"], WRITE).exits(1);
         let results = ended.results();
-        let said = format!(".git/{name}` leads elsewhere or is no file");
+        let said = format!(
+            ".git/{name}` leads elsewhere or is not a file, so git would save in the wrong place: find out who made it, then restore git's own (`--no-git` works without git)"
+        );
         assert!(results.contains(&said), "{name}: {results}");
         assert_eq!(contents(&outside), before, "{name}");
         assert!(!project.exists("a.txt"), "{name}");

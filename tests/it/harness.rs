@@ -51,6 +51,26 @@ impl Project {
         Some(Self { top, display: None })
     }
 
+    /// An empty folder and a home that is in no repository and, where such a place can be had, not where temporary files
+    /// are: as a person's.
+    pub(crate) fn at_home() -> Self {
+        let home = std::env::var_os("HOME").unwrap_or_default();
+        let places = [home, "/run/lock".into(), env!("CARGO_TARGET_TMPDIR").into()];
+        let top = places.iter().find_map(|place| {
+            let place = Path::new(place).canonicalize().ok()?;
+            let is_apart = !place.starts_with("/tmp") && !place.starts_with("/var/tmp");
+            let is_free = place.ancestors().all(|above| !above.join(".git").exists());
+            (is_apart && is_free).then(|| tempfile::tempdir_in(place).ok())?
+        });
+        let Some(top) = top else {
+            return Self::new();
+        };
+        for name in ["project", "home", "temp"] {
+            std::fs::create_dir(top.path().join(name)).expect("mkdir");
+        }
+        Self { top, display: None }
+    }
+
     /// An empty git repository.
     pub(crate) fn with_git() -> Self {
         let project = Self::new();

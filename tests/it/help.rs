@@ -1,151 +1,140 @@
-//! The help of single commands, and the values that shells complete.
+//! `clada help`: of commands, and the pages of the manual as they are printed.
 
-use crate::harness::Project;
+use clada::cli::topics::TOPICS;
 
-/// The long flags in the help of a command, but for `--help`.
-fn flags(help: &str) -> Vec<&str> {
-    let words = help
-        .lines()
-        .filter_map(|line| line.split_whitespace().find(|word| word.starts_with("--")))
-        .map(|word| word.trim_end_matches([',', '.']));
-    words.filter(|word| *word != "--help").collect()
-}
+use crate::harness::{Ended, Project, installed};
+
+/// The widest that a page becomes.
+const WIDEST: usize = 100;
+/// What code has before it.
+const CODE: &str = "      ";
 
 #[test]
-fn a_retry_has_no_flags_that_do_nothing_there() {
+fn every_topic_prints_its_page() {
     let project = Project::new();
-    let usual = [
-        "--root",
-        "--no-clipboard",
-        "--notify",
-        "--allow-shared",
-        "--no-git",
-        "--exec-timeout",
-        "--sandbox",
-        "--output-file",
-        "--log-format",
-    ];
-    for (command, own) in [("approve", &[][..]), ("retry", &["--at"])] {
-        let help = project.clada([command, "--help"]).exits(0).out;
-        let options = help.split_once("Options:").expect("options").1;
-        let options = options.split("Examples:").next().expect("options");
-        let mut expected: Vec<&str> = usual.iter().chain(own).copied().collect();
-        let mut found = flags(options);
-        expected.sort_unstable();
-        found.sort_unstable();
-        assert_eq!(found, expected, "{help}");
-        for flag in [
-            "--debounce=20",
-            "--poll=1s",
-            "--run-existing",
-            "--ledger-days=3",
-        ] {
-            let refused = project.clada([command, flag]).exits(2).err;
-            assert!(refused.contains("unexpected argument"), "{refused}");
-        }
+    for topic in TOPICS {
+        let page = project.clada(["help", topic.name]).exits(0).out;
+        assert_eq!(page.lines().next(), Some(topic.title()));
+        let wrong = |line: &&str| {
+            let is_code = line.starts_with(CODE);
+            let has_markup = ["](", "<!-- run"].iter().any(|mark| line.contains(mark));
+            !is_code && (has_markup || line.chars().count() > WIDEST)
+        };
+        let wrong: Vec<&str> = page.lines().filter(wrong).collect();
+        assert!(wrong.is_empty(), "{}: {wrong:#?}", topic.name);
+        // No character of it had to be written out.
+        let written_out = |text: &str| text.matches("\\u{").count();
+        assert_eq!(
+            written_out(&page),
+            written_out(topic.page),
+            "{}",
+            topic.name
+        );
     }
 }
 
 #[test]
-fn the_whole_help_says_how_to_go_on() {
+fn help_of_a_command_is_what_its_flag_prints() {
     let project = Project::new();
-    let help = project.clada(["--help"]).exits(0).out;
-    for part in [
-        "Usage: clada [FILE] [OPTIONS]   watch a notes file, as `clada watch` does\n       clada COMMAND\n",
-        "Options: those of `clada watch`, and -h, --help, -V, --version.\n\
-         `clada COMMAND --help` explains a command; `clada man | man -l -` is the manual.\n\n\
-         Exit status: 0 all done, 1 something failed, 2 wrong usage.\n\
-         CLADA_LOG=debug logs to stderr what clada does and why.\n",
-    ] {
-        assert!(help.contains(part), "{part}: {help}");
-    }
-    let taught = project
-        .clada(["instructions", "--actions", "read"])
-        .exits(0)
-        .out;
-    assert!(
-        taught.contains("\nMore, in short\n\n``````xml\n<tasks>\n<task>"),
-        "{taught}"
-    );
-    let refused = project.clada(["instructions", "--dialect", "aider", "--actions", "read"]);
+    let out = |ended: Ended| ended.exits(0).out;
+    let undo = out(project.clada(["help", "undo"]));
+    assert_eq!(undo, out(project.clada(["undo", "--help"])));
+    assert!(undo.ends_with("See also: `clada help git`\n"), "{undo}");
+    let install = out(project.clada(["help", "service", "install"]));
     assert_eq!(
-        refused.exits(2).err,
-        "clada: `--actions` works with cml, nesl and sham only: leave it out, as the text for aider always lists everything\n"
+        install,
+        out(project.clada(["service", "install", "--help"]))
     );
+    assert_eq!(install, out(project.clada(["service", "help", "install"])));
+    let all = out(project.clada(["help"]));
+    assert_eq!(all, out(project.clada(["--help"])));
+    for topic in TOPICS {
+        let line = format!("\n  {:<15}  {}\n", topic.name, topic.title());
+        assert!(all.contains(&line), "{line} in {all}");
+    }
 }
 
-/// What commands print where nothing is there yet.
 #[test]
-fn commands_with_nothing_to_do_say_what_to_do() {
+fn a_word_that_is_neither_command_nor_topic() {
     let project = Project::new();
-    let said = project.clada(["context"]).exits(0).err;
+    let wrong = project.clada(["help", "gti"]).exits(2);
+    assert_eq!(wrong.out, "");
+    assert!(
+        wrong.err.contains("did you mean `clada help git`?"),
+        "{}",
+        wrong.err
+    );
+    let wrong = project.clada(["help", "squahs"]).exits(2).err;
+    assert!(
+        wrong.contains("did you mean `clada help squash`?"),
+        "{wrong}"
+    );
+    let wrong = project.clada(["help", "weather"]).exits(2).err;
+    assert!(!wrong.contains("did you mean"), "{wrong}");
+    for topic in TOPICS {
+        assert!(wrong.contains(topic.name), "{}: {wrong}", topic.name);
+    }
+    project.clada(["help", "git", "squash"]).exits(2);
+    project.clada(["help", "service", "weather"]).exits(2);
+}
+
+/// No page is the help of a command.
+#[test]
+fn no_topic_is_a_command() {
+    let commands = clada::cli::Cli::commands();
+    for topic in TOPICS {
+        assert!(
+            !commands.iter().any(|command| command == topic.name),
+            "{}",
+            topic.name
+        );
+    }
+}
+
+#[test]
+fn a_reader_may_stop_reading() {
+    let project = Project::new();
+    let mut bash = project.command("bash");
+    let clada = env!("CARGO_BIN_EXE_clada");
+    let script =
+        "for n in $(seq 20); do \"$0\" help command-line | head -n 1; echo ${PIPESTATUS[0]}; done";
+    bash.args(["-c", script, clada]);
+    let ended = Ended::of(bash, "").exits(0);
     assert_eq!(
-        said,
-        "the context is empty: add a file with `clada context add PATH`\n"
-    );
-    let said = project.clada(["copy"]).exits(1).err;
-    assert!(
-        said.ends_with(
-            "` have been copied yet: give the path of the notes file that clada watches\n"
-        ),
-        "{said}"
+        (ended.out, ended.err),
+        ("Command line\n0\n".repeat(20), String::new())
     );
 }
 
 #[test]
-fn values_are_listed_and_a_wrong_one_says_what_is_right() {
-    let project = Project::new();
-    let help = project.clada(["instructions", "--help"]).exits(0).out;
-    assert!(
-        help.contains("[possible values: cml, sham, nesl, replacer, aider, codex, diff]"),
-        "{help}"
-    );
-    let help = project.clada(["run", "--help"]).exits(0).out;
-    let help = help.split_whitespace().collect::<Vec<_>>().join(" ");
-    assert!(
-        help.contains("[possible values: workspace, read-only, off]"),
-        "{help}"
-    );
-    assert!(help.contains("[possible values: text, json]"), "{help}");
-    for (args, right) in [
-        (
-            ["instructions", "--dialect", "adier"],
-            "did you mean aider?",
-        ),
-        (
-            ["run", "--sandbox", "of"],
-            "it must be workspace, read-only or off",
-        ),
-        (["status", "--log-format", "xml"], "it must be text or json"),
-        (["log", "-n", "0"], "it must be at least 1"),
-        (["log", "-n", "few"], "it must be a whole number from 1"),
-        (["undo", "0", "--dry-run"], "it must be at least 1"),
-        (["squash", "-n", "0"], "it must be at least 1"),
-        (
-            ["run", "--exec-timeout", "soon"],
-            "it must be one number above 0",
-        ),
-    ] {
-        let said = project.clada(args).exits(2).err;
-        assert!(said.contains(right), "{args:?}: {said}");
+fn a_terminal_shows_headings_in_bold_and_text_in_its_width() {
+    if !installed("script") {
+        return;
     }
-}
-
-#[test]
-fn the_help_of_completions_says_where_each_goes_and_how_it_gets_active() {
     let project = Project::new();
-    let help = project.clada(["completions", "--help"]).exits(0).out;
-    for words in [
-        "bash > ~/.local/share/bash-completion/completions/clada",
-        "bash with the package bash-completion: active in new shells",
-        "zsh > ~/.zfunc/_clada",
-        "put `fpath+=(~/.zfunc)` before `compinit` in ~/.zshrc",
-        "fish > ~/.config/fish/completions/clada.fish",
-        "elvish > ~/.config/elvish/clada.elv",
-        "into ~/.config/elvish/rc.elv",
-        "powershell > ~/.config/powershell/clada.ps1",
-        "the file that $PROFILE names",
-    ] {
-        assert!(help.contains(words), "{words}: {help}");
-    }
+    let shown = |setup: &str| {
+        let mut script = project.command("script");
+        let clada = env!("CARGO_BIN_EXE_clada");
+        let line = format!("stty cols 50; {setup} {clada} help git");
+        script
+            .env("TERM", "xterm")
+            .args(["-qec", &line, "/dev/null"]);
+        Ended::of(script, "").exits(0).out.replace('\r', "")
+    };
+    let page = shown("");
+    let words: Vec<&str> = TOPICS
+        .iter()
+        .filter(|topic| topic.name == "git")
+        .flat_map(|topic| topic.title().split(' '))
+        .collect();
+    let bold: Vec<String> = words
+        .iter()
+        .map(|word| format!("\u{1b}[1m{word}\u{1b}[22m"))
+        .collect();
+    assert!(page.starts_with(&bold.join(" ")), "{page}");
+    let plain = shown("NO_COLOR=1");
+    assert!(!plain.contains('\u{1b}'), "{plain}");
+    let wide = |line: &&str| line.chars().count() > 50 && !line.starts_with(CODE);
+    let wide: Vec<&str> = plain.lines().filter(wide).collect();
+    assert!(wide.is_empty(), "{wide:#?}");
 }

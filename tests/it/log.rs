@@ -217,7 +217,10 @@ fn a_damaged_ledger_is_told_and_left_where_it_is() {
     let path = state(&project).join("ledger.db");
     std::fs::write(&path, "noise").expect("write");
     let ended = project.clada(["log"]).exits(1);
-    let expected = format!("clada: the ledger `{}` is damaged", path.display());
+    let expected = format!(
+        "clada: the ledger `{}` is damaged, so no task runs: repair it, or move it away to begin with an empty one",
+        path.display()
+    );
     assert!(ended.err.starts_with(&expected), "{}", ended.err);
     assert!(path.exists());
 }

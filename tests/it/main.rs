@@ -26,12 +26,14 @@ mod edit;
 mod elsewhere;
 mod engine;
 #[cfg(target_os = "linux")]
+mod errors;
 mod exclude;
 #[cfg(target_os = "linux")]
 mod exec;
 mod fenced;
 mod files;
 mod first_day;
+mod flags;
 mod git;
 mod guarded;
 mod harness;
@@ -58,6 +60,7 @@ mod policy;
 #[cfg(target_os = "linux")]
 mod printed;
 mod programs;
+mod reference;
 mod registering;
 mod replay;
 #[cfg(target_os = "linux")]

@@ -5,7 +5,8 @@ use std::thread;
 
 use crate::harness::{Ended, Project, wait_until};
 
-const REFUSED: &str = "was changed by another program since this batch began";
+const REFUSED: &str =
+    "` after this batch began, so nothing was overwritten: read it again and write a new task";
 
 fn task(command: &str, path: &str, x: &str) -> String {
     let x = match x {
@@ -65,7 +66,7 @@ fn nothing_that_was_not_saved_is_overwritten_or_taken_away() {
     assert_eq!(results.matches(REFUSED).count(), 5, "{results}");
     for inside in ["d/in.txt", "e/new.txt"] {
         assert!(
-            results.contains(&format!("`{inside}` {REFUSED}")),
+            results.contains(&format!("`{inside}{REFUSED}")),
             "{results}"
         );
     }

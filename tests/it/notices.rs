@@ -132,9 +132,13 @@ fn who_has_no_desktop_misses_nothing() {
             save_by_rename(&project.path(NOTES), format!("{word}:\n{reply}"));
             wait_for_results(&project, word);
         }
-        watching.wait_for("no notifications");
+        watching.wait_for("cannot show notifications: is a desktop running?");
         let said = watching.said();
-        assert_eq!(said.matches("no notifications").count(), 1, "{said}");
+        assert_eq!(
+            said.matches("cannot show notifications").count(),
+            1,
+            "{said}"
+        );
         assert_eq!(watching.stop(rustix::process::Signal::INT), Some(0));
     }
 }

@@ -4,6 +4,8 @@
 use std::path::Path;
 use std::process::Command;
 
+use clada::cli::topics::TOPICS;
+
 use crate::cases;
 use crate::harness::{Project, installed};
 
@@ -42,6 +44,10 @@ fn bash_completes_commands_and_flags() {
     assert_eq!(complete(&["clada", "un"]), "undo\n");
     assert_eq!(complete(&["clada", "undo", "--k"]), "--keep\n");
     assert_eq!(complete(&["clada", "completions", "f"]), "fish\n");
+    assert_eq!(complete(&["clada", "help", "trou"]), "troubleshooting\n");
+    assert_eq!(complete(&["clada", "help", "squ"]), "squash\n");
+    assert_eq!(complete(&["clada", "help", "service", "inst"]), "install\n");
+    assert_eq!(complete(&["clada", "help", "clip"]), "clipboard\n");
     let flag = |command, flag, word| complete(&["clada", command, flag, word]);
     assert_eq!(flag("instructions", "--dialect", "a"), "aider\n");
     let found = flag("instructions", "--actions", "files_r");
@@ -72,6 +78,12 @@ fn other_shells_take_their_completions() {
             found.starts_with("undo\t") && found.lines().count() == 1,
             "{found}"
         );
+        let script = "source fish; complete -C 'clada help trou'";
+        let found = run(project.command("fish").args(["-c", script]));
+        assert!(
+            found.starts_with("troubleshooting\t") && found.lines().count() == 1,
+            "{found}"
+        );
     }
 }
 
@@ -81,7 +93,7 @@ fn the_man_pages_are_read_without_a_complaint() {
     let folder = project.path("man");
     let folder = folder.to_str().expect("UTF-8");
     project.clada(["man", folder]).exits(0);
-    let main = project.read("man/clada.1");
+    let main = project.read("man/man1/clada.1");
     assert_eq!(project.clada(["man"]).exits(0).out, main);
     for section in [
         "COMMANDS",
@@ -90,6 +102,7 @@ fn the_man_pages_are_read_without_a_complaint() {
         "FILES",
         "ENVIRONMENT",
         "\"EXIT STATUS\"",
+        "\"SEE ALSO\"",
     ] {
         assert!(main.contains(&format!(".SH {section}\n")), "{section}");
     }
@@ -115,8 +128,13 @@ fn the_man_pages_are_read_without_a_complaint() {
     }
     let synopsis = ".SH SYNOPSIS\n\\fBclada\\fR [\\fIFILE\\fR] [\\fIOPTIONS\\fR]\n.br\n\\fBclada\\fR \\fICOMMAND\\fR\n";
     assert!(main.contains(synopsis), "{main}");
-    let pages = std::fs::read_dir(folder).expect("pages");
-    let pages: Vec<_> = pages.map(|page| page.expect("page").path()).collect();
+    let pages = |section: &str| {
+        let pages = std::fs::read_dir(Path::new(folder).join(section)).expect("pages");
+        let mut pages: Vec<_> = pages.map(|page| page.expect("page").path()).collect();
+        pages.sort();
+        pages
+    };
+    let pages = [pages("man1"), pages("man7")].concat();
     let names: Vec<_> = pages
         .iter()
         .filter_map(|page| page.file_name()?.to_str())
@@ -127,16 +145,23 @@ fn the_man_pages_are_read_without_a_complaint() {
             && !names.contains(&"clada-clipboard-owner.1"),
         "{names:?}"
     );
-    for page in main.split("\\fBclada\\-").skip(1) {
-        let name = page
-            .split("\\fR")
-            .next()
-            .unwrap_or_default()
-            .replace('\\', "");
-        assert!(
-            names.contains(&format!("clada-{name}.1").as_str()),
-            "{name}"
-        );
+    for topic in TOPICS {
+        assert!(names.contains(&format!("clada-{}.7", topic.name).as_str()));
+    }
+    // Every page that one of them names is there.
+    for page in &pages {
+        let text = std::fs::read_to_string(page).expect("a page");
+        for named in text.split("\\fBclada\\-").skip(1) {
+            let (name, rest) = named.split_once("\\fR").expect("a name in bold");
+            let section = if rest.starts_with("(7)") { 7 } else { 1 };
+            let is_page = rest.starts_with('(');
+            let name = format!("clada-{}.{section}", name.replace('\\', ""));
+            assert!(
+                !is_page || names.contains(&name.as_str()),
+                "{name} in {}",
+                page.display()
+            );
+        }
     }
     if installed("groff") {
         for page in &pages {
@@ -195,14 +220,16 @@ fn the_archive_and_the_debian_package_have_all_that_belongs_in_them() {
     let listed = run(Command::new("tar").args(["-tf"]).arg(&archive));
     for name in [
         "clada",
-        "man/clada.1",
-        "man/clada-undo.1",
+        "man/man1/clada.1",
+        "man/man1/clada-undo.1",
+        "man/man7/clada-git.7",
         "completions/clada.bash",
         "completions/_clada",
         "completions/clada.fish",
         "systemd/",
         "launchd/clada.plist",
         "clada.toml",
+        "docs/git.md",
         "README.md",
         "LICENSE",
     ] {
@@ -239,6 +266,7 @@ fn debian(project: &Project, deb: &Path, version: impl Fn(&Path) -> String, is_t
         ("-rwxr-xr-x", "usr/bin/clada"),
         ("-rw-r--r--", "usr/share/man/man1/clada.1.gz"),
         ("-rw-r--r--", "usr/share/man/man1/clada-undo.1.gz"),
+        ("-rw-r--r--", "usr/share/man/man7/clada-git.7.gz"),
         ("-rw-r--r--", "usr/share/bash-completion/completions/clada"),
         ("-rw-r--r--", "usr/share/zsh/vendor-completions/_clada"),
         (
@@ -247,6 +275,7 @@ fn debian(project: &Project, deb: &Path, version: impl Fn(&Path) -> String, is_t
         ),
         ("-rw-r--r--", "usr/share/doc/clada/clada.toml"),
         ("-rw-r--r--", "usr/share/doc/clada/README.md"),
+        ("-rw-r--r--", "usr/share/doc/clada/docs/git.md"),
         ("-rw-r--r--", "usr/share/doc/clada/copyright"),
     ] {
         let is_it = |line: &&str| line.ends_with(&format!(" ./{name}"));

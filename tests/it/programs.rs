@@ -98,7 +98,7 @@ fn the_clipboard_programs_of_a_project_are_not_run() {
     assert_eq!(planted.ran(), "", "{}", notes.status);
     assert!(notes.status.starts_with("❌ Clipboard copy failed"));
     let why = format!(
-        "`xclip` is only in `{}`, which commands may write to",
+        "`xclip` is only in `{}`, which commands can write to",
         planted.bin.display()
     );
     assert!(notes.status.contains(&why), "{}", notes.status);
@@ -203,7 +203,7 @@ fn the_doctor_names_what_is_not_run() {
     let said = Ended::of(doctor, "").out;
     for name in ["git", "xclip"] {
         let why = format!(
-            "`{name}` is only in `{}`, which commands may write to: clada does not run it there",
+            "`{name}` is only in `{}`, which commands can write to: clada does not run it there; install it for the whole system",
             planted.bin.display()
         );
         assert!(said.contains(&why), "{said}");

@@ -101,7 +101,7 @@ fn where_no_service_manager_is_init_says_what_works() {
     project.program("systemctl", "exit 1");
     let said = project.clada(["init", "--service"]).exits(1).out;
     assert!(
-        said.contains("the notes file is not watched yet: your systemd cannot be reached"),
+        said.contains("the notes file is not watched yet: cannot reach your systemd"),
         "{said}"
     );
     for part in [
@@ -254,7 +254,13 @@ fn add_makes_the_file_and_remove_leaves_it() {
     );
     assert!(list(&project).is_empty() && project.exists("sub/n.md"));
     let unknown = project.clada(["remove", "sub/n.md"]).exits(2);
-    assert!(unknown.err.contains("clada list"), "{}", unknown.err);
+    assert!(
+        unknown
+            .err
+            .contains("` is not in the list of watched files: run `clada list` to see the list"),
+        "{}",
+        unknown.err
+    );
 }
 
 #[test]

@@ -802,14 +802,14 @@ fn a_denial_is_explained() {
     let ground = Ground::new();
     let fence = ground.fence(Level::Workspace);
     for (script, expect) in [
-        (
-            "echo x >../sibling/new",
-            "sibling/new` is outside what exec may write (`exec.write`",
-        ),
+        ("echo x >../sibling/new", "sibling/new` (`exec.write`"),
         ("mkdir ../sibling/new", "`exec.write`"),
         ("git init -q ../sibling/new", "`exec.write`"),
-        ("git config a.b c", "is protected from exec"),
-        ("mv file clada.toml", "`clada.toml` is protected from exec"),
+        (
+            "git config a.b c",
+            "` (change it yourself, or allow it with `exec.sandbox = \"off\"`)",
+        ),
+        ("mv file clada.toml", "exec may not change `clada.toml`"),
         ("exec 3<>/dev/tcp/127.0.0.1/$port", "exec has no network"),
     ] {
         let done = ground.run(&fence, script);

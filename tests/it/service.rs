@@ -155,7 +155,8 @@ fn what_cannot_be_done_is_told_with_the_next_step() {
     );
     for verb in ["start", "stop", "restart"] {
         let said = project.clada(["service", verb]).exits(1).err;
-        assert!(said.contains("`clada service install`"), "{said}");
+        let why = "clada is not installed as a service: run `clada service install`";
+        assert!(said.contains(why), "{said}");
     }
     assert_eq!(calls(&project), "");
 
@@ -166,7 +167,7 @@ fn what_cannot_be_done_is_told_with_the_next_step() {
         refuses,
     );
     let said = project.clada(["service", "install"]).exits(1).err;
-    let expected = "clada: `systemctl --user restart clada.service` failed: Job failed; `clada service logs` tells what clada said\n";
+    let expected = "clada: `systemctl --user restart clada.service` failed: Job failed; `clada service logs` shows what clada printed\n";
     assert_eq!(said, expected);
     let init = project.clada(["init", "--service"]).exits(1).out;
     assert!(
@@ -634,7 +635,7 @@ fn replies_run_in_the_service_and_none_twice() {
     let first = manager.main_pid();
     manager.run("kill", ["-9", &first]).exits(0);
     let second = manager.wait_for_another(&first);
-    has("two/clada.md", "interrupted: clada ended while it ran");
+    has("two/clada.md", "interrupted: clada stopped while it ran");
     assert_eq!(project.read("two/said"), "once\n");
 
     // Longer than the watchdog waits.

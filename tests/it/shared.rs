@@ -104,7 +104,7 @@ fn the_daemon_waits_for_notes_to_be_the_users() {
         .args(["daemon", "--no-clipboard"])
         .env("CLADA_LOG", "info");
     let daemon = Watching::start(command);
-    daemon.wait_for("can be written by everybody");
+    daemon.wait_for("is writable by all users");
     let path = project.path(NOTES);
     fs::write(&path, exec("echo one > one.txt")).unwrap();
     pause();
@@ -135,7 +135,7 @@ fn settings_that_others_may_write_are_an_error() {
         mode(path, 0o777);
         for args in [&["run"][..], &["watch"]] {
             let said = refused(&project, args, &exec("echo ran > ran.txt"));
-            let names = format!("`{}` can be written by everybody", path.display());
+            let names = format!("`{}` is writable by all users", path.display());
             assert!(
                 said.contains(&names) && said.contains("chmod go-w"),
                 "{said}"
@@ -180,7 +180,7 @@ fn notes_that_others_may_write_since_are_waited_for() {
     wait_for_results(&project, "1 ✅ exec chmod");
     let text = project.read(NOTES) + &exec("touch ran");
     fs::write(project.path(NOTES), text).unwrap();
-    watching.wait_for("can be written by everybody");
+    watching.wait_for("is writable by all users");
     assert!(!project.exists("ran"));
     mode(&project.path(NOTES), 0o644);
     wait_for_results(&project, "1 ✅ exec touch ran");
@@ -261,7 +261,7 @@ fn settings_of_a_project_are_not_read_out_of_it() {
     symlink(&outside, project.path("clada.toml")).unwrap();
     for args in [&["run"][..], &["watch"], &["trust"]] {
         let said = refused(&project, args, &exec("true"));
-        assert!(said.contains("leads out of the project folder"), "{said}");
+        assert!(said.contains("` is a symbolic link that leads out of the project folder, so clada does not read it: replace it with a file"), "{said}");
     }
 }
 
@@ -281,7 +281,7 @@ fn the_state_folder_is_made_the_users_alone() {
     if geteuid().is_root() {
         chown(&state, Some(4711), None).unwrap();
         let said = refused(&project, &["run"], &exec("true"));
-        assert!(said.contains("belongs to the user 4711"), "{said}");
+        assert!(said.contains("belongs to the user 4711, so clada does not use it: run clada as that user, or set XDG_STATE_HOME or HOME to a folder that you own"), "{said}");
         chown(&state, Some(0), None).unwrap();
     }
     // A link that another user could have made.
@@ -294,5 +294,10 @@ fn the_state_folder_is_made_the_users_alone() {
     project.clada_with(["run"], &exec("true")).exits(0);
     mode(&local, 0o777);
     let said = refused(&project, &["run"], &exec("true"));
-    assert!(said.contains("symbolic link"), "{said}");
+    assert!(
+        said.contains(
+            ": run `chmod go-w` on that folder, or set XDG_STATE_HOME to a folder that you own"
+        ),
+        "{said}"
+    );
 }

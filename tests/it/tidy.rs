@@ -27,6 +27,7 @@ const HOMES: &[(&str, &str)] = &[
     ("notify", "world/watch"),
     ("notify_debouncer_full", "world/watch"),
     ("notify_rust", "world/desktop"),
+    ("pulldown_cmark", "cli/document"),
     ("quick_xml", "lang/tag"),
     ("rusqlite", "world/ledger"),
     ("tempfile", "world/"),

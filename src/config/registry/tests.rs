@@ -1,5 +1,8 @@
 //! The list of watched files: what is put in, taken out and written by hand.
 
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+
 use proptest::prelude::*;
 
 use super::*;
@@ -127,12 +130,12 @@ fn what_is_wrong_costs_one_entry_and_is_told_with_its_place() {
     assert_eq!(
         wrong,
         [
-            "line 17, column 2: unknown key `wach`: files are in `[[watch]]`",
-            "line 4, column 8: `n.md` is no absolute path: write `file = \"/…\"`",
+            "line 17, column 2: unknown key `wach`: write each file as `[[watch]]`",
+            "line 4, column 8: `n.md` is not an absolute path: write `file = \"/…\"`",
             "line 5, column 1: there is no `file`: write `file = \"/…\"`",
             "line 8, column 8: `file` is no text: write `file = \"/…\"`",
             "line 11, column 1: unknown key `roof`: did you mean `root`?",
-            "line 15, column 1: `/f` is in the list already",
+            "line 15, column 1: `/f` is already in the list: remove one of the two",
         ]
     );
     place.write("watch = 7\n");
@@ -195,6 +198,63 @@ fn of_many_at_once_none_is_lost() {
     files.sort();
     let all: Vec<PathBuf> = (0..8).map(|n| format!("/{n}").into()).collect();
     assert_eq!(files, all);
+}
+
+#[test]
+fn what_is_wrong_in_the_list_is_said_with_the_next_step() {
+    let place = Place::new();
+    place.add("/a/clada.md", "/a");
+    assert!(place.read().starts_with(
+        "# The notes files that `clada daemon` watches. Edit this list here, or with `clada add` and `clada remove`.\n\n"
+    ));
+    for (text, expected) in [
+        (
+            "watch = 1\n",
+            "line 1, column 1: write each file as `[[watch]]` with `file = \"/…\"` below",
+        ),
+        (
+            "[[watch]]\nfile = 7\n",
+            "line 2, column 8: `file` is not a string: write `file = \"/…\"`",
+        ),
+        (
+            "[[watch]]\nroot = '/a'\n",
+            "line 1, column 1: `file` is missing: write `file = \"/…\"`",
+        ),
+        (
+            "[[watch]]\nfile = '/a'\nshared = 7\n",
+            "line 3, column 10: `shared` must be `true` or `false`",
+        ),
+    ] {
+        place.write(text);
+        let wrong = place.load().wrong;
+        assert!(
+            wrong.len() == 1 && wrong[0].ends_with(expected),
+            "{wrong:?}"
+        );
+    }
+    place.write("watch = 1\n");
+    let add = |entry: Entry| {
+        let add = async { Registry::add(&place.folders, &entry, &mut |_| ()).await };
+        run(add).expect_err("no list").to_string()
+    };
+    let said = add(entry("/b", "/"));
+    assert!(
+        said.starts_with("the list of watched files `")
+            && said
+                .ends_with("` is invalid: `watch` must be written as `[[watch]]`: fix that file"),
+        "{said}"
+    );
+    let said = add(Entry {
+        file: OsStr::from_bytes(b"/\xff").into(),
+        ..entry("/", "/")
+    });
+    assert!(
+        said.starts_with("the name `/")
+            && said.ends_with(
+                "` is not UTF-8, so it cannot be in the list of watched files: rename it"
+            ),
+        "{said}"
+    );
 }
 
 proptest! {

@@ -100,7 +100,11 @@ impl Effective {
     pub fn to_toml(&self) -> String {
         let mut text = String::new();
         for (whose, file) in ["Yours:       ", "The project's:"].iter().zip(&self.files) {
-            let missing = if file.exists() { "" } else { " (not there)" };
+            let missing = if file.exists() {
+                ""
+            } else {
+                " (does not exist)"
+            };
             let _ = writeln!(text, "# {whose:14} {}{missing}", file.display());
         }
         let mut last = "";
@@ -112,7 +116,7 @@ impl Effective {
             text += &setting.line();
         }
         if !self.untrusted.is_empty() {
-            text += "\n# Not in force until you say `clada trust`:\n";
+            text += "\n# Not in effect until you run `clada trust`:\n";
         }
         for setting in &self.untrusted {
             for line in setting.whole_line().lines() {

@@ -97,7 +97,7 @@ impl File {
         Err(SettingsError::Wrong {
             path: self.path.clone(),
             why: format!(
-                "{}: [{name}] is for all of clada, and not a project's: put it into `{home}`",
+                "{}: [{name}] applies to all projects, so a project cannot set it: move it to `{home}`",
                 Place::of(&self.text, at.map_or(0, |(_, at)| *at)),
             ),
         })
@@ -212,7 +212,7 @@ fn told(message: &str, path: Option<&str>) -> String {
         Some((given, known))
     };
     if let Some((given, known)) = unknown("unknown variant `") {
-        return format!("there is no `{given}` here, but {}", listed(&known));
+        return format!("unknown value `{given}`: the values are {}", listed(&known));
     }
     let Some((given, known)) = unknown("unknown field `") else {
         return message.to_owned();
@@ -224,7 +224,7 @@ fn told(message: &str, path: Option<&str>) -> String {
     let meant = match (nearest(given, &known), home) {
         (Some(near), _) => format!("did you mean `{near}`?"),
         (None, Some((section, _))) => format!("did you mean `{section}.{given}`?"),
-        (None, None) => format!("there is {}", listed(&known)),
+        (None, None) => format!("the keys are {}", listed(&known)),
     };
     format!("unknown key `{path}`: {meant}")
 }

@@ -152,5 +152,9 @@ fn packet<'de, D: Deserializer<'de>>(from: D) -> Result<usize, D::Error> {
 
 fn bare<'de, D: Deserializer<'de>>(from: D) -> Result<String, D::Error> {
     let parse = |name: &str| is_bare(name).then(|| name.to_owned());
-    written(from, parse, "a bare file name, such as `results.txt`")
+    written(
+        from,
+        parse,
+        "a file name without a folder, such as `results.txt`",
+    )
 }

@@ -92,7 +92,7 @@ impl TryFrom<String> for VarName {
             return Ok(Self(name));
         }
         Err(format!(
-            "`{name}` can be no variable: a name has letters, digits and `_`, does not begin with a digit, and not with `CLADA`"
+            "`{name}` cannot be a variable: use letters, digits and `_`, and begin with neither a digit nor `CLADA`"
         ))
     }
 }

@@ -242,7 +242,7 @@ fn what_a_project_says_of_exec_holds_once_it_is_trusted() {
     let (level, notice) = sandbox();
     assert_eq!(level, Sandbox::Workspace);
     assert!(
-        notice.contains("the defaults and your own settings hold"),
+        notice.contains("is not trusted: the defaults and your own settings apply"),
         "{notice}"
     );
 
@@ -264,10 +264,12 @@ fn what_a_project_says_of_exec_holds_once_it_is_trusted() {
         place.project(changed);
         let (level, notice) = sandbox();
         assert_eq!(level, Sandbox::ReadOnly, "{changed}");
-        assert!(
-            notice.contains("the one that you trusted before holds"),
-            "{notice}"
-        );
+        let says = if changed.is_empty() {
+            "⚠ [exec] in clada.toml was removed: the one that you trusted stays in effect (`clada trust` changes that)"
+        } else {
+            "⚠ [exec] in clada.toml differs from the one that you trusted: the trusted one stays in effect (`clada trust` changes that)"
+        };
+        assert_eq!(notice, says);
     }
     fs::remove_file(place.root().join(PROJECT)).expect("remove");
     assert_eq!(sandbox().0, Sandbox::ReadOnly);
@@ -290,28 +292,46 @@ fn what_is_wrong_is_told_with_its_place() {
     let wrong = |text: &str| place.project(text).error();
     assert_eq!(
         wrong("[exec]\n  timeout = 'soon'"),
-        "`/folder/clada.toml`, line 2, column 13: it must be one number above 0 with ms, s, m or h, such as `90s`"
+        "`/folder/clada.toml`, line 2, column 13: the value must be a number above 0 with ms, s, m or h, such as `90s`"
     );
-    assert!(wrong("[exec.env]\nA = true").contains("line 2, column 5: `true` says nothing"));
+    assert!(wrong("[exec.env]\nA = true").contains(
+        "line 2, column 5: `true` is not allowed: write a string, or `false` to remove the variable"
+    ));
     assert!(
-        wrong("[exec.env]\nA = 7").contains("line 2, column 5: a text, or `false`"),
+        wrong("[exec.env]\nA = 7")
+            .contains("line 2, column 5: a string, or `false` to remove the variable"),
         "{}",
         wrong("[exec.env]\nA = 7")
     );
     for size in ["999 B", "9 MB", "many"] {
         assert!(
             wrong(&format!("[clipboard]\nlimit = '{size}'"))
-                .contains("it must be a size from `1 KB` to `8 MB`, such as `60 KB`"),
+                .contains("the value must be a size from `1 KB` to `8 MB`, such as `60 KB`"),
             "{size}"
         );
     }
     assert!(
         wrong("[limits]\noutput = 'much'")
-            .contains("line 2, column 10: it must be a whole number with")
+            .contains("line 2, column 10: the value must be a whole number with")
     );
     assert!(
         wrong("[exec\n").contains("line 1, column "),
         "{}",
         wrong("[exec\n")
     );
+}
+
+#[test]
+fn a_file_that_is_none_is_said() {
+    let place = Place::new();
+    place.project(&"#\n".repeat(1 << 20));
+    let why = |said: &str| {
+        format!(
+            "cannot read the settings `/folder/clada.toml`: {said}: make it a text file that this user can read"
+        )
+    };
+    assert_eq!(place.error(), why("it is larger than 1 MiB"));
+    fs::remove_file(place.root().join(PROJECT)).expect("remove");
+    fs::create_dir(place.root().join(PROJECT)).expect("folder");
+    assert_eq!(place.error(), why("it is not a regular file"));
 }

@@ -99,12 +99,12 @@ impl Owner {
         let sent = input
             .write_all(&(text.len() as u64).to_le_bytes())
             .and_then(|()| input.write_all(text.as_bytes()));
-        sent.map_err(|_| io::Error::other("its owner ended"))?;
+        sent.map_err(|_| io::Error::other("the process that held it exited"))?;
         let until = Instant::now() + PATIENCE;
         let mut answer = Vec::new();
         while !answer.ends_with(b"\n") {
             if !self.read(&mut answer, until)? {
-                return Err(io::Error::other("its owner ended"));
+                return Err(io::Error::other("the process that held it exited"));
             }
         }
         Ok(String::from_utf8_lossy(&answer).trim_end().to_owned())

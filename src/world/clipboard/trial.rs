@@ -67,7 +67,7 @@ fn trial() -> Trial {
 
 fn display(wayland: Option<&str>) -> Result<String, String> {
     if cfg!(target_os = "macos") {
-        return Ok("that of macOS".to_owned());
+        return Ok("macOS".to_owned());
     }
     let (name, socket) = match (wayland, var("DISPLAY")) {
         (Some(name), _) => {
@@ -108,19 +108,18 @@ fn none_here() -> String {
         name.map(|name| name.to_string_lossy().into_owned())
     };
     let then = match found.as_ref().and_then(name) {
-        Some(name) => format!("but your desktop runs: results are copied to its display, {name}"),
+        Some(name) => {
+            format!("but your desktop is running: results are copied to its display, {name}")
+        }
         None if around.terminal.is_some() => {
             match way(&around.vars, &Programs::of_vars(&around.vars)) {
-                Ok(_) => {
-                    "so results are sent to the clipboard of the terminal that you sit at (OSC 52)"
-                        .to_owned()
-                }
+                Ok(_) => "so results go to the clipboard of your terminal (OSC 52)".to_owned(),
                 Err(Closed(setting)) => format!(
-                    "and tmux keeps results off its clipboard (`set-clipboard` is {setting}): `tmux set -s set-clipboard on` lets them in"
+                    "and tmux blocks its clipboard (`set-clipboard` is {setting}): run `tmux set -s set-clipboard on`"
                 ),
             }
         }
-        None => "so results come into the notes and the output file only".to_owned(),
+        None => "so results are only in the notes file and the output file".to_owned(),
     };
     format!("none here: DISPLAY and WAYLAND_DISPLAY are not set, {then}")
 }
@@ -133,7 +132,8 @@ fn data_control() -> Result<bool, String> {
         Ok(types) => Ok(!types.is_empty()),
         Err(Error::ClipboardEmpty | Error::NoSeats) => Ok(false),
         Err(Error::MissingProtocol { name, .. }) => Err(format!(
-            "the compositor has no {name}, so clada copies by X11 or by `wl-copy`: install wl-clipboard, and keep Xwayland on"
+            "the compositor has no {name}, so clada copies through X11 or `wl-copy`: install wl-clipboard, and keep \
+             Xwayland on"
         )),
         Err(error) => Err(format!("the compositor does not answer: {error}")),
     }
@@ -147,7 +147,7 @@ fn data_control() -> Result<bool, String> {
 fn clipboard() -> Result<&'static str, String> {
     let failed = |what: &str, error| {
         let cause = short(error);
-        format!("{what} ({cause}): results come into the notes and the output file only")
+        format!("{what} ({cause}): results are only in the notes file and the output file")
     };
     let mut clipboard = Clipboard::new().map_err(|error| failed("cannot be reached", error))?;
     let there = match clipboard.get_text() {
@@ -155,7 +155,7 @@ fn clipboard() -> Result<&'static str, String> {
         Err(arboard::Error::ContentNotAvailable) => None,
         Err(error) => return Err(failed("cannot be read", error)),
     };
-    write(&mut clipboard, there).map_err(|error| failed("takes no text", error))
+    write(&mut clipboard, there).map_err(|error| failed("accepts no text", error))
 }
 
 /// On X11 to the selection that nobody uses; on Wayland there is none such, so only to a clipboard that is empty.
@@ -177,7 +177,7 @@ fn write(
             is_probe(&read)
         }
         Err(arboard::Error::ClipboardNotSupported) => {
-            Ok("can be read; nothing was written, as that would take away what you have copied")
+            Ok("can be read; nothing was written, to keep what you have copied")
         }
         Err(error) => Err(error),
     }
@@ -187,7 +187,7 @@ fn write(
 #[cfg(not(target_os = "linux"))]
 fn write(clipboard: &mut Clipboard, there: Option<String>) -> Result<&'static str, arboard::Error> {
     let Some(text) = there else {
-        return Ok("can be read; nothing was written, as there is no text on it to put back");
+        return Ok("can be read; nothing was written, as it has no text to restore");
     };
     clipboard.set_text(PROBE)?;
     let read = clipboard.get_text();
@@ -197,7 +197,7 @@ fn write(clipboard: &mut Clipboard, there: Option<String>) -> Result<&'static st
 
 fn is_probe(read: &str) -> Result<&'static str, arboard::Error> {
     match read == PROBE {
-        true => Ok("a text was put there and read again; what you have copied is still there"),
+        true => Ok("a text was written and read back; what you have copied is still there"),
         false => Err(arboard::Error::ContentNotAvailable),
     }
 }

@@ -12,37 +12,38 @@ pub type Result<T> = std::result::Result<T, LedgerError>;
 #[derive(Debug, thiserror::Error)]
 pub enum LedgerError {
     /// The folder, or something in it, cannot be made, read or written.
-    #[error("cannot use `{}` for the ledger of what ran: {error}: make it readable and writable for this user", path.display())]
+    #[error("cannot use `{}` for the ledger: {error}: make it readable and writable for this user", path.display())]
     Io { path: PathBuf, error: io::Error },
     #[error("cannot open or write the ledger `{}`: make it and its folder readable and writable for this user", .0.display())]
     Denied(PathBuf),
-    #[error("no room is left on the disk for the ledger `{}`: free some, then try again", .0.display())]
+    #[error("no disk space is left for the ledger `{}`: free some, then try again", .0.display())]
     Full(PathBuf),
-    #[error("another program holds the ledger `{}` locked: end that program, then try again", .0.display())]
+    #[error("another program has locked the ledger `{}`: stop that program, then try again", .0.display())]
     Locked(PathBuf),
     /// It was put aside, so that nothing can begin as if nothing had ever run.
     #[error(
-        "the ledger `{}` was damaged and is kept as `{}`; no task runs, as nobody knows what ran already: repair it by \
-         `sqlite3 '{}' .recover | sqlite3 '{}'`, or move that file away to begin with an empty ledger",
+        "the ledger `{}` was damaged and is kept as `{}`. No task runs, as clada cannot know what ran already: repair \
+         it with `sqlite3 '{}' .recover | sqlite3 '{}'`, or move that file away to begin with an empty ledger",
         path.display(), kept.display(), kept.display(), path.display()
     )]
     Damaged { path: PathBuf, kept: PathBuf },
     /// It was found damaged by somebody who may only look, or it could not be put aside.
-    #[error("the ledger `{}` is damaged: clada runs no task with it; repair it, or move it away to begin with an empty one", .0.display())]
+    #[error("the ledger `{}` is damaged, so no task runs: repair it, or move it away to begin with an empty one", .0.display())]
     DamagedInPlace(PathBuf),
-    #[error("the ledger `{}` has format {found} and this clada knows format {known}: use the newer clada, which wrote it", path.display())]
+    #[error("the ledger `{}` has format {found}, and this clada knows only format {known}: use the newer clada that \
+         wrote it", path.display())]
     Newer {
         path: PathBuf,
         found: usize,
         known: usize,
     },
     /// What this would run began to run before.
-    #[error("{0} began already, perhaps in another clada: it does not run again")]
+    #[error("{0} has already started, perhaps in another clada: it does not run again")]
     Twice(String),
     /// Two files that both have a past cannot become one.
-    #[error("`{}` has a past of its own in the ledger, which another file's cannot replace", .0.display())]
+    #[error("the ledger already has a history of `{}`, which that of another file cannot replace", .0.display())]
     Taken(PathBuf),
-    #[error("the ledger `{}` cannot be used: {error}", path.display())]
+    #[error("cannot use the ledger `{}`: {error}: check the disk, then try again", path.display())]
     Sqlite {
         path: PathBuf,
         error: rusqlite::Error,

@@ -841,7 +841,7 @@ fn somebody_holds_it_locked() {
     assert_eq!(
         told.to_string(),
         format!(
-            "another program holds the ledger `{}` locked: end that program, then try again",
+            "another program has locked the ledger `{}`: stop that program, then try again",
             place.path("ledger.db").display()
         )
     );
@@ -891,8 +891,8 @@ fn a_damaged_ledger_is_put_aside_and_nothing_begins_anew() {
         assert_eq!(
             told.to_string(),
             format!(
-                "the ledger `{path}` was damaged and is kept as `{kept}`; no task runs, as nobody knows what ran already: \
-                 repair it by `sqlite3 '{kept}' .recover | sqlite3 '{path}'`, or move that file away to begin with an \
+                "the ledger `{path}` was damaged and is kept as `{kept}`. No task runs, as clada cannot know what ran already: \
+                 repair it with `sqlite3 '{kept}' .recover | sqlite3 '{path}'`, or move that file away to begin with an \
                  empty ledger",
                 path = path.display(),
                 kept = kept.display()
@@ -1026,7 +1026,7 @@ fn a_newer_ledger_is_left_alone() {
     drop(db);
     let before = fs::read(place.path("ledger.db")).unwrap();
     let expected = format!(
-        "the ledger `{}` has format 99 and this clada knows format 5: use the newer clada, which wrote it",
+        "the ledger `{}` has format 99, and this clada knows only format 5: use the newer clada that wrote it",
         place.path("ledger.db").display()
     );
     assert_eq!(place.refused().to_string(), expected);
@@ -1109,12 +1109,12 @@ fn it_must_be_writable() {
     if is_root {
         return skipped("permissions do not bind this user");
     }
-    let advice = "readable and writable for this user";
+    let advice = "`: make it and its folder readable and writable for this user";
     for mode in [0o400, 0o000] {
         deny("ledger.db", mode);
         let told = place.refused().to_string();
         assert!(
-            told.contains("ledger.db`") && told.contains(advice),
+            told.contains("ledger.db") && told.contains(advice),
             "{told}"
         );
     }

@@ -154,13 +154,13 @@ fn an_error_says_what_was_tried() {
     };
     assert_eq!(
         told("case $- in *i*) exit 3;; *) kill -9 $$;; esac", LONG),
-        "the login shell told no environment (`/bin/bash -l -i -c` ended with exit code 3 without telling it; \
-         `/bin/bash -l -c` was ended by a signal without telling it), so commands get that of clada itself: mend its \
+        "the login shell printed no environment (`/bin/bash -l -i -c` exited with code 3 before it printed one; \
+         `/bin/bash -l -c` was killed by a signal before it printed one), so commands get clada's own: fix the shell's \
          start-up files, or start clada from a terminal"
     );
     let text = told("while :; do sleep 0.1; done", Duration::from_millis(200));
     assert!(
-        text.contains("`/bin/bash -l -i -c` did not tell it within 0.2 s; `/bin/bash -l -c` did"),
+        text.contains("`/bin/bash -l -i -c` printed none within 0.2 s; `/bin/bash -l -c` printed"),
         "{text}"
     );
     let home = Home::new(&[]);

@@ -346,12 +346,12 @@ impl NoteFile {
                 true if !self.hurry.is_over(until) => sleep(STEP),
                 true => {
                     return Err(refuse(
-                        "somebody has it open all the time, so it cannot be written safely",
+                        "another program keeps it open, so clada cannot write it safely",
                     ));
                 }
                 false => {
                     return Err(refuse(
-                        "cannot be locked here, so it cannot be written safely",
+                        "cannot be locked here, so clada cannot write it safely",
                     ));
                 }
             }

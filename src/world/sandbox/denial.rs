@@ -101,7 +101,7 @@ fn at_path(fence: &Fence, dir: &Path, missing: &[PathBuf], line: &str) -> Option
         let path = real(&dir.join(name));
         if is_in(&path, &guards) {
             return support().guards.then(|| {
-                format!("`{name}` is protected from exec (`exec.sandbox = \"off\"` lifts that; better change it yourself)")
+                format!("exec may not change `{name}` (change it yourself, or allow it with `exec.sandbox = \"off\"`)")
             });
         }
         if path.starts_with("/dev") || path.starts_with("/proc") {
@@ -116,10 +116,10 @@ fn at_path(fence: &Fence, dir: &Path, missing: &[PathBuf], line: &str) -> Option
         let shown = path.display();
         Some(match fence.level {
             Level::ReadOnly => format!(
-                "`{shown}` is outside what exec may write (`exec.sandbox = \"workspace\"` allows the project)"
+                "exec may not write `{shown}` (`exec.sandbox = \"workspace\"` allows the project)"
             ),
             _ => format!(
-                "`{shown}` is outside what exec may write (`exec.write` in clada.toml allows more)"
+                "exec may not write `{shown}` (`exec.write` in clada.toml allows more)"
             ),
         })
     })
@@ -132,12 +132,14 @@ fn not_there(tree: &Path, path: &Path, line: &str) -> String {
     let is_dir = path != tree || ["mkdir", "director"].iter().any(|word| line.contains(word));
     if is_dir && made(tree) {
         let tree = tree.display();
-        return format!("`{tree}` may be written and was not there: it is now, so run this again");
+        return format!(
+            "exec may write `{tree}`, but it did not exist: clada has created it, so run this again"
+        );
     }
     let make = if is_dir { "mkdir -p" } else { "touch" };
     let tree = tree.display();
     format!(
-        "`{tree}` may be written but was not there when this began: make it outside of exec (`{make} {tree}`)"
+        "exec may write `{tree}`, but it did not exist when this began: create it outside exec (`{make} {tree}`)"
     )
 }
 
@@ -202,9 +204,7 @@ mod tests {
         let outside = dir.path().canonicalize().unwrap().join("x");
         let path = outside.display();
         let expect = support().by.as_ref().map(|_| {
-            format!(
-                "`{path}` is outside what exec may write (`exec.write` in clada.toml allows more)"
-            )
+            format!("exec may not write `{path}` (`exec.write` in clada.toml allows more)")
         });
         for tail in [
             format!("bash: line 1: {path}: Permission denied"),
@@ -258,11 +258,11 @@ mod tests {
             let expect = (support().by.is_some() && !missing.is_empty()).then(|| {
                 if make == "touch" {
                     format!(
-                        "`{shown}/lock` may be written but was not there when this began: make it outside of exec (`touch {shown}/lock`)"
+                        "exec may write `{shown}/lock`, but it did not exist when this began: create it outside exec (`touch {shown}/lock`)"
                     )
                 } else {
                     format!(
-                        "`{shown}/{name}` may be written and was not there: it is now, so run this again"
+                        "exec may write `{shown}/{name}`, but it did not exist: clada has created it, so run this again"
                     )
                 }
             });
@@ -278,7 +278,7 @@ mod tests {
         fs::remove_dir(at("cache")).unwrap();
         let tail = format!("mkdir: cannot create directory ‘{shown}/cache’: Permission denied");
         let said = denied(&fence, &fence.root, &missing, &tail);
-        assert!(said.is_none_or(|said| said.contains("make it outside of exec")));
+        assert!(said.is_none_or(|said| said.contains("create it outside exec")));
         assert!(!at("cache").exists());
         let tail = format!("bash: line 1: {shown}/there/new: Permission denied");
         assert_eq!(denied(&fence, &fence.root, &missing, &tail), None);
@@ -294,7 +294,7 @@ mod tests {
             "mv: cannot move 'x' to 'clada.toml': Device or resource busy",
         ] {
             let said = denied(&fence, &fence.root, &[], tail);
-            let is_said = said.is_some_and(|said| said.contains("is protected from exec"));
+            let is_said = said.is_some_and(|said| said.contains("exec may not change"));
             assert_eq!(is_said, support().guards, "{tail}");
         }
     }
@@ -305,7 +305,9 @@ mod tests {
         let fenced = support().by.is_some();
         let sudo = "sudo: The \"no new privileges\" flag is set, which prevents sudo from running as root.";
         let said = denied(&fence, &fence.root, &[], sudo)
-            .is_some_and(|said| said.starts_with("no_new_privs: "));
+            .is_some_and(|said| {
+                said == "no_new_privs: exec cannot become another user (`exec.sandbox = \"off\"` allows it)"
+            });
         assert_eq!(said, fenced);
         for tail in [
             "curl: (7) Failed to connect to 127.0.0.1 port 80 after 0 ms: Could not connect to server",

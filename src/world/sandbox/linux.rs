@@ -158,13 +158,13 @@ pub(super) fn support() -> Support {
             support.signals = true;
             support.lacks.clear();
             if !mounts::bounds_processes() {
-                let lack = "the number of processes is not bounded (Linux 6.14 can)";
+                let lack = "the number of processes is not limited (Linux 6.14 can limit it)";
                 support.lacks.push(lack.to_owned());
             }
         }
         Some(why) => support.lacks.push(format!(
-            "{why}: protected files are only watched, sockets are not hidden, and files outside can get other modes and \
-             times"
+            "{why}: protected files are only watched, sockets are not hidden, and commands can change modes and times \
+             of files outside"
         )),
     }
     if !calls::are_known() {
@@ -179,7 +179,7 @@ fn kernel() -> Support {
     let abi = access::abi();
     let mut lacks = Vec::new();
     if abi < 1 {
-        let why = "this kernel has no Landlock, or it is not among the `lsm=` of its command line";
+        let why = "this kernel has no Landlock, or its command line leaves it out of `lsm=`";
         lacks.push(why.to_owned());
         return Support {
             by: None,
@@ -198,13 +198,16 @@ fn kernel() -> Support {
     };
     lack(
         2,
-        "moving a file to another directory always fails (Linux 5.19 can allow it)",
+        "commands cannot move a file to another directory (Linux 5.19 allows it)",
     );
-    lack(3, "files outside can be emptied (Linux 6.2 stops it)");
-    let network = lack(4, "TCP cannot be forbidden (Linux 6.7 can)");
+    lack(
+        3,
+        "commands can empty files outside (Linux 6.2 prevents it)",
+    );
+    let network = lack(4, "TCP cannot be blocked (Linux 6.7 can block it)");
     let signals = lack(
         6,
-        "other processes of yours can be sent signals (Linux 6.12 stops it)",
+        "commands can send signals to your other processes (Linux 6.12 prevents it)",
     );
     Support {
         by: Some(format!("Landlock {abi}")),

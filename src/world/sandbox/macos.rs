@@ -86,7 +86,7 @@ mod here {
             lacks: if works {
                 Vec::new()
             } else {
-                vec![format!("there is no {PROGRAM}")]
+                vec![format!("{PROGRAM} does not exist")]
             },
         }
     }

@@ -67,11 +67,13 @@ impl fmt::Display for LeftOut {
         match &self.why {
             NotOpened::Link(link) if *link == self.path => write!(
                 f,
-                "⚠ commands may not write in `{path}`: it is a link that a command could have made; put the folder back"
+                "⚠ commands may not write in `{path}`: it is a symbolic link that a command may have made; put the \
+                 folder back"
             ),
             NotOpened::Link(link) => write!(
                 f,
-                "⚠ commands may not write in `{path}`: the link `{}` leads there, and a command could have made it",
+                "⚠ commands may not write in `{path}`: the symbolic link `{}`, which a command may have made, leads \
+                 there; remove it",
                 link.display()
             ),
             NotOpened::NotOwn => write!(
@@ -80,8 +82,8 @@ impl fmt::Display for LeftOut {
             ),
             NotOpened::Replaced => write!(
                 f,
-                "⚠ commands may not write in `{path}`: it was replaced since clada started, which a command could have done; \
-                 start clada again if it was you"
+                "⚠ commands may not write in `{path}`: it was replaced after clada started, perhaps by a command; if \
+                 you did that, restart clada"
             ),
         }
     }
@@ -346,10 +348,25 @@ mod tests {
         assert_eq!(
             left_out[0].to_string(),
             format!(
-                "⚠ commands may not write in `{}`: it is a link that a command could have made; put the folder back",
+                "⚠ commands may not write in `{}`: it is a symbolic link that a command may have made; put the folder back",
                 ground.at("p/cache").display()
             )
         );
+        for (why, said) in [
+            (
+                NotOpened::Link("/l".into()),
+                "`: the symbolic link `/l`, which a command may have made, leads there; remove it",
+            ),
+            (NotOpened::NotOwn, "`: it belongs to another user"),
+            (
+                NotOpened::Replaced,
+                "`: it was replaced after clada started, perhaps by a command; if you did that, restart clada",
+            ),
+        ] {
+            let path = "/p".into();
+            let expected = format!("⚠ commands may not write in `/p{said}");
+            assert_eq!(LeftOut { path, why }.to_string(), expected);
+        }
         // A link on the way to it is none the better.
         fs::rename(ground.at("p"), ground.at("q")).unwrap();
         fs::create_dir_all(ground.at("home/cache")).unwrap();

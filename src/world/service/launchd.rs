@@ -90,7 +90,7 @@ pub(super) fn state(printed: Option<&str>, is_installed: bool) -> State {
         is_installed,
         runs: match (get("state"), failed) {
             (Some("running"), _) => Runs::Yes,
-            (_, Some(code)) => Runs::Failed(format!("it ended with exit code {code}")),
+            (_, Some(code)) => Runs::Failed(format!("it exited with code {code}")),
             _ => Runs::No,
         },
         pid: get("pid").and_then(|pid| pid.parse().ok()),
@@ -177,7 +177,7 @@ mod tests {
         let running = state(Some(printed), true);
         assert_eq!((running.runs, running.pid), (Runs::Yes, Some(71)));
         let ended = state(Some("\tstate = not running\n\tlast exit code = 1\n"), true);
-        let why = "it ended with exit code 1".to_owned();
+        let why = "it exited with code 1".to_owned();
         assert_eq!(ended.runs, Runs::Failed(why));
         assert_eq!(state(None, true).runs, Runs::No);
         assert!(!state(None, false).is_installed);

@@ -91,7 +91,7 @@ impl Supervisor {
     fn trim_log(&self) {
         let trimmed = self.log.as_deref().map(|log| trim(log, LARGEST_LOG));
         if let Some(Err(error)) = trimmed {
-            tracing::warn!(%error, "the log file cannot be made smaller");
+            tracing::warn!(%error, "cannot shorten the log file");
         }
     }
 }
@@ -118,7 +118,7 @@ pub fn old_log(log: &Path) -> PathBuf {
 fn tell(state: &[NotifyState<'_>]) {
     // Without such a socket nothing is told and nothing fails.
     if let Err(error) = sd_notify::notify(state) {
-        tracing::warn!(%error, "the service manager could not be told");
+        tracing::warn!(%error, "cannot notify the service manager");
     }
 }
 

@@ -99,14 +99,14 @@ fn end(result: &str, status: &str) -> String {
     match result {
         // systemd's own number for a program that it cannot start.
         "exit-code" if status == "203" => {
-            "its program is not there or cannot be started".to_owned()
+            "its program does not exist or cannot be started".to_owned()
         }
-        "exit-code" => format!("it ended with exit code {status}"),
-        "signal" | "core-dump" => format!("it was ended by signal {status}"),
+        "exit-code" => format!("it exited with code {status}"),
+        "signal" | "core-dump" => format!("it was killed by signal {status}"),
         "watchdog" => "it hung".to_owned(),
         "timeout" => "it took too long".to_owned(),
-        "start-limit-hit" => "it ended again and again".to_owned(),
-        "oom-kill" => "the system had no memory left".to_owned(),
+        "start-limit-hit" => "it exited again and again".to_owned(),
+        "oom-kill" => "the system ran out of memory".to_owned(),
         other => other.to_owned(),
     }
 }
@@ -179,7 +179,21 @@ mod tests {
             }
         );
         let failed = of("ActiveState=failed MainPID=0 Result=exit-code ExecMainStatus=2");
-        let why = "it ended with exit code 2".to_owned();
+        let why = "it exited with code 2".to_owned();
         assert_eq!((failed.runs, failed.pid), (Runs::Failed(why), None));
+        for (result, status, why) in [
+            (
+                "exit-code",
+                "203",
+                "its program does not exist or cannot be started",
+            ),
+            ("signal", "9", "it was killed by signal 9"),
+            ("watchdog", "6", "it hung"),
+            ("timeout", "0", "it took too long"),
+            ("start-limit-hit", "1", "it exited again and again"),
+            ("oom-kill", "9", "the system ran out of memory"),
+        ] {
+            assert_eq!(end(result, status), why);
+        }
     }
 }

@@ -71,10 +71,10 @@ impl Family {
         // What is told is that long, and a pipe does not part it.
         let read = self.told.read(&mut told).await?;
         let (ENDED, status) = keeper::parts(told) else {
-            return Err(io::Error::other("its first process was ended"));
+            return Err(io::Error::other("its first process was killed"));
         };
         if read < TOLD {
-            return Err(io::Error::other("its first process was ended"));
+            return Err(io::Error::other("its first process was killed"));
         }
         let status = ExitStatus::from_raw(status as i32);
         self.ended = Some(status);

@@ -130,7 +130,7 @@ impl Missing {
             Some(Some(version)) => self.there.push(format!("`{name}` {version}")),
             Some(None) => self
                 .there
-                .push(format!("`{name}`, which does not tell its version")),
+                .push(format!("`{name}`, which prints no version")),
             None => {}
         }
     }
@@ -169,10 +169,10 @@ impl Display for Missing {
         if self.there.is_empty() {
             return write!(f, "; install it, or write the script in another language");
         }
-        write!(f, "; there is {}: ", self.there.join(", "))?;
+        write!(f, "; found {}: ", self.there.join(", "))?;
         match self.version {
-            Some(_) => write!(f, "name a version that is there, or leave `version` out"),
-            None => write!(f, "name a version that is there with `version`"),
+            Some(_) => write!(f, "name a version that was found, or leave `version` out"),
+            None => write!(f, "name a version that was found with `version`"),
         }
     }
 }

@@ -160,7 +160,7 @@ impl First {
         let error = match told.read_exact(&mut word).map(|()| parts(word)) {
             Ok((STARTED, _)) => return Ok(self),
             Ok((FAILED, error)) => io::Error::from_raw_os_error(error as i32),
-            Ok(_) | Err(_) => io::Error::other("its first process ended before it began"),
+            Ok(_) | Err(_) => io::Error::other("its first process exited before it began"),
         };
         drop(self.control);
         reap(self.pid)?;

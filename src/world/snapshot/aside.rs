@@ -124,7 +124,7 @@ impl Snapshots {
         });
         if let Err(why) = kept {
             self.say(&format!(
-                "⚠ undo will not bring back what git does not track: {why}"
+                "⚠ undo will not bring back untracked files: {why}"
             ));
         }
     }
@@ -380,9 +380,9 @@ impl Snapshots {
     fn too_much(&self) -> String {
         let bytes = size::show(self.options.private_file);
         match self.options.private_limit {
-            0 => "git leaves it out, and `git.private_limit` is 0".to_owned(),
+            0 => "git does not save it, and `git.private_limit` is 0".to_owned(),
             files => format!(
-                "what git leaves out there is more than {bytes} (`git.private_file`) or {files} files \
+                "what git does not save there is more than {bytes} (`git.private_file`) or {files} files \
                  (`git.private_limit`)"
             ),
         }

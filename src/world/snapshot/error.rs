@@ -19,101 +19,104 @@ pub enum SnapshotError {
     #[error("unresolved conflicts in {}: resolve and `git add` them, then try again", list(.0))]
     Conflicts(Vec<PathBuf>),
     #[error(
-        "another git program holds `{}`: let it end (or, if none runs, delete that file), then try again", .0.display()
+        "another git process holds `{}`: wait until it ends (or delete that file if none is running), then try again", .0.display()
     )]
     Locked(PathBuf),
     #[error(
-        "the repository around `{}` belongs to another user: if you trust it, run \
-         `git config --global --add safe.directory TOP` with its top folder for TOP", .0.display()
+        "the repository around `{}` belongs to another user: if you trust it, run `git config --global --add \
+         safe.directory TOP`, where TOP is its top folder", .0.display()
     )]
     NotOwned(PathBuf),
     #[error(
-        "this repository uses something that clada cannot write ({0}): turn git snapshots off for it, \
-         or convert it"
+        "this repository uses a feature that clada cannot write ({0}): set `git.enabled = false` for it, or convert it"
     )]
     Unsupported(String),
-    #[error("`{}` could not be read, so nothing was committed: {cause}. Make it readable or ignore it in .gitignore", path.display())]
+    #[error("cannot read `{}`, so nothing was committed: {cause}. Make it readable or ignore it in .gitignore", path.display())]
     Unreadable {
         path: PathBuf,
         cause: Box<dyn Error + Send + Sync>,
     },
-    #[error("`{}` cannot be opened: {}. Check that the folder is there", .0.display(), .1)]
+    #[error("cannot open `{}`: {}. Check that the folder exists", .0.display(), .1)]
     NoFolder(PathBuf, std::io::Error),
-    #[error("clada's own index `{}` cannot be made: {}. Check that the git directory can be written to", .0.display(), .1)]
+    #[error("cannot create clada's own index `{}`: {}. Check that the git directory is writable", .0.display(), .1)]
     OwnIndex(PathBuf, std::io::Error),
-    #[error("`{}` is no path under the root: name one that is, without `..`", .0.display())]
+    #[error("`{}` is not a path in the project folder: name one that is, without `..`", .0.display())]
     OutsideRoot(PathBuf),
     #[error(
-        "`{}` leads elsewhere or is no file, and what git saves would go there: see who made it, then put git's own \
-         back (`--no-git` works without)", .0.display()
+        "`{}` leads elsewhere or is not a file, so git would save in the wrong place: find out who made it, then \
+         restore git's own (`--no-git` works without git)", .0.display()
     )]
     Diverted(PathBuf),
     #[error(
-        "`{}` leads to a git directory that does not name this folder in return, so nothing is saved there: if you did not \
-         make it so, put git's own back; if you did, run `git config core.worktree \"$PWD\"` here, or `git worktree repair` \
-         for a linked work tree (`--no-git` works without)", .0.display()
+        "`{}` leads to a git directory that does not name this folder in return, so nothing is saved there. If you did \
+         that, run `git config core.worktree \"$PWD\"` here, or `git worktree repair` for a linked work tree. Otherwise \
+         restore git's own (`--no-git` works without git)", .0.display()
     )]
     Unconfirmed(PathBuf),
     #[error(
-        "an older state is being looked at: `clada step-forward --end` brings back what was there, \
-         `clada step-forward --stay` goes on from what is there now"
+        "you are looking at an older state: return with `clada step-forward --end`, or continue from here with `clada \
+         step-forward --stay`"
     )]
     Looking,
-    #[error("nothing was saved yet")]
+    #[error("clada has saved nothing here yet")]
     NothingSaved,
-    #[error("somebody else moved the branch meanwhile: try again when it is quiet")]
+    #[error("another program moved the branch meanwhile: try again when it has finished")]
     HeadMoved,
     #[error(
-        "the commit could not be signed, so it was not made: {0}. See that `git commit -S` works in a terminal, or set \
+        "git could not sign the commit, so nothing was committed: {0}. Make `git commit -S` work in a terminal, or set \
          `git.sign = false`"
     )]
     NotSigned(String),
-    #[error("{0}. Mend what it says, or set `git.hooks = false`")]
+    #[error("{0}. Fix what it reports, or set `git.hooks = false`")]
     Hook(String),
     #[error(
-        "git itself, which signs and runs hooks, cannot be started: {0}. Install it, or set `git.sign` and `git.hooks` to false"
+        "cannot start git, which signs and runs hooks: {0}. Install it, or set `git.sign` and `git.hooks` to false"
     )]
     NoGit(std::io::Error),
-    #[error("git itself signs and runs hooks, and {0}. Or set `git.sign` and `git.hooks` to false")]
+    #[error(
+        "clada needs git for signatures and hooks: {0}, or set `git.sign` and `git.hooks` to false"
+    )]
     NoProgram(#[from] NoProgram),
     #[error(
-        "`{0}` is no revision that git knows, and no time: name one, as in `--since HEAD~5`, `--since 2h` or `--since 2026-11-20`"
+        "`{0}` is neither a revision that git knows nor a time: write, for example, `--since HEAD~5`, `--since 2h` or \
+         `--since 2026-11-20`"
     )]
     NoRevision(String),
     #[error(
-        "no commit of the batch `{0}` is in this history: `git log --grep Clada-Batch` shows their ids"
+        "this history has no commit of batch `{0}`: `git log --grep Clada-Batch` shows the ids"
     )]
     NoBatch(String),
-    #[error("`{given}` begins the ids of several batches ({}): give more of it", found.join(", "))]
+    #[error("`{given}` matches several batches ({}): give more of the id", found.join(", "))]
     SeveralBatches { given: String, found: Vec<String> },
     #[error(
-        "{0} signed commit(s) would have to be made again and would lose the signature: `--force` does it, and a narrower \
-         choice (`-n`, `--since`) may not have to"
+        "{0} signed commit(s) would lose the signature: choose fewer commits (`-n`, `--since`), or accept that with \
+         `--force`"
     )]
     LosesSignatures(usize),
-    #[error("git could not save the state: {}. `git status` may say more", .0.message())]
+    #[error("git could not save the state: {}. `git status` may show more", .0.message())]
     Git(#[source] git2::Error),
     /// The only one that is no reason to run nothing.
-    #[error("there are no snapshots of this folder: {0}")]
+    #[error("clada makes no snapshots of this folder: {0}")]
     Without(#[from] Without),
 }
 
 /// Why a folder in no repository has no private snapshots, though the user wants them.
 #[derive(Debug, Error)]
 pub enum Without {
-    #[error("`{}` holds your whole home: run clada in a folder of its own, or `git init` there", .0.display())]
+    #[error("`{}` contains your whole home folder: run clada in a folder of its own, or run `git init` there", .0.display())]
     Home(PathBuf),
-    #[error("`{}` holds clada's own state, or is part of it: run clada in another folder", .0.display())]
+    #[error("`{}` contains clada's own state, or is part of it: run clada in another folder", .0.display())]
     OwnState(PathBuf),
-    #[error("`{}` is the inside of a git repository: run clada in a work tree of it", .0.display())]
+    #[error("`{}` is inside a git directory: run clada in the work tree", .0.display())]
     GitDirectory(PathBuf),
     #[error(
-        "it has more than {0} files: name what need not be saved in a .gitignore, raise `git.private_limit` in the \
-         settings, or `git init` there"
+        "it has more than {0} files: list those to leave out in a .gitignore, raise `git.private_limit` in the \
+         settings, or run `git init` there"
     )]
     TooMany(usize),
     #[error(
-        "the private repository `{}` cannot be written ({}): make room or set that right, or `git init` in the folder",
+        "cannot write the private repository `{}` ({}): fix that, for example free disk space, or run `git init` in the \
+         folder",
         .0.display(), cause(.1)
     )]
     Failed(PathBuf, Box<SnapshotError>),
@@ -153,11 +156,12 @@ fn busy(operation: Operation, beginner: Beginner) -> String {
     let (name, abort) = (operation.name(), operation.abort());
     match beginner {
         Beginner::Unknown => format!(
-            "{name} in progress: if you began it, finish or abort it (`git status` says how), else run `{abort}`{TRY_AGAIN}"
+            "{name} in progress: if you began it, finish or abort it (`git status` says how); otherwise run \
+             `{abort}`{TRY_AGAIN}"
         ),
         Beginner::Command => format!(
-            "{name} in progress that a command began: end it with `{abort}` and do not go on with it, as its steps can run \
-             programs{TRY_AGAIN}"
+            "{name} in progress that a command began. Do not continue it, as its steps can run programs: abort it with \
+             `{abort}`{TRY_AGAIN}"
         ),
     }
 }

@@ -33,13 +33,13 @@ pub struct SeenByGit {
 /// Why nothing was excluded.
 #[derive(Debug, thiserror::Error)]
 pub enum ExcludeError {
-    #[error("`{}` is a link, and clada writes through none in a git directory", .0.display())]
+    #[error("`{}` is a symbolic link, and clada follows none in a git directory", .0.display())]
     Link(PathBuf),
-    #[error("`{}` is no file that clada could add a line to", .0.display())]
+    #[error("`{}` is not a regular file", .0.display())]
     NotAFile(PathBuf),
     #[error("`{}` is read-only", .0.display())]
     ReadOnly(PathBuf),
-    #[error("`{}` cannot be written: {error}", path.display())]
+    #[error("cannot write `{}`: {error}", path.display())]
     Io { path: PathBuf, error: io::Error },
 }
 

@@ -259,7 +259,7 @@ impl fmt::Display for SkipReason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Filter(name) => write!(f, "its git filter `{name}` would have to run"),
-            Self::Encoding(name) => write!(f, "git would recode it from `{name}`"),
+            Self::Encoding(name) => write!(f, "git would convert it from `{name}`"),
             Self::NestedRepository => f.write_str("it belongs to a git repository of its own"),
             Self::KeptByUser => f.write_str("it is marked assume-unchanged or skip-worktree"),
             Self::TooLarge(limit) => write!(
@@ -441,7 +441,7 @@ impl Snapshots {
         let pipes = self.relief.take_found();
         let pipes = pipes.iter().map(|pipe| {
             let pipe = pipe.display();
-            format!("⚠ git: not looked at: {pipe} (a pipe): its rules do not hold, remove it")
+            format!("⚠ git: skipped {pipe}, which is a pipe: its rules do not apply; remove it")
         });
         let mut all: Vec<String> = of_aside.into_iter().chain(self.notices.take()).collect();
         for said in pipes {

@@ -170,8 +170,8 @@ fn begin_anew(root: &Path, options: &Options, cause: &str) -> Result<Opened, Sna
     let aside = aside.unwrap_or_else(|| path.with_extension("damaged"));
     fs::rename(&path, &aside).map_err(|why| failed(&path, why))?;
     let notice = format!(
-        "⚠ the private snapshots of this folder were damaged ({cause}): they are kept in `{}`, and new ones begin, so \
-         `clada undo` cannot go back beyond this batch",
+        "⚠ the private snapshots of this folder were damaged ({cause}) and are kept in `{}`: new ones begin, so `clada \
+         undo` cannot go back beyond this batch",
         aside.display()
     );
     Ok(Opened {

@@ -78,7 +78,7 @@ impl Snapshots {
         match (ran.trouble, Oid::from_str(&id)) {
             (None, Ok(id)) => Ok(id),
             (trouble, _) => {
-                let trouble = trouble.unwrap_or("it named no commit".to_owned());
+                let trouble = trouble.unwrap_or("it printed no commit id".to_owned());
                 Err(SnapshotError::NotSigned(told(trouble, &ran.said)))
             }
         }
@@ -136,8 +136,8 @@ impl Snapshots {
         let changed = fs::read_to_string(&path).map_err(failed)?;
         let ours = |read: Option<Message>| read.map(|read| (read.batch, read.step));
         if changed != text && ours(message::read(&changed)) != ours(message::read(&text)) {
-            let why = "the `commit-msg` hook changed what clada finds its commits by (the mark at the end of the first \
-                       line, or the trailers), so nothing was committed";
+            let why = "the `commit-msg` hook changed the mark at the end of the first line, or the trailers, by which \
+                 clada finds its commits, so nothing was committed";
             let why = SnapshotError::Hook(why.to_owned());
             self.remember(tree, &why);
             return Err(why);
@@ -267,9 +267,9 @@ impl Snapshots {
                 .iter()
                 .any(|file| file.metadata().is_ok_and(|data| data.len() > MOST));
             let why = match () {
-                () if floods => "it was ended, as it wrote without end",
-                () if Instant::now() >= until => "it was ended after 60 seconds",
-                () if self.hurry.is_over(until) => "it was ended, as clada is to stop",
+                () if floods => "clada killed it, because it wrote too much",
+                () if Instant::now() >= until => "clada killed it after 60 seconds",
+                () if self.hurry.is_over(until) => "clada killed it, because clada is stopping",
                 () => {
                     std::thread::sleep(PAUSE);
                     continue;

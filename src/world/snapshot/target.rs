@@ -111,7 +111,7 @@ impl Snapshots {
                 let branch = old.strip_prefix("refs/clada/").unwrap_or(&old);
                 let id = found.peel_to_commit()?.id().to_string();
                 let away = format!("refs/clada-gone/{branch}-{}", super::short(&id));
-                found.rename(&away, true, "its branch is gone")?;
+                found.rename(&away, true, "its branch no longer exists")?;
             }
         }
         Ok(())

@@ -77,9 +77,9 @@ impl std::fmt::Display for LeftOff {
             OffReason::Large(limit) => write!(f, "{path} (larger than {})", size::show(*limit)),
             OffReason::Tool => write!(f, "{path}/ (a tool's folder)"),
             OffReason::Copy(of) => write!(f, "{path} (the same as {})", of.display()),
-            OffReason::Staged => write!(f, "{path} (untracked before, and staged by a command)"),
-            OffReason::Lost => write!(f, "{path} (no snapshot has what it was)"),
-            OffReason::Notes => write!(f, "{path} (clada's own, and staged by a command)"),
+            OffReason::Staged => write!(f, "{path} (was untracked, and a command staged it)"),
+            OffReason::Lost => write!(f, "{path} (no snapshot has its previous content)"),
+            OffReason::Notes => write!(f, "{path} (clada's own file, and a command staged it)"),
         }
     }
 }

@@ -33,16 +33,16 @@ use crate::world::scarce;
 /// Why the root is not where it was.
 #[derive(Debug, thiserror::Error)]
 pub enum RootMoved {
-    #[error("the project folder `{}` cannot be reached any more ({}): put it back", .0.display(), .1)]
+    #[error("cannot reach the project folder `{}` ({}): put it back", .0.display(), .1)]
     Gone(PathBuf, io::Error),
     #[error(
-        "`{}` has become a symbolic link, so the project folder `{}` is not where it was: put the folder back, or start clada \
-         again to go on where the link leads", .1.display(), .0.display()
+        "`{}` has become a symbolic link, so the project folder `{}` is not where it was: put the folder back, or \
+         restart clada to continue where the link leads", .1.display(), .0.display()
     )]
     Link(PathBuf, PathBuf),
     #[error(
-        "`{}` is not the project folder that clada began with, but another one of that name: put the first one back, or start \
-         clada again to go on in this one", .0.display()
+        "`{}` is not the project folder that clada started with, but another one of that name: put the first one back, \
+         or restart clada to continue in this one", .0.display()
     )]
     Other(PathBuf),
 }

@@ -183,25 +183,27 @@ pub enum FsError {
     Escapes(String),
     #[error("`{0}` leads into a `.git`, which clada never touches: use an exec task with git")]
     Git(String),
-    #[error("`{0}` holds a `.git`, which clada never touches: use an exec task")]
+    #[error("`{0}` contains a `.git`, which clada never touches: use an exec task")]
     HoldsGit(String),
     #[error(
-        "`{0}` belongs to clada itself (notes file, output file, settings or state) and no task may read or change it"
+        "`{0}` belongs to clada itself (notes file, output file, settings or state), and no task may read or change it: \
+         leave it out"
     )]
     Protected(String),
     #[error(
-        "`{0}` holds a file that belongs to clada itself (notes file, output file, settings or state): name what else is in it one by one"
+        "`{0}` contains a file that belongs to clada itself (notes file, output file, settings or state): name its \
+         other files one by one"
     )]
     HoldsProtected(String),
-    #[error("`{0}` may not be read here ({1}): leave it out, or ask the user for what it says")]
+    #[error("tasks may not read `{0}` ({1}): leave it out, or ask the user for its content")]
     NotShown(String, String),
-    #[error("`{0}` may not be changed here ({1}): leave it to the user")]
+    #[error("tasks may not change `{0}` ({1}): leave it to the user")]
     NotChanged(String, String),
     #[error(
-        "`{0}` may not be read here, and as `{1}` it could be: leave it where it is, or ask the user"
+        "tasks may not read `{0}`, but could read it as `{1}`: leave it where it is, or ask the user"
     )]
     WouldShow(String, String),
-    #[error("too many symbolic links in `{0}`")]
+    #[error("too many symbolic links in `{0}`: use the path of the file itself")]
     Loop(String),
     #[error("`{0}` is a file, not a folder")]
     NotAFolder(String),
@@ -210,22 +212,22 @@ pub enum FsError {
     #[error("`{0}` is not a regular file: use an exec task")]
     NotAFile(String),
     #[error(
-        "`{path}` has {links} hard links: it is a file of another name too, perhaps outside the project, so use an exec task"
+        "`{path}` has {links} hard links, so it may also be a file outside the project: use an exec task"
     )]
     HardLinks { path: String, links: u64 },
     #[error("`{0}` is not writable: change its mode with an exec task first")]
     ReadOnly(String),
     #[error(
-        "`{0}` is a mount, and what is mounted is not deleted with its folder: use an exec task"
+        "`{0}` is a mount point, which clada does not delete with its folder: use an exec task"
     )]
     Mounted(String),
     #[error("`{0}` and `{1}` are the same file: delete one of them")]
     SameFile(String, String),
     #[error("file not found: `{0}`")]
     NotFound(String),
-    #[error("`{0}` exists already")]
+    #[error("`{0}` already exists")]
     Exists(String),
-    #[error("`{0}` is not empty: `delete` deletes a folder with all that is in it")]
+    #[error("`{0}` is not empty: `delete` deletes a folder with everything in it")]
     NotEmpty(String),
     #[error("{}", too_large(.path, *.size, *.limit, *.is_there))]
     TooLarge {
@@ -235,16 +237,14 @@ pub enum FsError {
         /// Else it is what is to be written.
         is_there: bool,
     },
-    #[error(
-        "`{0}` was changed by somebody else at the same moment, three times: run this task again"
-    )]
+    #[error("another program changed `{0}` at the same moment, three times: run this task again")]
     Changed(String),
     #[error(
-        "`{0}` was changed by another program since this batch began: nothing was overwritten; read it again and write a \
+        "another program changed `{0}` after this batch began, so nothing was overwritten: read it again and write a \
          new task"
     )]
     Outdated(String),
-    #[error("`{path}` cannot be kept with its owner and attributes: {error}")]
+    #[error("cannot keep the owner and attributes of `{path}`: {error}: use an exec task")]
     Attributes { path: String, error: io::Error },
     #[error("`{path}` and its destination are on different file systems: use an exec task with mv")]
     OtherFileSystem { path: String },

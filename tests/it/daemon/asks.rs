@@ -98,12 +98,15 @@ fn blocks_of_sham_wait_for_a_tick_too() {
         notes.results,
         [
             "aaa ✅ exec bash",
-            "bbb ⏸ exec bash - asks for `deploy now` - [ ] run it",
+            "bbb ⏸ exec bash - needs approval for `deploy now` - [ ] run it",
             "ccc ✅ exec bash",
             "read as SHAM",
         ]
     );
-    tick(&project, "bbb ⏸ exec bash - asks for `deploy now`");
+    tick(
+        &project,
+        "bbb ⏸ exec bash - needs approval for `deploy now`",
+    );
     let notes = wait_for_results(&project, "bbb ✅");
     assert_eq!(
         notes.results,
@@ -125,7 +128,7 @@ fn a_command_that_stands_further_down_in_its_script_is_named() {
     let notes = wait_for_results(&project, "1 ⏸");
     assert_eq!(
         notes.results,
-        ["1 ⏸ exec echo begin … - asks for `deploy now` - [ ] run it"]
+        ["1 ⏸ exec echo begin … - needs approval for `deploy now` - [ ] run it"]
     );
     assert_eq!(ran(&project), [""; 0]);
 }
@@ -197,7 +200,7 @@ fn a_tick_that_a_command_of_another_file_made_does_not_count() {
         save_by_rename(&project.path("two.md"), exec(&forge));
         let notes = wait_for_results(
             &project,
-            "a tick does not count that comes while a command or a hook runs",
+            "a tick made while a command or a hook runs is ignored",
         );
         question(&notes, "⏸ exec deploy now");
         wait_until(
@@ -292,7 +295,7 @@ fn exec_can_be_switched_off() {
     let ended = project.clada_with(["run", "--no-git"], &reply).exits(1);
     assert_eq!(
         ended.results(),
-        "1 ❌ exec touch b.txt - commands are switched off here (`exec.enabled`): leave it to the user\n\
+        "1 ❌ exec touch b.txt - commands are switched off here (`exec.enabled`): leave them to the user\n\
          2 ✅ overwrite a.txt\n"
     );
     assert!(!project.exists("b.txt"));
@@ -305,7 +308,7 @@ fn a_single_run_asks_too() {
     let ended = project.clada_with(["run", "--no-git"], &reply).exits(1);
     assert_eq!(
         ended.results(),
-        "1 ⏸ exec deploy now - waits for your approval: run it with `clada run --approve`\n"
+        "1 ⏸ exec deploy now - needs approval: run it with `clada run --approve`\n"
     );
     let ended = project
         .clada_with(["run", "--no-git", "--dry-run"], &reply)
@@ -331,14 +334,14 @@ fn what_a_project_says_of_commands_waits_for_trust() {
     let project = project();
     project.write("clada.toml", "[exec]\nask = []\n");
     let watching = listen(&project);
-    watching.wait_for("clada.toml is not the one that you trusted");
+    watching.wait_for("[exec] in clada.toml is not trusted");
     save(&project, &exec("deploy one"));
     let notes = wait_for_results(&project, "1 ⏸ exec deploy one");
     assert!(
         notes
             .results
             .iter()
-            .any(|line| line.contains("`clada trust` changes that")),
+            .any(|line| line.contains("(`clada trust` changes that)")),
         "{:?}",
         notes.results
     );
@@ -350,13 +353,13 @@ fn what_a_project_says_of_commands_waits_for_trust() {
     assert_eq!(notes.results.len(), 1, "{:?}", notes.results);
     // A broken one leaves what was.
     project.write("clada.toml", "[exec]\nask = 'deploy'\n");
-    let notes = wait_for_results(&project, "the settings of before hold");
+    let notes = wait_for_results(&project, "the previous settings stay in effect");
     save(&project, &exec("deploy three"));
     wait_for_results(&project, "1 ✅ exec deploy three");
     let said = notes.results.last().expect("a line");
     assert!(
         said.contains("clada.toml`, line 2, column 7: ")
-            && said.contains("the settings of before hold"),
+            && said.contains("the previous settings stay in effect"),
         "{said}"
     );
     assert_eq!(ran(&project), ["deploy two", "deploy three"]);
@@ -377,9 +380,9 @@ fn a_tick_in_a_block_that_a_reply_quotes_does_not_count() {
             let pasted = format!("{prose}{quoted}\n=== END ===\n\nAll is well.\n{below}");
             save_by_rename(&project.path(NOTES), pasted);
             let says = if keeps {
-                "the results are in the notes twice"
+                "the results are in the notes file twice"
             } else {
-                "a tick counts only where nothing else in the notes changes"
+                "a tick is ignored if other text changes with it"
             };
             let notes = wait_for_results(&project, says);
             pause();
@@ -406,7 +409,10 @@ fn no_tick_counts_where_the_results_are_there_twice() {
         &project.path(NOTES),
         format!("{ticked}=== END ===\n\n{text}"),
     );
-    let notes = wait_for_results(&project, "the results are in the notes twice");
+    let notes = wait_for_results(
+        &project,
+        "ticks are ignored while the results are in the notes file twice, as a reply may quote them: remove the copy, if it is still there, and tick again",
+    );
     pause();
     assert_eq!(ran(&project), [""; 0]);
     assert_eq!(notes.body, body);
@@ -424,7 +430,7 @@ fn a_tick_that_a_command_of_a_single_run_made_does_not_count() {
     project
         .clada_with(["run", "--no-git"], &exec(forge))
         .exits(0);
-    wait_for_results(&project, "a tick does not count that comes while a command");
+    wait_for_results(&project, "a tick made while a command");
     pause();
     assert_eq!(ran(&project), [""; 0]);
 }
@@ -451,7 +457,7 @@ fn a_question_names_the_command_that_a_long_line_hides() {
     let _watching = listen(&project);
     let body = exec(&format!("echo {}; deploy now", "a".repeat(600)));
     save(&project, &body);
-    let says = "a… - asks for `deploy now`";
+    let says = "a… - needs approval for `deploy now`";
     wait_for_results(&project, says);
     save(&project, &(body + "more\n" + &exec("echo one")));
     let notes = wait_for_results(&project, "1 ✅ exec echo one");

@@ -110,11 +110,16 @@ fn what_was_interrupted_is_told_beside_what_ran_since() {
     assert_eq!(lines.len(), 5, "{lines:?}");
     assert_eq!(lines[0], "1 ✅ exec true");
     assert!(lines[1].starts_with("2 ⚠ exec echo halfway; sleep 60 - interrupted"));
-    assert!(lines[2].starts_with("3 ⏹ exec echo never >> runs.txt - not run"));
+    assert!(
+        lines[2].starts_with("3 ⏹ exec echo never >> runs.txt - not run: clada stopped before it")
+    );
     assert_eq!(lines[3], format!("4 ✅ exec {}", record("new")));
-    assert!(lines[4].starts_with("⚠ clada ended in the middle of tasks 1 to 3 (begun"));
+    assert!(lines[4].starts_with("⚠ clada stopped during tasks 1 to 3 (started"));
     let output = project.read(OUTPUT);
-    assert!(output.contains("\nhalfway\n"), "{output}");
+    assert!(
+        output.contains("output until it was interrupted:\nhalfway\n"),
+        "{output}"
+    );
 }
 
 #[test]
@@ -194,7 +199,7 @@ fn a_tick_counts_once_where_the_next_results_are_the_same() {
         );
     };
     let offered = || {
-        wait_for_results(&project, "clada ended in the middle of task");
+        wait_for_results(&project, "clada stopped during task");
         wait_until(
             || project.read(NOTES).contains("- [ ] run again"),
             || project.read(NOTES),

@@ -13,7 +13,7 @@ fn notes_that_are_gone_are_waited_for() {
     save_by_rename(&project.path(NOTES), exec("echo one >> runs.txt"));
     let text = wait_for_results(&project, "1 ✅").body;
     fs::remove_file(project.path(NOTES)).expect("remove");
-    watching.wait_for("the file is not there: it is waited for");
+    watching.wait_for("the notes file does not exist: waiting for it");
     // What was there stays known, and what is new is new.
     fs::write(project.path(NOTES), text + &exec("echo two >> runs.txt")).expect("write");
     wait_for_results(&project, "1 ✅ exec echo two");
@@ -78,7 +78,7 @@ fn what_is_too_large_is_left_alone() {
     file.set_len(SIZE).expect("set_len");
     let watching = project.watch([]);
     watching.wait_for(&format!(
-        "has {SIZE} bytes and the limit is {}",
+        "has {SIZE} bytes, and clada reads at most {}",
         128 * 1024 * 1024
     ));
     assert_eq!(file.metadata().expect("metadata").len(), SIZE);
@@ -96,17 +96,23 @@ fn an_output_file_that_cannot_be_written_holds_up_nothing() {
     save_by_rename(&project.path(NOTES), exec("echo one >> runs.txt"));
     let notes = wait_for_results(&project, "1 ✅");
     let said = format!(
-        "⚠ the output file `{}` cannot be written",
+        "⚠ cannot write the output file `{}`",
         project.path(OUTPUT).display()
     );
     assert!(
-        notes.results.iter().any(|line| line.starts_with(&said)),
+        notes
+            .results
+            .iter()
+            .any(|line| line.starts_with(&said) && line.ends_with("it is a folder: remove it")),
         "{:?}",
         notes.results
     );
-    watching.wait_for("cannot be written");
+    watching.wait_for("cannot write the output file");
     assert_eq!(
-        watching.said().matches("⚠ the output file").count(),
+        watching
+            .said()
+            .matches("⚠ cannot write the output file")
+            .count(),
         2,
         "{}",
         watching.said()
@@ -209,7 +215,7 @@ fn notes_that_cannot_be_written() {
     }
     chmod(&project, "new", 0o444);
     fs::rename(project.path("new"), project.path(NOTES)).expect("rename");
-    watching.wait_for("the results are not in the notes, only in");
+    watching.wait_for("the results are not in the notes file, only in");
     watching.wait_for("cannot write `");
     assert_eq!(project.read(NOTES), reply);
     assert!(project.read(OUTPUT).contains("1 ✅ exec echo two"));

@@ -29,8 +29,8 @@ fn replies_around_a_broken_one_run() {
     assert_eq!(
         notes.results,
         [
-            "❌ task 1 (overwrite src/utils.py) has no `</x>`, so no task of this batch was run: put `</x>` at the end of \
-          what `<x>` holds, alone on a line with nothing after it (line 6)"
+            "❌ task 1 (overwrite src/utils.py) has no `</x>`, so no task of this batch was run: put `</x>` after the \
+          content of `<x>`, alone on a line (line 6)"
         ]
     );
     save(&project, &format!("{LONE}{}", reply("below")));
@@ -109,15 +109,18 @@ fn a_reply_that_was_cut_off_is_never_joined_with_its_rest() {
         notes.results,
         [
             "✂ the reply ends in task 3 (exec): 2 whole tasks before it - [ ] run them",
-            "❌ the reply ends in task 3 (exec), and nothing of it was run: send it again, in several replies if it was \
-             long; parts are never joined (line 17)"
+            "❌ the reply ends in task 3 (exec), so nothing in it was run: send it again, in several replies if it \
+             was long; parts are never joined (line 17)"
         ]
     );
     save(
         &project,
         &format!("{cut}\nee >> runs.txt\n</x>\n</task>\n</tasks>\n"),
     );
-    let notes = wait_for_results(&project, "put together of a reply that was cut off");
+    let notes = wait_for_results(
+        &project,
+        "made of a cut-off reply and the text pasted after it: not run, as the parts may not fit; paste the whole reply",
+    );
     assert!(
         notes.results[0].ends_with("- [ ] run them"),
         "{:?}",
@@ -160,10 +163,7 @@ fn a_tick_that_comes_with_other_changes_runs_nothing() {
     wait_for_results(&project, "✂");
     let ticked = ticked(&project) + &format!("\n\nThe whole:\n{whole}Ready.\n");
     save_by_rename(&project.path(NOTES), ticked);
-    wait_for_results(
-        &project,
-        "a tick counts only where nothing else in the notes changes with it",
-    );
+    wait_for_results(&project, "a tick is ignored if other text changes with it");
     wait_for_results(&project, "3 ✅");
     assert_eq!(ran(&project), ["one", "two", "three"]);
 }

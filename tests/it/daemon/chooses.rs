@@ -66,7 +66,7 @@ fn a_tick_says_which_place_is_meant() {
     let output = project.read(OUTPUT);
     assert!(
         output.contains(
-            "the user can choose too, by a tick in the notes; as the file is now: lines 2, 6."
+            "the user can also choose the place with a tick in the notes file: lines 2, 6 of the file as it is now."
         ),
         "{output}"
     );
@@ -108,7 +108,10 @@ fn a_choice_is_saved_in_git_and_done_once() {
         &project.path(NOTES),
         before.replace(&boxes()[0], "     - [x] line 2, in `def load(path):`"),
     );
-    let notes = wait_for_results(&project, "a tick counts only in the newest results");
+    let notes = wait_for_results(
+        &project,
+        "a tick in older results is ignored: tick what is offered now",
+    );
     assert!(
         !notes.all().concat().contains("[ ] line"),
         "{:?}",
@@ -136,7 +139,10 @@ fn two_ticks_for_one_task_carry_out_neither() {
     save(&project, &reply(TIDY));
     wait_for_results(&project, "1 ❌");
     tick(&project, [LOAD, SAVE]);
-    let notes = wait_for_results(&project, "several places of one edit are ticked");
+    let notes = wait_for_results(
+        &project,
+        "several places are ticked for one edit, so nothing was done: tick only one",
+    );
     let [load, saved] = boxes();
     assert_eq!(
         notes.all()[2..],
@@ -216,7 +222,7 @@ fn two_edits_ticked_in_one_save_are_each_done_once() {
         &project.path(NOTES),
         offered.replace("- [ ] line 3", "- [x] line 3"),
     );
-    wait_for_results(&project, "a tick counts only in the newest results");
+    wait_for_results(&project, "a tick in older results is ignored");
     let said = project.clada(["retry", "--no-clipboard"]).exits(0).out;
     assert!(said.starts_with("nothing to retry"), "{said}");
     pause();
@@ -288,7 +294,7 @@ fn a_place_that_has_changed_since_is_not_edited() {
     tick(&project, [SAVE]);
     let notes = wait_for_results(
         &project,
-        "is not there as it was: nothing was changed; look at the file and tick again below, or edit by hand",
+        "has changed, so nothing was done: check the file and tick again below, or edit by hand",
     );
     assert_eq!(project.read("app.py"), other);
     let output = project.read(OUTPUT);
@@ -320,7 +326,7 @@ fn a_place_that_is_gone_says_what_to_do() {
     tick(&project, [SAVE]);
     let notes = wait_for_results(
         &project,
-        "its text is found only at line 2 now: look at the file, and `clada retry` carries it out there",
+        "its text is now only at line 2. Check the file and run `clada retry` to apply it there",
     );
     assert_eq!(boxes_in(&notes.results), 0, "{:?}", notes.results);
     let output = project.read(OUTPUT);
@@ -343,7 +349,7 @@ fn a_place_that_a_later_task_moved_is_offered_where_it_is() {
     wait_for_results(&project, "2 ✅");
     let output = project.read(OUTPUT);
     assert!(
-        output.contains("as the file is now: lines 4, 8."),
+        output.contains("notes file: lines 4, 8 of the file as it is now."),
         "{output}"
     );
     let label = "line 8, in `def save(path):`";
@@ -436,10 +442,7 @@ fn a_tick_that_comes_with_other_changes_does_not_count() {
     let text = project.read(NOTES);
     let ticked = text.replace(&boxes()[1], &format!("     - [x] {SAVE}"));
     save_by_rename(&project.path(NOTES), format!("{ticked}more prose\n"));
-    wait_for_results(
-        &project,
-        "a tick counts only where nothing else in the notes changes with it",
-    );
+    wait_for_results(&project, "a tick is ignored if other text changes with it");
     pause();
     assert_eq!(project.read("app.py"), APP);
     tick(&project, [SAVE]);
@@ -456,7 +459,7 @@ fn a_tick_in_results_that_are_there_twice_does_not_count() {
     let end = text.find("Here it is").expect("the reply");
     let ticked = text[..end].replace(&boxes()[1], &format!("     - [x] {SAVE}"));
     save_by_rename(&project.path(NOTES), ticked + &text);
-    let notes = wait_for_results(&project, "the results are in the notes twice");
+    let notes = wait_for_results(&project, "the results are in the notes file twice");
     pause();
     assert_eq!(project.read("app.py"), APP);
     assert_eq!(notes.body, body);
@@ -474,7 +477,7 @@ fn a_tick_that_a_command_made_does_not_count() {
     let _two = project.watch(["--no-git", "--no-clipboard", "two.md"]);
     let forge = "sed -i 's/\\[ \\] line 6/[x] line 6/' clada.md; sleep 1; echo forged >> runs.txt";
     save_by_rename(&project.path("two.md"), super::exec(forge));
-    wait_for_results(&project, "a tick does not count that comes while a command");
+    wait_for_results(&project, "a tick made while a command");
     wait_until(
         || lines(&project, "runs.txt") == ["forged"],
         || project.read("two.md"),
@@ -633,7 +636,7 @@ fn a_choice_that_cannot_begin_waits_and_is_the_only_one() {
     // Undo in the editor brings the boxes back, and the other one is ticked.
     let other = offered.replace(&boxes()[0], &format!("     - [x] {LOAD}"));
     save_by_rename(&project.path(NOTES), other);
-    wait_for_results(&project, "a tick counts only in the newest results");
+    wait_for_results(&project, "a tick in older results is ignored");
     std::fs::remove_file(project.path(".git/MERGE_HEAD")).expect("remove");
     wait_for_results(&project, "1 ✅ edit app.py - at line 6");
     assert_eq!(project.read("app.py"), saved_tidy());
@@ -651,7 +654,7 @@ fn a_tick_in_results_that_are_just_replaced_does_not_count() {
     wait_until(|| project.exists("began"), || project.read(NOTES));
     tick(&project, [SAVE]);
     project.write("go", "");
-    let notes = wait_for_results(&project, "a tick counts only in the newest results");
+    let notes = wait_for_results(&project, "a tick in older results is ignored");
     for it in boxes() {
         assert!(notes.all().contains(&it), "{:?}", notes.all());
     }

@@ -10,8 +10,8 @@ fn times(text: &str, said: &str) -> usize {
     said.matches(text).count()
 }
 
-const HOLDS: &str = "the settings of before hold";
-const MENDED: &str = "✅ the settings are right again, and hold";
+const HOLDS: &str = ": the previous settings stay in effect";
+const MENDED: &str = "✅ the settings are valid again and in effect";
 
 #[test]
 fn a_project_folder_with_the_home_in_it_is_told() {
@@ -89,7 +89,8 @@ fn the_users_file_is_watched() {
         }
         let notes = wait_for_results(&project, HOLDS);
         assert!(
-            notes.results[0].contains("config.toml`, line 2, column 11: there is no `of` here"),
+            notes.results[0]
+                .contains("config.toml`, line 2, column 11: unknown value `of`: the values are "),
             "{:?}",
             notes.results
         );
@@ -181,10 +182,8 @@ fn what_takes_a_new_start_says_so() {
     save(&project, &exec("echo one"));
     let notes = wait_for_results(&project, "echo one");
     assert!(
-        notes
-            .results
-            .iter()
-            .any(|line| line.contains("start clada again")),
+        notes.results.iter().any(|line| line
+            == "⚠ `watch.poll` or `watch.output_file` changed: restart clada to apply that"),
         "{:?}",
         notes.results
     );
@@ -199,7 +198,7 @@ fn notes_that_are_gone_get_it_when_they_are_back() {
     let project = Project::new();
     let watching = listen(&project);
     fs::remove_file(project.path(NOTES)).expect("remove");
-    watching.wait_for("the file is not there");
+    watching.wait_for("the notes file does not exist");
     project.write("clada.toml", "[nothing]\n");
     save_by_rename(&project.path(NOTES), "back\n");
     wait_until(

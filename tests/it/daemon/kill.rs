@@ -275,7 +275,7 @@ impl<'c> Story<'c> {
         let told = Notes::of(&self.project)
             .results
             .concat()
-            .contains("⚠ clada ended");
+            .contains("⚠ clada stopped");
         self.figures.told += usize::from(told);
         match (was_over, told) {
             (true, _) => self.figures.after_the_end += 1,
@@ -645,7 +645,7 @@ fn a_tick_does_not_count_for_a_block_that_reads_the_same() {
     started(&clada);
     clada.end();
     let clada = project.watch(["--no-clipboard"]);
-    wait_for_results(&project, "⚠ clada ended");
+    wait_for_results(&project, "⚠ clada stopped");
     let ticked = project.read(NOTES).replace("- [ ] ", "- [x] ");
     save_by_rename(&project.path(NOTES), ticked);
     started(&clada);
@@ -690,9 +690,9 @@ fn what_could_not_be_noted_does_not_run_after_a_kill() {
     let other = "\n=== CLADA RESULTS ===\n1 ✅ exec date\n=== END ===\n\n";
     let body = format!("My notes.\n{}", exec("echo theirs >> n.txt"));
     save_by_rename(&project.path(NOTES), format!("{other}{body}"));
-    clada.wait_for("another program holds the ledger");
+    clada.wait_for("another program has locked the ledger");
     ledger.execute_batch("COMMIT").expect("unlock");
-    wait_for_results(&project, "1 task came with the results of another clada");
+    wait_for_results(&project, "1 task came with results of another clada");
     let text = project.read(NOTES) + &exec("echo mine >> n.txt");
     save_by_rename(&project.path(NOTES), text);
     wait_for_results(&project, "1 ✅ exec echo mine");

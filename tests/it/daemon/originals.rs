@@ -19,7 +19,7 @@ fn made_of(body: &str, last: &str) -> (Project, Vec<String>, String) {
         output,
     );
     // Where commands cannot be fenced in.
-    let is_of_system = |line: &str| line.starts_with("⚠ exec is not fenced in");
+    let is_of_system = |line: &str| line.starts_with("⚠ exec is not fenced");
     let lines = notes.tasks().into_iter().filter(|line| !is_of_system(line));
     let results = lines.map(|line| line.replace(&root, "ROOT")).collect();
     let text = output().replace(&root, "ROOT");

@@ -305,6 +305,10 @@ fn of_a_repaired_batch_only_what_is_left_runs() {
         .lines()
         .find(|line| line.contains("⏸ overwrite b2"))
         .expect("the line");
+    assert!(
+        line.ends_with(" - done before, but its target has changed since - [ ] run again"),
+        "{line}"
+    );
     save_by_rename(
         &project.path(NOTES),
         text.replace(line, &line.replace("[ ]", "[x]")),
@@ -338,7 +342,7 @@ fn what_is_only_cut_is_offered() {
     save(&project, &tasks(&["one", "three"]));
     let notes = wait_for_results(
         &project,
-        "⏭ 2 tasks are what is left of a batch: not run - [ ] run again",
+        "⏭ 2 tasks left of a shortened batch: not run - [ ] run again",
     );
     assert_eq!(notes.results.len(), 1);
     assert_eq!(ran(&project), ["one", "two", "three"]);
@@ -515,7 +519,7 @@ fn a_tick_elsewhere_does_nothing() {
         &project.path(NOTES),
         format!("{ticked}{body}{}", say("new")),
     );
-    wait_for_results(&project, "a tick counts only in the newest results");
+    wait_for_results(&project, "a tick in older results is ignored");
     assert_eq!(ran(&project), ["new"]);
     tick(&project);
     wait_for_runs(&project, &["new", "old"]);
@@ -540,7 +544,10 @@ fn what_is_there_at_first_sight() {
     // Nobody saw who ticked while clada was down. The offer still holds.
     tick(&project);
     let watching = listen(&project);
-    wait_for_results(&project, "made while no clada watched these notes");
+    wait_for_results(
+        &project,
+        "a tick made while no clada watched this file is ignored: tick it again",
+    );
     tick(&project);
     wait_for_results(&project, "2 ✅ exec echo two");
     changes_nothing(&project, || ());
@@ -690,7 +697,7 @@ fn killed_in_a_batch_and_the_rest_run_on_request() {
     );
     project.write("go", "");
     let watching = listen(&project);
-    let notes = wait_for_results(&project, "clada ended in the middle of task");
+    let notes = wait_for_results(&project, "clada stopped during task");
     assert_eq!(notes.body, body);
     let starts: Vec<&str> = notes
         .results
@@ -742,8 +749,9 @@ fn notes_that_another_machine_has_too() {
     let notes = Notes::of(&there);
     assert_eq!(notes.body, format!("notes\n{}", say("one")));
     assert!(
-        notes.results[0].contains("came with the results of another clada")
-            && notes.results[0].ends_with("not run here - [ ] run it"),
+        notes.results[0].contains(
+            "came with results of another clada, or with results that were edited: not run here"
+        ) && notes.results[0].ends_with("not run here - [ ] run it"),
         "{:?}",
         notes.results
     );
@@ -822,7 +830,7 @@ fn a_locked_ledger_is_waited_for() {
     let other = rusqlite::Connection::open(ledger(&project)).expect("open");
     other.execute_batch("BEGIN IMMEDIATE").expect("lock");
     save(&project, &(say("one") + &say("two")));
-    watching.wait_for("1 ⏹ exec echo two >> runs.txt - another program holds the ledger");
+    watching.wait_for("1 ⏹ exec echo two >> runs.txt - another program has locked the ledger");
     assert_eq!(ran(&project), ["one"]);
     other.execute_batch("ROLLBACK").expect("unlock");
     wait_for_results(&project, "1 ✅ exec echo two");
@@ -881,11 +889,7 @@ fn a_home_that_cannot_be_used() {
     let project = Project::new();
     fs::write(project.home().join(".local"), "").expect("write");
     let ended = project.clada(["watch"]).exits(1);
-    assert!(
-        ended.err.contains("for the ledger of what ran"),
-        "{}",
-        ended.err
-    );
+    assert!(ended.err.contains("` for the ledger: "), "{}", ended.err);
     assert_eq!(ended.err.lines().count(), 1, "{}", ended.err);
 }
 
@@ -965,7 +969,7 @@ fn a_tick_in_a_run_is_offered_again_when_it_is_over() {
         }
         project.write("go", "");
         wait_for_runs(&project, &["new"]);
-        wait_for_results(&project, "a tick counts only in the newest results");
+        wait_for_results(&project, "a tick in older results is ignored");
         changes_nothing(&project, || ());
         tick(&project);
         wait_for_runs(&project, &["new", "old"]);
@@ -982,7 +986,7 @@ fn what_could_not_be_noted_is_noted_later() {
     other.execute_batch("BEGIN IMMEDIATE").expect("lock");
     let foreign = "\n=== CLADA RESULTS ===\n1 ✅ delete a\n=== END ===\n\n";
     save_by_rename(&project.path(NOTES), foreign.to_owned() + &say("one"));
-    watching.wait_for("⏸ 1 task came with the results of another clada");
+    watching.wait_for("⏸ 1 task came with results of another clada");
     other.execute_batch("ROLLBACK").expect("unlock");
     wait_for_results(&project, "not run here - [ ] run it");
     // What this clada knows, the next one has to know too.
@@ -1068,7 +1072,7 @@ fn the_past_of_a_file_that_is_gone_goes_to_itself_alone() {
     // It is renamed under the eyes of a clada that waits for it.
     let renamed = "renamed.md";
     fs::rename(project.path(NOTES), project.path(renamed)).expect("rename");
-    watching.wait_for("it is waited for");
+    watching.wait_for("waiting for it");
     let other = project.watch(["--no-git", "--no-clipboard", renamed]);
     wait_until(
         || project.read(renamed).contains("not run"),
@@ -1161,7 +1165,7 @@ fn no_tick_counts_where_the_results_are_there_twice() {
         let end = text.find("<tasks").expect("the reply");
         let quoted = text[..end].replace("[ ] run it", "[x] run it");
         save_by_rename(&project.path(NOTES), format!("{prose}{quoted}{text}"));
-        let notes = wait_for_results(&project, "the results are in the notes twice");
+        let notes = wait_for_results(&project, "the results are in the notes file twice");
         assert!(
             notes.all().iter().any(|line| line == offers),
             "{:?}",

@@ -179,13 +179,14 @@ fn after_a_crash_nothing_is_left_that_says_it_is_still_to_be_run() {
     assert_eq!(
         notes.tasks()[..3],
         [
-            "1 ⏭ exec echo one >> runs.txt - done before clada ended, and not run again",
+            "1 ⏭ exec echo one >> runs.txt - done before clada stopped, so not run again",
             "2 ✅ exec echo two >> runs.txt; until [ -e go ]; do sleep 0.01; done",
             "3 ✅ exec echo three >> runs.txt",
         ]
     );
     assert!(
-        notes.tasks()[3].starts_with("⚠ clada ended in the middle of this batch (begun"),
+        notes.tasks()[3].starts_with("⚠ clada stopped during this batch (started")
+            && notes.tasks()[3].ends_with("): the rest has run now"),
         "{:?}",
         notes.results
     );
@@ -207,7 +208,7 @@ fn a_tick_in_results_from_before_a_retry_runs_nothing_a_second_time() {
     let project = Project::with_git();
     killed_in_the_second(&project);
     let watching = project.watch(["--no-clipboard"]);
-    wait_for_results(&project, "clada ended in the middle of tasks 1 to 3");
+    wait_for_results(&project, "clada stopped during tasks 1 to 3");
     let offered = project.read(NOTES);
     drop(watching);
     project.clada(["retry", "--no-clipboard"]).exits(0);
@@ -215,7 +216,7 @@ fn a_tick_in_results_from_before_a_retry_runs_nothing_a_second_time() {
     pause();
     // An editor that still had them saves them with the tick.
     save_by_rename(&project.path(NOTES), offered.replace("- [ ]", "- [x]"));
-    wait_for_results(&project, "a tick counts only in the newest results");
+    wait_for_results(&project, "a tick in older results is ignored");
     pause();
     assert_eq!(lines(&project, "runs.txt"), ["one", "two", "two", "three"]);
 }

@@ -184,7 +184,7 @@ fn a_merge_in_progress_is_waited_for() {
     );
     assert_eq!(notes.body, reply);
     assert!(
-        notes.results[0].ends_with("; the batch runs by itself then"),
+        notes.results[0].ends_with("; the batch then runs by itself"),
         "{:?}",
         notes.results
     );
@@ -227,7 +227,7 @@ fn a_refused_batch_that_is_taken_out_is_forgotten() {
     save_by_rename(&project.path(NOTES), exec("echo one >> runs.txt"));
     wait_for_results(&project, "a bisect is in progress");
     std::fs::remove_file(project.path(NOTES)).expect("remove");
-    watching.wait_for("it is waited for");
+    watching.wait_for("waiting for it");
     // Neither this nor the next leaves it busy with looking again and again.
     let spent = || {
         let stat =
@@ -265,7 +265,7 @@ fn a_run_waits_for_another_in_the_same_folder() {
     );
     wait_until(|| project.exists("started"), || one.said());
     save_by_rename(&project.path("two.md"), exec("echo two >> runs.txt"));
-    two.wait_for("waiting for the run of another clada");
+    two.wait_for("waiting for the run of another clada in this folder (process ");
     two.wait_for(&one.pid().to_string());
     let what = format!(
         "`{}` runs 1/1 exec touch started",

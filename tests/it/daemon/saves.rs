@@ -367,7 +367,7 @@ fn notes_that_were_there_are_waited_for_and_not_made_anew() {
     project.watch([]).stop(Signal::TERM);
     fs::remove_file(project.path(NOTES)).expect("remove");
     let watching = project.watch([]);
-    watching.wait_for("the file is not there");
+    watching.wait_for("the notes file does not exist");
     assert!(!project.exists(NOTES));
     let text = format!("notes\n{}", exec("echo one >> runs.txt"));
     save_by_rename(&project.path(NOTES), &text);

@@ -56,7 +56,7 @@ fn a_save_waits_for_open_files() {
     let watching = project.watch(["--no-clipboard"]);
     let before = none(&watching, Resource::Nofile);
     save_by_rename(&project.path(NOTES), exec("echo one >> runs.txt"));
-    watching.wait_for("`ulimit -n`");
+    watching.wait_for("raise the limit of open files (`ulimit -n`, for a service `LimitNOFILE=`)");
     assert!(!project.exists("runs.txt"));
     limit(&watching, Resource::Nofile, before);
     // Nothing has to be saved again.
@@ -138,7 +138,9 @@ fn without_threads_a_batch_fails_and_the_next_runs() {
     save(&(project.read(NOTES) + "another\n" + &exec("echo one >> runs.txt")));
     let notes = wait_for_results(&project, "1 ❌ exec echo one");
     assert!(
-        notes.results[0].contains("`ulimit -u`"),
+        notes.results[0].contains(
+            "close programs, or raise the limit of processes (`ulimit -u`, for a service `TasksMax=`)"
+        ),
         "{:?}",
         notes.results
     );

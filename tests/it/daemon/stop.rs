@@ -71,7 +71,11 @@ fn while_somebody_has_the_notes_open_for_writing() {
             .write_all([rest, late].concat().as_bytes())
             .expect("write");
         let [saved] = saved(&project).try_into().expect("one saved file");
-        assert!(said.contains(&saved.display().to_string()), "{said}");
+        let says = format!(
+            "your notes file lacks a save that came in meanwhile: compare it with {}",
+            saved.display()
+        );
+        assert!(said.contains(&says), "{said}");
         assert_eq!(
             fs::read_to_string(saved).expect("read"),
             format!("{reply}{late}")
@@ -88,7 +92,9 @@ fn while_somebody_has_notes_with_a_second_name_open() {
     fs::hard_link(project.path(NOTES), project.path("second.md")).expect("link");
     let _reader = File::open(project.path(NOTES)).expect("open");
     let said = stopped(watching);
-    assert!(said.contains("somebody has it open all the time"), "{said}");
+    assert!(said.contains(
+            "another program keeps it open, so clada cannot write it safely: watch it through a symbolic link instead"
+        ), "{said}");
     assert_eq!(project.read(NOTES), reply);
     assert_eq!(project.read("second.md"), reply);
 }
@@ -164,7 +170,7 @@ fn while_gits_lock_is_held_before_a_batch() {
     let text = project.read(NOTES);
     assert!(text.ends_with(&reply), "{text}");
     assert!(
-        text.contains("1 ⏹ exec echo one >> runs.txt - git: another git program holds"),
+        text.contains("1 ⏹ exec echo one >> runs.txt - git: another git process holds"),
         "{text}\n{said}"
     );
     assert!(!project.exists("runs.txt"));
@@ -195,7 +201,7 @@ fn while_gits_lock_is_held_after_a_task() {
         notes
             .results
             .iter()
-            .any(|line| line.starts_with("⚠ git: task 1 was not saved: another git program holds")),
+            .any(|line| line.starts_with("⚠ git: task 1 was not saved: another git process holds")),
         "{:?}",
         notes.results
     );

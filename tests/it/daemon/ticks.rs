@@ -8,8 +8,8 @@ use rustix::process::{Pid, Signal, kill_process};
 use super::{END, NOTES, Notes, exec, exec_task, listen, pause, ran, save, wait_for_results};
 use crate::harness::{Project, runs, save_by_rename, wait_until};
 
-const CHANGED: &str = "a tick counts only where nothing else in the notes changes with it";
-const RAN: &str = "a tick does not count that comes while a command or a hook runs";
+const CHANGED: &str = "a tick is ignored if other text changes with it, as a reply may quote one: tick it again and change nothing else";
+const RAN: &str = "a tick made while a command or a hook runs is ignored: tick it again, or run `clada approve` or `clada retry`";
 
 /// A project whose user wants to be asked about `deploy`.
 fn project() -> Project {
@@ -106,7 +106,7 @@ fn older_results_tick_nothing() {
         wait_for_results(&project, "1 ✅ exec true");
         let ticked = block.replace("- [ ] ", "- [x] ");
         save_by_rename(&project.path(NOTES), format!("{ticked}{END}{more}"));
-        wait_for_results(&project, "a tick counts only in the newest results");
+        wait_for_results(&project, "a tick in older results is ignored");
         assert_untouched(&project);
         let is_offered = Notes::of(&project).all().concat().contains("- [ ] ");
         assert!(is_offered, "{}", project.read(NOTES));
@@ -190,15 +190,15 @@ fn cut_off(strike: &str) -> (Project, Pid) {
 fn what_outlives_a_kill_ticks_nothing() {
     let (project, first) = cut_off(&format!("{TICK}; touch struck; sleep 60"));
     let again = listen(&project);
-    wait_for_results(&project, "clada ended in the middle");
+    wait_for_results(&project, "clada stopped during");
     project.write("strike", "");
     wait_until(|| project.exists("struck"), || again.said());
-    let notes = wait_for_results(&project, "no tick counts as long as");
-    let said = notes.results.concat();
-    assert!(
-        said.contains("what a clada began that was killed"),
-        "{said}"
+    let notes = wait_for_results(
+        &project,
+        "ticks are ignored while processes that commands left behind are running: ",
     );
+    let said = notes.results.concat();
+    assert!(said.contains("what a killed clada started"), "{said}");
     assert_untouched(&project);
     tick(&project);
     pause();
@@ -222,7 +222,7 @@ fn what_outlives_a_kill_ticks_nothing() {
 fn what_outlives_a_kill_and_ends_at_once_ticks_nothing() {
     let (project, first) = cut_off(&format!("touch struck; exec {TICK}"));
     let again = listen(&project);
-    wait_for_results(&project, "clada ended in the middle");
+    wait_for_results(&project, "clada stopped during");
     project.write("strike", "");
     wait_until(|| project.exists("struck"), || again.said());
     kill_process(first, Signal::CONT).expect("it goes on");
@@ -247,7 +247,7 @@ fn every_command_that_asks_is_shown() {
     assert_eq!(
         notes.results,
         [
-            "1 ⏸ exec true … - asks for these 3 commands - [ ] run it".to_owned(),
+            "1 ⏸ exec true … - needs approval for these 3 commands - [ ] run it".to_owned(),
             "     deploy one".to_owned(),
             "     deploy two".to_owned(),
             format!("     deploy th\\u{{202e}}ree \\u{{200b}}{cut}… (100 more characters)")
@@ -262,7 +262,7 @@ fn every_command_that_asks_is_shown() {
     save(&project, &format!("{body}more\n{}", exec("true")));
     let again = wait_for_results(&project, "1 ✅ exec true");
     assert!(
-        again.results[1].contains("asks for these 3 commands"),
+        again.results[1].contains("needs approval for these 3 commands"),
         "{:?}",
         again.results
     );
@@ -289,12 +289,12 @@ fn more_than_five_say_where_they_are() {
     assert_eq!(
         notes.results,
         [
-            "1 ⏸ exec deploy 1 … - asks for these 9 commands - [ ] run it",
+            "1 ⏸ exec deploy 1 … - needs approval for these 9 commands - [ ] run it",
             "     deploy 1",
             "     deploy 2",
             "     deploy 3",
             "     deploy 4",
-            "     and 5 more: the full output has all of them, and the whole script",
+            "     and 5 more: see all of them, and the whole script, in the full output",
             "2 ⏸ exec deploy a - [ ] run it",
         ]
     );
@@ -318,13 +318,15 @@ fn a_line_that_hides_something_is_shown_below() {
         .clada_with(["run", "--no-git", "--dry-run"], &exec(&script))
         .exits(1);
     assert!(
-        ended.results().contains(" - asks for `deploy x`:"),
+        ended
+            .results()
+            .contains(" - needs approval for `deploy x`:"),
         "{}",
         ended.out
     );
     let ended = project.clada_with(["check"], &exec(&script)).exits(0);
     assert!(
-        ended.out.contains(" - asks for `deploy x`\n"),
+        ended.out.contains(" - needs approval for `deploy x`\n"),
         "{}",
         ended.out
     );

@@ -101,15 +101,15 @@ fn a_notice_takes_no_results_away() {
     let _watching = listen(&project);
     let script = "echo out of one; echo 'no settings' > clada.toml";
     save(&project, &exec(script));
-    let notes = wait_for_results(&project, "the settings of before hold");
+    let notes = wait_for_results(&project, "the previous settings stay in effect");
     let task = format!("1 ✅ exec {script}");
     assert_eq!(earlier(&notes).len(), 1, "{:?}", notes.earlier);
     assert!(earlier(&notes)[0].starts_with(&task));
     save_by_rename(&project.path("clada.toml"), "");
-    let notes = wait_for_results(&project, "the settings are right again");
+    let notes = wait_for_results(&project, "the settings are valid again");
     let lines = earlier(&notes);
     assert_eq!(lines.len(), 2, "{lines:?}");
-    assert!(lines[0].contains("the settings of before hold"));
+    assert!(lines[0].contains("the previous settings stay in effect"));
     assert!(lines[1].starts_with(&task), "{lines:?}");
     let output = project.read(OUTPUT);
     assert!(output.contains("\nstdout:\nout of one\n"), "{output}");
@@ -125,7 +125,7 @@ fn offers_of_earlier_results_are_made_anew() {
     let offer = "1 task was here before clada began to watch: not run";
     wait_for_results(&project, offer);
     save_by_rename(&project.path("clada.toml"), "no settings");
-    let notes = wait_for_results(&project, "the settings of before hold");
+    let notes = wait_for_results(&project, "the previous settings stay in effect");
     assert_eq!(earlier(&notes), [format!("⏸ {offer} - [ ] run it")]);
     let ticked = project.read(NOTES).replace("- [ ] run", "- [x] run");
     save_by_rename(&project.path(NOTES), &ticked);
@@ -139,7 +139,7 @@ fn offers_of_earlier_results_are_made_anew() {
     // The same text once more, by an undo of the editor: it was used.
     save_by_rename(&project.path(NOTES), &ticked);
     save_by_rename(&project.path("clada.toml"), "");
-    wait_for_results(&project, "the settings are right again");
+    wait_for_results(&project, "the settings are valid again");
     assert_eq!(ran(&project), ["old"], "{}", watching.said());
 }
 
@@ -154,7 +154,7 @@ fn a_kill_between_two_results_loses_none() {
     wait_for_begin(&project, "two");
     watching.stop(Signal::KILL);
     let _watching = listen(&project);
-    let notes = wait_for_results(&project, "clada ended in the middle of task 1");
+    let notes = wait_for_results(&project, "clada stopped during task 1");
     assert!(notes.results[0].starts_with("1 ⚠ exec echo out of two"));
     assert_eq!(earlier(&notes).len(), 1, "{:?}", notes.earlier);
     assert!(earlier(&notes)[0].starts_with("1 ✅ exec echo out of one"));
@@ -189,7 +189,7 @@ fn what_is_unread_outlives_a_listener_that_rests() {
     let daemon = daemon();
     save_by_rename(&project.path("clada.toml"), "no settings");
     daemon.wait_for("awake");
-    let notes = wait_for_results(&project, "the settings of before hold");
+    let notes = wait_for_results(&project, "the previous settings stay in effect");
     assert!(earlier(&notes)[0].starts_with("1 ✅ exec echo out of one"));
     let output = project.read(OUTPUT);
     assert!(output.contains("stdout:\nout of one\n"), "{output}");
@@ -326,7 +326,7 @@ fn a_tick_that_no_clada_saw_does_not_count() {
     };
     tick();
     let _watching = listen(&project);
-    let notes = wait_for_results(&project, "made while no clada watched these notes");
+    let notes = wait_for_results(&project, "made while no clada watched this file is ignored");
     assert_eq!(notes.body, reply("old"));
     assert_eq!(ran(&project), [""; 0]);
     tick();

@@ -239,7 +239,7 @@ fn a_directory_that_is_renamed_away_and_back() {
     let (project, watching, name) = in_folder("folder");
     let (here, away) = (project.path("folder"), project.path("away"));
     fs::rename(&here, &away).expect("rename");
-    watching.wait_for("the file is not there: it is waited for");
+    watching.wait_for("the notes file does not exist: waiting for it");
     // What is saved in it meanwhile is not where clada was told to look.
     append(&project.path("away/notes.md"), "two");
     pause();
@@ -267,7 +267,7 @@ fn another_directory_in_its_place() {
     pause();
     assert_eq!(project.read("away/notes.md"), old + &reply("old"));
     fs::remove_dir_all(project.path("folder")).expect("remove");
-    watching.wait_for("the file is not there: it is waited for");
+    watching.wait_for("the notes file does not exist: waiting for it");
     fs::create_dir(project.path("folder")).expect("mkdir");
     append(&project.path(&name), "three");
     ran(&project, &name, &["one", "two", "three"]);
@@ -279,7 +279,7 @@ fn a_directory_further_up_that_is_renamed() {
     let (project, watching, name) = in_folder("upper/folder");
     fs::rename(project.path("upper"), project.path("away")).expect("rename");
     append(&project.path("away/folder/notes.md"), "away");
-    watching.wait_for("the file is not there: it is waited for");
+    watching.wait_for("the notes file does not exist: waiting for it");
     fs::create_dir_all(project.path("upper/folder")).expect("mkdir");
     append(&project.path(&name), "two");
     ran(&project, &name, &["one", "two"]);
@@ -400,7 +400,7 @@ fn a_file_system_that_comes_and_goes() {
     };
     save("on-a-tmpfs");
     soon("umount disk");
-    watching.wait_for("the file is not there: it is waited for");
+    watching.wait_for("the notes file does not exist: waiting for it");
     soon(&format!("{MOUNT} && echo new notes > disk/notes.md"));
     save("mounted-again");
     soon(&format!(
@@ -415,17 +415,23 @@ fn a_file_system_that_comes_and_goes() {
 
 #[test]
 fn limits_of_the_system() {
-    for limit in ["instances", "watches"] {
+    for (limit, expect) in [
+        (
+            "instances",
+            "the system has no file watchers left: raise `sysctl fs.inotify.max_user_instances` (now ",
+        ),
+        (
+            "watches",
+            "the system has no file watches left: raise `sysctl fs.inotify.max_user_watches` (now ",
+        ),
+    ] {
         let project = Project::new();
         let script = format!("echo 0 > /proc/sys/user/max_inotify_{limit}");
         let Some(mut command) = in_namespaces(&project, &script, []) else {
             return;
         };
         let ended = Ended::new(command.output().expect("clada")).exits(1);
-        for advice in [
-            &format!("`sysctl fs.inotify.max_user_{limit}`"),
-            "`--poll 1s`",
-        ] {
+        for advice in [expect, "or watch with `--poll 1s`"] {
             assert!(ended.err.contains(advice), "{}", ended.err);
         }
         let polling = in_namespaces(&project, &script, ["--poll", "50ms"]).expect("as above");
@@ -605,7 +611,7 @@ fn a_folder_that_becomes_a_link_is_not_followed() {
     let (here, away) = (project.path("folder"), project.path("away"));
     fs::rename(&here, &away).expect("rename");
     symlink(&others, &here).expect("symlink");
-    watching.wait_for("has become a symbolic link");
+    watching.wait_for("` has become a symbolic link, which clada does not follow: it waits for `");
     fs::write(others.join("notes.md"), reply("theirs")).expect("write");
     pause();
     fs::write(others.join("notes.md"), "theirs\n").expect("write");
@@ -657,7 +663,7 @@ fn a_link_that_a_command_points_out_of_the_project_is_not_followed() {
     let watching = project.watch(["--no-git", "--no-clipboard"]);
     let script = format!("ln -sfn '{}' {NOTES}", theirs.display());
     fs::write(project.path("a.md"), super::exec(&script)).expect("write");
-    watching.wait_for("does not follow it");
+    watching.wait_for("`, as a command may have made it: replace it with a file, or start clada with the file's real path");
     fs::write(&theirs, reply("theirs")).expect("write");
     pause();
     assert_eq!(fs::read_to_string(&theirs).expect("read"), reply("theirs"));
@@ -703,10 +709,10 @@ fn nothing_runs_where_the_project_folder_was() {
         fs::rename(&root, &away).expect("rename");
         let said = if is_link {
             symlink(&other, &root).expect("symlink");
-            "has become a symbolic link"
+            "` is not where it was: put the folder back, or restart clada to continue where the link leads"
         } else {
             fs::create_dir(&root).expect("mkdir");
-            "is not the project folder that clada began with"
+            "` is not the project folder that clada started with, but another one of that name: put the first one back, or restart clada to continue in this one"
         };
         save_and_wait(&notes, "two", said, &watching);
         // It is tried again, and told once.

@@ -160,7 +160,7 @@ fn a_login_shell_that_fails_is_told_and_clada_works() {
     assert!(results.starts_with("1 ✅ exec echo fine\n"), "{results}");
     assert!(
         results.contains(
-            "⚠ the login shell told no environment (`/bin/bash -l -i -c` ended with exit code 3"
+            "⚠ the login shell printed no environment (`/bin/bash -l -i -c` exited with code 3"
         ),
         "{results}"
     );

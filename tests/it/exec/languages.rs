@@ -93,9 +93,9 @@ fn the_wanted_version_is_taken_and_a_missing_one_is_told() {
     let said = error(&result);
     assert!(
         said.starts_with("no python 3.4.9 in PATH: looked for `python3.4.9`, `python3.4`, ")
-            && said.contains("; there is `python3.4` 3.4.1, ")
+            && said.contains("; found `python3.4` 3.4.1, ")
             && said.contains("`python3.5`")
-            && said.ends_with("name a version that is there, or leave `version` out"),
+            && said.ends_with("name a version that was found, or leave `version` out"),
         "{said}"
     );
     // None of any version, and nothing runs instead.
@@ -108,7 +108,7 @@ fn the_wanted_version_is_taken_and_a_missing_one_is_told() {
             "lang=\"ruby\"",
             "no ruby in PATH: looked for `ruby`; install it, or write the script in another language",
         ),
-        ("", "neither `bash` nor `sh` is in PATH"),
+        ("", "neither `bash` nor `sh` is in PATH: install one"),
     ] {
         let result = ran(&project, attributes, "exit 0");
         assert_eq!(error(&result), expect);
@@ -133,11 +133,11 @@ fn a_folder_that_is_none_of_the_project_is_refused() {
     for (cwd, expect) in [
         (
             "missing",
-            "`cwd=\"missing\"` is no folder in the project: name one that is there",
+            "`cwd=\"missing\"` is not a folder in the project: name an existing one",
         ),
         (
             "file",
-            "`cwd=\"file\"` is no folder in the project: name one that is there",
+            "`cwd=\"file\"` is not a folder in the project: name an existing one",
         ),
         ("../home", "outside"),
         (outside, "outside"),

@@ -109,7 +109,7 @@ fn what_is_too_large_or_not_the_folders_own_is_left_out_and_named() {
         "{said}"
     );
     assert!(
-        said.contains("⚠ git: nor were 3 more") && !said.contains("big5"),
+        said.contains("⚠ git: not saved either: 3 more") && !said.contains("big5"),
         "{said}"
     );
     assert_eq!(stored(&project), ["a.txt"]);
@@ -136,8 +136,8 @@ fn more_files_than_the_limit_are_no_reason_to_run_nothing() {
     for n in 0..11 {
         project.write(&format!("many/{n}"), "x");
     }
-    let told = "⚠ the state was not saved: there are no snapshots of this folder: it has more than 10 files: name what need \
-                not be saved in a .gitignore, raise `git.private_limit` in the settings, or `git init` there\n";
+    let told = "⚠ the state was not saved: clada makes no snapshots of this folder: it has more than 10 files: list those \
+                to leave out in a .gitignore, raise `git.private_limit` in the settings, or run `git init` there\n";
     let ended = run(
         &project,
         &[overwrite("a.txt", "one"), overwrite("b.txt", "one")],
@@ -176,7 +176,9 @@ fn more_files_than_the_limit_are_no_reason_to_run_nothing() {
         .exits(0)
         .results();
     assert!(
-        said.contains("⚠ the state was not saved: no git repository here"),
+        said.contains(
+            "⚠ the state was not saved: no git repository here, and `git.private_limit` is 0: run `git init`"
+        ),
         "{said}"
     );
 }
@@ -190,9 +192,15 @@ fn the_home_and_what_is_above_it_have_none() {
     fs::create_dir_all(&state).unwrap();
     let reply = super::store::reply(&[overwrite("a.txt", "one")]);
     for (root, why) in [
-        (home.as_path(), "holds your whole home"),
-        (above, "holds your whole home"),
-        (&state, "holds clada's own state"),
+        (
+            home.as_path(),
+            "` contains your whole home folder: run clada in a folder of its own, or run `git init` there",
+        ),
+        (above, "contains your whole home folder"),
+        (
+            &state,
+            "` contains clada's own state, or is part of it: run clada in another folder",
+        ),
     ] {
         let root = root.to_str().unwrap();
         let ended = project.clada_with(["run", "--root", root], &reply).exits(0);
@@ -227,7 +235,10 @@ fn a_damaged_one_is_put_aside() {
         let said = ended.results();
         let aside = store.with_extension(format!("damaged-{number}"));
         assert!(
-            said.contains("the private snapshots of this folder were damaged"),
+            said.contains("⚠ the private snapshots of this folder were damaged (")
+                && said.contains(
+                    "`: new ones begin, so `clada undo` cannot go back beyond this batch"
+                ),
             "{number}: {said}"
         );
         assert!(
@@ -257,7 +268,9 @@ fn one_that_cannot_be_written_is_no_reason_to_run_nothing() {
     let said = ended.results();
     assert!(
         said.contains("⚠ the state was not saved: ")
-            && said.contains("make room or set that right"),
+            && said.contains(
+                "): fix that, for example free disk space, or run `git init` in the folder"
+            ),
         "{said}"
     );
     assert_eq!(project.read("a.txt"), "one\n");
@@ -385,7 +398,7 @@ fn a_full_disk_is_no_reason_to_run_nothing() {
     assert!(project.exists("large.txt") && project.exists("b.txt"));
     assert!(said.contains("⚠ git: task 1 was not saved: "), "{said}");
     assert!(
-        said.contains("⚠ the state was not saved: ") && said.contains("make room"),
+        said.contains("⚠ the state was not saved: ") && said.contains("free disk space"),
         "{said}"
     );
     assert!(!said.contains("damaged"), "{said}");

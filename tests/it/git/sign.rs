@@ -129,10 +129,11 @@ fn what_cannot_be_signed_is_not_committed() {
         .exits(1)
         .out;
     assert!(
-        said.contains("⏹") && said.contains("could not be signed"),
+        said.contains("⏹") && said.contains("git could not sign the commit"),
         "{said}"
     );
-    assert!(said.contains("no key"), "{said}");
+    let next = ". Make `git commit -S` work in a terminal, or set `git.sign = false`";
+    assert!(said.contains("no key") && said.contains(next), "{said}");
     assert_eq!(
         (project.read("a.txt").as_str(), project.id("HEAD")),
         ("mine\n", head)
@@ -165,7 +166,10 @@ fn what_waits_for_a_passphrase_ends_with_clada() {
     running.signal(rustix::process::Signal::INT);
     let (code, said) = running.end();
     assert_eq!(code, Some(1), "{said}");
-    assert!(said.contains("clada is to stop"), "{said}");
+    assert!(
+        said.contains("clada killed it, because clada is stopping"),
+        "{said}"
+    );
     let sleeper = std::fs::read_to_string(pid).unwrap();
     wait_until(|| !runs(&sleeper), || sleeper.clone());
     project.is_sound();
@@ -228,7 +232,13 @@ fn a_hook_that_refuses_stops_a_batch_before_it_begins() {
         .clada_with(["run"], &overwrite("a.txt", "b"))
         .exits(1)
         .out;
-    for part in ["⏹", "`pre-commit` hook", "exit status 1", "mend it"] {
+    for part in [
+        "⏹",
+        "`pre-commit` hook",
+        "exit status 1",
+        "mend it",
+        ". Fix what it reports, or set `git.hooks = false`",
+    ] {
         assert!(said.contains(part), "{part:?} in {said}");
     }
     assert_eq!(
@@ -293,7 +303,10 @@ fn a_message_may_be_changed_as_long_as_clada_finds_its_commits() {
     let project = hooked(&[("commit-msg", "echo gone > $1")]);
     let said = project.clada_with(["run"], &overwrite("b.txt", "b")).out;
     assert!(
-        said.contains("was not saved") && said.contains("the mark"),
+        said.contains("was not saved")
+            && said.contains(
+                "the `commit-msg` hook changed the mark at the end of the first line, or the trailers, by which clada finds its commits, so nothing was committed"
+            ),
         "{said}"
     );
     assert_eq!(project.subjects("HEAD"), ["first"]);

@@ -187,7 +187,7 @@ fn a_choice_is_made_by_batch_text_revision_number_or_time() {
         let said = project.clada(args).exits(2).err;
         assert!(said.contains(why), "{said}");
     };
-    refused(["squash", "--batch", "2026"], "several batches");
+    refused(["squash", "--batch", "2026"], "` matches several batches (");
     // One that begins another's is meant itself.
     project.saved("20260102-1000.2", "Two", "c.txt");
     project.git(["tag", "several"]);
@@ -196,8 +196,14 @@ fn a_choice_is_made_by_batch_text_revision_number_or_time() {
         .exits(0);
     assert_eq!(project.subjects("HEAD").len(), 5);
     assert_eq!(project.subjects("several").len(), 6);
-    refused(["squash", "--batch", "x"], "no commit of the batch");
-    refused(["squash", "--since", "nothing"], "no revision");
+    refused(
+        ["squash", "--batch", "x"],
+        "this history has no commit of batch `x`: `git log --grep Clada-Batch` shows the ids",
+    );
+    refused(
+        ["squash", "--since", "nothing"],
+        "` is neither a revision that git knows nor a time: write, for example, `--since HEAD~5`, `--since 2h` or `--since 2026-11-20`",
+    );
     project
         .clada(["squash", "--since", &first, "-n", "2"])
         .exits(2);

@@ -99,6 +99,19 @@ fn ignored_files_are_kept_aside() {
 #[test]
 fn too_much_to_be_kept_aside_is_said() {
     let project = repository();
+    project.configure("[git]\nprivate_limit = 0\n");
+    project
+        .write(".gitignore", "ignored\n")
+        .write("ignored", "x");
+    project.commits();
+    let said = run(&project, &[delete("ignored")]).exits(1).results();
+    assert!(
+        said.contains(
+            "undo will not bring back `ignored`: git does not save it, and `git.private_limit` is 0"
+        ),
+        "{said}"
+    );
+    let project = repository();
     project.configure("[git]\nprivate_file = '1 KiB'\n");
     project.write(".gitignore", "build/\n");
     project
@@ -111,7 +124,7 @@ fn too_much_to_be_kept_aside_is_said() {
     let approved = project.clada_with(["run", "--approve"], &reply);
     let said = approved.exits(0).results();
     assert!(
-        said.contains("⚠ undo will not bring back `build`: what git leaves out there is more than 1 KiB (`git.private_file`)"),
+        said.contains("⚠ undo will not bring back `build`: what git does not save there is more than 1 KiB (`git.private_file`)"),
         "{said}"
     );
     assert!(stores(&project).is_empty() && !project.exists("build"));
@@ -248,7 +261,7 @@ fn work_trees_beside_their_repository() {
     assert!(
         ended
             .results()
-            .contains("is the inside of a git repository"),
+            .contains("` is inside a git directory: run clada in the work tree"),
         "{}",
         ended.results()
     );
@@ -363,14 +376,18 @@ fn the_doctor_tells_of_git() {
     );
     project.configure("");
     project.write(".git/index.lock", "");
-    says(&project, 1, "another git program holds ");
+    says(&project, 1, "another git process holds ");
     fs::remove_file(project.path(".git/index.lock")).unwrap();
 
     let sha256 = Project::new();
     sha256.git(["init", "-q", "--object-format=sha256"]);
-    says(&sha256, 1, "uses something that clada cannot write");
+    says(
+        &sha256,
+        1,
+        "this repository uses a feature that clada cannot write (",
+    );
     let said = run(&sha256, &[overwrite("a.txt", "x")]).exits(1).results();
-    assert!(said.contains("turn git snapshots off for it"), "{said}");
+    assert!(said.contains("set `git.enabled = false` for it"), "{said}");
 }
 
 #[test]
@@ -559,9 +576,12 @@ fn a_lock_is_waited_for_and_one_that_stays_is_named() {
     fs::write(&lock, "").unwrap();
     let said = run(&project, &[overwrite("b.txt", "x")]).exits(1).results();
     assert!(
-        said.starts_with("1 ⏹ overwrite b.txt - git: another git program holds "),
+        said.starts_with("1 ⏹ overwrite b.txt - git: another git process holds "),
         "{said}"
     );
+    let next =
+        "index.lock`: wait until it ends (or delete that file if none is running), then try again";
+    assert!(said.contains(next), "{said}");
     assert!(lock.exists(), "it is not clada's to take off");
     std::thread::scope(|scope| {
         scope.spawn(|| {
@@ -596,7 +616,12 @@ fn a_bisect_and_unresolved_conflicts_are_left_alone() {
     assert!(!pop.status.success());
     let before = status(&project);
     let said = run(&project, &[overwrite("b.txt", "x")]).exits(1).results();
-    assert!(said.contains("unresolved conflicts in `a.txt`"), "{said}");
+    assert!(
+        said.contains(
+            "unresolved conflicts in `a.txt`: resolve and `git add` them, then try again"
+        ),
+        "{said}"
+    );
     assert_eq!(status(&project), before);
     is_sound(&project);
 }
@@ -617,7 +642,7 @@ fn a_repository_of_somebody_else_needs_the_users_word() {
         .exits(1)
         .results();
     assert!(
-        said.contains("git config --global --add safe.directory"),
+        said.contains("` belongs to another user: if you trust it, run `git config --global --add safe.directory TOP`, where TOP is its top folder"),
         "{said}"
     );
     let top = project.root().display().to_string();

@@ -93,7 +93,7 @@ fn twenty_batches_in_a_repository_without_a_gitignore() {
     for _ in 0..20 {
         let undone = project.clada(["undo"]);
         if undone.code != Some(0) {
-            assert!(undone.err.contains("no batch to undo"), "{}", undone.err);
+            assert!(undone.err.contains("nothing to undo"), "{}", undone.err);
             break;
         }
     }
@@ -254,11 +254,16 @@ fn an_undo_leaves_alone_what_was_only_moved_and_never_saved() {
         );
     }
     let before = files(&project);
-    run(
+    let said = run(
         &project,
         &[exec("mv drafts kept; rm kept/0 kept/1; echo x > x")],
     )
-    .exits(0);
+    .exits(0)
+    .results();
+    assert!(
+        said.contains("⚠ undo will not bring back untracked files: there are 5, more than 3 (`git.private_limit`)"),
+        "{said}"
+    );
     project.clada(["undo"]).exits(0);
     assert!(!project.exists("x"));
     for number in 2..5 {
@@ -324,7 +329,7 @@ fn untracked_files_are_added_where_the_user_ticks_that_and_offered_once() {
     save_by_rename(&project.path(NOTES), forged);
     wait_for_results(
         &project,
-        "⚠ a tick counts only where nothing else in the notes changes with it",
+        "⚠ a tick is ignored if other text changes with it",
     );
     assert_eq!(project.git(["ls-files"]), "b.txt\n");
 
@@ -529,7 +534,7 @@ fn what_is_too_large_for_a_snapshot_is_moved_only_when_asked_and_never_taken_awa
         .exits(0)
         .results();
     assert!(
-        results.contains("⚠ not committed: data.txt (no snapshot has what it was)"),
+        results.contains("⚠ not committed: data.txt (no snapshot has its previous content)"),
         "{results}"
     );
     project.clada(["undo"]).exits(0);
@@ -573,8 +578,11 @@ fn a_batch_whose_command_moved_the_branch_is_not_undone_by_halves() {
         approved(&project, &[exec(script)]);
         let there = files(&project);
         let said = project.clada(["undo"]).exits(1).err;
-        assert!(said.contains("moved the branch"), "{said}");
-        assert!(said.contains(&format!("commit {}", &before[..7])), "{said}");
+        let says = format!(
+            "` moved the branch, so nothing was done: `git diff {0}` shows what differs from before, `git restore --source={0} PATH` restores a file",
+            &before[..7]
+        );
+        assert!(said.contains(&says), "{said}");
         assert!(files(&project) == there);
     }
 }

@@ -141,7 +141,10 @@ fn where_one_file_cannot_be_written_all_are_put_back() {
     let before = project.git(["rev-parse", "HEAD"]);
     let ended = project.clada(["undo", "2"]).exits(1);
     assert!(
-        ended.err.contains("`z`") && ended.err.contains("as they were before"),
+        ended.err.contains("`z`")
+            && ended
+                .err
+                .contains(". The files are as they were before: fix that, then try again"),
         "{}",
         ended.err
     );

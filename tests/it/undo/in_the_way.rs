@@ -5,7 +5,7 @@ use super::*;
 /// What a refused command says, with the ids of commits and batches replaced.
 #[track_caller]
 fn says<const N: usize>(project: &Project, args: [&str; N]) -> String {
-    refused(project, args, "this is in the way");
+    refused(project, args, "these changes are in the way");
     let said = project.clada(args).exits(1).err;
     let mut text = said;
     for batch in project
@@ -41,9 +41,9 @@ fn an_edit_that_is_not_committed() {
     project.write("a.txt", "edited\n");
     assert_eq!(
         says(&project, ["undo"]),
-        "clada: nothing was done, as this is in the way:\n  \
-         `a.txt` changed since: you changed it after that, and that is not committed: `git stash` puts it aside\n\
-         `--keep` keeps what changed since, and takes back the rest\n"
+        "clada: nothing was done, because these changes are in the way:\n  \
+         `a.txt` changed since: you changed it after that and did not commit: set your change aside with `git stash`\n\
+         `--keep` keeps them and does the rest\n"
     );
     let kept = says(&project, ["undo", "--keep"]);
     assert!(
@@ -65,7 +65,7 @@ fn a_commit_of_the_user_s() {
     let said = says(&project, ["undo"]);
     assert!(
         said.contains(
-            "`a.txt` changed since: commit COMMIT \"Fix typo\": take that back first with `git revert COMMIT`\n"
+            "`a.txt` changed since: commit COMMIT \"Fix typo\": revert that first with `git revert COMMIT`\n"
         ),
         "{said}"
     );
@@ -73,7 +73,9 @@ fn a_commit_of_the_user_s() {
     project.write("a.txt", "edited\n");
     let said = says(&project, ["undo"]);
     assert!(
-        said.contains("not committed: `git stash` puts it aside; commit COMMIT \"Fix typo\""),
+        said.contains(
+            "did not commit: set your change aside with `git stash`; commit COMMIT \"Fix typo\""
+        ),
         "{said}"
     );
 }
@@ -91,8 +93,8 @@ fn a_newer_batch_and_what_was_there_before_it() {
     let said = says(&project, ["undo", &form]);
     assert!(
         said.contains(
-            "`a.txt` changed since: batch ID, \"Add tests\": take that back first with `clada undo ID`\n  \
-             `b.txt` changed since: you changed it before \"Add tests\": take that back first with `git revert COMMIT`\n"
+            "`a.txt` changed since: batch ID, \"Add tests\": revert that first with `clada undo ID`\n  \
+             `b.txt` changed since: you changed it before \"Add tests\": revert that first with `git revert COMMIT`\n"
         ),
         "{said}"
     );
@@ -113,7 +115,7 @@ fn what_is_between_the_batches_that_are_taken_back() {
     run(&project, &writes("two", &[("a.txt", "two\n")]));
     let said = says(&project, ["undo", "2"]);
     assert!(
-        said.contains("`a.txt` changed since: commit COMMIT \"Fix typo\": take"),
+        said.contains("`a.txt` changed since: commit COMMIT \"Fix typo\": revert"),
         "{said}"
     );
 }
@@ -128,7 +130,7 @@ fn what_is_in_the_way_of_redo() {
     run(&project, &writes("Other tests", &[("a.txt", "three\n")]));
     let said = says(&project, ["redo"]);
     assert!(
-        said.contains("`a.txt` changed since: batch ID, \"Other tests\": take that back first with `clada undo ID`"),
+        said.contains("`a.txt` changed since: batch ID, \"Other tests\": revert that first with `clada undo ID`"),
         "{said}"
     );
 }

@@ -36,7 +36,7 @@ fn there_and_back() {
     assert!(!project.exists("new.txt"));
     project.clada(["step-back", "2"]).exits(0);
     assert_eq!(project.read("a.txt"), "one\n");
-    refused(&project, ["step-back"], "no older state");
+    refused(&project, ["step-back"], "no older state exists here");
     project.clada(["step-forward"]).exits(0);
     assert_eq!(project.read("a.txt"), "two\n");
     assert_eq!(project.git(["rev-parse", "HEAD"]), head);
@@ -56,7 +56,7 @@ fn there_and_back() {
     refused(
         &project,
         ["step-forward"],
-        "no older state is being looked at",
+        "you are not looking at an older state: `clada step-back` shows one",
     );
     run(&project, &writes("x", &[("x", "x\n")]));
     clean(&project);
@@ -144,7 +144,7 @@ fn a_folder_that_gets_a_repository_meanwhile() {
     project.clada(["step-back", "2"]).exits(0);
     project.git(["init", "-q"]);
     let said = project.clada(["undo"]).exits(1).err;
-    assert!(said.contains("an older state is being looked at"), "{said}");
+    assert!(said.contains("you are looking at an older state: return with `clada step-forward --end`, or continue from here with `clada step-forward --stay`"), "{said}");
     project
         .clada_with(["run"], &writes("x", &[("x", "x\n")]))
         .exits(1);

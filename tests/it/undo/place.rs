@@ -50,7 +50,11 @@ fn roots_in_one_repository_take_back_their_own_and_nothing_by_half() {
     done(&project, ["redo", "--root", "b"]);
     assert!(project.exists("a/f") && project.exists("b/f"));
     done(&project, ["undo", "--root", "b"]);
-    refused(&project, ["undo", "--root", "b"], "outside this folder too");
+    refused(
+        &project,
+        ["undo", "--root", "b"],
+        "` also changed files outside this folder, so nothing was done: go to the folder where it ran, or name that with `--root`",
+    );
     done(&project, ["undo", "2"]);
     assert_eq!(project.git(["ls-files"]), "");
 }
@@ -209,7 +213,7 @@ fn files_that_git_leaves_out() {
         "{said}"
     );
     before();
-    refused(&project, ["undo"], "no batch to undo");
+    refused(&project, ["undo"], "nothing to undo");
     done(&project, ["redo"]);
     assert_eq!(project.read("a.env"), "once more\n");
     assert_eq!(project.git(["rev-parse", "HEAD"]), head);

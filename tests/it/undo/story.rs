@@ -35,12 +35,20 @@ fn the_newest_batch_is_taken_back_and_done_again() {
         ("two\n".into(), "b\n".into())
     );
     assert_eq!(subjects(&project)[0], "redo: second");
-    refused(&project, ["redo"], "nothing to redo");
+    refused(
+        &project,
+        ["redo"],
+        "nothing to redo: git's history here has no undo that is not redone yet",
+    );
 
     undo(&project);
     undo(&project);
     assert!(!project.exists("a.txt"));
-    refused(&project, ["undo"], "no batch to undo");
+    refused(
+        &project,
+        ["undo"],
+        "nothing to undo: git's history here has no batch that changed a file and is not undone yet",
+    );
     done(&project, ["redo", "2"]);
     assert_eq!(project.read("a.txt"), "two\n");
 }
@@ -56,9 +64,13 @@ fn three_at_once_and_one_by_its_id() {
     refused(
         &project,
         ["undo", "4"],
-        "there are only 3 batches to undo here, not 4: nothing was changed",
+        "only 3 batches can be undone here, not 4: nothing was changed; run `clada undo 3` instead",
     );
-    refused(&project, ["undo", "x"], "no batch `x`");
+    refused(
+        &project,
+        ["undo", "x"],
+        "git's history here has no batch `x`: `clada log` shows the ids, and so do the last lines of clada's commits",
+    );
     let before = project.git(["rev-parse", "HEAD"]);
     let said = project.clada(["undo", "2", "--dry-run"]).exits(0).out;
     assert!(said.contains("dry run"), "{said}");
@@ -66,11 +78,15 @@ fn three_at_once_and_one_by_its_id() {
     done(&project, ["undo", "3"]);
     assert_eq!(project.git(["ls-files"]), "");
     assert_eq!(subjects(&project)[0], "undo: one; two; three");
-    refused(&project, ["undo", &two], "was undone already");
+    refused(
+        &project,
+        ["undo", &two],
+        "` is already undone: `clada redo` reapplies it",
+    );
     refused(
         &project,
         ["redo", "2"],
-        "there is only 1 undo, which took back 3 batches, to redo here, not 2",
+        "only 1 undo, which reverted 3 batches, can be redone here, not 2: nothing was changed; run `clada redo 1` instead",
     );
     done(&project, ["redo"]);
     assert_eq!(project.read("same.txt"), "3\n");
@@ -173,12 +189,12 @@ fn what_was_undone_one_by_one_is_done_again_at_once() {
     refused(
         &project,
         ["redo", "5"],
-        "there are only 2 batches to redo here, not 5: nothing was changed",
+        "only 2 batches can be redone here, not 5: nothing was changed; run `clada redo 2` instead",
     );
     refused(
         &project,
         ["undo", "2"],
-        "there is only 1 batch to undo here, not 2",
+        "only 1 batch can be undone here, not 2",
     );
     done(&project, ["redo", "2"]);
     refused(&project, ["redo"], "nothing to redo");
@@ -227,7 +243,10 @@ fn what_was_squashed_is_taken_back_only_by_its_id() {
     }
     project.clada(["squash", "-n", "3"]).exits(0);
     let id = id_of(&project, "two; three");
-    refused(&project, ["undo"], &format!("`clada undo {id}`"));
+    let says = format!(
+        "several batches were squashed there, perhaps with changes of yours in between: see `clada diff {id}`, and revert all of it with `clada undo {id}`"
+    );
+    refused(&project, ["undo"], &says);
     let shown = project.clada(["diff"]).exits(0).out;
     assert!(shown.contains("+++ b/three"), "{shown}");
     done(&project, ["undo", &id]);

@@ -126,7 +126,7 @@ fn what_is_immutable_is_left_alone_and_said_to_be() {
     assert_eq!(
         failed.to_string(),
         format!(
-            "cannot write `{}`: Operation not permitted (os error 1): take off its mark as immutable (`chattr -i`) to get the \
+            "cannot write `{}`: Operation not permitted (os error 1): remove its immutable flag (`chattr -i`) to get the \
              results into it",
             note.path().display()
         )
@@ -136,7 +136,7 @@ fn what_is_immutable_is_left_alone_and_said_to_be() {
     drop(marked);
     let said = failed.to_string();
     assert!(
-        said.contains("no file can be made beside it: Operation not permitted"),
+        said.contains("clada cannot create a file beside it: Operation not permitted"),
         "{said}"
     );
     assert_eq!(
@@ -171,11 +171,11 @@ fn what_may_not_be_written_is_not_replaced() {
     fs::set_permissions(place.directory.path(), fs::Permissions::from_mode(0o755)).unwrap();
     let said = failed.to_string();
     assert!(
-        said.contains("no file can be made beside it: Permission denied"),
+        said.contains("clada cannot create a file beside it: Permission denied"),
         "{said}"
     );
     assert!(
-        said.ends_with("make its folder writable for this user; the file is as it was"),
+        said.ends_with("make its folder writable for this user; the file is unchanged"),
         "{said}"
     );
     assert_eq!(place.read(), "text");
@@ -219,7 +219,7 @@ fn notes_of_somebody_else_are_left_to_him() {
     let failed = note.write_back("text", &mut results).unwrap_err();
     let said = failed.to_string();
     assert!(
-        said.contains("owner, mode or attributes cannot be kept: Operation not permitted"),
+        said.contains("clada cannot keep its owner, mode or attributes: Operation not permitted"),
         "{said}"
     );
     assert!(

@@ -59,7 +59,7 @@ impl Judge<'_> {
         } else if meta.is_file() {
             self.file(place);
         } else {
-            self.add(place, "it is no file that git could read", String::new());
+            self.add(place, "it is not a file that git can read", String::new());
         }
     }
 

@@ -220,6 +220,16 @@ fn repositories_in_a_project_are_found_and_what_they_could_run() {
         said(),
         ["lib/x/.git/config: `core.fsmonitor` could run `./other`"]
     );
+    fs::remove_file(ground.at("main/new/.git/config")).unwrap();
+    fs::create_dir(ground.at("main/new/.git/config")).unwrap();
+    ground.put("main/lib/x/.git/worktrees/w/commondir", "/other");
+    assert_eq!(
+        said(),
+        [
+            "lib/x/.git/worktrees/w/commondir: it leads to `/other`, another repository",
+            "new/.git/config: clada cannot read it, but git may",
+        ]
+    );
 }
 
 #[test]

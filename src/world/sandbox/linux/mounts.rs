@@ -378,9 +378,7 @@ fn tried(way: Way) -> Result<Way, String> {
     /// How the process ends if all is as it should be; else by what failed.
     const HOLDS: i32 = 0;
     const LEAKS: i32 = 255;
-    let not = |error: io::Error| {
-        format!("this system gives commands no namespaces of their own ({error})")
-    };
+    let not = |error: io::Error| format!("this system gives commands no namespaces ({error})");
     let dir = tempfile::tempdir().map_err(not)?;
     let top = dir.path().canonicalize().map_err(not)?;
     let [tree, outside] = ["tree", "outside"].map(|name| top.join(name));
@@ -419,7 +417,7 @@ fn tried(way: Way) -> Result<Way, String> {
     };
     match process::reap(child).map_err(not)?.exit_status() {
         Some(HOLDS) => Ok(way),
-        Some(LEAKS) => Err("mounts of their own do not hold here".to_owned()),
+        Some(LEAKS) => Err("this system does not enforce private mounts".to_owned()),
         error => Err(not(io::Error::from_raw_os_error(
             error.unwrap_or(libc::EPERM),
         ))),

@@ -239,8 +239,8 @@ fn the_program_of_the_wanted_version_is_found() {
     assert_eq!(chosen(Some("2")), "python");
     assert_eq!(
         chosen(Some("3.1")),
-        "no python 3.1 in PATH: looked for `python3.1`, `python3`, `python`; there is `python3` 3.11.7, `python` 2.7.18, \
-         `python3.9`: name a version that is there, or leave `version` out"
+        "no python 3.1 in PATH: looked for `python3.1`, `python3`, `python`; found `python3` 3.11.7, `python` 2.7.18, \
+         `python3.9`: name a version that was found, or leave `version` out"
     );
 }
 
@@ -254,13 +254,13 @@ fn a_missing_program_is_told_with_what_there_is() {
     ]);
     assert_eq!(
         some.chosen(Language::Python, None),
-        "no python in PATH: looked for `python3`, `python`; there is `python3.12`: name a version that is there with \
+        "no python in PATH: looked for `python3`, `python`; found `python3.12`: name a version that was found with \
          `version`"
     );
     assert_eq!(
         some.chosen(Language::JavaScript, Some("20")),
-        "no javascript 20 in PATH: looked for `node20`, `node`; there is `node`, which does not tell its version: name a \
-         version that is there, or leave `version` out"
+        "no javascript 20 in PATH: looked for `node20`, `node`; found `node`, which prints no version: name a \
+         version that was found, or leave `version` out"
     );
     assert_eq!(
         some.chosen(Language::Ruby, None),

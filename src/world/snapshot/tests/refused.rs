@@ -38,7 +38,7 @@ fn nothing_is_saved_in_the_middle_of_something() {
     repo.git(&["bisect", "start", "HEAD", "HEAD~1"]);
     assert_eq!(
         repo.refused().to_string(),
-        "a bisect is in progress: if you began it, finish or abort it (`git status` says how), else run `git bisect reset`, then try again"
+        "a bisect is in progress: if you began it, finish or abort it (`git status` says how); otherwise run `git bisect reset`, then try again"
     );
     repo.git(&["bisect", "reset"]);
     repo.write("a.txt", "stashed\n");

@@ -1,8 +1,13 @@
-//! What the documents say is true: the README's reference names what there is, and the shipped files are well formed. Its
-//! tutorial is followed in `first_day.rs`.
+//! The documents say what is true: each page of `docs/` is followed as a reader would. The README's tutorial is followed in
+//! `first_day.rs`.
+
+mod alike;
+mod command_line;
+mod follow;
+mod page;
+mod prose;
 
 use crate::cases;
-use crate::harness::{Ended, Project};
 
 fn readme() -> String {
     std::fs::read_to_string(cases::root().join("README.md")).expect("README")
@@ -45,54 +50,6 @@ pub(crate) fn without_commits(text: &str) -> String {
 }
 
 #[test]
-fn the_reference_names_every_command_and_flag() {
-    let readme = readme();
-    for command in clada::lang::task::Command::ALL {
-        for name in command.names() {
-            assert!(readme.contains(&format!("`{name}`")), "README lacks {name}");
-        }
-    }
-    let project = Project::new();
-    for name in [
-        "watch",
-        "run",
-        "check",
-        "log",
-        "retry",
-        "approve",
-        "trust",
-        "config",
-        "doctor",
-        "squash",
-        "tail",
-        "daemon",
-        "service logs",
-        "status",
-        "copy",
-        "init",
-        "add",
-        "remove",
-        "list",
-        "completions",
-        "man",
-    ] {
-        assert!(
-            readme.contains(&format!("clada {name}")),
-            "README lacks {name}"
-        );
-        let mut command = project.command(env!("CARGO_BIN_EXE_clada"));
-        command.args(name.split(' ')).arg("--help");
-        let help = Ended::of(command, "").exits(0).out;
-        let flags = help
-            .split_whitespace()
-            .filter(|word| word.starts_with("--") && *word != "--help");
-        for flag in flags {
-            assert!(readme.contains(flag), "README lacks {flag} of {name}");
-        }
-    }
-}
-
-#[test]
 fn ci_finds_the_readmes_test_command() {
     let start = blocks("Start");
     let command = start
@@ -108,13 +65,14 @@ fn ci_finds_the_readmes_test_command() {
     );
 }
 
-/// What the README says of an attempt to get out of the fence is what the tests find.
+/// The page about commands says of each attempt to get out of the fence what the tests find.
 #[test]
 fn the_table_of_attempts_is_that_of_the_tests() {
     use crate::sandbox::{ATTEMPTS, HEAD};
 
-    let readme = readme();
-    let table = readme.split_once(HEAD).expect("the table").1;
+    let page = std::fs::read_to_string(cases::root().join("docs/commands.md"));
+    let page = page.expect("the page");
+    let table = page.split_once(HEAD).expect("the table").1;
     let rows: Vec<&str> = table
         .lines()
         .take_while(|line| line.starts_with('|'))

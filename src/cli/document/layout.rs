@@ -1,0 +1,361 @@
+//! A page laid out in lines of a width, for a terminal or a pipe. Writes nothing.
+
+use unicode_width::UnicodeWidthStr;
+
+use super::{Face, Passage, Span, plain, text_of};
+
+/// How far all but the headings stand to the right.
+const BODY: &str = "  ";
+/// How far code, and what is said of a term, stand to the right.
+const INDENT: &str = "    ";
+/// What is between the columns of a table.
+const GAP: usize = 2;
+/// The longest command that is never wrapped.
+const UNBROKEN: usize = 40;
+
+/// A line of some spans.
+type Laid = Vec<Span>;
+
+/// Lays out a page.
+pub(in crate::cli) fn lines(page: &[Passage], width: usize) -> Vec<Vec<Span>> {
+    let inside = width.saturating_sub(BODY.len());
+    let mut lines: Vec<Laid> = Vec::new();
+    for passage in as_shown(page) {
+        if !lines.is_empty() {
+            lines.push(Vec::new());
+        }
+        match passage {
+            Passage::Heading(_, spans) => lines.extend(wrapped(&all_bold(&spans), width)),
+            passage => lines.extend(indented(laid_out(&passage, inside), BODY, BODY)),
+        }
+    }
+    lines
+}
+
+/// The same page with its literals as they are read on a terminal.
+fn as_shown(page: &[Passage]) -> Vec<Passage> {
+    let cells = |row: &Vec<Vec<Span>>| row.iter().map(|cell| literal(cell)).collect();
+    let show = |passage: &Passage| match passage {
+        Passage::Heading(level, spans) => Passage::Heading(*level, literal(spans)),
+        Passage::Paragraph(spans) => Passage::Paragraph(literal(spans)),
+        Passage::Code(code) => Passage::Code(code.clone()),
+        Passage::List(first, items) => {
+            Passage::List(*first, items.iter().map(|item| as_shown(item)).collect())
+        }
+        Passage::Table(head, rows) => Passage::Table(cells(head), rows.iter().map(cells).collect()),
+        Passage::Quote(passages) => Passage::Quote(as_shown(passages)),
+    };
+    page.iter().map(show).collect()
+}
+
+fn literal(spans: &[Span]) -> Vec<Span> {
+    let show = |Span { face, text }: &Span| match face {
+        Face::Code => (Face::Code, format!("`{text}`")),
+        Face::Page => (Face::Code, format!("`clada help {text}`")),
+        face => (*face, text.clone()),
+    };
+    let shown = spans.iter().map(show);
+    shown.map(|(face, text)| Span { face, text }).collect()
+}
+
+fn stacked(page: &[Passage], width: usize) -> Vec<Laid> {
+    let mut lines: Vec<Laid> = Vec::new();
+    for passage in page {
+        if !lines.is_empty() {
+            lines.push(Vec::new());
+        }
+        lines.extend(laid_out(passage, width));
+    }
+    lines
+}
+
+fn laid_out(passage: &Passage, width: usize) -> Vec<Laid> {
+    match passage {
+        Passage::Heading(_, spans) => wrapped(&all_bold(spans), width),
+        Passage::Paragraph(spans) => wrapped(spans, width),
+        Passage::Code(code) => {
+            let line = |line: &str| {
+                let is_blank = line.is_empty();
+                let line = (!is_blank).then(|| plain(format!("{INDENT}{line}")));
+                line.into_iter().collect()
+            };
+            code.lines().map(line).collect()
+        }
+        Passage::List(first, items) => list(*first, items, width),
+        Passage::Table(head, rows) => table(head, rows, width),
+        Passage::Quote(passages) => {
+            let inside = width.saturating_sub(GAP);
+            indented(stacked(passages, inside), "  ", "  ")
+        }
+    }
+}
+
+fn list(first: Option<u64>, items: &[Vec<Passage>], width: usize) -> Vec<Laid> {
+    let is_short = |item: &Vec<Passage>| {
+        let mut passages = item.iter();
+        matches!(passages.next(), Some(Passage::Paragraph(_)))
+            && passages.all(|passage| matches!(passage, Passage::List(..)))
+    };
+    let are_short = items.iter().all(is_short);
+    let mut all = Vec::new();
+    for (number, item) in (first.unwrap_or_default()..).zip(items) {
+        let mark = first.map_or("- ".to_owned(), |_| format!("{number}. "));
+        let inside = width.saturating_sub(mark.len());
+        let mut lines = stacked(item, inside);
+        if are_short {
+            lines.retain(|line| !line.is_empty());
+        } else if !all.is_empty() {
+            all.push(Vec::new());
+        }
+        all.extend(indented(lines, &mark, &" ".repeat(mark.len())));
+    }
+    all
+}
+
+/// A table in columns, where those fit; otherwise each row as a term with what is said of it below.
+fn table(head: &[Vec<Span>], rows: &[Vec<Vec<Span>>], width: usize) -> Vec<Laid> {
+    let columns = head.len();
+    let widths: Vec<usize> = (0..columns)
+        .map(|at| {
+            let cells = std::iter::once(head).chain(rows.iter().map(Vec::as_slice));
+            cells
+                .filter_map(|row| row.get(at))
+                .map(|cell| width_of(cell))
+                .max()
+        })
+        .map(Option::unwrap_or_default)
+        .collect();
+    let whole = widths.iter().sum::<usize>() + GAP * columns.saturating_sub(1);
+    if whole > width {
+        return terms(head, rows, width);
+    }
+    let rule = widths
+        .iter()
+        .map(|width| vec![plain("─".repeat(*width))])
+        .collect::<Vec<_>>();
+    let head: Vec<Vec<Span>> = head.iter().map(|cell| all_bold(cell)).collect();
+    let rows = rows.iter().map(|row| in_columns(row, &widths));
+    [in_columns(&head, &widths), in_columns(&rule, &widths)]
+        .into_iter()
+        .chain(rows)
+        .collect()
+}
+
+fn in_columns(row: &[Vec<Span>], widths: &[usize]) -> Laid {
+    let mut line = Vec::new();
+    let mut blank = 0;
+    for (cell, width) in row.iter().zip(widths) {
+        if !cell.is_empty() {
+            line.push(plain(" ".repeat(blank)));
+            blank = 0;
+        }
+        blank += GAP + width - width_of(cell);
+        line.extend_from_slice(cell);
+    }
+    line
+}
+
+fn terms(head: &[Vec<Span>], rows: &[Vec<Vec<Span>>], width: usize) -> Vec<Laid> {
+    let inside = width.saturating_sub(INDENT.len());
+    let mut all = Vec::new();
+    for row in rows {
+        if !all.is_empty() {
+            all.push(Vec::new());
+        }
+        let Some((term, cells)) = row.split_first() else {
+            continue;
+        };
+        all.extend(wrapped(&all_bold(term), width));
+        for (name, cell) in head.iter().skip(1).zip(cells) {
+            let lines = wrapped(&named(name, cell, head.len() > 2), inside);
+            all.extend(indented(lines, INDENT, INDENT));
+        }
+    }
+    all
+}
+
+/// A cell below its term, with its column's name where there are several.
+pub(in crate::cli) fn named(name: &[Span], cell: &[Span], is_one_of_several: bool) -> Vec<Span> {
+    let name = text_of(name);
+    if !is_one_of_several || name.is_empty() || cell.is_empty() {
+        return cell.to_vec();
+    }
+    let mut named = vec![plain(format!("{name}: "))];
+    named.extend_from_slice(cell);
+    named
+}
+
+/// The same in bold.
+fn all_bold(spans: &[Span]) -> Vec<Span> {
+    let bold = |span: &Span| Span {
+        face: Face::Bold,
+        text: span.text.clone(),
+    };
+    spans.iter().map(bold).collect()
+}
+
+fn width_of(spans: &[Span]) -> usize {
+    text_of(spans).width()
+}
+
+fn indented(lines: Vec<Laid>, first: &str, rest: &str) -> Vec<Laid> {
+    let indent = |(at, line): (usize, Laid)| {
+        if line.is_empty() {
+            return line;
+        }
+        let by = if at == 0 { first } else { rest };
+        std::iter::once(plain(by.to_owned())).chain(line).collect()
+    };
+    lines.into_iter().enumerate().map(indent).collect()
+}
+
+/// Wraps text at its blanks.
+fn wrapped(spans: &[Span], width: usize) -> Vec<Laid> {
+    let mut lines = Vec::new();
+    let mut line: Laid = Vec::new();
+    let mut used = 0;
+    for word in words(spans) {
+        let long = width_of(&word);
+        if used > 0 && used + 1 + long > width {
+            lines.push(std::mem::take(&mut line));
+            used = 0;
+        }
+        if used > 0 {
+            line.push(plain(" ".to_owned()));
+            used += 1;
+        }
+        used += long;
+        line.extend(word);
+    }
+    if !line.is_empty() {
+        lines.push(line);
+    }
+    lines
+}
+
+/// The words of a text, of which each may have several faces.
+fn words(spans: &[Span]) -> Vec<Laid> {
+    let mut words: Vec<Laid> = Vec::new();
+    let mut word: Laid = Vec::new();
+    for span in spans {
+        if span.face == Face::Code && span.text.width() <= UNBROKEN {
+            word.push(span.clone());
+            continue;
+        }
+        for (at, piece) in span.text.split(char::is_whitespace).enumerate() {
+            if at > 0 && !word.is_empty() {
+                words.push(std::mem::take(&mut word));
+            }
+            if !piece.is_empty() {
+                word.push(Span {
+                    face: span.face,
+                    text: piece.to_owned(),
+                });
+            }
+        }
+    }
+    if !word.is_empty() {
+        words.push(word);
+    }
+    words
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cli::document::parse;
+
+    /// The lines of a page without their faces.
+    fn shown(page: &str, width: usize) -> Vec<String> {
+        let lines = lines(&parse(page), width);
+        lines.iter().map(|line| text_of(line)).collect()
+    }
+
+    #[test]
+    fn text_is_wrapped_with_its_literals_whole() {
+        let page = "# Title\n\nOne **two** three\nfour `five six seven`, and *eight*.\n\n## Next\n\n\
+                    1. first of two\n2. second, which is long\n   - inside\n";
+        assert_eq!(
+            shown(page, 22),
+            [
+                "Title",
+                "",
+                "  One two three four",
+                "  `five six seven`,",
+                "  and eight.",
+                "",
+                "Next",
+                "",
+                "  1. first of two",
+                "  2. second, which is",
+                "     long",
+                "     - inside",
+            ]
+        );
+    }
+
+    #[test]
+    fn headings_and_strong_words_are_bold() {
+        let lines = lines(&parse("# A `b`\n\n**c** d\n"), 80);
+        let bold: Vec<&str> = lines
+            .iter()
+            .flatten()
+            .filter(|span| span.face == Face::Bold)
+            .map(|span| span.text.as_str())
+            .collect();
+        assert_eq!(bold, ["A", "`b`", "c"]);
+    }
+
+    #[test]
+    fn code_is_indented_and_never_wrapped() {
+        let page = "```sh\necho one two three\n\n  four\n```\n";
+        let expected = ["      echo one two three", "", "        four"];
+        assert_eq!(shown(page, 10), expected);
+    }
+
+    #[test]
+    fn a_table_has_columns_where_they_fit_and_terms_where_not() {
+        let page = "| you | `clada` |\n| --- | --- |\n| save | runs *nothing* |\n| ✅ it | runs \\| ends |\n";
+        assert_eq!(
+            shown(page, 30),
+            [
+                "  you    `clada`",
+                "  ─────  ────────────",
+                "  save   runs nothing",
+                "  ✅ it  runs | ends",
+            ]
+        );
+        assert_eq!(
+            shown(page, 18),
+            [
+                "  save",
+                "      runs nothing",
+                "",
+                "  ✅ it",
+                "      runs | ends",
+            ]
+        );
+        let page = "| a | b | c |\n| --- | --- | --- |\n| one | two | three |\n";
+        assert_eq!(
+            shown(page, 12),
+            ["  one", "      b: two", "      c:", "      three"]
+        );
+    }
+
+    #[test]
+    fn links_say_where_they_lead_and_comments_are_left_out() {
+        let page = "See [undo](git.md#undo), [above](#title), [Rust](https://rust-lang.org),\n\
+                    <https://rust-lang.org> and [a file](../SECURITY.md).\n\n<!-- run\n\nsecret\n-->\n\n\
+                    ![a picture](a.svg)\n\n<details>\n<summary>More</summary>\n\ntext\n\n</details>\n";
+        assert_eq!(
+            shown(page, 200),
+            [
+                "  See undo (`clada help git`), above, Rust (https://rust-lang.org), https://rust-lang.org and a file.",
+                "",
+                "  More",
+                "",
+                "  text",
+            ]
+        );
+    }
+}

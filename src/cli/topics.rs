@@ -1,0 +1,101 @@
+//! The pages of the manual, which are those of `docs/`, and which page belongs to which command.
+
+use super::document::layout;
+use super::document::{self, Passage, Span};
+
+/// A page of the manual.
+#[derive(Debug)]
+pub struct Topic {
+    /// The word after `clada help`.
+    pub name: &'static str,
+    /// The page in Markdown.
+    pub page: &'static str,
+}
+
+/// The topics with the pages of the same names.
+macro_rules! topics {
+    ($($name:literal)*) => {
+        &[$(Topic {
+            name: $name,
+            page: include_str!(concat!("../../docs/", $name, ".md")),
+        }),*]
+    };
+}
+
+/// All pages, as one would read them.
+pub const TOPICS: &[Topic] = topics! {
+    "guide"
+    "chats"
+    "runs"
+    "git"
+    "commands"
+    "settings"
+    "background"
+    "clipboard"
+    "cml"
+    "dialects"
+    "troubleshooting"
+    "command-line"
+    "architecture"
+};
+
+/// The commands that a page is about.
+const ABOUT: [(&str, &[&str]); 10] = [
+    ("guide", &["init"]),
+    ("chats", &["instructions", "context"]),
+    ("runs", &["watch", "log", "retry"]),
+    (
+        "git",
+        &[
+            "undo",
+            "redo",
+            "step-back",
+            "step-forward",
+            "diff",
+            "squash",
+        ],
+    ),
+    ("commands", &["approve", "tail"]),
+    ("settings", &["config", "trust"]),
+    (
+        "background",
+        &["add", "remove", "list", "daemon", "service", "status"],
+    ),
+    ("clipboard", &["copy"]),
+    ("cml", &["run", "check"]),
+    ("troubleshooting", &["doctor"]),
+];
+
+/// The page of this name.
+pub fn find(name: &str) -> Option<&'static Topic> {
+    TOPICS.iter().find(|topic| topic.name == name)
+}
+
+/// The page about a command.
+pub(super) fn of_command(command: &str) -> Option<&'static str> {
+    let page = ABOUT.iter().find(|(_, about)| about.contains(&command));
+    page.map(|(page, _)| *page)
+}
+
+impl Topic {
+    /// The heading of the page. Every start of clada reads all of them, so they are not parsed.
+    pub fn title(&self) -> &'static str {
+        let first = self.page.lines().next().unwrap_or_default();
+        first.trim_start_matches('#').trim()
+    }
+
+    /// The page in lines of at most a width; only code may be longer.
+    pub fn lines(&self, width: usize) -> Vec<Vec<Span>> {
+        layout::lines(&self.passages(), width)
+    }
+
+    /// The commands that the page is about.
+    pub(super) fn commands(&self) -> &'static [&'static str] {
+        let about = ABOUT.iter().find(|(page, _)| *page == self.name);
+        about.map_or(&[], |(_, commands)| *commands)
+    }
+
+    pub(super) fn passages(&self) -> Vec<Passage> {
+        document::parse(self.page)
+    }
+}
