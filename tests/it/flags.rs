@@ -52,8 +52,12 @@ fn the_whole_help_says_how_to_go_on() {
     let help = project.clada(["--help"]).exits(0).out;
     for part in [
         "Usage: clada [FILE] [OPTIONS]   watch a notes file, as `clada watch` does\n       clada COMMAND\n",
+        " create clada.toml and clada.md in this folder\n",
+        " print the text to paste into a new chat\n",
+        " show what a reply would change\n",
+        " copy the files that the chat works with\n",
         "Options: those of `clada watch`, and -h, --help, -V, --version.\n\
-         `clada COMMAND --help` explains a command; `clada man | man -l -` is the manual.\n\n\
+         `clada help COMMAND` explains a command, `clada help TOPIC` prints a page.\n\n\
          Exit status: 0 all done, 1 something failed, 2 wrong usage.\n\
          CLADA_LOG=debug logs to stderr what clada does and why.\n",
     ] {
@@ -123,7 +127,7 @@ fn values_are_listed_and_a_wrong_one_says_what_is_right() {
         (["squash", "-n", "0"], "it must be at least 1"),
         (
             ["run", "--exec-timeout", "soon"],
-            "it must be one number above 0",
+            "it must be a number above 0",
         ),
     ] {
         let said = project.clada(args).exits(2).err;

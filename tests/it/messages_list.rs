@@ -63,6 +63,26 @@ impl Without {
 /// The messages that nothing can provoke in a test, and strings that are none.
 const WITHOUT_CASE: &[Without] = &[
     Without {
+        file: "src/cli.rs",
+        text: "Keep a text on the clipboard",
+        why: "the help of a hidden command",
+    },
+    Without {
+        file: "src/cli.rs",
+        text: "Keep it until something else",
+        why: "the help of a hidden command",
+    },
+    Without {
+        file: "src/cli.rs",
+        text: "Set where the daemon watches",
+        why: "a field that is no flag",
+    },
+    Without {
+        file: "src/cli.rs",
+        text: "The links that the name",
+        why: "a field that is no flag",
+    },
+    Without {
         file: "src/batch.rs",
         text: "nothing was added",
         why: "git or the folder went away between the offer and its tick",
