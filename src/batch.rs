@@ -660,8 +660,8 @@ impl Runner {
                 }
                 Ok(Action::Exec { .. }) if batch.tasks.len() == 1 => return None,
                 Ok(Action::Exec { .. }) if !can_undo => Ended::not_run(
-                    "an atomic batch with an exec needs git, to take back what its file tasks did: put the exec into a \
-                     `<tasks>` of its own, behind this one"
+                    "an atomic batch with an exec needs git to revert its file tasks: put the exec into a `<tasks>` \
+                     of its own after this one"
                         .to_owned(),
                 ),
                 Ok(Action::Exec { .. }) => match due.get(index) {
@@ -725,7 +725,10 @@ fn not_due(due: &Due) -> Ended {
                 ..Ended::done()
             };
         }
-        Due::Wait => (Status::Waits, "done before, and changed by somebody since"),
+        Due::Wait => (
+            Status::Waits,
+            "done before, but its target has changed since",
+        ),
         Due::Leave => (Status::Skipped, "not run again"),
         Due::Run | Due::Skip => (Status::Skipped, "done before"),
     };
@@ -737,8 +740,8 @@ fn held(hold: &Hold) -> Ended {
     let why = match hold {
         Hold::Refused(why) => why.clone(),
         Hold::Asks(question) => format!(
-            "{}, and an atomic batch cannot wait for that: put it into a `<tasks>` of its own, behind this one",
-            parted(question.message.as_deref().unwrap_or("asks first")).0
+            "{}, and an atomic batch cannot wait for that: put it into a `<tasks>` of its own after this one",
+            parted(question.message.as_deref().unwrap_or("needs approval")).0
         ),
     };
     Ended::not_run(why)
@@ -764,4 +767,4 @@ fn fate(status: Status, targets: Vec<Target>) -> Option<Fate> {
 
 /// What there is to say where the user wants no private snapshots.
 pub const NO_REPOSITORY: &str =
-    "no git repository here, and `git.private_limit` is 0 (`git init` changes that)";
+    "no git repository here, and `git.private_limit` is 0: run `git init`";

@@ -11,7 +11,8 @@ use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand};
+use clap::builder::{PossibleValue, TypedValueParser};
+use clap::{Arg, Args, CommandFactory, FromArgMatches, Parser, Subcommand};
 use clap_complete::Shell;
 
 use crate::config::settings::{Every, Format, Sandbox, is_bare};
@@ -28,8 +29,8 @@ pub struct Cli {
     pub command: Option<Command>,
     #[command(flatten)]
     pub listen: Listen,
-    /// The form of the log on stderr: text or json
-    #[arg(long, global = true, value_name = "FORMAT", value_parser = log_format)]
+    /// The format of the log on stderr
+    #[arg(long, global = true, value_name = "FORMAT", value_parser = named(["text", "json"], log_format))]
     pub log_format: Option<Format>,
 }
 
@@ -75,10 +76,13 @@ impl Cli {
 }
 
 impl Cli {
-    /// A command for which what stands in the place of the notes file may be meant; no such file is there.
+    /// The missing notes file that was given, and the command or page that was probably meant instead.
     pub fn misspelt(&self) -> Option<(String, String)> {
         let given = self.listen.watch.file.as_ref()?;
         let name = given.to_str().filter(|_| !given.exists())?;
+        if topics::find(name).is_some() {
+            return Some((name.to_owned(), format!("help {name}")));
+        }
         let known = Self::command();
         let names = known.get_subcommands().map(clap::Command::get_name);
         let near = names.filter(|known| strsim::osa_distance(known, name) <= 2);
@@ -90,87 +94,86 @@ impl Cli {
 #[derive(Debug, Subcommand)]
 #[command(args_conflicts_with_subcommands = true)]
 pub enum Command {
-    /// Watch a notes file and carry out each reply that is saved in it
+    /// Watch a notes file and carry out each reply saved in it
     ///
-    /// A bare `clada` does this too.
+    /// `clada` without a command does the same.
     Watch(Listen),
-    /// Carry out one reply, once
+    /// Carry out one reply once
     Run(Run),
-    /// Tell what is wrong with a reply; carry out nothing
+    /// List the tasks and problems of a reply, and carry out nothing
     ///
-    /// Each problem is told with its line, cause and next step.
+    /// Each problem is shown with its line, its cause and the next step.
     Check(Check),
-    /// Tell what ran, newest first
+    /// Show what ran, newest first
     Log(Log),
-    /// Run again what failed or did not run in the last batch
+    /// Retry the tasks of the last batch that failed or did not run
     ///
-    /// With `--at` it carries out an edit of that batch which failed, at the place that you choose; a tick in the results
-    /// does it too.
+    /// With `--at`, apply a failed edit of that batch at the line you choose. Ticking a box in the results does the same.
     Retry(Retry),
-    /// Run the commands that wait for your word
+    /// Run the commands that wait for your approval
     ///
-    /// They are those that `exec.ask` names; a tick in the results says it too.
-    Approve(Watch),
-    /// Have what clada.toml says of commands hold from now on
+    /// These are the commands that match `exec.ask`. Ticking their boxes in the results does the same.
+    Approve(Again),
+    /// Trust the settings in a project's clada.toml, so that they apply
     ///
-    /// It is shown, so that you see what you trust.
+    /// clada prints what you trust. Later changes of the file need your trust again.
     Trust(Trust),
-    /// Take back what batches did, as a new commit
+    /// Revert the latest batch, or others, in a new commit
     Undo(Undo),
-    /// Do again what was undone, as a new commit
+    /// Reapply what the last undo reverted, in a new commit
     Redo(Redo),
-    /// Show an older state, for looking
+    /// Show an older state of the files, to look at it
     ///
-    /// `clada step-forward` brings back what was there.
+    /// `clada step-forward --end` returns to the present.
     StepBack(StepBack),
-    /// Show a newer state again, or what was there before step-back
+    /// Show a newer state of the files, or return to the present
     StepForward(StepForward),
-    /// Show what a batch changed, as git does
+    /// Show what a batch changed, with `git diff`
     Diff(Diff),
-    /// Make one commit of several that clada made in a row
+    /// Squash consecutive commits that clada made into one
     ///
-    /// Those of yours stay as they are.
+    /// Your own commits keep their content and message.
     Squash(Squash),
-    /// Print the files that the chat works with, or choose them
+    /// Print the files that the chat works with, or change the set
     Context(Context),
-    /// Watch all files of your list in one process, as a service does
+    /// Watch all notes files in your list, in one process
     Daemon(Daemon),
-    /// Tell what the cladas that run are doing, and what they did last
+    /// Show what the running clada processes are doing and did last
     Status(Status),
-    /// Print the settings that hold here, and where each comes from
+    /// Print the current settings and where each comes from
     Config(Config),
-    /// Copy the last results of a notes file once more
+    /// Copy the last results of a notes file again
     Copy(Copy),
-    /// What clada starts to have a text on the clipboard
+    /// Keep a text on the clipboard, for another clada process
     #[command(name = clipboard::OWNER, hide = true)]
     ClipboardOwner(ClipboardOwner),
-    /// Tell what works here and what does not, and what to do
+    /// Check what works here, and show how to fix what does not
     Doctor(Doctor),
-    /// Show what commands write, as they do, and the results
+    /// Follow the output of commands and the results
     Tail(Tail),
-    /// Have the daemon run in the background, from login on
+    /// Run the daemon in the background, from login on
     #[command(subcommand)]
     Service(Service),
     /// Print the text that teaches an LLM to write tasks
     ///
-    /// Paste it into the chat once. A new chat begins with it: what an earlier one saw of the project's files is forgotten.
+    /// Paste it into each new chat once. clada then assumes that the chat has seen none of the project's files.
     Instructions(Instructions),
-    /// Make clada.toml and clada.md in a project
+    /// Create clada.toml and clada.md in a project
     ///
-    /// Nothing that is there is overwritten. On a terminal it asks whether git is to ignore the notes, and whether `clada
-    /// daemon` is to watch them.
+    /// Existing files are kept. On a terminal, clada asks whether git should ignore the notes file, and whether `clada
+    /// daemon` should watch it.
     Init(Init),
-    /// Have `clada daemon` watch a notes file
+    /// Add a notes file to the list that `clada daemon` watches
     Add(Add),
-    /// Have `clada daemon` watch a notes file no more
+    /// Remove a notes file from the list that `clada daemon` watches
     Remove(Remove),
-    /// Show which notes files `clada daemon` watches
+    /// Print the list of notes files that `clada daemon` watches
     List(List),
-    /// Print what your shell needs to complete clada's commands
+    /// Print the completion script for your shell
     Completions(Completions),
-    /// Print the manual, or put all its pages into a folder
+    /// Print the manual, or write all its pages into a folder
     ///
-    /// `clada man | man -l -` shows it.
+    /// `clada man | man -l -` displays it.
     Man(Man),
     /// Print the help of a command, or a page of the manual
     Help(HelpOn),
@@ -188,29 +191,29 @@ pub struct Init {
     /// The project folder [default: this folder]
     #[arg(long, value_name = "DIR")]
     pub root: Option<PathBuf>,
-    /// Register it with the background service without asking
+    /// Watch the notes file in the background, without asking
     #[arg(long)]
     pub service: bool,
-    /// Add the notes and output file to .git/info/exclude without asking, so that git ignores them
+    /// Make git ignore the notes file and the output file (in .git/info/exclude), without asking
     #[arg(long)]
     pub yes: bool,
 }
 
 #[derive(Debug, Args)]
 pub struct Add {
-    /// The notes file; created if it is missing
+    /// The notes file; created if it does not exist
     pub file: PathBuf,
     /// The project folder: no file task can leave it [default: the file's folder]
     #[arg(long, value_name = "DIR")]
     pub root: Option<PathBuf>,
-    /// Go on where another user has the notes or the project folder, or may write them
+    /// Continue even if other users own or can write to the notes file or the project folder
     #[arg(long)]
     pub allow_shared: bool,
 }
 
 #[derive(Debug, Args)]
 pub struct Remove {
-    /// The notes file, which may be gone
+    /// The notes file, which need not exist
     pub file: PathBuf,
 }
 
@@ -223,13 +226,13 @@ pub struct List {
 
 #[derive(Debug, Args)]
 pub struct Completions {
-    /// Which shell
+    /// The shell to complete in
     pub shell: Shell,
 }
 
 #[derive(Debug, Args)]
 pub struct Man {
-    /// The folder of manuals, which gets all pages in man1 and man7
+    /// The folder of manuals to write all pages into, in man1 and man7
     #[arg(value_name = "DIR")]
     pub folder: Option<PathBuf>,
 }
@@ -237,72 +240,124 @@ pub struct Man {
 #[derive(Debug, Args)]
 pub struct Retry {
     #[command(flatten)]
-    pub watch: Watch,
-    /// Carry out the failed edit at this line, which its results offer
+    pub again: Again,
+    /// Apply the failed edit at this line, one of those that its results offer
     #[arg(long, value_name = "LINE")]
     pub at: Option<usize>,
+}
+
+/// Tasks of the last batch that are run once more, and how they run where no other clada process watches the file.
+#[derive(Debug, Clone, Args)]
+pub struct Again {
+    /// The notes file [default: the one watched for the project folder, or its clada.md]
+    pub file: Option<PathBuf>,
+    /// The project folder: no file task can leave it [default: the one that the notes file is watched for, or this folder]
+    #[arg(long, value_name = "DIR")]
+    pub root: Option<PathBuf>,
+    /// Do not copy results to the clipboard [default: clipboard.enabled]
+    #[arg(long)]
+    pub no_clipboard: bool,
+    /// Show a desktop notification when the batch is finished
+    #[arg(long)]
+    pub notify: bool,
+    /// Continue even if other users own or can write to the notes file or the project folder
+    #[arg(long)]
+    pub allow_shared: bool,
+    /// Do not save the state in git before and after
+    #[arg(long)]
+    pub no_git: bool,
+    #[command(flatten)]
+    pub exec: Exec,
+    /// The name of the file with the full output, next to the notes file [default: watch.output_file]
+    #[arg(long, value_name = "NAME", value_parser = bare)]
+    pub output_file: Option<String>,
+}
+
+impl Again {
+    /// Returns how these notes are watched while the tasks run.
+    pub fn watch(&self, file: &Path, root: &Path) -> Watch {
+        let Self {
+            file: _,
+            root: _,
+            no_clipboard,
+            notify,
+            allow_shared,
+            no_git,
+            exec,
+            output_file,
+        } = self.clone();
+        Watch {
+            no_clipboard,
+            notify,
+            allow_shared,
+            no_git,
+            exec,
+            output_file,
+            ..Watch::of(file, root)
+        }
+    }
 }
 
 #[derive(Debug, Args)]
 pub struct Listen {
     #[command(flatten)]
     pub watch: Watch,
-    /// Add the notes and output file to .git/info/exclude without asking, so that git ignores them
+    /// Make git ignore the notes file and the output file (in .git/info/exclude), without asking
     #[arg(long)]
     pub yes: bool,
 }
 
 #[derive(Debug, Clone, Args)]
 pub struct Watch {
-    /// The notes file; watching creates it if it is missing [default: clada.md in the project folder]
+    /// The notes file; created if it does not exist [default: clada.md in the project folder]
     pub file: Option<PathBuf>,
     /// The project folder: no file task can leave it [default: this folder]
     #[arg(long, value_name = "DIR")]
     pub root: Option<PathBuf>,
-    /// How long the file must be quiet where a save is not visibly over, in milliseconds [default: watch.debounce]
+    /// How long to wait for further changes after a save, in milliseconds [default: watch.debounce]
     #[arg(long, value_name = "MS", value_parser = clap::value_parser!(u64).range(10..=60_000))]
     pub debounce: Option<u64>,
-    /// Look every so often, for file systems that report no changes; or off [default: watch.poll]
+    /// How often to look for changes on file systems that report none, or off [default: watch.poll]
     #[arg(long, value_name = "TIME", value_parser = every)]
     pub poll: Option<Every>,
     /// Do not copy results to the clipboard [default: clipboard.enabled]
     #[arg(long)]
     pub no_clipboard: bool,
-    /// Tell the desktop of each finished batch, in a notification
+    /// Show a desktop notification for each finished batch
     #[arg(long)]
     pub notify: bool,
-    /// It is the daemon that watches.
+    /// Set where the daemon watches.
     #[arg(skip)]
     pub is_service: bool,
-    /// How the name of the notes led to them when they were watched before.
+    /// The links that the name of the notes file led through when it was last watched.
     #[arg(skip)]
     pub led: Option<Lead>,
-    /// Go on where another user has the notes or the project folder, or may write them
+    /// Continue even if other users own or can write to the notes file or the project folder
     #[arg(long)]
     pub allow_shared: bool,
     /// Do not save the state in git before and after
     #[arg(long)]
     pub no_git: bool,
-    /// Run what is in the file when clada sees it for the first time
+    /// Run the replies that are in the file when clada sees it for the first time
     #[arg(long)]
     pub run_existing: bool,
     #[command(flatten)]
     pub exec: Exec,
-    /// How long the log tells of batches that are in no notes any more [default: ledger.days]
+    /// How long the log keeps batches that are no longer in any notes file [default: ledger.days]
     #[arg(long, value_name = "DAYS")]
     pub ledger_days: Option<u32>,
-    /// How large the ledger may grow before the oldest of them are forgotten, in MiB [default: ledger.size]
+    /// How large the ledger may grow before clada forgets the oldest of them, in MiB [default: ledger.size]
     #[arg(long, value_name = "MIB")]
     pub ledger_size: Option<u32>,
-    /// The file with the full output, beside the notes file [default: watch.output_file]
+    /// The name of the file with the full output, next to the notes file [default: watch.output_file]
     #[arg(long, value_name = "NAME", value_parser = bare)]
     pub output_file: Option<String>,
 }
 
 impl Watch {
-    /// To watch a file as it is watched where nothing is said of how.
+    /// Returns how a file is watched without any flags.
     pub fn of(file: &Path, root: &Path) -> Self {
-        /// What clap reads a command line into.
+        /// A command line with these flags only.
         #[derive(Parser)]
         struct Line {
             #[command(flatten)]
@@ -317,13 +372,13 @@ impl Watch {
     }
 }
 
-/// How all files of the list are watched.
+/// How all files in the list are watched.
 #[derive(Debug, Args)]
 pub struct Daemon {
     /// Do not copy results to the clipboard
     #[arg(long)]
     pub no_clipboard: bool,
-    /// Go on where another user has the notes or a project folder of the list, or may write them
+    /// Continue even if other users own or can write to a notes file or project folder in the list
     #[arg(long)]
     pub allow_shared: bool,
 }
@@ -337,7 +392,7 @@ pub struct Status {
 
 #[derive(Debug, Args)]
 pub struct Run {
-    /// The reply; `-` or nothing for standard input
+    /// The file with the reply; `-` or nothing reads standard input
     pub file: Option<PathBuf>,
     /// The project folder: no file task can leave it [default: this folder]
     #[arg(long, value_name = "DIR")]
@@ -348,36 +403,36 @@ pub struct Run {
     /// Do not save the state in git before and after
     #[arg(long)]
     pub no_git: bool,
-    /// The commits' subject, where a `<tasks>` has no `message` of its own [default: its tasks' `<i>`, else the time]
+    /// The subject of the commits of each `<tasks>` without a `message` [default: its tasks' `<i>`, or the time]
     #[arg(long, value_name = "TEXT")]
     pub message: Option<String>,
     #[command(flatten)]
     pub exec: Exec,
-    /// Run also commands that clada would ask about
+    /// Also run the commands that would wait for your approval
     #[arg(long)]
     pub approve: bool,
-    /// Do everything but change things: show what each task would change
+    /// Show what each task would change, and change nothing
     #[arg(long)]
     pub dry_run: bool,
-    /// Go on where another user has the project folder, or may write it
+    /// Continue even if other users own or can write to the project folder
     #[arg(long)]
     pub allow_shared: bool,
 }
 
-/// What holds for commands instead of what the settings say.
+/// Limits for commands, which override the settings.
 #[derive(Debug, Clone, Args)]
 pub struct Exec {
-    /// How long a command may take, unless its task says otherwise [default: exec.timeout]
+    /// How long a command may take, unless its task sets another time limit [default: exec.timeout]
     #[arg(long, value_name = "TIME", value_parser = time)]
     pub exec_timeout: Option<Duration>,
-    /// How far commands are fenced in: workspace, read-only or off [default: exec.sandbox]
-    #[arg(long, value_name = "LEVEL", value_parser = sandbox)]
+    /// How far commands are confined [default: exec.sandbox]
+    #[arg(long, value_name = "LEVEL", value_parser = named(["workspace", "read-only", "off"], sandbox))]
     pub sandbox: Option<Sandbox>,
 }
 
 #[derive(Debug, Args)]
 pub struct Check {
-    /// The reply; `-` or nothing for standard input
+    /// The file with the reply; `-` or nothing reads standard input
     pub file: Option<PathBuf>,
     /// Print one JSON object
     #[arg(long)]
@@ -387,12 +442,12 @@ pub struct Check {
 #[derive(Debug, Args)]
 #[command(subcommand_precedence_over_arg = true)]
 pub struct Context {
-    /// The notes file whose set it is [default: the one watched for the project folder, else its clada.md]
+    /// The notes file that the set belongs to [default: the one watched for the project folder, or its clada.md]
     pub file: Option<PathBuf>,
-    /// The project folder [default: the one that the notes file is watched for, else this folder]
+    /// The project folder [default: the one that the notes file is watched for, or this folder]
     #[arg(long, value_name = "DIR", global = true)]
     pub root: Option<PathBuf>,
-    /// Put it onto the clipboard instead of printing it
+    /// Copy the text to the clipboard instead of printing it
     #[arg(long)]
     pub copy: bool,
     /// Print JSON
@@ -404,45 +459,46 @@ pub struct Context {
 
 #[derive(Debug, Subcommand)]
 pub enum ContextChange {
-    /// Put files in, or some lines of them; relative to the project folder
+    /// Add files, or some lines of them, to the set
     Add {
-        /// Files of the project; with lines, as in src/lib.rs:1-80, only those
+        /// Files, relative to the project folder; `src/lib.rs:1-80` adds only these lines
         #[arg(value_name = "PATH[:LINES]", required = true)]
         paths: Vec<String>,
     },
-    /// Take files out
+    /// Remove files from the set
     Remove {
+        /// Files, relative to the project folder
         #[arg(value_name = "PATH", required = true)]
         paths: Vec<String>,
     },
-    /// Show which files are in it, and how large they are
+    /// List the files in the set with their sizes
     List,
-    /// Take out what is not there any more
+    /// Remove the files that no longer exist from the set
     Prune,
-    /// Take out all of it
+    /// Remove all files from the set
     Clear,
 }
 
 #[derive(Debug, Subcommand)]
 pub enum Service {
-    /// Start clada now and with each login; also after clada was moved
+    /// Start clada now and at each login; run it again after moving the program
     Install,
-    /// End it, and leave nothing of the service behind
+    /// Stop clada and remove the service
     Uninstall,
-    /// Start it
+    /// Start the service
     Start,
-    /// End it until the next login
+    /// Stop the service until the next login
     Stop,
-    /// End it and start it again: after an upgrade
+    /// Restart the service, for example after an upgrade
     Restart,
-    /// Tell how it does
+    /// Show whether the service runs
     Status,
-    /// Show what it said
+    /// Show the log of the service
     Logs {
-        /// Show also what comes, until Ctrl-C
+        /// Follow the log until Ctrl-C
         #[arg(short, long)]
         follow: bool,
-        /// How many lines
+        /// How many lines to show
         #[arg(short, long, value_name = "N", default_value = "50")]
         number: usize,
     },
@@ -450,12 +506,12 @@ pub enum Service {
 
 #[derive(Debug, Args)]
 pub struct Copy {
-    /// Those of this batch, by its number, its id or its beginning (see clada log) [default: the last ones]
+    /// The number or id of a batch, or the start of its id (see `clada log`) [default: the last one]
     pub batch: Option<String>,
-    /// Print them, and leave the clipboard alone
+    /// Print the results instead of copying them
     #[arg(long)]
     pub print: bool,
-    /// The notes file whose results they are [default: the one watched for the project folder, else its clada.md]
+    /// The notes file [default: the one watched for the project folder, or its clada.md]
     #[arg(long, value_name = "FILE")]
     pub file: Option<PathBuf>,
     /// The project folder [default: this folder]
@@ -465,41 +521,47 @@ pub struct Copy {
 
 #[derive(Debug, Args)]
 pub struct ClipboardOwner {
-    /// Until something else is copied
+    /// Keep it until something else is copied
     #[arg(long = clipboard::OWNER_STAYS)]
     pub stays: bool,
 }
 
 #[derive(Debug, Args)]
 pub struct Instructions {
-    /// The notes file whose chat begins anew [default: the one watched for this folder, else its clada.md]
+    /// The notes file of the new chat [default: the one watched for this folder, or its clada.md]
     pub file: Option<PathBuf>,
-    /// The language to teach: cml, nesl, sham, replacer, aider, codex or diff
-    #[arg(long, value_name = "NAME", default_value = "cml", value_parser = dialect)]
+    /// The language to teach
+    #[arg(long, value_name = "NAME", default_value = "cml", value_parser = named(Dialect::ALL.map(Dialect::name), dialect))]
     pub dialect: Dialect,
-    /// Of cml, nesl and sham: the actions to list, such as read,grep [default: in cml the usual ones, else all]
-    #[arg(long, value_name = "NAMES", value_delimiter = ',', value_parser = action)]
+    /// The actions to list, such as read,grep; only for cml, nesl and sham [default: the usual ones in cml, all in the others]
+    #[arg(
+        long,
+        value_name = "NAMES",
+        value_delimiter = ',',
+        hide_possible_values = true
+    )]
+    #[arg(value_parser = named(actions(), action))]
     pub actions: Vec<String>,
 }
 
 #[derive(Debug, Args)]
 pub struct Log {
-    /// A batch of these notes, by its number or id: with --output only
+    /// The number or id of a batch; only with --output
     #[arg(requires = "output")]
     pub batch: Option<String>,
-    /// Print what the LLM was given after that batch, as `clada copy --print BATCH` does
+    /// Print what was copied for the LLM after that batch, as `clada copy --print BATCH` does
     #[arg(long, requires = "batch", conflicts_with = "json")]
     pub output: bool,
     /// How many batches to show
-    #[arg(short, long, value_name = "N", default_value = "10")]
+    #[arg(short, long, value_name = "N", default_value = "10", value_parser = how_many)]
     pub number: usize,
-    /// Only those of this notes file, by its path or, if it is watched, by its name
+    /// Show only batches of this notes file; a watched file can be given by its name alone
     #[arg(long, value_name = "FILE")]
     pub file: Option<PathBuf>,
-    /// Only those of this project: of all notes files that are watched for it
+    /// Show only batches of this project
     #[arg(long, conflicts_with = "file")]
     pub here: bool,
-    /// The project folder of `--here` [default: the one that this folder is in]
+    /// The project folder for --here [default: the one that this folder is in]
     #[arg(long, value_name = "DIR", requires = "here")]
     pub root: Option<PathBuf>,
     /// Print one JSON array
@@ -507,28 +569,28 @@ pub struct Log {
     pub json: bool,
 }
 
-/// Without a choice: those on top of your newest commit.
+/// Which commits become one: without a choice, all that follow your latest commit.
 #[derive(Debug, Args)]
 pub struct Squash {
-    /// Those of this batch, by the beginning of its id (`clada log` shows it)
+    /// Squash the commits of this batch, given by its id or the start of it (see `clada log`)
     #[arg(long, value_name = "ID", group = "choice")]
     pub batch: Option<String>,
-    /// Those after a revision or a time: `HEAD~5`, `main`, `2h`, `3d`, `10:30`, `2026-11-20`
+    /// Squash the commits after a revision or a time: `HEAD~5`, `main`, `2h`, `3d`, `10:30`, `2026-11-20`
     #[arg(long, value_name = "REF|TIME", group = "choice")]
     pub since: Option<String>,
-    /// Those whose message has this text
+    /// Squash the commits whose message contains this text
     #[arg(long, value_name = "TEXT", group = "choice")]
     pub containing: Option<String>,
-    /// The newest N of them
-    #[arg(short, value_name = "N", group = "choice")]
+    /// Squash the latest N commits that clada made
+    #[arg(short, value_name = "N", group = "choice", value_parser = how_many)]
     pub number: Option<usize>,
-    /// What the new commit says first [default: what all of them say, or how many they are]
+    /// The subject of the new commit [default: the subject that all of them share, or their number]
     #[arg(long, value_name = "TEXT")]
     pub message: Option<String>,
-    /// Show which commits would become one, and change nothing
+    /// Show which commits would be squashed, and change nothing
     #[arg(long)]
     pub dry_run: bool,
-    /// Also commits that are pushed, and though signatures are lost
+    /// Also squash pushed commits, and commits whose signatures are lost by it
     #[arg(long)]
     pub force: bool,
     /// The project folder [default: this folder]
@@ -540,7 +602,7 @@ pub struct Squash {
 pub struct Trust {
     #[command(flatten)]
     pub root: Root,
-    /// Go on where another user has the project folder or its settings, or may write them
+    /// Continue even if other users own or can write to the project folder or its clada.toml
     #[arg(long)]
     pub allow_shared: bool,
 }
@@ -554,7 +616,7 @@ pub struct Root {
 
 #[derive(Debug, Args)]
 pub struct Doctor {
-    /// The notes file to look at [default: the one watched for the project folder, else its clada.md]
+    /// The notes file to check [default: the one watched for the project folder, or its clada.md]
     pub file: Option<PathBuf>,
     /// The project folder [default: this folder]
     #[arg(long, value_name = "DIR")]
@@ -576,7 +638,7 @@ pub struct Config {
 
 #[derive(Debug, Args)]
 pub struct Tail {
-    /// The notes file whose output it is [default: the one watched for the project folder, else its clada.md]
+    /// The notes file to follow [default: the one watched for the project folder, or its clada.md]
     pub file: Option<PathBuf>,
     /// The project folder [default: this folder]
     #[arg(long, value_name = "DIR")]
@@ -585,7 +647,7 @@ pub struct Tail {
 
 #[derive(Debug, Args)]
 pub struct Undo {
-    /// How many batches, or the id of one or its beginning (see clada log) [default: 1]
+    /// How many batches to revert, or the id of one or the start of it (see `clada log`) [default: 1]
     #[arg(value_name = "N|BATCH", value_parser = which)]
     pub which: Option<Which>,
     #[command(flatten)]
@@ -594,28 +656,28 @@ pub struct Undo {
 
 #[derive(Debug, Args)]
 pub struct Redo {
-    /// How many
+    /// How many undos to reapply
     #[arg(value_name = "N", default_value = "1", value_parser = clap::value_parser!(u16).range(1..))]
     pub number: u16,
     #[command(flatten)]
     pub back: Back,
 }
 
-/// How something is taken back.
+/// How batches are reverted.
 #[derive(Debug, Args)]
 pub struct Back {
     /// The project folder [default: this folder]
     #[arg(long, value_name = "DIR")]
     pub root: Option<PathBuf>,
-    /// Keep what has changed since, and merge it with what is taken back
+    /// Keep changes made since, and merge them
     #[arg(long)]
     pub keep: bool,
-    /// Tell what would be done; change nothing
+    /// Show what would be done, and change nothing
     #[arg(long)]
     pub dry_run: bool,
 }
 
-/// So many, or one by its id.
+/// The last N, or one by its id.
 #[derive(Debug, Clone)]
 pub enum Which {
     Last(usize),
@@ -624,7 +686,7 @@ pub enum Which {
 
 #[derive(Debug, Args)]
 pub struct StepBack {
-    /// How many states
+    /// How many states to go back
     #[arg(value_name = "N", default_value = "1", value_parser = clap::value_parser!(u16).range(1..))]
     pub number: u16,
     /// The project folder [default: this folder]
@@ -634,13 +696,13 @@ pub struct StepBack {
 
 #[derive(Debug, Args)]
 pub struct StepForward {
-    /// How many states
+    /// How many states to go forward
     #[arg(value_name = "N", default_value = "1", value_parser = clap::value_parser!(u16).range(1..))]
     pub number: u16,
-    /// At once to what was there before
+    /// Return to the present at once
     #[arg(long)]
     pub end: bool,
-    /// End looking and keep what is there now
+    /// Continue from the state that is shown now
     #[arg(long, conflicts_with = "end")]
     pub stay: bool,
     /// The project folder [default: this folder]
@@ -650,10 +712,10 @@ pub struct StepForward {
 
 #[derive(Debug, Args)]
 pub struct Diff {
-    /// The id of a batch or its beginning (see clada log) [default: the newest]
+    /// The id of a batch or the start of it (see `clada log`) [default: the latest]
     #[arg(value_name = "BATCH")]
     pub batch: Option<String>,
-    /// Only how much changed in which file
+    /// Show only how much changed in each file
     #[arg(long)]
     pub stat: bool,
     /// The project folder [default: this folder]
@@ -675,12 +737,23 @@ fn help_first(whole: &clap::Command) -> Vec<OsString> {
     line
 }
 
-/// A short number is how many; ids begin with a date.
+const AT_LEAST_ONE: &str = "it must be at least 1";
+
+/// Reads a number of batches, or an id: ids begin with a date, so they are longer than any sensible number.
 fn which(text: &str) -> Result<Which, String> {
     match text.parse() {
-        Ok(0) => Err("it must be at least 1".to_owned()),
+        Ok(0) => Err(AT_LEAST_ONE.to_owned()),
         Ok(number) if text.len() <= 4 => Ok(Which::Last(number)),
         _ => Ok(Which::Named(text.to_owned())),
+    }
+}
+
+/// Reads how many commits or batches are meant.
+fn how_many(text: &str) -> Result<usize, String> {
+    match text.parse() {
+        Ok(0) => Err(AT_LEAST_ONE.to_owned()),
+        Ok(number) => Ok(number),
+        Err(_) => Err("it must be a whole number from 1".to_owned()),
     }
 }
 
@@ -693,10 +766,44 @@ fn every(text: &str) -> Result<Every, String> {
 }
 
 fn bare(name: &str) -> Result<String, String> {
-    let refused = "it must be a bare file name: the output file is beside the watched file";
+    let refused =
+        "it must be a file name without a folder: the output file is next to the notes file";
     match is_bare(name) {
         true => Ok(name.to_owned()),
         false => Err(refused.to_owned()),
+    }
+}
+
+/// A parser of values with these names, which shells complete.
+#[derive(Clone)]
+struct Named<T> {
+    names: Vec<&'static str>,
+    parse: fn(&str) -> Result<T, String>,
+}
+
+fn named<T>(
+    names: impl IntoIterator<Item = &'static str>,
+    parse: fn(&str) -> Result<T, String>,
+) -> Named<T> {
+    let names = names.into_iter().collect();
+    Named { names, parse }
+}
+
+impl<T: Clone + Send + Sync + 'static> TypedValueParser for Named<T> {
+    type Value = T;
+
+    fn parse_ref(
+        &self,
+        command: &clap::Command,
+        arg: Option<&Arg>,
+        value: &OsStr,
+    ) -> Result<T, clap::Error> {
+        self.parse.parse_ref(command, arg, value)
+    }
+
+    fn possible_values(&self) -> Option<Box<dyn Iterator<Item = PossibleValue> + '_>> {
+        let names = self.names.iter().copied();
+        Some(Box::new(names.map(PossibleValue::new)))
     }
 }
 
@@ -707,6 +814,16 @@ fn dialect(text: &str) -> Result<Dialect, String> {
         .min_by_key(|name| strsim::osa_distance(name, text));
     let unknown = || format!("did you mean {}?", nearest.unwrap_or(&"cml"));
     Dialect::parse(&text.to_ascii_lowercase()).ok_or_else(unknown)
+}
+
+/// All names that [`action`] knows.
+fn actions() -> impl Iterator<Item = &'static str> {
+    let all = crate::lang::task::Command::ALL.into_iter();
+    all.flat_map(|command| {
+        let taught = lessons::task(command).map(|_| command.name());
+        let actions = lessons::actions(command).flat_map(|action| action.names);
+        taught.into_iter().chain(actions.copied())
+    })
 }
 
 fn action(text: &str) -> Result<String, String> {

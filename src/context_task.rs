@@ -62,7 +62,7 @@ pub fn perform(
                 let absent = names.iter().filter(|name| !set.remove(name));
                 absent.cloned().collect::<Vec<_>>()
             })?;
-            Ok(now(&load(&set, files), &listed("was not in it", &absent)))
+            Ok(now(&load(&set, files), &listed("not in the set", &absent)))
         }
         ContextTask::List => Ok(list(&load(&read(store)?, files))),
         ContextTask::Prune => {
@@ -70,7 +70,7 @@ pub fn perform(
             let (set, ()) = changed(store, dry, |set| {
                 set.files.retain(|file| !gone.contains(&file.path));
             })?;
-            let mut done = now(&load(&set, files), &listed("taken out", &gone));
+            let mut done = now(&load(&set, files), &listed("removed", &gone));
             done.data["removed"] = gone.into();
             Ok(done)
         }
@@ -151,7 +151,7 @@ fn adds(
         let there = text.lines().count();
         match lines {
             Some(lines) if lines.last > there => Err(file_task::refused(format!(
-                "`{path}` {}",
+                "`{path}` {}: name existing lines",
                 goes_past(&lines, there)
             ))),
             _ => Ok(files.parse(path)?.to_string()),
@@ -164,14 +164,21 @@ fn adds(
 fn range(text: &str) -> Result<LineRange, Failure> {
     LineRange::parse(text).map_err(|error| {
         file_task::refused(match error {
-            LineError::Invalid => format!("`{text}` names no lines: write `12` or `12-40`"),
-            LineError::Reversed => format!("`{text}` ends before it begins"),
+            LineError::Invalid => {
+                format!("`{text}` is not a line or a range: write `12` or `12-40`")
+            }
+            LineError::Reversed => {
+                format!("`{text}` ends before it begins: write the smaller number first")
+            }
         })
     })
 }
 
 fn goes_past(lines: &LineRange, end: usize) -> String {
-    format!("ends at line {end}: {} goes past that", range_text(lines))
+    format!(
+        "ends at line {end}, but {} was asked for",
+        range_text(lines)
+    )
 }
 
 /// The text of a file that may be shown.
@@ -182,7 +189,7 @@ fn text_of(path: &str, files: &dyn Files) -> Result<String, Failure> {
         None => return Err(file_task::not_found(&rel, files)),
         Some(Kind::Dir) => {
             return Err(file_task::refused(format!(
-                "`{rel}` is a folder: name the files in it that you need, glob finds them"
+                "`{rel}` is a folder: name the files that you need; `glob` finds them"
             )));
         }
         Some(_) => file_task::may_show(&place, files)?,
@@ -190,10 +197,12 @@ fn text_of(path: &str, files: &dyn Files) -> Result<String, Failure> {
     let content = files.read(&place)?;
     match String::from_utf8(content.bytes) {
         Ok(text) if repair::holds_key(&text) => Err(file_task::refused(format!(
-            "`{rel}` holds a private key, and its content is not shown: go on without it"
+            "`{rel}` holds a private key, so its content is not shown: continue without it"
         ))),
         Ok(text) => Ok(text),
-        Err(_) => Err(file_task::refused(format!("`{rel}` is not UTF-8 text"))),
+        Err(_) => Err(file_task::refused(format!(
+            "`{rel}` is not UTF-8 text: leave it out"
+        ))),
     }
 }
 
@@ -212,7 +221,7 @@ fn load_file(file: &ContextFile, files: &dyn Files) -> LoadedFile {
             let place = place.and_then(|rel| files.place(&rel, true).ok());
             loaded.is_gone = place.is_none_or(|place| matches!(files.kind(&place), Ok(None)));
             loaded.missing = Some(match loaded.is_gone {
-                true => "not there any more".to_owned(),
+                true => "no longer exists".to_owned(),
                 false => failure.message.into(),
             });
             return loaded;
@@ -262,7 +271,7 @@ fn read(store: &ContextStore) -> Result<ContextSet, Failure> {
 }
 
 fn trouble(error: &io::Error) -> Failure {
-    file_task::refused(format!("{error}: context-clear begins anew"))
+    file_task::refused(format!("{error}: use `context-clear` to start a new set"))
 }
 
 /// A task is done: how much is in the set now.

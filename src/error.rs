@@ -1,4 +1,4 @@
-//! What ends the process: wrong use, or a tool that is broken. A task's failure is never one of these.
+//! The errors that end the process: wrong usage, or a broken tool. A task's failure is never one of these.
 
 use std::io;
 use std::path::PathBuf;
@@ -16,56 +16,63 @@ use crate::world::snapshot::SnapshotError;
 use crate::world::state::StateError;
 use crate::world::watch::WatchError;
 
-/// Why clada cannot do what it was called for.
+/// The reason why clada cannot do what it was called for.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     #[error("the project folder `{}` cannot be used: {error}", path.display())]
     Root { path: PathBuf, error: io::Error },
     #[error("cannot read `{}`: {error}", path.display())]
     Reply { path: PathBuf, error: io::Error },
-    #[error("there is no notes file `{}`: name the one that clada watches", .0.display())]
-    NoNotes(PathBuf),
-    #[error("{files} are {of}: name the one that you mean by its path")]
+    #[error("no notes file `{}`: {known}", path.display())]
+    NoNotes {
+        path: PathBuf,
+        /// The next step, with the files that are known.
+        known: String,
+    },
+    #[error("{files} are {of}: give the path of the one you mean")]
     WhichNotes { files: String, of: String },
-    #[error("no results of `{}` have been copied yet: name the notes file that clada watches", .0.display())]
+    #[error("no results of `{}` have been copied yet: give the path of the notes file that clada watches", .0.display())]
     NothingToCopy(PathBuf),
     #[error(
-        "no batch `{batch}` ran for `{}`: `clada log` shows the batches with their numbers and ids, and `--file FILE` names \
-         other notes", notes.display()
+        "no batch `{batch}` ran for `{}`: find its number or id with `clada log`, or choose another notes file with `--file FILE`",
+        notes.display()
     )]
     NoBatch { batch: String, notes: PathBuf },
     #[error(
-        "the ids of several batches begin with `{0}`: give more of the one that you mean, as `clada log` shows it"
+        "the ids of several batches start with `{0}`: give more of the id, as `clada log` shows it"
     )]
     SeveralBatches(String),
-    #[error("batch `{0}` has no results yet: try again when they are there")]
+    #[error("batch `{0}` has no results yet: try again when it has finished")]
     NotTold(String),
     #[error(
-        "the results of batch `{0}` are not kept any more: the last 20 of each notes file are; `clada log` shows what its \
-         tasks came to"
+        "the results of batch `{0}` are no longer kept, only the last 20 of each notes file: run `clada log` to see how its \
+         tasks ended"
     )]
     Forgotten(String),
     #[error("`{path}` is not UTF-8 text (byte {at}): save it as UTF-8")]
     NotText { path: String, at: usize },
-    #[error("this user has no home folder, so clada has no place for its state: set HOME")]
+    #[error("this user has no home folder for clada's state: set HOME")]
     NoHome,
     #[error("`{}` is the watched file: give the output file another name", .0.display())]
     OutputIsNotes(PathBuf),
-    #[error("`{}` is watched already: {error}", path.display())]
+    #[error("`{}` is already watched: {error}", path.display())]
     Watched { path: PathBuf, error: LockError },
-    #[error("the daemon runs already: {0}")]
+    #[error("the daemon is already running: {0}")]
     DaemonRuns(LockError),
     #[error(
-        "no clada has ever watched `{}`, so nothing of it can run: name a notes file that `clada list` or `clada log` shows, or \
-         watch this one (`clada watch FILE`)", .0.display()
+        "clada has never watched `{}`, so it has no batch to run: {known}", path.display()
     )]
-    NeverWatched(PathBuf),
-    #[error("the last batch still runs: try again when its results are there")]
+    NeverWatched {
+        path: PathBuf,
+        /// The next step, with the files that are known.
+        known: String,
+    },
+    #[error("the last batch is still running: try again when it has finished")]
     StillRuns,
-    #[error("no edit of the last batch can be carried out at line {line}: {possible}")]
+    #[error("no edit of the last batch can be applied at line {line}: {possible}")]
     NoPlace { line: usize, possible: String },
     #[error(
-        "there is neither a command nor a file `{given}`: did you mean `clada {nearest}`? (`clada watch {given}` makes the file)"
+        "`{given}` is neither a command nor a file: did you mean `clada {nearest}`? (`clada watch {given}` creates the file)"
     )]
     NoCommand { given: String, nearest: String },
     #[error(
@@ -80,9 +87,11 @@ pub enum Error {
         nearest: Option<String>,
         topics: String,
     },
-    #[error("`clada {0}` is for the user: a command that clada runs cannot do it")]
+    #[error("only you can run `clada {0}`, not a command that clada runs: run it in a terminal")]
     ForTheUser(&'static str),
-    #[error("`--actions` is for cml, nesl and sham: the text of {0} has all that it can do")]
+    #[error(
+        "`--actions` works with cml, nesl and sham only: leave it out, as the text for {0} always lists everything"
+    )]
     NoActions(&'static str),
     #[error(transparent)]
     Settings(#[from] SettingsError),
@@ -99,23 +108,22 @@ pub enum Error {
     #[error(transparent)]
     Undo(#[from] UndoError),
     #[error(
-        "nothing is saved in git for `{}`, so there is no history: it is turned off in the settings, or there is no \
-         repository", .0.display()
+        "`{}` has no history: set `git.enabled = true` if the settings turn it off, or make a repository with `git init`",
+        .0.display()
     )]
     NoHistory(PathBuf),
     #[error(
-        "{0}: mend that first, as it may be about where git keeps the saved states; nothing was changed"
+        "{0}; nothing was changed, because this may be about where the states are saved: fix the settings first"
     )]
     LostGit(SettingsError),
-    #[error("{0}. Mend that first; until then nothing is changed here")]
+    #[error("{0}. Nothing was changed: fix that first")]
     CutShort(String),
     #[error("git: {0}")]
     Snapshot(#[from] SnapshotError),
     #[error(transparent)]
     Service(#[from] ServiceError),
     #[error(
-        "`{}` {doubt}: what it says may not be yours, so clada does not act on it. `{remedy}` makes it yours alone; \
-         `--allow-shared` allows it", path.display()
+        "`{}` {doubt}: make it yours alone with `{remedy}`, or allow it with `--allow-shared`", path.display()
     )]
     Shared {
         path: PathBuf,
@@ -123,12 +131,12 @@ pub enum Error {
         remedy: String,
     },
     #[error(
-        "`{}` is a symbolic link to `{}`, out of the project folder, and it may have come with the project: name it if that \
-         is meant (`clada watch {named}`), else put a file in its place", link.display(), path.display()
+        "`{}` is a symbolic link out of the project folder to `{}`, perhaps made by another author: run `clada watch \
+         {named}` if you trust it, or replace it with a file", link.display(), path.display()
     )]
     LeadsOut {
         link: PathBuf,
-        /// As a shell takes it.
+        /// The link's path, quoted for a shell.
         named: String,
         path: PathBuf,
     },
@@ -143,7 +151,7 @@ pub enum Error {
 }
 
 impl Error {
-    /// The exit status: 1 where this machine cannot do what it was rightly asked for, 2 where clada should be called another way.
+    /// Returns the exit status: 1 where this machine cannot do it now, 2 where clada was called in a wrong way.
     pub fn status(&self) -> u8 {
         use SnapshotError::{NoBatch, NoRevision, SeveralBatches};
         use WatchError::{Other, Scarce, TooManyWatchers, TooManyWatches};

@@ -80,7 +80,7 @@ impl Rules {
         approved: bool,
     ) -> Option<Hold> {
         if !self.enabled {
-            let why = "commands are switched off here (`exec.enabled`): leave it to the user";
+            let why = "commands are switched off here (`exec.enabled`): leave them to the user";
             return Some(Hold::Refused(why.to_owned()));
         }
         match self.policy.judge(script, lang.unwrap_or(Language::Bash)) {
@@ -237,21 +237,22 @@ fn told(
         Ending::TimedOut(limit) => {
             let limit = duration::show(*limit);
             let said = format!(
-                "ended at its time limit of {limit} ({} sets another)",
+                "stopped at its time limit of {limit}: set another with {}",
                 exec.limited_by
             );
             (Status::Failed, Some(said))
         }
         Ending::WroteTooMuch => {
             let limit = size::show(rules.output_limit);
-            let said =
-                format!("ended at {limit} of output (`limits.output`): send it to a file instead");
+            let said = format!(
+                "stopped at {limit} of output (`limits.output`): write it to a file instead"
+            );
             (Status::Failed, Some(said))
         }
         Ending::TooManyProcesses => {
             let most = rules.fence.processes;
             let said = format!(
-                "ended when it had more than {most} processes (`exec.processes`): start fewer at a time"
+                "stopped at more than {most} processes (`exec.processes`): start fewer at a time"
             );
             (Status::Failed, Some(said))
         }
@@ -259,8 +260,8 @@ fn told(
     };
     let left = match ran.left_running {
         0 => None,
-        1 => Some("ended a process that it left running".to_owned()),
-        n => Some(format!("ended {n} processes that it left running")),
+        1 => Some("stopped a process that it left running".to_owned()),
+        n => Some(format!("stopped {n} processes that it left running")),
     };
     let survivors = survivors(&ran.survivors);
     let denied = (status == Status::Failed)
@@ -311,7 +312,7 @@ fn survivors(survivors: &[Survivor]) -> Option<String> {
         more => format!(" and {more} more"),
     };
     Some(format!(
-        "⚠ it left processes that could not be ended: {named}{more}; end them (`kill -9 {}`)",
+        "⚠ it left processes that could not be killed: {named}{more}; kill them with `kill -9 {}`",
         survivors[0].pid
     ))
 }
@@ -387,7 +388,7 @@ mod tests {
             assert_eq!(done.status, Status::Failed);
             assert_eq!(
                 done.message.as_deref(),
-                Some("ended at 3 MiB of output (`limits.output`): send it to a file instead")
+                Some("stopped at 3 MiB of output (`limits.output`): write it to a file instead")
             );
             assert!(written <= rules.output_limit && written > rules.output_limit - 4);
             let Section::Stream("stdout", spool) = &done.sections[0] else {
@@ -442,12 +443,12 @@ mod tests {
         let said = done.message.expect("a message");
         assert!(
             said.contains(
-                "⚠ .git/hooks/pre-push was changed while this ran: look at it before you use git"
+                "⚠ .git/hooks/pre-push was changed while this ran: check it before you use git"
             ),
             "{said}"
         );
         assert!(
-            said.ends_with("⚠ clada.toml was changed while this ran: look at it"),
+            said.ends_with("⚠ clada.toml was changed while this ran: check it"),
             "{said}"
         );
     }

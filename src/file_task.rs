@@ -177,7 +177,7 @@ fn carry_out(action: &Action<'_>, files: &mut dyn Files, preview: bool) -> Resul
         ),
         Action::Glob { pattern, path } => find::glob(pattern, path.as_deref(), files),
         Action::ForUser(command) => Err(refused(format!(
-            "only the user can do that: leave it out, and ask them to type `{}`",
+            "only the user can do that: leave this task out and ask them to run `{}`",
             command.typed().unwrap_or_default()
         ))),
         Action::Exec { .. } | Action::Context(_) => unreachable!("no file command"),
@@ -420,7 +420,7 @@ fn overwrite(
     let rel = new_file_path(path, files)?;
     let place = files.place(&rel, true)?;
     if only_new && files.kind(&place)?.is_some() {
-        let message = format!("`{rel}` exists already: edit it, or delete it first");
+        let message = format!("`{rel}` already exists: edit it, or delete it first");
         return Err(fault(Fault::Exists, message));
     }
     let text = file_text(content, final_newline);
@@ -495,10 +495,10 @@ fn of_a_file(path: &str, rel: RelPath, files: &dyn Files) -> Result<RelPath, Fai
 /// Refuses a task without a file, and one with more than anybody means.
 fn check_count(paths: &[Cow<'_, str>]) -> Result<(), Failure> {
     match paths.len() {
-        0 => Err(refused("no path is in it: name the files")),
+        0 => Err(refused("this task has no path: name the files")),
         1..=MOST_FILES => Ok(()),
         files => Err(refused(format!(
-            "{files} files in one task, and {MOST_FILES} are the most: write several tasks"
+            "{files} files in one task, but at most {MOST_FILES} are allowed: write several tasks"
         ))),
     }
 }
@@ -520,27 +520,34 @@ fn move_to(
     };
     let (to_rel, target_rel, target) = destination(to, name, exact, files)?;
     if target == source {
-        return Err(refused("source and destination are the same"));
+        return Err(refused(
+            "source and destination are the same: leave this task out",
+        ));
     }
     if target.path().starts_with(source.path()) {
-        return Err(refused(format!("`{rel}` cannot be moved into itself")));
+        return Err(refused(format!(
+            "`{rel}` cannot be moved into itself: choose another destination"
+        )));
     }
     let replaced = files.kind(&target)?;
     match (kind, replaced) {
         (Kind::Dir, Some(Kind::Dir)) => {
             let message = format!(
-                "`{target_rel}` exists already: delete it first, or move what is in `{rel}`"
+                "`{target_rel}` already exists: delete it first, or move the contents of `{rel}`"
             );
             return Err(fault(Fault::Exists, message));
         }
         (Kind::Dir, Some(_)) => {
-            let message = format!("`{target_rel}` is a file: a folder cannot be moved onto it");
+            let message = format!(
+                "`{target_rel}` is a file, which a folder cannot replace: delete it first, or \
+                                  choose another name"
+            );
             return Err(fault(Fault::NotAFolder, message));
         }
         (_, Some(Kind::Dir)) => return Err(FsError::IsAFolder(target_rel.to_string()).into()),
         (_, Some(_)) if !overwrite => {
             let message = format!(
-                "`{target_rel}` exists already: to replace it, write `<x overwrite=\"yes\">`"
+                "`{target_rel}` already exists: write `<x overwrite=\"yes\">` to replace it"
             );
             return Err(fault(Fault::Exists, message));
         }
@@ -670,8 +677,8 @@ fn delete(
             .is_some_and(|old| is_alike(old, text.as_bytes()))
     {
         return Err(refused(format!(
-            "`{rel}` has other lines than the diff removes: copy all of them from the file, or leave the hunk out below \
-             `deleted file mode 100644` to delete it as it is"
+            "`{rel}` differs from the lines that the diff removes: copy all lines from the file, or write `deleted \
+             file mode 100644` without a hunk to delete it as it is"
         )));
     }
     files.remove(&place)?;

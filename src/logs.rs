@@ -1,5 +1,5 @@
-//! The log of what clada does and why, on stderr: who asks for it, in which form, and how much. Never tells what is in a
-//! reply unless `trace` is asked for, and never holds results: those are for the notes.
+//! The log of what clada does and why, on stderr: whether it is on, its format, and its level. It has the contents of replies
+//! at level `trace` only, and never results, which go to the notes file.
 
 use std::fmt;
 use std::io;
@@ -13,18 +13,17 @@ use tracing_subscriber::registry::LookupSpan;
 
 use crate::config::settings::{Format, Log};
 
-/// How much is told: levels, and parts of clada with levels, as `debug` or `warn,clada::daemon=debug`.
+/// The variable with the level: `debug`, or levels of parts of clada as in `warn,clada::daemon=debug`.
 const LEVEL: &str = "CLADA_LOG";
-/// Which form it has, where no flag says so.
+/// The variable with the format, which a flag overrides.
 const FORMAT: &str = "CLADA_LOG_FORMAT";
-/// What systemd says of the stream that leads to the journal: device and inode.
+/// The variable in which systemd gives the journal's stream: device and inode.
 const JOURNAL: &str = "JOURNAL_STREAM";
 
-/// Begins to log as the flag and the environment ask for it, or else the settings; what they ask for that there is not, is
-/// said.
+/// Starts the log as the flag and the environment say, or the settings. Returns a warning for values that do not exist.
 ///
-/// Where nothing says how much, a terminal gets nothing, as it shows what happens anyway; the journal, whoever collects
-/// JSON, and whoever runs a service get what is done. `stderr` is where text goes.
+/// Without a level, a terminal gets no log, as it shows what happens anyway; the journal, JSON and a service get level `info`.
+/// Text goes to `stderr`.
 pub fn start<W: io::Write + 'static>(
     flag: Option<Format>,
     settings: Option<Log>,
@@ -46,11 +45,11 @@ pub fn start<W: io::Write + 'static>(
     let asked = level.as_deref().map(EnvFilter::try_new);
     let wrong = match (known, &asked) {
         (Some(None), _) if flag.is_none() => Some(format!(
-            "{FORMAT} is \"{}\": it must be text or json",
+            "{FORMAT} is \"{}\": set it to text or json",
             form.unwrap_or_default()
         )),
         (_, Some(Err(error))) => Some(format!(
-            "{LEVEL} is \"{}\": {error}: give a level (error, warn, info, debug, trace)",
+            "{LEVEL} is \"{}\" ({error}): set it to error, warn, info, debug or trace",
             level.unwrap_or_default()
         )),
         _ => None,
@@ -59,7 +58,7 @@ pub fn start<W: io::Write + 'static>(
     let filter = filter.unwrap_or_else(|| EnvFilter::new(usual));
     let log = tracing_subscriber::fmt()
         .with_env_filter(filter)
-        // Where stderr is gone, as with its terminal, that could not be told there either, and the try is a panic.
+        // Where stderr no longer exists, as after its terminal was closed, an error message about it would panic.
         .log_internal_errors(false)
         .with_writer(stderr);
     match format {
@@ -75,7 +74,7 @@ pub fn start<W: io::Write + 'static>(
     wrong
 }
 
-/// A line of clada's own for stderr: where that is the journal, with the mark that says how bad it is.
+/// Formats one of clada's own lines for stderr; for the journal with the priority in front.
 pub fn line(level: Level, text: &str) -> String {
     match to_journal() {
         true => format!("<{}>{text}\n", priority(level)),
@@ -83,8 +82,8 @@ pub fn line(level: Level, text: &str) -> String {
     }
 }
 
-/// Whether stderr leads to systemd's journal. A program that was started from a service has the variable too, but
-/// perhaps another stderr.
+/// Returns whether stderr leads to systemd's journal. A program started from a service has the variable too, but may have
+/// another stderr.
 fn to_journal() -> bool {
     let same = || {
         let said = std::env::var(JOURNAL).ok()?;
@@ -94,7 +93,7 @@ fn to_journal() -> bool {
     same().unwrap_or(false)
 }
 
-/// Lines as the journal wants them: without the time, which it adds, and with the priority in front.
+/// Lines for the journal: without the time, which it adds, and with the priority in front.
 struct Journal;
 
 impl<S, N> FormatEvent<S, N> for Journal
@@ -117,7 +116,7 @@ where
         }
         context.format_fields(Writer::new(&mut text), event)?;
         let priority = priority(*event.metadata().level());
-        // Each line is a message of its own there.
+        // The journal takes each line as a message.
         text.lines()
             .try_for_each(|line| writeln!(to, "<{priority}>{line}"))
     }

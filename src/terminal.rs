@@ -1,5 +1,5 @@
-//! What the person at the terminal sees of a run, live: a line for each task, what a command writes, and which command
-//! runs for how long. Decides nothing.
+//! The live view of a run on the terminal: a line for each task, the output of commands, and which command has been running
+//! for how long. Decides nothing.
 
 use std::ffi::OsString;
 use std::io::{self, IsTerminal, StderrLock, StdoutLock, Write};
@@ -16,19 +16,19 @@ use crate::lang::report;
 use crate::logs;
 use crate::world::scarce;
 
-/// How often the time of a running command is shown anew.
+/// How often the time of a running command is updated.
 const TICK: Duration = Duration::from_millis(100);
 
-/// Writes to one stream, and knows whether it is at the start of a line.
+/// A writer to one stream that knows whether it is at the start of a line.
 pub struct Terminal<W> {
     to: W,
     in_line: bool,
-    /// Drawn on stderr below what was written, where that is a terminal.
+    /// Drawn on stderr below the output, where that is a terminal.
     running: Option<ProgressBar>,
 }
 
 impl<W: Write> Terminal<W> {
-    /// Nothing is written yet.
+    /// Makes one at the start of a line.
     pub fn new(to: W) -> Self {
         Self {
             to,
@@ -37,15 +37,15 @@ impl<W: Write> Terminal<W> {
         }
     }
 
-    /// A line of its own.
+    /// Writes a line of its own.
     ///
-    /// A terminal that is gone is no reason to stop: what is written here is for a person who looks.
+    /// A terminal that no longer exists is no reason to stop: this is for a person who looks.
     pub fn line(&mut self, text: &str) {
         let line = format!("{}{}\n", self.line_end(), written_out(text));
         self.write(line.as_bytes());
     }
 
-    /// A line on stderr.
+    /// Writes a line to stderr.
     pub fn trouble(&mut self, text: &str) {
         let end = self.line_end();
         self.write(end.as_bytes());
@@ -59,7 +59,7 @@ impl<W: Write> Terminal<W> {
         }
     }
 
-    /// What happens in a run.
+    /// Shows what happens in a run.
     pub fn progress(&mut self, progress: &Progress<'_>) {
         match progress {
             Progress::Started {
@@ -84,7 +84,7 @@ impl<W: Write> Terminal<W> {
         }
     }
 
-    /// Shows what a command writes, without its colours: nobody asked for those here.
+    /// Shows the output of a command without its colours.
     fn output(&mut self, bytes: &[u8]) {
         let text = plain(bytes);
         let bytes = text.as_bytes();
@@ -99,7 +99,7 @@ impl<W: Write> Terminal<W> {
         self.write(&shown);
     }
 
-    /// What ends the line that is begun, if one is.
+    /// Returns the end of the line that is begun, if one is.
     fn line_end(&mut self) -> &'static str {
         match std::mem::take(&mut self.in_line) {
             true => "\n",
@@ -107,7 +107,7 @@ impl<W: Write> Terminal<W> {
         }
     }
 
-    /// In one piece: stderr is not buffered, and each piece would be a system call.
+    /// Writes all bytes at once: stderr is not buffered, and each piece would be a system call.
     fn write(&mut self, bytes: &[u8]) {
         let to = &mut self.to;
         let mut write = || {
@@ -120,7 +120,7 @@ impl<W: Write> Terminal<W> {
     }
 }
 
-/// Shows that a command runs, and for how long; nothing where stderr is no terminal.
+/// Shows which command is running and for how long; hidden where stderr is no terminal.
 fn bar(what: String) -> ProgressBar {
     let style = ProgressStyle::with_template("{spinner} {elapsed} {wide_msg}");
     let bar = ProgressBar::new_spinner().with_message(what);
@@ -133,12 +133,12 @@ fn bar(what: String) -> ProgressBar {
     bar
 }
 
-/// Standard output or standard error. What cannot be seen in a text, or does something to a terminal, is written out: others may
-/// have had a hand in it.
+/// Standard output or standard error. Invisible characters and terminal escapes are written out, because other programs may have
+/// put them into the text.
 pub struct Screen<W> {
     to: W,
     sieve: Sieve,
-    /// The first bytes of a character whose others have not come yet.
+    /// The first bytes of a character whose other bytes have not arrived yet.
     partial: Vec<u8>,
 }
 
@@ -172,7 +172,7 @@ pub fn stderr() -> Screen<StderrLock<'static>> {
     Screen::new(io::stderr().lock())
 }
 
-/// Standard output for a text that another program may need as it is: only a terminal gets it as [`stdout`] has it.
+/// Standard output for a text that another program may need byte for byte; only a terminal gets it as from [`stdout`].
 pub fn stdout_to_the_byte() -> Box<dyn Write> {
     if io::stdout().is_terminal() {
         Box::new(stdout())
@@ -181,7 +181,7 @@ pub fn stdout_to_the_byte() -> Box<dyn Write> {
     }
 }
 
-/// Writes JSON to standard output, as a line.
+/// Prints JSON to standard output.
 ///
 /// # Errors
 /// Where it cannot be written.

@@ -87,8 +87,10 @@ impl Atomic {
     ) -> Result<Self, Unfit> {
         let left_over = intent.read().map_err(|error| refused(&intent, &error))?;
         if left_over.is_some() {
-            let why = "an earlier atomic batch is not taken back yet";
-            return Err(Unfit::Refused(format!("git: {why}")));
+            return Err(Unfit::Refused(format!(
+                "git: an earlier atomic batch is not reverted yet: delete `{}` to keep its changes",
+                intent.path().display()
+            )));
         }
         let mut atomic = Self {
             intent,
@@ -149,7 +151,9 @@ impl Atomic {
         (disk, saving): (&Disk, &Saving<'_>),
     ) -> Result<(), Unfit> {
         let Some((snapshots, Seen(seen))) = saving.seen() else {
-            return Err(Unfit::Refused("git: the last save is not known".to_owned()));
+            return Err(Unfit::Refused(
+                "git: the last saved state is unknown: save the notes file again".to_owned(),
+            ));
         };
         let mut preview = Preview::new(disk);
         for (index, task) in batch.tasks.iter().enumerate().skip(first) {
@@ -176,7 +180,9 @@ impl Atomic {
             for path in &paths {
                 let unkept = |why: &str| Unfit::Task(index, format!("`{}` {why}", path.display()));
                 let Some(name) = path.to_str() else {
-                    return Err(unkept("is no text, so it could not be taken back"));
+                    return Err(unkept(
+                        "is not valid UTF-8, so it could not be reverted: rename it",
+                    ));
                 };
                 let states = preview.states(path);
                 if let Some(change) = self.plan.changes.get_mut(name) {
@@ -254,12 +260,12 @@ impl Atomic {
     pub(super) fn end(&self) -> Result<(), String> {
         self.intent.remove().map_err(|error| {
             let path = self.intent.path().display();
-            format!("⚠ delete `{path}`, or the next run takes this batch back: {error}")
+            format!("⚠ delete `{path}`, otherwise the next run reverts this batch: {error}")
         })
     }
 }
 
-const UNKEPT: &str = "is not in git as it is (ignored, say), so an atomic batch with an exec could not bring it back: \
+const UNKEPT: &str = "is not in git in its current state, so an atomic batch with an exec could not restore it: \
                       change it in a `<tasks>` of its own";
 
 fn refused(intent: &Intent, error: &std::io::Error) -> Unfit {
@@ -293,7 +299,7 @@ impl Plan {
             } else if !change.left.iter().any(|left| left.is(&now)) {
                 taken
                     .left
-                    .insert(path, "was changed since and left as it is".to_owned());
+                    .insert(path, "has changed since and was left as it is".to_owned());
             } else {
                 match change.put_back(&path, disk, snapshots) {
                     Ok(()) if state(disk, &path).is(&change.before) => {
@@ -302,7 +308,7 @@ impl Plan {
                     }
                     Ok(()) => {
                         let why =
-                            "came back as git has it: its line ends or mode differ from before";
+                            "was restored from git: its line endings or mode differ from before";
                         taken.left.insert(path, why.to_owned());
                     }
                     Err(error) => drop(taken.left.insert(path, error.to_string())),
@@ -322,7 +328,7 @@ impl Plan {
             let path = PathBuf::from(name);
             match Preview::new(disk).is_folder(&path) == (*becomes == Folder::Deleted) {
                 true => drop(taken.back.insert(path)),
-                false => drop(taken.left.insert(path, "is not as it was".to_owned())),
+                false => drop(taken.left.insert(path, "was not restored".to_owned())),
             }
         }
         taken
@@ -396,7 +402,7 @@ enum PutBackError {
     Files(#[from] FsError),
     #[error(transparent)]
     Git(#[from] SnapshotError),
-    #[error("what it was is gone from the private snapshots")]
+    #[error("is no longer in the private snapshots")]
     Gone,
 }
 
@@ -416,7 +422,7 @@ impl TakenBack {
 pub(super) fn recover(intent: &Intent, disk: &mut Disk, snapshots: &Snapshots) -> Option<String> {
     let told = |why: &dyn std::fmt::Display| {
         let path = intent.path().display();
-        format!("⚠ an atomic batch was cut short and could not be taken back (`{path}`): {why}")
+        format!("⚠ an interrupted atomic batch could not be reverted (`{path}`): {why}")
     };
     let text = match intent.read() {
         Ok(text) => text?,
@@ -432,14 +438,14 @@ pub(super) fn recover(intent: &Intent, disk: &mut Disk, snapshots: &Snapshots) -
         return Some(told(&error));
     }
     let files = match taken.put {
-        1 => "1 file is as it was".to_owned(),
-        files => format!("{files} files are as they were"),
+        1 => "1 file restored".to_owned(),
+        files => format!("{files} files restored"),
     };
     let left = taken.left();
     (taken.put > 0 || left.is_some()).then(|| {
         let left = left.map_or(String::new(), |left| format!("; not as before: {left}"));
         format!(
-            "⚠ clada ended in the middle of an atomic batch, which was taken back: {files}{left}"
+            "⚠ clada exited in the middle of an atomic batch and has now reverted it: {files}{left}"
         )
     })
 }

@@ -84,7 +84,8 @@ impl Values {
             None => {
                 let known: Vec<String> = self.0.keys().map(|name| format!("`{name}`")).collect();
                 Err(format!(
-                    "there is no `${{{name}}}` here: there are {}; add it to [vars], or write `\\${{` for the shell's own",
+                    "unknown variable `${{{name}}}`: use one of {}; or add it to [vars], or write `\\${{` for the \
+                     shell's own",
                     known.join(", ")
                 ))
             }
@@ -154,7 +155,7 @@ impl Runner {
         course.saving.expect_command(course.batch, run);
         self.all(("after", &self.hooks.after), &values, run).await;
         let work = Work {
-            who: "the hooks' work",
+            who: "what the hooks changed",
             why: None,
             line: said("after", &self.hooks.after),
         };
@@ -167,7 +168,7 @@ impl Runner {
         for (when, hooks) in [("before", &self.hooks.before), ("after", &self.hooks.after)] {
             for hook in hooks {
                 let command = self.rules.mask.text(&hook.run);
-                let said = format!("the {when} hook `{command}` would be run");
+                let said = format!("would run the {when} hook `{command}`");
                 run.report.notices.push(said);
             }
         }
@@ -205,7 +206,7 @@ impl Runner {
             }
             if failed {
                 return Some(format!(
-                    "the {when} hook `{}` failed: repair that first",
+                    "the {when} hook `{}` failed: fix it first",
                     brief(&hook.run)
                 ));
             }
@@ -230,7 +231,7 @@ impl Runner {
             lang: None,
             version: None,
             vars: &values.environment(),
-            limited_by: "`timeout` of the hook",
+            limited_by: "the hook's `timeout`",
         };
         let stop = run.around.stop.clone();
         let mut silent = |_: Stream, _: &[u8]| {};

@@ -41,7 +41,7 @@ impl Runner {
                     Err(problem) => run.misread(problem),
                     Ok(_) if *due != Due::Run => not_due(due),
                     Ok(Action::Exec { script, .. }) => Ended {
-                        message: Some("would be run".to_owned()),
+                        message: Some("would run".to_owned()),
                         sections: vec![Section::Text(script.text().into_owned())],
                         ..Ended::done()
                     },

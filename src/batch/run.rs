@@ -292,7 +292,7 @@ impl<'r, 't> Run<'r, 't> {
         for (at, task) in batch.tasks.iter().enumerate() {
             self.number += 1;
             let ended = why.take_if(|_| at == index).unwrap_or_else(|| {
-                Ended::not_run(format!("atomic batch, and task {by} of it cannot be done"))
+                Ended::not_run(format!("task {by} of this atomic batch cannot be done"))
             });
             let outcome = self.outcome(task, ended);
             self.finished(outcome);
@@ -317,16 +317,16 @@ impl<'r, 't> Run<'r, 't> {
             let is_back = |path: &PathBuf| taken.back.contains(path);
             let message = match &outcome.command {
                 command if command.eq_ignore_ascii_case("exec") => {
-                    "what it changed was not taken back".to_owned()
+                    "its changes were not reverted".to_owned()
                 }
                 // It has changed nothing.
                 _ if paths.is_empty() => return false,
                 _ if paths.iter().all(is_back) => {
                     outcome.status = Status::Failed;
                     any = true;
-                    format!("taken back, as task {number} of this atomic batch {how}")
+                    format!("reverted because task {number} of this atomic batch {how}")
                 }
-                _ => format!("not taken back, though task {number} of this atomic batch {how}"),
+                _ => format!("not reverted, although task {number} of this atomic batch {how}"),
             };
             outcome.message = Some(match outcome.message.take() {
                 Some(said) if outcome.status == Status::Done => format!("{said}; {message}"),
@@ -337,7 +337,7 @@ impl<'r, 't> Run<'r, 't> {
         let told: Vec<bool> = outcomes.map(&mut tell).collect();
         if any {
             let said = format!(
-                "⚠ task {number} {how}: what this atomic batch had changed in files was taken back"
+                "⚠ task {number} {how}: the file changes of this atomic batch were reverted"
             );
             self.notice_once(Some(&said));
         }
@@ -537,7 +537,7 @@ impl<'r, 't> Run<'r, 't> {
             self.report.notices.push(said);
         }
         if let Some(more) = self.skipped.len().checked_sub(SKIPPED_SHOWN + 1) {
-            let said = format!("⚠ git: nor were {} more", more + 1);
+            let said = format!("⚠ git: not saved either: {} more", more + 1);
             self.report.notices.push(said);
         }
         let not_committed = not_committed(&self.left_off);

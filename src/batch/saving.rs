@@ -259,14 +259,14 @@ impl<'s> Saving<'s> {
             && let Err(error) = snapshots.settle()
         {
             run.notice_once(Some(&format!(
-                "⚠ git: what was committed is not in the index yet: {error}"
+                "⚠ git: the index was not updated after the commit: {error}"
             )));
         }
     }
 
     /// The file tasks of this batch were taken back: what is left to save is what else there is.
     pub(super) fn taken_back(&mut self, (number, how): (usize, &str)) {
-        self.body = vec![format!("taken back, as task {number} {how}")];
+        self.body = vec![format!("reverted because task {number} {how}")];
         self.touched = Touched::Anything;
         if let Some(snapshots) = self.snapshots.as_deref_mut() {
             snapshots.unnamed();

@@ -109,7 +109,7 @@ impl Runner {
             Ok(_) => Err(Box::new(Ended {
                 fault: Fault::NoFolder,
                 ..*failed(format!(
-                    "`cwd=\"{name}\"` is no folder in the project: name one that is there"
+                    "`cwd=\"{name}\"` is not a folder in the project: name an existing one"
                 ))
             })),
             Err(error) => Err(failed(error.to_string())),
@@ -149,7 +149,7 @@ impl Runner {
             }
             Err(_) => {
                 let message =
-                    "clada failed inside this task, which is a mistake in clada: please report it"
+                    "clada failed inside this task, which is a bug in clada: please report it"
                         .to_owned();
                 // What it did until then is unknown.
                 (

@@ -1,12 +1,12 @@
-//! The help: the commands in groups, and worked examples. Which commands and flags there are, `cli.rs` says.
+//! The help: the commands in groups, and worked examples. `cli.rs` defines the commands and flags.
 
 use std::fmt::Write;
 
 use clap::Command;
 
-use super::topics::{self, TOPICS};
+use super::topics::{self, TOPICS, Topic};
 
-/// The commands as one looks for them; one that is in no group is among the others.
+/// The commands by purpose. A command that is in no group is listed under [`OTHERS`].
 const GROUPS: [(&str, &[&str]); 5] = [
     (
         "Start",
@@ -24,9 +24,12 @@ const GROUPS: [(&str, &[&str]); 5] = [
         "What happened",
         &["status", "log", "tail", "diff", "doctor"],
     ),
-    ("Go on", &["retry", "approve", "trust", "config"]),
     (
-        "Take back",
+        "Approve, retry, configure",
+        &["retry", "approve", "trust", "config"],
+    ),
+    (
+        "Undo",
         &["undo", "redo", "step-back", "step-forward", "squash"],
     ),
     (
@@ -36,53 +39,56 @@ const GROUPS: [(&str, &[&str]); 5] = [
 ];
 const OTHERS: &str = "Other commands";
 
-/// The notes file and the root of a command that goes on with what was watched.
-const WATCHED_FILE: &str =
-    "The notes file [default: the one watched for the project folder, else its clada.md]";
-const WATCHED_ROOT: &str = "The project folder: no file task can leave it [default: the one that the notes file is watched \
-                            for, else this folder]";
-
-/// Below the help of a command. Each is a command line, and what it does.
+/// The examples at the end of each command's help: a command line, and its effect.
 pub(super) const EXAMPLES: &[(&str, &[(&str, &str)])] = &[
     (
         "clada",
         &[
-            ("clada init", "make clada.toml and clada.md in this folder"),
+            (
+                "clada init",
+                "create clada.toml and clada.md in this folder",
+            ),
             ("clada", "watch clada.md in this folder"),
             (
                 "clada instructions",
-                "the text that teaches an LLM to write tasks",
+                "print the text to paste into a new chat",
             ),
-            ("clada run reply.md --dry-run", "what a reply would change"),
+            (
+                "clada run reply.md --dry-run",
+                "show what a reply would change",
+            ),
             (
                 "clada context --copy",
-                "the files the chat works with, to paste",
+                "copy the files that the chat works with",
             ),
-            ("clada undo", "take back the last batch"),
+            ("clada undo", "revert the latest batch"),
         ],
     ),
     (
         "add",
         &[
-            ("clada add clada.md", "its folder is the project folder"),
+            (
+                "clada add clada.md",
+                "watch it for the folder that it is in",
+            ),
             (
                 "clada add ~/notes/app.md --root ~/code/app",
-                "it is elsewhere",
+                "watch it for another folder",
             ),
         ],
     ),
     (
         "approve",
-        &[("clada approve", "run what waits in this folder's notes")],
+        &[(
+            "clada approve",
+            "run what waits in this folder's notes file",
+        )],
     ),
     (
         "check",
         &[
-            (
-                "clada check reply.md",
-                "its tasks, and what is wrong with it",
-            ),
-            ("clada check --json < reply.md", "the same for a program"),
+            ("clada check reply.md", "list its tasks and problems"),
+            ("clada check --json < reply.md", "list them for a program"),
         ],
     ),
     (
@@ -90,12 +96,23 @@ pub(super) const EXAMPLES: &[(&str, &[(&str, &str)])] = &[
         &[
             (
                 "clada completions bash > ~/.local/share/bash-completion/completions/clada",
-                "",
+                "bash with the package bash-completion: active in new shells",
             ),
-            ("clada completions zsh > ~/.zfunc/_clada", ""),
+            (
+                "clada completions zsh > ~/.zfunc/_clada",
+                "zsh: put `fpath+=(~/.zfunc)` before `compinit` in ~/.zshrc, then start a new shell",
+            ),
             (
                 "clada completions fish > ~/.config/fish/completions/clada.fish",
-                "",
+                "fish: active in new shells",
+            ),
+            (
+                "clada completions elvish > ~/.config/elvish/clada.elv",
+                "elvish: put `eval (slurp < ~/.config/elvish/clada.elv)` into ~/.config/elvish/rc.elv",
+            ),
+            (
+                "clada completions powershell > ~/.config/powershell/clada.ps1",
+                "PowerShell: put `. ~/.config/powershell/clada.ps1` into the file that $PROFILE names",
             ),
         ],
     ),
@@ -104,65 +121,71 @@ pub(super) const EXAMPLES: &[(&str, &[(&str, &str)])] = &[
         &[
             (
                 "clada context add src/main.rs src/lib.rs:1-80",
-                "put files in",
+                "add files to the set",
             ),
-            ("clada context --copy", "copy all that is in, to paste it"),
+            (
+                "clada context --copy",
+                "copy all files in the set, to paste them",
+            ),
         ],
     ),
     (
         "diff",
         &[
-            ("clada diff", "what the last batch changed"),
+            ("clada diff", "show what the latest batch changed"),
             (
                 "clada diff 20261120-1032 --stat",
-                "how much another one did",
+                "show how much another batch changed",
             ),
         ],
     ),
     (
         "init",
         &[
-            ("clada init", "in this folder"),
+            ("clada init", "start in this folder"),
             (
                 "clada init --root ~/code/app --service",
-                "there, and in the background",
+                "start there, in the background",
             ),
         ],
     ),
     (
         "instructions",
         &[
-            ("clada instructions", "print it, to paste it once per chat"),
+            (
+                "clada instructions",
+                "print the text, to paste it once per chat",
+            ),
             (
                 "clada instructions work.md",
-                "for the chat of these notes, where several are watched",
+                "start a chat for this notes file, where several are watched",
             ),
             (
                 "clada instructions --dialect aider",
-                "for SEARCH/REPLACE blocks",
+                "teach SEARCH/REPLACE blocks",
             ),
             (
                 "clada instructions --actions read,grep",
-                "with these two as well",
+                "teach these two actions as well",
             ),
         ],
     ),
     (
         "list",
         &[
-            ("clada list", "the files and their project folders"),
-            ("clada list --json", "the same for a program"),
+            ("clada list", "list the files with their project folders"),
+            ("clada list --json", "list them for a program"),
         ],
     ),
     (
         "log",
         &[
-            ("clada log -n 3", "the last three batches"),
-            ("clada log --here", "those of this project"),
-            ("clada log --json", "the last ten for a program"),
+            ("clada log -n 3", "show the latest three batches"),
+            ("clada log --here", "show the batches of this project"),
+            ("clada log --json", "print the latest ten for a program"),
             (
                 "clada log 12 --output",
-                "what the LLM was given after batch 12",
+                "print what was copied for the LLM after batch 12",
             ),
         ],
     ),
@@ -173,18 +196,27 @@ pub(super) const EXAMPLES: &[(&str, &[(&str, &str)])] = &[
             ("clada man ~/.local/share/man", "install all pages"),
         ],
     ),
-    ("redo", &[("clada redo", "what the last undo took back")]),
+    (
+        "redo",
+        &[("clada redo", "reapply what the last undo reverted")],
+    ),
     (
         "remove",
-        &[("clada remove clada.md", "the file stays where it is")],
+        &[(
+            "clada remove clada.md",
+            "stop watching it; the file itself stays",
+        )],
     ),
     (
         "retry",
         &[
-            ("clada retry", "what failed in this folder's clada.md"),
+            (
+                "clada retry",
+                "retry what failed in this folder's notes file",
+            ),
             (
                 "clada retry --at 19",
-                "the edit whose text is in several places, at line 19",
+                "apply an edit whose text is in several places at line 19",
             ),
         ],
     ),
@@ -193,70 +225,77 @@ pub(super) const EXAMPLES: &[(&str, &[(&str, &str)])] = &[
         &[
             ("clada run reply.md", "carry out a reply"),
             ("clada run reply.md --dry-run", "show what it would change"),
-            ("clada run --json < reply.md", "as a program does it"),
+            ("clada run --json < reply.md", "carry it out for a program"),
         ],
     ),
     (
         "squash",
         &[
-            ("clada squash --dry-run", "which commits would become one"),
+            (
+                "clada squash --dry-run",
+                "show which commits would be squashed",
+            ),
             (
                 "clada squash --since main --message 'Add login'",
-                "those after main",
+                "squash the commits after main",
             ),
         ],
     ),
     (
         "step-back",
-        &[("clada step-back 2", "two states ago, for looking")],
+        &[(
+            "clada step-back 2",
+            "show the files as they were two states ago",
+        )],
     ),
     (
         "step-forward",
-        &[("clada step-forward --end", "back to what was there before")],
+        &[("clada step-forward --end", "return to the present")],
     ),
-    ("trust", &[("clada trust", "for clada.toml in this folder")]),
+    (
+        "trust",
+        &[("clada trust", "trust clada.toml in this folder")],
+    ),
     (
         "undo",
         &[
-            ("clada undo", "the last batch"),
-            ("clada undo 3 --dry-run", "what taking back three would do"),
-            ("clada undo --keep", "and keep what you changed since"),
+            ("clada undo", "revert the latest batch"),
+            (
+                "clada undo 3 --dry-run",
+                "show what reverting three would do",
+            ),
+            (
+                "clada undo --keep",
+                "revert the latest batch, and keep what you changed since",
+            ),
         ],
     ),
     (
         "watch",
         &[
-            ("clada watch", "clada.md in this folder"),
+            ("clada watch", "watch clada.md in this folder"),
             (
                 "clada watch ~/notes/app.md --root ~/code/app",
-                "both elsewhere",
+                "watch another file for another folder",
             ),
             (
                 "clada watch --poll 2s",
-                "where a network folder tells no changes",
+                "look every 2 seconds, for network folders",
             ),
         ],
     ),
 ];
 
-/// What the whole program says at the end.
+/// The end of the main help.
 const END: &str = "\
 Options: those of `clada watch`, and -h, --help, -V, --version.
 `clada help COMMAND` explains a command, `clada help TOPIC` prints a page.
 
 Exit status: 0 all done, 1 something failed, 2 wrong usage.
-CLADA_LOG=debug shows on stderr what clada does and why.";
+CLADA_LOG=debug logs to stderr what clada does and why.";
 
-/// Puts help into the definition of the whole program.
+/// Adds the help to the definition of the whole program.
 pub(super) fn with_help(mut whole: Command) -> Command {
-    // Their flags are those of `watch`, but they go on where it was.
-    for name in ["approve", "retry"] {
-        whole = whole.mut_subcommand(name, |command| {
-            command
-                .mut_arg("file", |file| file.help(WATCHED_FILE))
-                .mut_arg("root", |root| root.help(WATCHED_ROOT))
-        });
-    }
     let names: Vec<String> = whole
         .get_subcommands()
         .map(|command| command.get_name().to_owned())
@@ -270,7 +309,7 @@ pub(super) fn with_help(mut whole: Command) -> Command {
     let header = whole.get_styles().get_header();
     let head = |text: &str| format!("{header}{text}{header:#}");
     let mut template = format!(
-        "{{about}}\n\n{} clada [FILE] [OPTIONS]   listen, as `clada watch` does\n       clada COMMAND\n",
+        "{{about}}\n\n{} clada [FILE] [OPTIONS]   watch a notes file, as `clada watch` does\n       clada COMMAND\n",
         head("Usage:")
     );
     for (name, commands) in groups(&whole) {
@@ -283,8 +322,8 @@ pub(super) fn with_help(mut whole: Command) -> Command {
     let _ = write!(template, "\n{}\n", head("Topics (`clada help TOPIC`):"));
     for topic in TOPICS {
         let literal = whole.get_styles().get_literal();
-        let (name, title) = (topic.name, topic.title());
-        let _ = writeln!(template, "  {literal}{name:<15}{literal:#}  {title}");
+        let Topic { name, about, .. } = topic;
+        let _ = writeln!(template, "  {literal}{name:<15}{literal:#}  {about}");
     }
     template.truncate(template.trim_end().len());
     template += "{after-help}";
@@ -293,13 +332,13 @@ pub(super) fn with_help(mut whole: Command) -> Command {
         .help_template(template)
 }
 
-/// The commands that there are, with what they do, in their groups.
+/// All commands with their descriptions, by group.
 pub(super) fn groups(whole: &Command) -> Vec<(&'static str, Vec<(String, String)>)> {
     let shown = |command: &Command| {
         let about = command.get_about().map(ToString::to_string);
         (command.get_name().to_owned(), about.unwrap_or_default())
     };
-    let there = |name: &&str| whole.find_subcommand(name).map(shown);
+    let known = |name: &&str| whole.find_subcommand(name).map(shown);
     let is_other = |command: &&Command| {
         let grouped = GROUPS.iter().flat_map(|(_, names)| names.iter());
         !grouped
@@ -314,7 +353,7 @@ pub(super) fn groups(whole: &Command) -> Vec<(&'static str, Vec<(String, String)
         .collect();
     let groups = GROUPS.iter();
     let mut all: Vec<(&str, Vec<_>)> = groups
-        .map(|(name, names)| (*name, names.iter().filter_map(&there).collect()))
+        .map(|(name, names)| (*name, names.iter().filter_map(&known).collect()))
         .collect();
     all.push((OTHERS, others));
     all.retain(|(_, commands): &(_, Vec<_>)| !commands.is_empty());
@@ -327,19 +366,23 @@ pub(super) fn examples(name: &str) -> &'static [(&'static str, &'static str)] {
     of.map_or(&[], |(_, lines)| *lines)
 }
 
+/// The longest example with its explanation on the same line.
+const BESIDE: usize = 60;
+
 fn below(name: &str) -> String {
     let lines = examples(name);
-    let width = lines
-        .iter()
-        .map(|(line, _)| line.len())
-        .max()
-        .unwrap_or_default();
+    let width = lines.iter().map(|(line, _)| line.len()).max();
+    let width = width.unwrap_or_default();
     let mut text = String::new();
     if !lines.is_empty() {
         text += "Examples:\n";
     }
     for (line, says) in lines {
-        let _ = writeln!(text, "{}", format!("  {line:<width$}  {says}").trim_end());
+        let _ = if width > BESIDE {
+            writeln!(text, "  {line}\n      {says}")
+        } else {
+            writeln!(text, "  {line:<width$}  {says}")
+        };
     }
     if let Some(topic) = topics::of_command(name) {
         let gap = if text.is_empty() { "" } else { "\n" };

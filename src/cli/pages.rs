@@ -13,52 +13,58 @@ use super::topics::{self, TOPICS};
 use super::{Cli, help};
 
 const FILES: [(&str, &str); 7] = [
-    ("clada.md", "The notes file, where no other is named."),
+    ("clada.md", "The notes file, unless another one is named."),
     (
         ".clada-output-latest.txt",
-        "All that the last batch said, beside the notes file.",
+        "The full output of the latest batch, next to the notes file.",
     ),
-    ("clada.toml", "The settings of a project, in its folder."),
+    (
+        "clada.toml",
+        "The settings of a project, in the project folder.",
+    ),
     (
         "~/.config/clada/config.toml",
         "Your settings, for all projects.",
     ),
     (
         "~/.config/clada/watched.toml",
-        "The notes files that clada add has put in.",
+        "The list of notes files that clada daemon watches.",
     ),
     (
         "~/.local/state/clada",
-        "What clada keeps between runs: the ledger, locks, what is trusted, private snapshots.",
+        "What clada keeps between runs: the ledger, locks, trusted settings, private snapshots.",
     ),
     (
         "~/Library/Application Support/clada",
-        "The last three on macOS.",
+        "The last three of these on macOS.",
     ),
 ];
 const ENVIRONMENT: [(&str, &str); 5] = [
     (
         "CLADA_LOG",
-        "What clada tells on stderr of what it does and why: error, warn, info, debug or trace.",
+        "How much clada logs to stderr: error, warn, info, debug or trace.",
     ),
-    ("CLADA_LOG_FORMAT", "In which form: text or json."),
+    ("CLADA_LOG_FORMAT", "The format of that log: text or json."),
     (
         "CLADA",
-        "Set for the commands that clada runs; with it, clada refuses what only you may do.",
+        "Set for the commands that clada runs. Where it is set, clada refuses what only you may do.",
     ),
     (
         "XDG_CONFIG_HOME, XDG_STATE_HOME",
-        "Where the folders above are instead of ~/.config and ~/.local/state.",
+        "The folders to use instead of ~/.config and ~/.local/state.",
     ),
-    ("DISPLAY, WAYLAND_DISPLAY", "Where the clipboard is."),
+    (
+        "DISPLAY, WAYLAND_DISPLAY",
+        "The display with the clipboard.",
+    ),
 ];
 const STATUS: [(&str, &str); 3] = [
     ("0", "All done."),
     ("1", "Something failed."),
-    ("2", "Wrong usage, or settings that are wrong."),
+    ("2", "Wrong usage, or invalid settings."),
 ];
 
-/// Of the whole program; all of its flags in a row would say nothing.
+/// The synopsis of the whole program. A generated one would list all flags in a row.
 const SYNOPSIS: &str = "\
 .SH SYNOPSIS
 \\fBclada\\fR [\\fIFILE\\fR] [\\fIOPTIONS\\fR]
@@ -96,7 +102,7 @@ fn helped<'c>(commands: impl Iterator<Item = &'c Command>) -> Command {
         |command: &Command| bare(command).subcommands(command.get_subcommands().map(bare));
     let topics = TOPICS
         .iter()
-        .map(|topic| Command::new(topic.name).about(topic.title()));
+        .map(|topic| Command::new(topic.name).about(topic.about));
     Command::new("help")
         .about("Print the help of a command, or a page of the manual")
         .disable_help_flag(true)

@@ -1,8 +1,8 @@
-//! `clada approve`: has the commands run that wait for the user to say that they may.
+//! `clada approve`: runs the commands that wait for the user's approval.
 
 use std::process::ExitCode;
 
-use crate::cli::Watch;
+use crate::cli::Again;
 use crate::cmd;
 use crate::cmd::retry;
 use crate::daemon::Which;
@@ -12,7 +12,7 @@ use crate::error::Error;
 ///
 /// # Errors
 /// Where the file or the ledger cannot be used, or a task calls this.
-pub fn main(args: &Watch) -> Result<ExitCode, Error> {
+pub fn main(args: &Again) -> Result<ExitCode, Error> {
     cmd::for_the_user("approve")?;
     retry::again(args, Which::Asked)
 }

@@ -1,4 +1,4 @@
-//! `clada check`: reads a reply and tells its tasks and its problems; carries out nothing.
+//! `clada check`: lists the tasks and problems of a reply; carries out nothing.
 
 use std::io::Write;
 use std::process::ExitCode;
@@ -20,7 +20,7 @@ use crate::lang::scan::scan_for;
 use crate::lang::task::{Action, Batch, Lines, Scan, Task};
 use crate::terminal;
 
-/// Checks one reply. Succeeds if it has no error; warnings are told only.
+/// Checks one reply. Succeeds if it has no error; warnings are only printed.
 ///
 /// # Errors
 /// Where it cannot be read.
@@ -67,7 +67,7 @@ pub fn main(args: &Check) -> Result<ExitCode, Error> {
     Ok(ExitCode::from(u8::from(failed)))
 }
 
-/// What there is to say of a reply, in the form of the dialects that it is in.
+/// Describes a reply in the form of the dialects that it uses.
 fn json(
     found: &Scan<'_>,
     blocks: &Document,
@@ -90,19 +90,19 @@ fn json(
     said.into()
 }
 
-/// A task that was found, and where.
+/// A task with its lines.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Listed {
     number: usize,
-    /// That of its block, in dialects that have one.
+    /// The id of its block, in dialects that have one.
     #[serde(skip_serializing_if = "Option::is_none")]
     id: Option<String>,
     command: String,
     target: String,
     first_line: usize,
     last_line: usize,
-    /// That it waits for the user, and what for.
+    /// Why it will wait for approval.
     #[serde(skip_serializing_if = "Option::is_none")]
     asks: Option<String>,
 }
@@ -139,7 +139,7 @@ fn listed(text: &str, found: &Scan<'_>, policy: Option<&Policy>) -> Vec<Listed> 
     listed.collect()
 }
 
-/// What a task asks the user for before it runs.
+/// Returns what a task will ask before it runs.
 fn asks(task: &Task<'_>, policy: &Policy) -> Option<String> {
     let Ok(Action::Exec { script, lang, .. }) = &task.action else {
         return None;
@@ -149,7 +149,11 @@ fn asks(task: &Task<'_>, policy: &Policy) -> Option<String> {
         Verdict::Ask(asked) => {
             let commands = asked.into_iter().map(|it| it.command);
             let question = Question::new(&script, &task.target(), commands);
-            Some(question.message.unwrap_or_else(|| "asks first".to_owned()))
+            Some(
+                question
+                    .message
+                    .unwrap_or_else(|| "needs approval".to_owned()),
+            )
         }
         _ => None,
     }
@@ -179,7 +183,7 @@ fn problems(text: &str, found: &Scan<'_>) -> Vec<ParseError> {
     all
 }
 
-/// Each problem with its line: for an error in the form of a block its own, not that of the block.
+/// Returns each problem with its line: for a syntax error in a block, the line of the error.
 fn said(problems: &[ParseError], blocks: &Document) -> Vec<(u64, String)> {
     let of_form =
         |problem: &&ParseError| problem.content.is_none() || problem.error_type != "syntax";
@@ -209,7 +213,7 @@ fn said(problems: &[ParseError], blocks: &Document) -> Vec<(u64, String)> {
     all
 }
 
-/// A problem, with the task that it is of.
+/// Assigns a problem to its task.
 fn of_task(mut error: ParseError, task: &Task<'_>, number: usize) -> ParseError {
     if error.content.is_none() {
         error.block_id = number.to_string();

@@ -1,4 +1,4 @@
-//! `clada copy`, how commands leave a text on the clipboard, and the process that has it there.
+//! `clada copy`, and the process that keeps a copied text on the clipboard.
 
 use std::io::Write;
 use std::path::Path;
@@ -15,10 +15,10 @@ use crate::world::clipboard::{self, Around, Clipboard, ClipboardError, Copied};
 use crate::world::ledger::{Ledger, ToldIn};
 use crate::world::packet::Packets;
 
-/// How long the clipboard may take: somebody waits for it.
+/// How long the clipboard may take: a person waits for it.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// Copies results of a notes file once more, or prints them.
+/// Copies results of a notes file again, or prints them.
 ///
 /// # Errors
 /// Where there are none, or they cannot be read.
@@ -31,7 +31,9 @@ pub fn main(args: &Copy) -> Result<ExitCode, Error> {
     let (said, code) = match leave(text) {
         Ok(how) => (how.to_owned(), ExitCode::SUCCESS),
         Err(error) => (
-            format!("❌ not on the clipboard: {error}; `clada copy --print` prints the text"),
+            format!(
+                "❌ not copied to the clipboard: {error}; print the text with `clada copy --print`"
+            ),
             ExitCode::FAILURE,
         ),
     };
@@ -45,7 +47,7 @@ pub(super) fn print(text: &str) -> Result<ExitCode, Error> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// What was meant for the clipboard after a batch of a notes file, or last.
+/// Returns the text that was copied after a batch of a notes file, or last.
 pub(super) fn packet(
     (file, root): (Option<&Path>, Option<&Path>),
     batch: Option<&str>,
@@ -73,20 +75,20 @@ pub(super) fn packet(
     }
 }
 
-/// Puts a text on the clipboard, where it stays until something else is copied; and says how.
+/// Copies a text to the clipboard, where it stays until something else is copied. Returns how that went.
 pub(super) fn leave(text: String) -> Result<&'static str, ClipboardError> {
     let mut around = Around::of_process();
     around.stays = true;
     Ok(match Clipboard::start(around).copy(text, PATIENCE)? {
-        Copied::Kept | Copied::By(_) => "on the clipboard",
-        Copied::Sent => "sent to the terminal's clipboard: paste to see whether it took it",
+        Copied::Kept | Copied::By(_) => "copied to the clipboard",
+        Copied::Sent => "sent to the terminal's clipboard: paste to check that it arrived",
     })
 }
 
-/// Has a text on the clipboard for another clada.
+/// Keeps a text on the clipboard for another clada process.
 ///
 /// # Errors
-/// Where that one does not tell which.
+/// Where that process does not send the text.
 pub fn own(args: &ClipboardOwner) -> Result<ExitCode, Error> {
     clipboard::own(args.stays)?;
     Ok(ExitCode::SUCCESS)

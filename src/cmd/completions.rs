@@ -1,4 +1,4 @@
-//! `clada completions`: what a shell needs to complete clada's command lines.
+//! `clada completions`: the completion script for a shell.
 
 use std::io::Write;
 use std::process::ExitCode;

@@ -1,4 +1,4 @@
-//! `clada config`: prints the settings that hold, and where each comes from. Changes nothing.
+//! `clada config`: prints the current settings and where each comes from. Changes nothing.
 
 use std::io::Write;
 use std::process::ExitCode;

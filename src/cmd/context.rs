@@ -1,4 +1,4 @@
-//! `clada context`: the files that a chat works with, as one text to paste; and what puts them into the set or takes them out.
+//! `clada context`: prints the files that a chat works with as one text to paste, and changes the set.
 
 use std::borrow::Cow;
 use std::io::Write;
@@ -26,7 +26,7 @@ use crate::world::chat::ChatStore;
 use crate::world::context::ContextStore;
 use crate::world::workspace::{Disk, Files};
 
-/// Prints, copies or changes it.
+/// Prints, copies or changes the set.
 ///
 /// # Errors
 /// Where the root, the notes file or the set cannot be used.
@@ -34,9 +34,6 @@ pub fn main(args: &Context) -> Result<ExitCode, Error> {
     let folders = Folders::of_user().ok_or(Error::NoHome)?;
     let (file, root) = (args.file.as_deref(), args.root.as_deref());
     let Notes { file: notes, root } = Notes::find(&folders, file, root)?;
-    if file.is_some() && !notes.exists() {
-        return Err(Error::NoNotes(notes));
-    }
     let (given, root) = root;
     let store = store(&folders, &root, &notes);
     let mut own = cmd::watched_in(&folders, &root);
@@ -58,12 +55,12 @@ pub fn main(args: &Context) -> Result<ExitCode, Error> {
 /// The largest file that is read where the settings cannot be, in bytes.
 const LARGEST: u64 = 10 * 1024 * 1024;
 
-/// Where the set of a watched file is.
+/// Returns the store of a notes file's set.
 pub(super) fn store(folders: &Folders, root: &Path, notes: &Path) -> ContextStore {
     ContextStore::of(&folders.state.join("context"), root, &cmd::canonical(notes))
 }
 
-/// Where it is kept what the chat of a watched file knows.
+/// Returns the store of what the chat of a notes file knows.
 pub(super) fn chat(folders: &Folders, root: &Path, notes: &Path) -> ChatStore {
     ChatStore::of(&folders.chats(), root, &cmd::canonical(notes))
 }
@@ -99,7 +96,7 @@ fn perform(
     Ok(ExitCode::SUCCESS)
 }
 
-/// What is to be done. Files with lines are tasks of their own.
+/// Returns the tasks that make a change. Each file to add is a task of its own, as it may have lines.
 fn tasks<'c>(change: &'c ContextChange, disk: &Disk) -> Vec<ContextTask<'c>> {
     let borrowed = |paths: &'c [String]| -> Vec<Cow<'c, str>> {
         paths.iter().map(|path| path.as_str().into()).collect()
@@ -124,7 +121,7 @@ fn tasks<'c>(change: &'c ContextChange, disk: &Disk) -> Vec<ContextTask<'c>> {
     }
 }
 
-/// `PATH:LINES`, unless that is what a file is called.
+/// Reads `PATH:LINES`, unless a file has that name.
 fn with_lines<'p>(path: &'p str, disk: &Disk) -> (&'p str, Option<&'p str>) {
     let is_there = || {
         let place = disk.parse(path).ok();
@@ -139,7 +136,7 @@ fn with_lines<'p>(path: &'p str, disk: &Disk) -> (&'p str, Option<&'p str>) {
     }
 }
 
-/// Prints or copies all that is in the set.
+/// Prints or copies all files in the set.
 fn show(args: &Context, loaded: &Loaded) -> Result<ExitCode, Error> {
     let text = text(loaded);
     let mut code = ExitCode::SUCCESS;
@@ -148,7 +145,7 @@ fn show(args: &Context, loaded: &Loaded) -> Result<ExitCode, Error> {
         said += &format!("⚠ {missing}\n");
     }
     said += &match loaded.files.is_empty() {
-        true => "the context is empty: `clada context add PATH` puts a file in\n".to_owned(),
+        true => "the context is empty: add a file with `clada context add PATH`\n".to_owned(),
         false => loaded.amount.text() + "\n",
     };
     if args.json {
@@ -168,7 +165,7 @@ fn show(args: &Context, loaded: &Loaded) -> Result<ExitCode, Error> {
         match clipboard::leave(text) {
             Ok(how) => said += &format!("{how}\n"),
             Err(error) => {
-                said += &format!("❌ not on the clipboard: {error}\n");
+                said += &format!("❌ not copied to the clipboard: {error}\n");
                 code = ExitCode::FAILURE;
             }
         }
@@ -177,7 +174,7 @@ fn show(args: &Context, loaded: &Loaded) -> Result<ExitCode, Error> {
     Ok(code)
 }
 
-/// Keeps what the chat was given, so that it can be told later what has changed of that. It is no loss where that cannot be.
+/// Records what the chat was given, so that clada can report later what has changed. Does nothing where that fails.
 fn remember(folders: &Folders, (root, notes): (&Path, &Path), loaded: &Loaded, mut disk: Disk) {
     if loaded.files.is_empty() {
         return;
@@ -207,7 +204,7 @@ fn remember(folders: &Folders, (root, notes): (&Path, &Path), loaded: &Loaded, m
     batch::show(&store, shown, &disk, &made.setup.rules.mask);
 }
 
-/// All files between the lines that say which they are.
+/// Joins all files, each between lines with its name.
 fn text(loaded: &Loaded) -> String {
     let fence = cmd::word();
     let parts = loaded.files.iter().flat_map(|file| &file.parts);

@@ -1,11 +1,10 @@
-//! `clada daemon`: listens on all files of the list, in one process.
+//! `clada daemon`: watches all files in the list, in one process.
 //!
-//! A file that nothing happens to costs its locks, a place in the one watch on the file system, and a task that sleeps. A
-//! save wakes it: it gets a thread on which an ordinary listener works until there is nothing more to do. So what one
-//! batch does holds up no other.
+//! An idle file costs its locks, a place in the one watch on the file system, and a sleeping task. A save wakes it: an ordinary
+//! listener then works on a thread of its own until nothing is left to do. So no batch delays another.
 //!
-//! The thread that these tasks share touches no file but those of clada's own: the file system of one project may hang, as that
-//! of a server that is gone does, and the others, whoever asks, and Ctrl-C are not to wait for it.
+//! The thread that these tasks share touches clada's own files only. The file system of one project may hang, as when its server
+//! is down, and neither the other files, nor `clada status`, nor Ctrl-C may wait for it.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -36,30 +35,30 @@ use crate::world::service::supervisor::Supervisor;
 use crate::world::shell;
 use crate::world::watch::{Hub, Mode, Stirred, WatchError, Watcher};
 
-/// How long a listener waits behind a save, with nothing to do, before it rests: the next one is often not far.
+/// How long an idle listener waits for the next save before it rests.
 const REST: Duration = Duration::from_secs(60);
-/// The pauses before a file that cannot be watched is tried again, the first and the longest.
+/// The first and the longest pause before clada retries a file that it cannot watch.
 const PAUSES: [Duration; 2] = [Duration::from_secs(1), Duration::from_secs(10)];
-/// How many files are looked at side by side when the daemon starts, and how long each of them counts.
+/// How many files the daemon reads at a time when it starts, and how long each of them counts.
 const STARTING: (usize, Duration) = (4, Duration::from_secs(1));
-/// How long the list must be quiet before it is read again.
+/// How long the list must be unchanged before it is read again.
 const QUIET: Duration = Duration::from_millis(50);
-/// How long listeners get to end what they do, and how long where no batch runs.
+/// How long listeners may take to finish, and how long where no batch runs.
 const FAREWELL: [Duration; 2] = [Duration::from_secs(8), Duration::from_secs(2)];
-/// How often it is seen whether a batch still runs then.
+/// How often clada checks then whether a batch still runs.
 const GLANCE: Duration = Duration::from_millis(50);
-/// After how long a file system that does not answer is told of.
+/// How long a file system may take to answer before clada reports it.
 const SILENCE: Duration = Duration::from_secs(3);
-/// What is told then.
-const NO_ANSWER: &str = "the file system of these notes, or of their project folder, does not answer: they are watched when it does";
+/// The report.
+const NO_ANSWER: &str = "the file system of the notes file or the project folder does not answer: clada waits until it does";
 
-/// Listens until it is stopped.
+/// Watches until it is stopped.
 ///
 /// # Errors
-/// Where another one runs, or the state folder cannot be used.
+/// Where another daemon runs, or the state folder cannot be used.
 pub fn main(args: &cli::Daemon) -> Result<ExitCode, Error> {
     let folders = Folders::of_user().ok_or(Error::NoHome)?;
-    // First of all that is made: the folder is to be nobody else's.
+    // Made first, as no other user may have the folder.
     let ledger = Ledger::open(&folders.state)?;
     let _lock =
         Lock::try_take(&folders.locks(), "daemon", &folders.state).map_err(Error::DaemonRuns)?;
@@ -87,22 +86,22 @@ pub fn main(args: &cli::Daemon) -> Result<ExitCode, Error> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// What all files of the daemon share.
+/// The things that all files of the daemon share.
 struct House {
     folders: Folders,
     shared: Shared,
     board: Board,
     starting: Semaphore,
     unready: Arc<Unready>,
-    /// Whether results may be copied at all.
+    /// Whether results may be copied.
     copies: bool,
-    /// Others may have notes and project folders, or write them.
+    /// Whether other users may own or write to notes files and project folders.
     allows_shared: bool,
-    /// What was said of the list last.
+    /// The last errors of the list.
     said: RefCell<Vec<String>>,
 }
 
-/// How many files were not looked at yet.
+/// The number of files that were not read yet.
 #[derive(Default)]
 struct Unready {
     count: AtomicUsize,
@@ -110,7 +109,7 @@ struct Unready {
 }
 
 impl Unready {
-    /// One more, until the value is dropped.
+    /// Counts one more until the value is dropped.
     fn one(self: &Arc<Self>) -> First {
         self.count.fetch_add(1, Ordering::SeqCst);
         First(Arc::clone(self))
@@ -123,7 +122,7 @@ impl Unready {
     }
 }
 
-/// The first look at a file, which is still to come.
+/// The pending first read of a file.
 struct First(Arc<Unready>);
 
 impl Drop for First {
@@ -134,15 +133,15 @@ impl Drop for First {
     }
 }
 
-/// A file that is kept.
+/// A file that the daemon watches.
 struct Kept {
     root: PathBuf,
     shared: bool,
     stop: channel::Sender<bool>,
 }
 
-/// Keeps the files of the list until clada is stopped. A reload reads all anew: the list, and what the login shell says;
-/// settings are read for each batch in any case.
+/// Watches the files in the list until clada is stopped. A reload reads the list and the login shell's environment again; the
+/// settings are read for each batch anyway.
 async fn run(house: Rc<House>, mut reloads: channel::Receiver<u64>) -> Result<(), Error> {
     let mut supervisor = Supervisor::from_env();
     let path = Registry::path(&house.folders);
@@ -188,7 +187,7 @@ async fn run(house: Rc<House>, mut reloads: channel::Receiver<u64>) -> Result<()
     for kept in kept.values() {
         kept.stop.send_replace(true);
     }
-    // Also those of files that are not in the list any more.
+    // Includes files that are no longer in the list.
     let ended = async { while tasks.join_next().await.is_some() {} };
     let idle = async {
         sleep(FAREWELL[1]).await;
@@ -198,14 +197,14 @@ async fn run(house: Rc<House>, mut reloads: channel::Receiver<u64>) -> Result<()
     };
     tokio::select! {
         () = ended => {}
-        // What is left waits for a file system.
+        // The remaining ones wait for a file system.
         () = idle => {}
         () = sleep(FAREWELL[0]) => {}
     }
     Ok(())
 }
 
-/// The watch on the list; where there is none to be had it is tried again, and each time the list may have changed.
+/// The watch on the list. Where it cannot be had, clada retries, and reads the list each time.
 struct ListWatch {
     hub: Hub,
     path: PathBuf,
@@ -220,7 +219,7 @@ impl ListWatch {
             watcher: None,
         };
         if let Err(error) = list.try_start() {
-            tracing::warn!("a change of the list is seen late: {error}");
+            tracing::warn!("changes of the list will be noticed late: {error}");
         }
         list
     }
@@ -243,7 +242,7 @@ impl ListWatch {
     }
 }
 
-/// Begins to keep what is new in the list, and ends with what is not in it any more.
+/// Starts to watch what is new in the list, and stops watching what is no longer in it.
 fn take_list(house: &Rc<House>, kept: &mut HashMap<PathBuf, Kept>, tasks: &mut JoinSet<()>) {
     let list = match Registry::load(&house.folders) {
         Ok(list) => list,
@@ -257,7 +256,7 @@ fn take_list(house: &Rc<House>, kept: &mut HashMap<PathBuf, Kept>, tasks: &mut J
             entry.file == file && is_as_before
         })
     };
-    // What is still at work goes on to its end, and gives the file back then.
+    // A batch that runs is finished first.
     kept.retain(|file, known| {
         let stays = is_listed(file, known);
         if !stays {
@@ -279,7 +278,7 @@ fn take_list(house: &Rc<House>, kept: &mut HashMap<PathBuf, Kept>, tasks: &mut J
 }
 
 impl House {
-    /// Says what is wrong with the list, once.
+    /// Logs the errors of the list, once.
     fn say(&self, wrong: Vec<String>) {
         if *self.said.borrow() != wrong {
             for wrong in &wrong {
@@ -289,7 +288,7 @@ impl House {
         }
     }
 
-    /// Takes a file for this process, and whether nothing is to be done about what is in it; `None` where it is stopped first.
+    /// Takes a file for this process, and returns whether it needs no work; `None` where it is stopped first.
     async fn take(
         &self,
         args: &Watch,
@@ -303,8 +302,8 @@ impl House {
         Some(taken.and_then(|taken| taken))
     }
 
-    /// Does what a file system may hold up on a thread of its own, and shows where it does not answer. `None` where the file is
-    /// not to be kept any more: nobody waits for the thread then.
+    /// Does work that a file system may delay on a thread of its own, and reports one that does not answer. `None` where the file
+    /// is no longer watched: nothing waits for the thread then.
     async fn aside<T: Send + 'static>(
         &self,
         entry: &Entry,
@@ -332,7 +331,7 @@ impl House {
         }
     }
 
-    /// Shows that a file's file system does not answer.
+    /// Reports that a file's file system does not answer.
     fn says_nothing(&self, entry: &Entry) {
         tracing::warn!(file = %entry.file.display(), "{NO_ANSWER}");
         let why = NO_ANSWER.to_owned();
@@ -340,7 +339,7 @@ impl House {
             .set(&entry.file, &entry.root, State::Waiting { why });
     }
 
-    /// Says why a file cannot be watched now, and that once.
+    /// Reports once why a file cannot be watched now.
     fn waits(&self, entry: &Entry, error: &Error) {
         let why = error.to_string();
         let state = State::Waiting { why: why.clone() };
@@ -352,22 +351,22 @@ impl House {
     }
 }
 
-/// Takes a file for this process, and whether nothing is to be done about what is in it.
+/// Takes a file for this process, and returns whether it needs no work.
 fn take(args: &Watch, folders: &Folders, hub: &Hub) -> Result<(Post, bool), Error> {
     let place = Place::of(args)?;
     let ledger = Ledger::open(&folders.state)?;
     let post = Post::take(args, place, (hub, &[]), &ledger, true)?;
     let at_rest = match post.note.read() {
         Ok(Reading::Text { text, .. }) => Memory::is_at_rest(&ledger, post.note.path(), &text)?,
-        // It wakes its listener when it comes back.
+        // It wakes its listener when it exists again.
         Ok(Reading::Missing) => true,
         Err(_) => false,
     };
     Ok((post, at_rest))
 }
 
-/// Keeps a file until it is stopped: what is missing, or is another's now, is waited for. `first` is dropped when what is
-/// in the file has been read, or cannot be.
+/// Watches a file until it is stopped, and waits while it is missing or another process has it. `first` is dropped when the file
+/// has been read, or cannot be.
 async fn keep(house: Rc<House>, entry: Entry, mut stop: channel::Receiver<bool>, first: First) {
     let mut args = Watch::of(&entry.file, &entry.root);
     args.no_clipboard = !house.copies;
@@ -408,14 +407,14 @@ async fn keep(house: Rc<House>, entry: Entry, mut stop: channel::Receiver<bool>,
     house.board.remove(&entry.file);
 }
 
-/// A pause that a stop ends, and the next one of which is longer.
+/// Pauses until a stop, and makes the next pause longer.
 async fn rest(stop: &mut channel::Receiver<bool>, pause: &mut Duration) {
     let _ = timeout(*pause, stop.wait_for(|stop| *stop)).await;
     *pause = (*pause * 2).min(PAUSES[1]);
 }
 
-/// Has a listener work whenever something happens to a file; returns when it is stopped, the listener has broken down, or the
-/// file's name leads to another one.
+/// Lets a listener work whenever something happens to a file. Returns when it is stopped, when the listener failed, or when the
+/// file's name leads to another file.
 async fn serve(
     house: &House,
     entry: &Entry,
@@ -473,7 +472,7 @@ async fn serve(
     }
 }
 
-/// Does some work in its turn. What takes long lets the next one begin.
+/// Does some work in its turn. Work that takes long lets the next start.
 async fn in_turn<T>(turns: &Semaphore, work: impl Future<Output = T>) -> T {
     let turn = turns.acquire().await;
     tokio::pin!(work);
@@ -484,8 +483,8 @@ async fn in_turn<T>(turns: &Semaphore, work: impl Future<Output = T>) -> T {
     work.await
 }
 
-/// Has a listener work on a thread of its own until it rests. Nothing comes back of one that panics; where there is no thread for
-/// it, the file is taken anew after a pause, and what was saved is found then.
+/// Lets a listener work on a thread of its own until it rests. `None` where it panics or no thread can be had: the file is taken
+/// again after a pause, and what was saved is found then.
 async fn work(
     house: &House,
     entry: &Entry,
@@ -511,7 +510,7 @@ async fn work(
         };
         let of_all = (&folders, &shared);
         let worked = listen(&args, (&mut post, begin), of_all, stop, &mut show);
-        // Nobody waits for it any more where clada ends.
+        // Nothing waits for it where clada exits.
         let _ = done.send((post, worked));
     };
     let thread = std::thread::Builder::new().name("listener".to_owned());
@@ -523,7 +522,7 @@ async fn work(
         done = &mut ended => return done.ok(),
         () = sleep(SILENCE) => {}
     }
-    // It says that it listens as soon as it has read the notes.
+    // It reports that it is watching as soon as it has read the file.
     if is_silent.load(Ordering::SeqCst) {
         house.says_nothing(entry);
     }
@@ -552,7 +551,7 @@ fn listen(
     Ok(parting)
 }
 
-/// Puts into the log what happens to a file, which the daemon's span names, and nothing that a reply says.
+/// Logs what happens to a file, which the daemon's span names, without the contents of replies.
 fn log(shown: &Shown<'_>) {
     match shown {
         Shown::Watching(_) | Shown::Progress(_) | Shown::Waits(_) => {}

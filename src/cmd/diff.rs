@@ -1,5 +1,5 @@
-//! `clada diff`: what a batch changed, shown by the user's git with its pager and colours; as plain text where there is no
-//! git. Changes nothing.
+//! `clada diff`: shows what a batch changed by the user's git, with its pager and colours; as plain text where git is missing.
+//! Changes nothing.
 
 use std::collections::BTreeSet;
 use std::ffi::OsString;
@@ -16,7 +16,7 @@ use crate::undo::{self, Group};
 use crate::world::programs::Programs;
 use crate::world::snapshot::Snapshots;
 
-/// What git calls the tree with nothing in it.
+/// The id of git's empty tree.
 const EMPTY: &str = "4b825dc642cb6eb9a060e54bf8d69288fbee4904";
 
 /// Shows it.
@@ -42,7 +42,7 @@ pub fn main(args: &Diff) -> Result<ExitCode, Error> {
     Ok(code)
 }
 
-/// The commits between which a batch is in a store.
+/// Returns the commits between which a batch is in a store.
 fn ends(group: &Group, store: usize) -> Option<(Option<&str>, &str)> {
     let commits = group.commits.iter().filter(|(at, _)| *at == store);
     let commits: Vec<_> = commits.map(|(_, saved)| saved).collect();
@@ -50,7 +50,7 @@ fn ends(group: &Group, store: usize) -> Option<(Option<&str>, &str)> {
     Some((oldest.parent.as_deref(), &newest.commit))
 }
 
-/// Shows what differs between two commits, but for the paths (relative to the root) that are shown already.
+/// Shows what differs between two commits, except the paths (relative to the root) that were already shown.
 fn show(
     store: &Snapshots,
     (before, after): (Option<&str>, &str),
@@ -106,7 +106,7 @@ fn show(
     }
 }
 
-/// Shows it without git.
+/// Shows the difference without git.
 fn plain(
     store: &Snapshots,
     (before, after): (Option<&str>, &str),
@@ -117,15 +117,15 @@ fn plain(
     Ok(ExitCode::SUCCESS)
 }
 
-/// A terminal that shows what git says by the user's pager and in the user's colours. What files hold that cannot be seen, or
-/// does something to a terminal, is written out.
+/// A terminal that shows git's output with the user's pager and colours. Invisible characters and terminal escapes in files are
+/// written out.
 struct ByPager {
     colour: &'static str,
     pager: String,
 }
 
 impl ByPager {
-    /// As the user's git has it in a folder. Where there is no git, none of it is needed.
+    /// Reads what the user's git uses in a folder. Without git, none of it is needed.
     fn of(folder: &Path) -> std::io::Result<Self> {
         let said = |args: &[&str]| {
             let Ok(mut git) = Programs::of_process().command("git") else {
@@ -164,7 +164,7 @@ impl ByPager {
                     Some(to) => to.write_all(text.as_bytes()),
                     None => std::io::stdout().write_all(text.as_bytes()),
                 };
-                // Who reads this has seen enough.
+                // The pager was closed.
                 is_read = written.is_ok();
                 line.clear();
             }

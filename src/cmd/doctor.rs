@@ -1,4 +1,4 @@
-//! `clada doctor`: tells what works here and what does not, with the next step. Changes nothing.
+//! `clada doctor`: checks what works here, and shows the next step where something does not. Changes nothing.
 
 mod desk;
 mod places;
@@ -25,15 +25,15 @@ use crate::world::programs::Programs;
 use crate::world::sandbox::{Level, support};
 use crate::world::snapshot::{SnapshotError, Survey, survey};
 
-/// How a check went.
+/// The result of a check.
 enum Found {
     Fine(String),
-    /// It works, with less than it could have.
+    /// It works, with a limitation.
     Less(String),
     Wrong(String),
 }
 
-/// Looks, and tells. Fails if something is wrong.
+/// Runs the checks and prints them. Fails if one of them failed.
 ///
 /// # Errors
 /// Where the project folder cannot be used.
@@ -79,7 +79,7 @@ pub fn main(args: &Doctor) -> Result<ExitCode, Error> {
     Ok(ExitCode::from(u8::from(!success)))
 }
 
-/// Why these notes are not watched.
+/// Returns why clada refuses to watch this notes file.
 fn refused(notes: &Path, root: &Path) -> Option<Error> {
     let note = NoteFile::new(notes, config::NOTES_LIMIT).ok()?;
     let refused = match notes == root.join(config::NOTES) {
@@ -91,7 +91,7 @@ fn refused(notes: &Path, root: &Path) -> Option<Error> {
 }
 
 impl Found {
-    /// Its mark, its word, and what there is to say.
+    /// Returns its mark, its word and its text.
     fn told(&self) -> (&'static str, &'static str, String) {
         let (mark, word, said) = match self {
             Self::Fine(said) => ("✅", "ok", said),
@@ -107,7 +107,7 @@ fn json_of((name, found): &(&'static str, Found)) -> Value {
     json!({ "check": name, "status": word, "message": said })
 }
 
-/// What the settings come to.
+/// Checks the settings and what they lead to.
 async fn rules(folders: &Folders, root: &Path) -> Vec<(&'static str, Found)> {
     let wrong = |error: SettingsError| vec![("settings", Found::Wrong(error.to_string()))];
     let loaded = match Settings::load(folders, root) {
@@ -147,19 +147,16 @@ async fn rules(folders: &Folders, root: &Path) -> Vec<(&'static str, Found)> {
 fn settings(folders: &Folders, notice: Option<String>) -> Found {
     match notice {
         Some(notice) => Found::Less(notice),
-        None => Found::Fine(format!(
-            "no mistake in them (yours are in {})",
-            folders.config.display()
-        )),
+        None => Found::Fine(format!("valid (yours are in {})", folders.config.display())),
     }
 }
 
 fn sandbox(rules: &Rules) -> Found {
     let support = support();
     match (rules.unfenced(), rules.fence.level) {
-        (_, Level::Off) => {
-            Found::Less("`exec.sandbox` is \"off\": commands can do all that you can".to_owned())
-        }
+        (_, Level::Off) => Found::Less(
+            "`exec.sandbox` is \"off\": commands can do everything that you can do".to_owned(),
+        ),
         (Some(unfenced), _) => Found::Less(unfenced),
         (None, _) => {
             let left_out = rules.left_out();
@@ -174,10 +171,10 @@ fn sandbox(rules: &Rules) -> Found {
     }
 }
 
-/// The repositories in the project, where not all of them can be looked for.
+/// Warns where the project is too large to find all repositories in it.
 fn repositories(rules: &Rules) -> Option<Found> {
-    let said = "this project has more folders than clada looks through after a command: what commands put into git \
-                repositories in the others is not told";
+    let said = "this project has too many folders to search: clada does not report what commands write into the git \
+                directories of repositories in it";
     rules
         .repositories
         .is_cut()
@@ -194,14 +191,14 @@ fn hooks(hooks: &Hooks) -> Option<Found> {
     };
     let (before, after) = (count(&hooks.before), count(&hooks.after));
     Some(Found::Fine(format!(
-        "{before} before each batch, {after} after it"
+        "{before} before each batch, {after} after each batch"
     )))
 }
 
 fn git(root: &Path, git: Option<&Git>) -> Found {
     let Some(git) = git else {
         return Found::Less(
-            "`git.enabled` is false: the state is not saved, and nothing can be undone".to_owned(),
+            "`git.enabled` is false: clada saves no states, and nothing can be undone".to_owned(),
         );
     };
     match survey(root, &git.options) {
@@ -212,32 +209,30 @@ fn git(root: &Path, git: Option<&Git>) -> Found {
         }) => {
             let top = top.display();
             match (branch, beside) {
-                (Some(branch), None) => {
-                    Found::Fine(format!("the repository {top}, branch `{branch}`"))
-                }
+                (Some(branch), None) => Found::Fine(format!("repository {top}, branch `{branch}`")),
                 (Some(branch), Some(to)) => Found::Fine(format!(
-                    "the repository {top}, branch `{branch}`; commits go beside it, to {to}"
+                    "repository {top}, branch `{branch}`; commits go to {to}"
                 )),
                 (None, Some(to)) => Found::Fine(format!(
-                    "the repository {top}, no branch (HEAD is detached); commits go to {to}"
+                    "repository {top}, no branch (HEAD is detached); commits go to {to}"
                 )),
                 (None, None) => Found::Less(format!(
-                    "the repository {top}, no branch (HEAD is detached): `git switch -c NAME` makes one that keeps \
-                     what is committed there"
+                    "repository {top}, no branch (HEAD is detached): create one with `git switch -c NAME`, to keep \
+                     what clada commits"
                 )),
             }
         }
         Ok(Survey::Private(path)) => Found::Fine(format!(
-            "no repository here: snapshots go to a private one, {}",
+            "no repository here: clada keeps private snapshots in {}",
             path.display()
         )),
-        Ok(Survey::Nothing) => Found::Less(format!("the state is not saved: {NO_REPOSITORY}")),
+        Ok(Survey::Nothing) => Found::Less(format!("clada saves no states: {NO_REPOSITORY}")),
         Err(error @ SnapshotError::Without(_)) => Found::Less(error.to_string()),
-        Err(error) => Found::Wrong(format!("nothing runs as long as this is so: {error}")),
+        Err(error) => Found::Wrong(format!("nothing runs until this is fixed: {error}")),
     }
 }
 
-/// git itself, which clada needs for little.
+/// Checks the program git, which clada needs for few things.
 fn git_program(git: Option<&Git>) -> Found {
     let wants = git.is_some_and(|git| git.options.sign || git.options.hooks);
     let program = match git {
@@ -265,10 +260,10 @@ fn git_program(git: Option<&Git>) -> Found {
     };
     match wants {
         true => Found::Wrong(format!(
-            "`git --version` fails ({why}), and `git.sign` or `git.hooks` needs it: install git, or turn these off"
+            "`git --version` fails ({why}), and `git.sign` or `git.hooks` needs git: install git, or turn these settings off"
         )),
         false => Found::Less(format!(
-            "`git --version` fails ({why}): clada saves states without it, but `clada diff`, signatures and hooks need it: install git"
+            "`git --version` fails ({why}), and `clada diff`, signatures and hooks need git: install git"
         )),
     }
 }
@@ -276,7 +271,7 @@ fn git_program(git: Option<&Git>) -> Found {
 fn environment(login: Option<Result<(), String>>) -> Found {
     match login {
         Some(Err(why)) => Found::Less(why),
-        Some(Ok(())) => Found::Fine("commands get that of your login shell".to_owned()),
-        None => Found::Fine("commands get the environment that clada was started with".to_owned()),
+        Some(Ok(())) => Found::Fine("commands get the environment of your login shell".to_owned()),
+        None => Found::Fine("commands get the environment that clada was started in".to_owned()),
     }
 }

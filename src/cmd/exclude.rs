@@ -1,4 +1,4 @@
-//! The offer to have git leave out the notes and output file. Asks once for each repository; what to write there, `world` knows.
+//! The offer to make git ignore the notes file and the output file. Asks once for each repository.
 
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -14,24 +14,24 @@ use crate::terminal;
 use crate::world::snapshot::{ExcludeError, SeenByGit, seen_by_git};
 use crate::world::tty;
 
-/// How the user says that it is wanted.
+/// How the user accepts the offer.
 pub(super) struct Offer<'o> {
-    /// It was said beforehand, by `--yes`.
+    /// `--yes` was given.
     pub(super) yes: bool,
     /// The command that does it.
     pub(super) command: &'o str,
-    /// Becomes true when clada is to end.
+    /// Becomes true when clada has to exit.
     pub(super) stop: &'o channel::Receiver<bool>,
 }
 
-/// What came of an offer.
+/// The result of an offer.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Answer {
-    /// Nothing is left to do: it is done, or not wanted, or cannot be asked.
+    /// Nothing is left to do: git ignores the files, or the user declined or cannot be asked.
     Settled,
-    /// It was wanted, and failed.
+    /// The user accepted, and it failed.
     Failed,
-    /// clada is to end.
+    /// clada has to exit.
     Stopped,
 }
 
@@ -56,18 +56,17 @@ pub(super) fn offer(
             if !tty::can_ask() {
                 if !memory.has(TOLD) {
                     say(&format!(
-                        "git shows {names} as untracked: `{command}` adds them to .git/info/exclude"
+                        "git shows {names} as untracked: run `{command}` to make git ignore them"
                     ))?;
                     memory.keep(TOLD);
                 }
                 continue;
             }
-            let question =
-                format!("Add {names} to .git/info/exclude, so that git ignores them? [Y/n] ");
+            let question = format!("Make git ignore {names} (in .git/info/exclude)? [Y/n] ");
             match ask(&question, offer.stop)? {
                 Some(true) => {}
                 Some(false) => {
-                    say(&format!("not added; `{command}` does it later"))?;
+                    say(&format!("not changed; run `{command}` to do it later"))?;
                     memory.keep(DECLINED);
                     continue;
                 }
@@ -75,7 +74,7 @@ pub(super) fn offer(
             }
         }
         match shown.exclude() {
-            Ok(()) => say(&format!("git ignores {names} from now on"))?,
+            Ok(()) => say(&format!("git now ignores {names}"))?,
             Err(why) => {
                 say(&failed(&shown, &why))?;
                 memory.keep(DECLINED);
@@ -95,10 +94,10 @@ fn names(shown: &SeenByGit) -> String {
     names.join(" and ")
 }
 
-/// Why git goes on showing them, and what the user can do.
+/// Explains why git still shows them, and what the user can do.
 fn failed(shown: &SeenByGit, why: &ExcludeError) -> String {
     let mut text = format!(
-        "⚠ git goes on showing {}: {why}. Add these lines there by hand, or to .gitignore:",
+        "⚠ git still shows {}: {why}. Add these lines there by hand, or to .gitignore:",
         names(shown)
     );
     for pattern in shown.patterns() {
@@ -107,14 +106,14 @@ fn failed(shown: &SeenByGit, why: &ExcludeError) -> String {
     text
 }
 
-/// Asks on the terminal; `None` where clada is stopped before there is an answer.
+/// Asks on the terminal; `None` where clada is stopped before the answer.
 pub(super) fn ask(question: &str, stop: &channel::Receiver<bool>) -> Result<Option<bool>, Error> {
     let mut out = terminal::stdout();
     write!(out, "{question}")?;
     out.flush()?;
     drop(out);
     let (send, answered) = oneshot::channel();
-    // It waits for a line for as long as there is none.
+    // Reading blocks until a line arrives.
     std::thread::Builder::new().spawn(move || {
         let mut answer = String::new();
         let read = io::stdin().read_line(&mut answer);
@@ -142,12 +141,12 @@ fn say(line: &str) -> Result<(), Error> {
     Ok(writeln!(terminal::stdout(), "{line}")?)
 }
 
-/// The user does not want it, or it cannot be done.
+/// The user declined, or it failed.
 const DECLINED: &str = "declined";
-/// Where nobody could be asked it was said how.
+/// The command was printed where nobody could be asked.
 const TOLD: &str = "told";
 
-/// What is remembered of a repository, in clada's state.
+/// The answer for a repository, in clada's state.
 struct Memory {
     folder: PathBuf,
     name: String,
@@ -170,7 +169,7 @@ impl Memory {
         self.place(what).exists()
     }
 
-    /// Where it cannot be kept, it is asked again.
+    /// Keeps an answer. Where that fails, clada asks again.
     fn keep(&self, what: &str) {
         let _ = std::fs::create_dir_all(&self.folder)
             .and_then(|()| std::fs::write(self.place(what), ""));

@@ -1,4 +1,4 @@
-//! What the commands on saved states share: the root's lock, its files and its history. Decides nothing.
+//! The root's lock, files and history, which the commands on saved states share. Decides nothing.
 
 use std::path::Path;
 
@@ -13,20 +13,20 @@ use crate::world::lock::Lock;
 use crate::world::snapshot::Snapshots;
 use crate::world::workspace::Disk;
 
-/// A root's saved states, and its files.
+/// A root's saved states and its files.
 pub(super) struct History {
     pub(super) snapshots: Snapshots,
     pub(super) disk: Disk,
-    /// No batch runs meanwhile, where something is to be changed.
+    /// Keeps batches from running meanwhile, where something will be changed.
     _lock: Option<Lock>,
 }
 
 impl History {
-    /// Opens them; to change something, once nobody else does.
+    /// Opens them; to change something, waits until no other process does.
     pub(super) fn open(given: Option<&Path>, to_change: bool) -> Result<Self, Error> {
         let (given, root) = cmd::find_root(given)?;
         let folders = Folders::of_user().ok_or(Error::NoHome)?;
-        // Ctrl-C in the middle would leave half of it.
+        // Ctrl-C in the middle would leave a half-done change.
         let stop = cmd::stop_signal()?;
         let mut terminal = Terminal::new(std::io::stderr());
         let lock = match to_change {
@@ -45,7 +45,7 @@ impl History {
             mut wrong,
             has_lost_git,
         } = Settings::rest(&folders, &root);
-        // The commits that are looked for may be elsewhere than where the defaults have them.
+        // The commits may be in another place than the default one.
         if has_lost_git && !wrong.is_empty() {
             return Err(Error::LostGit(wrong.swap_remove(0)));
         }

@@ -1,4 +1,4 @@
-//! `clada init`: a first day in a project. Overwrites nothing that is there.
+//! `clada init`: creates the settings and the notes file of a project. Overwrites no file.
 
 use std::fs::OpenOptions;
 use std::io::{self, Write};
@@ -19,13 +19,13 @@ use crate::world::note_file::NoteFile;
 use crate::world::service::ServiceError;
 use crate::world::tty;
 
-/// A project's settings, with all of them commented out.
+/// The settings of a new project, all commented out.
 const SETTINGS: &str = include_str!("../../config/project.toml");
 
-/// Makes the settings and the notes file, and registers that where it is wanted. Fails where it is registered, but not watched.
+/// Creates both files, and adds the notes file to the list where that is wanted. Fails where it is in the list, but not watched.
 ///
 /// # Errors
-/// Where something cannot be made.
+/// Where a file cannot be created.
 pub fn main(args: &Init) -> Result<ExitCode, Error> {
     cmd::for_the_user("init")?;
     let folders = Folders::of_user().ok_or(Error::NoHome)?;
@@ -38,8 +38,8 @@ pub fn main(args: &Init) -> Result<ExitCode, Error> {
     })?;
     let was = notes.symlink_metadata().is_ok();
     watch::create_if_missing(&notes)?;
-    say(&told(&notes, was, "the notes file: paste replies into it"))?;
-    // Nobody stops it but by Ctrl-C, which ends the process.
+    say(&told(&notes, was, "the notes file, to paste replies into"))?;
+    // Only Ctrl-C stops it, which ends the process.
     let stop = channel::channel(false).1;
     let offer = Offer {
         yes: args.yes,
@@ -55,7 +55,7 @@ pub fn main(args: &Init) -> Result<ExitCode, Error> {
         let ensured = service::ensure(&folders);
         runs = ensured.is_ok();
         if let Err(error) = ensured {
-            say(&format!("it is not watched yet: {error}"))?;
+            say(&format!("the notes file is not watched yet: {error}"))?;
             if let Error::Service(ServiceError::NoManager(_) | ServiceError::NoSession(_)) = error {
                 is_managed = false;
                 without_manager()?;
@@ -63,35 +63,35 @@ pub fn main(args: &Init) -> Result<ExitCode, Error> {
         }
     }
     say(match (registers, runs) {
-        (true, true) => "next: paste a reply into the notes;",
+        (true, true) => "next: paste a reply into the notes file",
         (true, false) if !is_managed => {
-            "next: start one of these, and paste a reply into the notes;"
+            "next: start the daemon in one of these ways, then paste a reply into the notes file"
         }
         (true, false) => {
-            "next: `clada service install` starts the daemon, now and with each login;"
+            "next: start the daemon, now and at each login, with `clada service install`"
         }
         (false, _) => {
-            "next: `clada` watches here until Ctrl-C (`clada init --service`: in the background);"
+            "next: start watching with `clada` (or in the background with `clada init --service`)"
         }
     })?;
-    say("      `clada instructions` prints what to paste into your chat, once")?;
+    say("      paste what `clada instructions` prints into your chat, once")?;
     let is_undone = args.yes && answer == Answer::Failed;
     Ok(ExitCode::from(u8::from(is_undone || registers && !runs)))
 }
 
-/// Says what keeps the daemon running where no service manager does.
+/// Prints what keeps the daemon running without a service manager.
 fn without_manager() -> Result<(), Error> {
     let clada = cmd::quoted(&service::program()?);
-    say("without that one of these watches it, and all that `clada list` shows:")?;
+    say("without a service manager, one of these commands watches all files in your list:")?;
     say(&format!("  {clada} daemon"))?;
     say("      in a terminal that stays open, or in tmux")?;
     say(&format!("  nohup {clada} daemon >/dev/null 2>&1 &"))?;
-    say("      from now on, also when the terminal is closed")?;
+    say("      from now on, even after the terminal is closed")?;
     say(&format!("  @reboot {clada} daemon"))?;
-    say("      as a line of `crontab -e`: from each start of the machine on")
+    say("      as a line in `crontab -e`, at each start of the machine")
 }
 
-/// Makes a file that is not there, and says which of the two it was.
+/// Creates a file unless it exists, and prints which of the two happened.
 fn made(path: &Path, what: &str, make: impl FnOnce(&Path) -> io::Result<()>) -> Result<(), Error> {
     let was = match make(path) {
         Ok(()) => false,
@@ -105,20 +105,20 @@ fn made(path: &Path, what: &str, make: impl FnOnce(&Path) -> io::Result<()>) -> 
 }
 
 fn told(path: &Path, was: bool, what: &str) -> String {
-    let done = if was { "kept" } else { "made" };
+    let done = if was { "kept" } else { "created" };
     format!("{done} {} ({what})", path.display())
 }
 
-/// Asks on a terminal whether to register; elsewhere nobody can answer.
+/// Asks on a terminal whether to watch in the background; elsewhere nobody can answer.
 fn asks_and_hears_yes(stop: &channel::Receiver<bool>) -> Result<bool, Error> {
     if !tty::can_ask() {
         return Ok(false);
     }
-    let answer = exclude::ask("Register it with the background service? [Y/n] ", stop)?;
+    let answer = exclude::ask("Watch it in the background, from login on? [Y/n] ", stop)?;
     Ok(answer == Some(true))
 }
 
-/// The output file's name, as far as the settings can be read.
+/// Returns the output file's name, as far as the settings can be read.
 fn output_name(folders: &Folders, root: &Path) -> String {
     let loaded = Settings::load(folders, root);
     loaded.map_or_else(

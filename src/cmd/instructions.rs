@@ -1,4 +1,4 @@
-//! `clada instructions`: the text that teaches an LLM to write tasks.
+//! `clada instructions`: prints the text that teaches an LLM to write tasks.
 
 use std::io::Write;
 use std::path::Path;
@@ -15,7 +15,7 @@ use crate::lang::nesl::schemas::Schema;
 use crate::lang::task::Command;
 use crate::terminal;
 
-// Each is fenced, so that a copy of it in a notes file is never carried out.
+// Each is between `clada:off` and `clada:on`, so that a copy of it in a notes file is never carried out.
 const CML: &str = include_str!("../../config/instructions.md");
 const NESL: &str = include_str!("../../config/instructions-nesl.md");
 const REPLACER: &str = include_str!("../../config/instructions-replacer.md");
@@ -25,11 +25,11 @@ const DIFF: &str = include_str!("../../config/instructions-diff.md");
 
 /// The last line of each.
 const LAST: &str = "<!-- clada:on instructions -->\n";
-/// What stands in NESL's where the actions come, and for the project folder.
+/// The placeholders in NESL's text for the actions and the project folder.
 const ACTIONS: &str = "ACTIONS\n";
 const FOLDER: &str = "/path/to/project";
 
-/// How SHAM spells what NESL's text has.
+/// NESL's spellings and SHAM's.
 const SHAM: [(&str, &str); 5] = [
     ("sh nesl", "sh sham"),
     ("NESL", "SHAM"),
@@ -38,7 +38,7 @@ const SHAM: [(&str, &str); 5] = [
     ("EOT_", "EOT_SHAM_"),
 ];
 
-/// Prints it, for the folder that this runs in.
+/// Prints the text for the current folder, and starts a new chat.
 ///
 /// # Errors
 /// Where it cannot be written, or the dialect has no actions to choose from.
@@ -57,37 +57,34 @@ pub fn main(args: &cli::Instructions) -> Result<ExitCode, Error> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Has a new chat begin, which has seen nothing. One of notes that nobody named may not be known.
+/// Starts a new chat, which has seen no files. Does nothing where no notes file is given or known.
 fn begin(file: Option<&Path>) -> Result<(), Error> {
-    // A command of a reply is no new chat.
+    // A command in a reply starts no new chat.
     if std::env::var_os("CLADA").is_some() {
         return Ok(());
     }
     let begun = || {
         let folders = Folders::of_user().ok_or(Error::NoHome)?;
         let notes = Notes::find(&folders, file, None)?;
-        if file.is_some() && !notes.file.exists() {
-            return Err(Error::NoNotes(notes.file));
-        }
         let chat = context::chat(&folders, &notes.root.1, &notes.file);
         Ok(chat.begin(&cmd::run_id())?)
     };
     match begun() {
         Err(error @ Error::WhichNotes { .. }) if file.is_none() => {
-            let said = format!("clada: {error}, to have its chat begin anew\n");
+            let said = format!("clada: {error}, to start a new chat for it\n");
             Ok(terminal::stderr().write_all(said.as_bytes())?)
         }
-        // The text is what was asked for.
+        // The text itself was printed.
         Err(error) if file.is_none() => {
-            tracing::info!(%error, "no chat begins anew");
+            tracing::info!(%error, "no new chat was started");
             Ok(())
         }
         begun => begun,
     }
 }
 
-/// The text for a dialect. The `actions`, by names of either language, are those that it lists: without any, all in SHAM
-/// and NESL, and in CML none beside those that its text has.
+/// Returns the text for a dialect with these actions, given by their names in any language. Without any, the text lists all
+/// actions in SHAM and NESL, and the usual ones in CML.
 pub fn text(dialect: Dialect, actions: &[String]) -> String {
     let is_asked = |command: &Command| {
         let mut names = actions.iter();
@@ -110,7 +107,7 @@ pub fn text(dialect: Dialect, actions: &[String]) -> String {
     }
 }
 
-/// A task of each command, and what they do.
+/// Returns an example task of each command, and their descriptions.
 fn tasks(commands: impl Iterator<Item = Command>) -> String {
     let (mut examples, mut list) = (String::new(), String::new());
     for (command, task) in commands.filter_map(|command| Some((command, lessons::task(command)?))) {
@@ -120,7 +117,7 @@ fn tasks(commands: impl Iterator<Item = Command>) -> String {
     format!("\nMore, in short\n\n``````xml\n<tasks>\n{examples}</tasks>\n``````\n\n{list}")
 }
 
-/// The actions with these names, or all.
+/// Returns the descriptions of the actions with these names, or of all.
 fn blocks(names: &[String]) -> String {
     let actions = Command::ALL.into_iter().flat_map(|command| {
         let actions = lessons::actions(command);

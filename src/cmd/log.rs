@@ -1,4 +1,4 @@
-//! `clada log`: tells what ran, from the ledger. Changes nothing.
+//! `clada log`: shows what ran, from the ledger. Changes nothing.
 
 use std::collections::{BTreeMap, HashMap};
 use std::io::Write;
@@ -12,7 +12,7 @@ use tokio::sync::watch;
 
 use crate::batch::git_line;
 use crate::cli::Log;
-use crate::cmd::notes::named_file;
+use crate::cmd::notes::{named_file, refuse_missing};
 use crate::cmd::{self, clipboard, rules};
 use crate::config::settings::Settings;
 use crate::config::{self, Folders};
@@ -27,7 +27,7 @@ use crate::world::lock::Lock;
 use crate::world::roots;
 use crate::world::snapshot::{SnapshotError, Snapshots};
 
-/// Shows the newest batches that ran, and results of another clada that were taken off notes.
+/// Shows the latest batches, and results of another clada that were removed from notes files.
 ///
 /// # Errors
 /// Where the ledger cannot be read.
@@ -39,7 +39,11 @@ pub fn main(args: &Log) -> Result<ExitCode, Error> {
     let folders = Folders::of_user().ok_or(Error::NoHome)?;
     let roots = roots::all(&folders.roots());
     let files = match (&args.file, args.here) {
-        (Some(file), _) => Some(vec![cmd::canonical(&named_file(&folders, file, None)?)]),
+        (Some(file), _) => {
+            let file = named_file(&folders, file, None)?;
+            refuse_missing(&folders, &file, None)?;
+            Some(vec![cmd::canonical(&file)])
+        }
         (None, true) => Some(files_here(&roots, args.root.as_deref())?),
         (None, false) => None,
     };
@@ -55,10 +59,13 @@ pub fn main(args: &Log) -> Result<ExitCode, Error> {
     } else if entries.is_empty() && args.here {
         writeln!(
             out,
-            "nothing ran here yet: `clada log` shows what ran elsewhere"
+            "nothing has run here yet: `clada log` shows what ran elsewhere"
         )?;
     } else if entries.is_empty() {
-        writeln!(out, "nothing ran yet: the log begins with the first reply")?;
+        writeln!(
+            out,
+            "nothing has run yet: the log begins with the first reply"
+        )?;
     } else {
         let watched = Lock::held(&folders.locks(), config::WATCHED_LOCKS);
         let texts = entries
@@ -69,14 +76,14 @@ pub fn main(args: &Log) -> Result<ExitCode, Error> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// What the log tells of.
+/// An entry of the log.
 enum Entry {
-    /// A batch, and what was done about it since.
+    /// A batch, and whether it was undone or redone since.
     Batch(LogBatch, Option<Mark>),
     Foreign(ForeignBlock),
 }
 
-/// The newest entries: of these files, or of all.
+/// Returns the latest entries of these files, or of all.
 fn newest(
     ledger: &Ledger,
     (number, files): (usize, Option<&[PathBuf]>),
@@ -97,7 +104,7 @@ fn newest(
     Ok(entries)
 }
 
-/// The notes files of a project: of the folder that is given, or of the innermost that this one is in.
+/// Returns the notes files of a project: the given folder, or the innermost project that this folder is in.
 fn files_here(roots: &[(PathBuf, PathBuf)], given: Option<&Path>) -> Result<Vec<PathBuf>, Error> {
     let (_, here) = cmd::find_root(given)?;
     let is_root = |folder: &&Path| roots.iter().any(|(_, root)| root == folder);
@@ -107,11 +114,11 @@ fn files_here(roots: &[(PathBuf, PathBuf)], given: Option<&Path>) -> Result<Vec<
     Ok(of_root.map(|(file, _)| file.clone()).collect())
 }
 
-/// Marks the batches that were undone or done again, as far as the histories of their projects can be read.
+/// Marks the batches that were undone or redone, as far as the histories of their projects can be read.
 fn mark(entries: &mut [Entry], roots: &[(PathBuf, PathBuf)], folders: &Folders) {
     let mut by_root: BTreeMap<&Path, Vec<(&LogBatch, &mut Option<Mark>)>> = BTreeMap::new();
     for entry in entries {
-        // What changed nothing cannot be undone.
+        // A batch that changed nothing cannot be undone.
         if let Entry::Batch(batch, mark) = entry
             && batch.commits.is_some()
             && let Some((_, root)) = roots.iter().find(|(file, _)| *file == batch.path)
@@ -123,7 +130,7 @@ fn mark(entries: &mut [Entry], roots: &[(PathBuf, PathBuf)], folders: &Folders) 
         let began = batches.iter().map(|(batch, _)| batch.began_ms).min();
         let since = began.unwrap_or_default().div_euclid(1000);
         let marks = marks_of(folders, root, since).unwrap_or_else(|error| {
-            tracing::debug!(%error, root = %root.display(), "what was undone is not known");
+            tracing::debug!(%error, root = %root.display(), "clada cannot read which batches were undone");
             HashMap::new()
         });
         for (batch, mark) in batches {
@@ -132,7 +139,7 @@ fn mark(entries: &mut [Entry], roots: &[(PathBuf, PathBuf)], folders: &Folders) 
     }
 }
 
-/// What was undone and done again in a project since a time, by the ids of the batches.
+/// Returns which batches of a project were undone or redone since a time, by their ids.
 fn marks_of(
     folders: &Folders,
     root: &Path,
@@ -177,18 +184,19 @@ impl Entry {
     }
 }
 
-/// Results that were taken off notes, as lines.
+/// Formats results that were removed from a notes file.
 fn foreign_text(block: &ForeignBlock, home: &Path) -> String {
     let taken = cmd::local(at(block.time * 1000)).strftime("%Y-%m-%d %H:%M:%S");
     let file = one_line(&cmd::short(&block.path, home));
-    let mut text = format!("{taken}  {file}  results of another clada, taken off\n");
+    let mut text =
+        format!("{taken}  {file}  results of another clada, removed from the notes file\n");
     for line in block.text.lines() {
         text += &format!("  {}\n", one_line(line));
     }
     text
 }
 
-/// A batch as lines. One without an end runs, if a clada that lives watches its file.
+/// Formats a batch. One without an end is running if a clada process watches its file.
 fn batch_text(
     (batch, mark): (&LogBatch, Option<Mark>),
     home: &Path,
@@ -201,7 +209,7 @@ fn batch_text(
         None => "interrupted".to_owned(),
     };
     let again = batch.again.map_or(String::new(), |number| {
-        format!(" (again from batch {number})")
+        format!(" (retry of batch {number})")
     });
     let file = one_line(&cmd::short(&batch.path, home));
     let mut text = format!(
@@ -218,7 +226,7 @@ fn batch_text(
         text += &format!("  {}\n", one_line(&task_text(task)));
     }
     if batch.tasks.is_empty() {
-        text += "  (its tasks are forgotten)\n";
+        text += "  (its tasks are no longer kept)\n";
     }
     if let Some(commits) = &batch.commits {
         text += &format!("  {}\n", git_line(commits));
@@ -233,7 +241,7 @@ fn task_text(task: &LogTask) -> String {
     }
     let took = task.began_ms.zip(task.ended_ms);
     let took = took.map(|(began, ended)| between(began, ended));
-    // What a command says of its end has the time already, and file tasks take none worth telling.
+    // The message of a command has the time already, and file tasks take almost none.
     let told = text.ends_with(')');
     if let Some(took) = took.filter(|took| !told && took.as_millis() >= 100) {
         text += &format!(" ({})", duration::show(took));
@@ -241,7 +249,7 @@ fn task_text(task: &LogTask) -> String {
     text
 }
 
-/// How a task ended, as the results block shows it.
+/// Returns the mark of a task, as in the results.
 fn sign(task: &LogTask) -> &'static str {
     match task.mark.as_deref().and_then(Status::parse) {
         Some(status) => status.mark(),
@@ -286,12 +294,12 @@ fn at(ms: i64) -> Timestamp {
     Timestamp::from_millisecond(ms).unwrap_or_default()
 }
 
-/// In ISO 8601, UTC.
+/// Formats a time in ISO 8601, UTC.
 fn iso(ms: i64) -> String {
     at(ms).to_string()
 }
 
-/// None where a clock was set back.
+/// Returns the time between; zero where a clock was set back.
 fn between(began_ms: i64, ended_ms: i64) -> Duration {
     Duration::from_millis(u64::try_from(ended_ms - began_ms).unwrap_or_default())
 }

@@ -1,4 +1,4 @@
-//! `clada man`: the manual.
+//! `clada man`: prints the manual, or writes all its pages into a folder.
 
 use std::fs;
 use std::io::Write;
@@ -7,7 +7,7 @@ use std::process::ExitCode;
 use crate::cli::{self, pages};
 use crate::error::Error;
 
-/// Prints the main page, or puts all pages into a folder of manuals, by their sections.
+/// Prints the main page, or writes all pages into a folder of manuals, by their sections.
 ///
 /// # Errors
 /// Where they cannot be written.

@@ -1,4 +1,4 @@
-//! One file per subcommand, and what they share: reading a reply, opening a root, stopping.
+//! One file per command, and what they share: reading a reply, opening a root, stopping.
 
 pub mod approve;
 pub mod check;
@@ -56,7 +56,7 @@ use crate::world::{scarce, state};
 /// Carries out a command line.
 ///
 /// # Errors
-/// For wrong use, or where a tool that clada needs is broken.
+/// For wrong usage, or where a tool that clada needs is broken.
 pub fn dispatch(cli: Cli) -> Result<ExitCode, Error> {
     if let Some((given, nearest)) = cli.misspelt() {
         return Err(Error::NoCommand { given, nearest });
@@ -99,15 +99,15 @@ pub fn dispatch(cli: Cli) -> Result<ExitCode, Error> {
     }
 }
 
-/// Says what is wrong in the settings, where a command goes on with what can be read of them.
+/// Prints what is invalid in the settings, for a command that continues without it.
 fn tell_wrong(wrong: &[SettingsError]) {
     for wrong in wrong {
-        let said = format!("clada: {wrong}; what can be read of the settings holds here\n");
+        let said = format!("clada: {wrong}; the other settings apply\n");
         let _ = terminal::stderr().write_all(said.as_bytes());
     }
 }
 
-/// Refuses what only the user may do, where a command that clada runs does it.
+/// Refuses a command that only the user may run, in a command that clada runs.
 fn for_the_user(command: &'static str) -> Result<(), Error> {
     match std::env::var_os("CLADA") {
         Some(_) => Err(Error::ForTheUser(command)),
@@ -115,7 +115,7 @@ fn for_the_user(command: &'static str) -> Result<(), Error> {
     }
 }
 
-/// The reply in a file, or on standard input.
+/// Reads the reply in a file, or on standard input.
 fn read_reply(file: Option<&Path>) -> Result<String, Error> {
     let (bytes, name) = match file {
         None => (read_stdin()?, "standard input".to_owned()),
@@ -140,7 +140,7 @@ fn read_stdin() -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// The root as it was given, or this folder; and its canonical path.
+/// Returns the root as it was given, or this folder, and its canonical path.
 fn find_root(given: Option<&Path>) -> Result<(PathBuf, PathBuf), Error> {
     let given = given.unwrap_or(Path::new("."));
     let failed = |error| Error::Root {
@@ -151,12 +151,12 @@ fn find_root(given: Option<&Path>) -> Result<(PathBuf, PathBuf), Error> {
     if !canonical.is_dir() {
         return Err(failed(io::ErrorKind::NotADirectory.into()));
     }
-    // Else each task would fail by itself.
+    // Otherwise each task would fail by itself.
     std::fs::read_dir(&canonical).map_err(failed)?;
     Ok((as_the_shell_says(given), canonical))
 }
 
-/// A path as the listener knows it: all links followed.
+/// Returns a path as the listener knows it, with all links followed.
 fn canonical(path: &Path) -> PathBuf {
     let in_folder = || {
         let folder = path.parent()?.canonicalize().ok()?;
@@ -166,8 +166,8 @@ fn canonical(path: &Path) -> PathBuf {
     followed.unwrap_or_else(|| path.to_owned())
 }
 
-/// A relative path below the current folder as the shell names it: the system knows that without its links only, but
-/// people and their replies name it with them.
+/// Returns a relative path as the shell names it: the system knows the current folder without its links only, but people and
+/// replies name it with them.
 fn as_the_shell_says(path: &Path) -> PathBuf {
     let shell = std::env::var_os("PWD").map(PathBuf::from);
     let same = |dir: &PathBuf| {
@@ -180,7 +180,7 @@ fn as_the_shell_says(path: &Path) -> PathBuf {
     }
 }
 
-/// What runs batches under a root. `own` are the watched file, which is also named by itself, and its output: protected, and never committed.
+/// Returns the runner of batches in a root. `own` are the notes file and its output file: protected, and never committed.
 fn runner(
     (given, canonical): (&Path, &Path),
     folders: &Folders,
@@ -205,12 +205,12 @@ fn runner(
     })
 }
 
-/// The files under a root that listeners have: no more a task's business than clada's own.
+/// Returns the files in a root that listeners have: as protected as clada's own.
 fn watched_in(folders: &Folders, root: &Path) -> Vec<PathBuf> {
     Lock::held_in(&folders.locks(), WATCHED_LOCKS, root)
 }
 
-/// The files under a root. These are protected, besides those of clada.
+/// Opens the files in a root. `own` are protected, besides clada's own files.
 fn workspace(
     (given, canonical): (&Path, &Path),
     folders: &Folders,
@@ -226,14 +226,14 @@ fn workspace(
     match disk.path() == canonical {
         true => Ok(disk),
         false => Err(failed(io::Error::other(format!(
-            "it is not at `{}` any more, but `{}` leads elsewhere: put it back, or start clada again to go on there",
+            "it is no longer at `{}`, because `{}` leads elsewhere: move it back, or restart clada to continue there",
             canonical.display(),
             given.display()
         )))),
     }
 }
 
-/// Takes the lock on a root that a run has, and says while it waits for whom; `None` if clada is stopped first.
+/// Takes the lock on a root that a run needs, and prints which process it waits for; `None` if clada is stopped first.
 async fn lock_root(
     folders: &Folders,
     root: &Path,
@@ -260,7 +260,7 @@ async fn lock_root(
     }
 }
 
-/// What waits for events, on this thread.
+/// Returns a runtime that waits for events on this thread.
 fn runtime() -> io::Result<Runtime> {
     check_files()?;
     tokio::runtime::Builder::new_current_thread()
@@ -268,7 +268,7 @@ fn runtime() -> io::Result<Runtime> {
         .build()
 }
 
-/// Tries if there are as many open files to be had as tokio opens when it starts: it panics where the last are missing.
+/// Checks that this process can open as many files as tokio needs at its start: without the last ones it panics.
 fn check_files() -> io::Result<()> {
     drop([
         UnixStream::pair()?,
@@ -278,19 +278,20 @@ fn check_files() -> io::Result<()> {
     Ok(())
 }
 
-/// Becomes true at Ctrl-C, SIGTERM or SIGHUP, this not under `nohup`; at the second of them the process ends at once.
+/// Returns a flag that becomes true at Ctrl-C, SIGTERM or SIGHUP (not under `nohup`); at the second signal the process exits at
+/// once.
 ///
-/// They are listened for on a thread of their own: the one that does the work also blocks in places (a write-back, git's
-/// locks), and what it waits for there can only be cut short if it can learn meanwhile that it should.
+/// A thread of its own handles the signals: the thread that does the work also blocks in places (a write-back, git's locks), and
+/// could not be interrupted there.
 ///
-/// SIGIO gets a handler too: clada asks by leases whether somebody is writing, and the system's answer to a lease that
-/// somebody breaks would end the process. A handler, unlike ignoring, is not inherited by commands.
+/// SIGIO gets a handler too: clada uses leases to learn whether another program is writing, and the system's signal about a
+/// broken lease would kill the process. Commands do not inherit a handler, but would inherit an ignored signal.
 fn stop_signal() -> io::Result<channel::Receiver<bool>> {
     signals(None)
 }
 
-/// The same, but SIGHUP does not stop: it counts how often clada was told to read its settings again. Only where it tells that the
-/// terminal that clada was started in is gone it stops all the same, unless clada was started with `nohup`.
+/// Returns the same, and the number of SIGHUPs, which ask clada to read its settings again. A SIGHUP still stops clada when its
+/// terminal was closed, unless clada was started with `nohup`.
 fn stop_and_reload() -> io::Result<(channel::Receiver<bool>, channel::Receiver<u64>)> {
     let (reload, reloads) = channel::channel(0);
     Ok((signals(Some(reload))?, reloads))
@@ -339,7 +340,7 @@ fn signals(reload: Option<channel::Sender<u64>>) -> io::Result<channel::Receiver
     Ok(stopped)
 }
 
-/// Tells if clada was started to ignore SIGHUP, as `nohup` has it.
+/// Returns whether clada was started with SIGHUP ignored, as by `nohup`.
 fn ignores_hangup() -> bool {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let ignored = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
@@ -356,12 +357,12 @@ fn date_time() -> String {
     now().strftime("%Y-%m-%d %H:%M:%S").to_string()
 }
 
-/// Milliseconds since 1970.
+/// Returns the milliseconds since 1970.
 fn now_ms() -> i64 {
     Timestamp::now().as_millisecond()
 }
 
-/// The local time of a second since 1970; with its date if that is not today.
+/// Formats the local time of a second since 1970, with its date if that is not today.
 fn when(second: i64) -> String {
     let Ok(moment) = Timestamp::from_second(second) else {
         return "at an unknown time".to_owned();
@@ -379,7 +380,7 @@ fn now() -> Zoned {
     local(Timestamp::now())
 }
 
-/// The local time of a moment.
+/// Returns the local time of a moment.
 ///
 /// Where TZ names no zone the system's is read directly: `TimeZone::system` would first list all folders of the zone
 /// database to learn the zone's name, which took 1.1 ms of the 2.6 ms that `clada run` of an empty reply took.
@@ -396,13 +397,13 @@ fn run_id() -> String {
     format!("{}-{}", now().strftime("%Y%m%d-%H%M%S"), &word()[..4])
 }
 
-/// A word that nobody can guess. `RandomState` has its keys from the system's source of chance.
+/// Returns a word that cannot be guessed. `RandomState` takes its keys from the system's random numbers.
 fn word() -> String {
     let number = RandomState::new().build_hasher().finish();
     format!("{number:016x}")
 }
 
-/// A path as a shell takes it.
+/// Quotes a path for a shell.
 fn quoted(path: &Path) -> String {
     let path = path.display().to_string();
     let is_plain = |c: char| c.is_alphanumeric() || "/._-+@".contains(c);
@@ -413,7 +414,7 @@ fn quoted(path: &Path) -> String {
     }
 }
 
-/// A path with `~` for the home.
+/// Shortens a path by `~` for the home folder.
 fn short(path: &Path, home: &Path) -> String {
     match path.strip_prefix(home) {
         Ok(below) => Path::new("~").join(below).display().to_string(),

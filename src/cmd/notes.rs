@@ -1,5 +1,5 @@
-//! The notes file that a command is about, and the project folder that it is watched for. Reads the list, the locks and what is
-//! kept of each watched file; changes none of them.
+//! The notes file that a command works on, and the project folder that it is watched for. Reads the list, the locks and the
+//! records of watched files; changes none of them.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -10,23 +10,24 @@ use crate::config::{self, Folders};
 use crate::error::Error;
 use crate::lang::report::one_line;
 use crate::terminal;
+use crate::world::ledger::Ledger;
 use crate::world::lock::Lock;
 use crate::world::roots;
 
 /// A notes file with its root.
 pub(super) struct Notes {
-    /// As it was named, or by its canonical path.
+    /// As it was given, or its canonical path.
     pub(super) file: PathBuf,
     /// As it was given, and its canonical path.
     pub(super) root: (PathBuf, PathBuf),
 }
 
 impl Notes {
-    /// The file that is named, and the root that it is watched for; where no file is named, the one that is watched for the
-    /// root, else `clada.md` there. Says so where another one could be meant.
+    /// Returns the given file and the root that it is watched for. Without a given file, it is the one that is watched for the
+    /// root, or `clada.md` there; if others are watched too, that is printed.
     ///
     /// # Errors
-    /// Where the root cannot be used, and where several files may be meant.
+    /// Where the root cannot be used, where several files may be meant, and for a given file that does not exist.
     pub(super) fn find(
         folders: &Folders,
         file: Option<&Path>,
@@ -44,7 +45,7 @@ impl Notes {
                 };
                 let taken = chosen.file.display();
                 let said = format!(
-                    "{taken} is taken; {files} {are} watched for this folder too: name the one that you mean"
+                    "using {taken}; {files} {are} watched for this folder too: give the path of the one you mean"
                 );
                 writeln!(terminal::stderr(), "{}", one_line(&said))?;
             }
@@ -52,6 +53,7 @@ impl Notes {
             return Ok(Self { file, root });
         };
         let file = named_file(folders, named, root)?;
+        refuse_missing(folders, &file, root)?;
         let is_given = root.is_some();
         let watched = (!is_given).then(|| root_of(folders, &file)).flatten();
         let here = cmd::find_root(root)?;
@@ -65,22 +67,22 @@ impl Notes {
     }
 }
 
-/// A notes file that was ever watched.
+/// A notes file that clada watches or has watched.
 struct Known {
     file: PathBuf,
     root: PathBuf,
-    /// A clada watches it now, or it is in the daemon's list.
+    /// A clada process watches it now, or it is in the daemon's list.
     is_watched: bool,
 }
 
-/// All of them, each once, by their canonical paths.
+/// Returns all of them, each once, by their canonical paths.
 fn known(folders: &Folders) -> Vec<Known> {
     let watched = Lock::held(&folders.locks(), &config::WATCHED_LOCKS[..1]);
     let was = roots::all(&folders.roots());
     let (now, before): (Vec<_>, Vec<_>) = was
         .into_iter()
         .partition(|(file, _)| watched.contains(file));
-    // The list is the user's to mend; it is told where it is used.
+    // Commands that use the list report what is wrong in it.
     let listed = Registry::load(folders).unwrap_or_default().entries;
     let listed = listed
         .into_iter()
@@ -102,7 +104,7 @@ fn known(folders: &Folders) -> Vec<Known> {
     known
 }
 
-/// The root that a notes file is watched for, or was last.
+/// Returns the root that a notes file is watched for, or was last watched for.
 fn root_of(folders: &Folders, file: &Path) -> Option<PathBuf> {
     let file = cmd::canonical(file);
     let mut known = known(folders).into_iter();
@@ -111,7 +113,7 @@ fn root_of(folders: &Folders, file: &Path) -> Option<PathBuf> {
         .map(|known| known.root)
 }
 
-/// A path, or where nothing is there, the watched file of that name: one of the root first.
+/// Returns a path; if no such file exists, the known file of that name, preferably in the root.
 pub(super) fn named_file(
     folders: &Folders,
     named: &Path,
@@ -132,15 +134,15 @@ pub(super) fn named_file(
         1 => Ok(files.remove(0).file),
         _ => Err(Error::WhichNotes {
             files: names(&paths(files)),
-            of: format!("named `{}`", named.display()),
+            of: format!("called `{}`", named.display()),
         }),
     }
 }
 
-/// The file that is meant where none is named.
+/// The notes file for a command that was given none.
 pub(super) struct Chosen {
     pub(super) file: PathBuf,
-    /// The others that are watched for the same root.
+    /// The other files that are watched for the same root.
     others: Vec<PathBuf>,
 }
 
@@ -151,8 +153,8 @@ impl Chosen {
     }
 }
 
-/// The notes file of a root, given by its canonical path: the one that is watched for it. Where none is, its `clada.md`, and where
-/// there is none either, the one that was watched before.
+/// Returns the notes file of a root, given by its canonical path: the one that is watched for it, or its `clada.md`, or the one
+/// that was watched before.
 pub(super) fn of_root(folders: &Folders, root: &Path) -> Result<Chosen, Error> {
     let default = root.join(config::NOTES);
     let known = known(folders).into_iter();
@@ -182,11 +184,47 @@ pub(super) fn of_root(folders: &Folders, root: &Path) -> Result<Chosen, Error> {
     }
 }
 
+/// Refuses a notes file that does not exist, unless clada has watched it before.
+pub(super) fn refuse_missing(
+    folders: &Folders,
+    file: &Path,
+    root: Option<&Path>,
+) -> Result<(), Error> {
+    let in_ledger = || {
+        let ledger = Ledger::read(&folders.state).ok().flatten()?;
+        ledger.file(&cmd::canonical(file)).ok().flatten()
+    };
+    if file.exists() || root_of(folders, file).is_some() || in_ledger().is_some() {
+        return Ok(());
+    }
+    let known = known_here(folders, file, root);
+    let path = file.to_owned();
+    Err(Error::NoNotes { path, known })
+}
+
+/// Returns the next step for a notes file that clada does not know: the files that it knows for a project folder.
+pub(super) fn known_here(folders: &Folders, file: &Path, root: Option<&Path>) -> String {
+    let here = root.unwrap_or(Path::new(".")).canonicalize().ok();
+    let known = known(folders).into_iter();
+    let files: Vec<PathBuf> = known
+        .filter(|known| Some(&known.root) == here.as_ref() && known.file.exists())
+        .map(|known| known.file)
+        .collect();
+    match files.len() {
+        0 => format!(
+            "clada knows no notes file for this folder: start watching one with `clada watch {}`",
+            cmd::quoted(file)
+        ),
+        1 => format!("the notes file of this folder is {}", names(&files)),
+        _ => format!("the notes files of this folder are {}", names(&files)),
+    }
+}
+
 fn paths(known: Vec<Known>) -> Vec<PathBuf> {
     known.into_iter().map(|known| known.file).collect()
 }
 
-/// The paths as one lists them.
+/// Lists paths in a sentence.
 fn names(files: &[PathBuf]) -> String {
     let files: Vec<String> = files
         .iter()

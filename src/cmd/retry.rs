@@ -1,11 +1,11 @@
-//! `clada retry`: has the tasks of the last batch run again that failed, were interrupted or did not run.
+//! `clada retry`: retries the tasks of the last batch that failed, were interrupted or did not run.
 
 use std::io::Write;
 use std::path::Path;
 use std::process::ExitCode;
 
-use crate::cli::{Retry, Watch};
-use crate::cmd::notes::Notes;
+use crate::cli::{Again, Retry};
+use crate::cmd::notes::{Notes, known_here};
 use crate::cmd::watch::{Listener, Place, Post, Shared};
 use crate::cmd::{self, sharing};
 use crate::config::{self, Folders};
@@ -20,24 +20,24 @@ use crate::world::ledger::{KnownFile, Ledger, NewBlock};
 use crate::world::lock::LockError;
 use crate::world::note_file::{NoteFile, Reading};
 
-/// Runs them.
+/// Retries them.
 ///
 /// # Errors
 /// Where the file or the ledger cannot be used.
 pub fn main(args: &Retry) -> Result<ExitCode, Error> {
     cmd::for_the_user("retry")?;
-    again(&args.watch, args.at.map_or(Which::Undone, Which::At))
+    again(&args.again, args.at.map_or(Which::Undone, Which::At))
 }
 
-/// Runs tasks here that were seen before, or where a clada watches the file has that do it.
+/// Runs tasks of the last batch here, or lets the clada process that watches the file run them.
 ///
 /// # Errors
 /// Where the file or the ledger cannot be used.
-pub(super) fn again(args: &Watch, which: Which) -> Result<ExitCode, Error> {
+pub(super) fn again(args: &Again, which: Which) -> Result<ExitCode, Error> {
     let folders = Folders::of_user().ok_or(Error::NoHome)?;
     let notes = Notes::find(&folders, args.file.as_deref(), args.root.as_deref())?;
     if args.file.is_some() {
-        refuse_unknown(&folders, &notes.file)?;
+        refuse_unknown(&folders, &notes.file, args.root.as_deref())?;
     }
     if args.file.is_none() {
         let note = NoteFile::new(&notes.file, config::NOTES_LIMIT)?;
@@ -45,11 +45,7 @@ pub(super) fn again(args: &Watch, which: Which) -> Result<ExitCode, Error> {
             sharing::check_default(&note, &notes.root.1)?;
         }
     }
-    let args = &Watch {
-        file: Some(notes.file),
-        root: Some(notes.root.0),
-        ..args.clone()
-    };
+    let args = &args.watch(&notes.file, &notes.root.0);
     let place = Place::of(args)?;
     let ledger = Ledger::open(&place.folders.state)?;
     let shared = Shared::start(cmd::stop_signal()?);
@@ -69,8 +65,8 @@ pub(super) fn again(args: &Watch, which: Which) -> Result<ExitCode, Error> {
     })
 }
 
-/// Refuses a file that no clada ever saw. One that was renamed has results on top.
-fn refuse_unknown(folders: &Folders, file: &Path) -> Result<(), Error> {
+/// Refuses a file that clada has never watched. One that was renamed has results at its top.
+fn refuse_unknown(folders: &Folders, file: &Path, root: Option<&Path>) -> Result<(), Error> {
     let note = NoteFile::new(file, config::NOTES_LIMIT)?;
     let known = match Ledger::read(&folders.state)? {
         Some(ledger) => ledger.file(note.path())?,
@@ -83,11 +79,13 @@ fn refuse_unknown(folders: &Folders, file: &Path) -> Result<(), Error> {
     if known.is_some() || has_results() {
         Ok(())
     } else {
-        Err(Error::NeverWatched(note.path().to_owned()))
+        let known = known_here(folders, file, root);
+        let path = note.path().to_owned();
+        Err(Error::NeverWatched { path, known })
     }
 }
 
-/// Why nothing can be carried out at a line, and where something can.
+/// Explains why no edit can be applied at a line, and where one can.
 fn no_place(line: usize, place: &Place) -> Result<ExitCode, Error> {
     let note = NoteFile::new(&place.file, config::NOTES_LIMIT)?;
     let ledger = Ledger::open(&place.folders.state)?;
@@ -97,14 +95,17 @@ fn no_place(line: usize, place: &Place) -> Result<ExitCode, Error> {
     };
     let there = places.iter().filter(|place| place.line == line);
     let possible = match (places.len(), there.count()) {
-        (0, _) => "none of it offers a choice of places".to_owned(),
-        (_, 0) => format!("possible are {}", named(&places)),
-        _ => format!("several can be ({}): tick one in the notes", named(&places)),
+        (0, _) => "no edit in it offers a choice of lines".to_owned(),
+        (_, 0) => format!("choose one of {}", named(&places)),
+        _ => format!(
+            "several edits can ({}), so tick one in the notes file",
+            named(&places)
+        ),
     };
     Err(Error::NoPlace { line, possible })
 }
 
-/// `lines 4 and 19 of src/app.py` and so on, file by file.
+/// Lists the lines file by file: `lines 4, 19 of src/app.py`.
 fn named(places: &[OpenPlace]) -> String {
     let of_file = places.chunk_by(|one, next| one.target == next.target);
     let of_file = of_file.map(|places| {
@@ -115,7 +116,7 @@ fn named(places: &[OpenPlace]) -> String {
     of_file.collect::<Vec<_>>().join("; ")
 }
 
-/// Ticks the tasks in the notes, as the user could: the clada that watches them sees it.
+/// Ticks the tasks in the notes file, as the user could, for the clada process that watches it.
 fn ask(place: &Place, which: Which, held: &LockError) -> Result<ExitCode, Error> {
     let note = NoteFile::new(&place.file, config::NOTES_LIMIT)?;
     let mut ledger = Ledger::open(&place.folders.state)?;
@@ -141,12 +142,12 @@ fn ask(place: &Place, which: Which, held: &LockError) -> Result<ExitCode, Error>
         is_result: false,
     };
     ledger.add_block(id, new, now)?;
-    // The other clada takes off what is below.
+    // The other process removes the results below.
     let ticked = block.replace("- [ ] ", "- [x] ");
     note.write_back("", &mut |text| note::join(&ticked, text))?;
     writeln!(
         terminal::stdout(),
-        "{tasks} of {} will be run: {held}",
+        "{tasks} of {} will run: {held}",
         note.path().display()
     )?;
     Ok(ExitCode::SUCCESS)
@@ -171,10 +172,8 @@ fn report(which: Which, tasks: &str, offer: Offer) -> Report {
 fn nothing(which: Which, place: &Place) -> Result<ExitCode, Error> {
     let said = match which {
         Which::At(line) => return no_place(line, place),
-        Which::Undone => {
-            "nothing to run again: all tasks of the last batch were done, or none ran yet"
-        }
-        Which::Asked => "nothing waits for an approval",
+        Which::Undone => "nothing to retry: no task of the last batch failed or is left to run",
+        Which::Asked => "no command waits for approval",
     };
     writeln!(terminal::stdout(), "{said}")?;
     Ok(ExitCode::SUCCESS)

@@ -1,4 +1,5 @@
-//! Makes of the settings how replies are read, commands run and states saved, anew for each run: settings are edited while clada listens.
+//! Turns the settings into the rules of a run: how replies are read, commands run and states saved. Each run does it again, as
+//! settings are edited while clada listens.
 
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
@@ -27,10 +28,10 @@ use crate::world::roots;
 use crate::world::sandbox::{self, Fence, Level, Repositories, Settled};
 use crate::world::snapshot::{self, Notes};
 
-/// How long the login shell may take, for each of the two ways in which it is asked.
+/// How long the login shell may take, for each of the two ways to ask it.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// Where the rules of one root come from.
+/// The source of the rules of one root.
 pub(super) struct Source {
     folders: Folders,
     /// Canonical.
@@ -38,14 +39,14 @@ pub(super) struct Source {
     flags: (Option<Duration>, Option<Sandbox>),
     /// Whether git may be used at all.
     git: bool,
-    /// Before the settings change it.
+    /// The environment before the settings change it.
     env: LoginEnv,
-    /// The trees of the fence, found when listening began or when the settings named others.
+    /// The trees of the fence, resolved when listening began or when the settings last named others.
     ground: Mutex<Ground>,
 }
 
-/// The trees that the settings name, and what they came to when they were named first: a command could have put links in their
-/// place since, or a git directory.
+/// The trees that the settings name, and what they led to at first: a command could since have replaced them with links or with
+/// a git directory.
 #[derive(Default)]
 struct Ground {
     named: Vec<PathBuf>,
@@ -53,7 +54,7 @@ struct Ground {
     settled: Settled,
 }
 
-/// What the login shell told of its environment, or why it did not. It is asked once for all listeners of a process.
+/// The environment of the login shell, or why it is unknown. The shell is asked once for all listeners of a process.
 #[derive(Clone, Default)]
 pub(super) struct Login(Arc<Mutex<Arc<Told>>>);
 
@@ -65,33 +66,33 @@ impl Login {
         Arc::clone(&told)
     }
 
-    /// The next who wants to know asks again.
+    /// Makes the next use ask again.
     pub(super) fn forget(&self) {
         let mut told = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         *told = Arc::default();
     }
 }
 
-/// What a start has found.
+/// The result of a start.
 pub(super) struct Start {
     pub(super) source: Source,
-    /// How asking the login shell for its environment went; nothing where it was not asked. Where that failed, the
-    /// environment is clada's own.
+    /// Whether the login shell gave its environment; `None` where it was not asked. Where that failed, the environment is clada's
+    /// own.
     pub(super) login: Option<Result<(), String>>,
     /// As of [`Source::setup`].
     pub(super) made: Result<Made, SettingsError>,
 }
 
-/// What the settings come to.
+/// The rules that the settings lead to.
 pub(super) struct Made {
     pub(super) setup: Setup,
     pub(super) settings: Settings,
-    /// Why not all of them hold.
+    /// Why not all of them apply.
     pub(super) notice: Option<String>,
 }
 
 impl Source {
-    /// Makes something of settings, and asks the login shell for its environment where clada was started without one.
+    /// Makes rules of the settings, and asks the login shell for its environment where clada was started without one.
     pub(super) async fn start(
         folders: &Folders,
         (root, loaded): (&Path, Loaded),
@@ -135,14 +136,14 @@ impl Source {
         }
     }
 
-    /// What to say where the project folder holds all that a fence is to keep commands from.
+    /// Warns where the project folder contains everything that the fence should protect.
     pub(super) fn holds_home(&self) -> Option<&'static str> {
         self.folders.home.starts_with(&self.root).then_some(
-            "⚠ your home is in this project folder, so commands can write all of it: run clada in a folder of its own",
+            "⚠ your home folder is in this project folder, so commands can write to all of it: run clada in a smaller folder",
         )
     }
 
-    /// Adds the git directories to the trees of a fence, and has it keep to what these were at first.
+    /// Adds the git directories to the trees of a fence, and fixes the trees to what they were at first.
     fn settle(&self, fence: &mut Fence) {
         let mut ground = self.ground.lock().unwrap_or_else(PoisonError::into_inner);
         let named = fence.named();
@@ -159,10 +160,10 @@ impl Source {
         let _ = fence.trees();
     }
 
-    /// What the settings come to now.
+    /// Returns the current rules.
     ///
     /// # Errors
-    /// Where the settings are wrong.
+    /// Where the settings are invalid.
     pub(super) fn setup(&self) -> Result<Made, SettingsError> {
         self.made_of(Settings::load(&self.folders, &self.root)?)
     }
@@ -269,7 +270,7 @@ impl Source {
     }
 }
 
-/// The trees outside a root that commands may write to, by these settings, as they are named: also where commands may not just
+/// Returns the trees outside a root that commands may write to by these settings, as they are named, even if commands may not
 /// now.
 fn trees_beside(folders: &Folders, exec: &settings::Exec) -> Vec<PathBuf> {
     let env = LoginEnv::own();
@@ -283,26 +284,26 @@ fn trees_beside(folders: &Folders, exec: &settings::Exec) -> Vec<PathBuf> {
     temp.chain(named_trees(exec, &folders.home, var)).collect()
 }
 
-/// The trees that replies may write to, by these settings: also those of file tasks.
+/// Returns the trees that replies may write to by these settings, including those of file tasks.
 pub(super) fn trees(folders: &Folders, root: &Path, exec: &settings::Exec) -> Vec<PathBuf> {
     let beside = trees_beside(folders, exec).into_iter();
     let leads = beside.filter_map(|tree| tree.canonicalize().ok());
     leads.chain([root.to_owned()]).collect()
 }
 
-/// Has clada itself run no programs from where replies may write.
+/// Keeps clada itself from running programs in folders that replies may write to.
 pub(super) fn avoid(folders: &Folders, root: &Path, exec: &settings::Exec) {
     programs::avoid_roots([root.to_owned()]);
     programs::avoid(trees_beside(folders, exec));
 }
 
-/// Has clada itself run no programs from the project folders that this user has had watched, nor from where commands may write
-/// everywhere. Looks into none of them.
+/// Keeps clada itself from running programs in the project folders that this user has watched, and in folders that commands may
+/// write to in any project. Reads none of them.
 pub(super) fn avoid_known(folders: &Folders) {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
         let roots = roots::all(&folders.roots()).into_iter();
-        // In a home that was once watched as a whole there is all that the user has installed.
+        // A home folder that was once watched as a whole has all programs that the user installed.
         let roots = roots.filter(|(_, root)| !folders.home.starts_with(root));
         programs::avoid_roots(roots.map(|(_, root)| root));
         let settings = Settings::of_user(folders).unwrap_or_default();
@@ -310,7 +311,7 @@ pub(super) fn avoid_known(folders: &Folders) {
     });
 }
 
-/// The trees that settings name, outside the root; a cache that holds a folder of the PATH is none.
+/// Returns the trees outside the root that the settings name, except caches with a folder of the PATH in them.
 fn named_trees<'e>(
     exec: &settings::Exec,
     home: &Path,
@@ -324,7 +325,7 @@ fn named_trees<'e>(
     caches.chain(write.filter_map(move |path| expanded(path, home, var)))
 }
 
-/// How states are saved by these settings, where git itself gets this environment.
+/// Returns how states are saved by these settings; git itself gets this environment.
 pub(super) fn git_of(settings: &settings::Git, folders: &Folders, env: login_env::Vars) -> Git {
     Git {
         options: snapshot::Options {
@@ -355,11 +356,11 @@ pub(super) fn git_of(settings: &settings::Git, folders: &Folders, env: login_env
     }
 }
 
-/// The names that the shipped settings keep from replies.
+/// The file names that the default settings hide from replies.
 static SECRETS: LazyLock<Secrets> =
     LazyLock::new(|| Secrets::new(&settings::shipped_paths().lists()));
 
-/// The notes files of all cladas of this user, also of those that have ended, as far as that can be read.
+/// Returns all notes files that this user's clada processes watch or have watched, as far as that can be read.
 fn notes_of(folders: &Folders) -> Vec<PathBuf> {
     let ledger = Ledger::read(&folders.state).ok().flatten();
     let known = ledger.and_then(|ledger| ledger.files().ok());
@@ -373,7 +374,7 @@ fn notes_of(folders: &Folders) -> Vec<PathBuf> {
         .collect()
 }
 
-/// An environment as the settings change it.
+/// Returns an environment with the changes of the settings.
 fn environment(base: &[(OsString, OsString)], exec: &settings::Exec) -> login_env::Vars {
     let is_scrubbed = |name: &OsStr| {
         let name = name.to_string_lossy();
@@ -397,7 +398,7 @@ fn environment(base: &[(OsString, OsString)], exec: &settings::Exec) -> login_en
     kept.cloned().chain(set).collect()
 }
 
-/// The path of a cache, and the same wherever else this user's caches may be.
+/// Returns the path of a cache, and its other possible places.
 fn everywhere(path: &str) -> Vec<String> {
     let others = path.strip_prefix("~/.cache/").into_iter().flat_map(|name| {
         ["$XDG_CACHE_HOME", "~/Library/Caches"].map(|base| format!("{base}/{name}"))
@@ -405,7 +406,7 @@ fn everywhere(path: &str) -> Vec<String> {
     std::iter::once(path.to_owned()).chain(others).collect()
 }
 
-/// The folders in which the user's programs are looked for, under both their names where they are links.
+/// Returns the folders of the PATH, under both names where they are links.
 fn programs(path: Option<&OsStr>) -> Vec<PathBuf> {
     let folders = std::env::split_paths(path.unwrap_or_default());
     let both = folders.flat_map(|folder| {
@@ -415,7 +416,7 @@ fn programs(path: Option<&OsStr>) -> Vec<PathBuf> {
     both.collect()
 }
 
-/// A path of the settings with its `~` and variables; `None` where it begins with a variable that is not set.
+/// Expands `~` and variables in a path of the settings; `None` where it begins with a variable that is not set.
 fn expanded<'e>(
     path: &str,
     home: &Path,

@@ -1,4 +1,4 @@
-//! `clada run`: carries out one reply, once. No watched file, no clipboard.
+//! `clada run`: carries out one reply once, without a notes file and the clipboard.
 
 use std::io::{IsTerminal, Write};
 use std::path::Path;
@@ -42,7 +42,7 @@ pub fn main(args: &Run) -> Result<ExitCode, Error> {
         notice,
     } = start.made?;
     let own = [config::NOTES, &settings.watch.output_file].map(|name| root.join(name));
-    // Where several are watched for the root, none of them is meant.
+    // If several are watched for the root, none of them is meant.
     let notes = of_root(&folders, &root).map_or_else(|_| own[0].clone(), |chosen| chosen.file);
     let mut runner = cmd::runner((&given, &root), &folders, (&notes, &own), setup)?;
     runner.protect(&cmd::watched_in(&folders, &root));
@@ -59,7 +59,7 @@ pub fn main(args: &Run) -> Result<ExitCode, Error> {
             id: cmd::run_id(),
             stop,
         };
-        // A reply may be a watched file: its results block is none of the reply, but its lines count.
+        // A reply may be a notes file: its results block is not part of the reply, but its lines count.
         let found = scan_for(&text, runner.dialects);
         if found.batches.iter().any(Batch::has_exec) {
             sandbox::warm_up();
@@ -71,11 +71,11 @@ pub fn main(args: &Run) -> Result<ExitCode, Error> {
         } else {
             let lock = cmd::lock_root(&folders, &root, &around.stop, &mut terminal).await?;
             let Some(mut lock) = lock else {
-                terminal.line("stopped before anything was run");
+                terminal.line("stopped before anything ran");
                 return Ok(ExitCode::FAILURE);
             };
             lock.tell("`clada run`".to_owned());
-            // A listener must be able to tell what a command may have done.
+            // A listener must learn that a command may have written to its notes file.
             let runs = Running::begin(&folders.locks(), &root)?;
             let mut show = |progress: Progress<'_>| {
                 if !args.json {
@@ -101,9 +101,12 @@ pub fn main(args: &Run) -> Result<ExitCode, Error> {
         }
         for outcome in &mut report.outcomes {
             if outcome.status == Status::Asks {
-                let what = outcome.message.take().unwrap_or("asks first".to_owned());
+                let what = outcome
+                    .message
+                    .take()
+                    .unwrap_or("needs approval".to_owned());
                 let (what, commands) = what.split_once('\n').unwrap_or((&what, ""));
-                let said = format!("{what}: `clada run --approve` runs it\n{commands}");
+                let said = format!("{what}: run it with `clada run --approve`\n{commands}");
                 outcome.message = Some(said.trim_end().to_owned());
             }
         }
@@ -119,11 +122,11 @@ fn print(args: &Run, report: &mut Report) -> Result<(), Error> {
     } else if report.total == 0 && report.is_empty() {
         writeln!(
             out,
-            "no task in it: a reply needs a <tasks> element (see `clada instructions`)"
+            "no task found: paste what `clada instructions` prints into your chat, so that the LLM writes tasks"
         )?;
     } else {
         if std::io::stdout().is_terminal() {
-            // What the commands wrote was seen as it came.
+            // The output of the commands was shown live.
             for outcome in &mut report.outcomes {
                 outcome
                     .sections

@@ -1,4 +1,4 @@
-//! `clada service`: has the user's service manager keep `clada daemon` running, and tells how that does.
+//! `clada service`: makes the user's service manager keep `clada daemon` running, and shows its state.
 
 use std::fs::Metadata;
 use std::io::{self, Write};
@@ -17,13 +17,13 @@ use crate::world::login_env::LoginEnv;
 use crate::world::programs;
 use crate::world::service::{Order, Runs, Service, ServiceError, State};
 
-/// How long the login shell may take to tell its environment.
+/// How long the login shell may take to print its environment.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// What says where clada's own files are: in the background they are to be the same as here.
+/// The variables that determine where clada's own files are: the service uses the same files as this process.
 const OF_PLACES: &[&str] = &["XDG_CONFIG_HOME", "XDG_STATE_HOME", "XDG_DATA_HOME"];
 
-/// Carries out what is asked of the service. Fails where `status` finds that it does not run.
+/// Carries out an order to the service. `status` fails if the service does not run.
 ///
 /// # Errors
 /// Where the service manager cannot be reached or refuses, and where a command that clada runs calls this.
@@ -40,7 +40,7 @@ pub fn main(what: &cli::Service) -> Result<ExitCode, Error> {
     let order = |order| runtime.block_on(service.order(order));
     match what {
         cli::Service::Install => {
-            // Where there is nobody to start it, nothing is left lying about.
+            // Without a service manager, no file is written.
             runtime.block_on(service.state())?;
             let env = runtime.block_on(environment());
             service.write(&program()?, &env)?;
@@ -58,11 +58,11 @@ pub fn main(what: &cli::Service) -> Result<ExitCode, Error> {
     }
 }
 
-/// Installs and starts the service where it does not run, or will not at the next login. That a package has brought its file
-/// says neither.
+/// Installs and starts the service where it does not run, or would not start at the next login. A file from a package does
+/// neither.
 ///
 /// # Errors
-/// Where nobody answers for services, or it cannot be installed.
+/// Where the service manager does not answer, or the service cannot be installed.
 pub(super) fn ensure(folders: &Folders) -> Result<(), Error> {
     rules::avoid_known(folders);
     let state = cmd::runtime()?.block_on(of_user(folders).state())?;
@@ -81,19 +81,19 @@ fn installed(service: &Service) -> io::Result<()> {
     let mut out = terminal::stdout();
     writeln!(
         out,
-        "clada runs in the background now, and from each login on"
+        "clada now runs in the background, and starts at each login"
     )?;
-    writeln!(out, "the service is {}", file.display())?;
+    writeln!(out, "service file: {}", file.display())?;
     if cfg!(target_os = "linux") {
         writeln!(
             out,
-            "it ends when you log out everywhere; `loginctl enable-linger` has it run on, and from the start of the machine"
+            "it stops when you log out everywhere; to keep it running, from the start of the machine on, run `loginctl enable-linger`"
         )?;
     }
     Ok(())
 }
 
-/// Its files go also where the manager cannot be told: they would start it again.
+/// Removes the service. Its files are removed even if the manager cannot be reached, as they would start it again.
 fn uninstall(
     service: &Service,
     order: impl Fn(Order) -> Result<(), ServiceError>,
@@ -105,26 +105,26 @@ fn uninstall(
         Err(ServiceError::NotInstalled) if found => {}
         Err(error) => return Err(error.into()),
     }
-    let said = "clada is no service any more; your settings, notes and the log of what ran stay";
+    let said = "removed the service; your settings, notes files and log stay";
     Ok(writeln!(terminal::stdout(), "{said}")?)
 }
 
 fn tell(state: &State) -> Result<ExitCode, Error> {
     let mut out = terminal::stdout();
     if !state.is_installed {
-        let next = "`clada service install` has clada run in the background";
+        let next = "install it with `clada service install`";
         writeln!(out, "not installed: {next}")?;
         return Ok(ExitCode::FAILURE);
     }
     let runs = match &state.runs {
         Runs::Yes => "running",
         Runs::Starts => "starting",
-        Runs::Reloads => "reading the settings again",
-        Runs::Ends => "ending",
-        Runs::No => "stopped: `clada service start` starts it",
+        Runs::Reloads => "reloading the settings",
+        Runs::Ends => "stopping",
+        Runs::No => "stopped: start it with `clada service start`",
         Runs::Failed(why) => {
-            let next = "`clada service logs` tells more, `clada service start` tries again";
-            &format!("failed: {why}; {next}")
+            let next = "read `clada service logs`, then try `clada service start`";
+            &format!("failed ({why}): {next}")
         }
     };
     let pid = state.pid.map(|pid| format!(" (process {pid})"));
@@ -136,8 +136,8 @@ fn tell(state: &State) -> Result<ExitCode, Error> {
     }
     writeln!(out)?;
     match state.at_login {
-        Some(true) => writeln!(out, "starts with each login")?,
-        Some(false) => writeln!(out, "does not start by itself: `clada service install`")?,
+        Some(true) => writeln!(out, "starts at each login")?,
+        Some(false) => writeln!(out, "does not start at login: run `clada service install`")?,
         None => {}
     }
     if state.restarts > 0 {
@@ -147,14 +147,14 @@ fn tell(state: &State) -> Result<ExitCode, Error> {
         };
         writeln!(
             out,
-            "was started again {times} because it had failed: `clada service logs` tells more"
+            "restarted {times} after a failure: read `clada service logs`"
         )?;
     }
     if state.pid.is_some_and(is_another_program) {
         writeln!(
             out,
-            "it is not this clada that runs, but one from before an upgrade or from elsewhere: `clada service restart`, or \
-             `clada service install` to have this one"
+            "it runs another program than this one, perhaps from before an upgrade: run `clada service restart`, or \
+             `clada service install` to use this one"
         )?;
     }
     Ok(ExitCode::from(u8::from(!state.is_up())))
@@ -164,12 +164,12 @@ fn logs(service: &Service, lines: usize, follow: bool) -> Result<ExitCode, Error
     let mut command = service.logs(lines, follow).map_err(io::Error::other)?;
     let status = command.status().map_err(|error| {
         let name = command.get_program().to_string_lossy();
-        io::Error::other(format!("`{name}` cannot show the log: {error}"))
+        io::Error::other(format!("cannot show the log with `{name}`: {error}"))
     })?;
     Ok(ExitCode::from(u8::from(!status.success())))
 }
 
-/// What the service starts with, so that programs are found also where the login shell tells nothing later.
+/// Returns the environment of the service, so that it finds programs even if the login shell does not answer later.
 async fn environment() -> Vec<(&'static str, String)> {
     let own = |name: &str| std::env::var(name).ok();
     let login = LoginEnv::of_new_login(PATIENCE).await.ok();
@@ -185,8 +185,8 @@ async fn environment() -> Vec<(&'static str, String)> {
         .collect()
 }
 
-/// The path of this program under which an upgrade is found too: as it was called, or as a shell finds it. What the system says is
-/// where all links lead, such as to a folder of this version.
+/// Returns the path of this program as it was called, or as a shell finds it, so that the service starts an upgrade too. The
+/// system's own answer has all links followed, for example into a folder of this version.
 pub(super) fn program() -> io::Result<PathBuf> {
     let exact = own_program()?;
     let called = std::env::args_os().next().map(PathBuf::from);
@@ -195,14 +195,14 @@ pub(super) fn program() -> io::Result<PathBuf> {
     let found = std::env::split_paths(&path).map(|folder| folder.join("clada"));
     let mut known = called.into_iter().chain(found);
     let is_same = |path: &PathBuf| path.canonicalize().is_ok_and(|path| path == exact);
-    // Behind a link that a command can point elsewhere another one may be at the next login.
+    // A command could point an unsafe link to another program before the next login.
     let same = known.find(|path| {
         is_same(path) && std::path::absolute(path).is_ok_and(|path| programs::is_safe(&path))
     });
     std::path::absolute(same.unwrap_or(exact))
 }
 
-/// Where this program is. Linux adds a word to the path where another file has taken its place.
+/// Returns the path of this program. Linux adds a word to it after the file was replaced.
 fn own_program() -> io::Result<PathBuf> {
     let path = std::env::current_exe()?;
     let put = path
@@ -214,7 +214,7 @@ fn own_program() -> io::Result<PathBuf> {
     })
 }
 
-/// Whether a process runs another program file than the one at this program's place now. False where the system does not tell.
+/// Returns whether a process runs another program file than this one; false where that is unknown.
 fn is_another_program(pid: u32) -> bool {
     let file = |path: &Path| path.metadata().ok();
     let own = own_program().ok().and_then(|path| file(&path));

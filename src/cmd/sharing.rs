@@ -1,5 +1,5 @@
-//! Refuses notes, settings and project folders that are not the user's alone, and a link that leads out of the project. Changes
-//! none of them.
+//! Refuses notes files, settings and project folders that are not the user's alone, and links out of the project. Changes
+//! nothing.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -10,19 +10,19 @@ use crate::error::Error;
 use crate::world::note_file::NoteFile;
 use crate::world::ownership::{NotOwn, OwnUsers, has_no_modes};
 
-/// Refuses a project folder whose folder or settings another user has or may write. Root is no exception: a user who could have
-/// root run something would be root.
+/// Refuses a project folder where another user owns or can write to the folder or its settings. This includes root: a user who could
+/// make root run something would be root.
 ///
 /// # Errors
-/// Where that is so, with what to do; not where sharing is `allowed`.
+/// Where that is so, with the next step; not where sharing is `allowed`.
 pub(super) fn check_root(root: &Path, allowed: bool) -> Result<(), Error> {
     check(&[root.to_owned(), root.join(PROJECT)], allowed)
 }
 
-/// Refuses notes, their folder, and their project folder where another user has one of them or may write it.
+/// Refuses a notes file, its folder and its project folder where another user owns or can write to one of them.
 ///
 /// # Errors
-/// Where that is so, with what to do; not where sharing is `allowed`.
+/// Where that is so, with the next step; not where sharing is `allowed`.
 pub(super) fn check_notes(root: &Path, notes: &Path, allowed: bool) -> Result<(), Error> {
     let folder = notes.parent().unwrap_or(Path::new("/")).to_owned();
     let own = [
@@ -40,7 +40,7 @@ fn check(paths: &[PathBuf], allowed: bool) -> Result<(), Error> {
     }
     let users = OwnUsers::of_process();
     for path in paths {
-        // What cannot be looked at cannot be read either, which is told there.
+        // Reading it will fail, and that is reported.
         let Ok(found) = fs::metadata(path) else {
             continue;
         };
@@ -60,10 +60,10 @@ fn check(paths: &[PathBuf], allowed: bool) -> Result<(), Error> {
     Ok(())
 }
 
-/// Refuses notes that nobody named, where a link of that name leads out of the project: it may have come with the project.
+/// Refuses a default notes file that is a link out of the project: it may have come with the project.
 ///
 /// # Errors
-/// Where that is so, with what to do.
+/// Where that is so, with the next step.
 pub(super) fn check_default(note: &NoteFile, root: &Path) -> Result<(), Error> {
     match note.lead().out_of(root) {
         None => Ok(()),

@@ -1,4 +1,4 @@
-//! `clada squash`: makes one commit of several that clada made in a row. Reads no file of the project, and changes none.
+//! `clada squash`: squashes consecutive commits that clada made into one. Reads and changes no file of the project.
 
 use std::fmt::Write as _;
 use std::io::Write as _;
@@ -15,10 +15,10 @@ use crate::error::Error;
 use crate::terminal;
 use crate::world::snapshot::{Ask, Group, Moved, Squashed, Which, short};
 
-/// Squashes what was chosen, and says how to go back. Fails where all of that is pushed.
+/// Squashes the chosen commits, and prints how to go back. Fails where all of them are pushed.
 ///
 /// # Errors
-/// Where there is no repository or it cannot be written now, for a choice that names nothing, and where a task calls this.
+/// Where no repository exists or it cannot be written now, where the choice matches nothing, and where a task calls this.
 pub fn main(args: &Squash) -> Result<ExitCode, Error> {
     cmd::for_the_user("squash")?;
     let ask = Ask {
@@ -58,7 +58,7 @@ fn which(args: &Squash) -> Which {
     }
 }
 
-/// A time as people write it: with its zone, local, of today (or yesterday, if that is still to come), or so long ago.
+/// Reads a time: with a zone, local, of today (or yesterday, if it is later than now), or a duration before now.
 fn moment(text: &str) -> Option<Timestamp> {
     let now = cmd::now();
     let zone = now.time_zone().clone();
@@ -89,7 +89,7 @@ fn told(done: &Squashed, args: &Squash) -> String {
     let mut text = String::new();
     if done.groups.is_empty() {
         text += match done.pushed {
-            None => "nothing to squash: no two of clada's commits here follow each other\n",
+            None => "nothing to squash: clada made no two consecutive commits here\n",
             Some(_) => "nothing was squashed\n",
         };
     }
@@ -99,25 +99,27 @@ fn told(done: &Squashed, args: &Squash) -> String {
     let plural = |count: usize| if count == 1 { "" } else { "s" };
     if done.again > 0 && !done.groups.is_empty() {
         let count = done.again;
-        let what = match args.dry_run {
-            true => "would be made again",
-            false => "made again",
+        let what = if args.dry_run {
+            "would be rewritten"
+        } else {
+            "rewritten"
         };
         let _ = writeln!(
             text,
-            "{count} other commit{} {what} on top: same content, author and times, new id",
+            "{count} later commit{} {what}: same content, author and times, new id",
             plural(count)
         );
     }
     if done.unsigned > 0 {
-        let _ = writeln!(text, "{} lost their signature", done.unsigned);
+        let count = done.unsigned;
+        let _ = writeln!(text, "{count} commit{} no longer signed", plural(count));
     }
     if let Some(pushed) = &done.pushed {
         let (count, refs) = (pushed.count, pushed.refs.join(", "));
         let what = match (args.force, count) {
-            (true, _) => "which needs `git push --force-with-lease` now",
-            (false, 1) => "and stays as it is: `--force` squashes it too",
-            (false, _) => "and stay as they are: `--force` squashes them too",
+            (true, _) => "so push with `git push --force-with-lease` now",
+            (false, 1) => "and stays as it is: squash it too with `--force`",
+            (false, _) => "and stay as they are: squash them too with `--force`",
         };
         let _ = writeln!(
             text,
@@ -126,14 +128,18 @@ fn told(done: &Squashed, args: &Squash) -> String {
         );
     }
     if !done.left.is_empty() && !done.groups.is_empty() {
-        let _ = writeln!(text, "still at the old commits: {}", done.left.join(", "));
+        let _ = writeln!(
+            text,
+            "these still point to the old commits: {}",
+            done.left.join(", ")
+        );
     }
     match &done.moved {
         Some(moved) => {
             let _ = writeln!(text, "{} → {}", short(&moved.old), short(&moved.new));
             let _ = writeln!(
                 text,
-                "to go back, as long as nothing else is committed: `{}`",
+                "to go back, before anything else is committed: `{}`",
                 back(moved, args.root.as_deref())
             );
         }
@@ -155,7 +161,7 @@ fn group_text(group: &Group, dry_run: bool) -> String {
         let _ = writeln!(text, "  {} {}", short(&saved.commit), saved.subject);
     }
     if dry_run {
-        text += "which says:\n";
+        text += "with this message:\n";
     }
     for line in group.message.lines() {
         text += format!("  {line}").trim_end();
@@ -164,7 +170,7 @@ fn group_text(group: &Group, dry_run: bool) -> String {
     text
 }
 
-/// What undoes it.
+/// Returns the git command that goes back.
 fn back(moved: &Moved, root: Option<&Path>) -> String {
     let quoted = cmd::quoted;
     let old = &moved.old;

@@ -1,4 +1,4 @@
-//! `clada status`: asks the cladas that run what they do, and the ledger what they did. Changes nothing.
+//! `clada status`: asks the running clada processes what they are doing, and the ledger what they did. Changes nothing.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -22,20 +22,20 @@ use crate::world::ledger::{FileId, Ledger, LogBatch};
 use crate::world::sandbox::support;
 use crate::world::socket::{self, Socket};
 
-/// What is asked.
+/// The question to a process.
 const QUESTION: &str = "status";
 
-/// What kind of process answers.
+/// The kind of process that answers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(super) enum Kind {
-    /// It listens on the files of the list.
+    /// It watches the files in the list.
     Daemon,
-    /// It listens on one file, in a terminal.
+    /// It watches one file, in a terminal.
     Watch,
 }
 
-/// What a process answers.
+/// The answer of a process.
 #[derive(Debug, Serialize, Deserialize)]
 struct Answer {
     kind: Kind,
@@ -46,7 +46,7 @@ struct Answer {
     notices: Notices,
 }
 
-/// Has this process answer for as long as the value lives. Without that clada does all else that it does.
+/// Lets this process answer for as long as the value lives. If that fails, clada works without it.
 pub(super) fn answer(folders: &Folders, kind: Kind, board: &Board) -> Option<Socket> {
     let (board, since) = (board.clone(), cmd::now_ms().div_euclid(1000));
     let answer = move |question: &str| match question {
@@ -63,11 +63,11 @@ pub(super) fn answer(folders: &Folders, kind: Kind, board: &Board) -> Option<Soc
     };
     let socket = Socket::serve(&folders.sockets(), answer);
     let socket =
-        socket.inspect_err(|error| tracing::warn!(%error, "`clada status` gets no answer"));
+        socket.inspect_err(|error| tracing::warn!(%error, "`clada status` will get no answer"));
     socket.ok()
 }
 
-/// Asks, and tells.
+/// Asks all processes, and prints the answers.
 ///
 /// # Errors
 /// Where the ledger cannot be read.
@@ -79,7 +79,8 @@ pub fn main(args: &cli::Status) -> Result<ExitCode, Error> {
         .map(|(pid, answer)| {
             let answer = answer.map_err(|error| error.to_string());
             let answer = answer.and_then(|answer| {
-                serde_json::from_str(&answer).map_err(|_| "it is another version".to_owned())
+                serde_json::from_str(&answer)
+                    .map_err(|_| "it is another version of clada".to_owned())
             });
             (pid, answer)
         })
@@ -95,15 +96,15 @@ pub fn main(args: &cli::Status) -> Result<ExitCode, Error> {
     Ok(ExitCode::from(u8::from(!runs)))
 }
 
-/// What the ledger knows of a file that is watched.
+/// The ledger's record of a watched file.
 struct Past {
     /// The batches of the last run.
     run: Vec<LogBatch>,
-    /// What waits for the user's tick, as lines.
+    /// The offers that wait for a tick, as lines.
     waits: Vec<String>,
 }
 
-/// What the ledger knows of each file that is watched.
+/// Reads the ledger's record of each watched file.
 fn last_runs(
     folders: &Folders,
     answers: &[(u32, Result<Answer, String>)],
@@ -128,7 +129,7 @@ fn last_runs(
     Ok(last)
 }
 
-/// The lines of the newest results that offer something, without what each offers; places for one edit are one line.
+/// Returns the lines of the latest results with open offers, without the offers; the lines for one edit are one.
 fn waits(ledger: &Ledger, file: FileId) -> Result<Vec<String>, Error> {
     let Some((text, open)) = ledger.newest_offers(file)? else {
         return Ok(Vec::new());
@@ -138,9 +139,10 @@ fn waits(ledger: &Ledger, file: FileId) -> Result<Vec<String>, Error> {
     let lines: Vec<&str> = text.lines().skip(1).collect();
     for line in open {
         let line = lines.get(line).copied().unwrap_or_default();
-        let said = match line.rsplit_once(" - [ ] ") {
+        let offer = line.rsplit_once(" - [ ] ");
+        let said = match offer.filter(|(said, _)| !said.trim().is_empty()) {
             Some((said, _)) => said.trim_start_matches(|c: char| c.is_ascii_digit()),
-            None => "an edit, for its place",
+            None => "an edit (choose a line)",
         };
         let said = said.trim_start().trim_start_matches(MARKS).trim_start();
         if waits.last().is_none_or(|last| last != said) {
@@ -150,18 +152,18 @@ fn waits(ledger: &Ledger, file: FileId) -> Result<Vec<String>, Error> {
     Ok(waits)
 }
 
-/// What lines of results begin with, behind the number.
+/// The marks after the number at the start of a line of results.
 const MARKS: &[char] = &['⏸', '⚠', '↩', '⏭', '❌', '⏹'];
 
-/// How many of what waits for a tick are shown.
+/// How many waiting offers are shown.
 const WAITS_SHOWN: usize = 5;
 
-/// How many tasks of the last run ended how.
+/// The numbers of tasks of the last run by how they ended.
 struct Counts {
     tasks: usize,
     /// With the name for programs, and the words for people.
     by_end: Vec<(Status, &'static str, usize)>,
-    /// Those that have not ended.
+    /// The tasks that have not ended.
     open: usize,
 }
 
@@ -179,7 +181,7 @@ impl Counts {
             (Status::NotRun, "not run"),
             (Status::Skipped, "skipped"),
             (Status::Waits, "changed since and not run again"),
-            (Status::Asks, "not run until you say so"),
+            (Status::Asks, "waiting for approval"),
         ];
         let by_end = words.map(|(end, words)| (end, words, count(Some(end))));
         Self {
@@ -197,7 +199,7 @@ impl Counts {
             }
         }
         if self.open > 0 {
-            line += &format!(", {} still to run", self.open);
+            line += &format!(", {} not finished", self.open);
         }
         line
     }
@@ -253,7 +255,7 @@ fn as_json(
     })
 }
 
-/// What the ledger knows of a file, as lines.
+/// Formats the ledger's record of a file.
 fn past_text(past: &Past) -> String {
     let mut text = String::new();
     if let (Some(first), Some(newest)) = (past.run.first(), past.run.last()) {
@@ -270,7 +272,7 @@ fn past_text(past: &Past) -> String {
         );
     }
     for wait in past.waits.iter().take(WAITS_SHOWN) {
-        let _ = writeln!(text, "    waits for a tick: {}", one_line(wait));
+        let _ = writeln!(text, "    waiting for your tick: {}", one_line(wait));
     }
     let more = past.waits.len().saturating_sub(WAITS_SHOWN);
     if more > 0 {
@@ -285,8 +287,8 @@ fn as_text(
     folders: &Folders,
 ) -> String {
     if answers.is_empty() {
-        return "no clada runs: `clada` watches the notes of this folder, `clada service start` all that `clada list` \
-                shows\n"
+        return "no clada process is running: start watching this folder with `clada`, or all files in your list with \
+                `clada service start`\n"
             .to_owned();
     }
     let short = |path: &Path| one_line(&cmd::short(path, &folders.home));
@@ -295,7 +297,7 @@ fn as_text(
         let answer = match answer {
             Ok(answer) => answer,
             Err(error) => {
-                let _ = writeln!(text, "process {pid} does not say what it does: {error}");
+                let _ = writeln!(text, "process {pid} does not answer: {error}");
                 continue;
             }
         };
@@ -340,4 +342,21 @@ fn as_text(
     }
     let _ = writeln!(text, "commands: {}", support());
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_end_of_a_task_has_its_words() {
+        let mut counts = Counts::of(&[]);
+        (counts.tasks, counts.open) = (8, 1);
+        for (_, _, count) in &mut counts.by_end {
+            *count = 1;
+        }
+        let line = "8 tasks, 1 done, 1 failed, 1 interrupted, 1 not run, 1 skipped, \
+                    1 changed since and not run again, 1 waiting for approval, 1 not finished";
+        assert_eq!(counts.line(), line);
+    }
 }

@@ -1,4 +1,4 @@
-//! `clada step-back` and `clada step-forward`: older states, for looking.
+//! `clada step-back` and `clada step-forward`: show older states of the files.
 
 use std::io::Write;
 use std::process::ExitCode;
@@ -15,14 +15,14 @@ use crate::world::snapshot::{self, Message, Step, Stop};
 /// Shows an older state.
 ///
 /// # Errors
-/// Where a task calls this, and where nothing could be done, which says why.
+/// Where a task calls this, and where nothing could be done, with the reason.
 pub fn back(args: &StepBack) -> Result<ExitCode, Error> {
     cmd::for_the_user("step-back")?;
     let mut history = History::open(args.root.as_deref(), true)?;
     go(&mut history, Look::Back(args.number.into()))
 }
 
-/// Shows a newer state, or ends looking.
+/// Shows a newer state, or continues from the one that is shown.
 ///
 /// # Errors
 /// As [`back`].
@@ -54,9 +54,9 @@ fn go(history: &mut History, to: Look) -> Result<ExitCode, Error> {
     };
     let shown = undo::step(&mut history.snapshots, &mut history.disk, to, &message)?;
     let said = match shown {
-        Shown::Present => "what was there before is there again\n".to_owned(),
+        Shown::Present => "the files are in their present state again\n".to_owned(),
         Shown::Older(stop, distance) => format!(
-            "{distance} back: {}\n`clada step-forward --end` brings back what was there, `--stay` goes on from here\n",
+            "{distance} back: {}\nreturn to the present with `clada step-forward --end`, or continue from here with `clada step-forward --stay`\n",
             name(&stop)
         ),
     };
@@ -70,17 +70,17 @@ fn stay(history: &History) -> Result<ExitCode, Error> {
     let kept = kept.flatten().ok_or(UndoError::NotLooking)?;
     writeln!(
         terminal::stdout(),
-        "looking is over, and what is there stays. What was there before is in `{kept}`: `git log -p -1 {kept}` shows it, \
-         `git restore --source={kept} PATH` brings a file back"
+        "the files stay as they are now. Their previous state is in `{kept}`: show it with `git log -p -1 {kept}`, or \
+         restore a file with `git restore --source={kept} PATH`"
     )?;
     Ok(ExitCode::SUCCESS)
 }
 
-/// A state in words.
+/// Describes a state.
 fn name(stop: &Stop) -> String {
     let commit = snapshot::short(&stop.commit);
     match &stop.saved {
-        None => format!("{commit}, which is yours"),
+        None => format!("{commit}, your own commit"),
         Some(saved) => format!(
             "{commit} {} ({}, {})",
             one_line(&saved.subject),

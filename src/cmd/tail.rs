@@ -1,4 +1,4 @@
-//! `clada tail`: shows what a listener writes into its output file, as it does. Changes nothing.
+//! `clada tail`: follows the output file of a listener. Changes nothing.
 
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -16,7 +16,7 @@ use crate::world::lock::Lock;
 use crate::world::output_file::{Follower, Piece};
 use crate::world::watch::{Hub, Mode, Watcher};
 
-/// How often it is asked who watches the file, and looked where events may be missing.
+/// How often clada checks which process watches the file, and whether the output has changed.
 const AGAIN: Duration = Duration::from_secs(1);
 
 /// Follows the output until it is stopped.
@@ -32,8 +32,7 @@ pub fn main(args: &Tail) -> Result<ExitCode, Error> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Follows the output of a notes file. With a root, of the one that is watched for it, which may be another from then on that
-/// somebody begins to watch it.
+/// Follows the output of a notes file. With a root, follows the file that is watched for it, which may change.
 async fn follow(mut notes: PathBuf, root: Option<&Path>, folders: &Folders) -> Result<(), Error> {
     let mut stop = cmd::stop_signal()?;
     let mut was = None;
@@ -54,8 +53,8 @@ async fn follow(mut notes: PathBuf, root: Option<&Path>, folders: &Folders) -> R
             was = Some(is);
             let notes = notes.display();
             let said = match pid {
-                Some(pid) => format!("clada (process {pid}) watches {notes}"),
-                None => format!("no clada watches {notes}: waiting for one"),
+                Some(pid) => format!("clada (process {pid}) is watching {notes}"),
+                None => format!("no clada process is watching {notes}: waiting for one"),
             };
             writeln!(terminal::stderr(), "{said}")?;
         }
@@ -66,7 +65,7 @@ async fn follow(mut notes: PathBuf, root: Option<&Path>, folders: &Folders) -> R
         tokio::pin!(asked);
         loop {
             match shown.all() {
-                // Who reads this has seen enough.
+                // The reader of this output has exited.
                 Err(Error::Io(error)) if error.kind() == io::ErrorKind::BrokenPipe => return Ok(()),
                 shown => shown?,
             }
@@ -86,8 +85,8 @@ async fn follow(mut notes: PathBuf, root: Option<&Path>, folders: &Folders) -> R
     }
 }
 
-/// The output file of a notes file, and the process that watches it, if one does. A second watched file in a folder has
-/// an output of its own name.
+/// Returns the output file of a notes file, and the process that watches it, if one does. A second watched file in a folder has
+/// an output file of its own.
 fn output(notes: &Path, locks: &Path) -> (PathBuf, Option<i32>) {
     let name = |path: &Path| {
         path.file_name()
@@ -126,16 +125,16 @@ fn output(notes: &Path, locks: &Path) -> (PathBuf, Option<i32>) {
     (found, pid)
 }
 
-/// What goes to the terminal.
+/// The output on the terminal.
 struct Shown {
     follower: Follower,
-    /// Where there can be no events, it is looked every so often.
+    /// `None` where events cannot be had: then the file is checked regularly.
     watcher: Option<Watcher>,
     plain: Plain,
 }
 
 impl Shown {
-    /// Of this output file.
+    /// Starts with this output file.
     fn new(path: PathBuf) -> Self {
         Self {
             watcher: Watcher::start(&Hub::default(), std::slice::from_ref(&path), Mode::Events)

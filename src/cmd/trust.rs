@@ -1,19 +1,19 @@
-//! `clada trust`: has what needs trust in a project's settings hold from now on.
+//! `clada trust`: trusts the settings in a project's clada.toml that need trust, so that they apply.
 
 use std::io::Write;
 use std::process::ExitCode;
 
 use crate::cli::Trust;
 use crate::cmd::{self, sharing};
-use crate::config::settings::{self, Settings};
+use crate::config::settings::{self, Settings, Trusted};
 use crate::config::{Folders, PROJECT};
 use crate::error::Error;
 use crate::terminal;
 
-/// Trusts it, and shows what that is.
+/// Trusts them and prints them.
 ///
 /// # Errors
-/// Where the settings are wrong, or a task calls this.
+/// Where the settings are invalid, or a task calls this.
 pub fn main(args: &Trust) -> Result<ExitCode, Error> {
     cmd::for_the_user("trust")?;
     let (_, root) = cmd::find_root(args.root.root.as_deref())?;
@@ -21,13 +21,23 @@ pub fn main(args: &Trust) -> Result<ExitCode, Error> {
     let folders = Folders::of_user().ok_or(Error::NoHome)?;
     let path = root.join(PROJECT);
     let path = path.display();
+    let fenced = settings::fenced();
     let said = match Settings::trust(&folders, &root)? {
-        Some(text) => format!("this holds now, as {path} says it:\n\n{text}"),
-        None => {
-            format!(
-                "{path} says nothing of {}: the defaults and your own settings hold\n",
-                settings::fenced()
-            )
+        Trusted::New(text) => format!("trusted: these settings in {path} now apply\n\n{text}"),
+        Trusted::Already(text) => {
+            format!("already trusted: these settings in {path} apply\n\n{text}")
+        }
+        Trusted::Nothing { file_exists: true } => {
+            format!("nothing to trust: {path} sets nothing in {fenced}\n")
+        }
+        Trusted::Nothing { file_exists: false } => {
+            format!("nothing to trust: {path} does not exist; create it with `clada init`\n")
+        }
+        Trusted::Withdrawn { file_exists: true } => format!(
+            "the settings that you trusted before no longer apply: {path} sets nothing in {fenced}\n"
+        ),
+        Trusted::Withdrawn { file_exists: false } => {
+            format!("the settings that you trusted before no longer apply: {path} does not exist\n")
         }
     };
     write!(terminal::stdout(), "{said}")?;

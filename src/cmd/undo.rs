@@ -1,4 +1,4 @@
-//! `clada undo` and `clada redo`: take back what batches did, and what an undo did.
+//! `clada undo` and `clada redo`: revert batches, and reapply what an undo reverted.
 
 use std::io::Write;
 use std::process::ExitCode;
@@ -13,10 +13,10 @@ use crate::terminal;
 use crate::undo::{self, Done, How, Way, Which};
 use crate::world::snapshot::{self, ChangeKind};
 
-/// Takes batches back.
+/// Reverts batches.
 ///
 /// # Errors
-/// Where a task calls this, and where nothing could be done, which says why.
+/// Where a task calls this, and where nothing could be done, with the reason.
 pub fn main(args: &Undo) -> Result<ExitCode, Error> {
     cmd::for_the_user("undo")?;
     let which = match &args.which {
@@ -24,19 +24,19 @@ pub fn main(args: &Undo) -> Result<ExitCode, Error> {
         Some(cli::Which::Last(number)) => Which::Last(*number),
         Some(cli::Which::Named(name)) => Which::Named(name),
     };
-    take_back(which, Way::Undo, &args.back)
+    revert(which, Way::Undo, &args.back)
 }
 
-/// Does again what was undone.
+/// Reapplies what was undone.
 ///
 /// # Errors
 /// As [`main`].
 pub fn redo(args: &Redo) -> Result<ExitCode, Error> {
     cmd::for_the_user("redo")?;
-    take_back(Which::Last(args.number.into()), Way::Redo, &args.back)
+    revert(Which::Last(args.number.into()), Way::Redo, &args.back)
 }
 
-fn take_back(which: Which<'_>, way: Way, args: &Back) -> Result<ExitCode, Error> {
+fn revert(which: Which<'_>, way: Way, args: &Back) -> Result<ExitCode, Error> {
     let mut history = History::open(args.root.as_deref(), true)?;
     let how = How {
         way,
@@ -51,7 +51,7 @@ fn take_back(which: Which<'_>, way: Way, args: &Back) -> Result<ExitCode, Error>
     Ok(ExitCode::SUCCESS)
 }
 
-/// What was done, in words.
+/// Describes what was done.
 fn said(done: &Done, how: &How<'_>, which: Which<'_>, private: bool) -> String {
     let (word, back) = match how.way {
         Way::Undo => ("undo", "redo"),
@@ -75,19 +75,21 @@ fn said(done: &Done, how: &How<'_>, which: Which<'_>, private: bool) -> String {
     text += &match &done.commit {
         _ if done.changes.is_empty() => match which {
             Which::Last(asked) => format!(
-                "the files are like that already, so nothing was changed; `clada {word} {}` includes the batch before\n",
+                "nothing was changed, as the files are already like that; to include the previous batch, run `clada {word} {}`\n",
                 asked + 1
             ),
             Which::Named(_) => {
-                "the files are like that already, so nothing was changed\n".to_owned()
+                "nothing was changed, as the files are already like that\n".to_owned()
             }
         },
         _ if how.dry_run => "this was a dry run: nothing was changed\n".to_owned(),
         None => {
-            format!("💚 saved beside git, as git leaves it out; `clada {back}` takes it back\n")
+            format!(
+                "💚 saved in a private snapshot, as git ignores these files; `clada {back}` reverts it\n"
+            )
         }
         Some(commit) => format!(
-            "💚 {} {}; `clada {back}` takes it back\n",
+            "💚 {} {}; `clada {back}` reverts it\n",
             if private { "snapshot" } else { "git" },
             snapshot::short(commit)
         ),

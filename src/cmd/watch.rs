@@ -1,4 +1,4 @@
-//! `clada watch`: listens on a notes file until it is stopped.
+//! `clada watch`: watches a notes file until it is stopped.
 
 use std::fs::OpenOptions;
 use std::io::{self, Write};
@@ -35,16 +35,16 @@ use crate::world::packet::Packets;
 use crate::world::watch::{Hub, Mode, Settle, Watcher};
 use crate::world::{roots, sandbox, scarce};
 
-/// How long until notes are tried again that a link leads to and that cannot be watched.
+/// How long until clada retries a notes file behind a link that it cannot watch.
 const AGAIN: Duration = Duration::from_secs(1);
 
-/// What a new notes file says.
+/// The text of a new notes file.
 const GREETING: &str = include_str!("../../config/greeting.md");
 
-/// Listens.
+/// Watches.
 ///
 /// # Errors
-/// Where the file cannot be watched, or another clada watches it.
+/// Where the file cannot be watched, or another clada process watches it.
 pub fn main(args: &Listen) -> Result<ExitCode, Error> {
     let Listen { watch: args, yes } = args;
     let shared = Shared::start(cmd::stop_signal()?);
@@ -55,7 +55,7 @@ pub fn main(args: &Listen) -> Result<ExitCode, Error> {
     }
     if let Begin::Made(_) = post.begin {
         let made = post.note.path().display();
-        terminal.line(&format!("made {made}: it was not there"));
+        terminal.line(&format!("created {made}"));
     }
     if post.offer_to_exclude(*yes, &shared.stop)? == Answer::Stopped {
         return Ok(ExitCode::SUCCESS);
@@ -75,9 +75,9 @@ pub fn main(args: &Listen) -> Result<ExitCode, Error> {
         board.remove(post.note.path());
         args.led = Some(post.note.lead().clone());
         let told = post.told.clone();
-        // Its locks are given back before others are taken.
+        // Its locks are released before others are taken.
         drop(post);
-        // What is in the other file at first sight was not asked for.
+        // The replies that are already in the other file were not asked for.
         args.run_existing = false;
         let Some(other) = take_when_possible(&args, &shared, &mut terminal)? else {
             return Ok(ExitCode::SUCCESS);
@@ -87,7 +87,7 @@ pub fn main(args: &Listen) -> Result<ExitCode, Error> {
     }
 }
 
-/// Takes the notes for this process.
+/// Takes the notes file for this process.
 fn take(args: &Watch, shared: &Shared) -> Result<Post, Error> {
     let place = Place::of(args)?;
     let ledger = Ledger::open(&place.folders.state)?;
@@ -95,7 +95,7 @@ fn take(args: &Watch, shared: &Shared) -> Result<Post, Error> {
     Post::take(args, place, (&shared.hub, &settings), &ledger, true)
 }
 
-/// Takes notes that are a file, or none yet.
+/// Takes a notes file that is a regular file, or does not exist yet.
 fn take_readable(args: &Watch, shared: &Shared) -> Result<Post, Error> {
     let post = take(args, shared)?;
     match post.note.read() {
@@ -104,7 +104,7 @@ fn take_readable(args: &Watch, shared: &Shared) -> Result<Post, Error> {
     }
 }
 
-/// Takes the notes that a link leads to now, as soon as that can be; `None` if clada is stopped first.
+/// Takes the notes file that a link leads to now, as soon as that is possible; `None` if clada is stopped first.
 fn take_when_possible(
     args: &Watch,
     shared: &Shared,
@@ -117,7 +117,7 @@ fn take_when_possible(
         match take_readable(args, shared) {
             Ok(post) => return Ok(Some(post)),
             Err(error) => {
-                let why = format!("{error}; this is tried again until it can be");
+                let why = format!("{error}; clada retries until it works");
                 if why != said {
                     terminal.trouble(&why);
                     said = why;
@@ -130,7 +130,7 @@ fn take_when_possible(
     Ok(None)
 }
 
-/// Listens on the notes for as long as they are the ones.
+/// Watches the notes file until its name leads to another one.
 fn listen(
     args: &Watch,
     post: &mut Post,
@@ -152,12 +152,12 @@ fn listen(
     Ok(parting)
 }
 
-/// Where a listener works.
+/// The folders and the notes file of a listener.
 pub(super) struct Place {
     pub(super) folders: Folders,
     /// As it was given, and its canonical path.
     root: (PathBuf, PathBuf),
-    /// The notes, as they were named.
+    /// The notes file, as it was given.
     pub(super) file: PathBuf,
 }
 
@@ -173,7 +173,7 @@ impl Place {
     }
 }
 
-/// How a listener listens: as the flags have it, and where they say nothing, the settings.
+/// Returns how a listener works: the flags override the settings.
 fn listening(flags: &Watch, settings: &Settings) -> Listening {
     let (watch, ledger) = (&settings.watch, &settings.ledger);
     let Every(poll) = flags.poll.unwrap_or(watch.poll);
@@ -194,11 +194,11 @@ fn listening(flags: &Watch, settings: &Settings) -> Listening {
     }
 }
 
-/// What the listeners of one process share.
+/// The things that the listeners of one process share.
 #[derive(Clone)]
 pub(super) struct Shared {
     pub(super) hub: Hub,
-    /// Becomes true when clada is to end.
+    /// Becomes true when clada has to exit.
     pub(super) stop: channel::Receiver<bool>,
     pub(super) clipboard: Arc<Clipboard>,
     pub(super) login: Login,
@@ -216,18 +216,18 @@ impl Shared {
     }
 }
 
-/// A notes file that this process alone listens on, also while it rests.
+/// A notes file that only this process watches, even while its listener rests.
 pub(super) struct Post {
     place: Place,
     pub(super) note: NoteFile,
     /// The path of the output file.
     output: PathBuf,
     pub(super) watcher: Watcher,
-    /// How the first look begins.
+    /// How the first read begins.
     pub(super) begin: Begin,
-    /// The settings that were right last. Those of many files are the same, which are kept once.
+    /// The last valid settings. Those of many files are the same, and are kept once.
     good: Arc<Loaded>,
-    /// What was said of them.
+    /// The warnings about them that were shown.
     told: Told,
     locks: Vec<Lock>,
 }
@@ -235,7 +235,7 @@ pub(super) struct Post {
 impl Drop for Post {
     fn drop(&mut self) {
         for lock in self.locks.drain(..) {
-            // This process lives on, and who reads the lock's file would take it for the holder.
+            // This process lives on, and readers of the lock's file would take it for the holder.
             if let Err(error) = lock.end() {
                 tracing::debug!(%error, "lock");
             }
@@ -244,12 +244,11 @@ impl Drop for Post {
 }
 
 impl Post {
-    /// Takes the locks on the file and its output. With `creates` makes a file that nobody knows of yet; one that was
-    /// there may be about to come back. A change of the project's settings wakes it as a save does, and so does one of
-    /// these other files.
+    /// Takes the locks on the file and its output file. With `creates`, it creates a file that clada does not know yet; a known
+    /// one may be about to come back. A change of the project's settings or of these other files wakes it, as a save does.
     ///
     /// # Errors
-    /// Where the file cannot be watched, or another clada watches it, or the settings are wrong.
+    /// Where the file cannot be watched, another clada process watches it, or the settings are invalid.
     pub(super) fn take(
         args: &Watch,
         place: Place,
@@ -275,7 +274,7 @@ impl Post {
             })?;
         let listening = listening(args, &loaded.settings);
         if let Err(error) = roots::keep(&place.folders.roots(), note.path(), &place.root.1) {
-            tracing::warn!(%error, "commands in the project folder do not find its notes file");
+            tracing::warn!(%error, "commands in the project folder will not find its notes file");
         }
         let (output, output_lock) = output(&listening.output, note.path(), &locks)?;
         let mode = listening
@@ -300,8 +299,7 @@ impl Post {
     }
 }
 
-/// Refuses to follow a link that the user has not named: one that may have come with the project, or that a command may have
-/// made.
+/// Refuses to follow a link that the user has not given: it may have come with the project, or a command may have made it.
 fn check_links(
     args: &Watch,
     place: &Place,
@@ -319,7 +317,7 @@ fn check_links(
     let Some(link) = note.lead().diverted(args.led.as_ref(), root, &trees) else {
         return Ok(());
     };
-    // What was put into the list was named with where it led.
+    // A file in the list was given together with where it led.
     let known = (note.path().to_owned(), root.clone());
     if args.led.is_none() && roots::all(&folders.roots()).contains(&known) {
         return Ok(());
@@ -328,7 +326,7 @@ fn check_links(
 }
 
 impl Post {
-    /// Offers to have git ignore the notes, under each of their names, and the output file.
+    /// Offers to make git ignore the notes file, under each of its names, and the output file.
     fn offer_to_exclude(&self, yes: bool, stop: &channel::Receiver<bool>) -> Result<Answer, Error> {
         let named = std::path::absolute(&self.place.file)?;
         let is_usual = named == self.place.root.1.join(config::NOTES);
@@ -351,7 +349,7 @@ impl Post {
     }
 }
 
-/// Settings that are as those that came last share their place.
+/// Shares the memory of settings that equal the last ones.
 fn shared_settings(loaded: Loaded) -> Arc<Loaded> {
     static LAST: Mutex<Weak<Loaded>> = Mutex::new(Weak::new());
     let mut last = LAST.lock().unwrap_or_else(PoisonError::into_inner);
@@ -365,7 +363,7 @@ fn shared_settings(loaded: Loaded) -> Arc<Loaded> {
     }
 }
 
-/// A daemon, and what drives it.
+/// A daemon with its runtime.
 pub(super) struct Listener {
     pub(super) daemon: Daemon,
     runtime: Runtime,
@@ -373,10 +371,10 @@ pub(super) struct Listener {
 }
 
 impl Listener {
-    /// Makes a daemon of what the ledger and the settings say. Where these are wrong now, those of before hold.
+    /// Makes a daemon from the ledger and the settings. Invalid settings leave the previous ones in effect.
     ///
     /// # Errors
-    /// Where the project folder or the ledger cannot be used, or the notes are none.
+    /// Where the project folder or the ledger cannot be used, or the notes file is not a regular file.
     pub(super) fn new(
         args: &Watch,
         post: &mut Post,
@@ -404,7 +402,7 @@ impl Listener {
         let start = Source::start(&place.folders, (root.1, loaded), flags, &shared.login);
         let start = runtime.block_on(start);
         let source = start.source;
-        // What is wrong is told at the first look.
+        // Errors are reported at the first read.
         let made = start
             .made
             .or_else(|_| source.made_of((*post.good).clone()))?;
@@ -418,7 +416,7 @@ impl Listener {
             notice: notice.clone(),
         });
         let listening = listening(args, &settings);
-        // The user's services and shells are theirs to mend: it is told once, at the start.
+        // The user's services and shells are reported once, at the start.
         let not_logged_in = start.login.and_then(Result::err);
         let warnings = not_logged_in
             .into_iter()
@@ -439,7 +437,7 @@ impl Listener {
         let chat = context::chat(&place.folders, root.1, note.path());
         if let Some(was) = &memory.was {
             let set = context::store(&place.folders, root.1, was);
-            // What is lost by that is put in again by the next reply.
+            // The next reply can add the files again.
             if let Err(error) = runner.context.take_over(&set) {
                 tracing::error!(%error, "context");
             }
@@ -503,12 +501,12 @@ impl Listener {
         })
     }
 
-    /// What the next listener there has to know.
+    /// Leaves the warnings that were shown to the next listener.
     pub(super) fn leave(self, post: &mut Post) {
         post.told = self.daemon.pending.told();
     }
 
-    /// Has the daemon do something.
+    /// Lets the daemon work.
     pub(super) fn run<T>(
         &mut self,
         show: &mut dyn FnMut(Shown<'_>),
@@ -518,7 +516,7 @@ impl Listener {
         self.runtime.block_on(what(daemon, stop, show))
     }
 
-    /// Has the daemon do something, and shows it in this terminal.
+    /// Lets the daemon work, and shows it in this terminal.
     pub(super) fn run_here<T>(
         &mut self,
         what: impl AsyncFnOnce(&mut Daemon, &channel::Receiver<bool>, &mut dyn FnMut(Shown<'_>)) -> T,
@@ -547,15 +545,14 @@ fn show(terminal: &mut Terminal<io::Stdout>, shown: &Shown<'_>) {
     }
 }
 
-/// The name of a notes file, for as long as this user watches others too.
+/// Returns the name of a notes file, if this user watches others too.
 fn name_among_others(folders: &Folders, file: &Path) -> Box<dyn Fn() -> Option<String>> {
     let (name, locks) = (cmd::short(file, &folders.home), folders.locks());
     let watched = &config::WATCHED_LOCKS[..1];
     Box::new(move || (Lock::held(&locks, watched).len() > 1).then(|| name.clone()))
 }
 
-/// A missing notes file is created with a greeting; where its folder is missing too, that is the caller's mistake. Whether
-/// it was missing.
+/// Creates a missing notes file with a greeting, and returns whether it was missing.
 pub(super) fn create_if_missing(file: &Path) -> Result<bool, Error> {
     let made = match OpenOptions::new().write(true).create_new(true).open(file) {
         Ok(mut created) => created.write_all(GREETING.as_bytes()).map(|()| true),
@@ -568,7 +565,7 @@ pub(super) fn create_if_missing(file: &Path) -> Result<bool, Error> {
     })
 }
 
-/// The path of the output file beside the watched one. A second watched file in the same folder gets one of its own name.
+/// Returns the path of the output file next to the notes file. A second watched file in the folder gets one with its own name.
 fn output(name: &str, file: &Path, locks: &Path) -> Result<(PathBuf, Option<Lock>), Error> {
     let path = file.with_file_name(name);
     if path == file {
@@ -580,7 +577,7 @@ fn output(name: &str, file: &Path, locks: &Path) -> Result<(PathBuf, Option<Lock
     let stem = name.strip_suffix(".txt").unwrap_or(name);
     let own = file.file_name().unwrap_or_default().to_string_lossy();
     let path = file.with_file_name(format!("{stem}.{own}.txt"));
-    // Nobody else watches this file, so nobody else takes this name.
+    // No other process watches this file, so none takes this name.
     let lock = Lock::try_take(locks, "output", &path).ok();
     Ok((path, lock))
 }

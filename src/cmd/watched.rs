@@ -17,7 +17,7 @@ use crate::world::ledger::Ledger;
 use crate::world::note_file::{NoteError, NoteFile};
 use crate::world::roots;
 
-/// Puts a file into the list.
+/// Adds a file to the list.
 ///
 /// # Errors
 /// Where it cannot be watched, or the list cannot be changed.
@@ -34,7 +34,7 @@ pub fn add(args: &Add) -> Result<ExitCode, Error> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Puts a file into the list, makes it if it is missing, and says so.
+/// Adds a file to the list, creates it if it is missing, and returns what to print.
 ///
 /// # Errors
 /// Where it cannot be watched, or the list cannot be changed.
@@ -54,13 +54,13 @@ pub(super) fn register(
         }
         Ok(_) => {}
         Err(error) => warnings.push(format!(
-            "⚠ the project folder `{}` cannot be used yet ({error}): the file waits until it can",
+            "⚠ the project folder `{}` cannot be used yet ({error}): clada waits until it can",
             root.display()
         )),
     }
     if folders.home.starts_with(&root) {
         warnings.push(format!(
-            "⚠ the project folder is `{}`, with all of your home in it: `--root DIR` names a smaller one",
+            "⚠ the project folder is `{}`, which contains your home folder: choose a smaller one with `--root DIR`",
             root.display()
         ));
     }
@@ -70,13 +70,13 @@ pub(super) fn register(
     }
     let real_root = root.canonicalize().unwrap_or_else(|_| root.clone());
     sharing::check_notes(&real_root, note.path(), shared)?;
-    // One that was there may be about to come back.
+    // A file that existed before may be about to come back.
     if Ledger::open(&folders.state)?.file(note.path())?.is_none() {
         watch::create_if_missing(&file)?;
     }
-    // The user has named it, and with it where it leads: so the daemon may follow it there.
+    // The user has given the path, so the daemon may follow its links.
     if let Err(error) = roots::keep(&folders.roots(), note.path(), &real_root) {
-        tracing::warn!(%error, "commands in the project folder do not find its notes file");
+        tracing::warn!(%error, "commands in the project folder will not find its notes file");
     }
     let entry = Entry { file, root, shared };
     let mut held = waiting;
@@ -87,18 +87,18 @@ pub(super) fn register(
     let (file, root) = (entry.file.display(), entry.root.display());
     Ok(match added {
         Added::New => format!("`clada daemon` watches {file} for {root}"),
-        Added::Already => format!("`clada daemon` watches {file} for {root} already"),
+        Added::Already => format!("`clada daemon` already watches {file} for {root}"),
         Added::Instead(was) => {
             let was = was.map_or_else(|| "nothing".into(), |was| was.display().to_string());
-            format!("`clada daemon` watches {file} for {root} now, no more for {was}")
+            format!("`clada daemon` now watches {file} for {root}, no longer for {was}")
         }
     })
 }
 
-/// Takes a file out of the list; the file itself stays.
+/// Removes a file from the list; the file itself stays.
 ///
 /// # Errors
-/// Where it is not in the list, or that cannot be changed.
+/// Where it is not in the list, or the list cannot be changed.
 pub fn remove(args: &Remove) -> Result<ExitCode, Error> {
     cmd::for_the_user("remove")?;
     let folders = Folders::of_user().ok_or(Error::NoHome)?;
@@ -108,7 +108,7 @@ pub fn remove(args: &Remove) -> Result<ExitCode, Error> {
     let name = name.display();
     writeln!(
         terminal::stdout(),
-        "`clada daemon` does not watch {name} any more; the file is as it was"
+        "`clada daemon` no longer watches {name}; the file itself is unchanged"
     )?;
     Ok(ExitCode::SUCCESS)
 }
@@ -117,11 +117,11 @@ pub fn remove(args: &Remove) -> Result<ExitCode, Error> {
 struct Listed<'a> {
     file: &'a Path,
     root: &'a Path,
-    /// What is not there just now.
+    /// Which of the two does not exist now.
     missing: Vec<&'static str>,
 }
 
-/// Prints the list. Fails if something is wrong in it.
+/// Prints the list. Fails if something in it is invalid.
 ///
 /// # Errors
 /// Where it cannot be read.
@@ -145,7 +145,10 @@ pub fn list(args: &List) -> Result<ExitCode, Error> {
     if args.json {
         terminal::print_json(&listed)?;
     } else if listed.is_empty() {
-        writeln!(out, "no file yet: `clada add FILE` puts one in")?;
+        writeln!(
+            out,
+            "the list is empty: add a notes file with `clada add FILE`"
+        )?;
     } else {
         for one in listed {
             let missing = match one.missing.as_slice() {
@@ -169,8 +172,8 @@ pub fn list(args: &List) -> Result<ExitCode, Error> {
     })
 }
 
-/// A path from `/`, its folder by its real name: that is one, wherever it is called from. What its last name leads to may
-/// change.
+/// Returns a path from `/`, with the links of its folder followed, so that it does not depend on the current folder. Its last name
+/// may be a link that changes.
 fn absolute(path: &Path) -> Result<PathBuf, Error> {
     if let Ok(folder) = path.canonicalize()
         && folder.is_dir()

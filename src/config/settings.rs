@@ -340,26 +340,33 @@ impl Settings {
             })
     }
 
-    /// Has what needs trust in the project's file hold from now on; what that is, as text. Nothing where it says nothing of
-    /// that.
+    /// Trusts the settings in the project's file that need trust, so that they apply from now on.
     ///
     /// # Errors
-    /// Where the file is wrong, or it cannot be kept.
-    pub fn trust(folders: &Folders, root: &Path) -> Result<Option<String>, SettingsError> {
-        let mut project = File::read_project(root)?.table;
+    /// Where the file is invalid, or the trusted settings cannot be kept.
+    pub fn trust(folders: &Folders, root: &Path) -> Result<Trusted, SettingsError> {
+        let mut project = File::read_project(root)?;
         let path = trusted_path(folders, root);
         let keep = |error| SettingsError::Keep {
             path: path.clone(),
             error,
         };
-        let fenced = take_fenced(&mut project);
+        let fenced = take_fenced(&mut project.table);
         if fenced.is_empty() {
+            let file_exists = project.path.exists();
             return match fs::remove_file(&path) {
-                Err(error) if error.kind() != io::ErrorKind::NotFound => Err(keep(error)),
-                _ => Ok(None),
+                Ok(()) => Ok(Trusted::Withdrawn { file_exists }),
+                Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                    Ok(Trusted::Nothing { file_exists })
+                }
+                Err(error) => Err(keep(error)),
             };
         }
         let text = fenced.to_string();
+        let before = File::read_own(&path).map(|mut file| take_fenced(&mut file.table));
+        if before.is_ok_and(|before| before == fenced) {
+            return Ok(Trusted::Already(text));
+        }
         let folder = path.parent().unwrap_or(&folders.state);
         state::make(folder).map_err(keep)?;
         // As a whole or not at all.
@@ -367,8 +374,21 @@ impl Settings {
         fs::write(&new, format!("# {}\n{text}", root.join(PROJECT).display()))
             .and_then(|()| fs::rename(&new, &path))
             .map_err(keep)?;
-        Ok(Some(text))
+        Ok(Trusted::New(text))
     }
+}
+
+/// The result of trusting a project's settings.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Trusted {
+    /// These settings apply from now on.
+    New(String),
+    /// These settings were trusted before.
+    Already(String),
+    /// The file sets nothing that needs trust, and nothing was trusted before.
+    Nothing { file_exists: bool },
+    /// The file no longer sets anything that needs trust, so the settings trusted before no longer apply.
+    Withdrawn { file_exists: bool },
 }
 
 /// What needs trust, as one lists it.

@@ -49,7 +49,7 @@ impl Live {
         let left_out = std::mem::take(&mut self.left_out);
         (left_out > 0).then(|| {
             format!(
-                "… {} are not shown here as they came: the results will have all of it …\n",
+                "… {} of output is not shown here: the results will have all of it …\n",
                 size::show(left_out)
             )
         })
@@ -70,7 +70,7 @@ mod tests {
         assert_eq!(live.take(BURST, start), (true, None));
         assert_eq!(live.take(1, start), (false, None));
         assert_eq!(live.take(1023, start), (false, None));
-        let said = "… 1 KiB are not shown here as they came: the results will have all of it …\n";
+        let said = "… 1 KiB of output is not shown here: the results will have all of it …\n";
         assert_eq!(
             live.take(RATE, start + second),
             (true, Some(said.to_owned()))
@@ -82,7 +82,7 @@ mod tests {
         assert!(
             live.gap()
                 .expect("a gap")
-                .starts_with("… 8 MiB are not shown")
+                .starts_with("… 8 MiB of output is not shown")
         );
         assert_eq!(live.gap(), None);
         let (is_shown, _) = live.take(BURST + 1, start + 1000 * second);

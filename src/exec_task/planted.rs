@@ -35,7 +35,7 @@ pub(super) fn told(root: &Path, changed: Vec<PathBuf>, planted: Planted) -> Vec<
         };
         let what = what[..what.len().min(OF_ONE)].join(", ");
         format!(
-            "⚠ {} was made or changed while this ran: {what}{more}: look at it before you use git there",
+            "⚠ {} was created or changed while this ran: {what}{more}; check it before you use git there",
             shown(path)
         )
     });
@@ -43,20 +43,21 @@ pub(super) fn told(root: &Path, changed: Vec<PathBuf>, planted: Planted) -> Vec<
         let is_git = path.components().any(|part| part.as_os_str() == ".git");
         let before_what = if is_git { " before you use git" } else { "" };
         format!(
-            "⚠ {} was changed while this ran: look at it{before_what}",
+            "⚠ {} was changed while this ran: check it{before_what}",
             shown(path)
         )
     });
     let mut told: Vec<String> = could_run.chain(harmless).take(TOLD).collect();
     if total > TOLD {
         told.push(format!(
-            "⚠ and {} more: look at them before you use git",
+            "⚠ and {} more: check them before you use git",
             total - TOLD
         ));
     }
     if planted.is_cut {
         told.push(
-            "⚠ this made more folders than clada looks through: look for new git repositories in them before you use git there"
+            "⚠ this created more folders than clada checks: look for new git repositories in them before you use git \
+            there"
                 .to_owned(),
         );
     }
@@ -68,4 +69,27 @@ fn whole(path: PathBuf) -> PathBuf {
     let is_whole = |dir: &&Path| WHOLE.iter().any(|name| dir.ends_with(name));
     let dir = path.ancestors().find(is_whole).map(Path::to_owned);
     dir.unwrap_or(path)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_many_files_the_first_are_told() {
+        let changed = (1..=7).map(|n| PathBuf::from(format!("/p/{n}"))).collect();
+        let planted = Planted {
+            is_cut: true,
+            ..Planted::default()
+        };
+        let said = told(Path::new("/p"), changed, planted);
+        assert_eq!(said[0], "⚠ 1 was changed while this ran: check it");
+        assert_eq!(
+            said[TOLD..],
+            [
+                "⚠ and 2 more: check them before you use git",
+                "⚠ this created more folders than clada checks: look for new git repositories in them before you use git there"
+            ]
+        );
+    }
 }

@@ -36,7 +36,9 @@ fn find(action: &Action<'_>, files: &dyn Files) -> Option<(Vec<Choice>, bool)> {
 /// Where it cannot be done; then nothing is changed.
 pub fn edit_at(action: &Action<'_>, spot: &Spot, files: &mut dyn Files) -> Result<Done, Failure> {
     let Some((path, change)) = edit_of(action) else {
-        return Err(refused("it is no edit of one place in a file"));
+        return Err(refused(
+            "only an edit of one place in a file can be carried out at a chosen line",
+        ));
     };
     let taken = taken_otherwise(action, files);
     let rel = named::text(path, files)?;

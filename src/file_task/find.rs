@@ -38,7 +38,7 @@ pub(super) fn list(path: Option<&str>, files: &dyn Files) -> Result<Done, Failur
         _ => "a file".to_owned(),
     };
     let message = match found.len() > MOST {
-        true => format!("the first {MOST} of {count}: glob finds those that you need"),
+        true => format!("the first {MOST} of {count}: use `glob` to find the others"),
         false => count,
     };
     Ok(Done {
@@ -60,11 +60,13 @@ pub(super) fn grep(
         Ok(search) => (search, String::new()),
         Err(NoSearch::SpansLines) => {
             return Err(refused(format!(
-                "`{pattern}` spans lines, and a match is within one: look for one of the lines"
+                "`{pattern}` spans several lines, but a match is within one line: search for one of them"
             )));
         }
         Err(NoSearch::NoRegex(cause)) => {
-            let said = format!("no regular expression ({cause}), so looked for as it stands: ");
+            let said = format!(
+                "not a valid regular expression ({cause}), so searched for as plain text: "
+            );
             (
                 Search::literal(pattern, ignore_case).map_err(refused)?,
                 said,
@@ -163,7 +165,9 @@ pub(super) fn glob(pattern: &str, path: Option<&str>, files: &dyn Files) -> Resu
     };
     let mut said = match tree.paths.len() {
         0 if !rest.contains('/') => {
-            format!("no match: `{rest}` looks in one folder, `**/{rest}` also below it")
+            format!(
+                "no match: `{rest}` searches one folder only; `**/{rest}` searches its subfolders too"
+            )
         }
         0 => "no match".to_owned(),
         found if found > MOST => format!(
@@ -197,7 +201,7 @@ pub(crate) fn may_show(place: &Place, files: &dyn Files) -> Result<(), Failure> 
     let name = place.path().display();
     if files.disk().is_own(place) {
         return Err(refused(format!(
-            "`{name}` belongs to clada itself and is no part of the project: go on without it"
+            "`{name}` belongs to clada, not to the project: continue without it"
         )));
     }
     Ok(())
@@ -208,8 +212,8 @@ fn told(hits: &Hits, tree: &Tree, kind: Kind) -> String {
     let mut said = match (hits.lines, hits.shown.len()) {
         (0, _) if hits.searched > 0 => format!("no match in {}", counted(hits.searched, "file")),
         (0, _) if !hits.unread.is_empty() => "no match".to_owned(),
-        (0, _) if kind != Kind::Dir => "no match: it is no text".to_owned(),
-        (0, _) => "no match: no file to search is there".to_owned(),
+        (0, _) if kind != Kind::Dir => "no match: the file is not text".to_owned(),
+        (0, _) => "no match: there is no file to search".to_owned(),
         (lines, shown) => {
             let all = format!(
                 "{} in {}",
@@ -231,7 +235,7 @@ fn told(hits: &Hits, tree: &Tree, kind: Kind) -> String {
     let odd = tree.odd.iter();
     let odd = odd.map(|(path, what)| format!("`{}` ({what})", path.display()));
     if let Some(named) = some_of(odd) {
-        said += &format!("; not looked at: {named}");
+        said += &format!("; not searched: {named}");
     }
     if hits.cut && !tree.cut {
         said += &out_of_time();
@@ -275,7 +279,7 @@ fn some_of(mut names: impl ExactSizeIterator<Item = String>) -> Option<String> {
 
 fn out_of_time() -> String {
     format!(
-        "; ended after {} s, before all was looked at: name a folder",
+        "; stopped after {} s, before everything was searched: name a folder",
         PATIENCE.as_secs()
     )
 }

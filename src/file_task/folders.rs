@@ -13,14 +13,15 @@ pub(super) fn make(path: &str, files: &mut dyn Files) -> Result<Done, Failure> {
     let is_new = match files.kind(&place)? {
         Some(Kind::Dir) => false,
         Some(_) => {
-            let message =
-                format!("`{rel}` is a file: give the folder another name, or delete that first");
+            let message = format!(
+                "`{rel}` is a file: give the folder another name, or delete the file first"
+            );
             return Err(fault(Fault::Exists, message));
         }
         None => files.make_folder(&place)?,
     };
     Ok(Done {
-        message: (!is_new).then(|| "exists already".to_owned()),
+        message: (!is_new).then(|| "already exists".to_owned()),
         data: json!({ "path": rel.to_string(), "created": is_new }),
         diff: match is_new {
             true => format!("new folder {rel}\n"),
@@ -41,7 +42,7 @@ pub(super) fn remove(path: &str, files: &mut dyn Files) -> Result<Done, Failure>
     match files.kind(&place)? {
         Some(Kind::Dir) => files.remove_folder(&place)?,
         Some(Kind::Link) => {
-            let message = format!("`{rel}` is a link, not a folder: `delete` deletes it");
+            let message = format!("`{rel}` is a link, not a folder: use `delete`");
             return Err(fault(Fault::NotAFolder, message));
         }
         Some(_) => return Err(FsError::NotAFolder(rel.to_string()).into()),

@@ -51,7 +51,8 @@ pub(super) fn refuse(
         Use::Whole => "send the whole file, or edit it with search-head and search-tail",
     };
     Err(refused(format!(
-        "line {} of <x> stands for text that is left out: {step}; `<x elision=\"text\">` says that the line is meant",
+        "line {} of <x> stands for text that is left out: {step}. If the line itself is meant, write `<x \
+        elision=\"text\">`",
         index + 1
     )))
 }

@@ -120,9 +120,7 @@ pub(super) fn range(lines: &str, open: bool) -> Result<LineRange, Failure> {
     };
     range.map_err(|error| {
         let why = match error {
-            LineError::Invalid => {
-                "is no range of lines: write one, such as `12`, or two, such as `12-40`"
-            }
+            LineError::Invalid => "is not a line or a range: write one, such as `12` or `12-40`",
             LineError::Reversed => "ends before it begins: write the smaller number first",
         };
         fault(Fault::Lines(error), format!("`{lines}` {why}"))
@@ -140,7 +138,7 @@ pub(super) fn too_few(rel: &RelPath, lines: &str, count: usize) -> Failure {
         true => format!("lines {lines} are"),
         false => format!("line {lines} is"),
     };
-    let message = format!("`{rel}` {has}, so {named} not in it: name lines that are");
+    let message = format!("`{rel}` {has}, so {named} not in it: name existing lines");
     fault(Fault::TooFewLines(count), message)
 }
 

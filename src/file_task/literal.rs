@@ -100,7 +100,7 @@ impl<'w> Wanted<'w> {
         let wanted = Self { text, what };
         match text {
             "" => {
-                let message = format!("{} is empty: name text that is in the file", wanted.name());
+                let message = format!("{} is empty: write text that is in the file", wanted.name());
                 Err(fault(Fault::Empty(what), message))
             }
             _ => Ok(wanted),
@@ -118,7 +118,7 @@ impl<'w> Wanted<'w> {
     /// The place in a file where it starts, from `from` on.
     fn only_one(&self, file: &[u8], from: usize) -> Result<usize, Failure> {
         let behind = match self.what {
-            Sought::End => " behind the beginning",
+            Sought::End => " after the beginning",
             Sought::Text | Sought::Beginning => "",
         };
         let mut places = edit::places(&file[from..], self.text.as_bytes());
@@ -169,7 +169,7 @@ pub(super) fn replace_all(
     );
     // A block is lines: blank ones alone would be everywhere.
     if search_text.is_empty() || search.form == Form::Block && search.is_blank() {
-        let message = "the search text is blank: name text that is in the file";
+        let message = "the search text is blank: write text that is in the file";
         return Err(fault(Fault::Empty(Sought::Text), message));
     }
     check_count(paths)?;
@@ -179,7 +179,7 @@ pub(super) fn replace_all(
         let is_same = |file: &Replaced<'_>| file.new == file.old.bytes;
         if search_text == replace_text || found > 0 && all.iter().all(is_same) {
             return Err(refused(
-                "search text and replacement are the same, so nothing would change: write what is to be there, or leave \
+                "search text and replacement are the same, so nothing would change: write the new text, or leave \
                  this task out",
             ));
         }
@@ -258,7 +258,7 @@ fn other_count(
     files: &dyn Files,
 ) -> Failure {
     let message = format!(
-        "expected {} but found {found}: nothing was replaced; give the right `count`, or leave it out",
+        "expected {} but found {found}, so nothing was replaced: correct `count`, or leave it out",
         places(wanted)
     );
     let sections = all.iter().flat_map(|file| {

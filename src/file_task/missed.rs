@@ -143,7 +143,7 @@ impl Searched {
             let said = match shown {
                 Shown::Help(help) => help.said.clone(),
                 Shown::Diff(diff) if diff.is_empty() => String::new(),
-                Shown::Diff(diff) => format!("{} since then:\n{diff}\n", self.name),
+                Shown::Diff(diff) => format!("{} has changed since then:\n{diff}\n", self.name),
             };
             match said.is_empty() || self.pairs == 1 {
                 true => said,

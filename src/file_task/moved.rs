@@ -19,7 +19,7 @@ pub(super) fn edit_and_move(
         None => return Err(missing::not_found_to_edit(rel, edit, files)),
         Some(Kind::Link) => {
             let why = format!(
-                "`{rel}` is a link: edit the file it leads to, and move the link by a task of its own"
+                "`{rel}` is a link: edit the file that it points to, and move the link in a task of its own"
             );
             return Err(refused(why));
         }
@@ -30,10 +30,12 @@ pub(super) fn edit_and_move(
     }
     let target = files.place(&to_rel, false)?;
     if target == source {
-        return Err(refused("source and destination are the same"));
+        return Err(refused(
+            "source and destination are the same: leave the move out",
+        ));
     }
     if files.kind(&target)?.is_some() {
-        let why = format!("`{to_rel}` exists already: delete it first, or choose another name");
+        let why = format!("`{to_rel}` already exists: delete it first, or choose another name");
         return Err(refused(why));
     }
     let before = files.read_to_change(&source)?;

@@ -82,7 +82,7 @@ fn several(paths: &[Cow<'_, str>], asked: &Asked<'_>, files: &dyn Files) -> Resu
             Ok((shown, _)) if bytes + shown.content.len() > MOST_BYTES => {
                 let why = size::show(MOST_BYTES as u64);
                 let message = format!(
-                    "`{path}` is more than {why} with those before it: read it in a task of its own"
+                    "`{path}` and the files before it exceed {why}: read it in a task of its own"
                 );
                 Some(fault(Fault::Other, message))
             }

@@ -157,8 +157,8 @@ impl<'t> Head<'t> {
                 Some(_) => {
                     let problem = Problem::said(
                         at,
-                        "this marker stands inside a block that is not ended, so nothing from there to its end was done: \
-                         put `>>>>>>> REPLACE` above; a text with lines that are markers cannot be written in this format",
+                        "this marker is inside a block that was not ended, so nothing up to the end of that block \
+                         was done: put `>>>>>>> REPLACE` before it. This format cannot hold text with marker lines",
                     );
                     let marker = |line: &str| match marker(line)? {
                         (b'=', _) => None,
@@ -207,13 +207,13 @@ impl Dividers {
         match (self.any, self.alike) {
             ((0, _), _) => Err((
                 end,
-                "`=======` is missing: put it on a line of its own between what is there now and what is to be there",
+                "`=======` is missing: put it on a line of its own between the current text and its replacement",
             )),
             ((1, one), _) | (_, (1, one)) => Ok(one),
             ((_, first), _) => Err((
                 first.start,
-                "several lines could divide this block: give its three markers another length than the `=` in its text \
-                 (`<<<<<<<<< SEARCH`, `=========`, `>>>>>>>>> REPLACE`)",
+                "several lines could divide this block: give its three markers a different length from the `=` lines \
+                 in its text (`<<<<<<<<< SEARCH`, `=========`, `>>>>>>>>> REPLACE`)",
             )),
         }
     }

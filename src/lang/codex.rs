@@ -51,14 +51,14 @@ pub(super) fn read<'t>(text: &'t str, at: usize, floor: usize) -> Option<Found<'
         };
         match line.bare() {
             BEGIN => {
-                let why = "`*** Begin Patch` comes again before this one is ended, so nothing in it was done: end it with \
-                           `*** End Patch` on a line of its own";
+                let why = "`*** Begin Patch` appears again before this patch is ended, so nothing in it was done: \
+                           end it with `*** End Patch` on a line of its own";
                 break BatchState::Broken(Problem::said(at, why));
             }
             END => {
                 reader.at = line.next;
                 if tasks.is_empty() {
-                    let why = "there is no file in this patch: name one by `*** Update File: PATH`";
+                    let why = "this patch names no file: name one with `*** Update File: PATH`";
                     break BatchState::Broken(Problem::said(at, why));
                 }
                 break match reader.at_end {
@@ -99,10 +99,7 @@ fn read_file<'t>(text: &'t str, reader: &mut Reader<'t>, is_crlf: bool) -> Optio
         });
         (Some(Command::Overwrite), action)
     } else if let Some(path) = named("*** Delete File:") {
-        let nothing = pass(
-            reader,
-            "a file that is deleted has no lines: leave them out",
-        );
+        let nothing = pass(reader, "a deleted file has no lines here: leave them out");
         let action = nothing.map(|()| Action::Delete {
             path,
             only_file: true,
@@ -117,7 +114,8 @@ fn read_file<'t>(text: &'t str, reader: &mut Reader<'t>, is_crlf: bool) -> Optio
         });
         match read_hunks(reader, is_crlf) {
             Ok(hunks) if hunks.is_empty() && to.is_none() => {
-                let why = "this file has no hunk: write the lines around the change, each behind its ` `, `-` or `+`";
+                let why = "this file has no hunk: write the change and the lines around it, each after a space, `-` \
+                          or `+`";
                 (Some(Command::Edit), Err(Problem::said(header.at, why)))
             }
             Ok(hunks) => {
@@ -129,15 +127,15 @@ fn read_file<'t>(text: &'t str, reader: &mut Reader<'t>, is_crlf: bool) -> Optio
     } else {
         // What follows is about a file that is not known.
         let _ = pass(reader, "");
-        let why = "not a line of a patch: a file begins with `*** Add File: PATH`, `*** Update File: PATH` or \
-                   `*** Delete File: PATH`";
+        let why = "this is not a line of a patch: begin each file with `*** Add File: PATH`, `*** Update File: PATH` \
+                   or `*** Delete File: PATH`";
         (None, Err(Problem::said(header.at, why)))
     };
     let is_named = action.as_ref().is_ok_and(|action| !has_no_path(action));
     let action = match action {
         Ok(_) if !is_named => Err(Problem::said(
             header.at,
-            "the path is missing behind the colon",
+            "the path is missing: write it after the colon",
         )),
         action => action,
     };
@@ -184,7 +182,7 @@ fn read_added<'t>(
             break;
         }
     }
-    pass(reader, "every line of a new file begins with `+`")?;
+    pass(reader, "every line of a new file must begin with `+`")?;
     Ok(added(&text[start..end], reader.indent, is_crlf))
 }
 
@@ -201,7 +199,7 @@ fn read_hunks<'t>(reader: &mut Reader<'t>, is_crlf: bool) -> Result<Vec<Hunk<'t>
         if !is_bare && refused.is_none() && !hunk.changes() {
             refused = Some(Problem::said(
                 at,
-                "this hunk changes nothing: it has no line that begins with `-` or `+`",
+                "this hunk changes nothing: begin the lines that change with `-` or `+`",
             ));
         }
         if !is_bare {
@@ -229,7 +227,7 @@ fn read_hunks<'t>(reader: &mut Reader<'t>, is_crlf: bool) -> Result<Vec<Hunk<'t>
             hunk.at_end = true;
             end(&mut hunk, &mut body, begun);
         } else if !body.push(line.text, is_crlf) && unread.is_none() {
-            let why = "a line of a hunk begins with a space, `-` or `+`: put one before it";
+            let why = "every line of a hunk must begin with a space, `-` or `+`: add it";
             unread = Some(Problem::said(line.at, why));
         }
     }

@@ -83,7 +83,7 @@ impl TryFrom<String> for Dialect {
         };
         Self::parse(&name).ok_or_else(|| {
             format!(
-                "there is no dialect `{name}`: did you mean `{}`?",
+                "unknown dialect `{name}`: did you mean `{}`?",
                 nearest().unwrap_or_default()
             )
         })

@@ -52,7 +52,8 @@ pub(super) fn read<'t>(text: &'t str, at: usize, floor: usize) -> Option<Found<'
     let state = match diff.fence {
         Some(_) if !diff.closed => {
             tasks.clear();
-            let why = "the fence around this diff is not closed, so nothing in it was done: close it behind the last line";
+            let why = "the fence around this diff is not closed, so nothing in it was done: close it after the last \
+                      line";
             BatchState::Open(Problem::said(start, why))
         }
         _ if diff.reader.at_end => BatchState::Provisional,
@@ -187,7 +188,7 @@ impl<'t> Diff<'t> {
             }
         }
         if let Some(at) = idle {
-            let why = "this hunk changes nothing: it has no line that begins with `-` or `+`";
+            let why = "this hunk changes nothing: begin the lines that change with `-` or `+`";
             refused.get_or_insert_with(|| Problem::said(at, why));
         }
     }
@@ -343,7 +344,7 @@ impl<'t> Diff<'t> {
                 if hunks.len() > 1 {
                     return Err(Problem::said(
                         at,
-                        "a new file has one hunk, with all its lines",
+                        "a new file must have exactly one hunk, with all its lines",
                     ));
                 }
                 let hunk = hunks.pop().unwrap_or_default();
@@ -354,7 +355,7 @@ impl<'t> Diff<'t> {
                 {
                     return Err(Problem::said(
                         at,
-                        "every line of a new file begins with `+`",
+                        "every line of a new file must begin with `+`",
                     ));
                 }
                 return Ok(Action::Overwrite {
@@ -384,9 +385,11 @@ impl<'t> Diff<'t> {
     }
 }
 
-const UNENDED: &str = "whether this line is part of the hunk cannot be told: put the diff into a fence, or count the lines in `@@` again";
+const UNENDED: &str = "it is unclear whether this line belongs to the hunk: put the diff into a fence, or correct \
+                      the line counts in `@@`";
 
-const UNSIGNED: &str = "a line of a hunk begins with a space, `-` or `+`: put one before it, and count the lines in `@@` again";
+const UNSIGNED: &str = "every line of a hunk must begin with a space, `-` or `+`: add it, and correct the line \
+                       counts in `@@`";
 
 fn command(action: &Action<'_>) -> Command {
     match action {

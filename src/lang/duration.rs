@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 /// What a duration must look like, for messages.
-pub const FORM: &str = "one number above 0 with ms, s, m or h, such as `90s`";
+pub const FORM: &str = "a number above 0 with ms, s, m or h, such as `90s`";
 
 /// Reads a duration. `None` where it is none, or is zero.
 pub fn parse(text: &str) -> Option<Duration> {

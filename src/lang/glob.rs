@@ -25,12 +25,13 @@ impl Glob {
         let plain = pattern.trim_start_matches("./");
         if plain.len() > LONGEST || plain.matches('{').count() > MOST_BRACES {
             return Err(format!(
-                "a glob of {} bytes is too long or has too many braces: use several",
+                "this glob of {} bytes is too long or has too many braces: split it into several",
                 plain.len()
             ));
         }
         let glob = GlobBuilder::new(plain).literal_separator(true).build();
-        let glob = glob.map_err(|error| format!("`{pattern}` is no glob: {}", error.kind()))?;
+        let glob =
+            glob.map_err(|error| format!("`{pattern}` is not a valid glob: {}", error.kind()))?;
         let names = plain.split('/').count();
         // A `/` may be in the braces.
         let is_bounded = !plain.contains("**") && !plain.contains('{');

@@ -55,17 +55,17 @@ pub fn interpolated(
             let name = after.split_once('}').map(|(name, _)| name);
             let name = name.filter(|name| is_name(name)).ok_or_else(|| {
                 let start: String = rest.chars().take(20).collect();
-                format!("`{start}` is no variable such as `${{success}}`: for the shell's own, write `\\${{`")
+                format!("`{start}` is not a variable such as `${{success}}`: write `\\${{` for the shell's own")
             })?;
             let var = named(name)?;
             if in_ticks || behind {
                 let place = if in_ticks {
                     "in back-ticks"
                 } else {
-                    "behind a `<<`"
+                    "after a `<<`"
                 };
                 return Err(format!(
-                    "`${{{name}}}` cannot stand {place}: name `${var}` of the environment there"
+                    "`${{{name}}}` cannot be used {place}: use `${var}` from the environment there"
                 ));
             }
             script += &match inside {

@@ -17,35 +17,35 @@ pub fn task(command: Command) -> Option<Task> {
     let (example, says) = match command {
         Command::Edit => (
             "<task><path>src/app.py</path><c>edit</c><search>old_name</search><replace>new_name</replace></task>",
-            "replaces a text that is there exactly once",
+            "replaces text that occurs exactly once",
         ),
         Command::Overwrite => (
             "<task><path>src/new.py</path><c>overwrite</c><x>print(1)</x></task>",
-            "creates the file, or replaces all that is in it",
+            "creates the file, or replaces its whole content",
         ),
         Command::Append => (
             "<task><path>notes.md</path><c>append</c><x>more</x></task>",
-            "adds `<x>` at the end of the file, in block form as lines of its own",
+            "adds `<x>` at the end of the file; in block form, as lines of its own",
         ),
         Command::ReplaceAll => (
             "<task><path>src/app.py</path><path>src/b.py</path><c count=\"3\">replace-all</c><search>old</search><replace>new</replace></task>",
-            "replaces this very text wherever it is; `count` is how many places there must be",
+            "replaces exactly this text everywhere; `count` is the expected number of places",
         ),
         Command::ReplaceLines => (
             "<task><path>src/app.py</path><c lines=\"12-40\">replace-lines</c><x>pass</x></task>",
-            "puts `<x>` in the place of these lines",
+            "replaces these lines with `<x>`",
         ),
         Command::Move => (
             "<task><path>docs/old.md</path><c>move</c><x>docs/new.md</x></task>",
-            "moves or renames; onto a file only with `<x overwrite=\"yes\">`",
+            "moves or renames; replaces a file only with `<x overwrite=\"yes\">`",
         ),
         Command::Delete => (
             "<task><path>src/dead.py</path><c>delete</c></task>",
-            "deletes a file, or a folder with all that is in it",
+            "deletes a file, or a folder with all its content",
         ),
         Command::MakeFolder => (
             "<task><path>src/new</path><c>mkdir</c></task>",
-            "makes a folder and its parents",
+            "creates a folder and its parents",
         ),
         Command::RemoveFolder => (
             "<task><path>src/empty</path><c>rmdir</c></task>",
@@ -53,23 +53,24 @@ pub fn task(command: Command) -> Option<Task> {
         ),
         Command::Read => (
             "<task><path>src/app.py</path><c lines=\"1-120\" numbered=\"yes\">read</c></task>",
-            "shows a file, or several by a `<path>` for each; `lines` and `numbered` may be left out",
+            "shows a file, or several with a `<path>` for each; `lines` and `numbered` are optional",
         ),
         Command::List => (
             "<task><path>src</path><c>ls</c></task>",
-            "lists a folder; without a `<path>` the project folder",
+            "lists a folder; without a `<path>`, the project folder",
         ),
         Command::Grep => (
             "<task><path>src</path><c include=\"*.py\" ignore-case=\"yes\">grep</c><x>def \\w+_name</x></task>",
-            "finds lines by a regular expression, in a file or folder; only `<x>` is needed",
+            "finds lines by a regular expression in a file or folder; only `<x>` is required",
         ),
         Command::Glob => (
             "<task><path>src</path><c>glob</c><x>**/*.py</x></task>",
-            "finds files by their names; `<path>` may be left out",
+            "finds files by their names; `<path>` is optional",
         ),
         Command::Exec => (
             "<task><c timeout=\"90s\" lang=\"python\" cwd=\"src\">exec</c><x>print(1)</x></task>",
-            "runs a script, of bash unless `lang` says python, javascript or ruby; `output=\"no\"` where its output is not needed",
+            "runs a bash script, or one in `lang`: python, javascript or ruby; `output=\"no\"` if its output is not \
+            needed",
         ),
         Command::ContextAdd => (
             "<task><path>src/app.py</path><c lines=\"1-120\">context-add</c></task>",
@@ -77,12 +78,12 @@ pub fn task(command: Command) -> Option<Task> {
         ),
         Command::ContextRemove => (
             "<task><path>src/app.py</path><c>context-remove</c></task>",
-            "takes files out of that set",
+            "removes files from that set",
         ),
         Command::ContextList => ("<task><c>context-list</c></task>", "lists that set"),
         Command::ContextPrune => (
             "<task><c>context-prune</c></task>",
-            "takes out of that set what is no longer there",
+            "removes files that no longer exist from that set",
         ),
         Command::ContextClear => ("<task><c>context-clear</c></task>", "empties that set"),
         Command::Undo | Command::Squash | Command::StepBack | Command::StepForward => return None,
@@ -126,7 +127,7 @@ pub fn command(name: &str) -> Result<Command, String> {
     });
     let nearest = names.min_by_key(|known| strsim::osa_distance(known, &lower));
     Err(format!(
-        "there is no such action: did you mean `{}`?",
+        "unknown action: did you mean `{}`?",
         nearest.unwrap_or_default()
     ))
 }

@@ -65,11 +65,11 @@ pub struct Spellings {
 /// Why a path is refused before any file is looked at.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum PathError {
-    #[error("the path is empty")]
+    #[error("the path is empty: write one")]
     Empty,
     #[error("a path cannot hold a NUL character")]
     Nul,
-    #[error("a path is one line: `{0}`, with a line break in it, is none")]
+    #[error("a path must be one line, but `{0}` has a line break: leave it out")]
     LineBreak(String),
     #[error("`{path}` is outside {root}: use a path relative to that folder")]
     Outside { path: String, root: String },
@@ -205,6 +205,21 @@ mod tests {
             ("a & b.txt", "a & b.txt"),
         ] {
             assert_eq!(parse(text).as_deref(), Ok(place), "{text}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_path_says_so() {
+        for (text, said) in [
+            (" ", "the path is empty: write one"),
+            ("a\0b", "a path cannot hold a NUL character"),
+            (
+                "a\nb",
+                "a path must be one line, but `a\nb` has a line break: leave it out",
+            ),
+        ] {
+            let error = parse(text).expect_err("no path");
+            assert_eq!(error.to_string(), said);
         }
     }
 

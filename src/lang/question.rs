@@ -37,10 +37,10 @@ impl Question {
             .filter(|command| seen.insert(command.clone()))
             .collect();
         let message = match &commands[..] {
-            [command] if is_short(command, SHORT) => format!("asks for `{command}`"),
-            [command] => format!("asks for this command\n{command}"),
+            [command] if is_short(command, SHORT) => format!("needs approval for `{command}`"),
+            [command] => format!("needs approval for this command\n{command}"),
             _ => format!(
-                "asks for these {} commands\n{}",
+                "needs approval for these {} commands\n{}",
                 commands.len(),
                 commands.join("\n")
             ),
@@ -66,7 +66,7 @@ pub fn parted(message: &str) -> (&str, Vec<String>) {
         let more = lines.len() - (LINES - 1);
         lines.truncate(LINES - 1);
         lines.push(format!(
-            "and {more} more: the full output has all of them, and the whole script"
+            "and {more} more: see all of them, and the whole script, in the full output"
         ));
     }
     (first, lines)

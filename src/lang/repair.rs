@@ -221,11 +221,11 @@ pub fn written(names: (&str, &str), old: &[u8], new: &[u8]) -> Vec<(String, Stri
 /// A file's text, or in a line why it is not shown. `path` may lead through a link to a file of another name.
 pub fn showable<'f>((path, file_name): (&str, &str), file: &'f [u8]) -> Result<&'f str, String> {
     let Ok(text) = std::str::from_utf8(file) else {
-        return Err(format!("{path} is not UTF-8 text; it is not shown.\n"));
+        return Err(format!("{path} is not UTF-8 text, so it is not shown.\n"));
     };
     if is_secret(path) || is_secret(file_name) || holds_key(text) {
         return Err(format!(
-            "{path} looks like a secret; its content is not shown.\n"
+            "{path} looks like a secret, so its content is not shown.\n"
         ));
     }
     Ok(text)
@@ -308,7 +308,7 @@ fn not_found(search: &str, path: &str, text: &str) -> Help {
             false => String::new(),
         };
         return Help {
-            said: format!("nothing in {path} is like it.{look}\n"),
+            said: format!("nothing in {path} is similar.{look}\n"),
             lines: None,
         };
     };

@@ -124,7 +124,8 @@ impl<'t> Reader<'t> {
             return self.open();
         };
         if Marker::of(first) != Some(Marker::File) {
-            let said = "`<<<FILE>>>` and the path are missing: put both above it, in each block";
+            let said =
+                "`<<<FILE>>>` and the path are missing: put both before this marker, in each block";
             return self.texts((mark, first), lines, Err(said));
         }
         let mut path = None;
@@ -137,15 +138,15 @@ impl<'t> Reader<'t> {
                 None if line.1.trim().is_empty() || is_fence(line.1) => {}
                 None if path.is_none() => path = Some(line.1.trim()),
                 None => {
-                    let said = "only the path may stand between `<<<FILE>>>` and the next marker, so nothing of this block \
-                         was done: write an explanation above `<<<FILE>>>`, below `<<<EXPLANATION>>>`";
+                    let said = "only the path may be between `<<<FILE>>>` and the next marker, so nothing in this \
+                         block was done: write explanations before `<<<FILE>>>`, after `<<<EXPLANATION>>>`";
                     // What stands here may be anything: the scan looks at all of it.
                     let end = mark + first.trim_end().len();
                     return Block::damaged(end, BatchState::Broken(Problem::said(line.0, said)));
                 }
                 Some(_) => {
-                    let said = "`<<<SEARCH>>>` or `<<<OVERWRITE>>>` must stand here, below the path, so nothing of this \
-                         block was done: write it whole, up to `<<<END>>>`";
+                    let said = "`<<<SEARCH>>>` or `<<<OVERWRITE>>>` must come here, after the path, so nothing in \
+                         this block was done: write the whole block, up to `<<<END>>>`";
                     return Block::damaged(line.0, BatchState::Broken(Problem::said(line.0, said)));
                 }
             }
@@ -185,7 +186,7 @@ impl<'t> Reader<'t> {
                 (Marker::End, None) => {
                     missing = Some(Problem::said(
                         here,
-                        "`<<<REPLACE>>>` is missing: put it and what is to stand there above this `<<<END>>>`",
+                        "`<<<REPLACE>>>` is missing: put it and the new text before this `<<<END>>>`",
                     ));
                     break (here, line);
                 }
@@ -249,8 +250,8 @@ impl<'t> Reader<'t> {
     fn damaged(&self, at: usize, lines: impl Iterator<Item = Line<'t>>) -> Block<'t> {
         let problem = Problem::said(
             at,
-            "this marker stands inside a block that is not ended, so nothing from there to its end was done: put \
-             `<<<END>>>` above; a text with lines that are markers cannot be written in this format",
+            "this marker is inside a block that was not ended, so nothing up to the end of that block was done: put \
+             `<<<END>>>` before it. This format cannot hold text with marker lines",
         );
         let marker = |line: &str| match Marker::of(line)? {
             Marker::End => Some(block::Marker::End),

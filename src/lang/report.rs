@@ -35,7 +35,7 @@ pub use frame::LiveLines;
 pub use packet::{Packet, packet_size};
 
 /// Where all is of what is cut for `--json`.
-const FOR_JSON: &str = "what `clada run` prints without `--json`";
+const FOR_JSON: &str = "the output of `clada run` without `--json`";
 /// What is kept of a long text at each end, in bytes.
 const EDGE: usize = 25 * 1024;
 /// How many problems a block shows.

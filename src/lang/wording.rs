@@ -30,8 +30,8 @@ pub fn problem(problem: &Problem) -> String {
             "unknown element `<{name}>`: {}",
             match nearest {
                 Some(nearest) => format!("did you mean `<{nearest}>`?"),
-                None => "a task has `<i>`, `<path>`, `<c>`, `<x>`, `<search>`, `<search-head>`, `<search-tail>` and \
-                         `<replace>` only"
+                None => "a task may only have `<i>`, `<path>`, `<c>`, `<x>`, `<search>`, `<search-head>`, \
+                         `<search-tail>` and `<replace>`"
                     .to_owned(),
             }
         ),
@@ -77,7 +77,7 @@ pub fn problem(problem: &Problem) -> String {
         }
         Cause::Said(said) => said.clone(),
         Cause::NotEnded { dialect, end } => format!(
-            "this was read as {}, and is not ended, so nothing in it was done: end it with `{end}` on a line of its own",
+            "this was read as {} but has no end, so nothing in it was done: end it with `{end}` on a line of its own",
             dialect.title()
         ),
         Cause::ModeIgnored { mode } => {
@@ -88,8 +88,8 @@ pub fn problem(problem: &Problem) -> String {
             short(text)
         ),
         Cause::HoldsTaskEnd { element } => format!(
-            "`<{element}>` holds a `</task>` that began outside it: if a `</{element}>` was forgotten, the tasks behind it \
-             were taken for its content"
+            "`<{element}>` holds a `</task>` whose `<task>` is outside it: if a `</{element}>` is missing, add it, \
+             since the tasks after it became its content"
         ),
         Cause::UnknownAttribute { element, name } => format!("attribute `{}` of `<{element}>` is ignored", short(name)),
         Cause::Unused { element, command } => format!("`<{element}>` is not used by {}", command.name()),
@@ -97,8 +97,8 @@ pub fn problem(problem: &Problem) -> String {
             "`<{element}>` looks escaped (`&lt;`): payloads are raw, so write `<`, `>` and `&` as they are"
         ),
         Cause::EscapedBatch => {
-            "the tags arrived as `&lt;tasks&gt;`, damaged in copying, and nothing was run: put the whole `<tasks>` \
-             element into a Markdown fence of six back-ticks and copy it with the fence's copy button"
+            "the tags arrived as `&lt;tasks&gt;`, damaged in copying, so nothing was run: put `<tasks>` into a \
+             Markdown fence of six back-ticks and use the fence's copy button"
                 .to_owned()
         }
         Cause::LooseTags {
@@ -106,14 +106,16 @@ pub fn problem(problem: &Problem) -> String {
             closing,
             count,
         } => format!(
-            "`<{}{element}>` stands outside any `<task>`{}: was a `<task>` or `<tasks>` tag lost in copying, or does text follow one on its line?",
+            "`<{}{element}>` is outside any `<task>`{}: check whether a `<task>` or `<tasks>` tag was lost in \
+            copying, or has text after it on its line",
             if *closing { "/" } else { "" },
             if *count > 1 { format!(" ({count} such tags)") } else { String::new() }
         ),
         Cause::OffNeverEnds { word } => {
             let word = if word.is_empty() { String::new() } else { format!(" {word}") };
             format!(
-                "`<!-- clada:off{word} -->` is never ended by `<!-- clada:on{word} -->`, so nothing behind it is looked at"
+                "`<!-- clada:off{word} -->` has no `<!-- clada:on{word} -->`, so everything after it is ignored: add \
+                that line"
             )
         }
     }
@@ -155,11 +157,11 @@ fn needs(command: Command) -> &'static str {
         }
         Command::Overwrite => "overwrite needs `<path>` and `<x>` with the whole content",
         Command::Append => {
-            "append needs `<path>` and `<x>` with what is to stand at the end of the file"
+            "append needs `<path>` and `<x>` with the text to add at the end of the file"
         }
         Command::ReplaceAll => "replace-all needs `<path>`, `<search>` and `<replace>`",
         Command::ReplaceLines => {
-            "replace-lines needs `<path>`, `<c lines=\"12-40\">replace-lines</c>` and `<x>` with what comes in their place"
+            "replace-lines needs `<path>`, `<c lines=\"12-40\">replace-lines</c>` and `<x>` with the new lines"
         }
         Command::Move => "move needs `<path>` and `<x>` with the destination",
         Command::Delete => "delete needs `<path>`",
@@ -195,15 +197,14 @@ pub fn part(error: &EditError, pairs: usize) -> String {
 /// Why a line of a replacement cannot be written.
 fn unclear(doubt: Doubt) -> String {
     match doubt {
-        Doubt::Indentation => "its indentation cannot be told".to_owned(),
+        Doubt::Indentation => "its indentation is unclear".to_owned(),
         Doubt::Moved => {
-            "it is indented otherwise than the search text, so whether the lines are to move cannot be told".to_owned()
+            "its indentation differs from the search text, so it is unclear whether the lines should move".to_owned()
         }
         Doubt::WhiteSpace => "its white space differs from the search text and from the file".to_owned(),
-        Doubt::Character(c) => format!("`{c}` may be meant, or may come from copying"),
+        Doubt::Character(c) => format!("`{c}` may be intended, or a result of copying"),
         Doubt::HalfDamaged => {
-            "the search text has line numbers, a fence, entities or escapes that the file has not, and the replacement \
-             has them only in part"
+            "it has only some of the line numbers, fences, entities or escapes that the search text has"
                 .to_owned()
         }
     }
@@ -225,7 +226,7 @@ pub fn matched(tier: Tier, adapted: Adapted) -> String {
     let how = match (adapted.indentation, adapted.characters) {
         (Some(Indented::WithTabs), _) => "; written with tabs",
         (Some(Indented::WithSpaces), _) => "; written with spaces",
-        (Some(Indented::AsThere), _) => "; indented as the lines there",
+        (Some(Indented::AsThere), _) => "; indented like the lines there",
         (None, true) => "; written with the file's own characters",
         (None, false) => "",
     };
@@ -270,7 +271,8 @@ pub fn failed_edit(misses: &[Miss], pairs: usize) -> String {
     }
     match misses.len().saturating_sub(MISSES) {
         0 => {}
-        more => said.push(format!("{more} more of them fail")),
+        1 => said.push("1 more fails".to_owned()),
+        more => said.push(format!("{more} more fail")),
     }
     match misses.first() {
         Some(miss) if pairs > 1 => said.push(match miss.error.part {
@@ -318,18 +320,22 @@ fn told(miss: &Miss, pairs: usize) -> (String, String) {
     } else {
         ""
     };
-    let it = if pairs > 1 { "pair" } else { "task" };
+    let it = match error.part {
+        _ if pairs <= 1 => "task",
+        Part::Hunk => "hunk",
+        Part::Search | Part::Head | Part::Tail => "pair",
+    };
     match &error.cause {
         EditCause::Blank => (
             format!("{what} is blank"),
-            "give it text that is in the file exactly once".to_owned(),
+            "write text that is in the file exactly once".to_owned(),
         ),
         EditCause::NotFound {
             applied_at: Some(line),
             ..
         } => (
             format!("{what} not found{after_head}, but the replacement is already there (line {line})"),
-            format!("perhaps it was applied before; then leave this {it} out"),
+            format!("perhaps it was already applied; if so, leave this {it} out"),
         ),
         EditCause::NotFound { not_utf8, .. } => {
             let fact = format!("{what} not found{after_head}");
@@ -368,13 +374,15 @@ fn told(miss: &Miss, pairs: usize) -> (String, String) {
             .to_owned(),
         ),
         EditCause::Unclear { line, at, doubt } => (
-            format!("{what} found at line {at}, but spelled otherwise, and line {line} of the replacement cannot be written"),
-            format!("{}; write both texts as the file is, character by character", unclear(*doubt)),
+            format!(
+                "{what} found at line {at}, but not exactly, and line {line} of the replacement cannot be adapted"
+            ),
+            format!("{}. Write both texts exactly as they are in the file", unclear(*doubt)),
         ),
         EditCause::NothingChanges { at } => (
             format!("{what} found at line {at}, and the file would stay as it is"),
-            "the replacement is the same as the search text, or as what the file has there; to change white space or \
-             quotes, copy the search text from the file as it is"
+            "the replacement is the same as the search text or the text in the file. To change white space or quotes, copy \
+             the search text exactly from the file"
                 .to_owned(),
         ),
         EditCause::LeftOut { line } => (
@@ -382,39 +390,39 @@ fn told(miss: &Miss, pairs: usize) -> (String, String) {
                 1 => format!("line {line} of <replace> stands for text that is left out"),
                 _ => format!("line {line} of <replace> {} stands for text that is left out", error.pair),
             },
-            "write that text, or edit with search-head and search-tail; `elision=\"text\"` on `<replace>` says that the \
-             line is meant"
+            "write that text, or edit with search-head and search-tail. If the line itself is meant, write `<replace \
+             elision=\"text\">`"
                 .to_owned(),
         ),
         EditCause::ElisionsDiffer => (
-            format!("{what} and its replacement do not leave out the same text"),
+            format!("{what} and its replacement leave out different text"),
             "write the same `...` lines in both, in the same order, or use search-head and search-tail".to_owned(),
         ),
         EditCause::NoContext => (
-            format!("{what} has no line that could be looked for"),
-            "give it lines of the file above and below as context".to_owned(),
+            format!("{what} has no line to search for"),
+            "add lines from the file before and after the change as context".to_owned(),
         ),
         EditCause::NoAnchor { text } => (
             format!(
-                "{what} is to be below `{}`, and no line behind the hunk before it has that",
+                "{what} should follow `{}`, but no line after the previous hunk has that",
                 short(text)
             ),
-            "copy a line of the file behind `@@`".to_owned(),
+            "copy a line from the file after `@@`".to_owned(),
         ),
         EditCause::ManyAnchors { text, lines } => (
             format!(
-                "{what} is to be below `{}`, which was found {}",
+                "{what} should follow `{}`, which was found {}",
                 short(text),
                 times(lines, "")
             ),
-            "name a line that is there once".to_owned(),
+            "write a line that occurs once".to_owned(),
         ),
         EditCause::NotAtEnd { line } => (
-            format!("{what} is to be at the end of the file, but is at line {line}"),
-            "leave that out, or give the last lines".to_owned(),
+            format!("{what} should be at the end of the file, but is at line {line}"),
+            "leave out the end-of-file mark, or write the file's last lines".to_owned(),
         ),
         EditCause::OutOfOrder { line } => (
-            format!("{what} not found behind the hunk before it, but above (line {line})"),
+            format!("{what} not found after the previous hunk, but before it (line {line})"),
             "put the hunks in the order of the file".to_owned(),
         ),
     }
@@ -436,7 +444,7 @@ fn because(why: &Why) -> String {
             format!("it was there until {until}. The file has changed since: edit what is there now")
         }
         Why::TakenAway => {
-            "it is in the file, but no longer once the pairs before it are applied: search for what those leave there"
+            "it is in the file, but the pairs before it change it: search for the text that they leave"
                 .to_owned()
         }
         Why::Habit(Habit::LeftOut { line }) => format!(
@@ -449,7 +457,7 @@ fn because(why: &Why) -> String {
             "its lines begin with line numbers: copy the lines without them".to_owned()
         }
         Why::Habit(Habit::Escaped { escape, means }) => {
-            format!("it has `{escape}`, and the file has none: payloads are raw, so write {means} as it is")
+            format!("it has `{escape}`, but the file has none: payloads are raw, so write {means} as it is")
         }
     }
 }

@@ -114,7 +114,7 @@ fn an_exec_that_fails_takes_all_back() {
         let line = line.split_once(&said).expect("failed").1;
         let line = line.lines().next().expect("a line");
         assert!(
-            line.ends_with("taken back, as task 11 of this atomic batch failed"),
+            line.ends_with("reverted because task 11 of this atomic batch failed"),
             "{results}"
         );
     }
@@ -155,7 +155,9 @@ fn what_an_exec_changed_is_left_and_said() {
     let ended = run(&project, &atomic(&tasks)).exits(1);
     let results = ended.results();
     assert!(
-        results.contains("2 ✅ exec echo made > by-exec; echo formatted > e/in.txt; echo most >> d/in.txt - what it changed was not taken back"),
+        results.contains(
+            "2 ✅ exec echo made > by-exec; echo formatted > e/in.txt; echo most >> d/in.txt - its changes were not reverted"
+        ),
         "{results}"
     );
     assert_eq!(project.read("a.txt"), "a of the user\n", "{results}");
@@ -170,7 +172,7 @@ fn what_an_exec_changed_is_left_and_said() {
     );
     let body = project.git(["log", "-1", "--format=%b"]);
     assert!(
-        body.starts_with("  taken back, as task 5 failed\n"),
+        body.starts_with("  reverted because task 5 failed\n"),
         "{body}"
     );
 }
@@ -186,18 +188,60 @@ fn what_somebody_changed_since_is_left_and_named() {
     let results = run(&project, &atomic(&tasks)).exits(1).results();
     assert!(
         results.contains(
-            "1 ✅ overwrite a.txt - not taken back, though task 3 of this atomic batch failed"
+            "1 ✅ overwrite a.txt - not reverted, although task 3 of this atomic batch failed"
         ),
         "{results}"
     );
     assert!(
         results.contains(
-            "⚠ not as before this atomic batch: `a.txt` was changed since and left as it is"
+            "⚠ not as before this atomic batch: `a.txt` has changed since and was left as it is"
         ),
         "{results}"
     );
     assert_eq!(project.read("a.txt"), "theirs\n");
     assert_eq!(project.read("d/deep/x"), "x\n");
+}
+
+#[test]
+fn a_folder_that_is_no_longer_empty_is_left_and_named() {
+    let project = project();
+    let tasks = [
+        task("mkdir", "new", ""),
+        exec("echo theirs > new/x; exit 1"),
+    ];
+    let results = run(&project, &atomic(&tasks)).exits(1).results();
+    assert!(
+        results.contains("⚠ not as before this atomic batch: `new` was not restored"),
+        "{results}"
+    );
+    assert_eq!(project.read("new/x"), "theirs\n");
+}
+
+#[test]
+fn what_changed_after_a_kill_is_left_and_named() {
+    let project = project();
+    let reply = [
+        task("overwrite", "a.txt", "ours"),
+        task("delete", "d/deep/x", ""),
+        exec("touch go; sleep 300"),
+    ];
+    let file = project.home().join("reply.md");
+    std::fs::write(&file, atomic(&reply)).expect("write");
+    let mut command = project.command(env!("CARGO_BIN_EXE_clada"));
+    command.arg("run").arg(file);
+    let running = Watching::start(command);
+    wait_until(|| project.exists("go"), || running.said());
+    running.stop(Signal::KILL);
+    project.write("a.txt", "theirs\n");
+    let ended = run(&project, &format!("<tasks>\n{}</tasks>\n", exec("true"))).exits(0);
+    let results = ended.results();
+    assert!(
+        results.contains(
+            "⚠ clada exited in the middle of an atomic batch and has now reverted it: 1 file restored; not as before: \
+             `a.txt` has changed since and was left as it is"
+        ),
+        "{results}"
+    );
 }
 
 #[test]
@@ -213,7 +257,10 @@ fn nothing_is_done_that_could_not_be_taken_back() {
         let tasks = [task("overwrite", "a.txt", "ours"), change, exec("true")];
         let results = run(&project, &atomic(&tasks)).exits(1).results();
         assert!(
-            results.contains("`ignored` is not in git as it is"),
+            results.contains(
+                "`ignored` is not in git in its current state, so an atomic batch with an exec could not restore it: change \
+                 it in a `<tasks>` of its own"
+            ),
             "{results}"
         );
         assert!(results.contains("1 ⏹ overwrite a.txt"), "{results}");
@@ -276,7 +323,7 @@ fn a_kill_is_taken_back_by_the_next_run() {
     let ended = run(&project, &format!("<tasks>\n{}</tasks>\n", exec("true"))).exits(0);
     let results = ended.results();
     assert!(
-        results.contains("⚠ clada ended in the middle of an atomic batch, which was taken back"),
+        results.contains("⚠ clada exited in the middle of an atomic batch and has now reverted it"),
         "{results}"
     );
     assert_eq!(all(&project), before);
@@ -298,11 +345,29 @@ fn a_kill_is_taken_back_before_anything_is_undone_or_looked_at() {
         let kept = std::fs::read(&intent).expect("read");
         std::fs::write(&intent, "damaged").expect("write");
         let refused = project.clada([command]).exits(1).err;
-        assert!(refused.contains("could not be taken back"), "{refused}");
+        let said = format!(
+            "⚠ an interrupted atomic batch could not be reverted (`{}`): expected value",
+            intent.display()
+        );
+        assert!(refused.contains(&said), "{refused}");
+        let next = [task("overwrite", "a.txt", "next"), exec("true")];
+        let results = project
+            .clada_with(["run"], &atomic(&next))
+            .exits(1)
+            .results();
+        let said = format!(
+            "git: an earlier atomic batch is not reverted yet: delete `{}` to keep its changes",
+            intent.display()
+        );
+        assert!(results.contains(&said), "{results}");
         std::fs::write(&intent, kept).expect("write");
 
         let ended = project.clada([command]).exits(0);
-        assert!(ended.err.contains("which was taken back"), "{}", ended.err);
+        assert!(
+            ended.err.contains("and has now reverted it"),
+            "{}",
+            ended.err
+        );
         assert_eq!(intents(&project), 0);
         match command {
             "squash" => {}
@@ -322,7 +387,9 @@ fn a_kill_is_taken_back_by_a_listener_but_for_what_was_changed_since() {
     let listening = project.watch(["--no-clipboard"]);
     let told = || std::fs::read_to_string(&notes).unwrap_or_default();
     wait_until(
-        || told().contains("not as before: `a.txt` was changed since"),
+        || {
+            told().contains("and has now reverted it: 10 files restored; not as before: `a.txt` has changed since")
+        },
         || format!("{}{}", told(), listening.said()),
     );
     assert_eq!(project.read("a.txt"), "changed since\n");
@@ -363,7 +430,7 @@ fn a_kill_at_any_moment_leaves_all_or_nothing() {
             let _ = std::fs::remove_file(project.path(".git").join(lock));
         }
         let next = project.clada_with(["run"], &nothing).exits(0);
-        back += usize::from(next.out.contains("which was taken back"));
+        back += usize::from(next.out.contains("and has now reverted it"));
         assert_eq!(intents(&project), 0);
         let now = all(&project);
         if now == before {
@@ -405,7 +472,7 @@ fn a_repaired_batch_runs_all_again() {
         format!("above\n{}below\n", atomic(&tasks))
     };
     save_by_rename(&project.path("clada.md"), batch("exit 1"));
-    wait_for(&project, &listening, "3 ❌ delete d - taken back");
+    wait_for(&project, &listening, "3 ❌ delete d - reverted");
     assert_eq!(project.read("a.txt"), "a of the user\n");
     assert!(project.exists("d/in.txt"));
     save_by_rename(&project.path("clada.md"), batch("exit 0"));
@@ -432,7 +499,7 @@ fn a_listener_that_is_killed_takes_back_and_offers_the_batch() {
     wait_until(|| project.exists("go"), || listening.said());
     listening.stop(Signal::KILL);
     let listening = project.watch(["--no-clipboard"]);
-    let notes = wait_for(&project, &listening, "which was taken back");
+    let notes = wait_for(&project, &listening, "and has now reverted it");
     assert!(notes.contains("11 ⚠ exec"), "{notes}");
     let without_own = |all: &str| {
         let own = ["clada.md", ".clada-output", "./go"];

@@ -197,6 +197,20 @@ fn what_the_user_does_is_told_by_lines_until_the_chat_reads_the_file() {
 }
 
 #[test]
+fn of_several_changes_only_the_last_is_named() {
+    let project = Project::new();
+    let text = numbered(80);
+    project.write("a.txt", &text);
+    let mut talk = Talk::new(&project);
+    assert_eq!(talk.changes(&read("a.txt", "1-")), "");
+    save(&project, "a.txt", &text.replace("line 4\n", "secret\n"));
+    assert_eq!(
+        talk.changes(&run("sed -i 's/line 60/line sixty/' a.txt")),
+        "a.txt: changed more than once, last by a command or a hook; read it before you edit it\n"
+    );
+}
+
+#[test]
 fn what_the_chat_did_not_see_of_a_file_is_not_told() {
     let project = Project::new();
     let text = numbered(80);
@@ -520,7 +534,7 @@ fn an_atomic_batch_that_is_taken_back_has_changed_nothing() {
     talk.body += "atomic:\n<tasks atomic=\"yes\">\n";
     talk.body += &(edit("a.txt", "two", "zwei") + &run("exit 3") + "</tasks>\n");
     let output = talk.output(&run("true"));
-    assert!(output.contains("taken back"), "{output}");
+    assert!(output.contains("reverted"), "{output}");
     assert!(!output.contains(HEAD), "{output}");
 }
 

@@ -219,9 +219,14 @@ fn a_reply_that_is_none() {
         refused(project.clada([verb, "."]), &["`.`", "directory"]);
         refused(
             project.clada([verb, "latin1"]),
-            &["`latin1`", "not UTF-8", "byte 2", "save it as UTF-8"],
+            &["`latin1` is not UTF-8 text (byte 2): save it as UTF-8"],
         );
         refused(project.clada([verb, "utf16"]), &["`utf16`", "not UTF-8"]);
+        let mut piped = project.command(env!("CARGO_BIN_EXE_clada"));
+        let latin1 = std::fs::File::open(project.path("latin1")).expect("open");
+        let piped = piped.arg(verb).stdin(latin1).output().expect("clada");
+        let why = "`standard input` is not UTF-8 text (byte 2): save it as UTF-8";
+        refused(Ended::new(piped), &[why]);
     }
 }
 
@@ -238,7 +243,7 @@ fn replies_with_nothing_to_do() {
     ] {
         let run = project.clada_with(["run", "-"], reply).exits(0);
         assert!(
-            run.out.starts_with("no task in it"),
+            run.out.starts_with("no task found: paste what `clada instructions` prints into your chat, so that the LLM writes tasks"),
             "{reply:?}: {}",
             run.out
         );
@@ -317,10 +322,15 @@ fn in_a_container_without_a_session_of_its_own() {
 #[test]
 fn a_misspelt_command_is_no_notes_file() {
     let project = Project::new();
-    for (given, meant) in [("aprove", "approve"), ("docter", "doctor"), ("lgo", "log")] {
+    for (given, meant) in [
+        ("aprove", "approve"),
+        ("docter", "doctor"),
+        ("lgo", "log"),
+        ("settings", "help settings"),
+    ] {
         let said = project.clada([given]).exits(2).err;
         assert!(
-            said.contains(&format!("did you mean `clada {meant}`?")),
+            said.contains(&format!("`{given}` is neither a command nor a file: did you mean `clada {meant}`? (`clada watch {given}` creates the file)")),
             "{said}"
         );
         assert!(!project.exists(given));

@@ -428,7 +428,7 @@ fn copy_puts_the_last_results_there_until_something_else_is_copied() {
     drop(watching);
     assert_eq!(owners(&project), [""; 0]);
     let copied = project.clada(["copy", "--file", "my.md"]).exits(0);
-    assert_eq!(copied.err, "on the clipboard\n");
+    assert_eq!(copied.err, "copied to the clipboard\n");
     let text = xvfb.clipboard(&project);
     assert!(text.starts_with("=== CLADA RESULTS ===\n1 ✅"), "{text}");
     assert!(

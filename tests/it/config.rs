@@ -212,10 +212,7 @@ fn a_wrong_setting_keeps_nobody_from_looking_and_taking_back() {
         let told_in = |said: &str| {
             let lines = said.lines().filter(|line| line.contains(&told));
             assert_eq!(lines.count(), 1, "{said}");
-            assert!(
-                said.contains("what can be read of the settings holds here"),
-                "{said}"
-            );
+            assert!(said.contains("; the other settings apply"), "{said}");
         };
         told_in(&project.clada(["undo"]).exits(0).err);
         assert_eq!(project.read("a.txt"), "one\n");
@@ -233,7 +230,7 @@ fn a_wrong_setting_keeps_nobody_from_looking_and_taking_back() {
         assert_eq!(project.clada(["status"]).exits(1).err, "");
         let doctor = project.clada(["doctor"]).exits(1).out;
         assert!(doctor.contains(&format!("❌ settings: {told}")), "{doctor}");
-        assert!(doctor.contains("✅ git: the repository"), "{doctor}");
+        assert!(doctor.contains("✅ git: repository"), "{doctor}");
         // What carries out a reply does not begin.
         project.clada_with(["run"], edit).exits(2);
     }
@@ -261,7 +258,7 @@ fn where_states_are_saved_is_not_guessed() {
             let refused = project.clada([command]).exits(2).err;
             assert!(refused.contains("config.toml`, line "), "{refused}");
             assert!(
-                refused.ends_with("mend that first, as it may be about where git keeps the saved states; nothing was changed\n"),
+                refused.ends_with("; nothing was changed, because this may be about where the states are saved: fix the settings first\n"),
                 "{refused}"
             );
         }
@@ -270,7 +267,7 @@ fn where_states_are_saved_is_not_guessed() {
                 .clada(["doctor"])
                 .exits(1)
                 .out
-                .contains("commits go beside it")
+                .contains("commits go to refs/clada/")
         );
     }
     // Where that section is right, it holds.
@@ -288,6 +285,51 @@ fn where_states_are_saved_is_not_guessed() {
             .clada(["doctor"])
             .exits(1)
             .out
-            .contains("commits go beside it")
+            .contains("commits go to refs/clada/")
     );
+}
+
+#[test]
+fn trust_says_what_it_trusts_and_why_it_has_nothing_to() {
+    let project = Project::new();
+    let trust = || project.clada(["trust"]).exits(0).out;
+    let root = project
+        .root()
+        .canonicalize()
+        .expect("root")
+        .join("clada.toml");
+    let root = root.display();
+    assert_eq!(
+        trust(),
+        format!("nothing to trust: {root} does not exist; create it with `clada init`\n")
+    );
+    project.write("clada.toml", "[watch]\ndebounce = \"50ms\"\n");
+    let nothing = trust();
+    assert!(
+        nothing.starts_with(&format!(
+            "nothing to trust: {root} sets nothing in [exec], [git],"
+        )),
+        "{nothing}"
+    );
+    let settings = "[exec]\ntimeout = \"5m\"\n";
+    project.write("clada.toml", settings);
+    assert_eq!(
+        trust(),
+        format!("trusted: these settings in {root} now apply\n\n{settings}")
+    );
+    assert_eq!(
+        trust(),
+        format!("already trusted: these settings in {root} apply\n\n{settings}")
+    );
+    project.write("clada.toml", "");
+    let withdrawn = trust();
+    let before = "the settings that you trusted before no longer apply: ";
+    assert!(
+        withdrawn.starts_with(&format!("{before}{root} sets nothing in [exec]")),
+        "{withdrawn}"
+    );
+    project.write("clada.toml", settings);
+    trust();
+    fs::remove_file(project.path("clada.toml")).expect("remove");
+    assert_eq!(trust(), format!("{before}{root} does not exist\n"));
 }

@@ -176,15 +176,15 @@ fn what_changed_since_is_named_and_not_fatal() {
                 === START FILE: same.txt ===\n1\n2\n3\n=== END FILE: same.txt ===\n";
     assert_eq!(shown.out, text);
     for said in [
-        "⚠ `gone.txt`: not there any more\n",
-        "⚠ `short.txt`: ends at line 2: 2-3 goes past that\n",
+        "⚠ `gone.txt`: no longer exists\n",
+        "⚠ `short.txt`: ends at line 2, but 2-3 was asked for\n",
         "⚠ `key.txt`: `key.txt` holds a private key",
         "2 files, 4 lines, 8 B, about 2 tokens\n",
     ] {
         assert!(shown.err.contains(said), "{said} in {}", shown.err);
     }
     let pruned = run(&project, ["<c>context-prune</c>"]);
-    assert!(pruned.contains("; taken out: `gone.txt`"), "{pruned}");
+    assert!(pruned.contains("; removed: `gone.txt`"), "{pruned}");
     assert!(!project.clada(["context"]).exits(0).err.contains("gone.txt"));
 }
 
@@ -235,7 +235,10 @@ fn a_damaged_set_is_named_and_can_be_cleared() {
     let name = String::from_utf8(find.stdout).expect("name");
     let said = run(&project, ["<c>context-add</c><path>a.txt</path>"]);
     assert!(said.contains("❌") && said.contains(name.trim()), "{said}");
-    assert!(said.contains("context-clear begins anew"), "{said}");
+    assert!(
+        said.contains(": use `context-clear` to start a new set"),
+        "{said}"
+    );
     assert!(
         project
             .clada(["context"])
@@ -282,7 +285,7 @@ fn it_goes_onto_the_clipboard() {
     project.clada(["context", "add", "a.txt"]).exits(0);
     let copied = project.clada(["context", "--copy"]).exits(0);
     assert!(
-        copied.err.ends_with("\non the clipboard\n"),
+        copied.err.ends_with("\ncopied to the clipboard\n"),
         "{}",
         copied.err
     );
@@ -303,7 +306,9 @@ fn without_a_display_copying_fails_and_says_so() {
     project.clada(["context", "add", "a.txt"]).exits(0);
     let copied = project.clada(["context", "--copy"]).exits(1);
     assert!(
-        copied.err.contains("❌ not on the clipboard: no display"),
+        copied
+            .err
+            .contains("❌ not copied to the clipboard: no display"),
         "{}",
         copied.err
     );

@@ -9,7 +9,7 @@ fn what_is_switched_off_is_text() {
     let project = Project::new();
     project.write("clada.toml", "dialects = ['nesl']\n");
     let ended = project.clada_with(["run"], REPLY).exits(0);
-    assert!(ended.out.starts_with("no task in it"), "{}", ended.out);
+    assert!(ended.out.starts_with("no task found"), "{}", ended.out);
     let checked = project.clada_with(["check"], REPLY).exits(0);
     assert_eq!(checked.out, "0 tasks, 0 problems\n");
     assert!(!project.exists("a.txt"));
@@ -28,7 +28,7 @@ fn an_unknown_one_is_an_error_with_the_nearest() {
     assert!(refused.err.contains("`nessl`"), "{}", refused.err);
     assert!(
         ended.err.contains(
-            "clada.toml`, line 1, column 12: there is no dialect `nessl`: did you mean `nesl`?"
+            "clada.toml`, line 1, column 12: unknown dialect `nessl`: did you mean `nesl`?"
         ),
         "{}",
         ended.err

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::io::Write;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::SystemTime;
@@ -53,19 +54,26 @@ fn all(folder: &Path) -> BTreeMap<PathBuf, (SystemTime, Vec<u8>)> {
 fn the_doctor_tells_what_works() {
     let project = Project::new();
     let ok = [
-        ("settings", "✅ no mistake in them"),
+        ("settings", "✅ valid (yours are in "),
         ("git", "✅ no repository here"),
         ("git program", "✅ git version"),
-        ("environment", "✅ commands get"),
-        ("notes", "✅ is not there yet"),
-        ("watching", "✅ are noticed"),
-        ("service", "✅ none is installed"),
-        ("other cladas", "✅ none runs now"),
-        ("ledger", "✅ nothing ran yet"),
         (
-            "display",
-            "⚠ none here: DISPLAY and WAYLAND_DISPLAY are not set, so results are only in the notes file and the output file",
+            "environment",
+            "✅ commands get the environment that clada was started in",
         ),
+        (
+            "notes",
+            "✅ ` does not exist yet: create it with `clada watch`",
+        ),
+        ("watching", "✅ clada notices saves in `"),
+        (
+            "service",
+            "✅ not installed: clada runs where you start it (to start it at login, run `clada service install`)",
+        ),
+        ("other cladas", "✅ no other clada process is running"),
+        ("ledger", "✅ nothing has run yet"),
+        ("disk", "✅ MiB free for `"),
+        ("display", "⚠ DISPLAY and WAYLAND_DISPLAY are not set"),
     ];
     for (check, text) in ok {
         says(&project, 0, check, text);
@@ -81,13 +89,34 @@ fn the_doctor_tells_what_works() {
     assert!(line(&project, 0, "inotify").contains(" watchers are in use"));
 
     project.configure("[exec]\nsandbox = 'off'\n");
-    says(&project, 0, "sandbox", "⚠ `exec.sandbox` is \"off\"");
+    says(
+        &project,
+        0,
+        "sandbox",
+        "⚠ `exec.sandbox` is \"off\": commands can do everything that you can do",
+    );
     project.configure("[[hooks.after]]\nrun = 'true'\n");
     says(
         &project,
         0,
         "hooks",
-        "✅ none before each batch, 1 after it",
+        "✅ none before each batch, 1 after each batch",
+    );
+    project.configure("[git]\nenabled = false\n");
+    says(
+        &project,
+        0,
+        "git",
+        "⚠ `git.enabled` is false: clada saves no states, and nothing can be undone",
+    );
+    project.configure("[exec]\nlogin_env = 'always'\n");
+    let mut command = project.command(env!("CARGO_BIN_EXE_clada"));
+    command.arg("doctor").env("SHELL", "/bin/sh");
+    let said = command.output().expect("doctor").stdout;
+    let said = String::from_utf8_lossy(&said);
+    assert!(
+        said.contains("✅ environment: commands get the environment of your login shell\n"),
+        "{said}"
     );
     project.configure("[exec]\nsandbox = 'of'\n");
     says(&project, 1, "settings", "❌ line 2, column 11");
@@ -107,7 +136,7 @@ fn the_doctor_leaves_everything_as_it_was() {
     );
     assert_eq!(watching.stop(rustix::process::Signal::INT), Some(0));
     let before = (all(&project.root()), all(&project.home()));
-    says(&project, 0, "ledger", "✅ whole");
+    says(&project, 0, "ledger", "✅ intact, in `");
     says(&project, 0, "notes", "✅ bytes of text");
     assert!((all(&project.root()), all(&project.home())) == before);
 }
@@ -116,11 +145,13 @@ fn the_doctor_leaves_everything_as_it_was() {
 fn the_doctor_finds_what_is_wrong() {
     let project = Project::new();
     project.write(NOTES, b"not \xff text");
+    says(&project, 1, "notes", "❌ is not text");
+    project.write(NOTES, "much\n".repeat(14_000_000));
     says(
         &project,
-        1,
+        0,
         "notes",
-        "❌ ): save it as UTF-8; until then clada leaves it alone",
+        "⚠ has 66 of at most 128 MiB: move old replies into another file",
     );
     project.write(NOTES, "text");
     let state = project.home().join(".local/state/clada");
@@ -132,9 +163,19 @@ fn the_doctor_finds_what_is_wrong() {
         return;
     };
     project.program("git", "exit 1");
-    says(&project, 0, "git program", "⚠ install git");
+    says(
+        &project,
+        0,
+        "git program",
+        "⚠ ), and `clada diff`, signatures and hooks need git: install git",
+    );
     project.configure("[git]\nhooks = true\n");
-    says(&project, 1, "git program", "❌ install git");
+    says(
+        &project,
+        1,
+        "git program",
+        "❌ ), and `git.sign` or `git.hooks` needs git: install git, or turn these settings off",
+    );
 }
 
 #[test]
@@ -147,7 +188,29 @@ fn the_doctor_says_that_there_is_no_place_for_what_ran() {
         &project,
         1,
         "ledger",
-        "❌ so nothing runs: make it writable",
+        "❌ ), so nothing runs: make it writable for this user, or set HOME to another folder",
+    );
+}
+
+#[test]
+fn the_doctor_says_that_results_cannot_be_written() {
+    let project = Project::new();
+    project.write(NOTES, "text");
+    let Some(clada) = project.as_user() else {
+        return;
+    };
+    let mode = |mode| {
+        let mode = std::fs::Permissions::from_mode(mode);
+        std::fs::set_permissions(project.root(), mode).expect("chmod");
+    };
+    mode(0o555);
+    let said = clada().arg("doctor").output().expect("doctor").stdout;
+    mode(0o755);
+    let said = String::from_utf8_lossy(&said);
+    let wrong = "`, so results cannot be written either (Permission denied (os error 13)): make it writable for this user\n";
+    assert!(
+        said.contains("❌ watching: clada cannot write to `") && said.contains(wrong),
+        "{said}"
     );
 }
 
@@ -163,24 +226,59 @@ fn the_doctor_looks_at_the_service() {
     };
     let this = env!("CARGO_BIN_EXE_clada");
     unit("/nowhere/clada", "/bin");
-    says(&project, 1, "service", "❌ which is not there");
+    says(
+        &project,
+        1,
+        "service",
+        "❌ `, which does not exist: run `clada service install` again",
+    );
     unit("/bin/sh", "/bin");
     says(
         &project,
         0,
         "service",
-        "⚠ is not the clada that you run here",
+        "⚠ `, not the clada that you run here: run `clada service install` again with the one you want",
     );
     unit(this, "/bin");
-    says(&project, 0, "service", "⚠ does not start at login");
+    says(
+        &project,
+        0,
+        "service",
+        "⚠ ` does not start at login: run `systemctl --user enable --now clada`",
+    );
     let wants = units.join("default.target.wants/clada.service");
     std::os::unix::fs::symlink("../clada.service", wants).expect("link");
     unit(this, "/nowhere");
-    says(&project, 0, "service", "⚠ without git, /nowhere");
+    says(
+        &project,
+        0,
+        "service",
+        "⚠ without git, /nowhere: run `clada service install` again in a shell whose PATH has the programs that you need",
+    );
     project.program("git", "true");
     let bin = project.home().join("bin").display().to_string();
     unit(this, &bin);
-    says(&project, 0, "service", &format!("✅ with the PATH {bin}"));
+    says(
+        &project,
+        0,
+        "service",
+        &format!("✅ `, with the PATH {bin}"),
+    );
+    std::fs::write(units.join("clada.service"), "[Service]\nExecStart=\n").expect("write");
+    says(
+        &project,
+        1,
+        "service",
+        "❌ ` starts nothing: run `clada service install` again",
+    );
+    let text = format!("[Service]\nExecStart={this} daemon\n");
+    std::fs::write(units.join("clada.service"), text).expect("write");
+    says(
+        &project,
+        0,
+        "service",
+        "✅ `, with the PATH of your login shell",
+    );
 }
 
 #[test]

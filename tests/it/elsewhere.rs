@@ -59,7 +59,7 @@ fn commands_in_the_project_find_its_notes_in_a_vault() {
     tail.arg("tail");
     let tail = Watching::start(tail);
     tail.wait_for(&format!(
-        "clada (process {}) watches {shown}\n",
+        "clada (process {}) is watching {shown}\n",
         watching.pid()
     ));
     tail.wait_for("1 ❌ exec");
@@ -80,7 +80,7 @@ fn commands_in_the_project_find_its_notes_in_a_vault() {
     project.write("ok", "");
     let asked = clada(&project, &["retry"]).exits(0).out;
     assert!(
-        asked.contains(&format!("1 task of {shown} will be run")),
+        asked.contains(&format!("1 task of {shown} will run: ")),
         "{asked}"
     );
     wait_until(
@@ -92,7 +92,7 @@ fn commands_in_the_project_find_its_notes_in_a_vault() {
     wait_for(&notes, "1 ⏸ exec touch approved");
     let asked = clada(&project, &["approve"]).exits(0).out;
     assert!(
-        asked.contains(&format!("1 task of {shown} will be run")),
+        asked.contains(&format!("1 task of {shown} will run: ")),
         "{asked}"
     );
     wait_until(|| project.exists("approved"), || "approved".to_owned());
@@ -148,7 +148,7 @@ fn where_several_are_watched_they_are_named() {
         .exits(0);
     }
     let both = format!(
-        "`{}` and `{}` are watched for `{}`: name the one that you mean by its path",
+        "`{}` and `{}` are watched for `{}`: give the path of the one you mean",
         one.display(),
         two.display(),
         project.root().display()
@@ -164,6 +164,12 @@ fn where_several_are_watched_they_are_named() {
         assert!(refused.contains(&both), "{refused}");
     }
     assert!(clada(&project, &["doctor"]).out.contains(&both));
+    let taught = clada(&project, &["instructions"]).exits(0).err;
+    assert!(taught.contains(&both), "{taught}");
+    assert!(
+        taught.ends_with(", to start a new chat for it\n"),
+        "{taught}"
+    );
     clada(&project, &["context", "two.md", "add", "f.txt"]).exits(0);
     let list = |file: &str| clada(&project, &["context", file, "list"]).exits(0).out;
     assert!(list("two.md").contains("f.txt"));
@@ -173,7 +179,7 @@ fn where_several_are_watched_they_are_named() {
     clada(&project, &["add", "clada.md"]).exits(0);
     let taken = clada(&project, &["context", "list"]).exits(0).err;
     let said = format!(
-        "{} is taken; `{}` and `{}` are watched for this folder too",
+        "using {}; `{}` and `{}` are watched for this folder too: give the path of the one you mean",
         project.path("clada.md").display(),
         one.display(),
         two.display()
@@ -186,11 +192,65 @@ fn a_notes_file_that_watching_makes_is_named() {
     let project = Project::new();
     let made = |watching: &Watching, name: &str| {
         let path = project.path(name).display().to_string();
-        let lines = format!("made {path}: it was not there\nwatching {path}\n");
+        let lines = format!("created {path}\nwatching {path}\n");
         watching.wait_for(&lines);
     };
     made(&project.watch(["typo.md"]), "typo.md");
     let again = project.watch(["typo.md"]);
     assert!(!again.said().contains("made"), "{}", again.said());
     made(&project.watch([]), "clada.md");
+}
+
+#[test]
+fn a_notes_file_that_does_not_exist_is_refused_with_those_that_do() {
+    let project = Project::new();
+    let commands: [&[&str]; 9] = [
+        &["tail", "nope.md"],
+        &["retry", "nope.md"],
+        &["approve", "nope.md"],
+        &["copy", "--file", "nope.md"],
+        &["doctor", "nope.md"],
+        &["log", "--file", "nope.md"],
+        &["log", "3", "--output", "--file", "nope.md"],
+        &["context", "nope.md"],
+        &["instructions", "nope.md"],
+    ];
+    let refused = |known: &str| {
+        for args in commands {
+            let said = clada(&project, args).exits(2).err;
+            assert_eq!(
+                said,
+                format!("clada: no notes file `nope.md`: {known}\n"),
+                "{args:?}"
+            );
+        }
+        assert!(!project.exists("nope.md"));
+    };
+    refused(
+        "clada knows no notes file for this folder: start watching one with `clada watch nope.md`",
+    );
+    let root = project.root().canonicalize().expect("root");
+    clada(&project, &["add", "clada.md"]).exits(0);
+    let own = format!("`{}`", root.join("clada.md").display());
+    refused(&format!("the notes file of this folder is {own}"));
+    let other = in_vault(&project, NAME);
+    let given = other.display().to_string();
+    clada(&project, &["add", &given, "--root", "."]).exits(0);
+    refused(&format!(
+        "the notes files of this folder are {own} and `{given}`"
+    ));
+
+    // A file that clada never watched has nothing to retry.
+    project.write("other.md", "prose\n");
+    let said = clada(&project, &["retry", "other.md"]).exits(2).err;
+    assert!(said.contains("clada has never watched `"), "{said}");
+    assert!(said.contains("`, so it has no batch to run: "), "{said}");
+    assert!(
+        said.contains("the notes files of this folder are "),
+        "{said}"
+    );
+    // A known file may be missing for a while.
+    fs::remove_file(&other).expect("remove");
+    let said = clada(&project, &["copy", "--file", &given]).exits(1).err;
+    assert!(said.contains("have been copied yet"), "{said}");
 }

@@ -9,8 +9,8 @@ use crate::terminal::Terminal;
 
 const NOTES: &str = "clada.md";
 const OUTPUT: &str = ".clada-output-latest.txt";
-const HOW: &str = "git shows clada.md and .clada-output-latest.txt as untracked: `clada init --yes` adds them to \
-                   .git/info/exclude\n";
+const HOW: &str = "git shows clada.md and .clada-output-latest.txt as untracked: run `clada init --yes` to make git \
+                   ignore them\n";
 
 /// What the real git shows in a folder, but for the settings.
 #[track_caller]
@@ -49,7 +49,7 @@ fn init_with_yes_adds_both_files_once() {
     project.write(".git/info/exclude", "*.tmp");
     let said = init(&project, &project.root());
     assert!(
-        said.contains("git ignores clada.md and .clada-output-latest.txt from now on"),
+        said.contains("git now ignores clada.md and .clada-output-latest.txt"),
         "{said}"
     );
     assert_eq!(status(&project, &project.root()), [""; 0]);
@@ -57,7 +57,7 @@ fn init_with_yes_adds_both_files_once() {
     assert_eq!(list(&project), expected, "though no newline was at its end");
     let again = init(&project, &project.root());
     assert!(
-        !again.contains("git ignores") && !again.contains("untracked"),
+        !again.contains("git now ignores") && !again.contains("untracked"),
         "{again}"
     );
     assert_eq!(list(&project), expected);
@@ -129,7 +129,7 @@ fn what_git_ignores_or_tracks_is_not_spoken_of() {
     tracked.commit("with the notes");
     let said = init(&tracked, &tracked.root());
     assert!(
-        said.contains("git ignores .clada-output-latest.txt from now on"),
+        said.contains("git now ignores .clada-output-latest.txt"),
         "{said}"
     );
     assert!(!list(&tracked).contains("clada.md"));
@@ -219,7 +219,8 @@ fn a_list_that_is_missing_or_read_only() {
         .exits(1)
         .out;
     assert!(
-        said.contains("is read-only. Add these lines there by hand"),
+        said.contains("⚠ git still shows clada.md and ")
+            && said.contains("is read-only. Add these lines there by hand, or to .gitignore:"),
         "{said}"
     );
     assert_eq!(list(&project), "# mine\n");
@@ -253,6 +254,11 @@ fn without_a_terminal_it_is_said_how_once() {
     assert!(!second.said().contains("untracked"), "{}", second.said());
     drop(second);
     assert_eq!(status(&project, &project.root()), ["?? clada.md"]);
+    let project = Project::with_git();
+    let other = project.watch(["--no-clipboard", "work.md"]);
+    let how = "as untracked: run `clada watch --yes work.md` to make git ignore them";
+    assert!(other.said().contains(how), "{}", other.said());
+    drop(other);
 
     let project = Project::with_git();
     let said = clada(&project, &project.root(), &["init"]).exits(0).out;
@@ -261,7 +267,7 @@ fn without_a_terminal_it_is_said_how_once() {
     assert!(!said.contains("untracked"), "{said}");
     let watching = project.watch(["--yes"]);
     assert!(
-        watching.said().contains("git ignores"),
+        watching.said().contains("git now ignores"),
         "{}",
         watching.said()
     );
@@ -297,7 +303,8 @@ fn shows(terminal: &Terminal<'_>, text: &str) -> bool {
     terminal.shows().iter().any(|line| line.contains(text))
 }
 
-const QUESTION: &str = "Add clada.md and .clada-output-latest.txt to .git/info/exclude, so that git ignores them? [Y/n]";
+const QUESTION: &str =
+    "Make git ignore clada.md and .clada-output-latest.txt (in .git/info/exclude)? [Y/n]";
 
 #[test]
 fn on_a_terminal_it_asks_once() {
@@ -326,7 +333,7 @@ fn on_a_terminal_it_asks_once() {
     terminal.wait_for(|lines| lines.iter().any(|line| line.contains("watching ")));
     assert!(shows(
         &terminal,
-        "not added; `clada init --yes` does it later"
+        "not changed; run `clada init --yes` to do it later"
     ));
     drop(terminal);
     let terminal = started(&no, "second");

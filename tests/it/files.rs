@@ -159,7 +159,7 @@ fn more_files_than_anybody_means_are_refused_at_once() {
         ),
     ] {
         let run = project.clada_with(["run"], &task);
-        let said = "100000 files in one task, and 1000 are the most: write several tasks";
+        let said = "100000 files in one task, but at most 1000 are allowed: write several tasks";
         assert!(run.out.contains(said), "{}", run.out);
     }
 }
@@ -391,7 +391,7 @@ fn a_literal_text_is_there_once_or_nothing_is_done() {
     let key = done_to(b"-----BEGIN PRIVATE KEY-----\n", &literal("two", "x"));
     assert_eq!(
         key.expect_err("a failure").2,
-        "a.txt looks like a secret; its content is not shown.\n"
+        "a.txt looks like a secret, so its content is not shown.\n"
     );
     // No better a place for a mistake than a file that is not there.
     let mut elsewhere = literal("", "x");
@@ -406,6 +406,89 @@ fn a_literal_text_is_there_once_or_nothing_is_done() {
         };
     }
     assert_eq!(fault_of("", &elsewhere), Fault::Missing);
+}
+
+/// What is said of a task that cannot be done.
+fn said_of(content: &[u8], action: &Action<'_>) -> String {
+    done_to(content, action).expect_err("a failure").1
+}
+
+#[test]
+fn a_task_that_cannot_be_done_says_why_and_what_to_do() {
+    let lines = |lines: &'static str| Action::ReplaceLines {
+        path: "a.txt".into(),
+        lines: lines.into(),
+        content: Payload::inline("x"),
+    };
+    let none = Action::Read {
+        paths: Vec::new(),
+        lines: None,
+        numbers: None,
+        is_lenient: false,
+    };
+    for (action, said) in [
+        (
+            literal("", "x"),
+            "the search text is empty: write text that is in the file",
+        ),
+        (
+            range("x", "b"),
+            "the beginning not found: it must match the file exactly, character by character",
+        ),
+        (
+            range("b", "a"),
+            "the end not found after the beginning: it must match the file exactly, character by character",
+        ),
+        (
+            lines("x"),
+            "`x` is not a line or a range: write one, such as `12` or `12-40`",
+        ),
+        (
+            lines("3-1"),
+            "`3-1` ends before it begins: write the smaller number first",
+        ),
+        (none, "this task has no path: name the files"),
+    ] {
+        assert_eq!(said_of(b"a b", &action), said);
+    }
+}
+
+#[test]
+fn only_an_edit_can_be_carried_out_at_a_line() {
+    let project = Project::new();
+    project.write("a.txt", "one\none\n");
+    let mut disk = Disk::open(&project.root(), None, Vec::new()).expect("disk");
+    let edit = of_change(Change::Pairs(vec![(
+        Payload::inline("one"),
+        Payload::inline("two"),
+    )]));
+    let (choices, _) = file_task::choices(&edit, &disk);
+    let folder = Action::MakeFolder { path: "b".into() };
+    let failure = file_task::edit_at(&folder, &choices[0].spot, &mut disk).expect_err("a failure");
+    assert_eq!(
+        &*failure.message,
+        "only an edit of one place in a file can be carried out at a chosen line"
+    );
+}
+
+#[test]
+fn more_text_than_a_task_shows_is_left_to_the_next() {
+    let project = Project::new();
+    for name in ["a.txt", "b.txt"] {
+        project.write(name, &"x".repeat(33 * 1024 * 1024));
+    }
+    let mut disk = Disk::open(&project.root(), None, Vec::new()).expect("disk");
+    let read = Action::Read {
+        paths: vec!["a.txt".into(), "b.txt".into()],
+        lines: None,
+        numbers: None,
+        is_lenient: false,
+    };
+    let failure = file_task::perform(&read, &mut disk, false).expect_err("a failure");
+    assert_eq!(
+        &*failure.message,
+        "1 of 2 files could not be read: `b.txt` and the files before it exceed 64 MiB: read it in a task of its own"
+    );
 }
 
 #[test]
@@ -558,6 +641,18 @@ fn a_file_of_a_group_that_the_user_is_not_in_gets_the_users_own() {
     let said = said.results();
     // It is in one of them only.
     assert!(said.contains(&told), "{said}");
+    for name in ["a.txt", "c.txt"] {
+        chown(project.path(name), None, Some(0)).expect("chown");
+    }
+    let all = "<search>o</search><replace>O</replace>";
+    let said = run(&format!("<task>{both}<c>replace-all</c>{all}</task>\n"));
+    let said = said.results();
+    let told = format!(
+        "; the group of `a.txt` is now {}, was root (and 1 more)",
+        name(65534)
+    );
+    assert!(said.contains(&told), "{said}");
+    project.write("c.txt", "one\n");
 
     // Somebody else's file, also one that everybody may write, is not taken over.
     chown(project.path("c.txt"), Some(0), Some(0)).expect("chown");

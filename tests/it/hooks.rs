@@ -175,6 +175,20 @@ proptest! {
 }
 
 #[test]
+fn a_value_that_is_too_long_is_not_passed() {
+    let project = Project::new();
+    let long = "x".repeat(100 * 1024 + 1);
+    project.configure(&format!(
+        "[vars]\nx = '{long}'\n[[hooks.after]]\nrun = 'echo ${{x}}'\n"
+    ));
+    let results = project.clada_with(["run"], REPLY).exits(1).results();
+    assert!(
+        results.contains("`${x}` is too long for a variable (102401 bytes)"),
+        "{results}"
+    );
+}
+
+#[test]
 fn where_no_quotes_help_a_variable_is_refused() {
     let named = |name: &str| match name {
         "v" => Ok("CLADA_V".to_owned()),
@@ -183,20 +197,20 @@ fn where_no_quotes_help_a_variable_is_refused() {
     for (command, expected) in [
         (
             "echo `echo ${v}`",
-            "`${v}` cannot stand in back-ticks: name `$CLADA_V` of the environment there",
+            "`${v}` cannot be used in back-ticks: use `$CLADA_V` from the environment there",
         ),
         (
             "cat <<E\n${v}\nE",
-            "`${v}` cannot stand behind a `<<`: name `$CLADA_V` of the environment there",
+            "`${v}` cannot be used after a `<<`: use `$CLADA_V` from the environment there",
         ),
         ("echo ${w}", "no `w`"),
         (
             "echo ${v:-x}",
-            "`${v:-x}` is no variable such as `${success}`: for the shell's own, write `\\${`",
+            "`${v:-x}` is not a variable such as `${success}`: write `\\${` for the shell's own",
         ),
         (
             "echo ${v",
-            "`${v` is no variable such as `${success}`: for the shell's own, write `\\${`",
+            "`${v` is not a variable such as `${success}`: write `\\${` for the shell's own",
         ),
     ] {
         assert_eq!(interpolated(command, named), Err(expected.to_owned()));

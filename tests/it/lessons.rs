@@ -222,14 +222,89 @@ fn without_a_choice_the_whole_text_is_printed() {
     assert!(text.contains(&root) && !text.contains("/path/to/project"));
 }
 
+/// What the list of a dialect says of each command or action.
+fn says(dialect: Dialect) -> Vec<String> {
+    let text = instructions::text(dialect, &names());
+    let lines = text.lines().filter(|line| line.starts_with("- `"));
+    let said = lines.filter_map(|line| {
+        let (_, said) = line.strip_prefix("- `")?.split_once('`')?;
+        Some(match said.split_once(": ") {
+            Some((params, said)) if params.is_empty() || params.ends_with(')') => said.to_owned(),
+            _ => said.trim().to_owned(),
+        })
+    });
+    said.collect()
+}
+
+#[track_caller]
+fn ends_with(said: &[String], expected: &[&str]) {
+    assert_eq!(said[said.len().saturating_sub(expected.len())..], *expected);
+}
+
+#[test]
+fn the_list_of_cml_says_what_each_command_does() {
+    let expected = [
+        "replaces text that occurs exactly once",
+        "creates the file, or replaces its whole content",
+        "adds `<x>` at the end of the file; in block form, as lines of its own",
+        "replaces exactly this text everywhere; `count` is the expected number of places",
+        "replaces these lines with `<x>`",
+        "moves or renames; replaces a file only with `<x overwrite=\"yes\">`",
+        "deletes a file, or a folder with all its content",
+        "creates a folder and its parents",
+        "removes an empty folder",
+        "shows a file, or several with a `<path>` for each; `lines` and `numbered` are optional",
+        "lists a folder; without a `<path>`, the project folder",
+        "finds lines by a regular expression in a file or folder; only `<x>` is required",
+        "finds files by their names; `<path>` is optional",
+        "runs a bash script, or one in `lang`: python, javascript or ruby; `output=\"no\"` if its output is not needed",
+        "adds files, or lines of one, to the set that I give to each chat",
+        "removes files from that set",
+        "lists that set",
+        "removes files that no longer exist from that set",
+        "empties that set",
+    ];
+    ends_with(&says(Dialect::Cml), &expected);
+}
+
+#[test]
+fn the_list_of_nesl_says_what_each_action_does() {
+    let expected = [
+        "replaces text that occurs exactly once",
+        "replaces everything from one text to the other, both included; each occurs exactly once",
+        "creates the file and its folders, or replaces its whole content",
+        "adds the content at the end of the file, without a newline before it",
+        "replaces the text everywhere; `count` is the expected number of places",
+        "does the same in several files",
+        "replaces lines by their numbers: `lines = \"12-40\"`",
+        "moves or renames a file; an existing one is replaced",
+        "deletes a file",
+        "creates a folder and its parents",
+        "removes an empty folder",
+        "shows a file",
+        "shows a file, or some lines of it, with their numbers",
+        "shows several files",
+        "lists a folder",
+        "finds lines by a regular expression; `include = \"*.py\"` searches only such files",
+        "finds files by their names: `pattern = \"**/*.py\"`",
+        "runs a script; `lang` is bash, python or javascript",
+        "adds a file, or lines of it, to the set that I give to each chat",
+        "removes a file from that set",
+        "lists that set",
+        "removes files that no longer exist from that set",
+        "empties that set",
+    ];
+    ends_with(&says(Dialect::Nesl), &expected);
+}
+
 #[test]
 fn wrong_names_are_told_with_the_nearest() {
     let project = Project::new();
     for (dialect, actions, said) in [
-        ("cml", "raed", "did you mean `read`"),
+        ("cml", "raed", "unknown action: did you mean `read`?"),
         ("nesl", "read,file_wirte", "did you mean `file_write`"),
         ("nesl", "raed_file", "did you mean `read_file`"),
-        ("cml", "undo", "clada undo"),
+        ("cml", "undo", "only you can do that, with `clada undo`"),
         ("shma", "read", "did you mean sham"),
         ("aidr", "read", "did you mean aider"),
         ("aider", "read", "`--actions` is for cml, nesl and sham"),

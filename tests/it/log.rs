@@ -96,7 +96,7 @@ fn a_missing_ledger_is_not_made() {
     let said = log(&project, []).out;
     assert_eq!(
         said,
-        "nothing ran yet: the log begins with the first reply\n"
+        "nothing has run yet: the log begins with the first reply\n"
     );
     assert_eq!(log(&project, ["--json"]).json(), serde_json::json!([]));
     assert!(!state(&project).exists());
@@ -116,7 +116,7 @@ fn batches_are_told_newest_first() {
         "2026-03-04 10:32:45  ~/notes/clada.md  batch 1  2.5 s  20260304-103245-ab12\n{tasks}  💚 git 3f2a1bc → 9d0e221\n"
     );
     let second = format!(
-        "2026-03-04 10:33:45  /elsewhere.md  batch 2 (again from batch 1)  2.5 s  20260304-103245-ab12\n{tasks}  💚 snapshot 3f2a1bc → 9d0e221\n"
+        "2026-03-04 10:33:45  /elsewhere.md  batch 2 (retry of batch 1)  2.5 s  20260304-103245-ab12\n{tasks}  💚 snapshot 3f2a1bc → 9d0e221\n"
     );
     assert_eq!(log(&project, []).out, format!("{second}\n{first}"));
     assert_eq!(log(&project, ["-n", "1"]).out, second);
@@ -134,7 +134,7 @@ fn batches_are_told_newest_first() {
     let told = log(&project, ["-n", "1"]).out;
     assert!(
         told.ends_with(
-            "2.5 s  20260304-103245-ab12\n  (its tasks are forgotten)\n  💚 snapshot 3f2a1bc → 9d0e221\n"
+            "2.5 s  20260304-103245-ab12\n  (its tasks are no longer kept)\n  💚 snapshot 3f2a1bc → 9d0e221\n"
         ),
         "{told}"
     );
@@ -237,7 +237,7 @@ fn results_that_were_taken_off_are_told() {
     drop(ledger);
     assert_eq!(
         log(&project, ["-n", "1"]).out,
-        "2026-03-04 10:33:45  /n/clada.md  results of another clada, taken off\n  \
+        "2026-03-04 10:33:45  /n/clada.md  results of another clada, removed from the notes file\n  \
          === CLADA RESULTS ===\n  1 ✅ delete a\n  === END ===\n"
     );
     let told = log(&project, ["--json"]).json();
@@ -346,5 +346,8 @@ fn of_this_project_only() {
         "{two}"
     );
     let none = log(&project, ["--here"]).out;
-    assert!(none.starts_with("nothing ran here yet"), "{none}");
+    assert!(
+        none.starts_with("nothing has run here yet: `clada log` shows what ran elsewhere"),
+        "{none}"
+    );
 }

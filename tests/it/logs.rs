@@ -160,9 +160,14 @@ fn what_is_asked_of_the_log_and_there_is_not_is_said() {
     };
     assert!(
         run("CLADA_LOG_FORMAT", "xml")
-            .contains("CLADA_LOG_FORMAT is \"xml\": it must be text or json")
+            .contains("CLADA_LOG_FORMAT is \"xml\": set it to text or json")
     );
-    assert!(run("CLADA_LOG", "clada=loud").contains("CLADA_LOG is \"clada=loud\": "));
+    let loud = run("CLADA_LOG", "clada=loud");
+    assert!(loud.contains("CLADA_LOG is \"clada=loud\" ("), "{loud}");
+    assert!(
+        loud.contains("): set it to error, warn, info, debug or trace"),
+        "{loud}"
+    );
     assert_eq!(run("CLADA_LOG_FORMAT", "json"), "");
     project.clada(["log", "--log-format", "xml"]).exits(2);
 }

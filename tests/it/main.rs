@@ -33,6 +33,7 @@ mod exec;
 mod fenced;
 mod files;
 mod first_day;
+mod flags;
 mod git;
 mod guarded;
 mod harness;

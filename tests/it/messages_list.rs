@@ -70,6 +70,291 @@ const PART: &str = "a verb or a name in another message";
 /// The messages that nothing can provoke in a test, and strings that are none.
 const WITHOUT_CASE: &[Without] = &[
     Without {
+        file: "src/cli.rs",
+        text: "Keep a text on the clipboard",
+        why: "the help of a hidden command",
+    },
+    Without {
+        file: "src/cli.rs",
+        text: "Keep it until something else",
+        why: "the help of a hidden command",
+    },
+    Without {
+        file: "src/cli.rs",
+        text: "Set where the daemon watches",
+        why: "a field that is no flag",
+    },
+    Without {
+        file: "src/cli.rs",
+        text: "The links that the name",
+        why: "a field that is no flag",
+    },
+    Without {
+        file: "src/batch.rs",
+        text: "nothing was added",
+        why: "git or the folder went away between the offer and its tick",
+    },
+    Without {
+        file: "src/batch/atomic.rs",
+        text: "is no longer in the private snapshots",
+        why: "the snapshots lost a file while a batch ran",
+    },
+    Without {
+        file: "src/batch/atomic.rs",
+        text: "is not valid UTF-8",
+        why: "git saves such names, and folders with them are not planned by name",
+    },
+    Without {
+        file: "src/batch/atomic.rs",
+        text: "left behind",
+        why: "for the log",
+    },
+    Without {
+        file: "src/batch/atomic.rs",
+        text: "otherwise the next run reverts",
+        why: "clada's own file could not be removed",
+    },
+    Without {
+        file: "src/batch/atomic.rs",
+        text: "the last saved state is unknown",
+        why: "no save before a task leaves it unknown",
+    },
+    Without {
+        file: "src/batch/atomic.rs",
+        text: "was restored from git",
+        why: "git lost the bytes that were kept in it",
+    },
+    Without {
+        file: "src/batch/changes.rs",
+        text: "what the chat knows of files",
+        why: "for the log",
+    },
+    Without {
+        file: "src/batch/guarded.rs",
+        text: "compared with the last save",
+        why: "for the log",
+    },
+    Without {
+        file: "src/batch/hooks.rs",
+        text: "what the hooks changed",
+        why: "git fails after hooks as after tasks, which have a case",
+    },
+    Without {
+        file: "src/batch/saving.rs",
+        text: "the index was not updated",
+        why: "git's index cannot be written right after a commit",
+    },
+    Without {
+        file: "src/batch/saving.rs",
+        text: "what several tasks did",
+        why: "git fails after several tasks as after one, which has a case",
+    },
+    Without {
+        file: "src/batch/stale.rs",
+        text: "the last commit",
+        why: "every state but the newest has a successor",
+    },
+    Without {
+        file: "src/batch/task.rs",
+        text: "a bug in clada",
+        why: "a panic",
+    },
+    Without {
+        file: "src/cmd/clipboard.rs",
+        text: "sent to the terminal's clipboard",
+        why: "only a terminal that takes OSC 52 shows it",
+    },
+    Without {
+        file: "src/cmd/daemon.rs",
+        text: "noticed late",
+        why: "the system has no watches left at the start",
+    },
+    Without {
+        file: "src/cmd/doctor.rs",
+        text: "too many folders",
+        why: "a project with more folders than clada looks through",
+    },
+    Without {
+        file: "src/cmd/doctor/desk.rs",
+        text: "",
+        why: "displays that hang, and those of Wayland",
+    },
+    Without {
+        file: "src/cmd/doctor/places.rs",
+        text: "--poll 1s",
+        why: "part of these",
+    },
+    Without {
+        file: "src/cmd/doctor/places.rs",
+        text: "VirtualBox",
+        why: "a name of a file system",
+    },
+    Without {
+        file: "src/cmd/doctor/places.rs",
+        text: "free some",
+        why: "a disk that is nearly full",
+    },
+    Without {
+        file: "src/cmd/doctor/places.rs",
+        text: "free space",
+        why: "a disk that is full, or cannot be asked",
+    },
+    Without {
+        file: "src/cmd/doctor/places.rs",
+        text: "is in no folder",
+        why: "every file is in one",
+    },
+    Without {
+        file: "src/cmd/doctor/places.rs",
+        text: "raise the limit",
+        why: "the limits of the system",
+    },
+    Without {
+        file: "src/cmd/doctor/places.rs",
+        text: "{POLL}",
+        why: "a network, or a system without inotify",
+    },
+    Without {
+        file: "src/cmd/instructions.rs",
+        text: "no new chat",
+        why: "in the log only, where the state cannot be written",
+    },
+    Without {
+        file: "src/cmd/log.rs",
+        text: "cannot read which",
+        why: "in the log only, where a repository cannot be read",
+    },
+    Without {
+        file: "src/cmd/mod.rs",
+        text: "at an unknown time",
+        why: "a time that no calendar has",
+    },
+    Without {
+        file: "src/cmd/mod.rs",
+        text: "no longer at",
+        why: "a folder that is moved between two system calls",
+    },
+    Without {
+        file: "src/cmd/service.rs",
+        text: "cannot show the log",
+        why: "the program is gone between two system calls",
+    },
+    Without {
+        file: "src/cmd/status.rs",
+        text: "",
+        why: "another version, or a place without sockets",
+    },
+    Without {
+        file: "src/cmd/watch.rs",
+        text: "what the chat knows",
+        why: "in the log only, where the state cannot be written",
+    },
+    Without {
+        file: "src/cmd/watch.rs",
+        text: "will not find",
+        why: "in the log only, where the state cannot be written",
+    },
+    Without {
+        file: "src/cmd/watched.rs",
+        text: "waiting for another",
+        why: "two that change the list in the same millisecond",
+    },
+    Without {
+        file: "src/cmd/watched.rs",
+        text: "will not find",
+        why: "in the log only, where the state cannot be written",
+    },
+    Without {
+        file: "src/engine/cut_off.rs",
+        text: "the whole tasks of",
+        why: "part of what is hashed",
+    },
+    Without {
+        file: "src/error.rs",
+        text: "fix that first",
+        why: "an undo whose repair fails",
+    },
+    Without {
+        file: "src/error.rs",
+        text: "no home folder",
+        why: "a user whom the system does not know",
+    },
+    Without {
+        file: "src/exec_task.rs",
+        text: "(`exec.processes`)",
+        why: "only where the system has no limit of its own",
+    },
+    Without {
+        file: "src/exec_task.rs",
+        text: "could not be killed",
+        why: "a process that survives SIGKILL",
+    },
+    Without {
+        file: "src/file_task/find.rs",
+        text: "before everything was searched",
+        why: "after 30 seconds",
+    },
+    Without {
+        file: "src/file_task/moved.rs",
+        text: "but not edited",
+        why: "the file system fails between two renames",
+    },
+    Without {
+        file: "src/lang/aider.rs",
+        text: "file path",
+        why: "a label that is read",
+    },
+    Without {
+        file: "src/lang/diff/header.rs",
+        text: "dissimilarity index",
+        why: "a word that is read",
+    },
+    Without {
+        file: "src/lang/diff/header.rs",
+        text: "rename ",
+        why: "a word that is read",
+    },
+    Without {
+        file: "src/lang/elision.rs",
+        text: "previous code",
+        why: "words that are read",
+    },
+    Without {
+        file: "src/lang/policy/command.rs",
+        text: "",
+        why: "names of programs and options",
+    },
+    Without {
+        file: "src/lang/policy/pattern.rs",
+        text: "cargo docker",
+        why: "names of programs",
+    },
+    Without {
+        file: "src/lang/policy/secrets.rs",
+        text: "PRIVATE KEY",
+        why: "what a key looks like",
+    },
+    Without {
+        file: "src/lang/repair.rs",
+        text: "(end of the file)",
+        why: "the nearest place is never behind the file's last line",
+    },
+    Without {
+        file: "src/lang/report/frame.rs",
+        text: "=== ",
+        why: "what a line of the frame looks like in lower case",
+    },
+    Without {
+        file: "src/lang/wording.rs",
+        text: "it needs nothing",
+        why: "such a command misses nothing",
+    },
+    Without {
+        file: "src/lang/wording/structure.rs",
+        text: "`<tasks>` has no `</tasks>`",
+        why: "such a reply is told as one that was cut off",
+    },
+    Without {
         file: "src/config/settings/effective.rs",
         text: "(does not exist)",
         why: "the words are too few to look for: the cases of `config` show them",

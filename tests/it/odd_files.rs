@@ -87,7 +87,7 @@ fn pipes_in_the_place_of_rules_hold_up_no_run() {
         let run = clada(&project, &["run"], &reply("x")).exits(0);
         let results = run.results();
         assert!(
-            results.contains("not looked at: `.env` (a pipe), `.gitattributes` (a pipe), "),
+            results.contains("not searched: `.env` (a pipe), `.gitattributes` (a pipe), "),
             "{results}"
         );
         assert!(

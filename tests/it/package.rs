@@ -48,6 +48,12 @@ fn bash_completes_commands_and_flags() {
     assert_eq!(complete(&["clada", "help", "squ"]), "squash\n");
     assert_eq!(complete(&["clada", "help", "service", "inst"]), "install\n");
     assert_eq!(complete(&["clada", "help", "clip"]), "clipboard\n");
+    let flag = |command, flag, word| complete(&["clada", command, flag, word]);
+    assert_eq!(flag("instructions", "--dialect", "a"), "aider\n");
+    let found = flag("instructions", "--actions", "files_r");
+    assert!(found.lines().any(|line| line == "files_read"), "{found}");
+    assert_eq!(flag("run", "--sandbox", "r"), "read-only\n");
+    assert_eq!(flag("status", "--log-format", "j"), "json\n");
 }
 
 #[test]
@@ -100,6 +106,28 @@ fn the_man_pages_are_read_without_a_complaint() {
     ] {
         assert!(main.contains(&format!(".SH {section}\n")), "{section}");
     }
+    let text = main.replace("\\-", "-").replace("\\(aq", "'");
+    for line in [
+        "The notes file, unless another one is named.",
+        "The full output of the latest batch, next to the notes file.",
+        "The settings of a project, in the project folder.",
+        "Your settings, for all projects.",
+        "The list of notes files that clada daemon watches.",
+        "What clada keeps between runs: the ledger, locks, trusted settings, private snapshots.",
+        "The last three of these on macOS.",
+        "How much clada logs to stderr: error, warn, info, debug or trace.",
+        "The format of that log: text or json.",
+        "Set for the commands that clada runs. Where it is set, clada refuses what only you may do.",
+        "The folders to use instead of ~/.config and ~/.local/state.",
+        "The display with the clipboard.",
+        "All done.",
+        "Something failed.",
+        "Wrong usage, or invalid settings.",
+    ] {
+        assert!(text.lines().any(|found| found == line), "{line}: {text}");
+    }
+    let synopsis = ".SH SYNOPSIS\n\\fBclada\\fR [\\fIFILE\\fR] [\\fIOPTIONS\\fR]\n.br\n\\fBclada\\fR \\fICOMMAND\\fR\n";
+    assert!(main.contains(synopsis), "{main}");
     let pages = |section: &str| {
         let pages = std::fs::read_dir(Path::new(folder).join(section)).expect("pages");
         let mut pages: Vec<_> = pages.map(|page| page.expect("page").path()).collect();

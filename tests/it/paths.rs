@@ -82,15 +82,15 @@ fn a_pattern_that_cannot_be_meant_is_an_error() {
     for (settings, expected) in [
         (
             "[paths]\ndeny = ['../a']",
-            "line 2, column 8: `../a` has a `..`: nothing outside the project folder can be opened",
+            "line 2, column 8: `../a` has a `..`: nothing outside the project folder can be opened, so write a path relative to that folder",
         ),
         (
             "[paths.read]\nallow = ['a',\n '*.{a,b}']",
-            "line 2, column 9: `*.{a,b}` has a `[`, `{` or `\\`, which mean nothing here",
+            "line 2, column 9: `*.{a,b}` has a `[`, `{` or `\\`, which have no meaning here: use `*`, `**` or `?` (which matches these characters too)",
         ),
         (
             "[paths.write]\nallow = ['']",
-            "line 2, column 9: `` names no path",
+            "line 2, column 9: `` is not a path: write one relative to the project folder, such as `src/**` or `**/*.pem`",
         ),
         (
             "[paths]\ndeny = ['/etc/passwd']",
@@ -106,7 +106,7 @@ fn a_pattern_that_cannot_be_meant_is_an_error() {
         ),
         (
             "[actions]\nallow = ['edti']",
-            "line 2, column 9: there is no action `edti`: did you mean `edit`?",
+            "line 2, column 9: unknown action `edti`: did you mean `edit`?",
         ),
         ("[hooks]\nbefore = 'x'", "line 2, column 10: invalid type"),
         (
@@ -119,7 +119,7 @@ fn a_pattern_that_cannot_be_meant_is_an_error() {
         ),
         (
             "[[hooks.after]]\nrun = 'x'\ntimeout = 5",
-            "line 3, column 11: the value must be one number above 0 with ms, s, m or h",
+            "line 3, column 11: the value must be a number above 0 with ms, s, m or h",
         ),
         (
             "[vars]\nx = 5",

@@ -199,7 +199,7 @@ fn no_output_forges_a_line_of_clada() {
     let mut tail = project.command(env!("CARGO_BIN_EXE_clada"));
     tail.arg("tail");
     let tail = Watching::start(tail);
-    tail.wait_for(" watches ");
+    tail.wait_for(" is watching ");
     let lines = FORGED.join("\n");
     project.write("lines.txt", format!("begin\n{lines}\nend\n"));
     let script = "cat lines.txt; until [ -e go ]; do sleep 0.01; done";

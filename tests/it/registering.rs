@@ -31,7 +31,11 @@ fn init_makes_what_is_missing_and_keeps_what_is_there() {
     let project = Project::new();
     let first = project.clada(["init"]).exits(0);
     assert_eq!(project.read("clada.md"), GREETING);
-    assert!(first.out.contains("made ") && first.out.contains("clada init --service"));
+    assert!(first.out.starts_with("created ")
+            && first.out.contains("(clada's settings for this folder)")
+            && first.out.contains("(the notes file, to paste replies into)")
+            && first.out.contains("next: start watching with `clada` (or in the background with `clada init --service`)\n")
+            && first.out.contains("paste what `clada instructions` prints into your chat, once"));
     assert!(list(&project).is_empty());
 
     project
@@ -39,7 +43,7 @@ fn init_makes_what_is_missing_and_keeps_what_is_there() {
         .write("clada.md", "mine\n");
     // Nobody keeps it running here.
     let again = project.clada(["init", "--service"]).exits(1);
-    assert!(!again.out.contains("made "), "{}", again.out);
+    assert!(!again.out.contains("created "), "{}", again.out);
     assert_eq!(project.read("clada.toml"), "# mine\n");
     assert_eq!(project.read("clada.md"), "mine\n");
     let root = name(&project, "");
@@ -72,7 +76,10 @@ fn init_asks_on_a_terminal() {
             "/dev/null",
         ]);
         let said = Ended::of(command, answer).exits(i32::from(registers)).out;
-        assert!(said.contains("[Y/n]"), "{said}");
+        assert!(
+            said.contains("Watch it in the background, from login on? [Y/n]"),
+            "{said}"
+        );
         assert_eq!(
             list(&project).len(),
             usize::from(registers),
@@ -94,9 +101,19 @@ fn where_no_service_manager_is_init_says_what_works() {
     project.program("systemctl", "exit 1");
     let said = project.clada(["init", "--service"]).exits(1).out;
     assert!(
-        said.contains("it is not watched yet: cannot reach your systemd"),
+        said.contains("the notes file is not watched yet: cannot reach your systemd"),
         "{said}"
     );
+    for part in [
+        "without a service manager, one of these commands watches all files in your list:\n",
+        "in a terminal that stays open, or in tmux\n",
+        " daemon >/dev/null 2>&1 &\n",
+        "from now on, even after the terminal is closed\n",
+        "as a line in `crontab -e`, at each start of the machine\n",
+        "next: start the daemon in one of these ways, then paste a reply into the notes file\n",
+    ] {
+        assert!(said.contains(part), "{part} in {said}");
+    }
     let clada = env!("CARGO_BIN_EXE_clada");
     let suggested = |start: &str| {
         let line = said
@@ -158,9 +175,9 @@ fn where_no_service_manager_is_init_says_what_works() {
     cron.wait().expect("wait");
 }
 
-/// Each line that begins with `#` and no space is a setting that can be taken as it is.
+/// Each line that begins with `#` and no space is a setting, which works alone and together with the others.
 #[test]
-fn the_settings_that_init_writes_are_valid_when_they_are_uncommented() {
+fn each_setting_that_init_writes_can_be_uncommented_alone() {
     let project = Project::new();
     project.clada(["init"]).exits(0);
     let text = project.read("clada.toml");
@@ -168,28 +185,35 @@ fn the_settings_that_init_writes_are_valid_when_they_are_uncommented() {
         project.write("clada.toml", text);
         project.clada(["trust"]).exits(0).out
     };
-    assert!(shown(&text).contains("says nothing of"));
+    assert!(shown(&text).contains("nothing to trust: "));
     let is_setting = |line: &str| line.starts_with('#') && !line.starts_with("# ");
-    let settings: String = text
-        .lines()
-        .map(|line| match is_setting(line) {
-            true => line[1..].to_owned() + "\n",
-            false => line.to_owned() + "\n",
-        })
-        .collect();
-    let all = shown(&settings);
+    let settings: Vec<&str> = text.lines().filter(|line| is_setting(line)).collect();
+    for setting in &settings {
+        let (section, key) = setting[1..].split_once('.').expect("a dotted key");
+        let key = key.split_whitespace().next().expect("a key");
+        let one = shown(&text.replace(setting, &setting[1..]));
+        assert!(
+            one.contains(&format!("[{section}")) && one.contains(key),
+            "{setting}: {one}"
+        );
+        project.clada(["config"]).exits(0);
+    }
+    let uncommented = |text: &str, setting: &&str| text.replace(*setting, &setting[1..]);
+    let all = shown(
+        &settings
+            .iter()
+            .fold(text.clone(), |text, it| uncommented(&text, it)),
+    );
     for part in [
-        "[exec]",
         "timeout",
+        "write",
         "ask",
+        "network",
         "commit",
-        "[paths.write]",
-        "[[hooks.after]]",
+        "src",
+        "make format",
     ] {
         assert!(all.contains(part), "{part} in {all}");
-    }
-    for line in text.lines().filter(|line| is_setting(line)) {
-        assert!(!line.contains("# "), "{line}");
     }
 }
 
@@ -197,19 +221,37 @@ fn the_settings_that_init_writes_are_valid_when_they_are_uncommented() {
 fn add_makes_the_file_and_remove_leaves_it() {
     let project = Project::new();
     let (file, root) = (name(&project, "sub/n.md"), name(&project, "sub"));
-    project
-        .write("sub/x", "")
-        .clada(["add", "sub/n.md"])
-        .exits(0);
+    let added = project.write("sub/x", "").clada(["add", "sub/n.md"]);
+    let added = added.exits(0).out;
+    assert!(added.starts_with("`clada daemon` watches "), "{added}");
     assert_eq!(project.read("sub/n.md"), GREETING);
     assert_eq!(list(&project), [(file.clone(), root)]);
     let again = project.clada(["add", "sub/n.md"]).exits(0);
-    assert!(again.out.contains("already"), "{}", again.out);
+    assert!(
+        again.out.starts_with("`clada daemon` already watches "),
+        "{}",
+        again.out
+    );
     let other = project.clada(["add", "sub/n.md", "--root", "."]).exits(0);
-    assert!(other.out.contains("no more for"), "{}", other.out);
+    assert!(
+        other.out.starts_with("`clada daemon` now watches ")
+            && other.out.contains(", no longer for "),
+        "{}",
+        other.out
+    );
     let top = name(&project, "").trim_end_matches('/').to_owned();
     assert_eq!(list(&project), [(file, top)]);
-    project.clada(["remove", "sub/n.md"]).exits(0);
+    let removed = project.clada(["remove", "sub/n.md"]).exits(0).out;
+    assert!(
+        removed.contains("n.md; the file itself is unchanged\n")
+            && removed.starts_with("`clada daemon` no longer watches "),
+        "{removed}"
+    );
+    let empty = project.clada(["list"]).exits(0).out;
+    assert_eq!(
+        empty,
+        "the list is empty: add a notes file with `clada add FILE`\n"
+    );
     assert!(list(&project).is_empty() && project.exists("sub/n.md"));
     let unknown = project.clada(["remove", "sub/n.md"]).exits(2);
     assert!(
@@ -263,7 +305,12 @@ fn what_cannot_be_watched_is_refused_and_what_may_come_is_told() {
     project.clada(["add", "missing/n.md"]).exits(2);
     assert!(list(&project).is_empty() && !project.exists("n.md"));
     let later = project.clada(["add", "n.md", "--root", "later"]).exits(0);
-    assert!(later.err.contains("cannot be used yet"), "{}", later.err);
+    assert!(
+        later.err.contains("⚠ the project folder `")
+            && later.err.contains("` cannot be used yet (No such file or directory (os error 2)): clada waits until it can"),
+        "{}",
+        later.err
+    );
     let home = project.home().canonicalize().expect("home");
     let wide = project.command(env!("CARGO_BIN_EXE_clada"));
     let mut wide = wide;
@@ -274,7 +321,7 @@ fn what_cannot_be_watched_is_refused_and_what_may_come_is_told() {
         Ended::of(wide, "")
             .exits(0)
             .err
-            .contains("all of your home")
+            .contains("`, which contains your home folder: choose a smaller one with `--root DIR`")
     );
     assert_eq!(list(&project).len(), 2);
 }
@@ -285,7 +332,12 @@ fn a_command_that_clada_runs_registers_nothing() {
     for args in [&["add", "n.md"][..], &["remove", "n.md"], &["init"]] {
         let mut command = project.command(env!("CARGO_BIN_EXE_clada"));
         command.args(args).env("CLADA", "1");
-        assert!(Ended::of(command, "").exits(2).err.contains("for the user"));
+        assert!(
+            Ended::of(command, "")
+                .exits(2)
+                .err
+                .contains("only you can run")
+        );
     }
     assert!(!project.exists("n.md") && !project.exists("clada.toml"));
 }
@@ -315,9 +367,14 @@ fn the_project_settings_speak_of_no_other_setting_than_the_shipped_ones() {
         |name: &str| std::fs::read_to_string(cases::root().join("config").join(name)).expect(name);
     let defaults = read("clada.toml");
     let project = read("project.toml");
+    let defaults: toml::Table = defaults.parse().expect("TOML");
     let keys = project.lines().filter_map(|line| line.strip_prefix('#'));
-    for line in keys.filter(|line| !line.starts_with([' ', '['])) {
-        let key = line.split(' ').next().unwrap_or_default();
-        assert!(defaults.contains(&format!("{key} = ")), "{key}");
+    for line in keys.filter(|line| !line.starts_with(' ')) {
+        let (section, key) = line
+            .split(' ')
+            .next()
+            .and_then(|path| path.split_once('.'))
+            .expect("a key");
+        assert!(defaults[section].get(key).is_some(), "{line}");
     }
 }

@@ -100,20 +100,20 @@ fn what_could_run_at_the_next_git_command_is_told() {
     for (script, expect) in [
         (
             format!("{init} && git -C lib/x config core.fsmonitor ./evil"),
-            "⚠ lib/x/.git/config was made or changed while this ran: `core.fsmonitor` could run `./evil`: look at \
+            "⚠ lib/x/.git/config was created or changed while this ran: `core.fsmonitor` could run `./evil`; check \
              it before you use git there".to_owned(),
         ),
         (
             format!("{init} && echo '#!/bin/sh' >lib/x/.git/hooks/post-index-change && chmod +x lib/x/.git/hooks/post-index-change"),
-            "⚠ lib/x/.git/hooks/post-index-change was made or changed while this ran: git could run this hook".to_owned(),
+            "⚠ lib/x/.git/hooks/post-index-change was created or changed while this ran: git could run this hook".to_owned(),
         ),
         (
             "git init -q --bare lib/x && git -C lib/x config core.sshCommand evil".to_owned(),
-            "⚠ lib/x/config was made or changed while this ran: `core.sshcommand` could run `evil`".to_owned(),
+            "⚠ lib/x/config was created or changed while this ran: `core.sshcommand` could run `evil`".to_owned(),
         ),
         (
             format!("mkdir lib && echo 'gitdir: {elsewhere}' >lib/.git"),
-            format!("⚠ lib/.git was made or changed while this ran: it leads to `{elsewhere}`, outside the project"),
+            format!("⚠ lib/.git was created or changed while this ran: it leads to `{elsewhere}`, outside the project"),
         ),
         (
             format!("mkdir lib && ln -s {elsewhere} lib/.git"),
@@ -125,7 +125,7 @@ fn what_could_run_at_the_next_git_command_is_told() {
         ),
         (
             format!("{init} && echo {elsewhere} >lib/x/.git/commondir"),
-            format!("⚠ lib/x/.git/commondir was made or changed while this ran: it leads to `{elsewhere}`"),
+            format!("⚠ lib/x/.git/commondir was created or changed while this ran: it leads to `{elsewhere}`"),
         ),
         (
             format!("{init} && git -C lib/x config core.worktree {elsewhere}"),
@@ -139,7 +139,7 @@ fn what_could_run_at_the_next_git_command_is_told() {
             // Where nothing is looked for, but git status goes there by itself.
             "git init -q node_modules/x && cd node_modules/x && git commit -q --allow-empty -m x && git config core.fsmonitor evil
             cd ../.. && git add -f node_modules/x 2>/dev/null && git update-index --index-version 4".to_owned(),
-            "⚠ node_modules/x/.git/config was made or changed while this ran: `core.fsmonitor` could run `evil`".to_owned(),
+            "⚠ node_modules/x/.git/config was created or changed while this ran: `core.fsmonitor` could run `evil`".to_owned(),
         ),
     ] {
         let project = repository();
@@ -177,7 +177,7 @@ fn what_runs_nothing_is_not_told() {
     ] {
         let project = repository();
         let said = run(&project, script).exits(0).results();
-        assert!(!said.contains("made or changed"), "{script}: {said}");
+        assert!(!said.contains("created or changed"), "{script}: {said}");
     }
 }
 
@@ -197,7 +197,7 @@ fn repositories_below_are_kept_from_commands() {
     ] {
         let said = run(&project, script).exits(code).results();
         assert_eq!(
-            said.contains("made or changed"),
+            said.contains("created or changed"),
             !support().guards,
             "{said}"
         );
@@ -242,7 +242,7 @@ fn clada_commits_to_no_repository_that_a_command_put_in_the_place_of_git() {
         }
         let said = project.clada(["doctor"]).exits(1).out;
         assert!(
-            said.contains("❌ git: nothing runs as long as this is so"),
+            said.contains("❌ git: nothing runs until this is fixed"),
             "{said}"
         );
         assert_eq!((heads(&theirs, &other), heads(&bare, &other)), before);
@@ -345,7 +345,7 @@ fn a_rebase_that_a_command_began_is_not_to_be_continued() {
     let expect = "a rebase is in progress that a command began. Do not continue it, as its steps can run programs: abort it with `git rebase --abort`";
     assert!(said.contains(expect), "{said}");
     assert!(
-        said.contains("⚠ .git/rebase-merge was made or changed while this ran: `git rebase --continue` would run `touch ../../ran`"),
+        said.contains("⚠ .git/rebase-merge was created or changed while this ran: `git rebase --continue` would run `touch ../../ran`"),
         "{said}"
     );
     // Also for the next clada.

@@ -316,7 +316,7 @@ fn looking_is_not_taken_back() {
         "{results}"
     );
     assert!(
-        results.contains("2 ❌ overwrite b.txt - taken back"),
+        results.contains("2 ❌ overwrite b.txt - reverted"),
         "{results}"
     );
 }

@@ -43,7 +43,9 @@ fn orders_reach_systemd_in_turn() {
     command.args(["service", "install"]).env("SHELL", "/bin/sh");
     let said = Ended::of(command, "").exits(0).out;
     assert!(
-        said.contains("enable-linger") && said.contains(UNIT),
+        said.starts_with(
+            "clada now runs in the background, and starts at each login\nservice file: "
+        ) && said.contains("it stops when you log out everywhere; to keep it running, from the start of the machine on, run `loginctl enable-linger`\n") && said.contains(UNIT),
         "{said}"
     );
     assert_eq!(
@@ -84,7 +86,11 @@ fn orders_reach_systemd_in_turn() {
         std::os::unix::fs::symlink("../clada.service", wants.join("clada.service")).unwrap();
     }
     std::fs::write(folder.join("user/other.target.wants/own.service"), "").unwrap();
-    project.clada(["service", "uninstall"]).exits(0);
+    let said = project.clada(["service", "uninstall"]).exits(0).out;
+    assert_eq!(
+        said,
+        "removed the service; your settings, notes files and log stay\n"
+    );
     assert_eq!(
         calls(&project),
         "--user stop clada.service\n--user disable clada.service\n--user daemon-reload\n--user reset-failed clada.service\n"
@@ -125,7 +131,11 @@ fn init_has_a_service_run_that_is_there_and_does_not() {
         std::fs::create_dir_all(unit.parent().unwrap()).unwrap();
         std::fs::write(unit, "").unwrap();
         fake_systemctl(&project, &format!("LoadState=loaded\n{state}"), "");
-        project.clada(["init", "--service"]).exits(0);
+        let said = project.clada(["init", "--service"]).exits(0).out;
+        assert!(
+            said.contains("next: paste a reply into the notes file\n"),
+            "{said}"
+        );
         let calls = calls(&project);
         let started = "--user enable clada.service\n--user restart clada.service\n";
         assert_eq!(calls.contains(started), is_started, "{state}: {calls}");
@@ -139,7 +149,10 @@ fn what_cannot_be_done_is_told_with_the_next_step() {
     };
     fake_systemctl(&project, "", "");
     let none = project.clada(["service", "status"]).exits(1);
-    assert!(none.out.contains("`clada service install`"), "{}", none.out);
+    assert_eq!(
+        none.out,
+        "not installed: install it with `clada service install`\n"
+    );
     for verb in ["start", "stop", "restart"] {
         let said = project.clada(["service", verb]).exits(1).err;
         let why = "clada is not installed as a service: run `clada service install`";
@@ -156,10 +169,37 @@ fn what_cannot_be_done_is_told_with_the_next_step() {
     let said = project.clada(["service", "install"]).exits(1).err;
     let expected = "clada: `systemctl --user restart clada.service` failed: Job failed; `clada service logs` shows what clada printed\n";
     assert_eq!(said, expected);
+    let init = project.clada(["init", "--service"]).exits(1).out;
+    assert!(
+        init.contains(
+            "next: start the daemon, now and at each login, with `clada service install`\n"
+        ),
+        "{init}"
+    );
     let said = project.clada(["service", "status"]).exits(1).out;
     assert!(
-        said.starts_with("failed: it hung; `clada service logs`"),
+        said.starts_with(
+            "failed (it hung): read `clada service logs`, then try `clada service start`"
+        ),
         "{said}"
+    );
+
+    let state = |state: &str| {
+        fake_systemctl(&project, &format!("LoadState=loaded\n{state}"), "");
+        project.clada(["service", "status"])
+    };
+    let said = state("ActiveState=reloading\nUnitFileState=disabled")
+        .exits(0)
+        .out;
+    let expected = "reloading the settings\ndoes not start at login: run `clada service install`\n";
+    assert_eq!(said, expected);
+    let said = state("ActiveState=inactive\nUnitFileState=enabled\nNRestarts=2")
+        .exits(1)
+        .out;
+    assert_eq!(
+        said,
+        "stopped: start it with `clada service start`\nstarts at each login\n\
+         restarted 2 times after a failure: read `clada service logs`\n"
     );
 
     // Nobody is logged in, or it is another user that is.
@@ -190,7 +230,7 @@ fn a_command_of_a_reply_cannot_change_the_service() {
         let mut command = project.command(env!("CARGO_BIN_EXE_clada"));
         command.args(["service", verb]).env("CLADA", "1");
         let said = Ended::of(command, "").exits(2).err;
-        assert!(said.contains("is for the user"), "{said}");
+        assert!(said.contains("only you can run"), "{said}");
     }
     assert_eq!(calls(&project), "");
     assert!(!project.home().join(UNIT).exists());
@@ -218,6 +258,7 @@ fn the_manager_is_told_how_it_goes() {
     socket
         .set_read_timeout(Some(crate::harness::LIMIT))
         .unwrap();
+    project.clada(["add", "clada.md"]).exits(0);
     let mut command = project.command(env!("CARGO_BIN_EXE_clada"));
     command
         .arg("daemon")
@@ -226,7 +267,7 @@ fn the_manager_is_told_how_it_goes() {
     let daemon = Watching::start(command);
     let ready = told(&socket, "READY=1\n");
     assert!(
-        ready.last().unwrap().contains("\nSTATUS=watching"),
+        ready.last().unwrap().contains("\nSTATUS=watching 1 file"),
         "{ready:?}"
     );
     told(&socket, "WATCHDOG=1\n");
@@ -480,7 +521,7 @@ fn a_real_systemd_keeps_it_running() {
             lines[0].starts_with(&running) && lines[0].contains(": watching"),
             "{status}"
         );
-        assert_eq!(lines[1..], ["starts with each login"]);
+        assert_eq!(lines[1..], ["starts at each login"]);
         let program = manager.run("readlink", [&format!("/proc/{first}/exe")]).out;
         assert_eq!(program.trim_end(), clada.to_str().unwrap());
         let env = manager.run("cat", [&format!("/proc/{first}/environ")]).out;
@@ -490,7 +531,10 @@ fn a_real_systemd_keeps_it_running() {
         manager.run("kill", ["-9", &first]).exits(0);
         let second = manager.wait_for_another(&first);
         let status = service("status").exits(0).out;
-        assert!(status.contains("was started again once"), "{status}");
+        assert!(
+            status.contains("restarted once after a failure"),
+            "{status}"
+        );
 
         manager
             .run("systemctl", ["--user", "reload", "clada"])
@@ -512,7 +556,7 @@ fn a_real_systemd_keeps_it_running() {
         service("stop").exits(0);
         let status = service("status").exits(1).out;
         assert!(
-            status.starts_with("stopped: `clada service start`"),
+            status.starts_with("stopped: start it with `clada service start`"),
             "{status}"
         );
         service("start").exits(0);
@@ -520,7 +564,10 @@ fn a_real_systemd_keeps_it_running() {
         let old = manager.main_pid();
         put(&project, folder);
         let status = service("status").exits(0).out;
-        assert!(status.contains("`clada service restart`"), "{status}");
+        assert!(
+            status.contains("it runs another program than this one, perhaps from before an upgrade: run `clada service restart`, or `clada service install` to use this one"),
+            "{status}"
+        );
         service("restart").exits(0);
         assert_ne!(manager.main_pid(), old);
         let status = service("status").exits(0).out;
@@ -615,5 +662,5 @@ fn replies_run_in_the_service_and_none_twice() {
     );
     run(["service", "uninstall"]);
     let none = manager.run(clada, ["status"]).exits(1).out;
-    assert!(none.starts_with("no clada runs"), "{none}");
+    assert!(none.starts_with("no clada process is running: start watching this folder with `clada`, or all files in your list with `clada service start`"), "{none}");
 }

@@ -48,12 +48,12 @@ fn what_others_may_write_is_refused_with_what_to_do() {
                 continue;
             }
             let said = refused(&project, args, &exec("echo ran > ran.txt"));
-            let does = format!("`chmod go-w {}`", path.display());
-            assert!(said.contains("is writable by all users"), "{said}");
-            assert!(
-                said.contains(&does) && said.contains("--allow-shared"),
-                "{said}"
+            let does = format!(
+                "make it yours alone with `chmod go-w {}`, or allow it with `--allow-shared`",
+                path.display()
             );
+            assert!(said.contains("can be written by everybody"), "{said}");
+            assert!(said.contains(&does), "{said}");
         }
         assert!(!project.exists("ran.txt"));
         let allowed = project.clada_with(["run", "--allow-shared"], &exec("echo ran > ran.txt"));
@@ -225,10 +225,14 @@ fn notes_that_nobody_named_are_not_followed_out_of_the_project() {
         for args in [&["watch"][..], &[], &["retry"], &["init"]] {
             let said = refused(&project, args, "");
             assert!(
-                said.contains("out of the project folder"),
+                said.contains("is a symbolic link out of the project folder to `"),
                 "{args:?}: {said}"
             );
-            assert!(said.contains("clada watch "), "{said}");
+            assert!(
+                said.contains("`, perhaps made by another author: run `clada watch ")
+                    && said.contains("` if you trust it, or replace it with a file"),
+                "{said}"
+            );
         }
         assert_eq!(outside.exists(), exists);
     }

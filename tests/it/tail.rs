@@ -15,9 +15,9 @@ fn tail(project: &Project, args: &[&str]) -> Watching {
 fn output_is_shown_as_it_is_written_and_then_the_results() {
     let project = Project::with_git();
     let tail = tail(&project, &[]);
-    tail.wait_for("no clada watches ");
+    tail.wait_for("no clada process is watching ");
     let listener = project.watch(["--no-clipboard"]);
-    tail.wait_for(&format!("clada (process {}) watches ", listener.pid()));
+    tail.wait_for(&format!("clada (process {}) is watching ", listener.pid()));
     let script = "echo first; until [ -e go ]; do sleep 0.01; done; printf last";
     save_by_rename(&project.path(NOTES), exec(script));
     tail.wait_for("first");
@@ -42,7 +42,7 @@ fn output_is_shown_as_it_is_written_and_then_the_results() {
     // The listener's end is not its own.
     assert_eq!(listener.stop(Signal::INT), Some(0));
     wait_until(
-        || tail.said().matches("no clada watches ").count() == 2,
+        || tail.said().matches("no clada process is watching ").count() == 2,
         || tail.said(),
     );
     assert_eq!(tail.stop(Signal::INT), Some(0));
@@ -64,7 +64,7 @@ fn the_last_results_come_first_and_each_file_has_its_own() {
     let _first = project.watch(["--no-clipboard"]);
     let _other = project.watch(["other.md", "--no-clipboard"]);
     let of_other = tail(&project, &["other.md"]);
-    of_other.wait_for("watches ");
+    of_other.wait_for("is watching ");
     save_by_rename(&project.path("other.md"), exec("echo of the other"));
     of_other.wait_for("1 ✅ exec echo of the other");
     save_by_rename(&project.path(NOTES), exec("echo of the first"));
@@ -155,21 +155,25 @@ fn a_program_that_got_the_number_of_a_killed_clada_is_not_taken_for_it() {
     std::fs::rename(socket, &left).expect("rename");
 
     assert!(
-        others(&project).ends_with(": none runs now"),
+        others(&project).ends_with(": no other clada process is running"),
         "{}",
         others(&project)
     );
     let status = project.clada(["status"]).exits(1);
-    assert!(status.out.starts_with("no clada runs"), "{}", status.out);
+    assert!(
+        status.out.starts_with("no clada process is running: start watching this folder with `clada`, or all files in your list with `clada service start`"),
+        "{}",
+        status.out
+    );
     assert!(!left.exists());
     let log = project.clada(["log"]).exits(0).out;
     assert!(log.contains("interrupted"), "{log}");
     let tail = tail(&project, &[]);
-    tail.wait_for("no clada watches ");
-    assert!(!tail.said().contains("process"), "{}", tail.said());
+    tail.wait_for("no clada process is watching ");
+    assert!(!tail.said().contains("(process"), "{}", tail.said());
     // The next one can watch, and is told from the stranger.
     let next = project.watch(["--no-clipboard", "--no-git"]);
-    tail.wait_for(&format!("clada (process {}) watches ", next.pid()));
+    tail.wait_for(&format!("clada (process {}) is watching ", next.pid()));
     assert_eq!(stranger.try_wait().expect("look"), None);
     stranger.kill().expect("kill");
     stranger.wait().expect("wait");

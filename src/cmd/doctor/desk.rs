@@ -1,4 +1,4 @@
-//! The doctor on the desktop: display, clipboard, and the service that starts clada at login.
+//! The checks of the desktop: display, clipboard, and the service that starts clada at login.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -11,7 +11,7 @@ use crate::world::clipboard::{not_run, try_out};
 /// How long the display may take.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// Display and clipboard.
+/// Checks display and clipboard.
 pub(super) fn desk() -> Vec<(&'static str, Found)> {
     let not_run = not_run().into_iter();
     let not_run = not_run.map(|why| ("clipboard program", Found::Less(why.to_string())));
@@ -20,12 +20,12 @@ pub(super) fn desk() -> Vec<(&'static str, Found)> {
 
 fn display() -> Vec<(&'static str, Found)> {
     let Some(trial) = try_out(PATIENCE) else {
-        let hangs = "it does not answer: results come into the notes and the output file only, until it does";
+        let hangs = "it does not answer: until it does, results are only in the notes file and the output file";
         return vec![("display", Found::Less(hangs.to_owned()))];
     };
     let display = match trial.display {
         Ok(name) => Found::Fine(name),
-        // Without a display there is no clipboard to tell of.
+        // Without a display there is no clipboard.
         Err(why) => return vec![("display", Found::Less(why))],
     };
     let clipboard = match trial.clipboard {
@@ -41,12 +41,12 @@ fn display() -> Vec<(&'static str, Found)> {
     found
 }
 
-/// Whether clada starts at login, and which one.
+/// Checks whether clada starts at login, and which program that is.
 pub(super) fn service(folders: &Folders) -> Found {
     let unit = unit(folders);
     let none = || {
         Found::Fine(
-            "none is installed: clada runs where you start it (`clada service install` has it start at login)"
+            "not installed: clada runs where you start it (to start it at login, run `clada service install`)"
                 .to_owned(),
         )
     };
@@ -62,31 +62,29 @@ pub(super) fn service(folders: &Folders) -> Found {
     };
     let Ok(starts) = program.canonicalize() else {
         return Found::Wrong(format!(
-            "`{shown}` starts `{}`, which is not there: {again}",
+            "`{shown}` starts `{}`, which does not exist: {again}",
             program.display()
         ));
     };
     let this = std::env::current_exe().and_then(|this| this.canonicalize());
     if this.is_ok_and(|this| this != starts) {
         return Found::Less(format!(
-            "`{shown}` starts `{}`, which is not the clada that you run here: {again} with the one that you want",
+            "`{shown}` starts `{}`, not the clada that you run here: {again} with the one you want",
             program.display()
         ));
     }
     if !is_enabled(&unit) {
         return Found::Less(format!(
-            "`{shown}` does not start at login: `systemctl --user enable --now clada`"
+            "`{shown}` does not start at login: run `systemctl --user enable --now clada`"
         ));
     }
     let has_git = |path: &str| std::env::split_paths(path).any(|dir| dir.join("git").is_file());
     match path(&text) {
         Some(path) if !has_git(&path) => Found::Less(format!(
-            "`{shown}` has a PATH without git, {path}: {again} in a shell that has what you need"
+            "`{shown}` has a PATH without git, {path}: {again} in a shell whose PATH has the programs that you need"
         )),
         Some(path) => Found::Fine(format!("`{shown}`, with the PATH {path}")),
-        None => Found::Fine(format!(
-            "`{shown}`; commands have the PATH of your login shell"
-        )),
+        None => Found::Fine(format!("`{shown}`, with the PATH of your login shell")),
     }
 }
 
@@ -98,7 +96,7 @@ fn unit(folders: &Folders) -> PathBuf {
     config.join("systemd/user/clada.service")
 }
 
-/// A unit is enabled by a link in a folder that is named for what wants it; an agent of launchd by being there.
+/// Returns whether a service starts at login: a systemd unit by a link in a `.wants` folder, a launchd agent by its file.
 fn is_enabled(unit: &Path) -> bool {
     if unit.extension().is_some_and(|end| end == "plist") {
         return true;
@@ -112,7 +110,7 @@ fn is_enabled(unit: &Path) -> bool {
     wants.any(|wants| wants.path().join(name).symlink_metadata().is_ok())
 }
 
-/// What a unit of systemd or an agent of launchd starts.
+/// Returns the program that a systemd unit or a launchd agent starts.
 fn program(text: &str, home: &Path) -> Option<PathBuf> {
     let home = home.to_string_lossy();
     let first = match text
@@ -137,7 +135,7 @@ fn program(text: &str, home: &Path) -> Option<PathBuf> {
         .map(Into::into)
 }
 
-/// The PATH that it is given.
+/// Returns the PATH that it sets.
 fn path(text: &str) -> Option<String> {
     let settings = text
         .lines()
@@ -154,7 +152,7 @@ fn path(text: &str) -> Option<String> {
     in_unit.next_back().or(in_agent).map(str::to_owned)
 }
 
-/// The next string of a property list.
+/// Returns the next string of a property list.
 fn between(text: &str) -> Option<&str> {
     let (_, string) = text.split_once("<string>")?;
     Some(string.split_once("</string>")?.0)

@@ -1,5 +1,4 @@
-//! The doctor on files: the notes, whether a save of them is noticed, room on the disks, what clada remembers, and who
-//! else is at work.
+//! The checks of files: the notes file, whether saves are noticed, disk space, the ledger, and other clada processes.
 
 use std::fs::{self, OpenOptions};
 use std::io::Write;
@@ -16,15 +15,15 @@ use crate::world::lock::Lock;
 use crate::world::note_file::{NoteFile, Reading};
 use crate::world::watch::{Hub, Mode, Signal, Watcher};
 
-/// How long the notice of a save may take.
+/// How long it may take to notice a save.
 const PATIENCE: Duration = Duration::from_secs(5);
-/// Less room than this is soon gone, and with this little nothing works, in bytes.
+/// The free space in bytes that is low, and that is too low for anything to work.
 const LITTLE: u64 = 256 * 1024 * 1024;
 const NONE: u64 = 4 * 1024 * 1024;
-/// What helps where saves are not noticed.
+/// The next step where saves are not noticed.
 const POLL: &str = "start clada with `--poll 1s`";
 
-/// The notes file itself.
+/// Checks the notes file itself.
 pub(super) fn notes(file: &Path) -> Found {
     let reading = NoteFile::new(file, config::NOTES_LIMIT)
         .and_then(|note| note.read().map(|reading| (note, reading)));
@@ -32,7 +31,9 @@ pub(super) fn notes(file: &Path) -> Found {
         Err(error) => return Found::Wrong(error.to_string()),
         Ok((note, Reading::Missing)) => {
             let path = note.path().display();
-            return Found::Fine(format!("`{path}` is not there yet: `clada watch` makes it"));
+            return Found::Fine(format!(
+                "`{path}` does not exist yet: create it with `clada watch`"
+            ));
         }
         Ok((note, Reading::Text { text, .. })) => (note, text),
     };
@@ -40,13 +41,13 @@ pub(super) fn notes(file: &Path) -> Found {
     let (size, limit) = (text.len() as u64, config::NOTES_LIMIT);
     if let Some(system) = network(path) {
         return Found::Less(format!(
-            "`{}` is on {system}: what other machines save there gives no notice, so {POLL}",
+            "`{}` is on {system}, where clada does not notice saves of other machines: {POLL}",
             path.display()
         ));
     }
     if size > limit / 2 {
         return Found::Less(format!(
-            "`{}` has {} of at most {} MiB: move old replies out of it",
+            "`{}` has {} of at most {} MiB: move old replies into another file",
             path.display(),
             mib(size),
             mib(limit)
@@ -55,7 +56,7 @@ pub(super) fn notes(file: &Path) -> Found {
     Found::Fine(format!("`{}`, {size} bytes of text", path.display()))
 }
 
-/// The name of the file system, where that is shared with other machines.
+/// Returns the name of the file system, if other machines share it.
 #[cfg(target_os = "linux")]
 fn network(path: &Path) -> Option<&'static str> {
     // From the system's header `linux/magic.h` and, for the last ones, their own sources.
@@ -86,14 +87,14 @@ fn network(_path: &Path) -> Option<&'static str> {
     None
 }
 
-/// Whether a save beside the notes is noticed.
+/// Checks whether clada notices a save next to the notes file.
 pub(super) async fn watching(file: &Path) -> Found {
     let folder = match NoteFile::new(file, config::NOTES_LIMIT) {
         Ok(note) => note.path().parent().map(Path::to_owned),
         Err(error) => return Found::Wrong(error.to_string()),
     };
     let Some(folder) = folder else {
-        return Found::Wrong("the notes are in no folder: name a file".to_owned());
+        return Found::Wrong("the notes file is in no folder: give the path of a file".to_owned());
     };
     let probe = Probe(folder.join(format!(".clada-probe-{}", cmd::word())));
     let mut watcher = match Watcher::start(
@@ -106,21 +107,21 @@ pub(super) async fn watching(file: &Path) -> Found {
     };
     if let Err(error) = probe.save() {
         return Found::Wrong(format!(
-            "nothing can be written in `{}` ({error}), so no results either: make it writable for this user",
+            "clada cannot write to `{}`, so results cannot be written either ({error}): make it writable for this user",
             folder.display()
         ));
     }
     let noticed = async { while watcher.next().await == Signal::Lost {} };
     match tokio::time::timeout(PATIENCE, noticed).await {
-        Ok(()) => Found::Fine(format!("saves in `{}` are noticed", folder.display())),
+        Ok(()) => Found::Fine(format!("clada notices saves in `{}`", folder.display())),
         Err(_) => Found::Wrong(format!(
-            "saves in `{}` are not noticed, its file system gives no notice: {POLL}",
+            "clada does not notice saves in `{}`, as its file system does not report them: {POLL}",
             folder.display()
         )),
     }
 }
 
-/// A file that is not there any more when this is dropped.
+/// A file that is deleted when this is dropped.
 struct Probe(PathBuf);
 
 impl Probe {
@@ -139,7 +140,7 @@ impl Drop for Probe {
     }
 }
 
-/// What the system allows to be watched, and how much of that is taken by this user.
+/// Checks how many files the system allows to watch, and how many of them this user watches.
 #[cfg(target_os = "linux")]
 pub(super) fn limits() -> Found {
     let limit = |what: &str| {
@@ -148,9 +149,7 @@ pub(super) fn limits() -> Found {
     };
     let names = ["max_user_watches", "max_user_instances"];
     let [Some(watches), Some(instances)] = names.map(limit) else {
-        return Found::Less(format!(
-            "this system has no inotify that could be asked: {POLL}"
-        ));
+        return Found::Less(format!("the limits of inotify cannot be read: {POLL}"));
     };
     let (watched, watchers) = watched();
     let said =
@@ -162,13 +161,13 @@ pub(super) fn limits() -> Found {
         (false, true) => (names[1], instances),
     };
     Found::Less(format!(
-        "{said}: raise it by `sudo sysctl fs.inotify.{}={}`, and in /etc/sysctl.d for good",
+        "{said}: raise the limit with `sudo sysctl fs.inotify.{}={}`, and permanently in /etc/sysctl.d",
         short.0,
         short.1.max(64) * 4
     ))
 }
 
-/// How many watches and watchers the processes have that this user may look at.
+/// Counts the watches and watchers of the processes that this user may inspect.
 #[cfg(target_os = "linux")]
 fn watched() -> (usize, usize) {
     let (mut watches, mut watchers) = (0, 0);
@@ -191,7 +190,7 @@ fn watched() -> (usize, usize) {
     (watches, watchers)
 }
 
-/// Room for what clada writes.
+/// Checks the free space where clada writes.
 pub(super) fn room(folders: &Folders, root: &Path) -> Found {
     let mut least: Option<(u64, &Path)> = None;
     for folder in [folders.state.as_path(), root] {
@@ -205,43 +204,45 @@ pub(super) fn room(folders: &Folders, root: &Path) -> Found {
         }
     }
     let Some((free, folder)) = least else {
-        return Found::Less("how much is free cannot be asked here".to_owned());
+        return Found::Less("the free space cannot be read here".to_owned());
     };
     let said = format!("{} MiB free for `{}`", mib(free), folder.display());
     match free {
-        ..NONE => Found::Wrong(format!("{said}: nothing runs without; free some")),
-        NONE..LITTLE => Found::Less(format!("{said}: free some soon")),
+        ..NONE => Found::Wrong(format!(
+            "{said}, too little for anything to run: free some space"
+        )),
+        NONE..LITTLE => Found::Less(format!("{said}: free some space soon")),
         _ => Found::Fine(said),
     }
 }
 
-/// What clada remembers.
+/// Checks the ledger.
 pub(super) fn ledger(folders: &Folders) -> Found {
     let there = folders.state.ancestors().find(|folder| folder.exists());
     if let Some(folder) = there
         && let Err(error) = access(folder, Access::WRITE_OK | Access::EXEC_OK)
     {
         return Found::Wrong(format!(
-            "nothing can be written in `{}` ({error}), where clada notes what ran, so nothing runs: make it writable for this user, or set HOME to another folder",
+            "clada cannot write to `{}` ({error}), so nothing runs: make it writable for this user, or set HOME to another folder",
             folder.display()
         ));
     }
     match Ledger::read(&folders.state) {
-        Ok(None) => Found::Fine("nothing ran yet".to_owned()),
+        Ok(None) => Found::Fine("nothing has run yet".to_owned()),
         Ok(Some(ledger)) => match ledger.check() {
-            Ok(()) => Found::Fine(format!("whole, in `{}`", folders.state.display())),
+            Ok(()) => Found::Fine(format!("intact, in `{}`", folders.state.display())),
             Err(error) => Found::Wrong(error.to_string()),
         },
         Err(error) => Found::Wrong(error.to_string()),
     }
 }
 
-/// Who watches what.
+/// Lists which process watches which file.
 pub(super) fn others(folders: &Folders) -> Found {
     let mut holders = Lock::holders(&folders.locks(), &config::WATCHED_LOCKS[..1]);
     holders.sort();
     if holders.is_empty() {
-        return Found::Fine("none runs now".to_owned());
+        return Found::Fine("no other clada process is running".to_owned());
     }
     let each = holders
         .iter()
@@ -249,7 +250,7 @@ pub(super) fn others(folders: &Folders) -> Found {
     Found::Fine(each.collect::<Vec<_>>().join("; "))
 }
 
-/// Whether the system lets clada into the folders that macOS asks the user about.
+/// Checks whether macOS lets clada read the folders that it protects.
 #[cfg(target_os = "macos")]
 pub(super) fn permission(folders: &Folders) -> Found {
     let names = ["Documents", "Desktop", "Downloads"];
@@ -259,10 +260,10 @@ pub(super) fn permission(folders: &Folders) -> Found {
     };
     let closed: Vec<&str> = names.into_iter().filter(|name| is_closed(name)).collect();
     if closed.is_empty() {
-        return Found::Fine("Documents, Desktop and Downloads can be read".to_owned());
+        return Found::Fine("clada can read Documents, Desktop and Downloads".to_owned());
     }
     Found::Less(format!(
-        "{} cannot be read: allow it in System Settings, Privacy & Security, Files and Folders",
+        "clada cannot read {}: allow it in System Settings, Privacy & Security, Files and Folders",
         closed.join(", ")
     ))
 }

@@ -40,7 +40,7 @@ impl Place {
         self
     }
 
-    fn trust(&self) -> Option<String> {
+    fn trust(&self) -> Trusted {
         Settings::trust(&self.folders, &self.root()).expect("trust")
     }
 
@@ -247,8 +247,8 @@ fn what_a_project_says_of_exec_holds_once_it_is_trusted() {
     );
 
     assert_eq!(
-        place.trust().as_deref(),
-        Some("[exec]\nsandbox = \"off\"\n")
+        place.trust(),
+        Trusted::New("[exec]\nsandbox = \"off\"\n".to_owned())
     );
     assert_eq!(sandbox(), (Sandbox::Off, String::new()));
     place.project("# other words\n[exec]\nsandbox = \"off\"\n");
@@ -273,7 +273,7 @@ fn what_a_project_says_of_exec_holds_once_it_is_trusted() {
     }
     fs::remove_file(place.root().join(PROJECT)).expect("remove");
     assert_eq!(sandbox().0, Sandbox::ReadOnly);
-    assert_eq!(place.trust(), None);
+    assert_eq!(place.trust(), Trusted::Withdrawn { file_exists: false });
     assert_eq!(sandbox(), (Sandbox::Workspace, String::new()));
 }
 
@@ -292,7 +292,7 @@ fn what_is_wrong_is_told_with_its_place() {
     let wrong = |text: &str| place.project(text).error();
     assert_eq!(
         wrong("[exec]\n  timeout = 'soon'"),
-        "`/folder/clada.toml`, line 2, column 13: the value must be one number above 0 with ms, s, m or h, such as `90s`"
+        "`/folder/clada.toml`, line 2, column 13: the value must be a number above 0 with ms, s, m or h, such as `90s`"
     );
     assert!(wrong("[exec.env]\nA = true").contains(
         "line 2, column 5: `true` is not allowed: write a string, or `false` to remove the variable"

@@ -167,13 +167,13 @@ impl<'t> Header<'t> {
     pub(super) fn refuse(&self, at: usize) -> Option<Problem> {
         let mode = self.new_file.or(self.new_mode).unwrap_or_default();
         let why = if self.is_binary {
-            "a binary file cannot be patched: make it with an exec task"
+            "a binary file cannot be patched: create it with an exec task"
         } else if self.is_copy {
-            "a copy cannot be asked for by a diff: copy the file with an exec task (`cp`), then edit the copy"
+            "a diff cannot copy a file: copy it with an exec task (`cp`), then edit the copy"
         } else if mode.starts_with("12") {
-            "a symbolic link cannot be made by a diff: use an exec task with `ln -s`"
+            "a diff cannot create a symbolic link: use an exec task with `ln -s`"
         } else if mode.starts_with("16") {
-            "a submodule cannot be changed by a diff: use an exec task with git"
+            "a diff cannot change a submodule: use an exec task with git"
         } else {
             return None;
         };
@@ -189,11 +189,9 @@ impl<'t> Header<'t> {
     /// Why nothing is to be done, where there is neither a hunk nor another name.
     pub(super) fn nothing_to_do(&self) -> &'static str {
         match self.new_mode {
-            Some(_) => {
-                "only the file's mode is to change, which a diff cannot do here: use an exec task with `chmod`"
-            }
+            Some(_) => "a diff cannot change only a file's mode: use an exec task with `chmod`",
             None => {
-                "there is no hunk for this file: write `@@ -LINE,COUNT +LINE,COUNT @@` and the lines that change"
+                "this file has no hunk: write `@@ -LINE,COUNT +LINE,COUNT @@` and the lines that change"
             }
         }
     }
@@ -203,7 +201,7 @@ impl<'t> Header<'t> {
         let unread = || {
             Problem::said(
                 at,
-                "the names of the file cannot be read: write `--- a/PATH` and `+++ b/PATH`",
+                "the file's names cannot be read: write `--- a/PATH` and `+++ b/PATH`",
             )
         };
         if let (Some(from), Some(to)) = (self.from, self.to) {
@@ -233,14 +231,14 @@ impl<'t> Header<'t> {
         if is_new && is_gone {
             return Err(Problem::said(
                 at,
-                "the file is both new and deleted: leave one of the two out",
+                "the file is both new and deleted: leave out one of the two",
             ));
         }
         let is_same = is_new || is_gone || old == new || old.strip_suffix(".orig") == Some(&new);
         if !is_same {
             let why = format!(
-                "`{old}` and `{new}` are two files: write the same name in both lines, or `rename from` and `rename to` \
-                 below a `diff --git`"
+                "`{old}` and `{new}` are two files: write the same name in both lines, or `rename from` and `rename \
+                 to` after a `diff --git`"
             );
             return Err(Problem::said(at, why));
         }

@@ -318,8 +318,8 @@ impl<'t> Elements<'t> {
             return Ok(());
         };
         let said = format!(
-            "`{command}` is for the whole file, not for lines of it: for those write `<c lines=\"12-40\">replace-lines</c>` \
-             and {instead}"
+            "`{command}` takes a whole file, not lines of it: for those, write `<c \
+             lines=\"12-40\">replace-lines</c>` and {instead}"
         );
         Err(self.problem(element.tag.at, Cause::Said(said)))
     }

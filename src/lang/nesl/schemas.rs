@@ -88,7 +88,7 @@ pub const SCHEMAS: &[Schema] = &[
     Schema {
         command: Command::Overwrite,
         names: &["file_write", "write_file", "file_create", "create_file"],
-        says: "creates the file and its folders, or replaces all that is in it",
+        says: "creates the file and its folders, or replaces its whole content",
         params: &[PATH, CONTENT],
         make: |of| Action::Overwrite {
             path: of.text("path"),
@@ -100,7 +100,7 @@ pub const SCHEMAS: &[Schema] = &[
     Schema {
         command: Command::Append,
         names: &["file_append", "append_to_file", "append_file"],
-        says: "adds the content where the file ends; no newline is added before it",
+        says: "adds the content at the end of the file, without a newline before it",
         params: &[PATH, CONTENT],
         make: |of| Action::Append {
             path: of.text("path"),
@@ -111,7 +111,7 @@ pub const SCHEMAS: &[Schema] = &[
     Schema {
         command: Command::Edit,
         names: &["file_replace_text", "replace_text_in_file"],
-        says: "replaces a text that is there exactly once",
+        says: "replaces text that occurs exactly once",
         params: &[PATH, OLD_TEXT, NEW_TEXT],
         make: |of| Action::Edit {
             path: of.text("path"),
@@ -125,7 +125,7 @@ pub const SCHEMAS: &[Schema] = &[
     Schema {
         command: Command::Edit,
         names: &["file_replace_text_range", "replace_text_range_in_file"],
-        says: "replaces from the one text to the other, both included; each is there exactly once",
+        says: "replaces everything from one text to the other, both included; each occurs exactly once",
         params: &[
             PATH,
             needs("old_text_beginning", Kind::Text),
@@ -145,7 +145,7 @@ pub const SCHEMAS: &[Schema] = &[
     Schema {
         command: Command::ReplaceAll,
         names: &["file_replace_all_text", "replace_all_text_in_file"],
-        says: "replaces the text wherever it is; `count` is how many places there must be",
+        says: "replaces the text everywhere; `count` is the expected number of places",
         params: &[PATH, OLD_TEXT, NEW_TEXT, may("count", Kind::Integer)],
         make: |of| Action::ReplaceAll {
             paths: vec![of.text("path")],
@@ -157,7 +157,7 @@ pub const SCHEMAS: &[Schema] = &[
     Schema {
         command: Command::ReplaceAll,
         names: &["files_replace_all_text", "replace_all_text_in_files"],
-        says: "does so in several files",
+        says: "does the same in several files",
         params: &[PATHS, OLD_TEXT, NEW_TEXT],
         make: |of| Action::ReplaceAll {
             paths: of.paths(),
@@ -184,7 +184,7 @@ pub const SCHEMAS: &[Schema] = &[
     Schema {
         command: Command::Move,
         names: &["file_move", "move_file"],
-        says: "moves or renames a file, also onto one that is there",
+        says: "moves or renames a file; an existing one is replaced",
         params: &[needs("old_path", Kind::Path), needs("new_path", Kind::Path)],
         make: |of| Action::Move {
             path: of.text("old_path"),
@@ -243,7 +243,7 @@ pub const SCHEMAS: &[Schema] = &[
     Schema {
         command: Command::MakeFolder,
         names: &["dir_create", "create_dir", "create_directory"],
-        says: "makes a folder and its parents",
+        says: "creates a folder and its parents",
         params: &[PATH],
         make: |of| Action::MakeFolder {
             path: of.text("path"),
@@ -270,7 +270,7 @@ pub const SCHEMAS: &[Schema] = &[
     Schema {
         command: Command::Grep,
         names: &["grep"],
-        says: "finds lines by a regular expression; `include = \"*.py\"` takes only such files",
+        says: "finds lines by a regular expression; `include = \"*.py\"` searches only such files",
         params: &[
             needs("pattern", Kind::Text),
             PATH,
@@ -340,7 +340,7 @@ pub const SCHEMAS: &[Schema] = &[
     Schema {
         command: Command::ContextRemove,
         names: &["context_remove"],
-        says: "takes a file out of that set",
+        says: "removes a file from that set",
         params: &[PATH],
         make: |of| {
             Action::Context(ContextTask::Remove {
@@ -358,7 +358,7 @@ pub const SCHEMAS: &[Schema] = &[
     Schema {
         command: Command::ContextPrune,
         names: &["context_prune"],
-        says: "takes out of that set what is no longer there",
+        says: "removes files that no longer exist from that set",
         params: &[],
         make: |_| Action::Context(ContextTask::Prune),
     },

@@ -26,7 +26,7 @@ impl TryFrom<String> for ActionPattern {
         let known = Command::ALL.into_iter().flat_map(names);
         let nearest = known.min_by_key(|known| strsim::osa_distance(known, &text));
         Err(format!(
-            "there is no action `{text}`: did you mean `{}`?",
+            "unknown action `{text}`: did you mean `{}`?",
             nearest.unwrap_or_default()
         ))
     }

@@ -33,7 +33,7 @@ impl TryFrom<String> for PathPattern {
     fn try_from(text: String) -> Result<Self, String> {
         if text.split('/').all(|name| name.is_empty() || name == ".") {
             return Err(format!(
-                "`{text}` names no path: write one from the project folder, such as `src/**` or `**/*.pem`"
+                "`{text}` is not a path: write one relative to the project folder, such as `src/**` or `**/*.pem`"
             ));
         }
         if text.split('/').any(|name| name == "..") {
@@ -41,8 +41,8 @@ impl TryFrom<String> for PathPattern {
         }
         if text.contains(['[', '{', '\\']) {
             return Err(format!(
-                "`{text}` has a `[`, `{{` or `\\`, which mean nothing here: there are `*`, `?` (which stands for any of these \
-                 too) and `**`"
+                "`{text}` has a `[`, `{{` or `\\`, which have no meaning here: use `*`, `**` or `?` (which matches \
+                 these characters too)"
             ));
         }
         Ok(Self(text))
@@ -50,7 +50,8 @@ impl TryFrom<String> for PathPattern {
 }
 
 /// Why a pattern of other places is refused.
-const OUTSIDE: &str = "nothing outside the project folder can be opened, so name what is in it by its path from there";
+const OUTSIDE: &str =
+    "nothing outside the project folder can be opened, so write a path relative to that folder";
 
 /// A list of patterns, and what it says of which access; nothing: of both.
 #[derive(Debug, Clone, Copy)]

@@ -75,9 +75,7 @@ impl Stage {
         let mut words = text.split_whitespace();
         let program = words.next().ok_or("no command on one side of a `|`")?;
         if program.starts_with(['-', '!']) {
-            return Err(format!(
-                "`{program}` stands where the name of a program must"
-            ));
+            return Err(format!("`{program}` is not the name of a program"));
         }
         let mut stage = Self {
             program: Glob::new(program)?,
@@ -89,7 +87,7 @@ impl Stage {
         for word in words {
             if let Some(except) = word.strip_prefix('!') {
                 if except.is_empty() {
-                    return Err("no name behind a `!`".to_owned());
+                    return Err("no name after a `!`".to_owned());
                 }
                 stage.except.push(Glob::new(without_ends(except))?);
             } else if let Some(letters) = cluster(word).filter(|it| it.len() < LONG) {
@@ -224,7 +222,8 @@ impl Glob {
     fn new(word: &str) -> Result<Self, String> {
         let is_glob = word.contains(['*', '?', '[', '{', '\\']);
         let glob = is_glob.then(|| GlobBuilder::new(word).build()).transpose();
-        let glob = glob.map_err(|error| format!("`{word}` is no glob: {}", error.kind()))?;
+        let glob =
+            glob.map_err(|error| format!("`{word}` is not a valid glob: {}", error.kind()))?;
         Ok(Self {
             word: word.to_owned(),
             glob: glob.map(|glob| (glob, OnceLock::new())),

@@ -242,7 +242,7 @@ impl Excerpt {
             }
             Source::File(None) => ": read a part of it with lines=\"…\"".to_owned(),
             Source::Command => format!(
-                ", all of it is in {whole}: to see more, run it again with `| grep WORD`, `| head` or `| tail`"
+                ", all of it is in {whole}: to see more, rerun it with `| grep WORD`, `| head` or `| tail`"
             ),
             Source::Said => format!(", all of it is in {whole}: ask for less at once"),
             Source::Earlier => format!(", all of it is in {whole}"),
@@ -317,13 +317,12 @@ impl InFile {
             )),
         };
         let has_hidden = self.has_hidden || behind.is_some_and(|it| it.has_hidden);
-        let hidden = has_hidden.then(|| {
-            "characters that cannot be seen are written as `\\x1b` or `\\u{202e}`".to_owned()
-        });
+        let hidden = has_hidden
+            .then(|| "invisible characters are written as `\\x1b` or `\\u{202e}`".to_owned());
         let said: Vec<String> = lines.into_iter().chain(hidden).collect();
         match said.is_empty() {
             true => String::new(),
-            false => format!("(of this file, {})\n", said.join(", and ")),
+            false => format!("(in this file, {})\n", said.join(", and ")),
         }
     }
 }

@@ -72,7 +72,7 @@ fn title(outcome: &Outcome) -> String {
         .collect();
     let failed = match outcome.status {
         _ if has_words(outcome) => "",
-        Status::Asks => " (waits for you)",
+        Status::Asks => " (waiting for approval)",
         status if status.is_good() => "",
         _ => " (failed)",
     };

@@ -46,7 +46,7 @@ impl Report {
         if changed.len() <= room.saturating_sub(text.len()) / 2 {
             text += &changed;
         } else {
-            text += &format!("\n{CHANGED}\nmore than there is room for: it is in {whole}\n");
+            text += &format!("\n{CHANGED}\ntoo much to show here: all of it is in {whole}\n");
         }
         let room = room.saturating_sub(text.len());
         let around = Around {
@@ -200,7 +200,7 @@ impl<'a> Fitting<'a> {
             1 => "1 more task are".to_owned(),
             count => format!("{} more tasks are", grouped(count as u64)),
         };
-        format!("\n… the outputs of {what} only in {whole}: run fewer tasks that show much …\n")
+        format!("\n… the outputs of {what} only in {whole}: run fewer tasks with long output …\n")
     }
 }
 

@@ -17,7 +17,7 @@ impl Report {
             (&[Status::Interrupted], "interrupted"),
             (&[Status::NotRun], "not run"),
             (&[Status::Skipped], "skipped"),
-            (&[Status::Waits, Status::Asks], "waiting for you"),
+            (&[Status::Waits, Status::Asks], "waiting for approval"),
         ];
         let mut counts = Vec::new();
         for (these, word) in told {
@@ -36,7 +36,7 @@ impl Report {
         let offers = self.offers.len() + self.open.len();
         match (counts.is_empty(), offers == 0) {
             (false, _) => counts.join(", "),
-            (true, false) => "something waits for you".to_owned(),
+            (true, false) => "something is waiting for your approval".to_owned(),
             (true, true) => "something to read".to_owned(),
         }
     }
@@ -70,6 +70,8 @@ mod tests {
     use super::*;
     use crate::lang::dialect::Dialect;
     use crate::lang::outcome::Outcome;
+    use crate::lang::record::Offer;
+    use crate::lang::report::{Offered, ParseError};
 
     fn outcome(number: usize, status: Status, message: &str) -> Outcome {
         Outcome {
@@ -101,11 +103,40 @@ mod tests {
             outcome(4, Status::Asks, ""),
             outcome(5, Status::Waits, ""),
         ];
-        assert_eq!(report.counts(), "2 done, 1 failed, 2 waiting for you");
+        assert_eq!(report.counts(), "2 done, 1 failed, 2 waiting for approval");
         assert_eq!(
             report.troubles(),
             "3 ❌ edit src/3.rs - no such text\\u{202e}\n4 ⏸ edit src/4.rs\n5 ⏸ edit src/5.rs"
         );
+    }
+
+    #[test]
+    fn mistakes_and_offers_are_told_too() {
+        let mistake = || ParseError {
+            block_id: "unknown".to_owned(),
+            action: None,
+            error_type: "syntax",
+            message: "broken".to_owned(),
+            end: None,
+            block_start_line: 1,
+            content: None,
+        };
+        let mut report = Report {
+            problems: vec![mistake()],
+            ..Report::default()
+        };
+        assert_eq!(report.counts(), "1 mistake in the reply");
+        report.problems.push(mistake());
+        assert_eq!(report.counts(), "2 mistakes in the reply");
+        report = Report {
+            offers: vec![Offered {
+                why: "⏸ 2 tasks".to_owned(),
+                action: "run them",
+                offer: Offer::of(1, vec![0]),
+            }],
+            ..Report::default()
+        };
+        assert_eq!(report.counts(), "something is waiting for your approval");
     }
 
     #[test]

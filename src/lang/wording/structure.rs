@@ -6,7 +6,7 @@ use crate::lang::task::{Cause, Within};
 pub(super) fn problem(cause: &Cause) -> String {
     match cause {
         Cause::CutOff { within, .. } => format!(
-            "{}, and nothing of it was run: send it again, in several replies if it was long; parts are never joined",
+            "{}, so nothing in it was run: send it again, in several replies if it was long; parts are never joined",
             within.end()
         ),
         Cause::Unclosed {
@@ -29,7 +29,7 @@ pub(super) fn problem(cause: &Cause) -> String {
             within.behind_last(),
             match cause {
                 Cause::TaskInTask { .. } =>
-                    "; to quote CML, put it into a payload whose tags stand alone on their lines",
+                    "; to quote CML, put it into a payload whose tags are alone on their lines",
                 _ => "",
             }
         ),
@@ -46,24 +46,24 @@ pub(super) fn problem(cause: &Cause) -> String {
             cdata,
             within,
         } => format!(
-            "{} has no `</{element}>`, so no task of this batch was run: put {}`</{element}>` at the end of what \
-             `<{element}>` holds, alone on a line with nothing after it",
+            "{} has no `</{element}>`, so no task of this batch was run: put {}`</{element}>` after the content of \
+             `<{element}>`, alone on a line",
             within.open(),
             if *cdata { "`]]>` and " } else { "" }
         ),
         Cause::BatchInBatch { within } => format!(
-            "another `<tasks>` begins before this one has its `</tasks>`, so nothing in it was run: put `</tasks>` {}",
+            "another `<tasks>` begins before this one is closed, so nothing in it was run: put `</tasks>` {}",
             within.behind_whole()
         ),
         Cause::StrayClose { element, within } => format!(
-            "`</{element}>` {} closes nothing, so no task of this batch was run: either its opening tag is damaged (it \
-             must be on one line, with its quotes closed), or a payload holds a line that is its own closing tag and was \
-             cut short there: put such a payload between `<![CDATA[` and `]]>`",
+            "`</{element}>` {} closes nothing, so no task of this batch was run. If its opening tag is damaged, write \
+             it on one line, with its quotes closed. If a payload holds this line as text, put the payload between \
+             `<![CDATA[` and `]]>`",
             within.here()
         ),
         Cause::TooManyUnknown { within } => format!(
-            "{} has too many unknown elements that are never closed, so no task of this batch was run: only `<i>`, \
-             `<path>`, `<c>`, `<x>`, `<search>`, `<search-head>`, `<search-tail>` and `<replace>` may stand in a task",
+            "{} has too many unknown elements that are never closed, so no task of this batch was run. A task may \
+             only have `<i>`, `<path>`, `<c>`, `<x>`, `<search>`, `<search-head>`, `<search-tail>` and `<replace>`",
             within.open()
         ),
         // The others are no problems of a structure.

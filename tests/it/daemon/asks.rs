@@ -98,12 +98,15 @@ fn blocks_of_sham_wait_for_a_tick_too() {
         notes.results,
         [
             "aaa ✅ exec bash",
-            "bbb ⏸ exec bash - asks for `deploy now` - [ ] run it",
+            "bbb ⏸ exec bash - needs approval for `deploy now` - [ ] run it",
             "ccc ✅ exec bash",
             "read as SHAM",
         ]
     );
-    tick(&project, "bbb ⏸ exec bash - asks for `deploy now`");
+    tick(
+        &project,
+        "bbb ⏸ exec bash - needs approval for `deploy now`",
+    );
     let notes = wait_for_results(&project, "bbb ✅");
     assert_eq!(
         notes.results,
@@ -125,7 +128,7 @@ fn a_command_that_stands_further_down_in_its_script_is_named() {
     let notes = wait_for_results(&project, "1 ⏸");
     assert_eq!(
         notes.results,
-        ["1 ⏸ exec echo begin … - asks for `deploy now` - [ ] run it"]
+        ["1 ⏸ exec echo begin … - needs approval for `deploy now` - [ ] run it"]
     );
     assert_eq!(ran(&project), [""; 0]);
 }
@@ -223,7 +226,7 @@ fn a_tick_that_a_command_of_another_file_made_does_not_count() {
 fn approved_from_the_terminal() {
     let project = project();
     let said = project.clada(["approve", "--no-clipboard"]).exits(0).out;
-    assert!(said.starts_with("nothing waits"), "{said}");
+    assert!(said.starts_with("no command waits for approval"), "{said}");
     let watching = listen(&project);
     save(&project, &exec("deploy one"));
     wait_for_results(&project, "1 ⏸");
@@ -240,7 +243,7 @@ fn approved_from_the_terminal() {
     wait_for_results(&project, "1 ✅ exec deploy two");
     assert_eq!(ran(&project), ["deploy one", "deploy two"]);
     let said = project.clada(["approve", "--no-clipboard"]).exits(0).out;
-    assert!(said.starts_with("nothing waits"), "{said}");
+    assert!(said.starts_with("no command waits for approval"), "{said}");
 }
 
 #[test]
@@ -254,7 +257,7 @@ fn a_command_cannot_approve_or_trust() {
     let output = project.read(super::OUTPUT);
     for command in ["approve", "trust", "retry"] {
         assert!(
-            output.contains(&format!("`clada {command}` is for the user")),
+            output.contains(&format!("only you can run `clada {command}`, not a command that clada runs: run it in a terminal")),
             "{output}"
         );
     }
@@ -292,7 +295,7 @@ fn exec_can_be_switched_off() {
     let ended = project.clada_with(["run", "--no-git"], &reply).exits(1);
     assert_eq!(
         ended.results(),
-        "1 ❌ exec touch b.txt - commands are switched off here (`exec.enabled`): leave it to the user\n\
+        "1 ❌ exec touch b.txt - commands are switched off here (`exec.enabled`): leave them to the user\n\
          2 ✅ overwrite a.txt\n"
     );
     assert!(!project.exists("b.txt"));
@@ -305,7 +308,7 @@ fn a_single_run_asks_too() {
     let ended = project.clada_with(["run", "--no-git"], &reply).exits(1);
     assert_eq!(
         ended.results(),
-        "1 ⏸ exec deploy now - asks first: `clada run --approve` runs it\n"
+        "1 ⏸ exec deploy now - needs approval: run it with `clada run --approve`\n"
     );
     let ended = project
         .clada_with(["run", "--no-git", "--dry-run"], &reply)
@@ -454,7 +457,7 @@ fn a_question_names_the_command_that_a_long_line_hides() {
     let _watching = listen(&project);
     let body = exec(&format!("echo {}; deploy now", "a".repeat(600)));
     save(&project, &body);
-    let says = "a… - asks for `deploy now`";
+    let says = "a… - needs approval for `deploy now`";
     wait_for_results(&project, says);
     save(&project, &(body + "more\n" + &exec("echo one")));
     let notes = wait_for_results(&project, "1 ✅ exec echo one");

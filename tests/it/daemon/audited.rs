@@ -175,7 +175,7 @@ fn a_batch_that_is_forgotten_comes_back_and_is_repaired() {
             change(&project, |text| text + &reply(&word));
             wait_for_results(&project, &record(&word));
             let log = project.clada(["log", "-n", "1000"]).exits(0).out;
-            log.contains("its tasks are forgotten")
+            log.contains("its tasks are no longer kept")
         },
         || project.clada(["log"]).out,
     );

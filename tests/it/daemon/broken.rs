@@ -29,8 +29,8 @@ fn replies_around_a_broken_one_run() {
     assert_eq!(
         notes.results,
         [
-            "❌ task 1 (overwrite src/utils.py) has no `</x>`, so no task of this batch was run: put `</x>` at the end of \
-          what `<x>` holds, alone on a line with nothing after it (line 6)"
+            "❌ task 1 (overwrite src/utils.py) has no `</x>`, so no task of this batch was run: put `</x>` after the \
+          content of `<x>`, alone on a line (line 6)"
         ]
     );
     save(&project, &format!("{LONE}{}", reply("below")));
@@ -109,8 +109,8 @@ fn a_reply_that_was_cut_off_is_never_joined_with_its_rest() {
         notes.results,
         [
             "✂ the reply ends in task 3 (exec): 2 whole tasks before it - [ ] run them",
-            "❌ the reply ends in task 3 (exec), and nothing of it was run: send it again, in several replies if it was \
-             long; parts are never joined (line 17)"
+            "❌ the reply ends in task 3 (exec), so nothing in it was run: send it again, in several replies if it \
+             was long; parts are never joined (line 17)"
         ]
     );
     save(

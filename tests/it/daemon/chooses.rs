@@ -66,7 +66,7 @@ fn a_tick_says_which_place_is_meant() {
     let output = project.read(OUTPUT);
     assert!(
         output.contains(
-            "the user can choose too, by a tick in the notes; as the file is now: lines 2, 6."
+            "the user can also choose the place with a tick in the notes file: lines 2, 6 of the file as it is now."
         ),
         "{output}"
     );
@@ -84,7 +84,7 @@ fn a_tick_says_which_place_is_meant() {
     assert_eq!(notes.body, body);
     // It counts as done.
     let said = project.clada(["retry", "--no-clipboard"]).exits(0).out;
-    assert!(said.starts_with("nothing to run again"), "{said}");
+    assert!(said.starts_with("nothing to retry"), "{said}");
 }
 
 #[test]
@@ -224,7 +224,7 @@ fn two_edits_ticked_in_one_save_are_each_done_once() {
     );
     wait_for_results(&project, "a tick in older results is ignored");
     let said = project.clada(["retry", "--no-clipboard"]).exits(0).out;
-    assert!(said.starts_with("nothing to run again"), "{said}");
+    assert!(said.starts_with("nothing to retry"), "{said}");
     pause();
     assert_eq!(done(), ["x\ny\n\nx\n", "x\ny\n\nx\n"]);
 }
@@ -294,7 +294,7 @@ fn a_place_that_has_changed_since_is_not_edited() {
     tick(&project, [SAVE]);
     let notes = wait_for_results(
         &project,
-        "is not there as it was: nothing was changed; look at the file and tick again below, or edit by hand",
+        "has changed, so nothing was done: check the file and tick again below, or edit by hand",
     );
     assert_eq!(project.read("app.py"), other);
     let output = project.read(OUTPUT);
@@ -326,7 +326,7 @@ fn a_place_that_is_gone_says_what_to_do() {
     tick(&project, [SAVE]);
     let notes = wait_for_results(
         &project,
-        "its text is found only at line 2 now: look at the file, and `clada retry` carries it out there",
+        "its text is now only at line 2. Check the file and run `clada retry` to apply it there",
     );
     assert_eq!(boxes_in(&notes.results), 0, "{:?}", notes.results);
     let output = project.read(OUTPUT);
@@ -349,7 +349,7 @@ fn a_place_that_a_later_task_moved_is_offered_where_it_is() {
     wait_for_results(&project, "2 ✅");
     let output = project.read(OUTPUT);
     assert!(
-        output.contains("as the file is now: lines 4, 8."),
+        output.contains("notes file: lines 4, 8 of the file as it is now."),
         "{output}"
     );
     let label = "line 8, in `def save(path):`";
@@ -521,9 +521,16 @@ fn chosen_from_the_terminal() {
     let _watching = listen(&project);
     save(&project, &reply(TIDY));
     wait_for_results(&project, "1 ❌");
+    let status = project.clada(["status"]).exits(0).out;
+    assert!(
+        status.contains("    waiting for your tick: an edit (choose a line)\n"),
+        "{status}"
+    );
     let wrong = project.clada(["retry", "--at", "5"]).exits(1);
     assert!(
-        wrong.err.contains("no edit of the last batch can be carried out at line 5: possible are lines 2, 6 of app.py"),
+        wrong.err.contains(
+            "no edit of the last batch can be applied at line 5: choose one of lines 2, 6 of app.py"
+        ),
         "{}",
         wrong.err
     );
@@ -536,7 +543,7 @@ fn chosen_from_the_terminal() {
     assert_eq!(project.read("app.py"), saved_tidy());
     let over = project.clada(["retry", "--at", "2"]).exits(1);
     assert!(
-        over.err.contains("none of it offers a choice of places"),
+        over.err.contains("no edit in it offers a choice of lines"),
         "{}",
         over.err
     );
@@ -553,7 +560,7 @@ fn chosen_where_nobody_watches() {
         .clada(["retry", "--at", "1", "--no-clipboard"])
         .exits(1);
     assert!(
-        wrong.err.contains("possible are lines 2, 6 of app.py"),
+        wrong.err.contains("choose one of lines 2, 6 of app.py"),
         "{}",
         wrong.err
     );
@@ -566,7 +573,7 @@ fn chosen_where_nobody_watches() {
     let over = project
         .clada(["retry", "--at", "2", "--no-clipboard"])
         .exits(1);
-    assert!(over.err.contains("none of it offers"), "{}", over.err);
+    assert!(over.err.contains("no edit in it offers"), "{}", over.err);
 }
 
 #[test]
@@ -583,7 +590,7 @@ fn a_line_that_two_edits_could_be_at_is_asked_about() {
         .exits(1);
     assert!(
         wrong.err.contains(
-            "several can be (lines 2, 6 of app.py; lines 2, 6 of other.py): tick one in the notes"
+            "several edits can (lines 2, 6 of app.py; lines 2, 6 of other.py), so tick one in the notes file"
         ),
         "{}",
         wrong.err

@@ -3,7 +3,7 @@
 use std::fs;
 
 use super::{END, NOTES, Notes, OUTPUT, exec, listen, save, wait_for_results};
-use crate::harness::{Project, save_by_rename, wait_until};
+use crate::harness::{Project, Watching, save_by_rename, wait_until};
 
 /// How often a text is in what clada said so far.
 fn times(text: &str, said: &str) -> usize {
@@ -12,6 +12,24 @@ fn times(text: &str, said: &str) -> usize {
 
 const HOLDS: &str = ": the previous settings stay in effect";
 const MENDED: &str = "✅ the settings are valid again and in effect";
+
+#[test]
+fn a_project_folder_with_the_home_in_it_is_told() {
+    let project = Project::new();
+    let mut command = project.command(env!("CARGO_BIN_EXE_clada"));
+    command.args(["watch", "--no-clipboard", "--no-git"]);
+    let watching = Watching::start({
+        command.env("HOME", project.root());
+        command
+    });
+    watching.wait_for("watching ");
+    let warning = "⚠ your home folder is in this project folder, so commands can write to all of it: run clada in a \
+                   smaller folder";
+    wait_until(
+        || watching.said().contains(warning) || project.read(NOTES).contains(warning),
+        || watching.said() + &project.read(NOTES),
+    );
+}
 
 /// Nobody saves the notes meanwhile; what is told is on top of them, once, and the user's text below.
 #[test]

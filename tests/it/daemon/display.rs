@@ -152,7 +152,7 @@ fn long_output_is_cut_for_the_clipboard_only() {
     let (head, tail) = copied.split_once("… ").expect("a cut");
     assert!(
         tail.contains(&format!(
-            " KB left out here, all of it is in {OUTPUT}: to see more, run it again with"
+            " KB left out here, all of it is in {OUTPUT}: to see more, rerun it with"
         )),
         "{:?}",
         &tail[..99]
@@ -176,8 +176,9 @@ fn the_clipboard_never_gets_more_than_its_limit() {
     let copied = display.clipboard(&project);
     let size = copied.len();
     assert!((58_000..=60_000).contains(&size), "{size}");
-    let said =
-        format!("more tasks are only in {OUTPUT}: run fewer tasks that show much …\n=== END ===\n");
+    let said = format!(
+        "more tasks are only in {OUTPUT}: run fewer tasks with long output …\n=== END ===\n"
+    );
     assert!(copied.ends_with(&said), "{:?}", &copied[size - 199..]);
 
     // The settings give it another one, from the next run on.

@@ -126,7 +126,11 @@ fn a_batch_of_one_file_holds_up_no_other() {
     assert_eq!(last(), 1);
     assert_eq!(daemon.stop(Signal::TERM), Some(0));
     let none = town.project.clada(["status"]).exits(1);
-    assert!(none.out.starts_with("no clada runs"), "{}", none.out);
+    assert!(
+        none.out.starts_with("no clada process is running: start watching this folder with `clada`, or all files in your list with `clada service start`"),
+        "{}",
+        none.out
+    );
 }
 
 #[test]
@@ -212,14 +216,14 @@ fn a_file_that_another_clada_has_is_taken_over_when_that_ends() {
         .project
         .watch(["shared/clada.md", "--root", "shared", "--no-clipboard"]);
     let daemon = town.daemon();
-    daemon.wait_for("is watched already");
+    daemon.wait_for("is already watched");
     assert_eq!(other.stop(Signal::TERM), Some(0));
     save_by_rename(&town.notes("shared"), exec("echo mine"));
     assert!(town.results("shared", &daemon).starts_with("1 ✅ exec"));
 
     let second = town.project.clada(["daemon"]).exits(2);
     assert!(
-        second.err.contains("the daemon runs already"),
+        second.err.contains("the daemon is already running: "),
         "{}",
         second.err
     );
@@ -291,7 +295,7 @@ fn notes_of_one_folder_take_turns_and_a_file_is_listened_on_once() {
         list,
     );
     let daemon = town.daemon();
-    daemon.wait_for("is watched already: this clada already has it");
+    daemon.wait_for("is already watched: this clada already has it");
     let long = exec("touch begun; until [ -e go ]; do sleep 0.02; done");
     save_by_rename(&town.notes("a"), long);
     wait_until(|| root.join("begun").exists(), || daemon.said());

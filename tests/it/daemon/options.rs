@@ -71,12 +71,23 @@ fn an_output_file_must_be_a_bare_name() {
         let run = project
             .clada(["watch", &format!("--output-file={name}")])
             .exits(2);
-        assert!(run.err.contains("must be a bare file name"), "{}", run.err);
+        assert!(
+            run.err.contains(
+                "it must be a file name without a folder: the output file is next to the notes file"
+            ),
+            "{}",
+            run.err
+        );
     }
     let run = project
         .clada(["watch", "--output-file", NOTES, NOTES])
         .exits(2);
-    assert!(run.err.contains("is the watched file"), "{}", run.err);
+    assert!(
+        run.err
+            .contains("` is the watched file: give the output file another name"),
+        "{}",
+        run.err
+    );
 }
 
 #[test]
@@ -87,7 +98,8 @@ fn a_second_clada_on_the_same_file_is_refused() {
     for file in [NOTES, "link.md"] {
         let run = project.clada(["watch", file]).exits(2);
         assert!(
-            run.err.contains("is watched already") && run.err.contains(&watching.pid().to_string()),
+            run.err.contains("` is already watched: ")
+                && run.err.contains(&watching.pid().to_string()),
             "{}",
             run.err
         );

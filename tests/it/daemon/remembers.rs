@@ -305,6 +305,10 @@ fn of_a_repaired_batch_only_what_is_left_runs() {
         .lines()
         .find(|line| line.contains("⏸ overwrite b2"))
         .expect("the line");
+    assert!(
+        line.ends_with(" - done before, but its target has changed since - [ ] run again"),
+        "{line}"
+    );
     save_by_rename(
         &project.path(NOTES),
         text.replace(line, &line.replace("[ ]", "[x]")),
@@ -898,7 +902,7 @@ fn two_files_in_one_folder_and_two_clada_on_one_file() {
     );
     let refused = project.clada(["watch"]).exits(2);
     assert!(
-        refused.err.contains("is watched already")
+        refused.err.contains("is already watched")
             && refused.err.contains(&format!("(process {})", one.pid())),
         "{}",
         refused.err

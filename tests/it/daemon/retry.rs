@@ -26,7 +26,10 @@ fn nothing_to_run_again() {
     let project = Project::new();
     project.write(NOTES, "notes\n");
     let said = project.clada(["retry", "--no-clipboard"]).exits(0).out;
-    assert!(said.starts_with("nothing to run again"), "{said}");
+    assert!(
+        said.starts_with("nothing to retry: no task of the last batch failed or is left to run"),
+        "{said}"
+    );
     assert_eq!(project.read(NOTES), "notes\n");
 }
 
@@ -54,7 +57,10 @@ fn where_nobody_watches() {
         ["one", "two", "three", "two", "two"]
     );
     let said = project.clada(["retry", "--no-clipboard"]).exits(0).out;
-    assert!(said.starts_with("nothing to run again"), "{said}");
+    assert!(
+        said.starts_with("nothing to retry: no task of the last batch failed or is left to run"),
+        "{said}"
+    );
 
     let _watching = project.watch([]);
     wait_for_results(&project, "echo new");
@@ -91,7 +97,18 @@ fn while_it_still_runs() {
     save_by_rename(&project.path(NOTES), exec(script));
     wait_until(|| project.exists("started"), || "the run".to_owned());
     let refused = project.clada(["retry"]).exits(1);
-    assert!(refused.err.contains("still runs"), "{}", refused.err);
+    assert!(
+        refused
+            .err
+            .contains("the last batch is still running: try again when it has finished"),
+        "{}",
+        refused.err
+    );
+    let uncopied = project.clada(["copy", "--print", "1"]).exits(1).err;
+    assert_eq!(
+        uncopied,
+        "clada: batch `1` has no results yet: try again when it has finished\n"
+    );
     project.write("go", "");
     wait_for_results(&project, "1 ✅");
     assert_eq!(lines(&project, "runs.txt"), ["done"]);
@@ -177,7 +194,10 @@ fn after_a_crash_nothing_is_left_that_says_it_is_still_to_be_run() {
     let ran = ["one", "two", "two", "three"];
     assert_eq!(lines(&project, "runs.txt"), ran);
     let said = project.clada(["retry", "--no-clipboard"]).exits(0).out;
-    assert!(said.starts_with("nothing to run again"), "{said}");
+    assert!(
+        said.starts_with("nothing to retry: no task of the last batch failed or is left to run"),
+        "{said}"
+    );
     let _watching = project.watch(["--no-clipboard"]);
     pause();
     assert_eq!(lines(&project, "runs.txt"), ran);
@@ -207,7 +227,7 @@ fn a_file_that_nobody_watches() {
     for command in ["retry", "approve"] {
         let refused = project.clada([command, "nope.md"]).exits(2).err;
         assert!(
-            refused.contains("nope.md") && refused.contains("`clada list`"),
+            refused.contains("no notes file `nope.md`: clada knows no notes file for this folder"),
             "{refused}"
         );
     }

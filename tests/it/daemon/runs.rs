@@ -313,18 +313,20 @@ fn a_tick_prints_only_what_it_runs() {
 fn the_status_counts_every_task_of_the_last_run() {
     let project = Project::new();
     project.configure("[exec]\nask = [\"asked\"]\n");
-    let _watching = project.watch(["--no-clipboard"]);
+    let watching = project.watch(["--no-clipboard"]);
     let tasks = ["true", "false", "asked"].map(exec_task).concat();
     let reply = format!("<tasks>\n{tasks}</tasks>\nand\n{}", exec("echo more"));
     save_by_rename(&project.path(NOTES), &reply);
     wait_for_results(&project, "3 ⏸ exec asked");
     let status = project.clada(["status"]).exits(0).out;
+    let process = format!("in a terminal, process {}, since ", watching.pid());
+    assert!(status.contains(&process), "{status}");
     assert!(
-        status.contains(": 4 tasks, 2 done, 1 failed, 1 not run until you say so\n"),
+        status.contains(": 4 tasks, 2 done, 1 failed, 1 waiting for approval\n"),
         "{status}"
     );
     assert!(
-        status.contains("    waits for a tick: exec asked"),
+        status.contains("    waiting for your tick: exec asked"),
         "{status}"
     );
     let status = project.clada(["status", "--json"]).json();

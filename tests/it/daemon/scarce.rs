@@ -319,7 +319,7 @@ fn a_file_system_that_hangs_keeps_nothing_else_waiting() {
         }
         // A listener that is awake when its file system dies waits for that itself, and nobody is told.
         if !later {
-            let says = "does not answer";
+            let says = "the file system of the notes file or the project folder does not answer: clada waits until it does";
             wait_until(|| status().contains(says), || status() + &daemon.said());
         }
         assert_eq!(daemon.stop(Signal::INT), Some(0), "later: {later}");

@@ -125,17 +125,26 @@ fn while_a_run_waits_for_that_of_another() {
     let mut run = project.command(env!("CARGO_BIN_EXE_clada"));
     run.args(["run", "--no-git", "reply"]);
     let run = Watching::start(run);
-    run.wait_for("waiting for the run of another clada here");
+    run.wait_for("waiting for the run of another clada here (process ");
     let start = Instant::now();
     run.signal(Signal::TERM);
     let (code, said) = run.end();
     let took = start.elapsed();
     assert!(code == Some(1) && took < SOON, "{code:?}, {took:?}: {said}");
+    assert!(said.ends_with("stopped before anything ran\n"), "{said}");
+    assert!(!project.exists("runs.txt"));
+
+    let mut undo = project.command(env!("CARGO_BIN_EXE_clada"));
+    undo.arg("undo");
+    let undo = Watching::start(undo);
+    undo.wait_for("waiting for the run of another clada here (process ");
+    undo.signal(Signal::TERM);
+    let (code, said) = undo.end();
+    assert_ne!(code, Some(0), "{said}");
     assert!(
-        said.ends_with("stopped before anything was run\n"),
+        said.ends_with("stopped before anything was done\n"),
         "{said}"
     );
-    assert!(!project.exists("runs.txt"));
 }
 
 /// Git's lock is the existence of the file, whoever made it.

@@ -247,7 +247,7 @@ fn every_command_that_asks_is_shown() {
     assert_eq!(
         notes.results,
         [
-            "1 ⏸ exec true … - asks for these 3 commands - [ ] run it".to_owned(),
+            "1 ⏸ exec true … - needs approval for these 3 commands - [ ] run it".to_owned(),
             "     deploy one".to_owned(),
             "     deploy two".to_owned(),
             format!("     deploy th\\u{{202e}}ree \\u{{200b}}{cut}… (100 more characters)")
@@ -262,7 +262,7 @@ fn every_command_that_asks_is_shown() {
     save(&project, &format!("{body}more\n{}", exec("true")));
     let again = wait_for_results(&project, "1 ✅ exec true");
     assert!(
-        again.results[1].contains("asks for these 3 commands"),
+        again.results[1].contains("needs approval for these 3 commands"),
         "{:?}",
         again.results
     );
@@ -289,12 +289,12 @@ fn more_than_five_say_where_they_are() {
     assert_eq!(
         notes.results,
         [
-            "1 ⏸ exec deploy 1 … - asks for these 9 commands - [ ] run it",
+            "1 ⏸ exec deploy 1 … - needs approval for these 9 commands - [ ] run it",
             "     deploy 1",
             "     deploy 2",
             "     deploy 3",
             "     deploy 4",
-            "     and 5 more: the full output has all of them, and the whole script",
+            "     and 5 more: see all of them, and the whole script, in the full output",
             "2 ⏸ exec deploy a - [ ] run it",
         ]
     );
@@ -318,13 +318,15 @@ fn a_line_that_hides_something_is_shown_below() {
         .clada_with(["run", "--no-git", "--dry-run"], &exec(&script))
         .exits(1);
     assert!(
-        ended.results().contains(" - asks for `deploy x`:"),
+        ended
+            .results()
+            .contains(" - needs approval for `deploy x`:"),
         "{}",
         ended.out
     );
     let ended = project.clada_with(["check"], &exec(&script)).exits(0);
     assert!(
-        ended.out.contains(" - asks for `deploy x`\n"),
+        ended.out.contains(" - needs approval for `deploy x`\n"),
         "{}",
         ended.out
     );

@@ -249,9 +249,23 @@ fn each_packet_can_be_had_again() {
     assert_eq!(said(&["log", "1", "--output"]).exits(0).out, first);
     let last = said(&["log", "2", "--output", "--file", NOTES]);
     assert_eq!(last.exits(0).out, packet(&project));
+    let uncopied = said(&["copy"]).exits(1).err;
+    assert!(
+        uncopied.starts_with("❌ not copied to the clipboard: "),
+        "{uncopied}"
+    );
+    assert!(
+        uncopied.ends_with("; print the text with `clada copy --print`\n"),
+        "{uncopied}"
+    );
+    let several = said(&["copy", "--print", &id[..4]]).exits(2).err;
+    assert!(
+        several.contains("`: give more of the id, as `clada log` shows it"),
+        "{several}"
+    );
     let unknown = said(&["copy", "--print", "7"]).exits(2).err;
     assert!(unknown.contains("no batch `7` ran for"), "{unknown}");
-    assert!(unknown.contains("`clada log` shows"), "{unknown}");
+    assert!(unknown.contains("`: find its number or id with `clada log`, or choose another notes file with `--file FILE`"), "{unknown}");
 
     // The last twenty are kept.
     let packets = project.home().join(".local/state/clada/packets");
@@ -263,7 +277,7 @@ fn each_packet_can_be_had_again() {
     assert_eq!(files.len(), 2, "{files:?}");
     std::fs::remove_file(&files[0]).expect("remove");
     let forgotten = said(&["copy", "--print", "1"]).exits(1).err;
-    assert!(forgotten.contains("not kept any more"), "{forgotten}");
+    assert!(forgotten.contains("` are no longer kept, only the last 20 of each notes file: run `clada log` to see how its tasks ended"), "{forgotten}");
 }
 
 #[test]

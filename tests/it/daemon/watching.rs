@@ -207,7 +207,7 @@ fn a_link_that_is_pointed_to_what_cannot_be_watched_yet() {
     symlink("a.md", project.path(NOTES)).expect("symlink");
     let watching = project.watch(["--no-clipboard"]);
     point(&project.path(NOTES), "later/b.md", true);
-    watching.wait_for("later");
+    watching.wait_for("; clada retries until it works");
     project.write("later/b.md", "b\n");
     watching.wait_for(&format!(
         "watching {}\n",

@@ -18,7 +18,7 @@ fn the_nearest_time_limit_holds() {
         assert_eq!(
             tasks(&ended),
             format!(
-                "1 ❌ exec {script} - ended at its time limit of {limit} (`<x timeout=\"…\">` sets another)\n"
+                "1 ❌ exec {script} - stopped at its time limit of {limit}: set another with `<x timeout=\"…\">`\n"
             )
         );
     };
@@ -45,7 +45,7 @@ fn what_ignores_the_signal_to_end_is_killed() {
     assert!(
         result["error"]
             .as_str()
-            .is_some_and(|error| error.starts_with("ended at its time limit")),
+            .is_some_and(|error| error.starts_with("stopped at its time limit")),
         "{result}"
     );
     all_over(&project, &["shell", "child"]);
@@ -60,7 +60,7 @@ fn a_daemon_is_found_and_ended() {
                   until [ -s daemon ]; do sleep 0.01; done; echo away";
     let ended = run(&project, &[], &[script]).exits(0);
     assert!(
-        tasks(&ended).ends_with(" … - ended 2 processes that it left running\n"),
+        tasks(&ended).ends_with(" … - stopped 2 processes that it left running\n"),
         "{}",
         ended.out
     );
@@ -79,7 +79,7 @@ fn a_process_in_the_background_holds_nothing_up() {
     assert_eq!(
         tasks(&ended),
         format!(
-            "1 ✅ exec {} - ended a process that it left running\n2 ✅ exec {}\n",
+            "1 ✅ exec {} - stopped a process that it left running\n2 ✅ exec {}\n",
             scripts[0], scripts[1]
         )
     );
@@ -115,7 +115,7 @@ fn the_signal_that_ended_it_is_named() {
         let error = result["error"].as_str().expect("an error");
         assert!(
             error.starts_with(&format!("killed by SIG{signal} ("))
-                && error.ends_with("; ended a process that it left running"),
+                && error.ends_with("; stopped a process that it left running"),
             "{error}"
         );
         all_over(&project, &["pids"]);

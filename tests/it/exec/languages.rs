@@ -133,11 +133,11 @@ fn a_folder_that_is_none_of_the_project_is_refused() {
     for (cwd, expect) in [
         (
             "missing",
-            "`cwd=\"missing\"` is no folder in the project: name one that is there",
+            "`cwd=\"missing\"` is not a folder in the project: name an existing one",
         ),
         (
             "file",
-            "`cwd=\"file\"` is no folder in the project: name one that is there",
+            "`cwd=\"file\"` is not a folder in the project: name an existing one",
         ),
         ("../home", "outside"),
         (outside, "outside"),

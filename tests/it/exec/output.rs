@@ -40,7 +40,7 @@ fn of_many_lines_the_file_has_all_and_json_both_ends() {
     let out = json_of(&project, "seq 52000");
     let left_out = lines.len() - 2 * EDGE;
     let expect = format!(
-        "{}\n… {left_out} bytes left out here, all of it is in what `clada run` prints without `--json` …\n{}",
+        "{}\n… {left_out} bytes left out here, all of it is in the output of `clada run` without `--json` …\n{}",
         &lines[..EDGE],
         &lines[lines.len() - EDGE..]
     );
@@ -112,7 +112,7 @@ fn who_never_stops_writing_is_ended_and_what_was_within_the_limit_is_there() {
     assert_eq!(
         notes.results[..1],
         [
-            "1 ❌ exec echo $$ > pid; yes - ended at 1 MiB of output (`limits.output`): send it to a file instead"
+            "1 ❌ exec echo $$ > pid; yes - stopped at 1 MiB of output (`limits.output`): write it to a file instead"
         ]
     );
     let out = in_the_file(&project);
@@ -122,6 +122,6 @@ fn who_never_stops_writing_is_ended_and_what_was_within_the_limit_is_there() {
     // Both streams together. The script stands twice in what is printed.
     let script = "head -c 700000 /dev/zero | tr '\\0' Q; head -c 700000 /dev/zero | tr '\\0' Q >&2";
     let ended = run(&project, &[], &[script]).exits(1);
-    assert!(ended.results().contains("ended at 1 MiB of output"));
+    assert!(ended.results().contains("stopped at 1 MiB of output"));
     assert_eq!(ended.out.matches('Q').count(), 1024 * 1024 + 4);
 }

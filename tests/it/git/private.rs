@@ -109,7 +109,7 @@ fn what_is_too_large_or_not_the_folders_own_is_left_out_and_named() {
         "{said}"
     );
     assert!(
-        said.contains("⚠ git: nor were 3 more") && !said.contains("big5"),
+        said.contains("⚠ git: not saved either: 3 more") && !said.contains("big5"),
         "{said}"
     );
     assert_eq!(stored(&project), ["a.txt"]);
@@ -176,7 +176,9 @@ fn more_files_than_the_limit_are_no_reason_to_run_nothing() {
         .exits(0)
         .results();
     assert!(
-        said.contains("⚠ the state was not saved: no git repository here"),
+        said.contains(
+            "⚠ the state was not saved: no git repository here, and `git.private_limit` is 0: run `git init`"
+        ),
         "{said}"
     );
 }

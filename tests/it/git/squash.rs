@@ -93,8 +93,21 @@ fn commits_of_the_user_stay_as_they_are() {
 
     // Nothing of clada's is on top.
     let said = project.clada(["squash"]).exits(0).out;
-    assert!(said.starts_with("nothing to squash"), "{said}");
+    assert!(
+        said.starts_with("nothing to squash: clada made no two consecutive commits here"),
+        "{said}"
+    );
 
+    let dry = project
+        .clada(["squash", "-n", "9", "--dry-run"])
+        .exits(0)
+        .out;
+    assert!(
+        dry.contains(
+            "2 later commits would be rewritten: same content, author and times, new id\n"
+        ),
+        "{dry}"
+    );
     let said = project.clada(["squash", "-n", "9"]).exits(0).out;
     assert_eq!(
         project.subjects("HEAD"),
@@ -105,9 +118,17 @@ fn commits_of_the_user_stay_as_they_are() {
         (content(&project, "HEAD"), project.id("HEAD^{tree}")),
         (last, tree)
     );
-    assert!(said.contains("2 other commits made again on top"), "{said}");
-    assert!(said.contains("still at the old commits: "), "{said}");
+    assert!(
+        said.contains("2 later commits rewritten: same content, author and times, new id"),
+        "{said}"
+    );
+    assert!(
+        said.contains("these still point to the old commits: "),
+        "{said}"
+    );
     assert!(said.contains("other") && said.contains("old"), "{said}");
+    let back = "to go back, before anything else is committed: `git reset --soft ";
+    assert!(said.contains(back), "{said}");
     assert_eq!(project.subjects("old").len(), 7);
     project.is_sound();
 }
@@ -202,10 +223,10 @@ fn a_dry_run_shows_each_group_and_changes_nothing() {
     let before = trace();
     let said = project.clada(["squash", "--dry-run"]).exits(0).out;
     for part in [
-        "2 commits would become one",
+        "2 commits would become one:\n",
         " One\n",
         " Two\n",
-        "  One; Two 💚clada",
+        "with this message:\n  One; Two 💚clada",
         "  edit b.txt",
         "  Clada-Step: squash",
         "dry run",
@@ -226,7 +247,8 @@ fn what_is_pushed_is_left_alone_without_force() {
     let pushed = project.id("HEAD");
     let said = project.clada(["squash"]).exits(1).out;
     assert!(
-        said.contains("2 of clada's commits are on origin/main"),
+        said.starts_with("nothing was squashed\n2 of clada's commits are on origin/main, ")
+            && said.ends_with("and stay as they are: squash them too with `--force`\n"),
         "{said}"
     );
     assert_eq!(project.id("HEAD"), pushed);
@@ -239,10 +261,22 @@ fn what_is_pushed_is_left_alone_without_force() {
     assert_eq!(project.subjects("HEAD").len(), 4);
 
     let said = project.clada(["squash", "--force"]).exits(0).out;
-    assert!(said.contains("--force-with-lease"), "{said}");
+    assert!(
+        said.contains("so push with `git push --force-with-lease` now"),
+        "{said}"
+    );
     assert_eq!(project.subjects("HEAD").len(), 2);
     project.git(["push", "-q", "--force-with-lease"]);
     project.is_sound();
+
+    project.saved("b3", "Five", "b.txt");
+    project.saved("b4", "Six", "b.txt");
+    project.git(["push", "-q", "origin", "HEAD~1:main"]);
+    let said = project.clada(["squash", "-n", "2"]).exits(1).out;
+    assert_eq!(
+        said,
+        "nothing was squashed\n1 of clada's commits is on origin/main, and stays as it is: squash it too with `--force`\n"
+    );
 }
 
 /// A branch that leaves from between two commits must find a commit with the same tree there; merges keep all parents.
@@ -310,7 +344,7 @@ fn it_is_refused_in_the_middle_of_something_and_to_tasks() {
     let mut command = project.command(env!("CARGO_BIN_EXE_clada"));
     command.arg("squash").env("CLADA", "1");
     let said = crate::harness::Ended::of(command, "").exits(2).err;
-    assert!(said.contains("is for the user"), "{said}");
+    assert!(said.contains("only you can run"), "{said}");
     assert_eq!(project.subjects("HEAD").len(), 3);
 }
 

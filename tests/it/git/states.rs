@@ -302,9 +302,7 @@ fn nothing_runs_in_the_middle_of_something_and_the_doctor_says_so() {
         );
         let said = project.clada(["doctor"]).exits(1).out;
         assert!(
-            said.contains(&format!(
-                "❌ git: nothing runs as long as this is so: {name}"
-            )),
+            said.contains(&format!("❌ git: nothing runs until this is fixed: {name}")),
             "{said}"
         );
         project.git(["reset", "-q", "--hard"]);
@@ -332,35 +330,51 @@ fn the_doctor_tells_of_git() {
     says(
         &plain,
         0,
-        "✅ git: no repository here: snapshots go to a private one, ",
+        "✅ git: no repository here: clada keeps private snapshots in ",
     );
     assert!(stores(&plain).is_empty(), "it makes none");
     plain.configure("[git]\nprivate_limit = 0\n");
     says(
         &plain,
         0,
-        "⚠ git: the state is not saved: no git repository here",
+        "⚠ git: clada saves no states: no git repository here",
     );
     plain.configure("[git]\nenabled = false\n");
-    says(&plain, 0, "⚠ git: `git.enabled` is false");
+    says(
+        &plain,
+        0,
+        "⚠ git: `git.enabled` is false: clada saves no states, and nothing can be undone",
+    );
+    let said = plain.clada(["undo"]).exits(1).err;
+    assert!(
+        said.ends_with("` has no history: set `git.enabled = true` if the settings turn it off, or make a repository with `git init`\n"),
+        "{said}"
+    );
 
     let project = repository();
     let top = project.root().display().to_string();
     says(
         &project,
         0,
-        &format!("✅ git: the repository {top}, branch `main`"),
+        &format!("✅ git: repository {top}, branch `main`"),
+    );
+    project.configure("[git]\ntarget = 'side'\n");
+    says(&project, 0, "branch `main`; commits go to refs/clada/main");
+    assert!(!project.exists(".git/clada-index"));
+    project.configure("");
+    project.git(["checkout", "-q", "--detach"]);
+    says(
+        &project,
+        0,
+        ", no branch (HEAD is detached): create one with `git switch -c NAME`, to keep what clada commits",
     );
     project.configure("[git]\ntarget = 'side'\n");
     says(
         &project,
         0,
-        "branch `main`; commits go beside it, to refs/clada/main",
+        ", no branch (HEAD is detached); commits go to ",
     );
-    assert!(!project.exists(".git/clada-index"));
     project.configure("");
-    project.git(["checkout", "-q", "--detach"]);
-    says(&project, 0, "no branch (HEAD is detached)");
     project.write(".git/index.lock", "");
     says(&project, 1, "another git process holds ");
     fs::remove_file(project.path(".git/index.lock")).unwrap();

@@ -25,7 +25,11 @@ fn there_and_back() {
     let head = project.git(["rev-parse", "HEAD"]);
     let said = project.clada(["step-back"]).exits(0).out;
     assert!(
-        said.starts_with("1 back: ") && said.contains(" three ("),
+        said.starts_with("1 back: ")
+            && said.contains(" three (")
+            && said.ends_with(
+                "return to the present with `clada step-forward --end`, or continue from here with `clada step-forward --stay`\n"
+            ),
         "{said}"
     );
     assert_eq!(project.read("a.txt"), "three\n");
@@ -43,7 +47,8 @@ fn there_and_back() {
     assert!(ended.out.contains("step-forward --end"), "{}", ended.out);
     refused(&project, ["undo"], "step-forward --end");
 
-    project.clada(["step-forward", "5"]).exits(0);
+    let back = project.clada(["step-forward", "5"]).exits(0).out;
+    assert_eq!(back, "the files are in their present state again\n");
     assert_eq!(project.read("a.txt"), "not saved\n");
     assert_eq!(project.read("new.txt"), "untracked\n");
     assert_eq!(project.git(["status", "--porcelain"]), status);
@@ -55,6 +60,15 @@ fn there_and_back() {
     );
     run(&project, &writes("x", &[("x", "x\n")]));
     clean(&project);
+}
+
+#[test]
+fn a_commit_of_the_user_is_named_so() {
+    let project = Project::with_git();
+    project.write("mine.txt", "mine\n").commits();
+    run(&project, &writes("one", &[("a.txt", "one\n")]));
+    let said = project.clada(["step-back"]).exits(0).out;
+    assert!(said.contains(", your own commit\n"), "{said}");
 }
 
 #[test]
@@ -71,6 +85,13 @@ fn edits_meanwhile_are_kept() {
     let said = project.clada(["step-forward", "--stay"]).exits(0).out;
     assert_eq!(project.read("a.txt"), "edited\n");
     let kept = said.split('`').nth(1).unwrap().to_owned();
+    assert_eq!(
+        said,
+        format!(
+            "the files stay as they are now. Their previous state is in `{kept}`: show it with `git log -p -1 {kept}`, or \
+             restore a file with `git restore --source={kept} PATH`\n"
+        )
+    );
     assert_eq!(
         project.git(["show", &format!("{kept}:a.txt")]),
         "not saved\n"

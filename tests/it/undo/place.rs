@@ -206,7 +206,12 @@ fn files_that_git_leaves_out() {
     run(&project, &writes("only", &[("a.env", "once more\n")]));
     let head = project.git(["rev-parse", "HEAD"]);
     let said = undo(&project).out;
-    assert!(said.contains("saved beside git"), "{said}");
+    assert!(
+        said.contains(
+            "💚 saved in a private snapshot, as git ignores these files; `clada redo` reverts it\n"
+        ),
+        "{said}"
+    );
     before();
     refused(&project, ["undo"], "nothing to undo");
     done(&project, ["redo"]);

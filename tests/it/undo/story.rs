@@ -151,7 +151,7 @@ fn a_task_cannot_undo() {
     let mut command = project.command(env!("CARGO_BIN_EXE_clada"));
     command.arg("undo").env("CLADA", "1");
     let ended = Ended::of(command, "").exits(2);
-    assert!(ended.err.contains("for the user"), "{}", ended.err);
+    assert!(ended.err.contains("only you can run"), "{}", ended.err);
 }
 
 #[test]
@@ -226,7 +226,7 @@ fn what_the_user_reverts_is_so_already() {
     project.git(["revert", "--no-edit", "HEAD"]);
     let said = undo(&project).out;
     assert!(
-        said.contains("`clada undo 2` includes the batch before"),
+        said.contains("nothing was changed, as the files are already like that; to include the previous batch, run `clada undo 2`"),
         "{said}"
     );
     done(&project, ["undo", "2"]);

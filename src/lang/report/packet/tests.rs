@@ -128,7 +128,8 @@ fn a_long_output_is_cut_at_lines_and_says_how_to_get_the_rest() {
     assert!(hint.starts_with(&format!("{left} lines (")), "{hint}");
     assert!(
         hint.ends_with(
-            " KB) left out here, all of it is in out.txt: to see more, run it again with `| grep WORD`, `| head` or `| tail`"
+            " KB) left out here, all of it is in out.txt: to see more, rerun it with `| grep WORD`, `| head` or `| \
+            tail`"
         ),
         "{hint}"
     );
@@ -259,8 +260,8 @@ fn no_escape_sequence_and_no_line_of_the_frame_comes_from_a_task() {
     );
     assert_eq!(
         shown,
-        "\n[1] exec make:\n  \\x1b[31m1 ✅ red\\x1b[0m\n  stdout:\n(of this file, 1 line that looks like one of clada's is indented by \
-         two spaces, and characters that cannot be seen are written as `\\x1b` or `\\u{202e}`)\n\
+        "\n[1] exec make:\n  \\x1b[31m1 ✅ red\\x1b[0m\n  stdout:\n(in this file, 1 line that looks like one of clada's is indented by \
+         two spaces, and invisible characters are written as `\\x1b` or `\\u{202e}`)\n\
          === START FILE: a.txt ===\n  === END ===\n1 ✅ kept\n\\x0c\\x1b[1mbold\n\
          === END FILE: a.txt ===\nstdout:\n  === OUTPUTS ===\n  [2] edit src/a.rs:\nplain\n"
     );
@@ -303,6 +304,43 @@ fn of_many_results_and_parts_the_first_ones_are_there() {
         "{}",
         packet.text.len()
     );
+}
+
+#[test]
+fn what_has_no_room_says_where_it_is() {
+    let mut one = report(vec![
+        (Status::Done, vec![stdout("x".repeat(4000))]),
+        (Status::Done, vec![stdout("y".repeat(4000))]),
+    ]);
+    let packet = one.packet(&[], 900, "out.txt").unwrap();
+    let more =
+        "… the outputs of 1 more task are only in out.txt: run fewer tasks with long output …";
+    assert!(packet.text.contains(more), "{}", packet.text);
+
+    let texts: Vec<Section> = (0..9).map(|n| text(format!("{n}").repeat(4000))).collect();
+    let outputs = outputs(vec![texts], 3000);
+    let said = " more texts left out here: ask for less at once …\n";
+    assert!(outputs.contains(said), "{outputs}");
+    let said = " left out here, all of it is in out.txt: ask for less at once …\n";
+    assert!(outputs.contains(said), "{outputs}");
+
+    let mut changed = report(Vec::new());
+    changed.changes = "a.txt: line 4, not by you; read it before you edit it\n".repeat(100);
+    let packet = changed.packet(&[], 900, "out.txt").unwrap();
+    let said = "\ntoo much to show here: all of it is in out.txt\n";
+    assert!(packet.text.contains(said), "{}", packet.text);
+}
+
+#[test]
+fn of_a_numbered_file_a_part_is_to_be_read() {
+    let numbered = Section::File {
+        name: "[numbered] a.txt".to_owned(),
+        content: numbered(0..2000),
+        at: None,
+    };
+    let outputs = outputs(vec![vec![numbered]], 3000);
+    let said = " left out here: read a part of it with lines=\"…\" …\n";
+    assert!(outputs.contains(said), "{outputs}");
 }
 
 #[test]
