@@ -76,10 +76,13 @@ impl Cli {
 }
 
 impl Cli {
-    /// The missing notes file that was given, and the command that was probably meant instead.
+    /// The missing notes file that was given, and the command or page that was probably meant instead.
     pub fn misspelt(&self) -> Option<(String, String)> {
         let given = self.listen.watch.file.as_ref()?;
         let name = given.to_str().filter(|_| !given.exists())?;
+        if topics::find(name).is_some() {
+            return Some((name.to_owned(), format!("help {name}")));
+        }
         let known = Self::command();
         let names = known.get_subcommands().map(clap::Command::get_name);
         let near = names.filter(|known| strsim::osa_distance(known, name) <= 2);

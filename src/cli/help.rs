@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use clap::Command;
 
-use super::topics::{self, TOPICS};
+use super::topics::{self, TOPICS, Topic};
 
 /// The commands by purpose. A command that is in no group is listed under [`OTHERS`].
 const GROUPS: [(&str, &[&str]); 5] = [
@@ -51,7 +51,7 @@ pub(super) const EXAMPLES: &[(&str, &[(&str, &str)])] = &[
             ("clada", "watch clada.md in this folder"),
             (
                 "clada instructions",
-                "print the text that teaches an LLM to write tasks",
+                "print the text to paste into a new chat",
             ),
             (
                 "clada run reply.md --dry-run",
@@ -322,8 +322,8 @@ pub(super) fn with_help(mut whole: Command) -> Command {
     let _ = write!(template, "\n{}\n", head("Topics (`clada help TOPIC`):"));
     for topic in TOPICS {
         let literal = whole.get_styles().get_literal();
-        let (name, title) = (topic.name, topic.title());
-        let _ = writeln!(template, "  {literal}{name:<15}{literal:#}  {title}");
+        let Topic { name, about, .. } = topic;
+        let _ = writeln!(template, "  {literal}{name:<15}{literal:#}  {about}");
     }
     template.truncate(template.trim_end().len());
     template += "{after-help}";

@@ -102,7 +102,7 @@ fn helped<'c>(commands: impl Iterator<Item = &'c Command>) -> Command {
         |command: &Command| bare(command).subcommands(command.get_subcommands().map(bare));
     let topics = TOPICS
         .iter()
-        .map(|topic| Command::new(topic.name).about(topic.title()));
+        .map(|topic| Command::new(topic.name).about(topic.about));
     Command::new("help")
         .about("Print the help of a command, or a page of the manual")
         .disable_help_flag(true)

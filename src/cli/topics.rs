@@ -8,15 +8,18 @@ use super::document::{self, Passage, Span};
 pub struct Topic {
     /// The word after `clada help`.
     pub name: &'static str,
+    /// What a reader finds there; the README's list of pages says the same.
+    pub about: &'static str,
     /// The page in Markdown.
     pub page: &'static str,
 }
 
 /// The topics with the pages of the same names.
 macro_rules! topics {
-    ($($name:literal)*) => {
+    ($($name:literal: $about:literal,)*) => {
         &[$(Topic {
             name: $name,
+            about: $about,
             page: include_str!(concat!("../../docs/", $name, ".md")),
         }),*]
     };
@@ -24,19 +27,19 @@ macro_rules! topics {
 
 /// All pages, as one would read them.
 pub const TOPICS: &[Topic] = topics! {
-    "guide"
-    "chats"
-    "runs"
-    "git"
-    "commands"
-    "settings"
-    "background"
-    "clipboard"
-    "cml"
-    "dialects"
-    "troubleshooting"
-    "command-line"
-    "architecture"
+    "guide": "your first week: set-up, editor, the daily round",
+    "chats": "ChatGPT, Claude, Gemini and others: what to copy and paste",
+    "runs": "what runs when you save, and what does not",
+    "git": "commits, undo, older states, squash",
+    "commands": "what commands may do, and the fence around them",
+    "settings": "the settings, and which ones need your trust",
+    "background": "many projects, as a service",
+    "clipboard": "what is copied, also over SSH and in tmux",
+    "cml": "the language of replies",
+    "dialects": "diffs, patches and other formats that also work",
+    "troubleshooting": "symptoms, causes, fixes",
+    "command-line": "every command and flag",
+    "architecture": "how clada works inside",
 };
 
 /// The commands that a page is about.

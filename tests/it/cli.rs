@@ -322,7 +322,12 @@ fn in_a_container_without_a_session_of_its_own() {
 #[test]
 fn a_misspelt_command_is_no_notes_file() {
     let project = Project::new();
-    for (given, meant) in [("aprove", "approve"), ("docter", "doctor"), ("lgo", "log")] {
+    for (given, meant) in [
+        ("aprove", "approve"),
+        ("docter", "doctor"),
+        ("lgo", "log"),
+        ("settings", "help settings"),
+    ] {
         let said = project.clada([given]).exits(2).err;
         assert!(
             said.contains(&format!("`{given}` is neither a command nor a file: did you mean `clada {meant}`? (`clada watch {given}` creates the file)")),

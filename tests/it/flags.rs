@@ -6,11 +6,7 @@ use crate::harness::Project;
 fn flags(help: &str) -> Vec<&str> {
     let words = help
         .lines()
-        .filter_map(|line| {
-            line.trim_start()
-                .split_whitespace()
-                .find(|word| word.starts_with("--"))
-        })
+        .filter_map(|line| line.split_whitespace().find(|word| word.starts_with("--")))
         .map(|word| word.trim_end_matches([',', '.']));
     words.filter(|word| *word != "--help").collect()
 }

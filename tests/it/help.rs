@@ -49,7 +49,7 @@ fn help_of_a_command_is_what_its_flag_prints() {
     let all = out(project.clada(["help"]));
     assert_eq!(all, out(project.clada(["--help"])));
     for topic in TOPICS {
-        let line = format!("\n  {:<15}  {}\n", topic.name, topic.title());
+        let line = format!("\n  {:<15}  {}\n", topic.name, topic.about);
         assert!(all.contains(&line), "{line} in {all}");
     }
 }

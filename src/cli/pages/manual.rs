@@ -21,7 +21,7 @@ pub(super) fn page(topic: &Topic) -> io::Result<Vec<u8>> {
         [name.to_uppercase().as_str(), "7", "", version, "clada"],
     );
     page.control("SH", ["NAME"]);
-    page.text([roman(format!("{name} - {}", topic.title()))]);
+    page.text([roman(format!("{name} - {}", topic.about))]);
     page.control("SH", ["DESCRIPTION"]);
     let passages = topic.passages();
     // The title is the page's name.

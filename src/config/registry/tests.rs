@@ -132,8 +132,8 @@ fn what_is_wrong_costs_one_entry_and_is_told_with_its_place() {
         [
             "line 17, column 2: unknown key `wach`: write each file as `[[watch]]`",
             "line 4, column 8: `n.md` is not an absolute path: write `file = \"/…\"`",
-            "line 5, column 1: there is no `file`: write `file = \"/…\"`",
-            "line 8, column 8: `file` is no text: write `file = \"/…\"`",
+            "line 5, column 1: `file` is missing: write `file = \"/…\"`",
+            "line 8, column 8: `file` is not a string: write `file = \"/…\"`",
             "line 11, column 1: unknown key `roof`: did you mean `root`?",
             "line 15, column 1: `/f` is already in the list: remove one of the two",
         ]

@@ -592,7 +592,7 @@ fn nothing_begins_twice() {
     let told = begin(&mut ledger, file, &fresh(1, 2), 2_000).unwrap_err();
     assert_eq!(
         told.to_string(),
-        "batch 1 began already, perhaps in another clada: it does not run again"
+        "batch 1 has already started, perhaps in another clada: it does not run again"
     );
     let told = ledger.start(file, 1, 0, 3_000).unwrap_err();
     assert!(

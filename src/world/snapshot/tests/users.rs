@@ -313,7 +313,7 @@ fn what_commands_make_is_committed_but_for_these() {
             "copied.txt (the same as mine.txt)",
             "deploy (looks like a secret)",
             "large.bin (larger than 100 B)",
-            "mine.txt (untracked before, and staged by a command)",
+            "mine.txt (was untracked, and a command staged it)",
             "moved.txt (the same as renamed.txt)",
             "node_modules/ (a tool's folder)",
             "web/node_modules/ (a tool's folder)",
