@@ -164,7 +164,7 @@ fn clada_config_prints_what_holds() {
         "timeout = \"30m\"  # ",
         "config.toml:2\n",
         "sandbox = \"workspace\"  # default\n",
-        &format!("# The project's:  {}\n", toml.display()),
+        &format!("# The project's: {}\n", toml.display()),
         &format!("enabled = false  # {}:4\n", toml.display()),
         &format!("#   exec.sandbox = \"off\"  # {}:2\n", toml.display()),
     ] {

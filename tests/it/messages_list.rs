@@ -60,6 +60,13 @@ impl Without {
     }
 }
 
+// What a message without a case would need.
+const LOG: &str = "a line of the log about a failure that a full disk or a broken system makes";
+const KILL: &str = "a clada that is killed at the right system call";
+const SYSTEM: &str = "a system, a kernel or a desktop that the test machine is not";
+const NO_MESSAGE: &str = "no message: what a program, a protocol or a file of a machine says";
+const PART: &str = "a verb or a name in another message";
+
 /// The messages that nothing can provoke in a test, and strings that are none.
 const WITHOUT_CASE: &[Without] = &[
     Without {
@@ -361,6 +368,296 @@ const WITHOUT_CASE: &[Without] = &[
         file: "src/lang/wording/structure.rs",
         text: "`<tasks>` has no `</tasks>`",
         why: "such a reply is told as one that was cut off",
+    },
+    Without {
+        file: "src/config/settings/effective.rs",
+        text: "(does not exist)",
+        why: "the words are too few to look for: the cases of `config` show them",
+    },
+    Without {
+        file: "src/config/settings/file.rs",
+        text: "unknown ",
+        why: NO_MESSAGE,
+    },
+    Without {
+        file: "src/daemon/books.rs",
+        text: "cannot mark the run as over",
+        why: LOG,
+    },
+    Without {
+        file: "src/daemon/books.rs",
+        text: "the ledger does not know this batch",
+        why: "a ledger that loses a batch between two requests",
+    },
+    Without {
+        file: "src/daemon/choices.rs",
+        text: "choose the place",
+        why: "a tick that is ignored, three seconds after its results were written",
+    },
+    Without {
+        file: "src/daemon/commands.rs",
+        text: "cannot settle a lock",
+        why: LOG,
+    },
+    Without {
+        file: "src/daemon/delivery.rs",
+        text: "cannot keep the packet",
+        why: LOG,
+    },
+    Without {
+        file: "src/daemon/delivery.rs",
+        text: "cannot set the output file aside",
+        why: LOG,
+    },
+    Without {
+        file: "src/daemon/delivery.rs",
+        text: "cannot write the results into",
+        why: LOG,
+    },
+    Without {
+        file: "src/daemon/delivery.rs",
+        text: "cannot show the run",
+        why: LOG,
+    },
+    Without {
+        file: "src/daemon/delivery.rs",
+        text: "the results are only in",
+        why: "a ledger that cannot be written at the end of a run that it was written for",
+    },
+    Without {
+        file: "src/daemon/memory.rs",
+        text: "cannot read the state",
+        why: LOG,
+    },
+    Without {
+        file: "src/daemon/notices.rs",
+        text: "cannot read from the ledger what was ticked",
+        why: "a ledger that loses a text between two requests",
+    },
+    Without {
+        file: "src/daemon/recovery.rs",
+        text: "before it could report",
+        why: KILL,
+    },
+    Without {
+        file: "src/daemon/recovery.rs",
+        text: "clada stopped while it wrote",
+        why: KILL,
+    },
+    Without {
+        file: "src/daemon/runs.rs",
+        text: "run begins",
+        why: LOG,
+    },
+    Without {
+        file: "src/daemon/runs.rs",
+        text: "saving the state before the batch",
+        why: "a repository that takes two seconds to look at",
+    },
+    Without {
+        file: "src/daemon/runs.rs",
+        text: "the log lacks part",
+        why: "a ledger that cannot be written in the middle of a run",
+    },
+    Without {
+        file: "src/daemon/runs.rs",
+        text: "cannot check for other runs",
+        why: "no open file at the moment at which a lock is opened",
+    },
+    Without {
+        file: "src/daemon/runs.rs",
+        text: "cannot show the run",
+        why: LOG,
+    },
+    Without {
+        file: "src/daemon/unread.rs",
+        text: "cannot read the unread",
+        why: LOG,
+    },
+    Without {
+        file: "src/world/clipboard/owner.rs",
+        text: "",
+        why: KILL,
+    },
+    Without {
+        file: "src/world/clipboard/trial.rs",
+        text: "",
+        why: SYSTEM,
+    },
+    Without {
+        file: "src/world/desktop.rs",
+        text: "",
+        why: LOG,
+    },
+    Without {
+        file: "src/world/ledger.rs",
+        text: "what was ticked",
+        why: PART,
+    },
+    Without {
+        file: "src/world/ledger.rs",
+        text: "WHERE ",
+        why: NO_MESSAGE,
+    },
+    Without {
+        file: "src/world/ledger/schema.rs",
+        text: "ALTER TABLE",
+        why: NO_MESSAGE,
+    },
+    Without {
+        file: "src/world/lock.rs",
+        text: "cannot write what the lock is held for",
+        why: LOG,
+    },
+    Without {
+        file: "src/world/login_env.rs",
+        text: "/usr/bin/env",
+        why: NO_MESSAGE,
+    },
+    Without {
+        file: "src/world/login_env.rs",
+        text: "could not be waited for",
+        why: KILL,
+    },
+    Without {
+        file: "src/world/programs.rs",
+        text: "which clada cannot check",
+        why: "a folder of PATH whose disk is broken",
+    },
+    Without {
+        file: "src/world/sandbox.rs",
+        text: "off",
+        why: SYSTEM,
+    },
+    Without {
+        file: "src/world/sandbox/denial.rs",
+        text: "",
+        why: NO_MESSAGE,
+    },
+    Without {
+        file: "src/world/sandbox/git/danger.rs",
+        text: "it is not a file that git can read",
+        why: "a device in the place of `.git`",
+    },
+    Without {
+        file: "src/world/sandbox/linux",
+        text: "",
+        why: SYSTEM,
+    },
+    Without {
+        file: "src/world/sandbox/macos.rs",
+        text: "",
+        why: NO_MESSAGE,
+    },
+    Without {
+        file: "src/world/scarce.rs",
+        text: "files may be open at a time",
+        why: "a limit so low that the test program cannot run",
+    },
+    Without {
+        file: "src/world/service/launchd.rs",
+        text: "(never exited)",
+        why: NO_MESSAGE,
+    },
+    Without {
+        file: "src/world/service/supervisor.rs",
+        text: "",
+        why: LOG,
+    },
+    Without {
+        file: "src/world/service/systemd.rs",
+        text: "/bin/sh -c",
+        why: NO_MESSAGE,
+    },
+    Without {
+        file: "src/world/shell.rs",
+        text: "cannot raise the limit",
+        why: LOG,
+    },
+    Without {
+        file: "src/world/shell/family.rs",
+        text: "",
+        why: KILL,
+    },
+    Without {
+        file: "src/world/shell/group.rs",
+        text: "",
+        why: KILL,
+    },
+    Without {
+        file: "src/world/shell/keeper.rs",
+        text: "",
+        why: KILL,
+    },
+    Without {
+        file: "src/world/snapshot/error.rs",
+        text: "un",
+        why: NO_MESSAGE,
+    },
+    Without {
+        file: "src/world/snapshot/looking.rs",
+        text: "clada: looking",
+        why: NO_MESSAGE,
+    },
+    Without {
+        file: "src/world/snapshot/mod.rs",
+        text: "commit (initial)",
+        why: NO_MESSAGE,
+    },
+    Without {
+        file: "src/world/snapshot/private.rs",
+        text: "* -text",
+        why: NO_MESSAGE,
+    },
+    Without {
+        file: "src/world/snapshot/program.rs",
+        text: "it printed no commit id",
+        why: "a git that breaks its promises",
+    },
+    Without {
+        file: "src/world/snapshot/program.rs",
+        text: "it wrote too much",
+        why: "a hook that writes for a minute",
+    },
+    Without {
+        file: "src/world/snapshot/program.rs",
+        text: "after 60 seconds",
+        why: "a hook that takes a minute",
+    },
+    Without {
+        file: "src/world/snapshot/relief.rs",
+        text: "git pipes",
+        why: NO_MESSAGE,
+    },
+    Without {
+        file: "src/world/snapshot/target.rs",
+        text: "its branch no longer exists",
+        why: "the log of a ref, which nobody reads",
+    },
+    Without {
+        file: "src/world/snapshot/untracked.rs",
+        text: "Add 1 file",
+        why: "one of many is added in the tests",
+    },
+    Without {
+        file: "src/world/socket.rs",
+        text: "cannot answer a status request",
+        why: LOG,
+    },
+    Without {
+        file: "src/world/workspace/disk.rs",
+        text: "folder",
+        why: PART,
+    },
+    Without {
+        file: "src/world/workspace/removal.rs",
+        text: "read the folder",
+        why: PART,
+    },
+    Without {
+        file: "src/world/workspace/tree.rs",
+        text: "read the folder",
+        why: PART,
     },
 ];
 
@@ -740,6 +1037,7 @@ fn messages_use_the_words_of_the_house() {
 }
 
 #[test]
+#[expect(clippy::print_stdout, reason = "the list is for whoever asks for it")]
 fn every_message_has_a_case() {
     let (messages, quoted) = source();
     println!("{}", list(messages));

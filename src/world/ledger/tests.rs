@@ -597,7 +597,7 @@ fn nothing_begins_twice() {
     let told = ledger.start(file, 1, 0, 3_000).unwrap_err();
     assert!(
         told.to_string()
-            .starts_with("task 1 of batch 1 began already")
+            .starts_with("task 1 of batch 1 has already started")
     );
     assert_eq!(ledger.log(10).unwrap()[0].began_ms, 1_000);
 }

@@ -117,7 +117,7 @@ fn what_was_interrupted_is_told_beside_what_ran_since() {
     assert!(lines[4].starts_with("⚠ clada stopped during tasks 1 to 3 (started"));
     let output = project.read(OUTPUT);
     assert!(
-        output.contains("output until it was interrupted:\nhalfway\n"),
+        output.contains("output until it was interrupted:\n") && output.contains("\nhalfway\n"),
         "{output}"
     );
 }
@@ -144,7 +144,7 @@ fn what_comes_below_results_that_were_changed_by_hand_waits_for_a_tick() {
     change(&project, |text| {
         text.replace("1 ✅", "1 ok") + &reply("two")
     });
-    wait_for_results(&project, "changed by hand: not run here - [ ] run it");
+    wait_for_results(&project, "that were edited: not run here - [ ] run it");
     assert_eq!(lines(&project, "runs.txt"), ["one"]);
     change(&project, |text| text.replace("- [ ]", "- [x]"));
     wait_for_results(&project, "1 ✅");
