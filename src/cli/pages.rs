@@ -120,7 +120,7 @@ pub fn man() -> io::Result<Vec<(String, Vec<u8>)>> {
     let mut pages = vec![("man1/clada.1".to_owned(), page(&whole, "clada")?)];
     for command in whole
         .get_subcommands()
-        .filter(|command| command.get_name() != "help" && !command.is_hide_set())
+        .filter(|command| !command.is_hide_set())
     {
         let name = command.get_name();
         pages.push((format!("man1/clada-{name}.1"), page(command, name)?));

@@ -475,7 +475,7 @@ fn only_an_edit_can_be_carried_out_at_a_line() {
 fn more_text_than_a_task_shows_is_left_to_the_next() {
     let project = Project::new();
     for name in ["a.txt", "b.txt"] {
-        project.write(name, &"x".repeat(33 * 1024 * 1024));
+        project.write(name, "x".repeat(33 * 1024 * 1024));
     }
     let mut disk = Disk::open(&project.root(), None, Vec::new()).expect("disk");
     let read = Action::Read {

@@ -307,7 +307,11 @@ fn wrong_names_are_told_with_the_nearest() {
         ("cml", "undo", "only you can do that, with `clada undo`"),
         ("shma", "read", "did you mean sham"),
         ("aidr", "read", "did you mean aider"),
-        ("aider", "read", "`--actions` is for cml, nesl and sham"),
+        (
+            "aider",
+            "read",
+            "`--actions` works with cml, nesl and sham only",
+        ),
     ] {
         let args = ["instructions", "--dialect", dialect, "--actions", actions];
         let err = project.clada(args).exits(2).err;

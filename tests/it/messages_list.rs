@@ -71,6 +71,21 @@ const PART: &str = "a verb or a name in another message";
 const WITHOUT_CASE: &[Without] = &[
     Without {
         file: "src/cli.rs",
+        text: "on the clipboard, for another clada",
+        why: "the help of a command that nobody types",
+    },
+    Without {
+        file: "src/cli.rs",
+        text: "until something else is copied",
+        why: "the help of a command that nobody types",
+    },
+    Without {
+        file: "src/cli.rs",
+        text: "no such help",
+        why: "clap answers each `--help` with help",
+    },
+    Without {
+        file: "src/cli.rs",
         text: "Keep a text on the clipboard",
         why: "the help of a hidden command",
     },
@@ -710,6 +725,10 @@ impl Reader<'_> {
 
     /// Doc comments that are help texts.
     fn help(&mut self, attributes: &[syn::Attribute]) {
+        let is_skipped = |attribute: &syn::Attribute| matches!(&attribute.meta, syn::Meta::List(list) if list.path.is_ident("arg") && list.tokens.to_string() == "skip");
+        if attributes.iter().any(is_skipped) {
+            return;
+        }
         for attribute in attributes {
             if self.is_help
                 && let syn::Meta::NameValue(pair) = &attribute.meta
@@ -1018,6 +1037,7 @@ fn messages_use_the_words_of_the_house() {
 }
 
 #[test]
+#[expect(clippy::print_stdout, reason = "the list is for whoever asks for it")]
 fn every_message_has_a_case() {
     let (messages, quoted) = source();
     println!("{}", list(messages));
