@@ -1,4 +1,4 @@
-//! Takes batches back, and does again what was taken back: new commits, never a reset. What was undone is known from the
+//! Reverts batches, and reapplies what was reverted: new commits, never a reset. What was undone is known from the
 //! history alone. Nothing here asks the user, and nothing is lost: what is in the way is saved first, or refuses all of it.
 
 mod in_the_way;
@@ -19,10 +19,10 @@ pub use known::{Group, Mark, marks, newest};
 pub use looking::{Shown, Step as Look, step};
 use plan::{Plan, Write};
 
-/// What is to be taken back.
+/// The batches to revert.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Which<'w> {
-    /// The newest so many.
+    /// The latest N.
     Last(usize),
     /// One, by its id or the beginning of it.
     Named(&'w str),
@@ -31,9 +31,9 @@ pub enum Which<'w> {
 /// Which way it goes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Way {
-    /// Batches are taken back.
+    /// Reverts batches.
     Undo,
-    /// What an undo did is taken back.
+    /// Reapplies what an undo reverted.
     Redo,
 }
 
@@ -43,7 +43,7 @@ pub struct How<'h> {
     pub way: Way,
     /// What has changed since is kept, and merged with.
     pub keep: bool,
-    /// Only told.
+    /// Only shows what would be done.
     pub dry_run: bool,
     /// Marks the commits.
     pub id: &'h str,
@@ -184,7 +184,7 @@ pub fn stores(snapshots: &Snapshots) -> Vec<&Snapshots> {
         .collect()
 }
 
-/// Takes back what is asked for, all of it or nothing.
+/// Reverts what is asked for, all of it or nothing.
 ///
 /// # Errors
 /// Where there is no such thing, where files have changed since, and where git or the file system does not let it.

@@ -19,7 +19,7 @@ use crate::world::note_file::{NoteError, NoteFile, WriteBack};
 use crate::world::output_file::OutputFile;
 use crate::world::packet::Packets;
 
-/// Nobody knows how a terminal takes it.
+/// Said where the terminal does not report whether it accepted the text.
 const SENT: &str = "not every terminal accepts it (OSC 52); if pasting inserts something else, copy from the output \
      file";
 

@@ -1,5 +1,4 @@
-//! Has batches run: one run at a time under a root, with an account in the ledger, and shown in the notes where it takes
-//! long.
+//! Runs batches: one run at a time under a root, recorded in the ledger, and shown in the notes file when it takes long.
 
 use std::cell::RefCell;
 use std::collections::HashSet;
@@ -28,7 +27,7 @@ use crate::world::output_file::RUNNING;
 use crate::world::scarce;
 use crate::world::snapshot::TRY_AGAIN;
 
-/// What is said of settings that a listener has for its whole life.
+/// The notice about settings that a listener keeps for its whole life.
 const LATER: &str = "⚠ `watch.poll` or `watch.output_file` changed: restart clada to apply that";
 
 /// Batches that are to run, in this order: those that were ticked, then those of the body.
@@ -249,7 +248,7 @@ impl Daemon {
         Some(said)
     }
 
-    /// Has the run go by the settings as they are now; wrong ones leave those of before.
+    /// Applies the current settings to the run; invalid settings leave the previous ones in effect.
     pub(super) fn take_settings(&mut self) {
         let fresh = match (self.refresh)() {
             Ok(fresh) => fresh,
@@ -401,7 +400,7 @@ impl Daemon {
     }
 }
 
-/// Who has the root's lock, and what for.
+/// Says who has the root's lock, and what for.
 fn waiting_for(occupant: &Occupant) -> String {
     let Occupant { pid, does } = occupant;
     // The daemon may listen on other notes of this folder.

@@ -47,7 +47,7 @@ pub(super) enum Void {
 }
 
 impl Void {
-    /// What the person is told.
+    /// Says why, in a line of the results.
     pub(super) fn said(&self) -> String {
         let why = match self {
             Self::Unwatched => {
@@ -77,7 +77,7 @@ impl Void {
     }
 }
 
-/// What is said of processes that live on.
+/// Says that processes of commands still run, so that ticks are ignored.
 pub(super) fn left_behind(left: &Lingering) -> String {
     format!(
         "ticks are ignored while processes that commands left behind are running: {}; stop them, or run `clada approve` \

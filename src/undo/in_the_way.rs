@@ -1,4 +1,4 @@
-//! What is in the way of taking back: an edit, a commit of the user's, a newer batch. Reads only; the sentences are here, as
+//! The changes in the way of an undo: an edit, a commit of the user's, a newer batch. Reads only; the sentences are here, as
 //! each has its own next step.
 
 use std::collections::{HashMap, HashSet};
@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use super::{Group, UndoError};
 use crate::world::snapshot::{Held, Saved, Snapshots, Step, short};
 
-/// How many paths are told of.
+/// How many paths are shown.
 const SHOWN: usize = 10;
 
 /// A path that is not as it was left, and why.

@@ -410,7 +410,7 @@ impl Drop for Kept {
 /// How many files each of clada's children may have open, where clada itself may have more.
 static FILES: OnceLock<Rlimit> = OnceLock::new();
 
-/// Has this process open as many files as the system allows it. Commands get what it had before: some count on few.
+/// Raises this process's limit of open files to what the system allows. Commands get the previous limit: some rely on a low one.
 pub fn allow_many_files() {
     let files = getrlimit(Resource::Nofile);
     let many = Rlimit {

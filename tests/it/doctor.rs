@@ -145,7 +145,12 @@ fn the_doctor_leaves_everything_as_it_was() {
 fn the_doctor_finds_what_is_wrong() {
     let project = Project::new();
     project.write(NOTES, b"not \xff text");
-    says(&project, 1, "notes", "❌ is not text");
+    says(
+        &project,
+        1,
+        "notes",
+        "❌ ): save it as UTF-8; until then clada leaves it alone",
+    );
     project.write(NOTES, "much\n".repeat(14_000_000));
     says(
         &project,

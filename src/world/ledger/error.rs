@@ -20,14 +20,14 @@ pub enum LedgerError {
     Full(PathBuf),
     #[error("another program has locked the ledger `{}`: stop that program, then try again", .0.display())]
     Locked(PathBuf),
-    /// It was put aside, so that nothing can begin as if nothing had ever run.
+    /// It was put aside, so that no old task runs again with an empty ledger.
     #[error(
         "the ledger `{}` was damaged and is kept as `{}`. No task runs, as clada cannot know what ran already: repair \
          it with `sqlite3 '{}' .recover | sqlite3 '{}'`, or move that file away to begin with an empty ledger",
         path.display(), kept.display(), kept.display(), path.display()
     )]
     Damaged { path: PathBuf, kept: PathBuf },
-    /// It was found damaged by somebody who may only look, or it could not be put aside.
+    /// A reader that changes nothing found it damaged, or it could not be put aside.
     #[error("the ledger `{}` is damaged, so no task runs: repair it, or move it away to begin with an empty one", .0.display())]
     DamagedInPlace(PathBuf),
     #[error("the ledger `{}` has format {found}, and this clada knows only format {known}: use the newer clada that \

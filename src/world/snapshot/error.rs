@@ -8,7 +8,7 @@ use thiserror::Error;
 
 use crate::world::programs::NoProgram;
 
-/// How the messages end of what goes away when somebody ends what he has begun.
+/// The end of messages about an operation that the user can finish.
 pub const TRY_AGAIN: &str = ", then try again";
 
 /// Nothing was committed. Each says the cause and what to do next.
