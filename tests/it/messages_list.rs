@@ -70,21 +70,6 @@ const PART: &str = "a verb or a name in another message";
 /// The messages that nothing can provoke in a test, and strings that are none.
 const WITHOUT_CASE: &[Without] = &[
     Without {
-        file: "src/cli.rs",
-        text: "on the clipboard, for another clada",
-        why: "the help of a command that nobody types",
-    },
-    Without {
-        file: "src/cli.rs",
-        text: "until something else is copied",
-        why: "the help of a command that nobody types",
-    },
-    Without {
-        file: "src/cli.rs",
-        text: "no such help",
-        why: "clap answers each `--help` with help",
-    },
-    Without {
         file: "src/batch.rs",
         text: "nothing was added",
         why: "git or the folder went away between the offer and its tick",

@@ -52,7 +52,7 @@ fn what_others_may_write_is_refused_with_what_to_do() {
                 "make it yours alone with `chmod go-w {}`, or allow it with `--allow-shared`",
                 path.display()
             );
-            assert!(said.contains("can be written by everybody"), "{said}");
+            assert!(said.contains("is writable by all users"), "{said}");
             assert!(said.contains(&does), "{said}");
         }
         assert!(!project.exists("ran.txt"));
