@@ -451,7 +451,7 @@ fn copy_puts_the_last_results_there_until_something_else_is_copied() {
     assert_eq!(owner.len(), 1);
     drop(xvfb);
     wait_until(|| !runs(&owner[0]), || "the owner to end".to_owned());
-    project.clada(["copy", "--file", "clada.md"]).exits(1);
+    project.clada(["copy", "--file", "clada.md"]).exits(2);
     project
         .clada(["copy", "--root", "..", "--file", "project/my.md"])
         .exits(1);
