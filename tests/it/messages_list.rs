@@ -70,6 +70,21 @@ const PART: &str = "a verb or a name in another message";
 /// The messages that nothing can provoke in a test, and strings that are none.
 const WITHOUT_CASE: &[Without] = &[
     Without {
+        file: "src/cli.rs",
+        text: "no such help",
+        why: "clap answers each `--help` with help",
+    },
+    Without {
+        file: "src/cli.rs",
+        text: "Keep a text on the clipboard",
+        why: "the help of a hidden command",
+    },
+    Without {
+        file: "src/cli.rs",
+        text: "Keep it until something else",
+        why: "the help of a hidden command",
+    },
+    Without {
         file: "src/batch.rs",
         text: "nothing was added",
         why: "git or the folder went away between the offer and its tick",
