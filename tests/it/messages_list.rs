@@ -19,7 +19,7 @@ const WORDS: usize = 30;
 /// The shortest fragment that tells one message from another, in characters.
 const FRAGMENT: usize = 9;
 
-/// Words of which a reader stumbles, and usual ones.
+/// Words over which readers stumbled, and the usual ones.
 const WORDS_OF_OLD: &[(&str, &str)] = &[
     (" mend", "fix"),
     ("take back", "revert"),
