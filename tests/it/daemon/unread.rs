@@ -152,6 +152,11 @@ fn a_kill_between_two_results_loses_none() {
     save(&project, &(waiting("one") + &waiting("two")));
     project.write("one", "");
     wait_for_begin(&project, "two");
+    // What it wrote is with clada only once that has read it.
+    wait_until(
+        || project.read(OUTPUT).contains("out of two\n"),
+        || watching.said(),
+    );
     watching.stop(Signal::KILL);
     let _watching = listen(&project);
     let notes = wait_for_results(&project, "clada stopped during task 1");
