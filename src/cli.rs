@@ -154,7 +154,7 @@ pub enum Command {
     /// Run the daemon in the background, from login on
     #[command(subcommand)]
     Service(Service),
-    /// Print the text that teaches an LLM to write tasks
+    /// Print or copy the text that teaches an LLM to write tasks
     ///
     /// Paste it into each new chat once. clada then assumes that the chat has seen none of the project's files.
     Instructions(Instructions),
@@ -530,6 +530,9 @@ pub struct ClipboardOwner {
 pub struct Instructions {
     /// The notes file of the new chat [default: the one watched for this folder, or its clada.md]
     pub file: Option<PathBuf>,
+    /// Copy the text to the clipboard instead of printing it
+    #[arg(long)]
+    pub copy: bool,
     /// The language to teach
     #[arg(long, value_name = "NAME", default_value = "cml", value_parser = named(Dialect::ALL.map(Dialect::name), dialect))]
     pub dialect: Dialect,
@@ -584,7 +587,7 @@ pub struct Squash {
     /// Squash the latest N commits that clada made
     #[arg(short, value_name = "N", group = "choice", value_parser = how_many)]
     pub number: Option<usize>,
-    /// The subject of the new commit [default: the subject that all of them share, or their number]
+    /// The subject of the new commit [default: their subjects joined, such as `Add login; Fix test (+2 more)`]
     #[arg(long, value_name = "TEXT")]
     pub message: Option<String>,
     /// Show which commits would be squashed, and change nothing

@@ -150,8 +150,17 @@ pub enum Error {
     Io(#[from] io::Error),
 }
 
+/// The exit status of a process that SIGPIPE kills, as a shell shows it.
+const SIGPIPE: u8 = 128 + 13;
+
 impl Error {
-    /// Returns the exit status: 1 where this machine cannot do it now, 2 where clada was called in a wrong way.
+    /// Tells that the reader of clada's output has exited, as `head` does.
+    pub fn is_closed_pipe(&self) -> bool {
+        matches!(self, Self::Io(error) if error.kind() == io::ErrorKind::BrokenPipe)
+    }
+
+    /// Returns the exit status: 1 where this machine cannot do it now, 2 where clada was called in a wrong way, and that of a
+    /// killed process where nobody reads the output any longer.
     pub fn status(&self) -> u8 {
         use SnapshotError::{NoBatch, NoRevision, SeveralBatches};
         use WatchError::{Other, Scarce, TooManyWatchers, TooManyWatches};
@@ -173,6 +182,7 @@ impl Error {
             | Self::Forgotten(_)
             | Self::NoPlace { .. }
             | Self::StillRuns => 1,
+            _ if self.is_closed_pipe() => SIGPIPE,
             Self::Io(error) if scarce::remedy(error).is_some() => 1,
             _ => 2,
         }

@@ -25,7 +25,10 @@ fn main() -> ExitCode {
     match cmd::dispatch(cli) {
         Ok(status) => status,
         Err(error) => {
-            say(&error.to_string());
+            // Nobody is left to tell.
+            if !error.is_closed_pipe() {
+                say(&error.to_string());
+            }
             ExitCode::from(error.status())
         }
     }

@@ -66,11 +66,9 @@ pub struct Done {
 /// Why nothing was done.
 #[derive(Debug, thiserror::Error)]
 pub enum UndoError {
-    #[error(
-        "nothing to undo: git's history here has no batch that changed a file and is not undone yet"
-    )]
+    #[error("nothing to undo: no batch that changed files is left to undo")]
     NothingToUndo,
-    #[error("nothing to redo: git's history here has no undo that is not redone yet")]
+    #[error("nothing to redo: no undo is left to redo")]
     NothingToRedo,
     #[error("{} can be undone here, not {asked}: nothing was changed; run `clada undo {there}` instead", only(*.there, "batch", "batches"))]
     TooMany { asked: usize, there: usize },
@@ -110,7 +108,7 @@ pub enum UndoError {
     #[error("batch `{0}` is already undone: `clada redo` reapplies it")]
     Undone(String),
     #[error(
-        "nothing was done, because these changes are in the way:{}\n`--keep` keeps them and does the rest",
+        "nothing was done, because these changes are in the way:{}\ntry `--keep`, which merges them unless the same lines changed",
         in_the_way::list(.0, "")
     )]
     Changed(Vec<InTheWay>),
@@ -135,8 +133,8 @@ pub enum UndoError {
     #[error("you are not looking at an older state: `clada step-back` shows one")]
     NotLooking,
     #[error(
-        "{} changed while you looked at this state, so nothing was done: keep everything as it is now with `clada \
-         step-forward --stay`, or revert your changes and try again", list(.0)
+        "{} changed after the older state was shown, so nothing was done: undo those edits and try again, or keep all \
+         files as they are with `clada step-forward --stay`", list(.0)
     )]
     Edited(Vec<PathBuf>),
     #[error("git: {0}")]

@@ -157,6 +157,10 @@ pub(super) const EXAMPLES: &[(&str, &[(&str, &str)])] = &[
                 "print the text, to paste it once per chat",
             ),
             (
+                "clada instructions --copy",
+                "copy the text, to paste it once per chat",
+            ),
+            (
                 "clada instructions work.md",
                 "start a chat for this notes file, where several are watched",
             ),

@@ -28,15 +28,7 @@ pub fn main(args: &Copy) -> Result<ExitCode, Error> {
     if args.print {
         return print(&text);
     }
-    let (said, code) = match leave(text) {
-        Ok(how) => (how.to_owned(), ExitCode::SUCCESS),
-        Err(error) => (
-            format!(
-                "❌ not copied to the clipboard: {error}; print the text with `clada copy --print`"
-            ),
-            ExitCode::FAILURE,
-        ),
-    };
+    let (said, code) = copied(text, "; print the text with `clada copy --print`");
     writeln!(terminal::stderr(), "{said}")?;
     Ok(code)
 }
@@ -75,8 +67,19 @@ pub(super) fn packet(
     }
 }
 
+/// Copies a text to the clipboard. Returns what to print, which ends with `otherwise` if that failed, and the exit status.
+pub(super) fn copied(text: String, otherwise: &str) -> (String, ExitCode) {
+    match leave(text) {
+        Ok(how) => (how.to_owned(), ExitCode::SUCCESS),
+        Err(error) => (
+            format!("❌ not copied to the clipboard: {error}{otherwise}"),
+            ExitCode::FAILURE,
+        ),
+    }
+}
+
 /// Copies a text to the clipboard, where it stays until something else is copied. Returns how that went.
-pub(super) fn leave(text: String) -> Result<&'static str, ClipboardError> {
+fn leave(text: String) -> Result<&'static str, ClipboardError> {
     let mut around = Around::of_process();
     around.stays = true;
     Ok(match Clipboard::start(around).copy(text, PATIENCE)? {

@@ -162,13 +162,9 @@ fn show(args: &Context, loaded: &Loaded) -> Result<ExitCode, Error> {
         terminal::stdout_to_the_byte().write_all(text.as_bytes())?;
     }
     if args.copy && !loaded.files.is_empty() {
-        match clipboard::leave(text) {
-            Ok(how) => said += &format!("{how}\n"),
-            Err(error) => {
-                said += &format!("❌ not copied to the clipboard: {error}\n");
-                code = ExitCode::FAILURE;
-            }
-        }
+        let (how, ended) = clipboard::copied(text, "");
+        said += &format!("{how}\n");
+        code = ended;
     }
     terminal::stderr().write_all(said.as_bytes())?;
     Ok(code)

@@ -147,7 +147,18 @@ async fn rules(folders: &Folders, root: &Path) -> Vec<(&'static str, Found)> {
 fn settings(folders: &Folders, notice: Option<String>) -> Found {
     match notice {
         Some(notice) => Found::Less(notice),
-        None => Found::Fine(format!("valid (yours are in {})", folders.config.display())),
+        None => {
+            let file = Settings::user_file(folders);
+            let said = if file.exists() {
+                format!("valid (yours are in {})", file.display())
+            } else {
+                format!(
+                    "valid (you have none of your own yet: {} does not exist)",
+                    file.display()
+                )
+            };
+            Found::Fine(said)
+        }
     }
 }
 
@@ -195,6 +206,10 @@ fn hooks(hooks: &Hooks) -> Option<Found> {
     )))
 }
 
+/// Said where git does not know the user.
+const NO_AUTHOR: &str = "; git does not know your name, so commits are by `clada <clada@localhost>`: set yours with `git config \
+                         --global user.name NAME` and `git config --global user.email ADDRESS`";
+
 fn git(root: &Path, git: Option<&Git>) -> Found {
     let Some(git) = git else {
         return Found::Less(
@@ -206,19 +221,23 @@ fn git(root: &Path, git: Option<&Git>) -> Found {
             top,
             branch,
             beside,
+            has_author,
         }) => {
             let top = top.display();
+            let by = if has_author { "" } else { NO_AUTHOR };
             match (branch, beside) {
-                (Some(branch), None) => Found::Fine(format!("repository {top}, branch `{branch}`")),
+                (Some(branch), None) => {
+                    Found::Fine(format!("repository {top}, branch `{branch}`{by}"))
+                }
                 (Some(branch), Some(to)) => Found::Fine(format!(
-                    "repository {top}, branch `{branch}`; commits go to {to}"
+                    "repository {top}, branch `{branch}`; commits go to {to}{by}"
                 )),
                 (None, Some(to)) => Found::Fine(format!(
-                    "repository {top}, no branch (HEAD is detached); commits go to {to}"
+                    "repository {top}, no branch (HEAD is detached); commits go to {to}{by}"
                 )),
                 (None, None) => Found::Less(format!(
                     "repository {top}, no branch (HEAD is detached): create one with `git switch -c NAME`, to keep \
-                     what clada commits"
+                     what clada commits{by}"
                 )),
             }
         }

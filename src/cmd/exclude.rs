@@ -62,8 +62,8 @@ pub(super) fn offer(
                 }
                 continue;
             }
-            let question = format!("Make git ignore {names} (in .git/info/exclude)? [Y/n] ");
-            match ask(&question, offer.stop)? {
+            let question = format!("Make git ignore {names} (in .git/info/exclude)?");
+            match ask(&question, OnEnter::Yes, offer.stop)? {
                 Some(true) => {}
                 Some(false) => {
                     say(&format!("not changed; run `{command}` to do it later"))?;
@@ -106,10 +106,25 @@ fn failed(shown: &SeenByGit, why: &ExcludeError) -> String {
     text
 }
 
+/// The answer that Enter alone gives.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum OnEnter {
+    Yes,
+    No,
+}
+
 /// Asks on the terminal; `None` where clada is stopped before the answer.
-pub(super) fn ask(question: &str, stop: &channel::Receiver<bool>) -> Result<Option<bool>, Error> {
+pub(super) fn ask(
+    question: &str,
+    on_enter: OnEnter,
+    stop: &channel::Receiver<bool>,
+) -> Result<Option<bool>, Error> {
+    let choice = match on_enter {
+        OnEnter::Yes => "[Y/n]",
+        OnEnter::No => "[y/N]",
+    };
     let mut out = terminal::stdout();
-    write!(out, "{question}")?;
+    write!(out, "{question} {choice} ")?;
     out.flush()?;
     drop(out);
     let (send, answered) = oneshot::channel();
@@ -132,9 +147,10 @@ pub(super) fn ask(question: &str, stop: &channel::Receiver<bool>) -> Result<Opti
     };
     let (length, answer) = answer?;
     let answer = answer.trim().to_ascii_lowercase();
-    Ok(Some(
-        length > 0 && ["", "y", "yes"].contains(&answer.as_str()),
-    ))
+    Ok(Some(match answer.as_str() {
+        "" => length > 0 && on_enter == OnEnter::Yes,
+        answer => ["y", "yes"].contains(&answer),
+    }))
 }
 
 fn say(line: &str) -> Result<(), Error> {

@@ -7,7 +7,7 @@ use std::process::ExitCode;
 
 use tokio::sync::watch as channel;
 
-use super::exclude::{self, Answer, Offer};
+use super::exclude::{self, Answer, Offer, OnEnter};
 use super::{service, watch, watched};
 use crate::cli::Init;
 use crate::cmd::{self, sharing};
@@ -55,7 +55,7 @@ pub fn main(args: &Init) -> Result<ExitCode, Error> {
         let ensured = service::ensure(&folders);
         runs = ensured.is_ok();
         if let Err(error) = ensured {
-            say(&format!("the notes file is not watched yet: {error}"))?;
+            say(&format!("no daemon is running yet: {error}"))?;
             if let Error::Service(ServiceError::NoManager(_) | ServiceError::NoSession(_)) = error {
                 is_managed = false;
                 without_manager()?;
@@ -65,10 +65,11 @@ pub fn main(args: &Init) -> Result<ExitCode, Error> {
     say(match (registers, runs) {
         (true, true) => "next: paste a reply into the notes file",
         (true, false) if !is_managed => {
-            "next: start the daemon in one of these ways, then paste a reply into the notes file"
+            "next: start the daemon in one of these ways, or watch in this terminal with `clada`"
         }
         (true, false) => {
-            "next: start the daemon, now and at each login, with `clada service install`"
+            "next: start the daemon, now and at each login, with `clada service install`, or watch in this terminal with \
+             `clada`"
         }
         (false, _) => {
             "next: start watching with `clada` (or in the background with `clada init --service`)"
@@ -114,7 +115,11 @@ fn asks_and_hears_yes(stop: &channel::Receiver<bool>) -> Result<bool, Error> {
     if !tty::can_ask() {
         return Ok(false);
     }
-    let answer = exclude::ask("Watch it in the background, from login on? [Y/n] ", stop)?;
+    let question = format!(
+        "Start watching {} at each login, in the background?",
+        config::NOTES
+    );
+    let answer = exclude::ask(&question, OnEnter::No, stop)?;
     Ok(answer == Some(true))
 }
 

@@ -1,15 +1,18 @@
-//! `clada instructions`: prints the text that teaches an LLM to write tasks.
+//! `clada instructions`: prints or copies the text that teaches an LLM to write tasks.
 
 use std::io::Write;
 use std::path::Path;
 use std::process::ExitCode;
+use std::time::Duration;
 
 use crate::cli;
 use crate::cmd::notes::Notes;
-use crate::cmd::{self, context};
+use crate::cmd::{self, clipboard, context};
 use crate::config::Folders;
+use crate::config::settings::Settings;
 use crate::error::Error;
 use crate::lang::dialect::Dialect;
+use crate::lang::duration;
 use crate::lang::lessons;
 use crate::lang::nesl::schemas::Schema;
 use crate::lang::task::Command;
@@ -29,6 +32,9 @@ const LAST: &str = "<!-- clada:on instructions -->\n";
 const ACTIONS: &str = "ACTIONS\n";
 const FOLDER: &str = "/path/to/project";
 
+/// The default time limit, as the texts name it.
+const TIMEOUT: &str = "10 minutes";
+
 /// NESL's spellings and SHAM's.
 const SHAM: [(&str, &str); 5] = [
     ("sh nesl", "sh sham"),
@@ -38,7 +44,7 @@ const SHAM: [(&str, &str); 5] = [
     ("EOT_", "EOT_SHAM_"),
 ];
 
-/// Prints the text for the current folder, and starts a new chat.
+/// Prints or copies the text for the current folder, and starts a new chat.
 ///
 /// # Errors
 /// Where it cannot be written, or the dialect has no actions to choose from.
@@ -52,9 +58,32 @@ pub fn main(args: &cli::Instructions) -> Result<ExitCode, Error> {
         Ok(folder) => text.replace(FOLDER, &folder.to_string_lossy()),
         Err(_) => text,
     };
-    terminal::stdout_to_the_byte().write_all(text.as_bytes())?;
+    let text = match timeout(args.file.as_deref()) {
+        Some(limit) => text.replace(TIMEOUT, &duration::in_words(limit)),
+        None => text,
+    };
+    if args.copy {
+        let (said, code) = clipboard::copied(text, "; print the text with `clada instructions`");
+        writeln!(terminal::stderr(), "{said}")?;
+        if code != ExitCode::SUCCESS {
+            return Ok(code);
+        }
+    } else {
+        terminal::stdout_to_the_byte().write_all(text.as_bytes())?;
+    }
     begin(args.file.as_deref())?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// Returns the time limit of commands in the project of the notes file, or in this folder.
+fn timeout(file: Option<&Path>) -> Option<Duration> {
+    let folders = Folders::of_user()?;
+    let root = match Notes::find(&folders, file, None) {
+        Ok(notes) => notes.root.1,
+        Err(_) => std::env::current_dir().ok()?,
+    };
+    let loaded = Settings::load(&folders, &root).ok()?;
+    Some(loaded.settings.exec.timeout)
 }
 
 /// Starts a new chat, which has seen no files. Does nothing where no notes file is given or known.

@@ -118,8 +118,8 @@ fn told(done: &Squashed, args: &Squash) -> String {
         let (count, refs) = (pushed.count, pushed.refs.join(", "));
         let what = match (args.force, count) {
             (true, _) => "so push with `git push --force-with-lease` now",
-            (false, 1) => "and stays as it is: squash it too with `--force`",
-            (false, _) => "and stay as they are: squash them too with `--force`",
+            (false, 1) => "and stays as it is (`--force` would squash it too)",
+            (false, _) => "and stay as they are (`--force` would squash them too)",
         };
         let _ = writeln!(
             text,

@@ -62,10 +62,13 @@ fn said(done: &Done, how: &How<'_>, which: Which<'_>, private: bool) -> String {
         text += &format!("{word} {} ({id})\n", one_line(subject));
     }
     for (path, kind) in &done.changes {
-        let what = match kind {
-            ChangeKind::Added => "added  ",
-            ChangeKind::Changed => "changed",
-            ChangeKind::Deleted => "deleted",
+        let what = match (how.dry_run, kind) {
+            (false, ChangeKind::Added) => "added  ",
+            (false, ChangeKind::Changed) => "changed",
+            (false, ChangeKind::Deleted) => "deleted",
+            (true, ChangeKind::Added) => "would restore",
+            (true, ChangeKind::Changed) => "would change ",
+            (true, ChangeKind::Deleted) => "would delete ",
         };
         text += &format!("  {what} {}\n", one_line(&path.to_string_lossy()));
     }

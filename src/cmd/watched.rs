@@ -85,12 +85,17 @@ pub(super) fn register(
         let _ = writeln!(terminal::stderr(), "{warning}");
     }
     let (file, root) = (entry.file.display(), entry.root.display());
+    let of_root = if entry.file.parent() == Some(&*entry.root) {
+        String::new()
+    } else {
+        format!(", for {root}")
+    };
     Ok(match added {
-        Added::New => format!("`clada daemon` watches {file} for {root}"),
-        Added::Already => format!("`clada daemon` already watches {file} for {root}"),
+        Added::New => format!("added {file} to the list of `clada daemon`{of_root}"),
+        Added::Already => format!("{file} is already in the list of `clada daemon`{of_root}"),
         Added::Instead(was) => {
             let was = was.map_or_else(|| "nothing".into(), |was| was.display().to_string());
-            format!("`clada daemon` now watches {file} for {root}, no longer for {was}")
+            format!("{file} in the list of `clada daemon` is now for {root}, no longer for {was}")
         }
     })
 }

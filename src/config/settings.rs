@@ -31,6 +31,7 @@ use crate::lang::{duration, size};
 use crate::world::ownership::NotOwn;
 use crate::world::state;
 
+use effective::leaves;
 use file::File;
 
 pub use effective::Effective;
@@ -440,21 +441,40 @@ fn not_trusted(asked: &Table, trusted: &Table) -> impl Iterator<Item = &'static 
         .filter(|name| get(asked, name) != get(trusted, name))
 }
 
+/// How many settings a warning names.
+const NAMED: usize = 8;
+
 /// What to say where the file asks for something else than was trusted.
 fn untrusted(asked: &Table, trusted: &Table) -> Option<String> {
-    let name = not_trusted(asked, trusted).next()?;
-    let (is, holds) = match (get(asked, name), get(trusted, name)) {
-        (Some(_), Some(_)) => (
-            "differs from the one that you trusted",
-            "the trusted one stays in effect",
-        ),
-        (Some(_), None) => ("is not trusted", "the defaults and your own settings apply"),
-        (None, _) => ("was removed", "the one that you trusted stays in effect"),
+    let (asked, trusted) = (leaves(asked), leaves(trusted));
+    let is_in = |all: &[(String, &Value)], path: &str| all.iter().any(|(held, _)| held == path);
+    let changed = asked.iter().filter(|leaf| !trusted.contains(leaf));
+    let removed = trusted.iter().filter(|(path, _)| !is_in(&asked, path));
+    let mut names: Vec<&str> = changed.chain(removed).map(|(path, _)| &**path).collect();
+    // A heading without settings is named if nothing else is to be named.
+    if names.iter().any(|name| name.contains('.')) {
+        names.retain(|name| name.contains('.'));
+    }
+    let is_one = names.len() == 1;
+    let what = if !names.iter().any(|name| is_in(&trusted, name)) {
+        let is = if is_one { "is" } else { "are" };
+        format!("{is} not trusted: the defaults and your own settings apply")
+    } else if !names.iter().any(|name| is_in(&asked, name)) {
+        let was = if is_one { "was" } else { "were" };
+        format!("{was} removed: what you trusted stays in effect")
+    } else {
+        let differs = if is_one { "differs" } else { "differ" };
+        format!("{differs} from what you trusted: that stays in effect")
     };
-    let name = shown(name);
-    Some(format!(
-        "⚠ {name} in {PROJECT} {is}: {holds} (`clada trust` changes that)"
-    ))
+    let more = match names.len().saturating_sub(NAMED) {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    names.truncate(NAMED);
+    (!names.is_empty()).then(|| {
+        let names = names.join("`, `");
+        format!("⚠ `{names}`{more} in {PROJECT} {what} (`clada trust` changes that)")
+    })
 }
 
 /// What there is of settings, one over the other.

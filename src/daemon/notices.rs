@@ -6,7 +6,7 @@ use crate::engine::Why;
 use crate::lang::wording;
 
 /// Said of settings that were invalid before.
-pub(super) const FIXED: &str = "✅ the settings are valid again and in effect";
+pub(super) const FIXED: &str = "✅ the settings are valid again";
 
 /// Said where a remembered batch cannot be read.
 pub(super) const UNREADABLE: &str =

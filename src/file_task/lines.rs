@@ -17,6 +17,9 @@ use crate::lang::task::Payload;
 use crate::lang::text::Form;
 use crate::world::workspace::Files;
 
+/// Said where a text was added within the last line.
+const JOINED: &str = "continued the last line, which has no line end";
+
 pub(super) fn append(
     path: &str,
     content: &Payload<'_>,
@@ -50,6 +53,8 @@ pub(super) fn append(
     rewrite((&rel, &place), files, preview, |file, _| {
         left_out::refuse(content, (&rel, Some(file)), Use::Added)?;
         let mut added = Vec::new();
+        let joins = content.form == Form::Inline
+            && !(text.is_empty() || file.is_empty() || file.ends_with(b"\n"));
         match content.form {
             Form::Block if file.is_empty() => added.extend_from_slice(whole.as_bytes()),
             Form::Inline => added.extend_from_slice(text.as_bytes()),
@@ -65,7 +70,7 @@ pub(super) fn append(
             shows: false,
             data: data(added.len()),
             parts: vec![file.into(), added.into()],
-            message: None,
+            message: joins.then(|| JOINED.to_owned()),
         })
     })
 }

@@ -34,9 +34,33 @@ pub fn show(duration: Duration) -> String {
     }
 }
 
+/// Writes a duration in one unit, for a sentence: `10 minutes`, `1 hour`, `90 seconds`, `500 ms`.
+pub fn in_words(duration: Duration) -> String {
+    let ms = duration.as_millis();
+    let units = [("hour", 3_600_000), ("minute", 60_000), ("second", 1000)];
+    match units.into_iter().find(|(_, unit)| ms.is_multiple_of(*unit)) {
+        Some((name, unit)) if ms == unit => format!("1 {name}"),
+        Some((name, unit)) => format!("{} {name}s", ms / unit),
+        None => format!("{ms} ms"),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn words() {
+        for (text, words) in [
+            ("10m", "10 minutes"),
+            ("1h", "1 hour"),
+            ("2h", "2 hours"),
+            ("90s", "90 seconds"),
+            ("1.5s", "1500 ms"),
+        ] {
+            assert_eq!(parse(text).map(in_words).as_deref(), Some(words));
+        }
+    }
 
     #[test]
     fn units() {

@@ -57,7 +57,7 @@ impl fmt::Display for Obstacle {
         match self {
             Self::Edit => write!(
                 f,
-                "you changed it after that and did not commit: set your change aside with `git stash`"
+                "you changed it after this batch and did not commit: set your change aside with `git stash`"
             ),
             Self::Commit(id, subject) => write!(
                 f,

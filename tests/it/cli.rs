@@ -2,6 +2,7 @@
 
 use std::fs::create_dir;
 use std::os::unix::fs::PermissionsExt;
+use std::process::Stdio;
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
@@ -50,6 +51,46 @@ fn an_exec_has_the_limit_that_is_given() {
         .exits(1);
     assert!(run.out.contains("time limit of 0.2 s"), "{}", run.out);
     assert!(start.elapsed() < Duration::from_secs(15));
+}
+
+/// `clada check clada.md | head -1` ended with `Broken pipe (os error 32)`.
+#[test]
+fn a_reader_that_exits_is_no_error() {
+    let project = Project::with_git();
+    project.write("reply.md", GOOD);
+    project.clada(["run", "reply.md"]).exits(0);
+    for args in [
+        "check reply.md",
+        "check --json reply.md",
+        "config",
+        "copy --print",
+        "diff",
+        "doctor",
+        "help git",
+        "init",
+        "instructions",
+        "list",
+        "log",
+        "log --json",
+        "man",
+        "run reply.md",
+        "run --json reply.md",
+        "squash --dry-run",
+        "status",
+        "undo --dry-run",
+    ] {
+        let (reader, writer) = std::io::pipe().expect("a pipe");
+        drop(reader);
+        let mut command = project.command(env!("CARGO_BIN_EXE_clada"));
+        command.args(args.split(' ')).stdin(Stdio::null());
+        let ended = command.stdout(writer).stderr(Stdio::piped()).output();
+        let said = ended.expect("clada runs").stderr;
+        let said = String::from_utf8_lossy(&said);
+        assert!(
+            !said.contains("roken pipe") && !said.contains("panicked"),
+            "{args}: {said}"
+        );
+    }
 }
 
 #[test]

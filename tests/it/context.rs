@@ -294,6 +294,14 @@ fn it_goes_onto_the_clipboard() {
         display.clipboard(&project),
         "=== START FILE: a.txt ===\none\n=== END FILE: a.txt ===\n"
     );
+
+    let text = project.clada(["instructions"]).exits(0).out;
+    let copied = project.clada(["instructions", "--copy"]).exits(0);
+    assert_eq!(
+        (&*copied.out, &*copied.err),
+        ("", "copied to the clipboard\n")
+    );
+    assert_eq!(display.clipboard(&project), text);
 }
 
 #[test]
@@ -311,5 +319,11 @@ fn without_a_display_copying_fails_and_says_so() {
             .contains("❌ not copied to the clipboard: no display"),
         "{}",
         copied.err
+    );
+    let copied = project.clada(["instructions", "--copy"]).exits(1).err;
+    assert!(
+        copied.starts_with("❌ not copied to the clipboard: no display")
+            && copied.ends_with("; print the text with `clada instructions`\n"),
+        "{copied}"
     );
 }

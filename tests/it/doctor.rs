@@ -54,7 +54,7 @@ fn all(folder: &Path) -> BTreeMap<PathBuf, (SystemTime, Vec<u8>)> {
 fn the_doctor_tells_what_works() {
     let project = Project::new();
     let ok = [
-        ("settings", "✅ valid (yours are in "),
+        ("settings", "✅ valid (you have none of your own yet: "),
         ("git", "✅ no repository here"),
         ("git program", "✅ git version"),
         (
@@ -89,6 +89,7 @@ fn the_doctor_tells_what_works() {
     assert!(line(&project, 0, "inotify").contains(" watchers are in use"));
 
     project.configure("[exec]\nsandbox = 'off'\n");
+    says(&project, 0, "settings", "✅ valid (yours are in ");
     says(
         &project,
         0,
@@ -120,6 +121,23 @@ fn the_doctor_tells_what_works() {
     );
     project.configure("[exec]\nsandbox = 'of'\n");
     says(&project, 1, "settings", "❌ line 2, column 11");
+}
+
+#[test]
+fn the_doctor_says_whose_name_the_commits_have() {
+    let project = Project::new();
+    project.git(["init", "-q"]);
+    let unknown = "; git does not know your name, so commits are by `clada <clada@localhost>`: set yours with `git config \
+                   --global user.name NAME` and `git config --global user.email ADDRESS`";
+    let said = line(&project, 0, "git");
+    assert!(
+        said.starts_with("✅ git: repository ") && said.ends_with(unknown),
+        "{said}"
+    );
+    project.git(["config", "--global", "user.name", "Ada"]);
+    project.git(["config", "--global", "user.email", "ada@example.org"]);
+    let said = line(&project, 0, "git");
+    assert!(!said.contains("clada@localhost"), "{said}");
 }
 
 #[test]

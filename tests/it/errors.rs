@@ -114,8 +114,8 @@ fn of_undo() {
         ),
         (
             UndoError::Edited(vec!["a".into()]),
-            "`a` changed while you looked at this state, so nothing was done: keep everything as it is now with `clada \
-             step-forward --stay`, or revert your changes and try again",
+            "`a` changed after the older state was shown, so nothing was done: undo those edits and try again, or keep all \
+             files as they are with `clada step-forward --stay`",
         ),
     ]);
 }

@@ -206,6 +206,10 @@ fn without_a_choice_the_whole_text_is_printed() {
     let project = Project::new();
     let text = project.clada(["instructions"]).exits(0).out;
     assert_eq!(text, instructions::text(Dialect::Cml, &[]));
+    assert!(text.contains("It ends after 10 minutes, or after"));
+    project.configure("exec.timeout = '90s'\n");
+    let other = project.clada(["instructions"]).exits(0).out;
+    assert_eq!(other, text.replace("10 minutes", "90 seconds"));
     let text = project
         .clada(["instructions", "--dialect", "nesl"])
         .exits(0)

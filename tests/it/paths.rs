@@ -149,7 +149,7 @@ fn a_project_says_so_only_once_it_is_trusted() {
     assert!(
         ended
             .results()
-            .contains("⚠ [paths] in clada.toml is not trusted")
+            .contains("⚠ `paths.deny`, `hooks.after` in clada.toml are not trusted")
     );
     let trusted = project.clada(["trust"]).exits(0);
     assert!(

@@ -63,7 +63,7 @@ fn init_asks_on_a_terminal() {
         return;
     }
     for (answer, registers) in [
-        ("\n", true),
+        ("\n", false),
         ("y\n", true),
         ("n\n", false),
         ("what\n", false),
@@ -77,7 +77,7 @@ fn init_asks_on_a_terminal() {
         ]);
         let said = Ended::of(command, answer).exits(i32::from(registers)).out;
         assert!(
-            said.contains("Watch it in the background, from login on? [Y/n]"),
+            said.contains("Start watching clada.md at each login, in the background? [y/N]"),
             "{said}"
         );
         assert_eq!(
@@ -101,7 +101,7 @@ fn where_no_service_manager_is_init_says_what_works() {
     project.program("systemctl", "exit 1");
     let said = project.clada(["init", "--service"]).exits(1).out;
     assert!(
-        said.contains("the notes file is not watched yet: cannot reach your systemd"),
+        said.contains("no daemon is running yet: cannot reach your systemd"),
         "{said}"
     );
     for part in [
@@ -110,7 +110,7 @@ fn where_no_service_manager_is_init_says_what_works() {
         " daemon >/dev/null 2>&1 &\n",
         "from now on, even after the terminal is closed\n",
         "as a line in `crontab -e`, at each start of the machine\n",
-        "next: start the daemon in one of these ways, then paste a reply into the notes file\n",
+        "next: start the daemon in one of these ways, or watch in this terminal with `clada`\n",
     ] {
         assert!(said.contains(part), "{part} in {said}");
     }
@@ -223,18 +223,23 @@ fn add_makes_the_file_and_remove_leaves_it() {
     let (file, root) = (name(&project, "sub/n.md"), name(&project, "sub"));
     let added = project.write("sub/x", "").clada(["add", "sub/n.md"]);
     let added = added.exits(0).out;
-    assert!(added.starts_with("`clada daemon` watches "), "{added}");
+    assert_eq!(
+        added,
+        format!("added {file} to the list of `clada daemon`\n")
+    );
     assert_eq!(project.read("sub/n.md"), GREETING);
     assert_eq!(list(&project), [(file.clone(), root)]);
     let again = project.clada(["add", "sub/n.md"]).exits(0);
     assert!(
-        again.out.starts_with("`clada daemon` already watches "),
+        again.out == format!("{file} is already in the list of `clada daemon`\n"),
         "{}",
         again.out
     );
     let other = project.clada(["add", "sub/n.md", "--root", "."]).exits(0);
     assert!(
-        other.out.starts_with("`clada daemon` now watches ")
+        other
+            .out
+            .contains(" in the list of `clada daemon` is now for ")
             && other.out.contains(", no longer for "),
         "{}",
         other.out

@@ -172,7 +172,7 @@ fn what_cannot_be_done_is_told_with_the_next_step() {
     let init = project.clada(["init", "--service"]).exits(1).out;
     assert!(
         init.contains(
-            "next: start the daemon, now and at each login, with `clada service install`\n"
+            "next: start the daemon, now and at each login, with `clada service install`, or watch in this terminal with `clada`\n"
         ),
         "{init}"
     );

@@ -217,7 +217,7 @@ impl Layer<'_> {
 }
 
 /// What a table says, by the path of each: all that is no table with something in it.
-fn leaves(table: &Table) -> Vec<(String, &Value)> {
+pub(super) fn leaves(table: &Table) -> Vec<(String, &Value)> {
     fn collect<'t>(table: &'t Table, prefix: &str, into: &mut Vec<(String, &'t Value)>) {
         for (key, value) in table {
             let path = joined(prefix, key);

@@ -256,20 +256,32 @@ fn what_a_project_says_of_exec_holds_once_it_is_trusted() {
 
     place.project("[exec]\nsandbox = 'read-only'");
     place.trust();
-    for changed in [
-        "[exec]\nsandbox = 'off'",
-        "[exec]\nsandbox = 'read-only'\nask = []",
-        "",
+    for (changed, says) in [
+        (
+            "[exec]\nsandbox = 'off'",
+            "`exec.sandbox` in clada.toml differs from what you trusted: that stays in effect",
+        ),
+        (
+            "[exec]\nsandbox = 'read-only'\nask = []",
+            "`exec.ask` in clada.toml is not trusted: the defaults and your own settings apply",
+        ),
+        (
+            "[exec]\nsandbox = 'off'\nask = []\n[git]\ncommit = 'batch'",
+            "`exec.sandbox`, `exec.ask`, `git.commit` in clada.toml differ from what you trusted: that stays in effect",
+        ),
+        (
+            "[exec]",
+            "`exec.sandbox` in clada.toml was removed: what you trusted stays in effect",
+        ),
+        (
+            "",
+            "`exec.sandbox` in clada.toml was removed: what you trusted stays in effect",
+        ),
     ] {
         place.project(changed);
         let (level, notice) = sandbox();
         assert_eq!(level, Sandbox::ReadOnly, "{changed}");
-        let says = if changed.is_empty() {
-            "⚠ [exec] in clada.toml was removed: the one that you trusted stays in effect (`clada trust` changes that)"
-        } else {
-            "⚠ [exec] in clada.toml differs from the one that you trusted: the trusted one stays in effect (`clada trust` changes that)"
-        };
-        assert_eq!(notice, says);
+        assert_eq!(notice, format!("⚠ {says} (`clada trust` changes that)"));
     }
     fs::remove_file(place.root().join(PROJECT)).expect("remove");
     assert_eq!(sandbox().0, Sandbox::ReadOnly);

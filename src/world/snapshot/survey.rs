@@ -19,6 +19,8 @@ pub enum Survey {
         branch: Option<String>,
         /// The ref that commits move, where that is not the branch.
         beside: Option<String>,
+        /// Git knows the user's name and address. If not, commits are by clada.
+        has_author: bool,
     },
     /// A private one; it need not be there yet.
     Private(PathBuf),
@@ -93,6 +95,7 @@ fn in_repository(
     Ok(Survey::Repository {
         branch: branch.map(|name| name.trim_start_matches("refs/heads/").to_owned()),
         beside,
+        has_author: snapshots.repo.signature().is_ok(),
         top: snapshots.top,
     })
 }

@@ -334,7 +334,7 @@ fn what_a_project_says_of_commands_waits_for_trust() {
     let project = project();
     project.write("clada.toml", "[exec]\nask = []\n");
     let watching = listen(&project);
-    watching.wait_for("[exec] in clada.toml is not trusted");
+    watching.wait_for("`exec.ask` in clada.toml is not trusted");
     save(&project, &exec("deploy one"));
     let notes = wait_for_results(&project, "1 ⏸ exec deploy one");
     assert!(

@@ -11,7 +11,7 @@ fn times(text: &str, said: &str) -> usize {
 }
 
 const HOLDS: &str = ": the previous settings stay in effect";
-const MENDED: &str = "✅ the settings are valid again and in effect";
+const MENDED: &str = "✅ the settings are valid again";
 
 #[test]
 fn a_project_folder_with_the_home_in_it_is_told() {

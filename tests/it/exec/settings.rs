@@ -237,7 +237,7 @@ fn a_project_opens_its_fence_only_once_it_is_trusted() {
     assert!(
         ended
             .results()
-            .contains("⚠ [exec] in clada.toml is not trusted"),
+            .contains("⚠ `exec.sandbox`, `exec.env.OF_PROJECT` in clada.toml are not trusted"),
         "{}",
         ended.out
     );
@@ -245,12 +245,16 @@ fn a_project_opens_its_fence_only_once_it_is_trusted() {
     // A command cannot trust for the user.
     let trust = format!("{} trust", env!("CARGO_BIN_EXE_clada"));
     run(&project, &[], &[&trust]).exits(1);
-    assert!(run(&project, &[], &["true"]).results().contains("⚠ [exec]"));
+    assert!(
+        run(&project, &[], &["true"])
+            .results()
+            .contains("⚠ `exec.sandbox`")
+    );
 
     project.clada(["trust"]).exits(0);
     let ended = run(&project, &[], &[script]).exits(0);
     assert!(
-        ended.out.contains("stdout:\n<yes>\n") && !ended.out.contains("⚠ [exec]"),
+        ended.out.contains("stdout:\n<yes>\n") && !ended.out.contains("⚠ `exec."),
         "{}",
         ended.out
     );

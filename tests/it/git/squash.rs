@@ -248,7 +248,7 @@ fn what_is_pushed_is_left_alone_without_force() {
     let said = project.clada(["squash"]).exits(1).out;
     assert!(
         said.starts_with("nothing was squashed\n2 of clada's commits are on origin/main, ")
-            && said.ends_with("and stay as they are: squash them too with `--force`\n"),
+            && said.ends_with("and stay as they are (`--force` would squash them too)\n"),
         "{said}"
     );
     assert_eq!(project.id("HEAD"), pushed);
@@ -275,7 +275,7 @@ fn what_is_pushed_is_left_alone_without_force() {
     let said = project.clada(["squash", "-n", "2"]).exits(1).out;
     assert_eq!(
         said,
-        "nothing was squashed\n1 of clada's commits is on origin/main, and stays as it is: squash it too with `--force`\n"
+        "nothing was squashed\n1 of clada's commits is on origin/main, and stays as it is (`--force` would squash it too)\n"
     );
 }
 

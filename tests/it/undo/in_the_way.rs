@@ -42,12 +42,12 @@ fn an_edit_that_is_not_committed() {
     assert_eq!(
         says(&project, ["undo"]),
         "clada: nothing was done, because these changes are in the way:\n  \
-         `a.txt` changed since: you changed it after that and did not commit: set your change aside with `git stash`\n\
-         `--keep` keeps them and does the rest\n"
+         `a.txt` changed since: you changed it after this batch and did not commit: set your change aside with `git stash`\n\
+         try `--keep`, which merges them unless the same lines changed\n"
     );
     let kept = says(&project, ["undo", "--keep"]);
     assert!(
-        kept.contains("`a.txt` changed since in the same lines: you changed it after that"),
+        kept.contains("`a.txt` changed since in the same lines: you changed it after this batch"),
         "{kept}"
     );
 }

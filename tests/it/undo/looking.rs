@@ -80,8 +80,16 @@ fn edits_meanwhile_are_kept() {
     project
         .write("a.txt", "edited\n")
         .write("beside.txt", "new\n");
-    refused(&project, ["step-forward", "--end"], "`a.txt` changed while");
-    refused(&project, ["step-back"], "`a.txt` changed while");
+    refused(
+        &project,
+        ["step-forward", "--end"],
+        "`a.txt` changed after the older state was shown",
+    );
+    refused(
+        &project,
+        ["step-back"],
+        "`a.txt` changed after the older state was shown",
+    );
     let said = project.clada(["step-forward", "--stay"]).exits(0).out;
     assert_eq!(project.read("a.txt"), "edited\n");
     let kept = said.split('`').nth(1).unwrap().to_owned();

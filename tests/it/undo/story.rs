@@ -12,8 +12,16 @@ fn the_newest_batch_is_taken_back_and_done_again() {
         &project,
         &writes("second", &[("a.txt", "two\n"), ("new/b.txt", "b\n")]),
     );
-    let said = undo(&project).out;
     let id = id_of(&project, "second");
+    let said = done(&project, ["undo", "--dry-run"]).out;
+    assert_eq!(
+        said,
+        format!(
+            "undo second ({id})\n  would change  a.txt\n  would delete  new/b.txt\n\
+             this was a dry run: nothing was changed\n"
+        )
+    );
+    let said = undo(&project).out;
     assert!(
         said.starts_with(&format!(
             "undo second ({id})\n  changed a.txt\n  deleted new/b.txt\n💚 git "
@@ -28,6 +36,8 @@ fn the_newest_batch_is_taken_back_and_done_again() {
         "which was the user's"
     );
     assert_eq!(subjects(&project)[0], "undo: second");
+    let said = done(&project, ["redo", "--dry-run"]).out;
+    assert!(said.contains("  would restore new/b.txt\n"), "{said}");
     let said = done(&project, ["redo"]).out;
     assert!(said.contains("  added   new/b.txt\n"), "{said}");
     assert_eq!(
@@ -38,7 +48,7 @@ fn the_newest_batch_is_taken_back_and_done_again() {
     refused(
         &project,
         ["redo"],
-        "nothing to redo: git's history here has no undo that is not redone yet",
+        "nothing to redo: no undo is left to redo",
     );
 
     undo(&project);
@@ -47,7 +57,7 @@ fn the_newest_batch_is_taken_back_and_done_again() {
     refused(
         &project,
         ["undo"],
-        "nothing to undo: git's history here has no batch that changed a file and is not undone yet",
+        "nothing to undo: no batch that changed files is left to undo",
     );
     done(&project, ["redo", "2"]);
     assert_eq!(project.read("a.txt"), "two\n");
