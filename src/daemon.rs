@@ -59,8 +59,12 @@ pub enum Shown<'s> {
     Waits(Option<&'s str>),
     /// Something that clada could not do.
     Trouble(&'s str),
-    /// A run is over: its block.
-    Results(&'s str),
+    /// A run is over.
+    Results {
+        block: &'s str,
+        /// A command waits for approval.
+        asks: bool,
+    },
 }
 
 /// Time and chance, from the edge.

@@ -57,6 +57,11 @@ pub enum Error {
     OutputIsNotes(PathBuf),
     #[error("`{}` is already watched: {error}", path.display())]
     Watched { path: PathBuf, error: LockError },
+    #[error(
+        "`{}` is already watched by another clada (process {process}): save replies in it, or stop that process first",
+        path.display()
+    )]
+    WatchedByAnother { path: PathBuf, process: String },
     #[error("the daemon is already running: {0}")]
     DaemonRuns(LockError),
     #[error(

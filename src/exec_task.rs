@@ -264,9 +264,12 @@ fn told(
         n => Some(format!("stopped {n} processes that it left running")),
     };
     let survivors = survivors(&ran.survivors);
-    let denied = (status == Status::Failed)
-        .then(|| denied(&rules.fence, (exec.dir, missing), &ran))
-        .flatten();
+    let denied = match status {
+        Status::Failed => denied(&rules.fence, (exec.dir, missing), &ran),
+        Status::Done => tail(&ran.stderr)
+            .and_then(|tail| sandbox::unsaved_setting(&rules.fence, exec.dir, &tail)),
+        _ => None,
+    };
     let said = ending.into_iter().chain(denied).chain(left);
     let said = said.chain(survivors).chain(changed);
     let said: Vec<String> = said.collect();
@@ -320,15 +323,15 @@ fn survivors(survivors: &[Survivor]) -> Option<String> {
 /// What the fence had to do with a failure, as far as the script's last words tell. It began in this folder, and without
 /// these.
 fn denied(fence: &Fence, (dir, missing): (&Path, &[PathBuf]), ran: &shell::Ran) -> Option<String> {
-    [&ran.stderr, &ran.stdout].into_iter().find_map(|captured| {
-        let cut = captured.cut(TAIL).ok()?;
-        let tail = if cut.left_out > 0 {
-            &cut.tail
-        } else {
-            &cut.head
-        };
-        sandbox::denied(fence, dir, missing, tail)
-    })
+    [&ran.stderr, &ran.stdout]
+        .into_iter()
+        .find_map(|captured| sandbox::denied(fence, dir, missing, &tail(captured)?))
+}
+
+/// The end of what a script wrote.
+fn tail(captured: &Captured) -> Option<String> {
+    let cut = captured.cut(TAIL).ok()?;
+    Some(if cut.left_out > 0 { cut.tail } else { cut.head })
 }
 
 #[cfg(test)]

@@ -48,6 +48,7 @@ pub(super) fn due(
         let due = match plan {
             Plan::Run | Plan::Approved | Plan::Chosen(_) => run(task, plan),
             Plan::Leave => Due::Leave,
+            Plan::Ask(question) => Due::Hold(Hold::Asks(question.clone())),
             Plan::DoneExec if runs => run(task, plan),
             Plan::DoneExec => Due::Skip,
             Plan::Done(stands) => {

@@ -557,6 +557,6 @@ fn log(shown: &Shown<'_>) {
         Shown::Watching(_) | Shown::Progress(_) | Shown::Waits(_) => {}
         Shown::Note(note) => tracing::info!("{note}"),
         Shown::Trouble(trouble) => tracing::warn!("{trouble}"),
-        Shown::Results(_) => tracing::info!("results"),
+        Shown::Results { .. } => tracing::info!("results"),
     }
 }

@@ -17,7 +17,6 @@ use crate::lang::report::{Offered, Report};
 use crate::lang::wording;
 use crate::terminal;
 use crate::world::ledger::{KnownFile, Ledger, NewBlock};
-use crate::world::lock::LockError;
 use crate::world::note_file::{NoteFile, Reading};
 
 /// Retries them.
@@ -51,10 +50,9 @@ pub(super) fn again(args: &Again, which: Which) -> Result<ExitCode, Error> {
     let shared = Shared::start(cmd::stop_signal()?);
     let mut post = match Post::take(args, place, (&shared.hub, &[]), &ledger, false) {
         Ok(post) => post,
-        Err(Error::Watched {
-            error: held @ LockError::Held(_),
-            ..
-        }) => return ask(&Place::of(args)?, which, &held),
+        Err(Error::WatchedByAnother { process, .. }) => {
+            return ask(&Place::of(args)?, which, &process);
+        }
         Err(error) => return Err(error),
     };
     let mut listener = Listener::new(args, &mut post, ledger, &shared)?;
@@ -117,7 +115,7 @@ fn named(places: &[OpenPlace]) -> String {
 }
 
 /// Ticks the tasks in the notes file, as the user could, for the clada process that watches it.
-fn ask(place: &Place, which: Which, held: &LockError) -> Result<ExitCode, Error> {
+fn ask(place: &Place, which: Which, process: &str) -> Result<ExitCode, Error> {
     let note = NoteFile::new(&place.file, config::NOTES_LIMIT)?;
     let mut ledger = Ledger::open(&place.folders.state)?;
     let Some(KnownFile { id, .. }) = ledger.file(note.path())? else {
@@ -147,7 +145,7 @@ fn ask(place: &Place, which: Which, held: &LockError) -> Result<ExitCode, Error>
     note.write_back("", &mut |text| note::join(&ticked, text))?;
     writeln!(
         terminal::stdout(),
-        "{tasks} of {} will run: {held}",
+        "{tasks} of {} will run in the clada that watches it (process {process})",
         note.path().display()
     )?;
     Ok(ExitCode::SUCCESS)

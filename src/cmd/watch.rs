@@ -24,6 +24,7 @@ use crate::daemon::{
     Shown, Told, not_followed,
 };
 use crate::error::Error;
+use crate::lang::note::RESULTS;
 use crate::terminal::Terminal;
 use crate::world::clipboard::{Around, Clipboard};
 use crate::world::desktop::Desktop;
@@ -32,11 +33,20 @@ use crate::world::lock::Lock;
 use crate::world::note_file::{NoteError, NoteFile, Reading};
 use crate::world::output_file::OutputFile;
 use crate::world::packet::Packets;
+use crate::world::snapshot::{Survey, survey};
 use crate::world::watch::{Hub, Mode, Settle, Watcher};
 use crate::world::{roots, sandbox, scarce};
 
 /// How long until clada retries a notes file behind a link that it cannot watch.
 const AGAIN: Duration = Duration::from_secs(1);
+
+/// What the terminal shows below results in which a command waits for approval.
+const HOW_TO_APPROVE: &str =
+    "  (to approve: tick the box in the notes file, or run `clada approve`)";
+
+/// What a start says where no repository is.
+const KEEPS_SNAPSHOTS: &str =
+    "no git repository here: clada keeps private snapshots, so `clada undo` works";
 
 /// The text of a new notes file.
 const GREETING: &str = include_str!("../../config/greeting.md");
@@ -140,9 +150,17 @@ fn listen(
     let ledger = Ledger::open(&post.place.folders.state)?;
     let mut listener = Listener::new(args, post, ledger, shared)?;
     let (file, root) = (post.note.path().to_owned(), post.place.root.1.clone());
+    // A file that a link leads to now is in the same project.
+    let is_first = args.led.is_none();
+    let mut notice = (is_first && listener.keeps_snapshots(&root)).then_some(KEEPS_SNAPSHOTS);
     let mut show = |shown: Shown<'_>| {
         board.shown((&file, &root), &shown, cmd::time);
         show(terminal, &shown);
+        if let Shown::Watching(_) = shown
+            && let Some(notice) = notice.take()
+        {
+            terminal.line(notice);
+        }
     };
     let (watcher, begin) = (&mut post.watcher, post.begin);
     let parting = listener.run(&mut show, async |daemon, stop, show| {
@@ -267,11 +285,13 @@ impl Post {
             false => Begin::Anew,
         };
         let locks = place.folders.locks();
-        let watched =
-            Lock::try_take(&locks, "file", note.path()).map_err(|error| Error::Watched {
-                path: note.path().to_owned(),
-                error,
-            })?;
+        let watched = Lock::try_take(&locks, "file", note.path()).map_err(|error| {
+            let path = note.path().to_owned();
+            match error.other_process() {
+                Some(process) => Error::WatchedByAnother { path, process },
+                None => Error::Watched { path, error },
+            }
+        })?;
         let listening = listening(args, &loaded.settings);
         if let Err(error) = roots::keep(&place.folders.roots(), note.path(), &place.root.1) {
             tracing::warn!(%error, "commands in the project folder will not find its notes file");
@@ -501,6 +521,12 @@ impl Listener {
         })
     }
 
+    /// Tells if the states of the project folder are saved outside any repository of the user's.
+    fn keeps_snapshots(&self, root: &Path) -> bool {
+        let git = self.daemon.runner.git.as_ref();
+        git.is_some_and(|git| matches!(survey(root, &git.options), Ok(Survey::Private(_))))
+    }
+
     /// Leaves the warnings that were shown to the next listener.
     pub(super) fn leave(self, post: &mut Post) {
         post.told = self.daemon.pending.told();
@@ -533,12 +559,16 @@ fn show(terminal: &mut Terminal<io::Stdout>, shown: &Shown<'_>) {
         Shown::Note(note) => terminal.line(note),
         Shown::Waits(_) => {}
         Shown::Trouble(trouble) => terminal.trouble(trouble),
-        Shown::Results(block) => {
+        Shown::Results { block, asks } => {
             // The tasks were shown as they ended; the block's other lines are new.
             let new = |line: &&str| {
                 !line.starts_with("===") && !line.starts_with(|c: char| c.is_ascii_digit())
             };
-            for line in block.lines().filter(|line| !line.is_empty()).filter(new) {
+            let (status, results) = block.split_once(RESULTS).unwrap_or(("", block));
+            let hint = asks.then_some(HOW_TO_APPROVE);
+            // Boxes belong below their tasks, so how the copying went comes last.
+            let lines = results.lines().chain(hint).chain(status.lines());
+            for line in lines.filter(|line| !line.is_empty()).filter(new) {
                 terminal.line(line);
             }
         }

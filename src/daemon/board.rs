@@ -127,7 +127,7 @@ impl Board {
                 }
                 return;
             }
-            Shown::Results(block) => {
+            Shown::Results { block, .. } => {
                 let mut notices = self.notices();
                 let status = block.lines().next().filter(|line| !line.is_empty());
                 if let Some(status) = status {

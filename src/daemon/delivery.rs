@@ -120,7 +120,10 @@ impl Delivery {
         if status != hoped {
             places = self.write_output(&mut report, &status, &below, show);
         }
-        show(Shown::Results(&report.block(Some(&status))));
+        show(Shown::Results {
+            block: &report.block(Some(&status)),
+            asks: report.asks(),
+        });
         self.tell_desktop(&report, copies);
         let block = report.block_above(Some(&status), &below.texts());
         let offers = report.offer_lines_above(below.offers());

@@ -15,7 +15,7 @@ use crate::engine::{self, Effect, Event, Look, State};
 use crate::lang::hex::hex;
 use crate::lang::mask::Mask;
 use crate::lang::note::{self, Blocks, Note};
-use crate::lang::question;
+use crate::lang::question::{self, Question};
 use crate::lang::record::{Key, Number, Offer, Seed, Source, Tick};
 use crate::lang::report::{self, Offered, Report};
 use crate::lang::scan::{alone, part_alone, scan};
@@ -462,8 +462,7 @@ impl Memory {
         let below = below.map(|(_, offer)| self.latest(&offer));
         let offers: Vec<Offer> = own.chain(below).collect();
         for asked in asked {
-            let latest = self.ledger.latest(self.file, asked.batch);
-            let latest = latest.unwrap_or(asked.batch);
+            let latest = self.latest_of(asked.batch);
             let offer = Offer::of(latest, vec![asked.task]).approving(true);
             let is_answered = self.engine.is_approved(latest, asked.task);
             if is_answered || offers.contains(&offer) {
@@ -488,6 +487,25 @@ impl Memory {
                 offer,
             });
         }
+    }
+
+    /// The questions that wait for an answer, by the tasks that they are about: in the batches that stand for theirs by now.
+    pub(super) fn questions(&self) -> Vec<((Number, usize), Question)> {
+        let asked = self.ledger.asked(self.file, usize::MAX >> 1);
+        let asked = asked.unwrap_or_else(|error| {
+            tracing::error!(%error, "cannot use the ledger");
+            Vec::new()
+        });
+        let questions = asked.into_iter().filter_map(|asked| {
+            let (latest, task) = (self.latest_of(asked.batch), asked.task);
+            let message = asked.message;
+            let whole = message
+                .as_ref()
+                .map(|said| self.question(asked.batch, task, said));
+            let is_answered = self.engine.is_approved(latest, task);
+            (!is_answered).then_some(((latest, task), Question { message, whole }))
+        });
+        questions.collect()
     }
 
     /// All of what a question is about.

@@ -89,6 +89,26 @@ impl Wanted {
         self.again.push((entry, plan));
         true
     }
+
+    /// Asks again about the tasks of remembered batches that still wait for approval.
+    fn ask_again(&mut self, memory: &Memory) {
+        if self.again.is_empty() {
+            return;
+        }
+        let questions = memory.questions();
+        for (entry, plan) in &mut self.again {
+            let Some(of) = entry.again.map(|of| memory.latest_of(of)) else {
+                continue;
+            };
+            let left = plan.iter_mut().enumerate();
+            for (task, plan) in left.filter(|(_, plan)| **plan == Plan::Leave) {
+                let mut all = questions.iter();
+                if let Some((_, question)) = all.find(|(place, _)| *place == (of, task)) {
+                    *plan = Plan::Ask(question.clone());
+                }
+            }
+        }
+    }
 }
 
 impl Daemon {
@@ -97,12 +117,13 @@ impl Daemon {
         &mut self,
         body: &str,
         found: &Scan<'_>,
-        wanted: Wanted,
+        mut wanted: Wanted,
         retry: bool,
         stop: &watch::Receiver<bool>,
         show: &mut dyn FnMut(Shown<'_>),
     ) -> Option<Ran> {
         let mut lock = self.ready(stop, show).await?;
+        wanted.ask_again(&self.memory);
         let around = around(&self.clock, stop);
         let untouched = untouched(&wanted);
         let (again, plans): (Vec<Entry>, Vec<_>) = wanted.again.into_iter().unzip();

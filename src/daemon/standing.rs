@@ -97,12 +97,18 @@ impl Memory {
     pub(super) fn latest(&self, offer: &Offer) -> Offer {
         let mut offer = offer.clone();
         for (batch, _) in &mut offer.batches {
-            match self.ledger.latest(self.file, *batch) {
-                Ok(latest) => *batch = latest,
-                Err(error) => tracing::error!(%error, "cannot use the ledger"),
-            }
+            *batch = self.latest_of(*batch);
         }
         offer
+    }
+
+    /// The batch that stands for a batch by now.
+    pub(super) fn latest_of(&self, batch: Number) -> Number {
+        let latest = self.ledger.latest(self.file, batch);
+        latest.unwrap_or_else(|error| {
+            tracing::error!(%error, "cannot use the ledger");
+            batch
+        })
     }
 
     /// Learns of a block of results that is about to be written, and of what it shows: it is this file's own from now on.

@@ -5,6 +5,8 @@ use std::hash::Hasher;
 use serde::{Deserialize, Serialize};
 use siphasher::sip::SipHasher13;
 
+use super::question::Question;
+
 /// A batch of a watched file, counted from 1 in the order in which they were seen.
 pub type Number = u64;
 
@@ -242,6 +244,8 @@ pub enum Plan {
     Chosen(Spot),
     /// It was not asked for.
     Leave,
+    /// It was not asked for, and still waits for approval: the question is asked again.
+    Ask(Question),
     /// A file task that succeeded in an earlier form of the batch. It is skipped while each of its targets is as it was
     /// left, and runs where each is as it was before; else somebody changed them, and it waits for the user.
     Done(Vec<Stand>),

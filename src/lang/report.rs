@@ -303,6 +303,12 @@ impl Report {
         offered.collect()
     }
 
+    /// Tells if a task waits for approval.
+    pub fn asks(&self) -> bool {
+        let mut offers = self.offer_lines().into_iter();
+        offers.any(|(_, offer)| offer.approves && !offer.adds())
+    }
+
     /// The results block: the status line, where there is one, and the lines between the markers.
     pub fn block(&self, status: Option<&str>) -> String {
         let mut text = status

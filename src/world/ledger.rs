@@ -572,7 +572,11 @@ impl Ledger {
                  WHERE file = ?1 AND mark = 'asks' AND batch.ended_ms IS NOT NULL AND NOT EXISTS (
                      SELECT 1 FROM batch AS later JOIN task AS answer ON answer.batch = later.id
                      WHERE later.file = ?1 AND later.again = batch.number
-                     AND answer.position = task.position AND answer.began_ms IS NOT NULL
+                     AND answer.position = task.position AND (
+                         answer.began_ms IS NOT NULL
+                         -- Asked again there.
+                         OR answer.mark = 'asks' AND later.ended_ms IS NOT NULL
+                     )
                  ) ORDER BY number, position LIMIT ?2",
             )?;
             let asked = asked.query_map(params![file, limit], |row| {

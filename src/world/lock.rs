@@ -265,6 +265,16 @@ impl Lock {
     }
 }
 
+impl LockError {
+    /// The id of the other process that holds the lock, or `unknown`; `None` where no other one is the cause.
+    pub fn other_process(&self) -> Option<String> {
+        match self {
+            Self::Held(holder) if *holder != Some(getpid()) => Some(name(*holder)),
+            _ => None,
+        }
+    }
+}
+
 /// Why one attempt to take a lock failed.
 #[derive(Debug)]
 enum Refusal {

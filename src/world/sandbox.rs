@@ -18,7 +18,7 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
-pub use denial::denied;
+pub use denial::{denied, unsaved_setting};
 pub use git::{
     Danger, Planted, Repositories, directories, git_dirs, guarded, guards_of, led_to, shared_dir,
 };

@@ -79,10 +79,11 @@ fn commands_in_the_project_find_its_notes_in_a_vault() {
     // The listener that watches them does what the command asks for.
     project.write("ok", "");
     let asked = clada(&project, &["retry"]).exits(0).out;
-    assert!(
-        asked.contains(&format!("1 task of {shown} will run: ")),
-        "{asked}"
+    let by = format!(
+        "1 task of {shown} will run in the clada that watches it (process {})\n",
+        watching.pid()
     );
+    assert_eq!(asked, by);
     wait_until(
         || lines(&project, "runs.txt") == ["one"],
         || "one".to_owned(),
@@ -91,10 +92,7 @@ fn commands_in_the_project_find_its_notes_in_a_vault() {
     save_by_rename(&notes, format!("more:\n{}", exec("touch approved")));
     wait_for(&notes, "1 ⏸ exec touch approved");
     let asked = clada(&project, &["approve"]).exits(0).out;
-    assert!(
-        asked.contains(&format!("1 task of {shown} will run: ")),
-        "{asked}"
-    );
+    assert_eq!(asked, by);
     wait_until(|| project.exists("approved"), || "approved".to_owned());
     wait_for(&notes, "1 ✅ exec touch approved");
 

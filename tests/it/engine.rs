@@ -354,6 +354,7 @@ fn plan_words(plan: &[Plan]) -> String {
         Plan::Approved => "run without asking".to_owned(),
         Plan::Chosen(spot) => format!("run at {}", spot.line),
         Plan::Leave => "leave".to_owned(),
+        Plan::Ask(_) => "ask".to_owned(),
         Plan::Done(_) => "done".to_owned(),
         Plan::DoneExec => "done exec".to_owned(),
     };

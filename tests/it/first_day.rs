@@ -116,7 +116,11 @@ impl<'p> Day<'p> {
         let is_clear = |lines: &[String]| lines.last().is_some_and(String::is_empty);
         self.editor.wait_for(is_clear);
         let last = expected.lines().last();
-        let told = |lines: &[String]| last == without_commits(last_of(lines)).lines().next();
+        // The line below says how the copying went.
+        let told = |lines: &[String]| match lines.iter().rposition(|line| line.contains("📋")) {
+            Some(copied) => last == without_commits(last_of(&lines[..copied])).lines().next(),
+            None => false,
+        };
         self.shell.wait_for(told);
     }
 

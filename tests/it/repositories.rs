@@ -409,3 +409,28 @@ fn looking_for_repositories_costs() {
         eprintln!("{name}: best {:?}, median {:?}", times[0], times[25]);
     }
 }
+
+/// git ends with 0 although it could not save which branch is the upstream.
+#[test]
+fn a_push_that_could_not_set_the_upstream_says_so() {
+    let project = repository();
+    project.git(["init", "-q", "--bare", "../origin.git"]);
+    project.git(["remote", "add", "origin", "../origin.git"]);
+    project.configure("[exec]\nask = []\nwrite = ['~']\n");
+    let push = exec("git push -q -u origin main");
+    let said = project
+        .clada_with(["run", "--approve"], &push)
+        .exits(0)
+        .results();
+    let warned = said.contains(
+        "1 ✅ exec git push -q -u origin main - ⚠ exec may not change `.git/config`, so git saved no setting there (such as \
+         the upstream of `git push -u`): run it again in your own terminal",
+    );
+    assert_eq!(warned, support().guards, "{said}");
+    let again = exec("git push -q origin main");
+    let said = project
+        .clada_with(["run", "--approve"], &again)
+        .exits(0)
+        .results();
+    assert!(!said.contains('⚠'), "{said}");
+}

@@ -55,6 +55,33 @@ pub fn denied(fence: &Fence, dir: &Path, missing: &[PathBuf], output_tail: &str)
     })
 }
 
+/// What the fence had to do with git's settings that a script which succeeded could not save, by its stderr. It ran in `dir`.
+pub fn unsaved_setting(fence: &Fence, dir: &Path, stderr: &str) -> Option<String> {
+    const FAILURES: [&str; 2] = [
+        "error: could not write config file ",
+        "error: could not lock config file ",
+    ];
+    if fence.level == Level::Off || !support().guards {
+        return None;
+    }
+    let guards = resolved(fence.guarded.iter());
+    stderr.lines().find_map(|line| {
+        let mut failures = FAILURES.iter();
+        let rest = failures.find_map(|failure| line.strip_prefix(failure))?;
+        let (name, why) = rest.rsplit_once(": ")?;
+        let why = why.to_lowercase();
+        let is_refusal = REFUSALS.iter().any(|refusal| why.contains(refusal));
+        // git names it as seen from the top of the repository.
+        let is_guarded = |base: &Path| is_in(&real(&base.join(name)), &guards);
+        (is_refusal && (is_guarded(dir) || is_guarded(&fence.root))).then(|| {
+            format!(
+                "⚠ exec may not change `{name}`, so git saved no setting there (such as the upstream of `git push -u`): run it \
+                 again in your own terminal"
+            )
+        })
+    })
+}
+
 fn is_sudo(line: &str) -> bool {
     line.contains("no new privileges")
         || line.starts_with("sudo:")
@@ -297,6 +324,40 @@ mod tests {
             let is_said = said.is_some_and(|said| said.contains("exec may not change"));
             assert_eq!(is_said, support().guards, "{tail}");
         }
+    }
+
+    #[test]
+    fn a_setting_that_git_could_not_save_is_told_of_a_protected_file_only() {
+        let (dir, mut fence) = project();
+        fence.guarded.push(fence.root.join(".git/config"));
+        let below = fence.root.join("src");
+        let busy = "To ../origin\nerror: could not write config file .git/config: Device or resource busy\n";
+        let lock =
+            "error: could not lock config file .git/config: Read-only file system".to_owned();
+        let expect = support().guards.then(|| {
+            "⚠ exec may not change `.git/config`, so git saved no setting there (such as the upstream of `git push -u`): run it \
+             again in your own terminal"
+                .to_owned()
+        });
+        assert_eq!(unsaved_setting(&fence, &fence.root, busy), expect);
+        assert_eq!(unsaved_setting(&fence, &below, &lock), expect);
+        let other = dir.path().join("other/.git/config");
+        for stderr in [
+            "error: could not lock config file .git/config: File exists".to_owned(),
+            format!(
+                "error: could not write config file {}: Permission denied",
+                other.display()
+            ),
+            "warning: .git/config: Device or resource busy".to_owned(),
+        ] {
+            assert_eq!(
+                unsaved_setting(&fence, &fence.root, &stderr),
+                None,
+                "{stderr}"
+            );
+        }
+        fence.level = Level::Off;
+        assert_eq!(unsaved_setting(&fence, &fence.root, busy), None);
     }
 
     #[test]

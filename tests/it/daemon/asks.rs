@@ -79,6 +79,57 @@ fn a_command_waits_for_a_tick() {
 }
 
 #[test]
+fn a_command_that_was_not_ticked_still_waits() {
+    let project = project();
+    let watching = listen(&project);
+    let scripts = [
+        "deploy one",
+        "deploy two; echo two",
+        "echo three\ndeploy three",
+    ];
+    let body = format!("<tasks>\n{}</tasks>\n", scripts.map(exec_task).concat());
+    save(&project, &body);
+    wait_for_results(&project, "3 ⏸");
+    watching.wait_for("(to approve: tick the box in the notes file, or run `clada approve`)");
+    tick(&project, "1 ⏸ exec deploy one");
+    let three = "⏸ exec echo three … - needs approval for `deploy three` - [ ] run it";
+    let notes = wait_for_results(&project, "1 ✅ exec deploy one");
+    assert_eq!(
+        notes.results,
+        [
+            "1 ✅ exec deploy one",
+            "2 ⏸ exec deploy two; echo two - [ ] run it",
+            &format!("3 {three}"),
+        ]
+    );
+    assert!(
+        project
+            .read(super::OUTPUT)
+            .contains("the script:\necho three\n")
+    );
+    let log = project.clada(["log"]).exits(0).out;
+    assert!(!log.contains("not run again"), "{log}");
+    // Each is asked once, also below the results of another reply.
+    let more = exec("echo more >> runs.txt");
+    save(&project, &format!("{}more\n{more}", notes.body));
+    let notes = wait_for_results(&project, "1 ✅ exec echo more");
+    let boxes = notes.all().iter().filter(|it| it.contains("[ ]")).count();
+    assert_eq!(boxes, 2, "{:?}", notes.all());
+    let asked = project.clada(["approve"]).exits(0).out;
+    assert!(asked.starts_with("2 tasks of "), "{asked}");
+    let notes = wait_for_results(&project, "3 ✅ exec echo three");
+    assert_eq!(
+        notes.results,
+        [
+            "1 ⏭ exec deploy one - not run again",
+            "2 ✅ exec deploy two; echo two",
+            "3 ✅ exec echo three …",
+        ]
+    );
+    assert!(!notes.all().concat().contains("[ ]"), "{:?}", notes.all());
+}
+
+#[test]
 fn blocks_of_sham_wait_for_a_tick_too() {
     let project = project();
     let _watching = listen(&project);

@@ -88,6 +88,35 @@ fn a_tick_says_which_place_is_meant() {
 }
 
 #[test]
+fn the_terminal_shows_the_boxes_before_how_the_copying_went() {
+    let project = project();
+    let watching = project.watch([]);
+    save(&project, &reply(TIDY));
+    let said = || watching.said();
+    let is_over = || said().lines().any(|line| line.contains("lipboard"));
+    wait_until(is_over, said);
+    let said = said();
+    let lines: Vec<&str> = said.lines().collect();
+    let [load, saved] = boxes();
+    let at = lines.iter().position(|line| *line == load);
+    let at = at.unwrap_or_else(|| panic!("{said}"));
+    assert_eq!(lines[at + 1], saved);
+    let after = &lines[at + 2..];
+    assert!(
+        after.last().is_some_and(|last| last.contains("lipboard")),
+        "{said}"
+    );
+    assert!(!lines[..at].concat().contains("lipboard"), "{said}");
+    // The folder is no repository, and clada said so when it began.
+    let begins = lines.iter().position(|line| line.starts_with("watching "));
+    let next = begins.map(|begins| lines[begins + 1]);
+    assert_eq!(
+        next,
+        Some("no git repository here: clada keeps private snapshots, so `clada undo` works")
+    );
+}
+
+#[test]
 fn a_choice_is_saved_in_git_and_done_once() {
     let project = Project::with_git();
     project.write("app.py", APP);

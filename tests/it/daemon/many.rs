@@ -295,7 +295,7 @@ fn notes_of_one_folder_take_turns_and_a_file_is_listened_on_once() {
         list,
     );
     let daemon = town.daemon();
-    daemon.wait_for("is already watched: this clada already has it");
+    daemon.wait_for("` is already watched: this clada already has it");
     let long = exec("touch begun; until [ -e go ]; do sleep 0.02; done");
     save_by_rename(&town.notes("a"), long);
     wait_until(|| root.join("begun").exists(), || daemon.said());

@@ -98,8 +98,10 @@ fn a_second_clada_on_the_same_file_is_refused() {
     for file in [NOTES, "link.md"] {
         let run = project.clada(["watch", file]).exits(2);
         assert!(
-            run.err.contains("` is already watched: ")
-                && run.err.contains(&watching.pid().to_string()),
+            run.err.contains(&format!(
+                "` is already watched by another clada (process {}): save replies in it, or stop that process first",
+                watching.pid()
+            )),
             "{}",
             run.err
         );
