@@ -433,7 +433,7 @@ mod tests {
             .filter(|line| line.chars().count() > 80)
             .collect();
         assert!(wide.is_empty(), "{wide:#?}");
-        let others = ["completions", "man", "help"];
+        let others = ["help", "completions", "man"];
         let groups = groups(&whole);
         let (name, found) = groups.last().expect("groups");
         let names: Vec<&str> = found.iter().map(|(name, _)| name.as_str()).collect();

@@ -19,7 +19,7 @@ use crate::world::note_file::{NoteError, NoteFile, WriteBack};
 use crate::world::output_file::OutputFile;
 use crate::world::packet::Packets;
 
-/// Said where the terminal does not report whether it accepted the text.
+/// Said once, where the terminal does not report whether it accepted the text.
 const SENT: &str = "not every terminal accepts it (OSC 52); if pasting inserts something else, copy from the output \
      file";
 
@@ -297,7 +297,12 @@ impl Delivery {
                 format!("📋 Copied to clipboard at {time}{size} by {program}")
             }
             Ok(Copied::Sent) => {
-                format!("📋 Sent to the terminal's clipboard at {time}{size}: {SENT}")
+                let advice = if self.clipboard.is_to_be_advised() {
+                    format!(": {SENT}")
+                } else {
+                    String::new()
+                };
+                format!("📋 Sent to the terminal's clipboard at {time}{size}{advice}")
             }
             Err(why) => {
                 let (why, file) = (report::one_line(&why), self.output_name());
