@@ -454,7 +454,7 @@ fn copy_puts_the_last_results_there_until_something_else_is_copied() {
     project.clada(["copy", "--file", "clada.md"]).exits(2);
     project
         .clada(["copy", "--root", "..", "--file", "project/my.md"])
-        .exits(1);
+        .exits(2);
 }
 
 /// A tmux of one's own, which is a terminal that takes OSC 52.

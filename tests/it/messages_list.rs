@@ -962,7 +962,7 @@ fn list(messages: &[Message]) -> String {
             text,
         } = message;
         let _ = writeln!(list, "{text}\n    {file}:{line} {by}: {when}");
-        if let Some((_, step)) = text.split_once(": ") {
+        if let Some((_, step)) = text.rsplit_once(": ") {
             let _ = writeln!(list, "    next: {step}");
         }
     }
