@@ -254,10 +254,27 @@ pub struct Again {
     /// The project folder: no file task can leave it [default: the one that the notes file is watched for, or this folder]
     #[arg(long, value_name = "DIR")]
     pub root: Option<PathBuf>,
+    #[command(flatten)]
+    pub carrying: Carrying,
+}
+
+impl Again {
+    /// Returns how these notes are watched while the tasks run.
+    pub fn watch(&self, file: &Path, root: &Path) -> Watch {
+        Watch {
+            carrying: self.carrying.clone(),
+            ..Watch::of(file, root)
+        }
+    }
+}
+
+/// How a listener carries out tasks, whether it stays or runs only some once more.
+#[derive(Debug, Clone, Args)]
+pub struct Carrying {
     /// Do not copy results to the clipboard [default: clipboard.enabled]
     #[arg(long)]
     pub no_clipboard: bool,
-    /// Show a desktop notification when the batch is finished
+    /// Show a desktop notification for each finished batch
     #[arg(long)]
     pub notify: bool,
     /// Continue even if other users own or can write to the notes file or the project folder
@@ -271,31 +288,6 @@ pub struct Again {
     /// The name of the file with the full output, next to the notes file [default: watch.output_file]
     #[arg(long, value_name = "NAME", value_parser = bare)]
     pub output_file: Option<String>,
-}
-
-impl Again {
-    /// Returns how these notes are watched while the tasks run.
-    pub fn watch(&self, file: &Path, root: &Path) -> Watch {
-        let Self {
-            file: _,
-            root: _,
-            no_clipboard,
-            notify,
-            allow_shared,
-            no_git,
-            exec,
-            output_file,
-        } = self.clone();
-        Watch {
-            no_clipboard,
-            notify,
-            allow_shared,
-            no_git,
-            exec,
-            output_file,
-            ..Watch::of(file, root)
-        }
-    }
 }
 
 #[derive(Debug, Args)]
@@ -320,38 +312,23 @@ pub struct Watch {
     /// How often to look for changes on file systems that report none, or off [default: watch.poll]
     #[arg(long, value_name = "TIME", value_parser = every)]
     pub poll: Option<Every>,
-    /// Do not copy results to the clipboard [default: clipboard.enabled]
-    #[arg(long)]
-    pub no_clipboard: bool,
-    /// Show a desktop notification for each finished batch
-    #[arg(long)]
-    pub notify: bool,
+    #[command(flatten)]
+    pub carrying: Carrying,
     /// Set where the daemon watches.
     #[arg(skip)]
     pub is_service: bool,
     /// The links that the name of the notes file led through when it was last watched.
     #[arg(skip)]
     pub led: Option<Lead>,
-    /// Continue even if other users own or can write to the notes file or the project folder
-    #[arg(long)]
-    pub allow_shared: bool,
-    /// Do not save the state in git before and after
-    #[arg(long)]
-    pub no_git: bool,
     /// Run the replies that are in the file when clada sees it for the first time
     #[arg(long)]
     pub run_existing: bool,
-    #[command(flatten)]
-    pub exec: Exec,
     /// How long the log keeps batches that are no longer in any notes file [default: ledger.days]
     #[arg(long, value_name = "DAYS")]
     pub ledger_days: Option<u32>,
     /// How large the ledger may grow before clada forgets the oldest of them, in MiB [default: ledger.size]
     #[arg(long, value_name = "MIB")]
     pub ledger_size: Option<u32>,
-    /// The name of the file with the full output, next to the notes file [default: watch.output_file]
-    #[arg(long, value_name = "NAME", value_parser = bare)]
-    pub output_file: Option<String>,
 }
 
 impl Watch {

@@ -369,9 +369,9 @@ fn take(args: &Watch, folders: &Folders, hub: &Hub) -> Result<(Post, bool), Erro
 /// has been read, or cannot be.
 async fn keep(house: Rc<House>, entry: Entry, mut stop: channel::Receiver<bool>, first: First) {
     let mut args = Watch::of(&entry.file, &entry.root);
-    args.no_clipboard = !house.copies;
+    args.carrying.no_clipboard = !house.copies;
     args.is_service = true;
-    args.allow_shared = house.allows_shared || entry.shared;
+    args.carrying.allow_shared = house.allows_shared || entry.shared;
     let mut pause = PAUSES[0];
     let mut first = Some(first);
     while !*stop.borrow() {

@@ -197,14 +197,14 @@ fn listening(flags: &Watch, settings: &Settings) -> Listening {
     let Every(poll) = flags.poll.unwrap_or(watch.poll);
     let days = flags.ledger_days.unwrap_or(ledger.days);
     let size = flags.ledger_size.map(|mib| u64::from(mib) * 1024 * 1024);
-    let output = flags.output_file.clone();
+    let output = flags.carrying.output_file.clone();
     Listening {
         debounce: flags.debounce.map_or(watch.debounce, Duration::from_millis),
         poll,
         output: output.unwrap_or_else(|| watch.output_file.clone()),
-        clipboard: settings.clipboard.enabled && !flags.no_clipboard,
+        clipboard: settings.clipboard.enabled && !flags.carrying.no_clipboard,
         packet: settings.clipboard.limit,
-        notifies: flags.notify || flags.is_service && settings.notify.enabled,
+        notifies: flags.carrying.notify || flags.is_service && settings.notify.enabled,
         limits: Limits {
             seconds: i64::from(days) * 24 * 60 * 60,
             bytes: size.unwrap_or(ledger.size),
@@ -278,7 +278,7 @@ impl Post {
         let root = &place.root.1;
         let loaded = Settings::load(&place.folders, root)?;
         check_links(args, &place, &note, &loaded.settings)?;
-        sharing::check_notes(root, note.path(), args.allow_shared)?;
+        sharing::check_notes(root, note.path(), args.carrying.allow_shared)?;
         let is_new = creates && ledger.file(note.path())?.is_none();
         let begin = match is_new && create_if_missing(&place.file)? {
             true => Begin::Made(GREETING),
@@ -415,7 +415,7 @@ impl Listener {
             .collect();
         let root = (place.root.0.as_path(), place.root.1.as_path());
         let runtime = cmd::runtime()?;
-        let flags = (Some(&args.exec), !args.no_git);
+        let flags = (Some(&args.carrying.exec), !args.carrying.no_git);
         rules::avoid_known(&place.folders);
         let loaded =
             Settings::load(&place.folders, root.1).unwrap_or_else(|_| (*post.good).clone());
@@ -480,7 +480,7 @@ impl Listener {
         delivery.desktop = listening.notifies.then(Desktop::of_process);
         let doubt: Doubt = {
             let (root, path) = (root.1.to_owned(), note.path().to_owned());
-            let allowed = args.allow_shared;
+            let allowed = args.carrying.allow_shared;
             Box::new(move || {
                 let doubt = sharing::check_notes(&root, &path, allowed).err();
                 doubt.map(|doubt| doubt.to_string())
