@@ -58,7 +58,15 @@ pub fn main(args: &cli::Instructions) -> Result<ExitCode, Error> {
         Ok(folder) => text.replace(FOLDER, &folder.to_string_lossy()),
         Err(_) => text,
     };
-    let text = match timeout(args.file.as_deref()) {
+    let file = args.file.as_deref();
+    let folders = Folders::of_user();
+    let found = folders
+        .as_ref()
+        .map(|folders| (folders, Notes::find(folders, file, None)));
+    let limit = found
+        .as_ref()
+        .and_then(|(folders, notes)| timeout(folders, notes.as_ref().ok()));
+    let text = match limit {
         Some(limit) => text.replace(TIMEOUT, &duration::in_words(limit)),
         None => text,
     };
@@ -71,31 +79,33 @@ pub fn main(args: &cli::Instructions) -> Result<ExitCode, Error> {
     } else {
         terminal::stdout_to_the_byte().write_all(text.as_bytes())?;
     }
-    begin(args.file.as_deref())?;
+    begin(file, found)?;
     Ok(ExitCode::SUCCESS)
 }
 
 /// Returns the time limit of commands in the project of the notes file, or in this folder.
-fn timeout(file: Option<&Path>) -> Option<Duration> {
-    let folders = Folders::of_user()?;
-    let root = match Notes::find(&folders, file, None) {
-        Ok(notes) => notes.root.1,
-        Err(_) => std::env::current_dir().ok()?,
+fn timeout(folders: &Folders, notes: Option<&Notes>) -> Option<Duration> {
+    let root = match notes {
+        Some(notes) => notes.root.1.clone(),
+        None => std::env::current_dir().ok()?,
     };
-    let loaded = Settings::load(&folders, &root).ok()?;
+    let loaded = Settings::load(folders, &root).ok()?;
     Some(loaded.settings.exec.timeout)
 }
 
 /// Starts a new chat, which has seen no files. Does nothing where no notes file is given or known.
-fn begin(file: Option<&Path>) -> Result<(), Error> {
+fn begin(
+    file: Option<&Path>,
+    found: Option<(&Folders, Result<Notes, Error>)>,
+) -> Result<(), Error> {
     // A command in a reply starts no new chat.
     if std::env::var_os("CLADA").is_some() {
         return Ok(());
     }
     let begun = || {
-        let folders = Folders::of_user().ok_or(Error::NoHome)?;
-        let notes = Notes::find(&folders, file, None)?;
-        let chat = context::chat(&folders, &notes.root.1, &notes.file);
+        let (folders, notes) = found.ok_or(Error::NoHome)?;
+        let notes = notes?;
+        let chat = context::chat(folders, &notes.root.1, &notes.file);
         Ok(chat.begin(&cmd::run_id())?)
     };
     match begun() {
