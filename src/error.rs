@@ -136,7 +136,7 @@ pub enum Error {
         remedy: String,
     },
     #[error(
-        "`{}` is a symbolic link out of the project folder to `{}`, perhaps made by another author: run `clada watch \
+        "`{}` is a symbolic link out of the project folder to `{}`, perhaps by another author: run `clada watch \
          {named}` if you trust it, or replace it with a file", link.display(), path.display()
     )]
     LeadsOut {

@@ -85,13 +85,17 @@ pub fn completions(shell: Shell) -> Vec<u8> {
         .disable_help_subcommand(true)
         .args(whole.get_arguments().cloned())
         .subcommands(commands().filter(is_other).cloned())
-        .subcommand(helped(commands().filter(is_other)));
+        .subcommands(
+            whole
+                .find_subcommand("help")
+                .map(|help| helped(help, commands().filter(is_other))),
+        );
     clap_complete::generate(shell, &mut shown, "clada", &mut script);
     script
 }
 
 /// `clada help` with the words that may follow it: the commands and their parts, and the topics.
-fn helped<'c>(commands: impl Iterator<Item = &'c Command>) -> Command {
+fn helped<'c>(help: &Command, commands: impl Iterator<Item = &'c Command>) -> Command {
     let bare = |command: &Command| {
         let about = command.get_about().cloned().unwrap_or_default();
         // The process ends when the script is written.
@@ -103,8 +107,7 @@ fn helped<'c>(commands: impl Iterator<Item = &'c Command>) -> Command {
     let topics = TOPICS
         .iter()
         .map(|topic| Command::new(topic.name).about(topic.about));
-    Command::new("help")
-        .about("Print the help of a command, or a page of the manual")
+    bare(help)
         .disable_help_flag(true)
         .subcommands(commands.map(with_parts))
         .subcommands(topics)

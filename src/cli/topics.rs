@@ -81,12 +81,6 @@ pub(super) fn of_command(command: &str) -> Option<&'static str> {
 }
 
 impl Topic {
-    /// The heading of the page. Every start of clada reads all of them, so they are not parsed.
-    pub fn title(&self) -> &'static str {
-        let first = self.page.lines().next().unwrap_or_default();
-        first.trim_start_matches('#').trim()
-    }
-
     /// The page in lines of at most a width; only code may be longer.
     pub fn lines(&self, width: usize) -> Vec<Vec<Span>> {
         layout::lines(&self.passages(), width)

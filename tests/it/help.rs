@@ -2,6 +2,8 @@
 
 use clada::cli::topics::TOPICS;
 
+use crate::docs::title_of;
+
 use crate::harness::{Ended, Project, installed};
 
 /// The widest that a page becomes.
@@ -14,7 +16,7 @@ fn every_topic_prints_its_page() {
     let project = Project::new();
     for topic in TOPICS {
         let page = project.clada(["help", topic.name]).exits(0).out;
-        assert_eq!(page.lines().next(), Some(topic.title()));
+        assert_eq!(page.lines().next(), Some(title_of(topic)));
         let wrong = |line: &&str| {
             let is_code = line.starts_with(CODE);
             let has_markup = ["](", "<!-- run"].iter().any(|mark| line.contains(mark));
@@ -126,7 +128,7 @@ fn a_terminal_shows_headings_in_bold_and_text_in_its_width() {
     let words: Vec<&str> = TOPICS
         .iter()
         .filter(|topic| topic.name == "git")
-        .flat_map(|topic| topic.title().split(' '))
+        .flat_map(|topic| title_of(topic).split(' '))
         .collect();
     let bold: Vec<String> = words
         .iter()

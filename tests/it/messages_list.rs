@@ -6,16 +6,15 @@
 use std::collections::{BTreeMap, HashSet};
 use std::fmt::Write as _;
 use std::fs;
-use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
 use proc_macro2::{TokenStream, TokenTree};
 use syn::visit::{self, Visit};
 
 use crate::cases;
+use crate::docs::{LONGEST, long_sentences};
+use crate::tidy;
 
-/// The longest sentence, in words.
-const WORDS: usize = 30;
 /// The shortest fragment that tells one message from another, in characters.
 const FRAGMENT: usize = 9;
 
@@ -869,18 +868,6 @@ fn is_message(text: &str) -> bool {
     words >= 2 && text.trim().contains(' ') && !machines.iter().any(|word| text.contains(word))
 }
 
-fn files(folder: &Path, extension: &str, found: &mut Vec<PathBuf>) {
-    let entries = fs::read_dir(folder).expect("a folder");
-    for entry in entries {
-        let path = entry.expect("an entry").path();
-        if path.is_dir() {
-            files(&path, extension, found);
-        } else if path.extension().is_some_and(|found| found == extension) {
-            found.push(path);
-        }
-    }
-}
-
 /// All messages of the program, and everything that tests quote.
 fn source() -> &'static (Vec<Message>, String) {
     static SOURCE: OnceLock<(Vec<Message>, String)> = OnceLock::new();
@@ -888,66 +875,39 @@ fn source() -> &'static (Vec<Message>, String) {
 }
 
 fn read() -> (Vec<Message>, String) {
-    let root = cases::root();
     let (mut messages, mut quoted) = (Vec::new(), Vec::new());
-    for (folder, tests) in [("src", false), ("tests", true)] {
-        let mut sources = Vec::new();
-        files(&root.join(folder), "rs", &mut sources);
-        sources.sort();
-        for path in sources {
-            let name = path
-                .strip_prefix(&root)
-                .expect("below")
-                .to_string_lossy()
-                .into_owned();
-            // The exceptions below name messages, and are no cases of them.
-            if name == file!() {
-                continue;
-            }
-            let text = fs::read_to_string(&path).expect("a source");
-            let parsed = syn::parse_file(&text).expect("Rust");
-            let mut reader = Reader {
-                file: &name,
-                tests: tests || name.contains("/tests/") || name.ends_with("/tests.rs"),
-                is_help: name == "src/cli.rs",
-                by: Vec::new(),
-                found: Vec::new(),
-                quoted: Vec::new(),
-            };
-            reader.visit_file(&parsed);
-            messages.append(&mut reader.found);
-            quoted.append(&mut reader.quoted);
+    let below = |folder: &str, sources: BTreeMap<String, String>| {
+        let named = |(name, text)| (format!("{folder}/{name}"), text);
+        sources.into_iter().map(named).collect::<Vec<_>>()
+    };
+    let tests = below("tests", tidy::test_sources());
+    for (name, text) in below("src", tidy::sources()).into_iter().chain(tests) {
+        // The exceptions below name messages, and are no cases of them.
+        if name == file!() {
+            continue;
         }
+        let parsed = syn::parse_file(&text).expect("Rust");
+        let mut reader = Reader {
+            file: &name,
+            tests: name.starts_with("tests/") || tidy::is_test(&name),
+            is_help: name == "src/cli.rs",
+            by: Vec::new(),
+            found: Vec::new(),
+            quoted: Vec::new(),
+        };
+        reader.visit_file(&parsed);
+        messages.append(&mut reader.found);
+        quoted.append(&mut reader.quoted);
     }
-    let mut pages = vec![root.join("docs/command-line.md")];
-    files(&root.join("test-data"), "md", &mut pages);
-    quoted.extend(
-        pages
-            .iter()
-            .filter_map(|path| fs::read_to_string(path).ok()),
-    );
+    let root = cases::root();
+    let mut pages = cases::markdown_files(&root.join("test-data"));
+    pages.push(root.join("docs/command-line.md"));
+    let pages = pages
+        .iter()
+        .map(|path| fs::read_to_string(path).expect("a page"));
+    quoted.extend(pages);
     let quoted: Vec<String> = quoted.iter().map(|text| plain(text)).collect();
     (messages, quoted.join("\n"))
-}
-
-/// The sentences of a text that are longer than allowed, with how many words they have.
-pub(crate) fn long_sentences(text: &str) -> Vec<(usize, String)> {
-    let mut found = Vec::new();
-    let ends = [". ", "? ", "! "];
-    let mut rest = text;
-    while !rest.is_empty() {
-        let end = ends.iter().filter_map(|end| rest.find(end)).min();
-        let (sentence, next) = end.map_or((rest, ""), |end| rest.split_at(end + 2));
-        let words = sentence
-            .split_whitespace()
-            .filter(|word| word.chars().any(char::is_alphanumeric))
-            .count();
-        if words > WORDS {
-            found.push((words, sentence.trim().to_owned()));
-        }
-        rest = next;
-    }
-    found
 }
 
 /// The list as a person reads it: a message, who says it when, and what to do next.
@@ -982,7 +942,7 @@ fn no_sentence_of_a_message_is_long() {
             );
         }
     }
-    assert!(long.is_empty(), "more than {WORDS} words:\n{long}");
+    assert!(long.is_empty(), "more than {LONGEST} words:\n{long}");
 }
 
 #[test]

@@ -229,7 +229,7 @@ fn notes_that_nobody_named_are_not_followed_out_of_the_project() {
                 "{args:?}: {said}"
             );
             assert!(
-                said.contains("`, perhaps made by another author: run `clada watch ")
+                said.contains("`, perhaps by another author: run `clada watch ")
                     && said.contains("` if you trust it, or replace it with a file"),
                 "{said}"
             );

@@ -190,7 +190,7 @@ fn every_file_says_what_it_owns() {
 /// A folder of cases that nobody runs would look like a test.
 #[test]
 fn no_case_is_orphaned() {
-    let tests = tests_source();
+    let tests: String = test_sources().into_values().collect();
     for entry in std::fs::read_dir(cases::root().join("test-data")).expect("test-data") {
         let path = entry.expect("entry").path();
         let name = path
@@ -227,21 +227,22 @@ fn nothing_names_a_machine() {
     }
 }
 
-fn is_test(name: &str) -> bool {
+pub(crate) fn is_test(name: &str) -> bool {
     name.contains("/tests/") || name.ends_with("/tests.rs")
 }
 
 /// Every source file by its path below `src`.
-fn sources() -> BTreeMap<String, String> {
+pub(crate) fn sources() -> BTreeMap<String, String> {
     let mut found = BTreeMap::new();
     collect(&cases::root().join("src"), "", &mut found);
     found
 }
 
-fn tests_source() -> String {
+/// Every file of the tests by its path below `tests`.
+pub(crate) fn test_sources() -> BTreeMap<String, String> {
     let mut found = BTreeMap::new();
     collect(&cases::root().join("tests"), "", &mut found);
-    found.into_values().collect()
+    found
 }
 
 fn collect(folder: &Path, prefix: &str, into: &mut BTreeMap<String, String>) {

@@ -110,7 +110,7 @@ fn section(command: &Command, built: &Command, level: &str) -> String {
         let _ = write!(
             text,
             "\nSee also: [{}]({}.md).\n",
-            topic.title(),
+            super::title_of(topic),
             topic.name
         );
     }

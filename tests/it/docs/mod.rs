@@ -7,6 +7,10 @@ mod follow;
 mod page;
 mod prose;
 
+pub(crate) use prose::{LONGEST, long_sentences};
+
+use clada::cli::topics::Topic;
+
 use crate::cases;
 
 fn readme() -> String {
@@ -35,6 +39,12 @@ pub(crate) fn blocks(heading: &str) -> Vec<(String, String)> {
         }
     }
     found
+}
+
+/// The heading of a page of the manual.
+pub(crate) fn title_of(topic: &Topic) -> &str {
+    let first = topic.page.lines().next().expect("a line");
+    first.strip_prefix("# ").expect("a heading")
 }
 
 /// Commits' names stand for any.

@@ -10,7 +10,7 @@ use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
 use crate::cases;
 
 /// The longest sentence, in words.
-const LONGEST: usize = 30;
+pub(crate) const LONGEST: usize = 30;
 /// The most lines of the README.
 const README_LINES: usize = 160;
 /// A page shows its first example within so many lines.
@@ -55,12 +55,9 @@ fn no_sentence_is_long() {
     for path in documents(&["SECURITY.md", "CONTRIBUTING.md"]) {
         let text = read(&path);
         for (at, block) in prose(&text) {
-            for sentence in sentences(&block) {
-                let words = sentence.split_whitespace().count();
-                if words > LONGEST {
-                    let (name, line) = (name_of(&path), line_of(&text, at));
-                    long += &format!("{name}:{line}: {words} words: {sentence}\n");
-                }
+            for (words, sentence) in long_sentences(&block) {
+                let (name, line) = (name_of(&path), line_of(&text, at));
+                long += &format!("{name}:{line}: {words} words: {sentence}\n");
             }
         }
     }
@@ -215,6 +212,13 @@ fn one_word(code: &str) -> String {
         code.replace(char::is_whitespace, "_")
             .replace(['.', '!', '?'], "_")
     )
+}
+
+/// The sentences of a text that are longer than allowed, with how many words they have.
+pub(crate) fn long_sentences(text: &str) -> Vec<(usize, String)> {
+    let counted = |sentence: String| (sentence.split_whitespace().count(), sentence);
+    let counted = sentences(text).into_iter().map(counted);
+    counted.filter(|(words, _)| *words > LONGEST).collect()
 }
 
 /// The sentences of a text: each ends with a full stop, a question mark or an exclamation mark before a blank.
