@@ -225,7 +225,7 @@ fn notes_that_nobody_named_are_not_followed_out_of_the_project() {
         for args in [&["watch"][..], &[], &["retry"], &["init"]] {
             let said = refused(&project, args, "");
             assert!(
-                said.contains("is a symbolic link out of the project folder to `"),
+                said.contains("` is a symbolic link out of the project folder to `"),
                 "{args:?}: {said}"
             );
             assert!(
