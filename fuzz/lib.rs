@@ -1,9 +1,9 @@
 //! What holds for any text: it is scanned without a panic, and what is found lies in order inside it.
 
-use clada::lang::dialect::{Dialect, Dialects};
-use clada::lang::scan::scan_for;
-use clada::lang::task::Lines;
-use clada::lang::wording;
+use clada::reply::dialect::{Dialect, Dialects};
+use clada::reply::scan::scan_for;
+use clada::reply::task::Lines;
+use clada::report::wording;
 
 /// Scans a text for some dialects.
 pub fn scan(data: &[u8], dialects: &[Dialect]) {

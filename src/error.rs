@@ -3,16 +3,16 @@
 use std::io;
 use std::path::PathBuf;
 
-use crate::config::registry::RegistryError;
-use crate::config::settings::SettingsError;
-use crate::undo::UndoError;
+use crate::git::SnapshotError;
+use crate::git::undo::UndoError;
+use crate::settings::SettingsError;
+use crate::supervisor::list::RegistryError;
 use crate::world::ledger::LedgerError;
 use crate::world::lock::LockError;
 use crate::world::note_file::NoteError;
 use crate::world::ownership::NotOwn;
 use crate::world::scarce;
 use crate::world::service::ServiceError;
-use crate::world::snapshot::SnapshotError;
 use crate::world::state::StateError;
 use crate::world::watch::WatchError;
 

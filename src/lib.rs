@@ -18,13 +18,13 @@
 //! the next one knows what may have happened, runs nothing twice and tells what was not told.
 //!
 //! That is one file. `clada daemon` does it for all of the list ([`config::registry`]): each file is watched by the one
-//! `world/watch.rs` and sleeps; a save wakes a thread on which the listener that `clada watch` has works until nothing is left
+//! `world/watch/mod.rs` and sleeps; a save wakes a thread on which the listener that `clada watch` has works until nothing is left
 //! to do. What it does just then is on the [`daemon::board`], which `clada status` asks for over `world/socket.rs`. `clada
-//! service` has the system's service manager keep that process running (`world/service.rs`).
+//! service` has the system's service manager keep that process running (`world/service/mod.rs`).
 //!
-//! What a command may do is settled anew for each run and does not change in it: `cmd/rules.rs` makes [`exec_task::Rules`]
+//! What a command may do is settled anew for each run and does not change in it: `listener/rules.rs` makes [`exec_task::Rules`]
 //! of the settings (what is asked about, the fence, the environment, the limits, what is masked), and
-//! `world/sandbox.rs` makes of the fence what the system enforces.
+//! `world/sandbox/mod.rs` makes of the fence what the system enforces.
 //!
 //! # Floors
 //!
@@ -32,7 +32,7 @@
 //!
 //! | floor | what | may use |
 //! | --- | --- | --- |
-//! | 4 entry | `main.rs`, [`logs`]: the log; [`cli`]: the command line, and the manual of `docs/`; [`cmd`]: one file for each command, `cmd/watch.rs` one listener, `cmd/daemon.rs` many; [`terminal`]: what a person there is shown | everything below |
+//! | 4 entry | `main.rs`, [`logs`]: the log; [`cli`]: the command line, and the manual of `docs/`; [`cmd`]: one file for each command, `cmd/watch.rs` one listener, `supervisor/mod.rs` many; [`terminal`]: what a person there is shown | everything below |
 //! | 3 shell | [`daemon`]: waits for an event, asks the engine, performs its effects, shows on the board what it does | engine, batch, world |
 //! | 2 act | [`batch`]: before-snapshot, each task, after-snapshot; [`file_task`], [`exec_task`], [`context_task`]: what the commands mean; [`undo`]: takes batches back | world, lang |
 //! | 2 settings | [`config`]: the settings, this user's folders, the list of watched files | world, lang |
@@ -45,18 +45,21 @@
     allow(clippy::unwrap_used, reason = "a test that panics has failed")
 )]
 
-pub mod batch;
 pub mod cli;
+pub mod clock;
 pub mod cmd;
-pub mod config;
-pub mod context_task;
-pub mod daemon;
-pub mod engine;
+pub mod edit;
 pub mod error;
-pub mod exec_task;
-pub mod file_task;
-pub mod lang;
+pub mod git;
+pub mod listener;
 pub mod logs;
-pub mod terminal;
-pub mod undo;
+pub mod novelty;
+pub mod policy;
+pub mod reply;
+pub mod report;
+pub mod run;
+pub mod settings;
+pub mod start;
+pub mod supervisor;
+pub mod text;
 pub mod world;

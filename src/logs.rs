@@ -11,9 +11,9 @@ use tracing_subscriber::fmt::format::Writer;
 use tracing_subscriber::fmt::{FmtContext, FormatEvent, FormatFields, FormattedFields};
 use tracing_subscriber::registry::LookupSpan;
 
-use crate::config::settings::{Format, Log};
+use crate::settings::{Format, Log};
 
-/// The variable with the level: `debug`, or levels of parts of clada as in `warn,clada::daemon=debug`.
+/// The variable with the level: `debug`, or levels of parts of clada as in `warn,clada::listener=debug`.
 const LEVEL: &str = "CLADA_LOG";
 /// The variable with the format, which a flag overrides.
 const FORMAT: &str = "CLADA_LOG_FORMAT";

@@ -3,10 +3,11 @@
 use std::io::Write;
 use std::process::ExitCode;
 
+use clada::cli::terminal;
 use clada::cli::{Cli, Command};
-use clada::config::Folders;
-use clada::config::settings::Settings;
-use clada::{cmd, logs, terminal};
+use clada::settings::Settings;
+use clada::settings::places::Folders;
+use clada::{cmd, logs};
 use tracing::Level;
 
 fn main() -> ExitCode {

@@ -7,8 +7,8 @@ use std::fs;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use clada::lang::policy::secrets::Secrets;
-use clada::world::snapshot::{Message, Notes, Options, Snapshots, Step, Target, Untracked};
+use clada::git::{Message, Notes, Options, Snapshots, Step, Target, Untracked};
+use clada::policy::secrets::Secrets;
 use tokio::sync::watch;
 
 use crate::project::{Project, whole};

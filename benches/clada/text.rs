@@ -2,12 +2,12 @@
 
 use std::fmt::Write;
 
-use clada::config;
-use clada::engine::{self, Event, Look, State};
-use clada::lang::dialect::Dialects;
-use clada::lang::note::{self, Blocks};
-use clada::lang::record::Seed;
-use clada::lang::scan::scan;
+use clada::novelty::{self, Event, Look, State};
+use clada::reply::dialect::Dialects;
+use clada::reply::note::{self, Blocks};
+use clada::reply::record::Seed;
+use clada::reply::scan::scan;
+use clada::settings::places;
 use clada::world::note_file::{NoteFile, Reading};
 use sha2::{Digest, Sha256};
 
@@ -80,7 +80,7 @@ pub(crate) fn save_path(print: &mut dyn FnMut(Row)) {
             ticks: &[],
         };
         let mut state = State::new(Seed(1, 2));
-        (hash, engine::step(&mut state, Event::Looked(look)))
+        (hash, novelty::step(&mut state, Event::Looked(look)))
     };
     let hash = |text: &[u8]| -> [u8; 32] { Sha256::digest(text).into() };
 
@@ -100,7 +100,7 @@ pub(crate) fn save_path(print: &mut dyn FnMut(Row)) {
     let project = Project::new();
     let path = project.path("root/notes.md");
     std::fs::write(&path, &text).expect("write");
-    let note = NoteFile::new(&path, config::NOTES_LIMIT).expect("a file");
+    let note = NoteFile::new(&path, places::NOTES_LIMIT).expect("a file");
     let read_and_see = || match note.read().expect("readable") {
         Reading::Text { text, .. } => (seen(&text), text),
         Reading::Missing => unreachable!("it was written above"),

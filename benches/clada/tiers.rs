@@ -2,8 +2,8 @@
 
 use std::fmt::Write;
 
-use clada::lang::edit::{Edit, Tier, apply};
-use clada::lang::text::Text;
+use clada::edit::{Edit, Tier, apply};
+use clada::reply::text::Text;
 
 use crate::table::{Pair, Row, ms, paired, time};
 

@@ -2,6 +2,6 @@
 
 #![no_main]
 
-use clada::lang::dialect::Dialect;
+use clada::reply::dialect::Dialect;
 
 libfuzzer_sys::fuzz_target!(|data: &[u8]| clada_fuzz::scan(data, &[Dialect::Aider]));

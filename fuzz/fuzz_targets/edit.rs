@@ -3,8 +3,8 @@
 
 #![no_main]
 
-use clada::lang::edit::{Edit, apply};
-use clada::lang::text::{Form, Text};
+use clada::edit::{Edit, apply};
+use clada::reply::text::{Form, Text};
 
 libfuzzer_sys::fuzz_target!(|data: &[u8]| {
     let mut parts = data.split(|byte| *byte == 0xff);

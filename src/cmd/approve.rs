@@ -5,8 +5,8 @@ use std::process::ExitCode;
 use crate::cli::Again;
 use crate::cmd;
 use crate::cmd::retry;
-use crate::daemon::Which;
 use crate::error::Error;
+use crate::listener::Which;
 
 /// Runs them.
 ///

@@ -7,18 +7,19 @@ use serde::Serialize;
 use serde_json::json;
 
 use crate::cli::Check;
+use crate::cli::terminal;
 use crate::cmd::{self, read_reply};
-use crate::config::Folders;
-use crate::config::settings::{Rest, Settings};
 use crate::error::Error;
-use crate::lang::language::Language;
-use crate::lang::nesl::{self, Document};
-use crate::lang::policy::{Policy, Verdict};
-use crate::lang::question::{self, Question};
-use crate::lang::report::{self, ParseError};
-use crate::lang::scan::scan_for;
-use crate::lang::task::{Action, Batch, Lines, Scan, Task};
-use crate::terminal;
+use crate::policy::{Policy, Verdict};
+use crate::reply::dialects::nesl::{self, Document};
+use crate::reply::question::{self, Question};
+use crate::reply::scan::scan_for;
+use crate::reply::task::{Action, Batch, Lines, Scan, Task};
+use crate::report::{self, ParseError};
+use crate::settings::places::Folders;
+use crate::settings::{Rest, Settings};
+use crate::start;
+use crate::text::language::Language;
 
 /// Checks one reply. Succeeds if it has no error; warnings are only printed.
 ///
@@ -26,7 +27,7 @@ use crate::terminal;
 /// Where it cannot be read.
 pub fn main(args: &Check) -> Result<ExitCode, Error> {
     let text = read_reply(args.file.as_deref())?;
-    let (_, root) = cmd::find_root(None)?;
+    let (_, root) = start::find_root(None)?;
     let folders = Folders::of_user().ok_or(Error::NoHome)?;
     let Rest {
         settings, wrong, ..

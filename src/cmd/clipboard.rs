@@ -5,12 +5,12 @@ use std::path::Path;
 use std::process::ExitCode;
 use std::time::Duration;
 
+use crate::cli::terminal;
 use crate::cli::{ClipboardOwner, Copy};
-use crate::cmd::canonical;
 use crate::cmd::notes::Notes;
-use crate::config::Folders;
 use crate::error::Error;
-use crate::terminal;
+use crate::settings::places::Folders;
+use crate::start::canonical;
 use crate::world::clipboard::{self, Around, Clipboard, ClipboardError, Copied};
 use crate::world::ledger::{Ledger, ToldIn};
 use crate::world::packet::Packets;

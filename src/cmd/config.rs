@@ -4,18 +4,19 @@ use std::io::Write;
 use std::process::ExitCode;
 
 use crate::cli::Config;
+use crate::cli::terminal;
 use crate::cmd;
-use crate::config::Folders;
-use crate::config::settings::Effective;
 use crate::error::Error;
-use crate::terminal;
+use crate::settings::Effective;
+use crate::settings::places::Folders;
+use crate::start;
 
 /// Prints them.
 ///
 /// # Errors
 /// Where the folder cannot be used.
 pub fn main(args: &Config) -> Result<ExitCode, Error> {
-    let (_, root) = cmd::find_root(args.root.as_deref())?;
+    let (_, root) = start::find_root(args.root.as_deref())?;
     let folders = Folders::of_user().ok_or(Error::NoHome)?;
     let (effective, wrong) = Effective::load(&folders, &root);
     cmd::tell_wrong(&wrong);

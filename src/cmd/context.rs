@@ -7,21 +7,23 @@ use std::process::ExitCode;
 
 use serde_json::json;
 
-use crate::batch;
+use crate::cli::terminal;
 use crate::cli::{Context, ContextChange};
+use crate::clock;
+use crate::cmd::clipboard;
 use crate::cmd::notes::Notes;
-use crate::cmd::rules::{Login, Source};
-use crate::cmd::{self, clipboard};
-use crate::config::settings::Settings;
-use crate::config::{self, Folders};
-use crate::context_task::{self, Loaded};
 use crate::error::Error;
-use crate::file_task::Done;
-use crate::lang::lines::LineRange;
-use crate::lang::outcome::Section;
-use crate::lang::report;
-use crate::lang::task::ContextTask;
-use crate::terminal;
+use crate::listener::rules::{Login, Source};
+use crate::reply::task::ContextTask;
+use crate::report;
+use crate::report::outcome::Section;
+use crate::run;
+use crate::run::context::{self, Loaded};
+use crate::run::files::Done;
+use crate::settings::Settings;
+use crate::settings::places::{self, Folders};
+use crate::start;
+use crate::text::lines::LineRange;
 use crate::world::chat::ChatStore;
 use crate::world::context::ContextStore;
 use crate::world::workspace::{Disk, Files};
@@ -36,14 +38,14 @@ pub fn main(args: &Context) -> Result<ExitCode, Error> {
     let Notes { file: notes, root } = Notes::find(&folders, file, root)?;
     let (given, root) = root;
     let store = store(&folders, &root, &notes);
-    let mut own = cmd::watched_in(&folders, &root);
-    own.extend([cmd::canonical(&notes), root.join(config::OUTPUT)]);
-    let mut disk = cmd::workspace((&given, &root), &folders, &own)?;
+    let mut own = start::watched_in(&folders, &root);
+    own.extend([start::canonical(&notes), root.join(places::OUTPUT)]);
+    let mut disk = start::workspace((&given, &root), &folders, &own)?;
     let settings = Settings::load(&folders, &root);
     disk.limit(settings.map_or(LARGEST, |loaded| loaded.settings.limits.max_file_size));
     match &args.change {
         None => {
-            let loaded = context_task::load(&store.read()?, &disk);
+            let loaded = context::load(&store.read()?, &disk);
             let code = show(args, &loaded)?;
             remember(&folders, (&root, &notes), &loaded, disk);
             Ok(code)
@@ -56,13 +58,17 @@ pub fn main(args: &Context) -> Result<ExitCode, Error> {
 const LARGEST: u64 = 10 * 1024 * 1024;
 
 /// Returns the store of a notes file's set.
-pub(super) fn store(folders: &Folders, root: &Path, notes: &Path) -> ContextStore {
-    ContextStore::of(&folders.state.join("context"), root, &cmd::canonical(notes))
+pub(crate) fn store(folders: &Folders, root: &Path, notes: &Path) -> ContextStore {
+    ContextStore::of(
+        &folders.state.join("context"),
+        root,
+        &start::canonical(notes),
+    )
 }
 
 /// Returns the store of what the chat of a notes file knows.
-pub(super) fn chat(folders: &Folders, root: &Path, notes: &Path) -> ChatStore {
-    ChatStore::of(&folders.chats(), root, &cmd::canonical(notes))
+pub(crate) fn chat(folders: &Folders, root: &Path, notes: &Path) -> ChatStore {
+    ChatStore::of(&folders.chats(), root, &start::canonical(notes))
 }
 
 fn perform(
@@ -73,7 +79,7 @@ fn perform(
 ) -> Result<ExitCode, Error> {
     let mut last = Done::default();
     for task in tasks(change, disk) {
-        last = match context_task::perform(&task, disk, store, false) {
+        last = match context::perform(&task, disk, store, false) {
             Ok(done) => done,
             Err(failure) => {
                 let said = format!("clada: {}\n", failure.message);
@@ -175,7 +181,7 @@ fn remember(folders: &Folders, (root, notes): (&Path, &Path), loaded: &Loaded, m
     if loaded.files.is_empty() {
         return;
     }
-    let (Ok(settings), Ok(runtime)) = (Settings::load(folders, root), cmd::runtime()) else {
+    let (Ok(settings), Ok(runtime)) = (Settings::load(folders, root), start::runtime()) else {
         return;
     };
     let login = Login::default();
@@ -197,12 +203,12 @@ fn remember(folders: &Folders, (root, notes): (&Path, &Path), loaded: &Loaded, m
         )
     });
     let store = chat(folders, root, notes);
-    batch::show(&store, shown, &disk, &made.setup.rules.mask);
+    run::show(&store, shown, &disk, &made.setup.rules.mask);
 }
 
 /// Joins all files, each between lines with its name.
 fn text(loaded: &Loaded) -> String {
-    let fence = cmd::word();
+    let fence = clock::word();
     let parts = loaded.files.iter().flat_map(|file| &file.parts);
     let parts: Vec<String> = parts
         .map(|(name, text)| report::file(name, text, &fence))

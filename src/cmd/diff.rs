@@ -8,13 +8,13 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitCode, ExitStatus, Stdio};
 
 use crate::cli::Diff;
+use crate::cli::terminal;
 use crate::cmd::history::History;
 use crate::error::Error;
-use crate::lang::hidden::in_colour;
-use crate::terminal;
-use crate::undo::{self, Group};
+use crate::git::Snapshots;
+use crate::git::undo::{self, Group};
+use crate::text::hidden::in_colour;
 use crate::world::programs::Programs;
-use crate::world::snapshot::Snapshots;
 
 /// The id of git's empty tree.
 const EMPTY: &str = "4b825dc642cb6eb9a060e54bf8d69288fbee4904";

@@ -6,27 +6,27 @@ use std::path::{Path, PathBuf};
 use sha2::{Digest, Sha256};
 use tokio::sync::{oneshot, watch as channel};
 
-use super::runtime;
-use crate::config::Folders;
+use crate::cli::terminal;
 use crate::error::Error;
-use crate::lang::hex::hex;
-use crate::terminal;
-use crate::world::snapshot::{ExcludeError, SeenByGit, seen_by_git};
+use crate::git::{ExcludeError, SeenByGit, seen_by_git};
+use crate::settings::places::Folders;
+use crate::start::runtime;
+use crate::text::hex::hex;
 use crate::world::tty;
 
 /// How the user accepts the offer.
-pub(super) struct Offer<'o> {
+pub(crate) struct Offer<'o> {
     /// `--yes` was given.
-    pub(super) yes: bool,
+    pub(crate) yes: bool,
     /// The command that does it.
-    pub(super) command: &'o str,
+    pub(crate) command: &'o str,
     /// Becomes true when clada has to exit.
-    pub(super) stop: &'o channel::Receiver<bool>,
+    pub(crate) stop: &'o channel::Receiver<bool>,
 }
 
 /// The result of an offer.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Answer {
+pub(crate) enum Answer {
     /// Nothing is left to do: git ignores the files, or the user declined or cannot be asked.
     Settled,
     /// The user accepted, and it failed.
@@ -39,7 +39,7 @@ pub(super) enum Answer {
 ///
 /// # Errors
 /// Where the terminal cannot be written.
-pub(super) fn offer(
+pub(crate) fn offer(
     folders: &Folders,
     files: &[PathBuf],
     offer: &Offer<'_>,
@@ -108,13 +108,13 @@ fn failed(shown: &SeenByGit, why: &ExcludeError) -> String {
 
 /// The answer that Enter alone gives.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum OnEnter {
+pub(crate) enum OnEnter {
     Yes,
     No,
 }
 
 /// Asks on the terminal; `None` where clada is stopped before the answer.
-pub(super) fn ask(
+pub(crate) fn ask(
     question: &str,
     on_enter: OnEnter,
     stop: &channel::Receiver<bool>,

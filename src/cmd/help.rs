@@ -3,10 +3,10 @@
 use std::io::{self, ErrorKind};
 use std::process::ExitCode;
 
+use crate::cli::terminal::{self, Emphasis};
 use crate::cli::topics::{self, TOPICS, Topic};
 use crate::cli::{self, Cli, Face};
 use crate::error::Error;
-use crate::terminal::{self, Emphasis};
 
 /// The widest that a page becomes.
 const WIDEST: usize = 100;

@@ -2,15 +2,16 @@
 
 use std::path::Path;
 
-use crate::batch::recover;
+use crate::cli::terminal::Terminal;
 use crate::cmd;
-use crate::cmd::rules;
-use crate::config::settings::{Rest, Settings};
-use crate::config::{self, Folders};
 use crate::error::Error;
-use crate::terminal::Terminal;
+use crate::git::Snapshots;
+use crate::listener::rules;
+use crate::run::recover;
+use crate::settings::places::{self, Folders};
+use crate::settings::{Rest, Settings};
+use crate::start;
 use crate::world::lock::Lock;
-use crate::world::snapshot::Snapshots;
 use crate::world::workspace::Disk;
 
 /// A root's saved states and its files.
@@ -24,19 +25,19 @@ pub(super) struct History {
 impl History {
     /// Opens them; to change something, waits until no other process does.
     pub(super) fn open(given: Option<&Path>, to_change: bool) -> Result<Self, Error> {
-        let (given, root) = cmd::find_root(given)?;
+        let (given, root) = start::find_root(given)?;
         let folders = Folders::of_user().ok_or(Error::NoHome)?;
         // Ctrl-C in the middle would leave a half-done change.
-        let stop = cmd::stop_signal()?;
+        let stop = start::stop_signal()?;
         let mut terminal = Terminal::new(std::io::stderr());
         let lock = match to_change {
             true => {
-                let lock = cmd::lock_root(&folders, &root, &stop, &mut terminal);
+                let lock = start::lock_root(&folders, &root, &stop, &mut terminal);
                 let stopped = || {
                     let why = "stopped before anything was done";
                     std::io::Error::new(std::io::ErrorKind::Interrupted, why)
                 };
-                Some(cmd::runtime()?.block_on(lock)?.ok_or_else(stopped)?)
+                Some(start::runtime()?.block_on(lock)?.ok_or_else(stopped)?)
             }
             false => None,
         };
@@ -50,9 +51,9 @@ impl History {
             return Err(Error::LostGit(wrong.swap_remove(0)));
         }
         cmd::tell_wrong(&wrong);
-        let mut own = cmd::watched_in(&folders, &root);
-        own.extend([config::NOTES, &settings.watch.output_file].map(|name| root.join(name)));
-        let mut disk = cmd::workspace((&given, &root), &folders, &own)?;
+        let mut own = start::watched_in(&folders, &root);
+        own.extend([places::NOTES, &settings.watch.output_file].map(|name| root.join(name)));
+        let mut disk = start::workspace((&given, &root), &folders, &own)?;
         rules::avoid_known(&folders);
         rules::avoid(&folders, &root, &settings.exec);
         let git = rules::git_of(&settings.git, &folders, std::env::vars_os().collect());

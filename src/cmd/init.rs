@@ -10,11 +10,13 @@ use tokio::sync::watch as channel;
 use super::exclude::{self, Answer, Offer, OnEnter};
 use super::{service, watch, watched};
 use crate::cli::Init;
+use crate::cli::terminal;
 use crate::cmd::{self, sharing};
-use crate::config::settings::Settings;
-use crate::config::{self, Folders};
 use crate::error::Error;
-use crate::terminal;
+use crate::settings::Settings;
+use crate::settings::places::{self, Folders};
+use crate::start;
+use crate::text::paths;
 use crate::world::note_file::NoteFile;
 use crate::world::service::ServiceError;
 use crate::world::tty;
@@ -29,9 +31,9 @@ const SETTINGS: &str = include_str!("../../config/project.toml");
 pub fn main(args: &Init) -> Result<ExitCode, Error> {
     cmd::for_the_user("init")?;
     let folders = Folders::of_user().ok_or(Error::NoHome)?;
-    let (_, root) = cmd::find_root(args.root.as_deref())?;
-    let (settings, notes) = (root.join(config::PROJECT), root.join(config::NOTES));
-    sharing::check_default(&NoteFile::new(&notes, config::NOTES_LIMIT)?, &root)?;
+    let (_, root) = start::find_root(args.root.as_deref())?;
+    let (settings, notes) = (root.join(places::PROJECT), root.join(places::NOTES));
+    sharing::check_default(&NoteFile::new(&notes, places::NOTES_LIMIT)?, &root)?;
     made(&settings, "clada's settings for this folder", |path| {
         let mut file = OpenOptions::new().write(true).create_new(true).open(path)?;
         file.write_all(SETTINGS.as_bytes())
@@ -82,7 +84,7 @@ pub fn main(args: &Init) -> Result<ExitCode, Error> {
 
 /// Prints what keeps the daemon running without a service manager.
 fn without_manager() -> Result<(), Error> {
-    let clada = cmd::quoted(&service::program()?);
+    let clada = paths::quoted(&service::program()?);
     say("without a service manager, one of these commands watches all files in your list:")?;
     say(&format!("  {clada} daemon"))?;
     say("      in a terminal that stays open, or in tmux")?;
@@ -117,7 +119,7 @@ fn asks_and_hears_yes(stop: &channel::Receiver<bool>) -> Result<bool, Error> {
     }
     let question = format!(
         "Start watching {} at each login, in the background?",
-        config::NOTES
+        places::NOTES
     );
     let answer = exclude::ask(&question, OnEnter::No, stop)?;
     Ok(answer == Some(true))
@@ -127,7 +129,7 @@ fn asks_and_hears_yes(stop: &channel::Receiver<bool>) -> Result<bool, Error> {
 fn output_name(folders: &Folders, root: &Path) -> String {
     let loaded = Settings::load(folders, root);
     loaded.map_or_else(
-        |_| config::OUTPUT.to_owned(),
+        |_| places::OUTPUT.to_owned(),
         |loaded| loaded.settings.watch.output_file,
     )
 }

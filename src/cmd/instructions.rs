@@ -6,17 +6,18 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use crate::cli;
+use crate::cli::terminal;
+use crate::clock;
 use crate::cmd::notes::Notes;
-use crate::cmd::{self, clipboard, context};
-use crate::config::Folders;
-use crate::config::settings::Settings;
+use crate::cmd::{clipboard, context};
 use crate::error::Error;
-use crate::lang::dialect::Dialect;
-use crate::lang::duration;
-use crate::lang::lessons;
-use crate::lang::nesl::schemas::Schema;
-use crate::lang::task::Command;
-use crate::terminal;
+use crate::reply::dialect::Dialect;
+use crate::reply::dialects::nesl::schemas::Schema;
+use crate::reply::lessons;
+use crate::reply::task::Command;
+use crate::settings::Settings;
+use crate::settings::places::Folders;
+use crate::text::duration;
 
 // Each is between `clada:off` and `clada:on`, so that a copy of it in a notes file is never carried out.
 const CML: &str = include_str!("../../config/instructions.md");
@@ -106,7 +107,7 @@ fn begin(
         let (folders, notes) = found.ok_or(Error::NoHome)?;
         let notes = notes?;
         let chat = context::chat(folders, &notes.root.1, &notes.file);
-        Ok(chat.begin(&cmd::run_id())?)
+        Ok(chat.begin(&clock::run_id())?)
     };
     match begun() {
         Err(error @ Error::WhichNotes { .. }) if file.is_none() => {

@@ -10,22 +10,26 @@ use jiff::Timestamp;
 use serde_json::{Value, json};
 use tokio::sync::watch;
 
-use crate::batch::git_line;
 use crate::cli::Log;
+use crate::cli::terminal;
+use crate::clock;
+use crate::cmd::clipboard;
 use crate::cmd::notes::{named_file, refuse_missing};
-use crate::cmd::{self, clipboard, rules};
-use crate::config::settings::Settings;
-use crate::config::{self, Folders};
 use crate::error::Error;
-use crate::lang::duration;
-use crate::lang::outcome::Status;
-use crate::lang::report::one_line;
-use crate::terminal;
-use crate::undo::{self, Mark};
+use crate::git::undo::{self, Mark};
+use crate::git::{SnapshotError, Snapshots};
+use crate::listener::rules;
+use crate::report::one_line;
+use crate::report::outcome::Status;
+use crate::run::git_line;
+use crate::settings::Settings;
+use crate::settings::places::{self, Folders};
+use crate::start;
+use crate::text::duration;
+use crate::text::paths;
 use crate::world::ledger::{ForeignBlock, Ledger, LogBatch, LogTask};
 use crate::world::lock::Lock;
 use crate::world::roots;
-use crate::world::snapshot::{SnapshotError, Snapshots};
 
 /// Shows the latest batches, and results of another clada that were removed from notes files.
 ///
@@ -42,7 +46,7 @@ pub fn main(args: &Log) -> Result<ExitCode, Error> {
         (Some(file), _) => {
             let file = named_file(&folders, file, None)?;
             refuse_missing(&folders, &file, None)?;
-            Some(vec![cmd::canonical(&file)])
+            Some(vec![start::canonical(&file)])
         }
         (None, true) => Some(files_here(&roots, args.root.as_deref())?),
         (None, false) => None,
@@ -67,7 +71,7 @@ pub fn main(args: &Log) -> Result<ExitCode, Error> {
             "nothing has run yet: the log begins with the first reply"
         )?;
     } else {
-        let watched = Lock::held(&folders.locks(), config::WATCHED_LOCKS);
+        let watched = Lock::held(&folders.locks(), places::WATCHED_LOCKS);
         let texts = entries
             .iter()
             .map(|entry| entry.text(&folders.home, &watched));
@@ -106,7 +110,7 @@ fn newest(
 
 /// Returns the notes files of a project: the given folder, or the innermost project that this folder is in.
 fn files_here(roots: &[(PathBuf, PathBuf)], given: Option<&Path>) -> Result<Vec<PathBuf>, Error> {
-    let (_, here) = cmd::find_root(given)?;
+    let (_, here) = start::find_root(given)?;
     let is_root = |folder: &&Path| roots.iter().any(|(_, root)| root == folder);
     let around = here.ancestors().find(is_root).filter(|_| given.is_none());
     let root = around.unwrap_or(&here);
@@ -186,8 +190,8 @@ impl Entry {
 
 /// Formats results that were removed from a notes file.
 fn foreign_text(block: &ForeignBlock, home: &Path) -> String {
-    let taken = cmd::local(at(block.time * 1000)).strftime("%Y-%m-%d %H:%M:%S");
-    let file = one_line(&cmd::short(&block.path, home));
+    let taken = clock::local(at(block.time * 1000)).strftime("%Y-%m-%d %H:%M:%S");
+    let file = one_line(&paths::short(&block.path, home));
     let mut text =
         format!("{taken}  {file}  results of another clada, removed from the notes file\n");
     for line in block.text.lines() {
@@ -202,7 +206,7 @@ fn batch_text(
     home: &Path,
     watched: &[PathBuf],
 ) -> String {
-    let began = cmd::local(at(batch.began_ms)).strftime("%Y-%m-%d %H:%M:%S");
+    let began = clock::local(at(batch.began_ms)).strftime("%Y-%m-%d %H:%M:%S");
     let took = match batch.ended_ms {
         Some(ended) => duration::show(between(batch.began_ms, ended)),
         None if watched.contains(&batch.path) => "running".to_owned(),
@@ -211,14 +215,14 @@ fn batch_text(
     let again = batch.again.map_or(String::new(), |number| {
         format!(" (retry of batch {number})")
     });
-    let file = one_line(&cmd::short(&batch.path, home));
+    let file = one_line(&paths::short(&batch.path, home));
     let mut text = format!(
         "{began}  {file}  batch {}{again}  {took}  {}{}\n",
         batch.number,
         batch.id,
         match mark {
-            Some(Mark::Undone(at)) => format!("  undone {}", cmd::when(at)),
-            Some(Mark::Redone(at)) => format!("  redone {}", cmd::when(at)),
+            Some(Mark::Undone(at)) => format!("  undone {}", clock::when(at)),
+            Some(Mark::Redone(at)) => format!("  redone {}", clock::when(at)),
             None => String::new(),
         }
     );

@@ -4,12 +4,13 @@
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use crate::cmd;
-use crate::config::registry::Registry;
-use crate::config::{self, Folders};
+use crate::cli::terminal;
 use crate::error::Error;
-use crate::lang::report::one_line;
-use crate::terminal;
+use crate::report::one_line;
+use crate::settings::places::{self, Folders};
+use crate::start;
+use crate::supervisor::list::Registry;
+use crate::text::paths;
 use crate::world::ledger::Ledger;
 use crate::world::lock::Lock;
 use crate::world::roots;
@@ -34,7 +35,7 @@ impl Notes {
         root: Option<&Path>,
     ) -> Result<Self, Error> {
         let Some(named) = file else {
-            let root = cmd::find_root(root)?;
+            let root = start::find_root(root)?;
             let chosen = of_root(folders, &root.1)?;
             if !chosen.others.is_empty() {
                 let files = names(&chosen.others);
@@ -56,10 +57,10 @@ impl Notes {
         refuse_missing(folders, &file, root)?;
         let is_given = root.is_some();
         let watched = (!is_given).then(|| root_of(folders, &file)).flatten();
-        let here = cmd::find_root(root)?;
+        let here = start::find_root(root)?;
         let root = match watched {
             Some(watched) if watched != here.1 && watched.is_dir() => {
-                cmd::find_root(Some(&watched))?
+                start::find_root(Some(&watched))?
             }
             _ => here,
         };
@@ -77,7 +78,7 @@ struct Known {
 
 /// Returns all of them, each once, by their canonical paths.
 fn known(folders: &Folders) -> Vec<Known> {
-    let watched = Lock::held(&folders.locks(), &config::WATCHED_LOCKS[..1]);
+    let watched = Lock::held(&folders.locks(), &places::WATCHED_LOCKS[..1]);
     let was = roots::all(&folders.roots());
     let (now, before): (Vec<_>, Vec<_>) = was
         .into_iter()
@@ -86,7 +87,7 @@ fn known(folders: &Folders) -> Vec<Known> {
     let listed = Registry::load(folders).unwrap_or_default().entries;
     let listed = listed
         .into_iter()
-        .map(|entry| (cmd::canonical(&entry.file), cmd::canonical(&entry.root)));
+        .map(|entry| (start::canonical(&entry.file), start::canonical(&entry.root)));
     let mut known: Vec<Known> = Vec::new();
     let with = |is_watched| {
         move |(file, root)| Known {
@@ -106,7 +107,7 @@ fn known(folders: &Folders) -> Vec<Known> {
 
 /// Returns the root that a notes file is watched for, or was last watched for.
 fn root_of(folders: &Folders, file: &Path) -> Option<PathBuf> {
-    let file = cmd::canonical(file);
+    let file = start::canonical(file);
     let mut known = known(folders).into_iter();
     known
         .find(|known| known.file == file)
@@ -156,7 +157,7 @@ impl Chosen {
 /// Returns the notes file of a root, given by its canonical path: the one that is watched for it, or its `clada.md`, or the one
 /// that was watched before.
 pub(super) fn of_root(folders: &Folders, root: &Path) -> Result<Chosen, Error> {
-    let default = root.join(config::NOTES);
+    let default = root.join(places::NOTES);
     let known = known(folders).into_iter();
     let known = known.filter(|known| known.root == root);
     let (watched, before): (Vec<_>, Vec<_>) = known.partition(|known| known.is_watched);
@@ -168,7 +169,7 @@ pub(super) fn of_root(folders: &Folders, root: &Path) -> Result<Chosen, Error> {
         let there = before.into_iter().filter(|known| known.file.exists());
         paths(there.collect())
     };
-    let own = cmd::canonical(&default);
+    let own = start::canonical(&default);
     match files.iter().position(|file| *file == own) {
         Some(at) => {
             files.remove(at);
@@ -192,7 +193,7 @@ pub(super) fn refuse_missing(
 ) -> Result<(), Error> {
     let in_ledger = || {
         let ledger = Ledger::read(&folders.state).ok().flatten()?;
-        ledger.file(&cmd::canonical(file)).ok().flatten()
+        ledger.file(&start::canonical(file)).ok().flatten()
     };
     if file.exists() || root_of(folders, file).is_some() || in_ledger().is_some() {
         return Ok(());
@@ -213,7 +214,7 @@ pub(super) fn known_here(folders: &Folders, file: &Path, root: Option<&Path>) ->
     match files.len() {
         0 => format!(
             "clada knows no notes file for this folder: start watching one with `clada watch {}`",
-            cmd::quoted(file)
+            paths::quoted(file)
         ),
         1 => format!("the notes file of this folder is {}", names(&files)),
         _ => format!("the notes files of this folder are {}", names(&files)),

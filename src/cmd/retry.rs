@@ -4,18 +4,20 @@ use std::io::Write;
 use std::path::Path;
 use std::process::ExitCode;
 
+use crate::cli::terminal;
 use crate::cli::{Again, Retry};
+use crate::clock;
 use crate::cmd::notes::{Notes, known_here};
 use crate::cmd::watch::{Listener, Place, Post, Shared};
 use crate::cmd::{self, sharing};
-use crate::config::{self, Folders};
-use crate::daemon::{BY_COMMAND, OpenPlace, Which, open_places};
 use crate::error::Error;
-use crate::lang::note;
-use crate::lang::record::Offer;
-use crate::lang::report::{Offered, Report};
-use crate::lang::wording;
-use crate::terminal;
+use crate::listener::{BY_COMMAND, OpenPlace, Which, open_places};
+use crate::reply::note;
+use crate::reply::record::Offer;
+use crate::report::wording;
+use crate::report::{Offered, Report};
+use crate::settings::places::{self, Folders};
+use crate::start;
 use crate::world::ledger::{KnownFile, Ledger, NewBlock};
 use crate::world::note_file::{NoteFile, Reading};
 
@@ -39,15 +41,15 @@ pub(super) fn again(args: &Again, which: Which) -> Result<ExitCode, Error> {
         refuse_unknown(&folders, &notes.file, args.root.as_deref())?;
     }
     if args.file.is_none() {
-        let note = NoteFile::new(&notes.file, config::NOTES_LIMIT)?;
-        if notes.file == notes.root.1.join(config::NOTES) {
+        let note = NoteFile::new(&notes.file, places::NOTES_LIMIT)?;
+        if notes.file == notes.root.1.join(places::NOTES) {
             sharing::check_default(&note, &notes.root.1)?;
         }
     }
     let args = &args.watch(&notes.file, &notes.root.0);
     let place = Place::of(args)?;
     let ledger = Ledger::open(&place.folders.state)?;
-    let shared = Shared::start(cmd::stop_signal()?);
+    let shared = Shared::start(start::stop_signal()?);
     let mut post = match Post::take(args, place, (&shared.hub, &[]), &ledger, false) {
         Ok(post) => post,
         Err(Error::WatchedByAnother { process, .. }) => {
@@ -65,7 +67,7 @@ pub(super) fn again(args: &Again, which: Which) -> Result<ExitCode, Error> {
 
 /// Refuses a file that clada has never watched. One that was renamed has results at its top.
 fn refuse_unknown(folders: &Folders, file: &Path, root: Option<&Path>) -> Result<(), Error> {
-    let note = NoteFile::new(file, config::NOTES_LIMIT)?;
+    let note = NoteFile::new(file, places::NOTES_LIMIT)?;
     let known = match Ledger::read(&folders.state)? {
         Some(ledger) => ledger.file(note.path())?,
         None => None,
@@ -85,7 +87,7 @@ fn refuse_unknown(folders: &Folders, file: &Path, root: Option<&Path>) -> Result
 
 /// Explains why no edit can be applied at a line, and where one can.
 fn no_place(line: usize, place: &Place) -> Result<ExitCode, Error> {
-    let note = NoteFile::new(&place.file, config::NOTES_LIMIT)?;
+    let note = NoteFile::new(&place.file, places::NOTES_LIMIT)?;
     let ledger = Ledger::open(&place.folders.state)?;
     let places = match ledger.file(note.path())? {
         Some(KnownFile { id, .. }) => open_places(&ledger, id)?,
@@ -116,7 +118,7 @@ fn named(places: &[OpenPlace]) -> String {
 
 /// Ticks the tasks in the notes file, as the user could, for the clada process that watches it.
 fn ask(place: &Place, which: Which, process: &str) -> Result<ExitCode, Error> {
-    let note = NoteFile::new(&place.file, config::NOTES_LIMIT)?;
+    let note = NoteFile::new(&place.file, places::NOTES_LIMIT)?;
     let mut ledger = Ledger::open(&place.folders.state)?;
     let Some(KnownFile { id, .. }) = ledger.file(note.path())? else {
         return nothing(which, place);
@@ -132,7 +134,7 @@ fn ask(place: &Place, which: Which, process: &str) -> Result<ExitCode, Error> {
     let report = report(which, &tasks, offer);
     let block = report.block(Some(""));
     let key = note::key(ledger.seed(), &block);
-    let now = cmd::now_ms().div_euclid(1000);
+    let now = clock::now_ms().div_euclid(1000);
     let new = NewBlock {
         key,
         text: &block,
@@ -159,7 +161,7 @@ fn report(which: Which, tasks: &str, offer: Offer) -> Report {
     };
     Report {
         offers: vec![Offered {
-            why: format!("{BY_COMMAND}{command}` at {}: {tasks}", cmd::time()),
+            why: format!("{BY_COMMAND}{command}` at {}: {tasks}", clock::time()),
             action,
             offer,
         }],

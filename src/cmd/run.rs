@@ -4,20 +4,22 @@ use std::io::{IsTerminal, Write};
 use std::path::Path;
 use std::process::ExitCode;
 
-use crate::batch::{NoJournal, Part, Progress, Surroundings};
 use crate::cli::Run;
+use crate::cli::terminal::{self, Terminal};
+use crate::clock;
 use crate::cmd::notes::of_root;
-use crate::cmd::rules::{Login, Made, Source};
-use crate::cmd::{self, read_reply, sharing};
-use crate::config::settings::Settings;
-use crate::config::{self, Folders};
-use crate::daemon::Running;
+use crate::cmd::{read_reply, sharing};
 use crate::error::Error;
-use crate::lang::outcome::{Section, Status};
-use crate::lang::report::{ParseError, Report};
-use crate::lang::scan::scan_for;
-use crate::lang::task::{Batch, Lines};
-use crate::terminal::{self, Terminal};
+use crate::listener::Running;
+use crate::listener::rules::{Login, Made, Source};
+use crate::reply::scan::scan_for;
+use crate::reply::task::{Batch, Lines};
+use crate::report::outcome::{Section, Status};
+use crate::report::{ParseError, Report};
+use crate::run::{NoJournal, Part, Progress, Surroundings};
+use crate::settings::Settings;
+use crate::settings::places::{self, Folders};
+use crate::start;
 use crate::world::sandbox;
 
 /// Runs one reply. Fails if a task failed or the reply has an error.
@@ -25,11 +27,11 @@ use crate::world::sandbox;
 /// # Errors
 /// Where the reply or the root cannot be read.
 pub fn main(args: &Run) -> Result<ExitCode, Error> {
-    let (given, root) = cmd::find_root(args.root.as_deref())?;
+    let (given, root) = start::find_root(args.root.as_deref())?;
     sharing::check_root(&root, args.allow_shared)?;
     let text = read_reply(args.file.as_deref())?;
     let folders = Folders::of_user().ok_or(Error::NoHome)?;
-    let runtime = cmd::runtime()?;
+    let runtime = start::runtime()?;
     let loaded = Settings::load(&folders, &root)?;
     let flags = (Some(&args.exec), !args.no_git);
     let login = Login::default();
@@ -41,22 +43,22 @@ pub fn main(args: &Run) -> Result<ExitCode, Error> {
         settings,
         notice,
     } = start.made?;
-    let own = [config::NOTES, &settings.watch.output_file].map(|name| root.join(name));
+    let own = [places::NOTES, &settings.watch.output_file].map(|name| root.join(name));
     // If several are watched for the root, none of them is meant.
     let notes = of_root(&folders, &root).map_or_else(|_| own[0].clone(), |chosen| chosen.file);
-    let mut runner = cmd::runner((&given, &root), &folders, (&notes, &own), setup)?;
-    runner.protect(&cmd::watched_in(&folders, &root));
+    let mut runner = start::runner((&given, &root), &folders, (&notes, &own), setup)?;
+    runner.protect(&start::watched_in(&folders, &root));
     let notes = args.file.as_deref().map(Path::canonicalize);
     runner.never.extend(notes.and_then(Result::ok));
     runner.with_params = args.json;
-    let stop = cmd::stop_signal()?;
+    let stop = start::stop_signal()?;
     runtime.block_on(async {
         let around = Surroundings {
-            now: &cmd::date_time,
-            when: &cmd::when,
-            fence: cmd::word(),
+            now: &clock::date_time,
+            when: &clock::when,
+            fence: clock::word(),
             message: args.message.clone(),
-            id: cmd::run_id(),
+            id: clock::run_id(),
             stop,
         };
         // A reply may be a notes file: its results block is not part of the reply, but its lines count.
@@ -69,7 +71,7 @@ pub fn main(args: &Run) -> Result<ExitCode, Error> {
         let mut report = if args.dry_run {
             runner.preview(&part, &around)
         } else {
-            let lock = cmd::lock_root(&folders, &root, &around.stop, &mut terminal).await?;
+            let lock = start::lock_root(&folders, &root, &around.stop, &mut terminal).await?;
             let Some(mut lock) = lock else {
                 terminal.line("stopped before anything ran");
                 return Ok(ExitCode::FAILURE);

@@ -8,11 +8,12 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use crate::cli;
+use crate::cli::terminal;
 use crate::cmd;
-use crate::cmd::rules;
-use crate::config::Folders;
 use crate::error::Error;
-use crate::terminal;
+use crate::listener::rules;
+use crate::settings::places::Folders;
+use crate::start;
 use crate::world::login_env::LoginEnv;
 use crate::world::programs;
 use crate::world::service::{Order, Runs, Service, ServiceError, State};
@@ -31,7 +32,7 @@ pub fn main(what: &cli::Service) -> Result<ExitCode, Error> {
     let folders = Folders::of_user().ok_or(Error::NoHome)?;
     rules::avoid_known(&folders);
     let service = of_user(&folders);
-    let runtime = cmd::runtime()?;
+    let runtime = start::runtime()?;
     match what {
         cli::Service::Status => return tell(&runtime.block_on(service.state())?),
         cli::Service::Logs { follow, number } => return logs(&service, *number, *follow),
@@ -65,7 +66,7 @@ pub fn main(what: &cli::Service) -> Result<ExitCode, Error> {
 /// Where the service manager does not answer, or the service cannot be installed.
 pub(super) fn ensure(folders: &Folders) -> Result<(), Error> {
     rules::avoid_known(folders);
-    let state = cmd::runtime()?.block_on(of_user(folders).state())?;
+    let state = start::runtime()?.block_on(of_user(folders).state())?;
     match state.is_up() && state.at_login != Some(false) {
         true => Ok(()),
         false => main(&cli::Service::Install).map(drop),

@@ -4,9 +4,9 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::cmd::quoted;
-use crate::config::PROJECT;
 use crate::error::Error;
+use crate::settings::places::PROJECT;
+use crate::text::paths::quoted;
 use crate::world::note_file::NoteFile;
 use crate::world::ownership::{NotOwn, OwnUsers, has_no_modes};
 
@@ -15,7 +15,7 @@ use crate::world::ownership::{NotOwn, OwnUsers, has_no_modes};
 ///
 /// # Errors
 /// Where that is so, with the next step; not where sharing is `allowed`.
-pub(super) fn check_root(root: &Path, allowed: bool) -> Result<(), Error> {
+pub(crate) fn check_root(root: &Path, allowed: bool) -> Result<(), Error> {
     check(&[root.to_owned(), root.join(PROJECT)], allowed)
 }
 
@@ -23,7 +23,7 @@ pub(super) fn check_root(root: &Path, allowed: bool) -> Result<(), Error> {
 ///
 /// # Errors
 /// Where that is so, with the next step; not where sharing is `allowed`.
-pub(super) fn check_notes(root: &Path, notes: &Path, allowed: bool) -> Result<(), Error> {
+pub(crate) fn check_notes(root: &Path, notes: &Path, allowed: bool) -> Result<(), Error> {
     let folder = notes.parent().unwrap_or(Path::new("/")).to_owned();
     let own = [
         root.to_owned(),
@@ -64,7 +64,7 @@ fn check(paths: &[PathBuf], allowed: bool) -> Result<(), Error> {
 ///
 /// # Errors
 /// Where that is so, with the next step.
-pub(super) fn check_default(note: &NoteFile, root: &Path) -> Result<(), Error> {
+pub(crate) fn check_default(note: &NoteFile, root: &Path) -> Result<(), Error> {
     match note.lead().out_of(root) {
         None => Ok(()),
         Some(link) => Err(Error::LeadsOut {

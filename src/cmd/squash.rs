@@ -9,11 +9,13 @@ use jiff::civil::{DateTime, Time};
 use jiff::{Span, Timestamp};
 
 use crate::cli::Squash;
+use crate::cli::terminal;
+use crate::clock;
 use crate::cmd;
 use crate::cmd::history::History;
 use crate::error::Error;
-use crate::terminal;
-use crate::world::snapshot::{Ask, Group, Moved, Squashed, Which, short};
+use crate::git::{Ask, Group, Moved, Squashed, Which, short};
+use crate::text::paths;
 
 /// Squashes the chosen commits, and prints how to go back. Fails where all of them are pushed.
 ///
@@ -26,8 +28,8 @@ pub fn main(args: &Squash) -> Result<ExitCode, Error> {
         message: args.message.clone(),
         force: args.force,
         dry_run: args.dry_run,
-        id: cmd::run_id(),
-        time: cmd::date_time(),
+        id: clock::run_id(),
+        time: clock::date_time(),
     };
     let history = History::open(args.root.as_deref(), true)?;
     let done = history.snapshots.squash(&ask)?;
@@ -60,7 +62,7 @@ fn which(args: &Squash) -> Which {
 
 /// Reads a time: with a zone, local, of today (or yesterday, if it is later than now), or a duration before now.
 fn moment(text: &str) -> Option<Timestamp> {
-    let now = cmd::now();
+    let now = clock::now();
     let zone = now.time_zone().clone();
     if let Ok(moment) = text.parse::<Timestamp>() {
         return Some(moment);
@@ -172,7 +174,7 @@ fn group_text(group: &Group, dry_run: bool) -> String {
 
 /// Returns the git command that goes back.
 fn back(moved: &Moved, root: Option<&Path>) -> String {
-    let quoted = cmd::quoted;
+    let quoted = paths::quoted;
     let old = &moved.old;
     let within = match (&moved.git_dir, root) {
         (Some(path), _) => format!(" --git-dir={}", quoted(path)),
@@ -191,7 +193,7 @@ mod tests {
 
     #[test]
     fn a_time_is_told_from_a_revision() {
-        let now = cmd::now();
+        let now = clock::now();
         let ago = |text: &str| {
             let moment = moment(text).unwrap_or_else(|| panic!("{text}"));
             now.timestamp().as_second() - moment.as_second()

@@ -10,14 +10,15 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use crate::cli;
-use crate::cmd;
-use crate::config::Folders;
-use crate::daemon::board::{Board, Notice, Notices, State};
+use crate::cli::terminal;
+use crate::clock;
 use crate::error::Error;
-use crate::lang::outcome::Status;
-use crate::lang::report::one_line;
-use crate::lang::wording;
-use crate::terminal;
+use crate::listener::board::{Board, Notice, Notices, State};
+use crate::report::one_line;
+use crate::report::outcome::Status;
+use crate::report::wording;
+use crate::settings::places::Folders;
+use crate::text::paths;
 use crate::world::ledger::{FileId, Ledger, LogBatch};
 use crate::world::sandbox::support;
 use crate::world::socket::{self, Socket};
@@ -28,7 +29,7 @@ const QUESTION: &str = "status";
 /// The kind of process that answers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub(super) enum Kind {
+pub(crate) enum Kind {
     /// It watches the files in the list.
     Daemon,
     /// It watches one file, in a terminal.
@@ -47,8 +48,8 @@ struct Answer {
 }
 
 /// Lets this process answer for as long as the value lives. If that fails, clada works without it.
-pub(super) fn answer(folders: &Folders, kind: Kind, board: &Board) -> Option<Socket> {
-    let (board, since) = (board.clone(), cmd::now_ms().div_euclid(1000));
+pub(crate) fn answer(folders: &Folders, kind: Kind, board: &Board) -> Option<Socket> {
+    let (board, since) = (board.clone(), clock::now_ms().div_euclid(1000));
     let answer = move |question: &str| match question {
         QUESTION => {
             let answer = Answer {
@@ -259,7 +260,7 @@ fn as_json(
 fn past_text(past: &Past) -> String {
     let mut text = String::new();
     if let (Some(first), Some(newest)) = (past.run.first(), past.run.last()) {
-        let when = cmd::when(first.began_ms.div_euclid(1000));
+        let when = clock::when(first.began_ms.div_euclid(1000));
         let what = match past.run.len() {
             1 => "batch",
             _ => "batches",
@@ -291,7 +292,7 @@ fn as_text(
                 `clada service start`\n"
             .to_owned();
     }
-    let short = |path: &Path| one_line(&cmd::short(path, &folders.home));
+    let short = |path: &Path| one_line(&paths::short(path, &folders.home));
     let mut text = String::new();
     for (pid, answer) in answers {
         let answer = match answer {
@@ -305,7 +306,7 @@ fn as_text(
             Kind::Daemon => "the daemon",
             Kind::Watch => "in a terminal",
         };
-        let since = cmd::when(answer.since);
+        let since = clock::when(answer.since);
         let files = answer.notices.files.len();
         let are = if files == 1 { "file" } else { "files" };
         let _ = writeln!(

@@ -3,14 +3,15 @@
 use std::io::Write;
 use std::process::ExitCode;
 
+use crate::cli::terminal;
 use crate::cli::{StepBack, StepForward};
+use crate::clock;
 use crate::cmd;
 use crate::cmd::history::History;
 use crate::error::Error;
-use crate::lang::report::one_line;
-use crate::terminal;
-use crate::undo::{self, Look, Shown, UndoError};
-use crate::world::snapshot::{self, Message, Step, Stop};
+use crate::git::undo::{self, Look, Shown, UndoError};
+use crate::git::{self, Message, Step, Stop};
+use crate::report::one_line;
 
 /// Shows an older state.
 ///
@@ -44,9 +45,9 @@ pub fn forward(args: &StepForward) -> Result<ExitCode, Error> {
 fn go(history: &mut History, to: Look) -> Result<ExitCode, Error> {
     let message = Message {
         subject: Some("step-back".to_owned()),
-        time: cmd::date_time(),
+        time: clock::date_time(),
         body: Vec::new(),
-        batch: cmd::run_id(),
+        batch: clock::run_id(),
         step: Step::Before,
         of: Vec::new(),
         moved: None,
@@ -78,13 +79,13 @@ fn stay(history: &History) -> Result<ExitCode, Error> {
 
 /// Describes a state.
 fn name(stop: &Stop) -> String {
-    let commit = snapshot::short(&stop.commit);
+    let commit = git::short(&stop.commit);
     match &stop.saved {
         None => format!("{commit}, your own commit"),
         Some(saved) => format!(
             "{commit} {} ({}, {})",
             one_line(&saved.subject),
-            cmd::when(saved.time),
+            clock::when(saved.time),
             saved.batch
         ),
     }

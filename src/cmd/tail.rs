@@ -6,12 +6,12 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use crate::cli::Tail;
-use crate::cmd;
+use crate::cli::terminal;
 use crate::cmd::notes::{Notes, of_root};
-use crate::config::{self, Folders};
 use crate::error::Error;
-use crate::lang::plain::{Plain, plain};
-use crate::terminal;
+use crate::settings::places::{self, Folders};
+use crate::start;
+use crate::text::plain::{Plain, plain};
 use crate::world::lock::Lock;
 use crate::world::output_file::{Follower, Piece};
 use crate::world::watch::{Hub, Mode, Watcher};
@@ -27,14 +27,14 @@ pub fn main(args: &Tail) -> Result<ExitCode, Error> {
     let folders = Folders::of_user().ok_or(Error::NoHome)?;
     let notes = Notes::find(&folders, args.file.as_deref(), args.root.as_deref())?;
     let root = args.file.is_none().then_some(notes.root.1);
-    let notes = cmd::canonical(&notes.file);
-    cmd::runtime()?.block_on(follow(notes, root.as_deref(), &folders))?;
+    let notes = start::canonical(&notes.file);
+    start::runtime()?.block_on(follow(notes, root.as_deref(), &folders))?;
     Ok(ExitCode::SUCCESS)
 }
 
 /// Follows the output of a notes file. With a root, follows the file that is watched for it, which may change.
 async fn follow(mut notes: PathBuf, root: Option<&Path>, folders: &Folders) -> Result<(), Error> {
-    let mut stop = cmd::stop_signal()?;
+    let mut stop = start::stop_signal()?;
     let mut was = None;
     let locks = folders.locks();
     let (path, _) = output(&notes, &locks);
@@ -45,7 +45,7 @@ async fn follow(mut notes: PathBuf, root: Option<&Path>, folders: &Folders) -> R
             && let Some(root) = root
             && let Ok(chosen) = of_root(folders, root)
         {
-            notes = cmd::canonical(&chosen.file);
+            notes = start::canonical(&chosen.file);
             (path, pid) = output(&notes, &locks);
         }
         let is = (notes.clone(), pid);
@@ -113,13 +113,13 @@ fn output(notes: &Path, locks: &Path) -> (PathBuf, Option<i32>) {
     };
     let held = own.or_else(|| outputs.iter().find(|path| !is_others(path)));
     let found = held.cloned().unwrap_or_else(|| {
-        let stem = config::OUTPUT
+        let stem = places::OUTPUT
             .strip_suffix(".txt")
-            .unwrap_or(config::OUTPUT);
+            .unwrap_or(places::OUTPUT);
         let own = notes.with_file_name(format!("{stem}{}", end(notes)));
         match own.exists() {
             true => own,
-            false => notes.with_file_name(config::OUTPUT),
+            false => notes.with_file_name(places::OUTPUT),
         }
     });
     (found, pid)

@@ -4,11 +4,12 @@ use std::io::Write;
 use std::process::ExitCode;
 
 use crate::cli::Trust;
+use crate::cli::terminal;
 use crate::cmd::{self, sharing};
-use crate::config::settings::{self, Settings, Trusted};
-use crate::config::{Folders, PROJECT};
 use crate::error::Error;
-use crate::terminal;
+use crate::settings::places::{Folders, PROJECT};
+use crate::settings::{self, Settings, Trusted};
+use crate::start;
 
 /// Trusts them and prints them.
 ///
@@ -16,7 +17,7 @@ use crate::terminal;
 /// Where the settings are invalid, or a task calls this.
 pub fn main(args: &Trust) -> Result<ExitCode, Error> {
     cmd::for_the_user("trust")?;
-    let (_, root) = cmd::find_root(args.root.root.as_deref())?;
+    let (_, root) = start::find_root(args.root.root.as_deref())?;
     sharing::check_root(&root, args.allow_shared)?;
     let folders = Folders::of_user().ok_or(Error::NoHome)?;
     let path = root.join(PROJECT);

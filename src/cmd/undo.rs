@@ -3,15 +3,16 @@
 use std::io::Write;
 use std::process::ExitCode;
 
-use crate::batch::saved_work;
+use crate::cli::terminal;
 use crate::cli::{self, Back, Redo, Undo};
+use crate::clock;
 use crate::cmd;
 use crate::cmd::history::History;
 use crate::error::Error;
-use crate::lang::report::one_line;
-use crate::terminal;
-use crate::undo::{self, Done, How, Way, Which};
-use crate::world::snapshot::{self, ChangeKind};
+use crate::git::undo::{self, Done, How, Way, Which};
+use crate::git::{self, ChangeKind};
+use crate::report::one_line;
+use crate::run::saved_work;
 
 /// Reverts batches.
 ///
@@ -42,8 +43,8 @@ fn revert(which: Which<'_>, way: Way, args: &Back) -> Result<ExitCode, Error> {
         way,
         keep: args.keep,
         dry_run: args.dry_run,
-        id: &cmd::run_id(),
-        time: &cmd::date_time(),
+        id: &clock::run_id(),
+        time: &clock::date_time(),
     };
     let done = undo::perform(&mut history.snapshots, &mut history.disk, which, &how)?;
     let private = history.snapshots.is_private();
@@ -94,7 +95,7 @@ fn said(done: &Done, how: &How<'_>, which: Which<'_>, private: bool) -> String {
         Some(commit) => format!(
             "💚 {} {}; `clada {back}` reverts it\n",
             if private { "snapshot" } else { "git" },
-            snapshot::short(commit)
+            git::short(commit)
         ),
     };
     text

@@ -11,21 +11,25 @@ use tokio::runtime::Runtime;
 use tokio::sync::watch as channel;
 use tokio::time::timeout;
 
-use crate::batch::Reader;
+use crate::cli::terminal::Terminal;
 use crate::cli::{Listen, Watch};
+use crate::clock::{self, Clock};
 use crate::cmd::exclude::{self, Answer, Offer};
-use crate::cmd::rules::{self, Login, Made, Source};
-use crate::cmd::{self, context, sharing, status};
-use crate::config::settings::{Every, Loaded, Settings};
-use crate::config::{self, Folders};
-use crate::daemon::board::Board;
-use crate::daemon::{
-    Begin, Clock, Daemon, Delivery, Doubt, Fresh, Limits, Listening, Memory, Parting, Pending,
-    Shown, Told, not_followed,
-};
+use crate::cmd::{context, sharing, status};
 use crate::error::Error;
-use crate::lang::note::RESULTS;
-use crate::terminal::Terminal;
+use crate::git::{Survey, survey};
+use crate::listener::board::Board;
+use crate::listener::rules::{self, Login, Made, Source};
+use crate::listener::{
+    Begin, Daemon, Delivery, Doubt, Fresh, Limits, Listening, Memory, Parting, Pending, Shown,
+    Told, not_followed,
+};
+use crate::reply::note::RESULTS;
+use crate::run::Reader;
+use crate::settings::places::{self, Folders};
+use crate::settings::{Every, Loaded, Settings};
+use crate::start;
+use crate::text::paths;
 use crate::world::clipboard::{Around, Clipboard};
 use crate::world::desktop::Desktop;
 use crate::world::ledger::Ledger;
@@ -33,7 +37,6 @@ use crate::world::lock::Lock;
 use crate::world::note_file::{NoteError, NoteFile, Reading};
 use crate::world::output_file::OutputFile;
 use crate::world::packet::Packets;
-use crate::world::snapshot::{Survey, survey};
 use crate::world::watch::{Hub, Mode, Settle, Watcher};
 use crate::world::{roots, sandbox, scarce};
 
@@ -57,7 +60,7 @@ const GREETING: &str = include_str!("../../config/greeting.md");
 /// Where the file cannot be watched, or another clada process watches it.
 pub fn main(args: &Listen) -> Result<ExitCode, Error> {
     let Listen { watch: args, yes } = args;
-    let shared = Shared::start(cmd::stop_signal()?);
+    let shared = Shared::start(start::stop_signal()?);
     let mut post = take(args, &shared)?;
     let mut terminal = Terminal::new(std::io::stdout());
     if let Some(shortfall) = scarce::shortfall() {
@@ -120,7 +123,7 @@ fn take_when_possible(
     shared: &Shared,
     terminal: &mut Terminal<io::Stdout>,
 ) -> Result<Option<Post>, Error> {
-    let runtime = cmd::runtime()?;
+    let runtime = start::runtime()?;
     let mut stop = shared.stop.clone();
     let mut said = String::new();
     while !*stop.borrow() {
@@ -154,7 +157,7 @@ fn listen(
     let is_first = args.led.is_none();
     let mut notice = (is_first && listener.keeps_snapshots(&root)).then_some(KEEPS_SNAPSHOTS);
     let mut show = |shown: Shown<'_>| {
-        board.shown((&file, &root), &shown, cmd::time);
+        board.shown((&file, &root), &shown, clock::time);
         show(terminal, &shown);
         if let Shown::Watching(_) = shown
             && let Some(notice) = notice.take()
@@ -171,21 +174,21 @@ fn listen(
 }
 
 /// The folders and the notes file of a listener.
-pub(super) struct Place {
-    pub(super) folders: Folders,
+pub(crate) struct Place {
+    pub(crate) folders: Folders,
     /// As it was given, and its canonical path.
     root: (PathBuf, PathBuf),
     /// The notes file, as it was given.
-    pub(super) file: PathBuf,
+    pub(crate) file: PathBuf,
 }
 
 impl Place {
-    pub(super) fn of(args: &Watch) -> Result<Self, Error> {
-        let root = cmd::find_root(args.root.as_deref())?;
+    pub(crate) fn of(args: &Watch) -> Result<Self, Error> {
+        let root = start::find_root(args.root.as_deref())?;
         let file = args.file.clone();
         Ok(Self {
             folders: Folders::of_user().ok_or(Error::NoHome)?,
-            file: file.unwrap_or_else(|| root.1.join(config::NOTES)),
+            file: file.unwrap_or_else(|| root.1.join(places::NOTES)),
             root,
         })
     }
@@ -214,16 +217,16 @@ fn listening(flags: &Watch, settings: &Settings) -> Listening {
 
 /// The things that the listeners of one process share.
 #[derive(Clone)]
-pub(super) struct Shared {
-    pub(super) hub: Hub,
+pub(crate) struct Shared {
+    pub(crate) hub: Hub,
     /// Becomes true when clada has to exit.
-    pub(super) stop: channel::Receiver<bool>,
-    pub(super) clipboard: Arc<Clipboard>,
-    pub(super) login: Login,
+    pub(crate) stop: channel::Receiver<bool>,
+    pub(crate) clipboard: Arc<Clipboard>,
+    pub(crate) login: Login,
 }
 
 impl Shared {
-    pub(super) fn start(stop: channel::Receiver<bool>) -> Self {
+    pub(crate) fn start(stop: channel::Receiver<bool>) -> Self {
         sandbox::warm_up();
         Self {
             hub: Hub::default(),
@@ -235,14 +238,14 @@ impl Shared {
 }
 
 /// A notes file that only this process watches, even while its listener rests.
-pub(super) struct Post {
+pub(crate) struct Post {
     place: Place,
-    pub(super) note: NoteFile,
+    pub(crate) note: NoteFile,
     /// The path of the output file.
     output: PathBuf,
-    pub(super) watcher: Watcher,
+    pub(crate) watcher: Watcher,
     /// How the first read begins.
-    pub(super) begin: Begin,
+    pub(crate) begin: Begin,
     /// The last valid settings. Those of many files are the same, and are kept once.
     good: Arc<Loaded>,
     /// The warnings about them that were shown.
@@ -267,14 +270,14 @@ impl Post {
     ///
     /// # Errors
     /// Where the file cannot be watched, another clada process watches it, or the settings are invalid.
-    pub(super) fn take(
+    pub(crate) fn take(
         args: &Watch,
         place: Place,
         (hub, others): (&Hub, &[PathBuf]),
         ledger: &Ledger,
         creates: bool,
     ) -> Result<Self, Error> {
-        let note = NoteFile::new(&place.file, config::NOTES_LIMIT)?;
+        let note = NoteFile::new(&place.file, places::NOTES_LIMIT)?;
         let root = &place.root.1;
         let loaded = Settings::load(&place.folders, root)?;
         check_links(args, &place, &note, &loaded.settings)?;
@@ -303,7 +306,7 @@ impl Post {
         let mut places = note.places();
         // Where they can be watched.
         let is_watchable = |file: &&PathBuf| file.parent().is_some_and(Path::is_dir);
-        let settings = [place.root.1.join(config::PROJECT)];
+        let settings = [place.root.1.join(places::PROJECT)];
         places.extend(settings.iter().chain(others).filter(is_watchable).cloned());
         let watcher = Watcher::start(hub, &places, mode)?;
         Ok(Self {
@@ -349,15 +352,18 @@ impl Post {
     /// Offers to make git ignore the notes file, under each of its names, and the output file.
     fn offer_to_exclude(&self, yes: bool, stop: &channel::Receiver<bool>) -> Result<Answer, Error> {
         let named = std::path::absolute(&self.place.file)?;
-        let is_usual = named == self.place.root.1.join(config::NOTES);
+        let is_usual = named == self.place.root.1.join(places::NOTES);
         let command = if is_usual {
             "clada init --yes".to_owned()
         } else {
             let (given, root) = &self.place.root;
             let elsewhere = named.parent() != Some(root.as_path());
-            let root = elsewhere.then(|| format!(" --root {}", cmd::quoted(given)));
+            let root = elsewhere.then(|| format!(" --root {}", paths::quoted(given)));
             let root = root.unwrap_or_default();
-            format!("clada watch --yes{root} {}", cmd::quoted(&self.place.file))
+            format!(
+                "clada watch --yes{root} {}",
+                paths::quoted(&self.place.file)
+            )
         };
         let files = [named, self.note.path().to_owned(), self.output.clone()];
         let offer = Offer {
@@ -384,8 +390,8 @@ fn shared_settings(loaded: Loaded) -> Arc<Loaded> {
 }
 
 /// A daemon with its runtime.
-pub(super) struct Listener {
-    pub(super) daemon: Daemon,
+pub(crate) struct Listener {
+    pub(crate) daemon: Daemon,
     runtime: Runtime,
     stop: channel::Receiver<bool>,
 }
@@ -395,7 +401,7 @@ impl Listener {
     ///
     /// # Errors
     /// Where the project folder or the ledger cannot be used, or the notes file is not a regular file.
-    pub(super) fn new(
+    pub(crate) fn new(
         args: &Watch,
         post: &mut Post,
         ledger: Ledger,
@@ -414,7 +420,7 @@ impl Listener {
             .chain([post.output.clone()])
             .collect();
         let root = (place.root.0.as_path(), place.root.1.as_path());
-        let runtime = cmd::runtime()?;
+        let runtime = start::runtime()?;
         let flags = (Some(&args.carrying.exec), !args.carrying.no_git);
         rules::avoid_known(&place.folders);
         let loaded =
@@ -445,8 +451,8 @@ impl Listener {
             .chain(source.holds_home().map(str::to_owned))
             .collect();
         let tells_changes = setup.changes;
-        let mut runner = cmd::runner(root, &place.folders, (note.path(), &own), setup)?;
-        let others = || Lock::held(&locks, config::WATCHED_LOCKS);
+        let mut runner = start::runner(root, &place.folders, (note.path(), &own), setup)?;
+        let others = || Lock::held(&locks, places::WATCHED_LOCKS);
         let memory = Memory::open(
             ledger,
             listening.limits,
@@ -473,7 +479,7 @@ impl Listener {
             OutputFile::new(post.output.clone()),
             packets,
             (Arc::clone(&shared.clipboard), listening.clipboard),
-            cmd::time,
+            clock::time,
         );
         delivery.name = name_among_others(&place.folders, note.path());
         delivery.limit = listening.packet;
@@ -492,11 +498,11 @@ impl Listener {
             delivery,
             locks,
             clock: Clock {
-                date_time: cmd::date_time,
-                now_ms: cmd::now_ms,
-                when: cmd::when,
-                id: cmd::run_id,
-                word: cmd::word,
+                date_time: clock::date_time,
+                now_ms: clock::now_ms,
+                when: clock::when,
+                id: clock::run_id,
+                word: clock::word,
             },
             memory,
             run_existing: args.run_existing,
@@ -528,12 +534,12 @@ impl Listener {
     }
 
     /// Leaves the warnings that were shown to the next listener.
-    pub(super) fn leave(self, post: &mut Post) {
+    pub(crate) fn leave(self, post: &mut Post) {
         post.told = self.daemon.pending.told();
     }
 
     /// Lets the daemon work.
-    pub(super) fn run<T>(
+    pub(crate) fn run<T>(
         &mut self,
         show: &mut dyn FnMut(Shown<'_>),
         what: impl AsyncFnOnce(&mut Daemon, &channel::Receiver<bool>, &mut dyn FnMut(Shown<'_>)) -> T,
@@ -543,7 +549,7 @@ impl Listener {
     }
 
     /// Lets the daemon work, and shows it in this terminal.
-    pub(super) fn run_here<T>(
+    pub(crate) fn run_here<T>(
         &mut self,
         what: impl AsyncFnOnce(&mut Daemon, &channel::Receiver<bool>, &mut dyn FnMut(Shown<'_>)) -> T,
     ) -> T {
@@ -577,13 +583,13 @@ fn show(terminal: &mut Terminal<io::Stdout>, shown: &Shown<'_>) {
 
 /// Returns the name of a notes file, if this user watches others too.
 fn name_among_others(folders: &Folders, file: &Path) -> Box<dyn Fn() -> Option<String>> {
-    let (name, locks) = (cmd::short(file, &folders.home), folders.locks());
-    let watched = &config::WATCHED_LOCKS[..1];
+    let (name, locks) = (paths::short(file, &folders.home), folders.locks());
+    let watched = &places::WATCHED_LOCKS[..1];
     Box::new(move || (Lock::held(&locks, watched).len() > 1).then(|| name.clone()))
 }
 
 /// Creates a missing notes file with a greeting, and returns whether it was missing.
-pub(super) fn create_if_missing(file: &Path) -> Result<bool, Error> {
+pub(crate) fn create_if_missing(file: &Path) -> Result<bool, Error> {
     let made = match OpenOptions::new().write(true).create_new(true).open(file) {
         Ok(mut created) => created.write_all(GREETING.as_bytes()).map(|()| true),
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(false),

@@ -7,12 +7,13 @@ use std::process::ExitCode;
 use serde::Serialize;
 
 use super::watch;
+use crate::cli::terminal;
 use crate::cli::{Add, List, Remove};
 use crate::cmd::{self, sharing};
-use crate::config::registry::{Added, Entry, Registry};
-use crate::config::{Folders, NOTES_LIMIT};
 use crate::error::Error;
-use crate::terminal;
+use crate::settings::places::{Folders, NOTES_LIMIT};
+use crate::start;
+use crate::supervisor::list::{Added, Entry, Registry};
 use crate::world::ledger::Ledger;
 use crate::world::note_file::{NoteError, NoteFile};
 use crate::world::roots;
@@ -80,7 +81,7 @@ pub(super) fn register(
     }
     let entry = Entry { file, root, shared };
     let mut held = waiting;
-    let added = cmd::runtime()?.block_on(Registry::add(folders, &entry, &mut held))?;
+    let added = start::runtime()?.block_on(Registry::add(folders, &entry, &mut held))?;
     for warning in warnings {
         let _ = writeln!(terminal::stderr(), "{warning}");
     }
@@ -109,7 +110,7 @@ pub fn remove(args: &Remove) -> Result<ExitCode, Error> {
     let folders = Folders::of_user().ok_or(Error::NoHome)?;
     let file = absolute(&args.file)?;
     let mut held = waiting;
-    let name = cmd::runtime()?.block_on(Registry::remove(&folders, &file, &mut held))?;
+    let name = start::runtime()?.block_on(Registry::remove(&folders, &file, &mut held))?;
     let name = name.display();
     writeln!(
         terminal::stdout(),

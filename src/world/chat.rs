@@ -10,8 +10,8 @@ use std::path::{Path, PathBuf};
 
 use sha2::{Digest, Sha256};
 
-use crate::lang::chat::Chat;
-use crate::lang::hex::hex;
+use crate::report::chat::Chat;
+use crate::text::hex::hex;
 
 /// The name of the list.
 const LIST: &str = "files.json";

@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 
 use sha2::{Digest, Sha256};
 
-use crate::lang::context::ContextSet;
-use crate::lang::hex::hex;
+use crate::reply::context::ContextSet;
+use crate::text::hex::hex;
 use crate::world::state;
 
 /// Where the set of one watched file under one root is kept.

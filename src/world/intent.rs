@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use sha2::{Digest, Sha256};
 
-use crate::lang::hex::hex;
+use crate::text::hex::hex;
 use crate::world::state;
 
 /// The file for one root.

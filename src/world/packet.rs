@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 
 use sha2::{Digest, Sha256};
 
-use crate::lang::hex::hex;
+use crate::text::hex::hex;
 
 /// How many are kept of each watched file.
 pub const KEPT: usize = 20;

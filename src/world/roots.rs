@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use sha2::{Digest, Sha256};
 
-use crate::lang::hex::hex;
+use crate::text::hex::hex;
 use crate::world::state;
 
 /// Keeps the root of a notes file, in a folder for that. Both are given by their canonical paths.

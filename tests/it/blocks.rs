@@ -2,8 +2,8 @@
 
 use std::ops::Range;
 
-use clada::lang::scan::scan;
-use clada::lang::task::{Action, BatchState, Change, Lines};
+use clada::reply::scan::scan;
+use clada::reply::task::{Action, BatchState, Change, Lines};
 use proptest::prelude::*;
 
 use crate::scanned::{self, describe, describe_task};

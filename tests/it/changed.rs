@@ -4,7 +4,7 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
-use clada::lang::report::Report;
+use clada::report::Report;
 use rustix::process::Signal;
 
 use crate::daemon::{NOTES, Notes, OUTPUT, exec};

@@ -1,7 +1,7 @@
 //! The scanner and the CML reader: `test-data/cml`, and properties that hold for any text.
 
-use clada::lang::scan::scan;
-use clada::lang::task::{Action, BatchState, Lines};
+use clada::reply::scan::scan;
+use clada::reply::task::{Action, BatchState, Lines};
 use proptest::prelude::*;
 
 use crate::scanned::{self, describe, describe_task};

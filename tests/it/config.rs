@@ -2,8 +2,8 @@
 
 use std::fs;
 
-use clada::config::Folders;
-use clada::config::settings::{Effective, Settings};
+use clada::settings::places::Folders;
+use clada::settings::{Effective, Settings};
 use tempfile::TempDir;
 
 use crate::cases::{self, Case, Verdict};

@@ -10,10 +10,10 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use clada::file_task::{self, Done, Failure};
-use clada::lang::outcome::Section;
-use clada::lang::path::{PathError, RelPath};
-use clada::lang::scan::scan;
+use clada::reply::path::{PathError, RelPath};
+use clada::reply::scan::scan;
+use clada::report::outcome::Section;
+use clada::run::files::{self, Done, Failure};
 use clada::world::workspace::{Content, Disk, Files, FsError, Kind, Place, Preview};
 use rustix::fs::{CWD, RenameFlags, renameat_with};
 use rustix::path::Arg;
@@ -107,7 +107,7 @@ fn tree(dir: &Path) -> BTreeMap<PathBuf, String> {
 fn perform(files: &mut dyn Files, task: &str) -> Result<Done, Failure> {
     let scan = scan(task);
     let action = scan.batches[0].tasks[0].action.as_ref().expect("a task");
-    file_task::perform(action, files, false)
+    files::perform(action, files, false)
 }
 
 fn edit(path: &str, search: &str, replace: &str) -> String {
@@ -356,7 +356,7 @@ fn home_as_root() -> (Project, Vec<PathBuf>) {
         project.write(name, "inside\n");
     }
     project.write("own.txt", "own\n").write("own/a", "a\n");
-    let folders = clada::config::Folders {
+    let folders = clada::settings::places::Folders {
         home: root.clone(),
         state: root.join(".local/state/clada"),
         config: root.join(".config/clada"),
@@ -427,7 +427,7 @@ fn what_will_belong_to_clada_is_refused_before_it_exists() {
     project
         .write("own.txt", "own\n")
         .write("own/clada/config.toml", "x\n");
-    let folders = clada::config::Folders {
+    let folders = clada::settings::places::Folders {
         home: root.clone(),
         state: root.join(".local/state/clada"),
         config: root.join(".config/clada"),

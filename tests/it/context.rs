@@ -197,7 +197,7 @@ fn a_file_with_tasks_in_it_is_fenced() {
     project.clada(["context", "add", "reply.md"]).exits(0);
     let text = project.clada(["context"]).exits(0).out;
     assert!(text.contains(task), "{text}");
-    let found = clada::lang::scan::scan(&text);
+    let found = clada::reply::scan::scan(&text);
     assert!(
         found.batches.is_empty() && found.problems.is_empty(),
         "{text}"

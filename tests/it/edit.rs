@@ -3,13 +3,13 @@
 use std::borrow::Cow;
 use std::fmt::Write as _;
 
-use clada::lang::edit::{
+use clada::edit::{
     Cause, Edit, EditError, PLACES_LIMIT, Part, Tier, apply, apply_at, choices, line_of,
 };
-use clada::lang::scan::scan;
-use clada::lang::task::{Action, Change, Hunk};
-use clada::lang::text::Text;
-use clada::lang::wording;
+use clada::reply::scan::scan;
+use clada::reply::task::{Action, Change, Hunk};
+use clada::reply::text::Text;
+use clada::report::wording;
 use proptest::prelude::*;
 
 use crate::cases::{self, Block, Case, Verdict};

@@ -3,14 +3,14 @@
 use std::collections::{BTreeMap, HashMap};
 use std::fmt::Write as _;
 
-use clada::engine::{Effect, Event, Look, State, Why, step};
-use clada::lang::dialect::{Dialect, Dialects};
-use clada::lang::record::{
+use clada::novelty::{Effect, Event, Look, State, Why, step};
+use clada::reply::dialect::{Dialect, Dialects};
+use clada::reply::record::{
     Fate, FileState, Key, Number, Offer, Plan, Record, Seed, Source, Spot, Target, Tick,
 };
-use clada::lang::scan::{part_alone, scan, scan_for};
-use clada::lang::task::{Lines, Scan};
-use clada::lang::wording;
+use clada::reply::scan::{part_alone, scan, scan_for};
+use clada::reply::task::{Lines, Scan};
+use clada::report::wording;
 use proptest::prelude::*;
 
 use crate::cases;

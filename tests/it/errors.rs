@@ -3,9 +3,12 @@
 use std::io;
 use std::time::Duration;
 
-use clada::config::registry::RegistryError;
-use clada::config::settings::SettingsError;
-use clada::undo::UndoError;
+use clada::git::undo::UndoError;
+use clada::git::{
+    Beginner, ExcludeError, LeftOff, OffReason, Operation, SkipReason, Skipped, SnapshotError,
+};
+use clada::settings::SettingsError;
+use clada::supervisor::list::RegistryError;
 use clada::world::clipboard::ClipboardError;
 use clada::world::ledger::LedgerError;
 use clada::world::lock::LockError;
@@ -15,9 +18,6 @@ use clada::world::programs::NoProgram;
 use clada::world::sandbox::SandboxError;
 use clada::world::service::ServiceError;
 use clada::world::shell::ShellError;
-use clada::world::snapshot::{
-    Beginner, ExcludeError, LeftOff, OffReason, Operation, SkipReason, Skipped, SnapshotError,
-};
 use clada::world::state::StateError;
 use clada::world::watch::WatchError;
 use clada::world::workspace::{FsError, RootMoved};

@@ -2,11 +2,11 @@
 
 use std::io;
 
-use clada::lang::dialect::Dialect;
-use clada::lang::note::{END, RESULTS};
-use clada::lang::outcome::{Cut, Outcome, Section, Spooled, Status};
-use clada::lang::report::{self, Earlier, Report};
-use clada::lang::scan::scan;
+use clada::reply::dialect::Dialect;
+use clada::reply::note::{END, RESULTS};
+use clada::reply::scan::scan;
+use clada::report::outcome::{Cut, Outcome, Section, Spooled, Status};
+use clada::report::{self, Earlier, Report};
 use proptest::prelude::*;
 use serde_json::Value;
 

@@ -1,13 +1,13 @@
 //! The file commands beside edit, overwrite, move and delete, with the real binary: sizes, undo, what is copied and what
 //! `--json` says.
 
-use clada::file_task;
-use clada::lang::dialect::Dialect;
-use clada::lang::fault::{Fault, Sought};
-use clada::lang::lines::LineError;
-use clada::lang::outcome::{Outcome, Section, Status};
-use clada::lang::report::Report;
-use clada::lang::task::{Action, Change, Payload};
+use clada::reply::dialect::Dialect;
+use clada::reply::task::{Action, Change, Payload};
+use clada::report::Report;
+use clada::report::fault::{Fault, Sought};
+use clada::report::outcome::{Outcome, Section, Status};
+use clada::run::files;
+use clada::text::lines::LineError;
 use clada::world::workspace::Disk;
 use serde_json::Value;
 
@@ -304,7 +304,7 @@ fn done_to(content: &[u8], action: &Action<'_>) -> Result<Vec<u8>, (Fault, Strin
     let path = project.path("a.txt");
     std::fs::write(&path, content).expect("write");
     let mut disk = Disk::open(&project.root(), None, Vec::new()).expect("disk");
-    let done = file_task::perform(action, &mut disk, false);
+    let done = files::perform(action, &mut disk, false);
     let now = std::fs::read(path).expect("read");
     match done {
         Ok(_) => Ok(now),
@@ -462,9 +462,9 @@ fn only_an_edit_can_be_carried_out_at_a_line() {
         Payload::inline("one"),
         Payload::inline("two"),
     )]));
-    let (choices, _) = file_task::choices(&edit, &disk);
+    let (choices, _) = files::choices(&edit, &disk);
     let folder = Action::MakeFolder { path: "b".into() };
-    let failure = file_task::edit_at(&folder, &choices[0].spot, &mut disk).expect_err("a failure");
+    let failure = files::edit_at(&folder, &choices[0].spot, &mut disk).expect_err("a failure");
     assert_eq!(
         &*failure.message,
         "only an edit of one place in a file can be carried out at a chosen line"
@@ -484,7 +484,7 @@ fn more_text_than_a_task_shows_is_left_to_the_next() {
         numbers: None,
         is_lenient: false,
     };
-    let failure = file_task::perform(&read, &mut disk, false).expect_err("a failure");
+    let failure = files::perform(&read, &mut disk, false).expect_err("a failure");
     assert_eq!(
         &*failure.message,
         "1 of 2 files could not be read: `b.txt` and the files before it exceed 64 MiB: read it in a task of its own"
@@ -551,7 +551,7 @@ fn only_what_is_said_to_be_there_is_taken() {
         .write("c.txt", "c");
     let mut disk = Disk::open(&project.root(), None, Vec::new()).expect("disk");
     let mut fault = |action: &Action<'_>| {
-        let failure = file_task::perform(action, &mut disk, false).expect_err("a failure");
+        let failure = files::perform(action, &mut disk, false).expect_err("a failure");
         *failure.fault
     };
     let only_new = Action::Overwrite {
@@ -576,7 +576,7 @@ fn only_what_is_said_to_be_there_is_taken() {
     };
     assert_eq!(fault(&delete), Fault::IsFolder);
     assert_eq!(project.read("a.txt") + &project.read("dir/b.txt"), "ab");
-    let done = file_task::perform(&move_to("a.txt", "c.txt"), &mut disk, false).expect("done");
+    let done = files::perform(&move_to("a.txt", "c.txt"), &mut disk, false).expect("done");
     assert_eq!(done.data["overwrote"], true);
     assert_eq!(project.read("c.txt"), "a");
 }

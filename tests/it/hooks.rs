@@ -2,7 +2,7 @@
 
 use std::process::Command;
 
-use clada::lang::hook::interpolated;
+use clada::policy::hook::interpolated;
 use proptest::prelude::*;
 
 use crate::harness::{Project, results, save_by_rename, wait_until};

@@ -1,10 +1,10 @@
 //! The teaching texts: they never run, their examples do, and they tell of every command.
 
 use clada::cmd::instructions;
-use clada::lang::dialect::Dialect;
-use clada::lang::lessons;
-use clada::lang::scan::scan;
-use clada::lang::task::{BatchState, Command, Task};
+use clada::reply::dialect::Dialect;
+use clada::reply::lessons;
+use clada::reply::scan::scan;
+use clada::reply::task::{BatchState, Command, Task};
 
 use crate::harness::Project;
 

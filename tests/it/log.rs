@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use clada::lang::record::{Commits, Fate, Key, Number, Prose, Record, TaskRecord};
+use clada::reply::record::{Commits, Fate, Key, Number, Prose, Record, TaskRecord};
 use clada::world::ledger::{Begun, FileId, Ledger, Sight, TaskEnded};
 use clada::world::lock::Lock;
 

@@ -123,7 +123,7 @@ fn the_journal_gets_priorities_and_no_times() {
     child.kill().expect("kill");
     child.wait().expect("wait");
     let file = project.path(NOTES).display().to_string();
-    let expected = format!("<6>clada::daemon: file={file} watching");
+    let expected = format!("<6>clada::listener: file={file} watching");
     let said = line();
     assert_eq!(
         said.lines().find(|line| line.contains("watching")),

@@ -2,10 +2,10 @@
 
 use std::fmt::Write as _;
 
-use clada::lang::dialect::Dialect;
-use clada::lang::nesl::document;
-use clada::lang::scan::scan;
-use clada::lang::task::{BatchState, Lines};
+use clada::reply::dialect::Dialect;
+use clada::reply::dialects::nesl::document;
+use clada::reply::scan::scan;
+use clada::reply::task::{BatchState, Lines};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 

@@ -1,11 +1,11 @@
 //! The results block on top of the notes: taking it off gives back the user's text, to the byte, whatever is in either.
 
-use clada::lang::dialect::Dialect;
-use clada::lang::note::{Blocks, END, RESULTS, canonical, join, split};
-use clada::lang::outcome::{OfferedPlace, Outcome, Status};
-use clada::lang::question::parted;
-use clada::lang::record::{Key, Offer, Spot};
-use clada::lang::report::{Earlier, Offered, OpenEdit, ParseError, Report};
+use clada::reply::dialect::Dialect;
+use clada::reply::note::{Blocks, END, RESULTS, canonical, join, split};
+use clada::reply::question::parted;
+use clada::reply::record::{Key, Offer, Spot};
+use clada::report::outcome::{OfferedPlace, Outcome, Status};
+use clada::report::{Earlier, Offered, OpenEdit, ParseError, Report};
 use proptest::prelude::*;
 use serde_json::Value;
 

@@ -1,8 +1,8 @@
 //! Patches of Codex and unified diffs: their cases, what `git diff` writes, and any text at all.
 
-use clada::lang::edit::{Edit, apply};
-use clada::lang::scan::scan;
-use clada::lang::task::{Action, BatchState, Change, Hunk, Lines, Sign};
+use clada::edit::{Edit, apply};
+use clada::reply::scan::scan;
+use clada::reply::task::{Action, BatchState, Change, Hunk, Lines, Sign};
 use proptest::prelude::*;
 
 use crate::harness::Project;

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use clada::lang::policy::paths::{Access, List, PathPattern, Paths};
+use clada::policy::paths::{Access, List, PathPattern, Paths};
 use proptest::prelude::*;
 
 use crate::harness::Project;

@@ -2,9 +2,9 @@
 
 use std::sync::LazyLock;
 
-use clada::config::settings::DEFAULTS;
-use clada::lang::language::Language;
-use clada::lang::policy::{Policy, Verdict};
+use clada::policy::{Policy, Verdict};
+use clada::settings::DEFAULTS;
+use clada::text::language::Language;
 use proptest::prelude::*;
 
 use crate::cases::{self, Case};

@@ -1,8 +1,8 @@
 //! The pages of `docs/` that are references name all that exists: every command, dialect and section of the settings.
 
-use clada::config::settings::DEFAULTS;
-use clada::lang::dialect::Dialect;
-use clada::lang::task::Command;
+use clada::reply::dialect::Dialect;
+use clada::reply::task::Command;
+use clada::settings::DEFAULTS;
 
 use crate::cases;
 

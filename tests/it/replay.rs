@@ -6,8 +6,8 @@ use std::fmt::Write as _;
 use std::path::PathBuf;
 use std::process::Command;
 
-use clada::lang::scan::scan;
-use clada::lang::task::{Action, Change};
+use clada::reply::scan::scan;
+use clada::reply::task::{Action, Change};
 
 use crate::cases;
 use crate::harness::Project;

@@ -6,8 +6,8 @@ use std::os::unix::fs::symlink;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
+use clada::git;
 use clada::world::sandbox::{Repositories, support};
-use clada::world::snapshot;
 
 use crate::harness::{Ended, Project};
 
@@ -395,7 +395,7 @@ fn looking_for_repositories_costs() {
     let mut times: [Vec<Duration>; 3] = Default::default();
     for _ in 0..50 {
         let start = Instant::now();
-        let repositories = Repositories::of(dir.path(), snapshot::has_tool_name);
+        let repositories = Repositories::of(dir.path(), git::has_tool_name);
         times[0].push(start.elapsed());
         let start = Instant::now();
         repositories.look();

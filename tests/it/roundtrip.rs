@@ -1,9 +1,9 @@
 //! An action that is written in a dialect and read back is the same action, whichever the dialect is.
 
-use clada::lang::dialect::Dialect;
-use clada::lang::scan::scan;
-use clada::lang::task::{Action, BatchState, Change, Payload};
-use clada::lang::text::Form;
+use clada::reply::dialect::Dialect;
+use clada::reply::scan::scan;
+use clada::reply::task::{Action, BatchState, Change, Payload};
+use clada::reply::text::Form;
 use proptest::prelude::*;
 
 /// What can be asked for in several dialects, in plain values.

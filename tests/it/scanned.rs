@@ -2,11 +2,11 @@
 
 use std::fmt::Write as _;
 
-use clada::lang::dialect::Dialect;
-use clada::lang::scan::{alone, scan};
-use clada::lang::task::{Action, Batch, BatchState, Change, ContextTask, Lines, Payload, Task};
-use clada::lang::text::Form;
-use clada::lang::wording;
+use clada::reply::dialect::Dialect;
+use clada::reply::scan::{alone, scan};
+use clada::reply::task::{Action, Batch, BatchState, Change, ContextTask, Lines, Payload, Task};
+use clada::reply::text::Form;
+use clada::report::wording;
 
 use proptest::prelude::*;
 

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use clada::lang::glob::Glob;
+use clada::text::glob::Glob;
 use clada::world::workspace::{Disk, Files, Reach, Search};
 use proptest::prelude::*;
 

@@ -1,6 +1,6 @@
 //! The words of commits' subjects, over the cases of `test-data/subject`.
 
-use clada::lang::subject;
+use clada::git::subject;
 
 use crate::cases;
 

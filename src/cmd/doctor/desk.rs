@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use super::Found;
-use crate::config::Folders;
+use crate::settings::places::Folders;
 use crate::world::clipboard::{not_run, try_out};
 
 /// How long the display may take.

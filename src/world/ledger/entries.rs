@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use crate::lang::record::{Commits, Fate, Key, Number, Offer, Record, Source};
+use crate::reply::record::{Commits, Fate, Key, Number, Offer, Record, Source};
 
 /// A watched file, wherever it is moved.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

@@ -10,7 +10,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use super::{BlockId, FileId, KnownOffer, LogBatch, LogTask, schema};
-use crate::lang::record::{Commits, Fate, Key, Offer, Prose, Record, Source, Target, TaskRecord};
+use crate::reply::record::{Commits, Fate, Key, Offer, Prose, Record, Source, Target, TaskRecord};
 
 impl ToSql for Key {
     fn to_sql(&self) -> rusqlite::Result<ToSqlOutput<'_>> {

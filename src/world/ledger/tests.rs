@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
-use crate::lang::record::{FileState, Offer, Prose, Source, Spot, Target, TaskRecord};
+use crate::reply::record::{FileState, Offer, Prose, Source, Spot, Target, TaskRecord};
 
 const NO_SIGHT: Sight<'_> = Sight {
     state: "",

@@ -3,7 +3,7 @@
 use rusqlite::{OptionalExtension, Transaction, params};
 
 use super::{BlockId, Durability, FileId, Ledger, NewBlock, Result, insert_new, rows};
-use crate::lang::record::Offer;
+use crate::reply::record::Offer;
 
 /// What the newest results block of a file shows.
 #[derive(Debug, Clone, PartialEq, Eq)]

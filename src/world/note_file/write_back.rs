@@ -29,7 +29,7 @@
 //! rename that lands between two system calls is lost.
 
 use super::{Look, NoteError, NoteFile, STEP, Stamp, Step, WriteBack, is_busy, is_missing, stamp};
-use crate::lang::note::has_lines;
+use crate::reply::note::has_lines;
 use crate::world::folder::OpenFolder;
 use crate::world::{attributes, lease};
 use rustix::fs::OFlags;

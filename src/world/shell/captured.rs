@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use tempfile::{SpooledData, SpooledTempFile};
 
-use crate::lang::outcome::{Cut, Spooled};
+use crate::report::outcome::{Cut, Spooled};
 
 /// How much of an output is kept in memory before it goes to a file.
 const IN_MEMORY: usize = 64 * 1024;

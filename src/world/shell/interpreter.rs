@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use rustix::fs::{Access, access};
 
-use crate::lang::language::Language;
+use crate::text::language::Language;
 
 /// A program, and the name that it was found by.
 #[derive(Debug, PartialEq, Eq)]

@@ -19,8 +19,8 @@ mod walk;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use crate::lang::path::{PathError, RelPath};
-use crate::lang::size;
+use crate::reply::path::{PathError, RelPath};
+use crate::text::size;
 use crate::world::attributes::Regrouped;
 
 pub use disk::{Disk, RootMoved};

@@ -6,9 +6,9 @@ use std::path::{Path, PathBuf};
 use super::state::state_of;
 use super::walk::{Seen, walk};
 use super::{Content, Disk, Files, FsError, Kind, Place, Stamp};
-use crate::lang::path::{PathError, RelPath};
-use crate::lang::policy::paths::Access;
-use crate::lang::record::FileState;
+use crate::policy::paths::Access;
+use crate::reply::path::{PathError, RelPath};
+use crate::reply::record::FileState;
 
 /// The files under a root with changes that are only thought.
 #[derive(Clone)]

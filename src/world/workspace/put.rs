@@ -10,8 +10,8 @@ use rustix::fs::RenameFlags;
 use super::disk::{Disk, kind};
 use super::entry::{aside_name, io_error, last, rename_at, show};
 use super::{Files, FsError, Kind, Place};
-use crate::lang::entry::Entry;
-use crate::lang::path::is_git;
+use crate::reply::path::is_git;
+use crate::world::entry::Entry;
 
 impl Disk {
     /// What is at a path relative to the root, its links not followed. A folder is nothing.

@@ -9,7 +9,7 @@ use rustix::fs::{Access, AtFlags, RenameFlags};
 
 use super::entry::{aside_name, io_error, last, rename_at, show};
 use super::{FsError, Place};
-use crate::lang::path::is_git;
+use crate::reply::path::is_git;
 
 /// What is done to what is at a place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

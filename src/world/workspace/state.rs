@@ -11,8 +11,8 @@ use cap_std::fs::{Dir, MetadataExt, OpenOptions, OpenOptionsExt};
 use sha2::{Digest, Sha256};
 
 use super::Disk;
-use crate::lang::hex::hex;
-use crate::lang::record::FileState;
+use crate::reply::record::FileState;
+use crate::text::hex::hex;
 
 /// How much is read for one state: what is larger cannot be told from another state of itself.
 const MOST_BYTES: u64 = 64 * 1024 * 1024;

@@ -15,8 +15,8 @@ use rustix::fs::{FileType, Mode, OFlags, open};
 use super::disk::{Disk, Folder, kind, open_regular};
 use super::entry::io_error;
 use super::{FsError, Kind, Place};
-use crate::lang::path::is_git;
-use crate::lang::policy::paths::Access;
+use crate::policy::paths::Access;
+use crate::reply::path::is_git;
 use crate::world::sandbox;
 
 /// Folders in folders in folders: below so many nothing is looked at, as each is held open.

@@ -6,7 +6,7 @@ use std::io;
 use std::path::{Component, Path, PathBuf};
 
 use super::{FsError, Place};
-use crate::lang::path::{RelPath, Spellings, is_git};
+use crate::reply::path::{RelPath, Spellings, is_git};
 
 /// How many links one path may lead through, as in Linux.
 const MAX_LINKS: usize = 40;

@@ -1,6 +1,6 @@
 //! Edits as they should be: hunks of this repository's own commits, and of the files in `test-data/damage`.
 
-use clada::lang::text::Text;
+use clada::reply::text::Text;
 
 use crate::cases::{self, Case};
 use crate::replay::git_bytes;

@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use clada::lang::edit::{self, Tier};
+use clada::edit::{self, Tier};
 
 use self::edits::{Edit, Payload, joined};
 use self::kinds::{Kind, Lost, Side};

@@ -7,7 +7,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use super::{config, directories, first_line, gitlink, is_git_dir, modules, text};
-use crate::lang::report::{brief, one_line};
+use crate::report::{brief, one_line};
 use crate::world::sandbox::guard::Print;
 use crate::world::sandbox::real;
 

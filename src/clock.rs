@@ -1,0 +1,74 @@
+//! The time and chance of this machine: dates, ids of runs, words that nobody can guess. Reads nothing else.
+
+use std::hash::{BuildHasher, Hasher, RandomState};
+
+use jiff::tz::TimeZone;
+use jiff::{Timestamp, Zoned};
+
+/// Time and chance, from the edge.
+pub struct Clock {
+    /// Date and time, for commits.
+    pub date_time: fn() -> String,
+    /// Milliseconds since 1970.
+    pub now_ms: fn() -> i64,
+    /// The local time of a second since 1970, with its date if that is not today's.
+    pub when: fn(i64) -> String,
+    /// A name for a run.
+    pub id: fn() -> String,
+    /// A word that nobody can guess.
+    pub word: fn() -> String,
+}
+
+pub(crate) fn time() -> String {
+    now().strftime("%H:%M:%S").to_string()
+}
+
+pub(crate) fn date_time() -> String {
+    now().strftime("%Y-%m-%d %H:%M:%S").to_string()
+}
+
+/// Returns the milliseconds since 1970.
+pub(crate) fn now_ms() -> i64 {
+    Timestamp::now().as_millisecond()
+}
+
+/// Formats the local time of a second since 1970, with its date if that is not today.
+pub(crate) fn when(second: i64) -> String {
+    let Ok(moment) = Timestamp::from_second(second) else {
+        return "at an unknown time".to_owned();
+    };
+    let moment = local(moment);
+    let form = if moment.date() == now().date() {
+        "%H:%M"
+    } else {
+        "%Y-%m-%d %H:%M"
+    };
+    moment.strftime(form).to_string()
+}
+
+pub(crate) fn now() -> Zoned {
+    local(Timestamp::now())
+}
+
+/// Returns the local time of a moment.
+///
+/// Where TZ names no zone the system's is read directly: `TimeZone::system` would first list all folders of the zone
+/// database to learn the zone's name, which took 1.1 ms of the 2.6 ms that `clada run` of an empty reply took.
+pub(crate) fn local(moment: Timestamp) -> Zoned {
+    let of_system = || {
+        let data = std::fs::read("/etc/localtime").ok()?;
+        TimeZone::tzif("local", &data).ok()
+    };
+    let zone = std::env::var_os("TZ").map_or_else(of_system, |_| None);
+    moment.to_zoned(zone.unwrap_or_else(TimeZone::system))
+}
+
+pub(crate) fn run_id() -> String {
+    format!("{}-{}", now().strftime("%Y%m%d-%H%M%S"), &word()[..4])
+}
+
+/// Returns a word that cannot be guessed. `RandomState` takes its keys from the system's random numbers.
+pub(crate) fn word() -> String {
+    let number = RandomState::new().build_hasher().finish();
+    format!("{number:016x}")
+}

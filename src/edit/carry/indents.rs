@@ -1,0 +1,391 @@
+//! How deep the lines of a replacement are indented in the file.
+
+use std::cmp::Ordering;
+use std::collections::{HashMap, HashSet};
+
+use super::Place;
+use super::lines::{FileLine, Line};
+use super::pairing::Pairing;
+use super::style::{Style, opens};
+use super::ways::{self, Way};
+use crate::edit::Doubt;
+use crate::edit::lines as file_lines;
+
+/// The indentations of the search text and the file's for the same lines, and what follows from them for others.
+#[derive(Debug)]
+pub(super) struct Indents {
+    /// Of each line that begins a line of the file, too.
+    pairs: Vec<(String, String)>,
+    /// The first line alone has lost its indentation: it speaks for the replacement's first line only.
+    first: Option<(String, String)>,
+    /// The replacement is indented as the file is, the search text is not.
+    pub(super) is_literal: bool,
+    /// Lines that the search text indents alike are not alike in the file.
+    pub(super) is_unsure: bool,
+    /// The ways that explain all lines.
+    ways: Vec<Way>,
+    /// The file's indentation for each of the search text, where it is the same in all lines.
+    seen: HashMap<String, Option<String>>,
+    /// The indentation of the file's line that the place begins inside, where no other line says anything.
+    within: Option<String>,
+}
+
+/// The indentations of a line that the replacement has as well. A long one says more: braces are easily taken for others.
+#[derive(Debug)]
+struct Kept {
+    search: String,
+    file: String,
+    new: String,
+    weight: usize,
+}
+
+impl Indents {
+    /// # Errors
+    /// Where the replacement may be meant to indent the lines otherwise.
+    pub(super) fn of(
+        place: &Place<'_>,
+        (search, found, replacement): (&[Line<'_>], &[FileLine<'_>], &[Line<'_>]),
+        pairing: &Pairing,
+    ) -> Result<Self, Doubt> {
+        let begins = |i: usize| found[i].glue.is_none() && place.says_indentation(&search[i]);
+        let pairs = (0..search.len()).filter(|i| begins(*i));
+        let pairs: Vec<(String, String)> = pairs
+            .map(|i| respelt(search[i].indent, found[i].indent))
+            .collect();
+        let mut indents = Self {
+            ways: Way::between(&pairs),
+            pairs,
+            first: None,
+            is_literal: false,
+            is_unsure: false,
+            seen: HashMap::new(),
+            within: None,
+        };
+        if place.is_inside && indents.pairs.is_empty() {
+            let start = file_lines::start_of(place.file, place.range.start);
+            let own = file_lines::indentation(place.file, start);
+            indents.within = Some(String::from_utf8_lossy(own).into_owned());
+        }
+        indents.let_first_alone();
+        indents.let_only_alone(place, replacement)?;
+        if indents.ways.is_empty() && place.copied.start > 0 {
+            indents.trust_head(place, search, begins);
+        }
+        let indents_of_replacement = || replacement.iter().map(|line| plain(line.indent));
+        indents.choose(place, &indents_of_replacement().collect::<Vec<_>>());
+        indents.is_unsure = indents.ways.is_empty() && !indents.is_function();
+        for (search, file) in &indents.pairs {
+            let seen = indents.seen.entry(search.clone());
+            let seen = seen.or_insert_with(|| Some(file.clone()));
+            if seen.as_ref() != Some(file) {
+                *seen = None;
+            }
+        }
+        indents.compare(place, begins, (search, found, replacement), pairing)?;
+        Ok(indents)
+    }
+
+    /// Lets the other lines say how those below are indented, where only the first line lost its indentation.
+    fn let_first_alone(&mut self) {
+        let [(search, file), rest @ ..] = self.pairs.as_slice() else {
+            return;
+        };
+        let lost = search.is_empty()
+            && !file.is_empty()
+            && rest.iter().any(|(search, _)| !search.is_empty());
+        let is_odd = !self.ways.iter().any(Way::is_plain);
+        if is_odd && lost && rest.iter().all(|(search, file)| search == file) {
+            self.first = Some(self.pairs.remove(0));
+            self.ways = vec![Way::Same];
+        }
+    }
+
+    /// A line that is searched for alone may have lost its indentation alone, too: the other lines of the replacement have
+    /// theirs, and would else be far too deep.
+    fn let_only_alone(&mut self, place: &Place<'_>, replacement: &[Line<'_>]) -> Result<(), Doubt> {
+        let ([(search, file)], [first, next, ..]) = (self.pairs.as_slice(), replacement) else {
+            return Ok(());
+        };
+        let is_lost = search.is_empty() && !file.is_empty() && first.indent.is_empty();
+        if !is_lost || replacement.iter().all(|line| line.indent.is_empty()) {
+            return Ok(());
+        }
+        let mut style = Style::of(place.file);
+        let own = replacement
+            .iter()
+            .map(|line| (plain(line.indent), line.body));
+        let shifted: Vec<_> = own
+            .clone()
+            .map(|(own, body)| (file.clone() + &own, body))
+            .collect();
+        let mut alone: Vec<_> = own.collect();
+        alone[0].0.clone_from(file);
+        match style.oddities(&shifted).cmp(&style.oddities(&alone)) {
+            Ordering::Greater => {
+                self.first = Some(self.pairs.remove(0));
+                self.ways = vec![Way::Same];
+                Ok(())
+            }
+            Ordering::Equal if !next.indent.is_empty() && !opens(first.body) => {
+                Err(Doubt::Indentation)
+            }
+            Ordering::Equal | Ordering::Less => Ok(()),
+        }
+    }
+
+    /// Follows the head where the tail is indented otherwise: it is short, and has lost its indentation.
+    fn trust_head(
+        &mut self,
+        place: &Place<'_>,
+        search: &[Line<'_>],
+        begins: impl Fn(usize) -> bool,
+    ) {
+        let counted = (0..search.len()).filter(|i| begins(*i));
+        let heads = counted
+            .filter(|i| search[*i].number < place.copied.start)
+            .count();
+        let ways = Way::between(&self.pairs[..heads]);
+        if heads > 0 && !ways.is_empty() {
+            self.pairs.truncate(heads);
+            self.ways = ways;
+        }
+    }
+
+    /// Leaves of several ways that lead to different places those that lead somewhere for all lines of the replacement,
+    /// and by which these grow as the file's lines do.
+    fn choose(&mut self, place: &Place<'_>, replacement: &[String]) {
+        let leads = |way: &Way| {
+            let indents = replacement.iter();
+            indents.map(|r| way.lead(r)).collect::<Option<Vec<_>>>()
+        };
+        let differ = |ways: &[Way]| {
+            let all: HashSet<_> = ways.iter().map(leads).collect();
+            all.len() > 1
+        };
+        let leave = |ways: &mut Vec<Way>, is_good: &dyn Fn(&Way) -> bool| {
+            if differ(ways) && ways.iter().any(is_good) {
+                ways.retain(is_good);
+            }
+        };
+        leave(&mut self.ways, &|way| leads(way).is_some());
+        if !differ(&self.ways) {
+            return;
+        }
+        let file = self.pairs.iter().map(|(_, file)| file.as_str());
+        let file: Vec<&str> = file.collect();
+        let step = Style::of(place.file).step_near(&file);
+        let grows = |way: &Way| {
+            let led = leads(way).unwrap_or_default();
+            let all = file.iter().copied().chain(led.iter().map(String::as_str));
+            step.is_none_or(|step| smallest_step(all) == step)
+        };
+        // Where a tab of the usual width explains the lines and the file's step speaks against it, nobody knows.
+        let usual = |way: &&Way| {
+            matches!(
+                way,
+                Way::Tabs {
+                    width: ways::TAB,
+                    more: 0
+                }
+            )
+        };
+        let usual = self.ways.iter().find(usual).cloned();
+        leave(&mut self.ways, &grows);
+        if let Some(usual) = usual.filter(|usual| !self.ways.contains(usual)) {
+            self.ways.push(usual);
+            return;
+        }
+        let mixes = |way: &Way| {
+            let led = leads(way).unwrap_or_default();
+            led.iter()
+                .any(|indent| indent.contains('\t') && indent.ends_with(' '))
+        };
+        let is_mixed = file
+            .iter()
+            .any(|indent| indent.contains('\t') && indent.ends_with(' '));
+        leave(&mut self.ways, &|way| is_mixed || !mixes(way));
+        leave(&mut self.ways, &Way::is_plain);
+    }
+
+    /// Returns whether lines that the search text indents alike are alike in the file.
+    fn is_function(&self) -> bool {
+        let distinct: HashSet<_> = self.pairs.iter().collect();
+        let searched: HashSet<_> = self.pairs.iter().map(|(search, _)| search).collect();
+        distinct.len() == searched.len()
+    }
+
+    /// The replacement may have been written with the file's indentation where the search text was not.
+    fn compare(
+        &mut self,
+        place: &Place<'_>,
+        begins: impl Fn(usize) -> bool,
+        (search, found, replacement): (&[Line<'_>], &[FileLine<'_>], &[Line<'_>]),
+        pairing: &Pairing,
+    ) -> Result<(), Doubt> {
+        let only = search.len() == 1;
+        let kept_line = |i: usize, new: &Line<'_>| Kept {
+            search: search[i].indent.to_owned(),
+            file: found[i].indent.to_owned(),
+            new: plain(new.indent),
+            weight: search[i].key.chars().take(12).count(),
+        };
+        let mut kept: Vec<Kept> = pairing
+            .in_order()
+            .into_iter()
+            .filter(|(j, i)| begins(*i) && (only || search[*i].key == replacement[*j].key))
+            .map(|(j, i)| kept_line(i, &replacement[j]))
+            .collect();
+        if let (true, [first, ..], None) = (only && begins(0), replacement, pairing.line_of(0)) {
+            kept.push(kept_line(0, first));
+        }
+        kept.retain(|line| line.search != line.file);
+        if self.first.is_some() || self.ways == [Way::Same] {
+            return Ok(());
+        }
+        let shallowest = |indents: &mut dyn Iterator<Item = usize>| indents.min().unwrap_or(0);
+        let low = shallowest(&mut replacement.iter().map(|line| plain(line.indent).len()));
+        let searched = shallowest(&mut self.pairs.iter().map(|(search, _)| search.len()));
+        let of_file = shallowest(&mut self.pairs.iter().map(|(_, file)| file.len()));
+        let weight = |is: fn(&Kept) -> bool| -> usize {
+            let lines = kept.iter().filter(|line| is(line));
+            lines.map(|line| line.weight).sum()
+        };
+        let as_file = weight(|line| line.new == line.file);
+        let as_search = weight(|line| line.new == line.search);
+        if as_file > as_search && low >= of_file {
+            let depths: HashSet<_> = kept.iter().map(|line| &line.file).collect();
+            let is_own = kept.iter().all(|line| line.new == line.file)
+                && (only || self.is_unsure && depths.len() > 1);
+            let is_literal = if low == searched {
+                low == of_file && self.is_better_as_it_is(place, replacement)?
+            } else if is_own {
+                true
+            } else {
+                return Err(Doubt::Moved);
+            };
+            if is_literal {
+                (self.is_literal, self.is_unsure) = (true, false);
+            }
+            return Ok(());
+        }
+        // A line without its indentation says nothing of a first one that has some.
+        let first = replacement.first().map_or("", |line| line.indent);
+        let is_bare = self
+            .pairs
+            .iter()
+            .all(|(search, file)| search.is_empty() && !file.is_empty());
+        let is_other_line = only && is_bare && !first.is_empty();
+        // Lines are wrapped by one that stays where they were; all of them deeper is another spelling. So is a replacement
+        // that is as shallow as the file, and not as the search text.
+        let is_deeper = !only && !kept.is_empty() && low > searched && as_search == 0;
+        let is_files = |indent: &str| self.pairs.iter().any(|(_, file)| file == indent);
+        let lowest = replacement.iter().map(|line| plain(line.indent));
+        let lowest = lowest.min_by_key(String::len).unwrap_or_default();
+        let is_as_shallow = (as_file > 0 || kept.is_empty())
+            && low != searched
+            && low == of_file
+            && is_files(&lowest);
+        let is_odd = self.is_better_as_it_is(place, replacement) == Ok(true);
+        if is_other_line || is_deeper || is_as_shallow || is_odd {
+            Err(Doubt::Moved)
+        } else {
+            Ok(())
+        }
+    }
+
+    /// Returns whether the replacement grows as the file does where it stands as it is, and not where it is led. Where both
+    /// do, or neither does, nobody knows.
+    fn is_better_as_it_is(
+        &self,
+        place: &Place<'_>,
+        replacement: &[Line<'_>],
+    ) -> Result<bool, Doubt> {
+        let as_it_is: Vec<String> = replacement.iter().map(|line| plain(line.indent)).collect();
+        let led = as_it_is.iter().map(|indent| self.lead(indent, false));
+        let Ok(led) = led.collect::<Result<Vec<_>, _>>() else {
+            return Err(Doubt::Indentation);
+        };
+        let Some(step) = Style::of(place.file).step_near(&[]) else {
+            return Err(Doubt::Moved);
+        };
+        let odd = |indents: &[String]| {
+            let widths = indents
+                .iter()
+                .filter_map(|indent| ways::columns(indent, ways::TAB));
+            let widths: Vec<usize> = widths.collect();
+            let pairs = widths.windows(2);
+            pairs
+                .filter(|pair| pair[1] > pair[0] && pair[1] - pair[0] != step)
+                .count()
+        };
+        match odd(&as_it_is).cmp(&odd(&led)) {
+            Ordering::Less => Ok(true),
+            Ordering::Greater => Ok(false),
+            Ordering::Equal => Err(Doubt::Moved),
+        }
+    }
+
+    /// The indentation in the file of a line that the replacement indents like this. `is_first`: it is the replacement's
+    /// first.
+    pub(super) fn lead(&self, indent: &str, is_first: bool) -> Result<String, Doubt> {
+        let indent = plain(indent);
+        if let Some(within) = &self.within {
+            // Lines that are added inside a line are as deep as it, or nobody knows how deep.
+            let is_as_deep = indent.starts_with(within.as_str());
+            return is_as_deep.then_some(indent).ok_or(Doubt::Indentation);
+        }
+        if self.is_literal {
+            return Ok(indent);
+        }
+        if let (true, Some((search, file))) = (is_first, &self.first) {
+            let is_its = indent == *search || indent == *file;
+            return Ok(if is_its { file.clone() } else { indent });
+        }
+        let seen = self.seen.get(&indent).and_then(Option::as_ref);
+        if let Some(file) = seen.filter(|_| !self.is_unsure) {
+            return Ok(file.clone());
+        }
+        let led = self.ways.iter().filter_map(|way| way.lead(&indent));
+        let mut led = led.collect::<HashSet<_>>().into_iter();
+        match (led.next(), led.next()) {
+            (Some(only), None) => Ok(only),
+            _ => Err(Doubt::Indentation),
+        }
+    }
+
+    /// Returns whether the first line alone has lost its indentation.
+    pub(super) fn speak_for_first_alone(&self) -> bool {
+        self.first.is_some()
+    }
+
+    /// The ways that are left.
+    pub(super) fn ways(&self) -> &[Way] {
+        &self.ways
+    }
+}
+
+/// Makes spaces of what a page put in their place.
+fn plain(indent: &str) -> String {
+    let visible = indent.chars().filter(|c| c.is_whitespace());
+    visible.map(|c| if c == '\t' { c } else { ' ' }).collect()
+}
+
+fn respelt(search: &str, file: &str) -> (String, String) {
+    let search = if search == file {
+        search.to_owned()
+    } else {
+        plain(search)
+    };
+    (search, file.to_owned())
+}
+
+/// The smallest step between indentations of different depths.
+fn smallest_step<'t>(indents: impl Iterator<Item = &'t str>) -> usize {
+    let mut widths: Vec<usize> = indents
+        .filter_map(|indent| ways::columns(indent, ways::TAB))
+        .collect();
+    widths.sort_unstable();
+    widths.dedup();
+    let steps = widths.windows(2).map(|pair| pair[1] - pair[0]);
+    steps.min().unwrap_or(0)
+}

@@ -1,0 +1,338 @@
+//! The places at which the user may have an edit carried out that failed: those of a text that stands in several, and the
+//! only one that differs from it in nothing but lines which the replacement keeps. Chooses none of them.
+
+use std::ops::Range;
+
+use similar::{Algorithm, DiffOp, capture_diff_slices};
+
+use super::{Cause, Edit, EditError, Edited, Part, apply, pair, without_bom};
+use crate::reply::record::{Key, Seed, Spot};
+use crate::reply::text::Text;
+
+/// Of more places than that nobody chooses.
+const MOST: usize = 5;
+/// How many lines above and below a place tell it from others, where no more are needed.
+const AROUND: usize = 3;
+/// How much is compared to find the place that is like a text: lines of the file times lines of the text.
+const COMPARED: usize = 20_000_000;
+
+/// A place that the user may choose.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Choice {
+    pub spot: Spot,
+    /// Its lines, counted from 1; the last is among them.
+    pub first: usize,
+    pub last: usize,
+    /// Its lines that differ from the search text, which has others there; none where it is one of several.
+    pub others: Vec<Other>,
+    /// The nearest line above with less indentation.
+    pub within: Option<String>,
+}
+
+/// A line of a file in the place of one of a search text.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Other {
+    /// Counted from 1.
+    pub line: usize,
+    pub searched: String,
+    pub there: String,
+}
+
+/// The places at which an edit of one pair that fails could be carried out; none where it does not fail, or for another
+/// reason.
+pub fn choices(file: &[u8], edit: &Edit<'_>) -> Vec<Choice> {
+    let (Some(pair), Ok(text)) = (only_pair(edit), std::str::from_utf8(without_bom(file))) else {
+        return Vec::new();
+    };
+    let Err(errors) = apply(file, edit) else {
+        return Vec::new();
+    };
+    let starts = starts(&errors, pair, text);
+    let is_once = |line: &usize| starts.iter().filter(|other| *other == line).count() == 1;
+    let counts = starts.len() <= MOST && starts.iter().all(is_once);
+    let lines: Vec<&str> = text.lines().collect();
+    let places: Vec<Range<usize>> = starts.iter().map(|line| range(*line, pair)).collect();
+    let around = distinct(&lines, &places);
+    let choice = |place: &Range<usize>| {
+        let line = place.start + 1;
+        apply_at(file, edit, line).ok()?;
+        let like = match starts.len() {
+            1 => like(text, pair).filter(|like| like.first == place.start),
+            _ => None,
+        };
+        Some(Choice {
+            spot: Spot {
+                line,
+                around,
+                key: key(&lines, place, around),
+            },
+            first: line,
+            last: place.end.min(lines.len()).max(line),
+            others: like.map(|like| like.others(&lines)).unwrap_or_default(),
+            within: within(&lines, place.start),
+        })
+    };
+    places
+        .iter()
+        .filter(|_| counts)
+        .filter_map(choice)
+        .collect()
+}
+
+/// Carries out an edit of one pair at the place that starts on this line, counted from 1.
+///
+/// # Errors
+/// As [`apply`], also where no such place is there.
+pub fn apply_at<'f>(
+    file: &'f [u8],
+    edit: &Edit<'_>,
+    line: usize,
+) -> Result<Edited<'f>, Vec<EditError>> {
+    let Some(pair) = only_pair(edit) else {
+        return apply(file, edit);
+    };
+    super::refuse_blank(edit).map_err(|error| vec![error])?;
+    let content = without_bom(file);
+    let mut done = pair::replace(content, pair, Some(line));
+    if let Err(Cause::NotFound { .. }) = done
+        && let Some(like) = std::str::from_utf8(content)
+            .ok()
+            .and_then(|text| like(text, pair))
+        && like.first + 1 == line
+    {
+        let (search, replacement) = like.pair;
+        let pair = (of_form(pair.0, &search), of_form(pair.1, &replacement));
+        done = pair::replace(content, pair, Some(line));
+    }
+    let done = done.map_err(|cause| {
+        vec![EditError {
+            pair: 1,
+            part: Part::Search,
+            cause,
+        }]
+    })?;
+    Ok(Edited {
+        places: vec![done.place],
+        parts: done.parts(file),
+    })
+}
+
+/// The line where a place is now that was offered; `None` where it is not there as it was, or not only once.
+pub fn line_of(file: &[u8], edit: &Edit<'_>, spot: &Spot) -> Option<usize> {
+    let pair = only_pair(edit)?;
+    let text = std::str::from_utf8(without_bom(file)).ok()?;
+    let starts = match apply(file, edit) {
+        Ok(edited) => edited.places.iter().map(|place| place.line).collect(),
+        Err(errors) => starts(&errors, pair, text),
+    };
+    let lines: Vec<&str> = text.lines().collect();
+    let mut same = starts.into_iter().filter(|line| {
+        let place = range(*line, pair);
+        key(&lines, &place, spot.around) == spot.key
+    });
+    same.next().filter(|_| same.next().is_none())
+}
+
+fn only_pair<'e>(edit: &Edit<'e>) -> Option<(Text<'e>, Text<'e>)> {
+    match edit {
+        Edit::Pairs(pairs) => <[_; 1]>::try_from(pairs.as_slice()).ok().map(|[pair]| pair),
+        Edit::Stretch { .. } | Edit::Hunks(_) => None,
+    }
+}
+
+/// The lines where the places start that an edit which failed so could mean.
+fn starts(errors: &[EditError], pair: (Text<'_>, Text<'_>), text: &str) -> Vec<usize> {
+    match errors {
+        [EditError { cause, .. }] => match cause {
+            Cause::Ambiguous { lines, .. } => lines.clone(),
+            Cause::NotFound {
+                applied_at: None, ..
+            } => like(text, pair)
+                .map(|like| like.first + 1)
+                .into_iter()
+                .collect(),
+            _ => Vec::new(),
+        },
+        _ => Vec::new(),
+    }
+}
+
+/// The lines from 0 of a place that starts on a line from 1.
+fn range(line: usize, (search, _): (Text<'_>, Text<'_>)) -> Range<usize> {
+    let count = search.text.lines().count().max(1);
+    line - 1..line - 1 + count
+}
+
+/// How many lines around these places tell each from the others.
+fn distinct(lines: &[&str], places: &[Range<usize>]) -> usize {
+    let mut around = AROUND;
+    while around < lines.len() {
+        let mut keys: Vec<Key> = places.iter().map(|it| key(lines, it, around)).collect();
+        keys.sort();
+        keys.dedup();
+        if keys.len() == places.len() {
+            break;
+        }
+        around *= 2;
+    }
+    around
+}
+
+/// The key of what stands at a place and around it.
+fn key(lines: &[&str], place: &Range<usize>, around: usize) -> Key {
+    let from = place.start.saturating_sub(around);
+    let to = (place.end + around).min(lines.len());
+    let above = place.start - from;
+    let text = lines.get(from..to).unwrap_or_default().join("\n");
+    Seed(0, 0).key(&format!("{above}\n{text}"))
+}
+
+/// The nearest line above one, from 0, that is indented less and says something.
+fn within(lines: &[&str], start: usize) -> Option<String> {
+    let depth = |line: &str| line.len() - line.trim_start().len();
+    let first = lines
+        .get(start..)?
+        .iter()
+        .find(|line| !line.trim().is_empty())?;
+    let outer = lines[..start]
+        .iter()
+        .rev()
+        .find(|line| depth(line) < depth(first) && line.chars().any(char::is_alphanumeric));
+    outer.map(|line| line.trim().to_owned())
+}
+
+/// The place that is like a search text, and the pair that is right there.
+struct Like {
+    /// Its first line, from 0.
+    first: usize,
+    /// Which lines of the search text have others in their place.
+    others: Vec<usize>,
+    searched: Vec<String>,
+    pair: (String, String),
+}
+
+impl Like {
+    fn others(&self, lines: &[&str]) -> Vec<Other> {
+        let others = self.others.iter().map(|at| Other {
+            line: self.first + at + 1,
+            searched: self.searched[*at].clone(),
+            there: lines[self.first + at].to_owned(),
+        });
+        others.collect()
+    }
+}
+
+/// The only place like a search text: what differs are lines that the replacement keeps, and at least two lines and half of
+/// all are there as they are.
+fn like(text: &str, (search, replacement): (Text<'_>, Text<'_>)) -> Option<Like> {
+    let lines: Vec<&str> = text.lines().collect();
+    let (searched, end) = lines_of(search.text);
+    let (mut replaced, replaced_end) = lines_of(replacement.text);
+    if searched.len() < 3 || searched.len().saturating_mul(lines.len()) > COMPARED {
+        return None;
+    }
+    let kept = kept(&searched, &replaced);
+    let trimmed: Vec<&str> = searched.iter().map(|line| line.trim()).collect();
+    let present: Vec<&str> = lines.iter().map(|line| line.trim()).collect();
+    let mut like = present
+        .windows(searched.len())
+        .enumerate()
+        .filter_map(|(first, there)| {
+            let mut others = Vec::new();
+            for (at, (searched, there)) in trimmed.iter().zip(there).enumerate() {
+                if searched != there {
+                    kept[at]?;
+                    others.push(at);
+                }
+            }
+            is_enough(&trimmed, &others).then_some((first, others))
+        });
+    let (first, others) = like.next().filter(|_| like.next().is_none())?;
+    let is_same = |at: &usize| others.contains(at) || searched[*at] == lines[first + at];
+    let is_exact = (0..searched.len()).all(|at| is_same(&at));
+    let mut adjusted = searched.clone();
+    let there: Vec<String> = others
+        .iter()
+        .map(|at| {
+            let (wanted, there) = (searched[*at], lines[first + at]);
+            match is_exact {
+                true => there.to_owned(),
+                // It is to be indented as the lines around it are, and that is told by those of the search text.
+                false => {
+                    let depth = wanted.len() - wanted.trim_start().len();
+                    format!("{}{}", &wanted[..depth], there.trim())
+                }
+            }
+        })
+        .collect();
+    for (at, there) in others.iter().zip(&there) {
+        adjusted[*at] = there;
+        replaced[kept[*at]?] = there;
+    }
+    let pair = (
+        adjusted.join("\n") + end,
+        replaced.join("\n") + replaced_end,
+    );
+    Some(Like {
+        first,
+        searched: searched.into_iter().map(str::to_owned).collect(),
+        others,
+        pair,
+    })
+}
+
+/// Whether so much of a text is as it is, where these lines are not.
+fn is_enough(searched: &[&str], others: &[usize]) -> bool {
+    let says = |at: &usize| !others.contains(at) && !searched[*at].is_empty();
+    let found = searched.len() - others.len();
+    !others.is_empty()
+        && 2 * found >= searched.len()
+        && (0..searched.len()).filter(says).count() >= 2
+}
+
+/// For each line of a search text, where the replacement has it unchanged. Nothing where that cannot be told, as another
+/// line that reads the same is not kept beside it.
+fn kept(searched: &[&str], replaced: &[&str]) -> Vec<Option<usize>> {
+    let mut kept = vec![None; searched.len()];
+    for op in capture_diff_slices(Algorithm::Myers, searched, replaced) {
+        if let DiffOp::Equal {
+            old_index,
+            new_index,
+            len,
+        } = op
+        {
+            for at in 0..len {
+                kept[old_index + at] = Some(new_index + at);
+            }
+        }
+    }
+    let sure = |at: usize| {
+        let same = |lines: &[&str]| {
+            let same = lines
+                .iter()
+                .enumerate()
+                .filter(|(_, line)| **line == searched[at]);
+            same.map(|(at, _)| at).collect::<Vec<_>>()
+        };
+        let ours: Vec<_> = same(searched).iter().map(|at| kept[*at]).collect();
+        let theirs: Vec<_> = same(replaced).into_iter().map(Some).collect();
+        kept[at].filter(|_| ours == theirs)
+    };
+    (0..searched.len()).map(sure).collect()
+}
+
+/// The lines of a text, and what ends the last of them.
+fn lines_of(text: &str) -> (Vec<&str>, &'static str) {
+    let (body, end) = match text.strip_suffix('\n') {
+        Some(body) => (body, "\n"),
+        None => (text, ""),
+    };
+    match text {
+        "" => (Vec::new(), ""),
+        _ => (body.split('\n').collect(), end),
+    }
+}
+
+fn of_form<'t>(like: Text<'_>, text: &'t str) -> Text<'t> {
+    Text { text, ..like }
+}

@@ -1,0 +1,381 @@
+//! Carries out an edit on the bytes of a file: finds the text that is meant, once and by the tiers, and replaces it.
+//! Never opens a file, and says what went wrong in values, not in sentences.
+//!
+//! One module for each question:
+//!
+//! | module | question |
+//! | --- | --- |
+//! | `search` | what is looked for? |
+//! | `view` | what does a tier see of a text, and where in the file is that? |
+//! | `occurrences` | where does one run of bytes occur in another? |
+//! | `hit` | does an occurrence count, and which bytes of the file does it cover? |
+//! | `find` | which tier decides, and is there one place only? |
+//! | `pair` | what does one pair, or one stretch, make of the file? |
+//! | `copying` | what was a payload before a page damaged it as a whole? |
+//! | `elided` | where are the parts between lines that stand for text which is left out? |
+//! | `carry` | what is written where the file has the text otherwise? |
+//! | `hunks` | where are the parts of a patch, and what do they make of the file? |
+//! | `anchors` | which stretches of the file does a line head? |
+//! | `splice` | which bytes go, and which come? |
+//! | `done` | what came of one replacement? |
+//! | `choice` | at which places can the user have an edit carried out that failed? |
+//! | `lines` | where do lines and words start and end? |
+//! | `literal` | where is this very text, without tiers, and what if it is replaced everywhere? |
+
+mod anchors;
+mod carry;
+mod choice;
+mod content;
+mod copying;
+mod done;
+mod elided;
+pub(crate) mod elision;
+mod find;
+pub mod habit;
+mod hit;
+mod hunks;
+mod lines;
+mod literal;
+pub mod nearest;
+mod occurrences;
+mod pair;
+mod search;
+mod splice;
+mod view;
+
+use std::borrow::Cow;
+
+use crate::reply::hunk::Hunk;
+use crate::reply::text::Text;
+
+pub use self::choice::{Choice, apply_at, choices, line_of};
+pub use self::literal::{places, replace_all};
+
+/// The line ending that a file uses at a place.
+pub fn newline_at(file: &[u8], at: usize) -> &'static str {
+    lines::ending_at(file, at)
+}
+
+/// How many places are counted before the counting stops: [`Cause::Ambiguous`] never has more lines than this.
+pub const PLACES_LIMIT: usize = 50;
+
+/// What to replace in a file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Edit<'a> {
+    /// Search texts, each with what comes in its place; applied in order, each to the result of the one before.
+    Pairs(Vec<(Text<'a>, Text<'a>)>),
+    /// What runs from the first byte of `head` to the last of `tail`.
+    Stretch {
+        head: Text<'a>,
+        tail: Text<'a>,
+        replace: Text<'a>,
+    },
+    /// Parts of a patch, in the order of the file; all of them are found in the file as it is.
+    Hunks(&'a [Hunk<'a>]),
+}
+
+/// The file as the edit leaves it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Edited<'f> {
+    /// In order, the new content. What one pair or stretch leaves alone is not copied.
+    pub parts: Vec<Cow<'f, [u8]>>,
+    /// For each pair or hunk, or the one stretch, where it applied.
+    pub places: Vec<Place>,
+}
+
+/// Where a pair, stretch or hunk applied.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Place {
+    /// What found it; for a stretch the less exact of what found its head and its tail.
+    pub tier: Tier,
+    /// The line where the match starts, counted from 1, in the content that it was applied to: for a second pair, what
+    /// the first one left.
+    pub line: usize,
+    /// In what the text that was written differs from the replacement.
+    pub adapted: Adapted,
+}
+
+/// In what text that was written differs from the replacement, so that it is in the file's own spelling.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Adapted {
+    pub indentation: Option<Indented>,
+    /// Words of it have the file's white space or characters.
+    pub characters: bool,
+}
+
+impl Adapted {
+    /// What both differ in.
+    pub fn and(self, other: Self) -> Self {
+        Self {
+            indentation: self.indentation.or(other.indentation),
+            characters: self.characters || other.characters,
+        }
+    }
+}
+
+/// How lines were indented that the replacement indents otherwise.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Indented {
+    WithTabs,
+    WithSpaces,
+    /// As the lines of the place.
+    AsThere,
+}
+
+/// How a search text may differ from the file, from not at all to most.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Tier {
+    Exact,
+    LineEndings,
+    Indentation,
+    Whitespace,
+    Typography,
+    /// As one of the tiers above, once what a page or a habit did to the payload as a whole is undone.
+    Copying,
+    /// Part by part, between lines that stand for text which is left out.
+    Elision,
+}
+
+/// Why an edit cannot be done. Nothing of it is done then.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct EditError {
+    /// Which pair or hunk, counted from 1; 1 for a stretch.
+    pub pair: usize,
+    pub part: Part,
+    pub cause: Cause,
+}
+
+/// The text that was to be found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Part {
+    Search,
+    Head,
+    Tail,
+    /// The kept and removed lines of a part of a patch.
+    Hunk,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Cause {
+    /// There is nothing but white space in it.
+    Blank,
+    NotFound {
+        /// The file is binary or not UTF-8, so that only the exact and line-endings tiers were tried.
+        not_utf8: bool,
+        /// The line of the one place where the replacement already stands.
+        applied_at: Option<usize>,
+    },
+    /// It stands in several places, at these lines (the first [`PLACES_LIMIT`] places; a line with two is in it twice).
+    Ambiguous { tier: Tier, lines: Vec<usize> },
+    /// It was found, and what is to be written there cannot be told.
+    Unclear {
+        /// The line of the replacement, from 1, where it shows.
+        line: usize,
+        /// The line of the file where the text was found.
+        at: usize,
+        doubt: Doubt,
+    },
+    /// It was found at this line, and the file would stay as it is: what the replacement changes is already so, or was
+    /// taken away in copying.
+    NothingChanges { at: usize },
+    /// This line of the replacement, from 1, stands for text that is left out, and the search text has no such line.
+    LeftOut { line: usize },
+    /// Search text and replacement do not leave out the same, so nobody can tell what goes where.
+    ElisionsDiffer,
+    /// A hunk has no line that could be looked for.
+    NoContext,
+    /// No line has the text that a hunk is said to be below.
+    NoAnchor { text: String },
+    /// Too many lines have it, the first few at these lines.
+    ManyAnchors { text: String, lines: Vec<usize> },
+    /// A hunk that is said to be at the end of the file is at this line, and only there.
+    NotAtEnd { line: usize },
+    /// A hunk is at this line, above the end of the hunk before it.
+    OutOfOrder { line: usize },
+}
+
+/// What cannot be told about text that is to be written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Doubt {
+    /// How deep the line is to be indented.
+    Indentation,
+    /// Whether the lines are to be moved: the replacement is indented as the file is, the search text is not.
+    Moved,
+    /// Which white space: it differs in the search text, the replacement and the file.
+    WhiteSpace,
+    /// Which character of the file this one stands for.
+    Character(char),
+    /// Whether it is damaged: the search text was, as a whole, the replacement only in part.
+    HalfDamaged,
+}
+
+impl Edited<'_> {
+    /// Whether this is the new content.
+    fn is(&self, content: &[u8]) -> bool {
+        let mut at = 0;
+        let is_there = self.parts.iter().all(|part| {
+            let there = content.get(at..at + part.len());
+            at += part.len();
+            // What was not copied is there, and need not be compared.
+            there.is_some_and(|there| std::ptr::eq(there, part.as_ref()) || there == part.as_ref())
+        });
+        is_there && at == content.len()
+    }
+
+    /// The new content in one piece.
+    pub fn bytes(&self) -> Vec<u8> {
+        self.parts.concat()
+    }
+}
+
+impl Tier {
+    /// Those that look for the text itself, in their order.
+    pub(crate) const ALL: [Self; 5] = [
+        Self::Exact,
+        Self::LineEndings,
+        Self::Indentation,
+        Self::Whitespace,
+        Self::Typography,
+    ];
+
+    /// The name that results and messages use.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Exact => "exact",
+            Self::LineEndings => "line-endings",
+            Self::Indentation => "indentation",
+            Self::Whitespace => "whitespace",
+            Self::Typography => "typography",
+            Self::Copying => "copying",
+            Self::Elision => "elision",
+        }
+    }
+}
+
+/// Applies all of an edit to a file's content, or nothing.
+///
+/// # Errors
+/// Everything that stands in the way, in the order of the edit: at least one error.
+pub fn apply<'f>(file: &'f [u8], edit: &Edit<'_>) -> Result<Edited<'f>, Vec<EditError>> {
+    refuse_blank(edit).map_err(|error| vec![error])?;
+    let edited = match edit {
+        Edit::Pairs(pairs) => apply_pairs(file, pairs)?,
+        Edit::Stretch {
+            head,
+            tail,
+            replace,
+        } => apply_stretch(file, (*head, *tail), *replace)?,
+        Edit::Hunks(hunks) => hunks::apply(file, hunks).map_err(|error| vec![error])?,
+    };
+    match edited.places.first() {
+        Some(place) if edited.is(file) => Err(vec![EditError {
+            pair: 1,
+            part: match edit {
+                Edit::Hunks(_) => Part::Hunk,
+                Edit::Pairs(_) | Edit::Stretch { .. } => Part::Search,
+            },
+            cause: Cause::NothingChanges { at: place.line },
+        }]),
+        _ => Ok(edited),
+    }
+}
+
+fn refuse_blank(edit: &Edit<'_>) -> Result<(), EditError> {
+    let blank = |pair, part| EditError {
+        pair,
+        part,
+        cause: Cause::Blank,
+    };
+    match edit {
+        Edit::Pairs(pairs) => match pairs.iter().position(|(search, _)| search.is_blank()) {
+            Some(index) => Err(blank(index + 1, Part::Search)),
+            None => Ok(()),
+        },
+        Edit::Stretch { head, .. } if head.is_blank() => Err(blank(1, Part::Head)),
+        Edit::Stretch { tail, .. } if tail.is_blank() => Err(blank(1, Part::Tail)),
+        Edit::Stretch { .. } | Edit::Hunks(_) => Ok(()),
+    }
+}
+
+fn apply_pairs<'f>(
+    file: &'f [u8],
+    pairs: &[(Text<'_>, Text<'_>)],
+) -> Result<Edited<'f>, Vec<EditError>> {
+    let mut parts = vec![Cow::Borrowed(file)];
+    let mut places = Vec::with_capacity(pairs.len());
+    let mut errors: Vec<EditError> = Vec::new();
+    for (index, &(search, replacement)) in pairs.iter().enumerate() {
+        let content = in_one_piece(parts);
+        let text = without_bom(&content);
+        let failed = |cause| EditError {
+            pair: index + 1,
+            part: Part::Search,
+            cause,
+        };
+        if let Some(line) = elided::left_out(text, search.text, replacement) {
+            errors.push(failed(Cause::LeftOut { line }));
+        }
+        parts = match pair::replace(text, (search, replacement), None) {
+            Ok(done) => {
+                places.push(done.place);
+                match content {
+                    Cow::Borrowed(file) => done.parts(file),
+                    Cow::Owned(content) => vec![Cow::Owned(done.parts(&content).concat())],
+                }
+            }
+            Err(cause) => {
+                // A text that only a pair before would have put there says nothing that its error does not say.
+                let is_put_there = |error: &EditError| {
+                    let (_, missing) = &pairs[error.pair - 1];
+                    missing.text.contains(search.text.trim())
+                };
+                let follows = matches!(cause, Cause::NotFound { .. });
+                if !follows || !errors.iter().any(is_put_there) {
+                    errors.push(failed(cause));
+                }
+                vec![content]
+            }
+        };
+    }
+    if !errors.is_empty() {
+        return Err(errors);
+    }
+    Ok(Edited { parts, places })
+}
+
+fn apply_stretch<'f>(
+    file: &'f [u8],
+    (head, tail): (Text<'_>, Text<'_>),
+    replacement: Text<'_>,
+) -> Result<Edited<'f>, Vec<EditError>> {
+    let text = without_bom(file);
+    let known = [head.text, "\n", tail.text].concat();
+    let left_out = elided::left_out(text, &known, replacement).map(|line| EditError {
+        pair: 1,
+        part: Part::Head,
+        cause: Cause::LeftOut { line },
+    });
+    let done = pair::replace_stretch(text, (head, tail), replacement);
+    match (done, left_out) {
+        (Ok(done), None) => Ok(Edited {
+            places: vec![done.place],
+            parts: done.parts(file),
+        }),
+        (done, left_out) => Err(left_out.into_iter().chain(done.err()).collect()),
+    }
+}
+
+fn in_one_piece(mut parts: Vec<Cow<'_, [u8]>>) -> Cow<'_, [u8]> {
+    match (parts.len(), parts.pop()) {
+        (1, Some(only)) => only,
+        (_, last) => {
+            parts.extend(last);
+            Cow::Owned(parts.concat())
+        }
+    }
+}
+
+/// A BOM at the start is not content: what follows it is the start of line 1.
+fn without_bom(file: &[u8]) -> &[u8] {
+    file.strip_prefix("\u{FEFF}".as_bytes()).unwrap_or(file)
+}

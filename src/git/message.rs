@@ -1,0 +1,207 @@
+//! What a commit says. Owns the form of the message; never decides when to commit.
+
+use std::fmt;
+
+use crate::text::hidden::left_out;
+
+/// The mark that every subject of ours ends in.
+const MARK: &str = "💚clada";
+
+/// What the caller has to say about a save.
+#[derive(Debug, Clone, Default)]
+pub struct Message {
+    /// The words of the subject. The step adds before them what kind of commit it is.
+    pub subject: Option<String>,
+    /// The local time: the last line of the body, and the subject where there is none.
+    pub time: String,
+    /// A line for each task.
+    pub body: Vec<String>,
+    /// The batch's id, for the trailers by which clada finds its commits again.
+    pub batch: String,
+    pub step: Step,
+    /// Of a squashed batch: the batches that it was.
+    pub of: Vec<String>,
+    /// The commit that the branch was at before, where a command of the batch has moved it elsewhere.
+    pub moved: Option<String>,
+    /// In the private snapshots: the commit that is git's last one, by which the two histories can be read as one.
+    pub beside: Option<String>,
+}
+
+/// What part a commit has in its batch.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub enum Step {
+    /// What the user had changed before it.
+    Before,
+    /// Untracked files that the user had added: it is no batch's.
+    Add,
+    /// What it did.
+    #[default]
+    Task,
+    /// It takes back that batch.
+    Undo(String),
+    /// It does again what was taken back of that batch.
+    Redo(String),
+    /// Several commits in one.
+    Squash,
+}
+
+impl Message {
+    /// The same for what the user has staged, where that is a commit of its own.
+    pub(super) fn of_staged(&self) -> Self {
+        let subject = self.subject.as_deref().unwrap_or_default().trim();
+        let subject = match subject {
+            "" => &self.time,
+            subject => subject,
+        };
+        Self {
+            subject: Some(format!("{subject} (staged)")),
+            ..self.clone()
+        }
+    }
+}
+
+impl fmt::Display for Step {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Before => f.write_str("before"),
+            Self::Add => f.write_str("add"),
+            Self::Task => f.write_str("task"),
+            Self::Undo(batch) => write!(f, "undo {}", one_line(batch)),
+            Self::Redo(batch) => write!(f, "redo {}", one_line(batch)),
+            Self::Squash => f.write_str("squash"),
+        }
+    }
+}
+
+impl Step {
+    /// What kind of commit it is, before the words of its subject.
+    fn prefix(&self) -> &'static str {
+        match self {
+            Self::Before => "before: ",
+            Self::Task | Self::Squash | Self::Add => "",
+            Self::Undo(_) => "undo: ",
+            Self::Redo(_) => "redo: ",
+        }
+    }
+
+    /// The words of a subject that such a commit has.
+    pub(super) fn words<'s>(&self, subject: &'s str) -> &'s str {
+        // As clada wrote it at first.
+        let quoted = match self {
+            Self::Undo(_) => "Undo \"",
+            Self::Redo(_) => "Redo \"",
+            _ => "",
+        };
+        let older = subject.strip_prefix(quoted).filter(|_| !quoted.is_empty());
+        older
+            .and_then(|words| words.strip_suffix('"'))
+            .or_else(|| subject.strip_prefix(self.prefix()))
+            .unwrap_or(subject)
+    }
+
+    fn parse(text: &str) -> Option<Self> {
+        Some(match text.split_once(' ') {
+            None if text == "before" => Self::Before,
+            None if text == "add" => Self::Add,
+            None if text == "task" => Self::Task,
+            None if text == "squash" => Self::Squash,
+            Some(("undo", batch)) => Self::Undo(batch.to_owned()),
+            Some(("redo", batch)) => Self::Redo(batch.to_owned()),
+            _ => return None,
+        })
+    }
+}
+
+/// The text of the commit. Nothing that a reply says can end the subject early or pose as the trailer:
+/// each part is one line, and the trailers stand alone in the last paragraph.
+impl fmt::Display for Message {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let subject = one_line(self.subject.as_deref().unwrap_or_default());
+        let subject = subject.strip_suffix(MARK).unwrap_or(&subject).trim_end();
+        let subject = if subject.is_empty() {
+            &self.time
+        } else {
+            subject
+        };
+        write!(f, "{}{subject} {MARK}\n\n", self.step.prefix())?;
+        for line in &self.body {
+            writeln!(f, "{INDENT}{}", one_line(line))?;
+        }
+        if !self.time.is_empty() {
+            writeln!(f, "{}", one_line(&self.time))?;
+        }
+        if !self.body.is_empty() || !self.time.is_empty() {
+            writeln!(f)?;
+        }
+        writeln!(f, "{BATCH}{}", one_line(&self.batch))?;
+        writeln!(f, "{STEP}{}", self.step)?;
+        if !self.of.is_empty() {
+            writeln!(f, "{OF}{}", one_line(&self.of.join(" ")))?;
+        }
+        if let Some(commit) = &self.moved {
+            writeln!(f, "{MOVED}{}", one_line(commit))?;
+        }
+        match &self.beside {
+            Some(commit) => writeln!(f, "{BESIDE}{}", one_line(commit)),
+            None => Ok(()),
+        }
+    }
+}
+
+/// What a line of a task begins with; the time does not.
+const INDENT: &str = "  ";
+
+/// The trailers, in the last paragraph: a `commit-msg` hook may have put others there.
+const BATCH: &str = "Clada-Batch: ";
+const STEP: &str = "Clada-Step: ";
+const OF: &str = "Clada-Of: ";
+const MOVED: &str = "Clada-Moved: ";
+const BESIDE: &str = "Clada-Beside: ";
+
+/// Reads a commit's text; `None` for one that clada did not write.
+pub(super) fn read(text: &str) -> Option<Message> {
+    let (text, trailers) = text.trim_end().rsplit_once("\n\n")?;
+    let mut trailers = trailers.lines();
+    let batch = trailers
+        .find_map(|line| line.strip_prefix(BATCH))?
+        .to_owned();
+    let step = Step::parse(trailers.next()?.strip_prefix(STEP)?)?;
+    let rest: Vec<&str> = trailers.collect();
+    let of = rest.iter().find_map(|line| line.strip_prefix(OF));
+    let moved = rest.iter().find_map(|line| line.strip_prefix(MOVED));
+    let beside = rest.iter().find_map(|line| line.strip_prefix(BESIDE));
+    let (subject, body) = text.split_once('\n').unwrap_or((text, ""));
+    let subject = subject.strip_suffix(MARK)?.trim_end().to_owned();
+    let mut body: Vec<&str> = body
+        .lines()
+        .filter(|line| !line.trim().is_empty())
+        .collect();
+    let time = body.pop_if(|line| is_time(line)).unwrap_or_default();
+    let unindented = |line: &str| line.strip_prefix(INDENT).unwrap_or(line).to_owned();
+    Some(Message {
+        subject: Some(subject),
+        time: time.to_owned(),
+        body: body.into_iter().map(unindented).collect(),
+        batch,
+        step,
+        of: of
+            .map(|of| of.split(' ').map(str::to_owned).collect())
+            .unwrap_or_default(),
+        moved: moved.map(str::to_owned),
+        beside: beside.map(str::to_owned),
+    })
+}
+
+/// Whether a line is a date and a time, as clada's commits end with. Older ones have none.
+fn is_time(line: &str) -> bool {
+    let is_of_time = |byte: u8| byte.is_ascii_digit() || b"-: ".contains(&byte);
+    line.starts_with(|c: char| c.is_ascii_digit())
+        && line.contains('-')
+        && line.contains(':')
+        && line.bytes().all(is_of_time)
+}
+
+fn one_line(text: &str) -> String {
+    let flat = text.replace(|c: char| c.is_control(), " ");
+    left_out(&flat).trim_end().to_owned()
+}

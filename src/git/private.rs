@@ -1,0 +1,309 @@
+//! The repository of a folder that has none: it is in clada's state, and its work tree is the folder. Owns where it is,
+//! what it leaves out and when there is none; never puts anything into the folder.
+
+use std::fs::{self, DirBuilder, File, Permissions};
+use std::io;
+use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+
+use git2::{ErrorClass, Repository, RepositoryInitOptions};
+use sha2::{Digest, Sha256};
+
+use super::at::{Found, LARGEST, is_huge};
+use super::{
+    Look, Message, Options, SkipReason, SnapshotError, Snapshots, State, Without, canonical, tools,
+};
+use crate::text::hex::hex;
+
+/// What such a repository leaves out, beside what a `.gitignore` names: what tools make and can make again.
+fn excludes() -> String {
+    let names = tools::NAMES.iter().chain(&tools::BY_NAME);
+    let folders: String = names.map(|name| format!("{name}/\n")).collect();
+    folders + tools::LITTER + "\n"
+}
+
+/// Files are kept as they are, to the byte, whatever a `.gitattributes` says.
+const ATTRIBUTES: &str = "* -text -eol -filter -ident -working-tree-encoding\n";
+
+/// Marks a repository whose folder had too many files: they are counted before the next save.
+const TOO_MANY: &str = "clada-too-many";
+
+/// Opens the private repository of a root, which is made if it is not there. `None` where the user wants none.
+///
+/// `bare`: the repository that the root lies in without being its work tree, or that lies in the root.
+///
+/// # Errors
+/// [`SnapshotError::Without`] for a root that can have none.
+pub(super) fn open(
+    root: &Path,
+    bare: Option<&Path>,
+    options: &Options,
+) -> Result<Option<Opened>, SnapshotError> {
+    if !is_wanted(root, bare, options)? {
+        return Ok(None);
+    }
+    let opened = with_excludes(root, bare, options);
+    opened.map(Some).map_err(|why| match why {
+        without @ SnapshotError::Without(_) => without,
+        why => Without::Failed(path_of(root, options), Box::new(why)).into(),
+    })
+}
+
+/// Whether the user wants one.
+///
+/// # Errors
+/// [`SnapshotError::Without`] for a root that can have none.
+pub(super) fn is_wanted(
+    root: &Path,
+    bare: Option<&Path>,
+    options: &Options,
+) -> Result<bool, SnapshotError> {
+    if options.private_limit == 0 {
+        return Ok(false);
+    }
+    let real = |path: &Path| canonical(path).unwrap_or_else(|_| path.to_path_buf());
+    let state = real(&options.private);
+    let why: fn(PathBuf) -> Without =
+        if root.parent().is_none() || real(&options.home).starts_with(root) {
+            Without::Home
+        } else if state.starts_with(root) || root.starts_with(&state) {
+            Without::OwnState
+        } else if bare.is_some_and(|bare| root.starts_with(bare)) {
+            Without::GitDirectory
+        } else {
+            return Ok(true);
+        };
+    Err(why(root.to_path_buf()).into())
+}
+
+fn with_excludes(
+    root: &Path,
+    bare: Option<&Path>,
+    options: &Options,
+) -> Result<Opened, SnapshotError> {
+    let opened = repository(root, options)?;
+    let mut exclude = excludes();
+    // Work trees beside their repository: that is not for snapshots, and they have their own.
+    if let Some(bare) = bare.and_then(|bare| bare.strip_prefix(root).ok()) {
+        exclude += &format!("/{}/\n", bare.display());
+    }
+    let path = opened.repo.path().join("info/exclude");
+    if fs::read_to_string(&path).ok().as_ref() != Some(&exclude) {
+        fs::write(&path, exclude).map_err(|why| failed(&path, why))?;
+    }
+    Ok(opened)
+}
+
+/// A private repository, and what is to be said of opening it.
+pub(super) struct Opened {
+    pub(super) repo: Repository,
+    pub(super) notice: Option<String>,
+}
+
+/// The private repository of any root, without a look at whether it is to have one. One that is damaged is put aside.
+pub(super) fn repository(root: &Path, options: &Options) -> Result<Opened, SnapshotError> {
+    let path = path_of(root, options);
+    if !exists(root, options) {
+        let repo = make(root, &path, options)?;
+        return Ok(Opened { repo, notice: None });
+    }
+    match Repository::open_bare(&path) {
+        Ok(repo) => {
+            repo.set_workdir(root, false)?;
+            Ok(Opened { repo, notice: None })
+        }
+        Err(why) if is_damage(&why) => begin_anew(root, options, why.message()),
+        Err(why) => Err(why.into()),
+    }
+}
+
+/// Whether there is one.
+pub(super) fn exists(root: &Path, options: &Options) -> bool {
+    path_of(root, options).symlink_metadata().is_ok()
+}
+
+pub(super) fn path_of(root: &Path, options: &Options) -> PathBuf {
+    let name = hex(&Sha256::digest(root.as_os_str().as_encoded_bytes())[..16]);
+    options.private.join(name + ".git")
+}
+
+fn make(root: &Path, path: &Path, options: &Options) -> Result<Repository, SnapshotError> {
+    let cannot = |why| failed(path, why);
+    // They hold what the folder holds, which may be for nobody else to read.
+    let mut folder = DirBuilder::new();
+    let folder = folder.recursive(true).mode(0o700);
+    folder.create(&options.private).map_err(cannot)?;
+    fs::set_permissions(&options.private, Permissions::from_mode(0o700)).map_err(cannot)?;
+    // Made under another name: one that a crash cut off in the making is none.
+    let new = path.with_extension("new");
+    match fs::remove_dir_all(&new) {
+        Err(why) if why.kind() != io::ErrorKind::NotFound => return Err(cannot(why)),
+        _ => {}
+    }
+    let mut how = RepositoryInitOptions::new();
+    how.bare(true)
+        .mkpath(true)
+        .external_template(false)
+        .initial_head("main");
+    how.description(&root.to_string_lossy());
+    let repo = Repository::init_opts(&new, &how)?;
+    let mut config = repo.config()?;
+    config.set_bool("core.autocrlf", false)?;
+    config.set_bool("core.safecrlf", false)?;
+    drop(repo);
+    let info = new.join("info");
+    fs::create_dir_all(&info).map_err(cannot)?;
+    fs::write(info.join("exclude"), excludes()).map_err(cannot)?;
+    fs::write(info.join("attributes"), ATTRIBUTES).map_err(cannot)?;
+    fs::rename(&new, path).map_err(cannot)?;
+    let repo = Repository::open_bare(path)?;
+    repo.set_workdir(root, false)?;
+    Ok(repo)
+}
+
+/// Puts a damaged repository aside, and begins a new one.
+fn begin_anew(root: &Path, options: &Options, cause: &str) -> Result<Opened, SnapshotError> {
+    let path = path_of(root, options);
+    let aside = (1..)
+        .map(|number| path.with_extension(format!("damaged-{number}")))
+        .find(|aside| aside.symlink_metadata().is_err());
+    let aside = aside.unwrap_or_else(|| path.with_extension("damaged"));
+    fs::rename(&path, &aside).map_err(|why| failed(&path, why))?;
+    let notice = format!(
+        "⚠ the private snapshots of this folder were damaged ({cause}) and are kept in `{}`: new ones begin, so `clada \
+         undo` cannot go back beyond this batch",
+        aside.display()
+    );
+    Ok(Opened {
+        repo: make(root, &path, options)?,
+        notice: Some(notice),
+    })
+}
+
+/// Whether an error says that the repository itself is broken; not that the disk is full or forbids it.
+fn is_damage(why: &git2::Error) -> bool {
+    use ErrorClass as C;
+    matches!(
+        why.class(),
+        C::Odb
+            | C::Object
+            | C::Zlib
+            | C::Index
+            | C::Reference
+            | C::Tree
+            | C::Repository
+            | C::Config
+            | C::Invalid
+            | C::Tag
+            | C::Sha1
+    )
+}
+
+fn failed(path: &Path, why: io::Error) -> SnapshotError {
+    SnapshotError::NoFolder(path.to_path_buf(), why)
+}
+
+impl Snapshots {
+    /// Saves everything, without being in the way: where that cannot be done, it is [`SnapshotError::Without`].
+    pub(super) fn save_private(&mut self, message: &Message) -> Result<State, SnapshotError> {
+        let saved = self.healed(|it| it.save_counted(message));
+        saved.map_err(|why| match why {
+            // What is looked at is not what the batch is about.
+            known @ (SnapshotError::Without(_) | SnapshotError::Looking) => known,
+            why => Without::Failed(self.repo.path().to_path_buf(), Box::new(why)).into(),
+        })
+    }
+
+    /// Saves; once more in a new repository where this one is damaged.
+    pub(super) fn healed(
+        &mut self,
+        save: impl Fn(&Self) -> Result<State, SnapshotError>,
+    ) -> Result<State, SnapshotError> {
+        match save(self) {
+            Err(SnapshotError::Git(why)) if is_damage(&why) => {
+                self.replace(why.message())?;
+                save(self)
+            }
+            saved => saved,
+        }
+    }
+
+    fn replace(&mut self, cause: &str) -> Result<(), SnapshotError> {
+        let root = self.root_path();
+        let opened = begin_anew(&root, &self.options, cause)?;
+        self.repo = opened.repo;
+        self.notices.borrow_mut().extend(opened.notice);
+        self.unsettled.borrow_mut().clear();
+        self.given_up.set(true);
+        Ok(())
+    }
+
+    /// Counts the files before the first save, and after there were too many. Else the save itself sees it: to count
+    /// them is a walk of its own.
+    fn save_counted(&self, message: &Message) -> Result<State, SnapshotError> {
+        let _working = self.relief.working();
+        let mark = self.repo.path().join(TOO_MANY);
+        let was_too_many = mark.exists();
+        if was_too_many || self.head()?.is_none() {
+            let limit = self.options.private_limit;
+            if self.has_more_files_than(limit)? {
+                return Err(self.too_many());
+            }
+            if was_too_many {
+                fs::remove_file(&mark).map_err(|why| failed(&mark, why))?;
+            }
+        }
+        self.save(Look::Before, message)
+    }
+
+    /// Where a folder now has too many files.
+    pub(super) fn too_many(&self) -> SnapshotError {
+        // Without the mark the next save only takes longer to find that out.
+        let _ = File::create(self.repo.path().join(TOO_MANY));
+        Without::TooMany(self.options.private_limit).into()
+    }
+
+    /// Looks at no more than it must: a folder with a million files costs no more than one at the limit.
+    fn has_more_files_than(&self, limit: usize) -> Result<bool, SnapshotError> {
+        let mut waiting = vec![PathBuf::new()];
+        let (mut files, mut folders) = (0, 0);
+        while let Some(folder) = waiting.pop() {
+            folders += 1;
+            // What cannot be listed is told when it is saved.
+            let entries = fs::read_dir(self.top.join(&folder));
+            for entry in entries.into_iter().flatten().flatten() {
+                let mut path = folder.join(entry.file_name());
+                let is_folder = entry.file_type().is_ok_and(|kind| kind.is_dir());
+                if is_folder {
+                    path.push("");
+                }
+                if self.repo.is_path_ignored(&path)? {
+                    continue;
+                }
+                match is_folder {
+                    true if self.top.join(&path).join(".git").exists() => {}
+                    true => waiting.push(path),
+                    false => files += 1,
+                }
+                // Nor are folders without a file looked through for ever.
+                if files > limit || folders + waiting.len() > limit {
+                    return Ok(true);
+                }
+            }
+        }
+        Ok(false)
+    }
+
+    /// Why a private repository does not take a file.
+    pub(super) fn too_large(&self, path: &Path, found: &Found) -> Option<SkipReason> {
+        if *found != Found::File {
+            return None;
+        }
+        if !self.private {
+            return is_huge(&self.top.join(path)).then_some(SkipReason::Huge(LARGEST));
+        }
+        let size = fs::symlink_metadata(self.top.join(path)).ok()?.len();
+        let limit = self.options.private_file;
+        (size > limit).then_some(SkipReason::TooLarge(limit))
+    }
+}

@@ -1,0 +1,480 @@
+//! Where results go: the output file, the clipboard, and on top of the notes, in this order, each going on where the one
+//! before fails. Never decides what is worth telling.
+
+use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::sync::Arc;
+
+use crate::listener::Shown;
+use crate::listener::memory::{Known, Memory};
+use crate::listener::ticked::Ticked;
+use crate::listener::unread::{Shows, Telling, Unread};
+use crate::reply::note;
+use crate::reply::record::Offer;
+use crate::report::{self, Earlier, Packet, Report, outputs_line};
+use crate::settings::places;
+use crate::world::clipboard::{Clipboard, Copied};
+use crate::world::desktop::Desktop;
+use crate::world::ledger::BlockId;
+use crate::world::note_file::{NoteError, NoteFile, WriteBack};
+use crate::world::output_file::OutputFile;
+use crate::world::packet::Packets;
+
+/// Said once, where the terminal does not report whether it accepted the text.
+const SENT: &str = "not every terminal accepts it (OSC 52); if pasting inserts something else, copy from the output \
+     file";
+
+/// Said once, where there is no clipboard.
+const HOW_TO_HAVE_NONE: &str =
+    "to turn copying off, start clada with `--no-clipboard` or set `clipboard.enabled = false`";
+
+/// The places of one listener's results.
+pub struct Delivery {
+    pub note: NoteFile,
+    pub output: OutputFile,
+    pub packets: Packets,
+    /// One for the whole process.
+    pub clipboard: Arc<Clipboard>,
+    /// Whether it is on.
+    copies: bool,
+    /// Where a finished run is told of in a few words; `None` where it is off.
+    pub desktop: Option<Desktop>,
+    /// How large a packet may be, in bytes.
+    pub limit: usize,
+    /// The local time, `HH:MM:SS`.
+    pub time: fn() -> String,
+    /// The name of the notes file, where this user watches others too.
+    pub name: Box<dyn Fn() -> Option<String>>,
+    /// A block that could not be written yet.
+    pub(super) unwritten: Option<(BlockId, String)>,
+    /// Why, as it was said last; and whether that goes away when the system has more to give.
+    unwritable: Option<(String, bool)>,
+}
+
+impl Delivery {
+    /// Nothing is written yet.
+    pub fn new(
+        note: NoteFile,
+        output: OutputFile,
+        packets: Packets,
+        (clipboard, copies): (Arc<Clipboard>, bool),
+        time: fn() -> String,
+    ) -> Self {
+        Self {
+            note,
+            output,
+            packets,
+            clipboard,
+            copies,
+            desktop: None,
+            limit: usize::MAX,
+            time,
+            name: Box::new(|| None),
+            unwritten: None,
+            unwritable: None,
+        }
+    }
+
+    /// Tells if results are to be written for which the system had not enough.
+    pub(super) fn is_starved(&self) -> bool {
+        self.unwritten.is_some() && matches!(self.unwritable, Some((_, true)))
+    }
+
+    /// Has results copied from now on, or not. What was copied before stays.
+    pub(super) fn copies(&mut self, copies: bool) {
+        self.copies = copies;
+    }
+
+    /// Hands out what came of a save whose whole text is given, above what could not be read yet.
+    pub(super) fn hand_out(
+        &mut self,
+        mut report: Report,
+        copies: bool,
+        text: &str,
+        (memory, now): (&mut Memory, i64),
+        show: &mut dyn FnMut(Shown<'_>),
+    ) {
+        let time = (self.time)();
+        self.set_aside(&memory.unread);
+        let below = Below {
+            block: memory.unread.block,
+            tellings: memory.earlier(&report),
+        };
+        let packet = self.packet(&mut report, &below);
+        let hoped = if !self.copies {
+            String::new()
+        } else if copies {
+            format!("📋 Copied to clipboard at {time}{}", size_of(&packet))
+        } else if below.tellings.is_empty() {
+            String::new()
+        } else {
+            // What was copied with them is still there.
+            memory.unread.shows.status.clone()
+        };
+        // The file comes first, and its first line says how the copying went: it is put right where it went wrong.
+        let mut places = self.write_output(&mut report, &hoped, &below, show);
+        let status = if self.copies && copies {
+            self.copy(&packet, &time)
+        } else {
+            hoped.clone()
+        };
+        if status != hoped {
+            places = self.write_output(&mut report, &status, &below, show);
+        }
+        show(Shown::Results {
+            block: &report.block(Some(&status)),
+            asks: report.asks(),
+        });
+        self.tell_desktop(&report, copies);
+        let block = report.block_above(Some(&status), &below.texts());
+        let offers = report.offer_lines_above(below.offers());
+        let outputs = packet.as_ref().map(|packet| packet.outputs.clone());
+        let below = (below, outputs.unwrap_or_default());
+        let shows = Self::shows(&report, (status, time), below, places);
+        // Known before it is written: if clada ends in between, it is not taken for the user's text.
+        match memory.add_results(&block, &offers, shows, now) {
+            Ok(id) => {
+                self.unwritten = Some((id, block));
+                if let Ok(packet) = packet
+                    && copies
+                    && let Err(error) = self.packets.keep(id.number(), &packet.text)
+                {
+                    tracing::error!(%error, "cannot keep the packet");
+                }
+                self.packets.forget_aside(None);
+            }
+            Err(error) => {
+                show(Shown::Trouble(&format!(
+                    "the results are only in {}: {error}",
+                    self.output.path().display()
+                )));
+                return;
+            }
+        }
+        self.write_unwritten(text, memory, show);
+    }
+
+    fn tell_desktop(&self, report: &Report, copies: bool) {
+        if let Some(desktop) = self.desktop.as_ref().filter(|_| copies) {
+            let name = self.note.path().file_name().unwrap_or_default();
+            let title = format!("{}: {}", name.to_string_lossy(), report.counts());
+            desktop.tell(title, report.troubles());
+        }
+    }
+
+    /// Keeps what the output file holds of unread results, as something else is about to be written there.
+    pub(super) fn set_aside(&self, unread: &Unread) {
+        let Some(block) = unread.block.filter(|_| !unread.tellings().is_empty()) else {
+            self.packets.forget_aside(None);
+            return;
+        };
+        if let Some(mut file) = self.output.finished(unread.shows.size)
+            && let Err(error) = self.packets.set_aside(block.number(), &mut file)
+        {
+            tracing::error!(%error, "cannot set the output file aside");
+        }
+    }
+
+    /// Writes the output file, and says where in it are the outputs of each of the results, the newest first, and how long
+    /// it is.
+    fn write_output(
+        &mut self,
+        report: &mut Report,
+        status: &str,
+        below: &Below,
+        show: &mut dyn FnMut(Shown<'_>),
+    ) -> (Vec<(u64, u64)>, u64) {
+        let mut places = Vec::new();
+        let mut size = 0;
+        let packets = &self.packets;
+        let written = self.output.finish(|to| {
+            let mut to = Counting { to, count: 0 };
+            let block = report.block_above(Some(status), &below.texts());
+            write!(to, "{block}{}{}", report.changed(), outputs_line())?;
+            let start = to.count;
+            report.write_parts(&mut to)?;
+            places.push((start, to.count - start));
+            below.write(packets, &mut to, &mut places)?;
+            writeln!(to, "{}", note::END)?;
+            size = to.count;
+            Ok(())
+        });
+        if let Err(error) = written {
+            let path = self.output.path().display();
+            let said = format!("⚠ cannot write the output file `{path}`: {error}");
+            if !report.notices.contains(&said) {
+                tracing::error!(%error, "cannot write the output file");
+                show(Shown::Trouble(&said));
+                report.notices.push(said);
+            }
+        }
+        (places, size)
+    }
+
+    /// What the LLM needs next. Where the user watches other notes too, its first line names these.
+    fn packet(&self, report: &mut Report, below: &Below) -> io::Result<Packet> {
+        let name = (self.name)();
+        let first = name.map(|name| format!("{}{}\n", note::RESULTS_OF, report::one_line(&name)));
+        let first = first.unwrap_or_default();
+        let limit = self.limit.saturating_sub(first.len());
+        let packet = report.packet(&below.texts(), limit, &self.output_name())?;
+        Ok(Packet {
+            text: first + &packet.text,
+            ..packet
+        })
+    }
+
+    /// Keeps the packet that went with a block, if clada ended before it was kept.
+    pub(super) fn keep_lost_packet(&self, block: BlockId, unread: &Unread) {
+        if unread.block != Some(block) || !matches!(self.packets.read(block.number()), Ok(None)) {
+            return;
+        }
+        let below = Below {
+            block: None,
+            tellings: unread.shows.tellings.clone(),
+        };
+        let kept = self
+            .packet(&mut Report::default(), &below)
+            .and_then(|packet| self.packets.keep(block.number(), &packet.text));
+        if let Err(error) = kept {
+            tracing::error!(%error, "cannot keep the packet");
+        }
+    }
+
+    fn output_name(&self) -> String {
+        let name = self.output.path().file_name().unwrap_or_default();
+        name.to_string_lossy().into_owned()
+    }
+
+    /// What the block shows from now on.
+    fn shows(
+        report: &Report,
+        (status, time): (String, String),
+        (below, outputs): (Below, String),
+        (places, size): (Vec<(u64, u64)>, u64),
+    ) -> Shows {
+        let offers = report.offer_lines().into_iter();
+        let own = Telling {
+            offers: offers.map(|(line, offer)| (line - 1, offer)).collect(),
+            text: Earlier {
+                time,
+                lines: report.lines(),
+                outputs,
+            },
+            passes: report.is_passing(),
+            whole: (0, 0),
+        };
+        let mut tellings: Vec<Telling> = std::iter::once(own).chain(below.tellings).collect();
+        for (telling, place) in tellings.iter_mut().zip(places) {
+            telling.whole = place;
+        }
+        Shows {
+            status,
+            tellings,
+            size,
+        }
+    }
+
+    /// Copies a packet, and says how that went. Where it goes wrong, it says where the text is.
+    fn copy(&self, packet: &io::Result<Packet>, time: &str) -> String {
+        let mut advice = String::new();
+        let size = size_of(packet);
+        let copied = packet
+            .as_ref()
+            .map_err(ToString::to_string)
+            .and_then(|packet| {
+                let text = packet.text.clone();
+                let copied = self.clipboard.copy(text, places::CLIPBOARD_PATIENCE);
+                copied.map_err(|error| {
+                    if error.is_without() && self.clipboard.is_to_be_advised() {
+                        advice = format!("; {HOW_TO_HAVE_NONE}");
+                    }
+                    error.to_string()
+                })
+            });
+        match copied {
+            Ok(Copied::Kept) => format!("📋 Copied to clipboard at {time}{size}"),
+            Ok(Copied::By(program)) => {
+                format!("📋 Copied to clipboard at {time}{size} by {program}")
+            }
+            Ok(Copied::Sent) => {
+                let advice = if self.clipboard.is_to_be_advised() {
+                    format!(": {SENT}")
+                } else {
+                    String::new()
+                };
+                format!("📋 Sent to the terminal's clipboard at {time}{size}{advice}")
+            }
+            Err(why) => {
+                let (why, file) = (report::one_line(&why), self.output_name());
+                format!(
+                    "❌ Clipboard copy failed at {time} - {why}; the text is in {file}, and `clada copy --print` prints it{advice}"
+                )
+            }
+        }
+    }
+
+    /// Puts the block that is due on top of what is in the file now, if there is one.
+    pub(super) fn write_unwritten(
+        &mut self,
+        text: &str,
+        memory: &mut Memory,
+        show: &mut dyn FnMut(Shown<'_>),
+    ) {
+        let Some((id, block)) = &self.unwritten else {
+            return;
+        };
+        let known = memory.known();
+        let mut ticked = Vec::new();
+        let merged = merge(&self.note, text, block, &known, &mut ticked);
+        match merged {
+            Ok(done) => {
+                memory.ticked_meanwhile(&ticked);
+                memory.shows(block);
+                for kept in &done.saved {
+                    show(Shown::Trouble(&format!(
+                        "your notes file lacks a save that came in meanwhile: compare it with {}",
+                        kept.display()
+                    )));
+                }
+                if let Err(error) = memory.delivered(*id, self.note.changed_ms()) {
+                    tracing::error!(%error, "cannot use the ledger");
+                }
+                self.unwritten = None;
+                self.unwritable = None;
+            }
+            Err(error) => {
+                tracing::error!(%error, "cannot write the results into the notes file");
+                let output = self.output.path().display();
+                let said =
+                    format!("the results are not in the notes file, only in {output}: {error}");
+                let why = (said, error.is_scarce());
+                // That one is tried again and again.
+                if !why.1 || self.unwritable.as_ref() != Some(&why) {
+                    show(Shown::Trouble(&why.0));
+                }
+                self.unwritable = Some(why);
+            }
+        }
+    }
+}
+
+/// The size of a packet for the line that says that it was copied.
+fn size_of(packet: &io::Result<Packet>) -> String {
+    let packet = packet.as_ref();
+    packet.map_or_else(
+        |_| String::new(),
+        |packet| report::packet_size(&packet.text),
+    )
+}
+
+/// Earlier results, as they stand below newer ones.
+struct Below {
+    /// The block that showed them last.
+    block: Option<BlockId>,
+    tellings: Vec<Telling>,
+}
+
+impl Below {
+    fn texts(&self) -> Vec<Earlier> {
+        let tellings = self.tellings.iter();
+        tellings.map(|telling| telling.text.clone()).collect()
+    }
+
+    fn offers(&self) -> impl Iterator<Item = (&Earlier, &[(usize, Offer)])> {
+        let tellings = self.tellings.iter();
+        tellings.map(|telling| (&telling.text, telling.offers.as_slice()))
+    }
+
+    /// Writes all that they have to show, as the output file had it, or where that is lost, what their packet has of it.
+    fn write(
+        &self,
+        packets: &Packets,
+        to: &mut Counting<'_>,
+        places: &mut Vec<(u64, u64)>,
+    ) -> io::Result<()> {
+        let mut aside = self.block.and_then(|block| packets.aside(block.number()));
+        for Telling { text, whole, .. } in &self.tellings {
+            let (from, length) = *whole;
+            if length == 0 && text.outputs.is_empty() {
+                places.push((to.count, 0));
+                continue;
+            }
+            write!(to, "\n{}", text.title())?;
+            let start = to.count;
+            match &mut aside {
+                Some(file) if length > 0 => {
+                    file.seek(SeekFrom::Start(from))?;
+                    io::copy(&mut file.take(length), to)?;
+                }
+                _ => to.write_all(text.outputs.as_bytes())?,
+            }
+            places.push((start, to.count - start));
+        }
+        Ok(())
+    }
+}
+
+/// Counts what is written.
+struct Counting<'t> {
+    to: &'t mut dyn Write,
+    count: u64,
+}
+
+impl Write for Counting<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let written = self.to.write(bytes)?;
+        self.count += written as u64;
+        Ok(written)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.to.flush()
+    }
+}
+
+/// Results as they are shown while a newer batch runs: no tick counts there.
+fn without_boxes(tellings: &[Telling]) -> Vec<Earlier> {
+    let closed = tellings.iter().map(|telling| {
+        let mut text = telling.text.clone();
+        for (line, _) in &telling.offers {
+            text.close(*line);
+        }
+        text
+    });
+    closed.collect()
+}
+
+/// A block that shows what goes on, above what could not be read yet.
+pub(super) fn passing_block(what: &str, unread: &Unread) -> String {
+    let report = Report {
+        notices: vec![format!("⏳ {}", report::one_line(what))],
+        ..Report::default()
+    };
+    report.block_above(Some(""), &without_boxes(unread.tellings()))
+}
+
+/// Puts a block on top of the notes while a run goes on, and returns what was ticked below it. It is no loss where that
+/// cannot be: the results follow.
+pub(super) fn put(note: &NoteFile, block: &str, known: &Known) -> Vec<Ticked> {
+    let mut ticked = Vec::new();
+    if let Err(error) = merge(note, "", block, known, &mut ticked) {
+        tracing::info!(%error, "cannot show the run in the notes file");
+        ticked.clear();
+    }
+    ticked
+}
+
+/// Puts a block on top of what is in the file now, in place of those that are there, and finds what is ticked in those.
+fn merge(
+    note: &NoteFile,
+    expected: &str,
+    block: &str,
+    known: &Known,
+    ticked: &mut Vec<Ticked>,
+) -> Result<WriteBack, NoteError> {
+    note.write_back(expected, &mut |now| {
+        let note = note::split(now, known);
+        *ticked = Ticked::all(&note);
+        note::join(block, &note.body)
+    })
+}

@@ -1,0 +1,641 @@
+//! What a listener remembers of its file, kept in the ledger: what was seen, what ran, which results blocks are its own.
+//! Decides nothing; the engine does.
+
+use std::borrow::Cow;
+use std::collections::HashSet;
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use sha2::{Digest, Sha256};
+
+use crate::listener::ticked::{Taken, Ticked};
+use crate::listener::unread::Unread;
+use crate::novelty::{self, Effect, Event, Look, State};
+use crate::reply::note::{self, Blocks, Note};
+use crate::reply::question::{self, Question};
+use crate::reply::record::{Key, Number, Offer, Seed, Source, Tick};
+use crate::reply::scan::{alone, part_alone, scan};
+use crate::reply::task::{Action, Task};
+use crate::report::{self, Offered, Report};
+use crate::text::hex::hex;
+use crate::text::mask::Mask;
+use crate::world::ledger::{
+    BlockId, FileId, KnownBlock, Ledger, LedgerError, LogBatch, NewBlock, Noted, Sight,
+};
+
+/// The hash of a body.
+pub(super) type Hash = [u8; 32];
+
+/// Behind the hash of a body that nothing is to be done about.
+const AT_REST: &str = " at rest";
+
+/// How much the ledger remembers of batches that are in no notes any more.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Limits {
+    /// For how long.
+    pub seconds: i64,
+    /// The size of the ledger.
+    pub bytes: u64,
+}
+
+/// How often the ledger is held to its limits, in seconds.
+const PRUNE_EVERY: i64 = 24 * 60 * 60;
+
+/// What is remembered of one watched file.
+pub struct Memory {
+    pub(super) ledger: Ledger,
+    pub(super) limits: Limits,
+    /// When that was done last, in seconds since 1970.
+    pruned: i64,
+    pub(super) file: FileId,
+    /// The path that the file had before, if it was renamed since.
+    pub was: Option<PathBuf>,
+    pub(super) engine: State,
+    /// The body last looked at.
+    pub(super) looked: Option<Hash>,
+    known: Known,
+    /// The body looked at before that.
+    before: LastBody,
+    /// What a command of the user ticked in blocks that clada took off before it looked at them.
+    pub(super) ticked: Vec<Taken>,
+    /// Other ticks that were found there. They are still to be told of.
+    pub(super) lost: Vec<Taken>,
+    /// What was on top of the notes when they were looked at last, or written: the results, ticks aside, and the line above them.
+    frame: String,
+    /// The state as the ledger has it.
+    kept: String,
+    /// What is not in the ledger yet. The state must not get there without it: its batches would be new after a restart.
+    unkept: Vec<Unkept>,
+    /// What the newest results block shows.
+    pub(super) unread: Unread,
+    /// Ticks that do not count, and were told of.
+    pub(super) ignored: HashSet<Source>,
+}
+
+/// A batch that was noted.
+struct Unkept {
+    number: Number,
+    text: String,
+    tasks: Vec<(String, String)>,
+}
+
+impl Memory {
+    /// What the ledger knows of the file at this path, whose text is given where it can be read. One that is new there
+    /// may be another one, which is gone, under a new name; `watched` tells those that a clada waits for.
+    ///
+    /// # Errors
+    /// Where the ledger cannot be used.
+    pub fn open(
+        mut ledger: Ledger,
+        limits: Limits,
+        path: &Path,
+        text: Option<&str>,
+        watched: &dyn Fn() -> Vec<PathBuf>,
+    ) -> Result<Self, LedgerError> {
+        let seed = ledger.seed();
+        let mut known = ledger.file(path)?;
+        let mut was = None;
+        if known.is_none()
+            && let Some(text) = text
+            && let Some((file, old)) = renamed(&ledger, text, watched)?
+        {
+            ledger.move_file(file, path)?;
+            known = ledger.file(path)?;
+            was = Some(old);
+        }
+        let (file, kept) = match known {
+            Some(known) => (known.id, known.state),
+            None => (ledger.add_file(path)?, String::new()),
+        };
+        let (looked, state) = parted(&kept);
+        let records = ledger.records(file)?;
+        let mut text_of = |number| {
+            let text = ledger.text(file, number).ok().flatten().unwrap_or_default();
+            text.trim_start().to_owned()
+        };
+        let engine = State::from_text(seed, state, records, &mut text_of).map_err(|error| {
+            tracing::error!(%error, "cannot read the state of the notes file");
+            ledger.damaged()
+        })?;
+        let keys = ledger.blocks(file)?.into_iter().collect();
+        let body = looked.map_or(LastBody::None, LastBody::Hash);
+        let unread = Unread::of(ledger.standing(file)?);
+        let first = kept.lines().next().unwrap_or_default();
+        let is_bare = unread.block.is_some_and(|block| {
+            let mut words = first.split(' ');
+            words.any(|word| word == bare_word(block))
+        });
+        let newest = ledger.newest(file)?.filter(|_| !is_bare);
+        let frame = newest.map_or(String::new(), |block| note::unticked(&block));
+        Ok(Self {
+            before: body.clone(),
+            known: Known {
+                seed,
+                keys: Arc::new(keys),
+                body,
+            },
+            ledger,
+            limits,
+            pruned: 0,
+            file,
+            was,
+            engine,
+            looked,
+            ticked: Vec::new(),
+            lost: Vec::new(),
+            frame,
+            kept,
+            unkept: Vec::new(),
+            unread,
+            ignored: HashSet::new(),
+        })
+    }
+
+    /// Whether nothing is to be done about a text, nor to be told of its file, as far as the ledger knows.
+    ///
+    /// # Errors
+    /// Where the ledger cannot be read.
+    pub fn is_at_rest(ledger: &Ledger, path: &Path, text: &str) -> Result<bool, LedgerError> {
+        let Some(known) = ledger.file(path)? else {
+            return Ok(false);
+        };
+        let (looked, _) = parted(&known.state);
+        let first = known.state.lines().next().unwrap_or_default();
+        let (Some(looked), true) = (looked, first.ends_with(AT_REST)) else {
+            return Ok(false);
+        };
+        let of_file = Known {
+            seed: ledger.seed(),
+            keys: Arc::new(ledger.blocks(known.id)?.into_iter().collect()),
+            body: LastBody::Hash(looked),
+        };
+        let note = note::split(text, &of_file);
+        let is_seen =
+            hash(&note.body) == looked && !note.blocks.iter().any(|it| !it.ticks().is_empty());
+        Ok(is_seen && ledger.is_told(known.id)? && ledger.owed(known.id)?.is_none())
+    }
+
+    /// Whether nothing was seen of the file yet.
+    pub(super) fn is_new(&self) -> bool {
+        self.looked.is_none()
+    }
+
+    /// What tells this file's results blocks from others in the text that was looked at last, or what has become of it.
+    pub(super) fn known(&self) -> Known {
+        Known {
+            body: self.before.clone(),
+            ..self.known.clone()
+        }
+    }
+
+    /// Takes a text apart. Another clada may have written the block on top of it, on behalf of this one; a block of another
+    /// file is as foreign as any.
+    pub(super) fn split<'t>(&mut self, text: &'t str) -> Note<'t> {
+        if let Some(block) = note::top_block(text) {
+            let key = note::key(self.known.seed, block);
+            if !self.known.keys.contains(&key) && matches!(self.block(key), Ok(Some(_))) {
+                self.know(key);
+            }
+        }
+        note::split(text, &self.known)
+    }
+
+    /// Takes in what is on top of the notes; false where that is not what it was, ticks aside. A half-written text that is about to
+    /// have it again is no other.
+    pub(super) fn has_frame(&mut self, note: &Note<'_>, text: &str) -> bool {
+        let frame = note::unticked(note.frame);
+        if frame.is_empty()
+            && text.len() <= 2 * self.frame.len()
+            && self.frame.starts_with(&note::unticked(text))
+        {
+            return false;
+        }
+        let is_same = frame == self.frame;
+        self.frame = frame;
+        is_same
+    }
+
+    /// clada has put this block on top of the notes.
+    pub(super) fn shows(&mut self, block: &str) {
+        self.frame = note::unticked(block);
+    }
+
+    /// What the user ticked in the blocks of a note, or in one that clada took off since the last look, and that was not
+    /// used before.
+    ///
+    /// # Errors
+    /// Where the ledger cannot be read.
+    pub(super) fn ticks(&mut self, note: &Note<'_>) -> Result<Vec<Taken>, LedgerError> {
+        let ticked = Ticked::all(note);
+        let mut all = std::mem::take(&mut self.ticked);
+        if ticked.is_empty() {
+            return Ok(all);
+        }
+        let newest = self.ledger.newest(self.file)?;
+        let newest = newest.map(|block| note::canonical(&block));
+        let is_below = newest.is_some_and(|block| note::holds(&note.body, &block));
+        for mut ticked in ticked {
+            ticked.is_doubled |= is_below;
+            all.extend(self.taken(&ticked)?);
+        }
+        Ok(all)
+    }
+
+    /// The offers that these ticks take up.
+    pub(super) fn taken(&self, ticked: &Ticked) -> Result<Vec<Taken>, LedgerError> {
+        let is_sure = ticked.is_by_command();
+        let known = self.block(self.known.seed.key(&ticked.block))?;
+        let offers = known.into_iter().flat_map(|known| known.offers);
+        let taken = offers.filter(|known| {
+            let is_ignored = self.ignored.contains(&known.source);
+            ticked.lines.contains(&known.source.line) && !known.used && !is_ignored
+        });
+        let ticks = taken.map(|known| {
+            let mut offer = known.offer;
+            if offer.approves {
+                // The one that knows what was done since it was asked.
+                for (batch, _) in &mut offer.batches {
+                    *batch = self.ledger.latest(self.file, *batch)?;
+                }
+            }
+            Ok(Taken {
+                is_sure,
+                is_doubled: ticked.is_doubled && !is_sure,
+                line: ticked.line(known.source.line),
+                tick: Tick {
+                    source: Some(known.source),
+                    offer,
+                },
+            })
+        });
+        ticks.collect()
+    }
+
+    /// This file's results block with this key. Others may have some that read the same.
+    fn block(&self, key: Key) -> Result<Option<KnownBlock>, LedgerError> {
+        let blocks = self.ledger.blocks_with(key)?;
+        Ok(blocks.into_iter().find(|block| block.file == self.file))
+    }
+
+    /// Has the engine look at a body, of which so many bytes stand above a block.
+    pub(super) fn look(&mut self, look: Look<'_>, hash: Hash, above: usize) -> Vec<Effect> {
+        let is_same = self.looked.replace(hash) == Some(hash);
+        let text = match &self.known.body {
+            LastBody::Text { text, .. } if is_same => Arc::clone(text),
+            _ => look.body.into(),
+        };
+        let body = LastBody::Text { text, above };
+        self.before = std::mem::replace(&mut self.known.body, body);
+        novelty::step(&mut self.engine, Event::Looked(look))
+    }
+
+    /// Tells if a body is the last one but for line ends and white space at the end of lines and of the text: editors change these by
+    /// themselves.
+    pub(super) fn differs_in_blanks_only(&self, body: &str) -> bool {
+        let LastBody::Text { text, .. } = &self.known.body else {
+            return false;
+        };
+        let lines = |text: &'_ str| -> Vec<String> {
+            let lines = text.trim_end().lines();
+            lines.map(|line| line.trim_end().to_owned()).collect()
+        };
+        lines(text) == lines(body)
+    }
+
+    /// What the last look found that was not in the body before: all between the common start and the common end. Nothing where
+    /// that body is not known.
+    pub(super) fn inserted(&self) -> Option<Range<usize>> {
+        let (LastBody::Text { text: old, .. }, LastBody::Text { text: new, .. }) =
+            (&self.before, &self.known.body)
+        else {
+            return None;
+        };
+        let (old, new) = (old.as_bytes(), new.as_bytes());
+        let start = old.iter().zip(new).take_while(|(a, b)| a == b).count();
+        let (old, rest) = (&old[start..], &new[start..]);
+        let both = old.iter().rev().zip(rest.iter().rev());
+        let end = both.take_while(|(a, b)| a == b).count();
+        Some(start..new.len() - end)
+    }
+
+    /// Keeps what the engine made of a look: batches that were noted, and its state.
+    ///
+    /// # Errors
+    /// Where the ledger cannot be written: it is tried again with the next look, and before a batch begins.
+    pub(super) fn keep(
+        &mut self,
+        look: &Look<'_>,
+        effects: &[Effect],
+        now: i64,
+    ) -> Result<(), LedgerError> {
+        let noted = effects.iter().filter_map(|effect| match effect {
+            Effect::Remember { batch, number } => {
+                let batch = &look.scan.batches[*batch];
+                Some(Unkept {
+                    number: *number,
+                    text: alone(look.body, batch),
+                    tasks: names(&batch.tasks),
+                })
+            }
+            Effect::RememberPart { batch, number } => {
+                let text = part_alone(look.body, &look.scan.batches[*batch])?;
+                let tasks = names(&scan(&text).batches.first()?.tasks);
+                Some(Unkept {
+                    number: *number,
+                    text,
+                    tasks,
+                })
+            }
+            _ => None,
+        });
+        self.unkept.extend(noted);
+        let state = self.state(None);
+        if self.unkept.is_empty() && state == self.kept {
+            return Ok(());
+        }
+        self.keep_noted(state, now)
+    }
+
+    /// Keeps a state, with the batches that it needs.
+    fn keep_noted(&mut self, state: String, now: i64) -> Result<(), LedgerError> {
+        let noted = self.unkept.iter().filter_map(|unkept| {
+            Some(Noted {
+                record: self.engine.record(unkept.number)?,
+                text: &unkept.text,
+                tasks: &unkept.tasks,
+            })
+        });
+        let noted: Vec<_> = noted.collect();
+        let sight = Sight {
+            state: &state,
+            present: &self.engine.present(),
+        };
+        self.ledger.keep(self.file, &noted, sight, now)?;
+        self.unkept.clear();
+        self.kept = state;
+        Ok(())
+    }
+
+    /// The text of a batch; empty if it is forgotten or cannot be read, and then nothing of it can run.
+    pub(super) fn text(&self, number: Number) -> String {
+        let text = self.ledger.text(self.file, number);
+        text.inspect_err(|error| tracing::error!(%error, "cannot use the ledger"))
+            .ok()
+            .flatten()
+            .unwrap_or_default()
+    }
+
+    /// Whether a task is not to be offered on behalf of a batch: it was done or tried again since, or is about to be.
+    pub(super) fn is_over(&self, batch: Number, task: usize) -> bool {
+        let over = self.ledger.is_over(self.file, batch, task);
+        let over = over.inspect_err(|error| tracing::error!(%error, "cannot use the ledger"));
+        over.unwrap_or(true) || self.engine.is_chosen(batch, task)
+    }
+
+    /// Keeps what a batch that is about to begin finds in the ledger.
+    ///
+    /// # Errors
+    /// Where the ledger cannot be written.
+    pub(super) fn catch_up(&mut self, now: i64) -> Result<(), LedgerError> {
+        match self.unkept.is_empty() {
+            true => Ok(()),
+            false => self.keep_noted(self.state(None), now),
+        }
+    }
+
+    /// The state as the ledger keeps it, perhaps as it will be when a batch has begun.
+    pub(super) fn state(&self, beginning: Option<Number>) -> String {
+        let looked = self.looked.map(|hash| hex(&hash)).unwrap_or_default();
+        let bare = self.unread.block.filter(|_| self.frame.is_empty());
+        let bare = bare.map_or(String::new(), |block| format!(" {}", bare_word(block)));
+        let rests = match self.engine.is_at_rest(beginning) {
+            true => AT_REST,
+            false => "",
+        };
+        let state = self.engine.to_text(beginning);
+        format!("{looked}{bare}{rests}\n{state}")
+    }
+
+    /// Holds the ledger to its limits, now and then. It is no loss where that cannot be.
+    pub(super) fn prune(&mut self, now: i64) {
+        if now - self.pruned < PRUNE_EVERY {
+            return;
+        }
+        self.pruned = now;
+        if let Err(error) = self
+            .ledger
+            .prune(now - self.limits.seconds, self.limits.bytes)
+        {
+            tracing::error!(%error, "cannot use the ledger");
+        }
+    }
+
+    /// The ledger has this state now.
+    pub(super) fn kept(&mut self, state: String) {
+        self.kept = state;
+    }
+
+    /// The batches whose results the notes never got, as clada was ended before. They are ended.
+    ///
+    /// # Errors
+    /// Where the ledger cannot be written.
+    pub(super) fn recover(&mut self, now_ms: i64) -> Result<Vec<LogBatch>, LedgerError> {
+        let batches = self.ledger.untold(self.file, now_ms)?;
+        for batch in &batches {
+            let fates = batch.tasks.iter().map(|task| task.fate.clone()).collect();
+            novelty::step(&mut self.engine, Event::Ended(batch.number, fates));
+        }
+        Ok(batches)
+    }
+
+    /// Adds the questions that wait for an answer, but those that a report asks itself.
+    pub(super) fn add_asked(&self, report: &mut Report, when: fn(i64) -> String, mask: &Mask) {
+        const MOST: usize = 20;
+        let asked = self.ledger.asked(self.file, MOST).unwrap_or_else(|error| {
+            tracing::error!(%error, "cannot use the ledger");
+            Vec::new()
+        });
+        let own = report.offer_lines().into_iter().map(|(_, offer)| offer);
+        let earlier = self.earlier(report).into_iter();
+        let below = earlier.flat_map(|telling| telling.offers);
+        let below = below.map(|(_, offer)| self.latest(&offer));
+        let offers: Vec<Offer> = own.chain(below).collect();
+        for asked in asked {
+            let latest = self.latest_of(asked.batch);
+            let offer = Offer::of(latest, vec![asked.task]).approving(true);
+            let is_answered = self.engine.is_approved(latest, asked.task);
+            if is_answered || offers.contains(&offer) {
+                continue;
+            }
+            let when = when(asked.asked_ms.div_euclid(1000));
+            let target = report::one_line(&report::brief(&asked.target));
+            let said = asked.message.unwrap_or_default();
+            let (why, commands) = said.split_once('\n').unwrap_or((&said, ""));
+            let dash = if why.is_empty() { "" } else { " - " };
+            let why = format!(
+                "⏸ {} {target}{dash}{why} (asked {when})\n{commands}",
+                asked.command
+            );
+            if !commands.is_empty() {
+                let whole = self.question(asked.batch, asked.task, &said);
+                report.asked.push(mask.text(&whole).into_owned());
+            }
+            report.offers.push(Offered {
+                why: why.trim_end().to_owned(),
+                action: "run it",
+                offer,
+            });
+        }
+    }
+
+    /// The questions that wait for an answer, by the tasks that they are about: in the batches that stand for theirs by now.
+    pub(super) fn questions(&self) -> Vec<((Number, usize), Question)> {
+        let asked = self.ledger.asked(self.file, usize::MAX >> 1);
+        let asked = asked.unwrap_or_else(|error| {
+            tracing::error!(%error, "cannot use the ledger");
+            Vec::new()
+        });
+        let questions = asked.into_iter().filter_map(|asked| {
+            let (latest, task) = (self.latest_of(asked.batch), asked.task);
+            let message = asked.message;
+            let whole = message
+                .as_ref()
+                .map(|said| self.question(asked.batch, task, said));
+            let is_answered = self.engine.is_approved(latest, task);
+            (!is_answered).then_some(((latest, task), Question { message, whole }))
+        });
+        questions.collect()
+    }
+
+    /// All of what a question is about.
+    fn question(&self, batch: Number, task: usize, said: &str) -> String {
+        let text = self.text(batch);
+        let scan = scan(&text);
+        let tasks = scan.batches.first().map(|batch| &batch.tasks[..]);
+        let task = tasks.and_then(|tasks| tasks.get(task));
+        let script = match task.map(|task| &task.action) {
+            Some(Ok(Action::Exec { script, .. })) => script.text(),
+            _ => Cow::Borrowed(""),
+        };
+        question::whole(said, &script)
+    }
+
+    /// Learns of a block that shows a run that goes on. If it cannot be kept it is known as long as clada runs.
+    pub(super) fn add_running(&mut self, block: &str, now: i64) -> Known {
+        let key = note::key(self.known.seed, block);
+        self.know(key);
+        let new = NewBlock {
+            key,
+            text: block,
+            offers: &[],
+            is_result: false,
+        };
+        if let Err(error) = self.ledger.add_block(self.file, new, now) {
+            tracing::error!(%error, "cannot use the ledger");
+        }
+        self.known()
+    }
+
+    pub(super) fn know(&mut self, key: Key) {
+        Arc::make_mut(&mut self.known.keys).insert(key);
+    }
+}
+
+/// The file, now gone, that had this very text: the results block on top, which others may have too, and the body.
+fn renamed(
+    ledger: &Ledger,
+    text: &str,
+    watched: &dyn Fn() -> Vec<PathBuf>,
+) -> Result<Option<(FileId, PathBuf)>, LedgerError> {
+    let seed = ledger.seed();
+    let Some(top) = note::top_block(text) else {
+        return Ok(None);
+    };
+    for block in ledger.blocks_with(note::key(seed, top))? {
+        if block.path.exists() || watched().contains(&block.path) {
+            continue;
+        }
+        let keys = ledger.blocks(block.file)?.into_iter().collect();
+        let known = Known {
+            seed,
+            keys: Arc::new(keys),
+            body: LastBody::None,
+        };
+        let body = hash(&note::split(text, &known).body);
+        let kept = ledger.file(&block.path)?;
+        if kept.is_some_and(|kept| parted(&kept.state).0 == Some(body)) {
+            return Ok(Some((block.file, block.path)));
+        }
+    }
+    Ok(None)
+}
+
+/// The body last looked at and the engine's state, as [`Memory::state`] put them together.
+fn parted(kept: &str) -> (Option<Hash>, &str) {
+    let (looked, state) = kept.split_once('\n').unwrap_or_default();
+    (from_hex(looked), state)
+}
+
+/// What the state says of notes from which these results were taken away.
+fn bare_word(block: BlockId) -> String {
+    format!("bare{}", block.number())
+}
+
+/// Command and target of each task.
+pub(super) fn names(tasks: &[Task<'_>]) -> Vec<(String, String)> {
+    let name = |task: &Task<'_>| (task.command_name().to_owned(), task.target().into_owned());
+    tasks.iter().map(name).collect()
+}
+
+pub(super) fn hash(body: &str) -> Hash {
+    Sha256::digest(body.as_bytes()).into()
+}
+
+fn from_hex(text: &str) -> Option<Hash> {
+    let bytes = (0..32).map(|at| u8::from_str_radix(text.get(2 * at..2 * at + 2)?, 16).ok());
+    bytes.collect::<Option<Vec<u8>>>()?.try_into().ok()
+}
+
+/// What tells the results blocks of a file from others.
+#[derive(Debug, Clone)]
+pub(super) struct Known {
+    seed: Seed,
+    keys: Arc<HashSet<Key>>,
+    body: LastBody,
+}
+
+/// The body last looked at.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum LastBody {
+    None,
+    /// After a restart.
+    Hash(Hash),
+    Text {
+        text: Arc<str>,
+        /// How many bytes of it stood above a block.
+        above: usize,
+    },
+}
+
+impl Blocks for Known {
+    fn is_known(&self, canonical: &str) -> bool {
+        self.keys.contains(&self.seed.key(canonical))
+    }
+
+    fn is_pasted(&self, above: &str, below: &str) -> bool {
+        match &self.body {
+            LastBody::None => false,
+            LastBody::Hash(body) => *body == hash(below),
+            LastBody::Text { text, above: was } => {
+                let (was_above, was_below) = text.split_at(*was);
+                // The same reply pasted once more is in the body already; then what is below the block tells that it is
+                // new. What was pasted before stays above the block until there are other results.
+                below == note::without_bom(text)
+                    || below == was_below
+                    || above.trim() == note::without_bom(was_above).trim()
+                    || !text.contains(above.trim())
+            }
+        }
+    }
+}

@@ -1,0 +1,330 @@
+//! What a crash or a power cut left behind, found when listening begins: batches without an end, and results that were
+//! not written.
+
+use serde_json::Value;
+use tokio::sync::watch;
+
+use crate::listener::ticks::left_behind;
+use crate::listener::{Daemon, Shown, choices, commands};
+use crate::reply::dialect::Dialect;
+use crate::reply::note;
+use crate::reply::record::{Fate, Number, Offer};
+use crate::report::Offered;
+use crate::report::outcome::{Outcome, Section, Status};
+use crate::run::{Ran, git_line};
+use crate::text::plain::plain;
+use crate::world::ledger::{FileId, Ledger, LedgerError, LogBatch, LogTask};
+use crate::world::lock::Lock;
+use crate::world::note_file::Reading;
+
+/// Tasks that the user can ask for by a command.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Which {
+    /// What failed, was interrupted or did not run in the last run.
+    Undone,
+    /// What waits for the user to say that it may run.
+    Asked,
+    /// The edit of the last run that could be carried out at this line.
+    At(usize),
+}
+
+impl Which {
+    /// Those of a file; `None` if there are none.
+    ///
+    /// # Errors
+    /// Where the ledger cannot be read.
+    pub fn offer(self, ledger: &Ledger, file: FileId) -> Result<Option<Offer>, LedgerError> {
+        match self {
+            Self::Undone => {
+                // Of two that do the same again, the later one knows what is left.
+                let mut batches = Vec::new();
+                for batch in ledger.last_run(file)? {
+                    if ledger.latest(file, batch.number)? == batch.number {
+                        batches.push(batch);
+                    }
+                }
+                Ok(undone(&batches))
+            }
+            Self::At(line) => choices::offer_at(line, ledger, file),
+            Self::Asked => {
+                let mut batches: Vec<(Number, Vec<usize>)> = Vec::new();
+                for asked in ledger.asked(file, usize::MAX >> 1)? {
+                    // The one that knows what was done since.
+                    let latest = ledger.latest(file, asked.batch)?;
+                    match batches.last_mut().filter(|(batch, _)| *batch == latest) {
+                        Some((_, tasks)) => tasks.push(asked.task),
+                        None => batches.push((latest, vec![asked.task])),
+                    }
+                }
+                Ok((!batches.is_empty()).then(|| Offer::of_all(batches).approving(true)))
+            }
+        }
+    }
+}
+
+/// What is left to do of these batches: all tasks that are not done.
+fn undone(batches: &[LogBatch]) -> Option<Offer> {
+    let of = |batch: &LogBatch| {
+        let tasks = batch.tasks.iter().enumerate();
+        // What is asked about has a line of its own, also where a later run has left it alone.
+        let is_left = |task: &LogTask| {
+            let mark = task.mark.as_deref().and_then(Status::parse);
+            match task.fate {
+                Fate::Done(_) => false,
+                Fate::NotRun => !matches!(mark, Some(Status::Asks | Status::Skipped)),
+                _ => mark != Some(Status::Asks),
+            }
+        };
+        let undone = tasks.filter(|(_, task)| is_left(task));
+        (
+            batch.number,
+            undone.map(|(task, _)| task).collect::<Vec<_>>(),
+        )
+    };
+    let batches = batches
+        .iter()
+        .map(of)
+        .filter(|(_, tasks)| !tasks.is_empty());
+    let batches: Vec<_> = batches.collect();
+    (!batches.is_empty()).then(|| Offer::of_all(batches))
+}
+
+/// What a crash left, not told yet.
+#[derive(Default)]
+pub(super) struct Remains {
+    /// Batches without an end, or whose end was not told.
+    batches: Vec<LogBatch>,
+    /// What the last run wrote until then.
+    written: Option<String>,
+}
+
+impl Remains {
+    /// Puts what was left of a batch into the outcomes of the run that has done the rest: what was done before is told there, and
+    /// so is that clada ended. Not where more of it is left than that run was asked for.
+    pub(super) fn join(
+        &mut self,
+        (of, asked): (Number, &[usize]),
+        outcomes: &mut [Outcome],
+        notices: &mut Vec<String>,
+        when: fn(i64) -> String,
+    ) {
+        let Some(at) = self.batches.iter().position(|batch| batch.number == of) else {
+            return;
+        };
+        let batch = &self.batches[at];
+        let all = undone(std::slice::from_ref(batch));
+        let all = all.is_none_or(|left| left.without(&[(of, asked.to_vec())]).is_none());
+        if !all || batch.tasks.len() != outcomes.len() {
+            return;
+        }
+        for (outcome, task) in outcomes.iter_mut().zip(&batch.tasks) {
+            let is_done = matches!(task.fate, Fate::Done(_));
+            if is_done && outcome.status == Status::Skipped {
+                let said = task.message.as_deref().map(|said| format!("{said}; "));
+                let said = said.unwrap_or_default();
+                outcome.message =
+                    Some(format!("{said}done before clada stopped, so not run again"));
+            }
+            if matches!(task.fate, Fate::Interrupted)
+                && let Some(written) = self.written.take()
+            {
+                outcome.sections.insert(0, until_then(&written));
+            }
+        }
+        let began = when(batch.began_ms.div_euclid(1000));
+        let how = match batch.tasks.iter().any(is_cut) {
+            true => "during this batch",
+            false => "before it could report this batch",
+        };
+        notices.push(format!(
+            "⚠ clada stopped {how} (started {began}): the rest has run now"
+        ));
+        self.batches.remove(at);
+    }
+}
+
+/// Tells if a task was cut short, or was still to come.
+fn is_cut(task: &LogTask) -> bool {
+    match task.fate {
+        Fate::Interrupted => true,
+        // Else the run itself did not want it.
+        Fate::NotRun => task.message.is_none(),
+        _ => false,
+    }
+}
+
+/// What a run wrote that did not come to its end.
+fn until_then(written: &str) -> Section {
+    let written = plain(written.as_bytes());
+    Section::Text(format!("output until it was interrupted:\n{written}"))
+}
+
+impl Daemon {
+    /// Finds what was left: it is told with the next results.
+    pub(super) fn recover(&mut self, show: &mut dyn FnMut(Shown<'_>)) {
+        if let Err(error) = self.try_recover() {
+            show(Shown::Trouble(&error.to_string()));
+        }
+    }
+
+    fn try_recover(&mut self) -> Result<(), LedgerError> {
+        let remains = self.remains()?;
+        self.tell_all(remains, &[]);
+        let left = commands::dying(&self.locks);
+        if !left.is_empty() && !self.pending.recovered.is_empty() {
+            let said = format!("⚠ {}", left_behind(&left));
+            self.pending.recovered.notices.push(said);
+        }
+        Ok(())
+    }
+
+    /// Finds what was left, and ends it in the ledger. It is still to be told.
+    pub(super) fn remains(&mut self) -> Result<Remains, LedgerError> {
+        self.recover_block()?;
+        self.take_back();
+        Ok(Remains {
+            batches: self.memory.recover((self.clock.now_ms)())?,
+            written: self.delivery.output.unfinished(),
+        })
+    }
+
+    /// Tells of what was left in the results of the run that has done the rest of it, `asked` of these batches.
+    pub(super) fn tell_beside(
+        &mut self,
+        mut remains: Remains,
+        asked: Vec<(Number, Vec<usize>)>,
+        ran: &mut Ran,
+    ) {
+        let mut begun = Vec::new();
+        for (job, (of, tasks)) in ran.jobs.iter().zip(asked) {
+            if job.refused {
+                continue;
+            }
+            let outcomes = &mut ran.report.outcomes[job.outcomes.clone()];
+            let notices = &mut ran.report.notices;
+            remains.join((of, &tasks), outcomes, notices, self.clock.when);
+            begun.push((of, tasks));
+        }
+        self.tell_all(remains, &begun);
+    }
+
+    /// Tells of what was left. Of these batches these tasks were begun again since, and are not offered.
+    pub(super) fn tell_all(&mut self, remains: Remains, again: &[(Number, Vec<usize>)]) {
+        for batch in &remains.batches {
+            self.tell(batch, again);
+        }
+        let outcomes = self.pending.recovered.outcomes.iter_mut();
+        if let Some(written) = remains.written
+            && let Some(outcome) =
+                outcomes.max_by_key(|outcome| outcome.status == Status::Interrupted)
+        {
+            outcome.sections.push(until_then(&written));
+        }
+    }
+
+    /// Takes back an atomic batch that was cut short here. Where another clada runs, that one has.
+    fn take_back(&mut self) {
+        if let Ok(_lock) = Lock::try_take(&self.locks, "root", &self.runner.root) {
+            let said = self.runner.recover(&watch::channel(false).1);
+            self.pending.recovered.notices.extend(said);
+        }
+    }
+
+    /// Finds the results that the notes did not get. Those that are there are left alone, as the user may just be ticking
+    /// one of them.
+    fn recover_block(&mut self) -> Result<(), LedgerError> {
+        let owed = self.memory.ledger.owed(self.memory.file)?;
+        if let Some((id, _)) = &owed {
+            self.delivery.keep_lost_packet(*id, &self.memory.unread);
+        }
+        if let Some((id, block)) = &owed
+            && let Ok(Reading::Text { text, .. }) = self.delivery.note.read()
+            && let Some(top) = self.memory.split(&text).blocks.first()
+            && top.ticks().is_empty()
+            && top.canonical() == note::canonical(block)
+        {
+            return self.memory.delivered(*id, self.delivery.note.changed_ms());
+        }
+        self.delivery.unwritten = owed;
+        Ok(())
+    }
+
+    /// Clears away what is left of a write-back; what is not in the notes is kept and told. Only before anything is written:
+    /// while this clada has the file, a `clada retry` may be at work with what looks the same.
+    pub(super) fn clear_leftovers(&mut self, show: &mut dyn FnMut(Shown<'_>)) {
+        let Ok(Reading::Text { text, .. }) = self.delivery.note.read() else {
+            return;
+        };
+        let body = self.memory.split(&text).body.into_owned();
+        let memory = &mut self.memory;
+        let mut is_in = |left: &str| note::has_lines(&body, &memory.split(left).body);
+        for kept in self.delivery.note.leftovers(&mut is_in) {
+            show(Shown::Trouble(&format!(
+                "clada stopped while it wrote your notes file: the text that is missing there is in {}",
+                kept.display()
+            )));
+        }
+    }
+
+    /// Tells of a batch that was left without an end, or whose end was not told. What ran again since is not offered.
+    fn tell(&mut self, batch: &LogBatch, again: &[(Number, Vec<usize>)]) {
+        let report = &mut self.pending.recovered;
+        let began = (self.clock.when)(batch.began_ms.div_euclid(1000));
+        let first = report.outcomes.len() + 1;
+        let which = match batch.tasks.len() {
+            0 | 1 => format!("task {first}"),
+            tasks => format!("tasks {first} to {}", first + tasks - 1),
+        };
+        let left = undone(std::slice::from_ref(batch)).and_then(|left| left.without(again));
+        if let Some(offer) = left.filter(|_| batch.tasks.iter().any(is_cut)) {
+            report.offers.push(Offered {
+                why: format!("⚠ clada stopped during {which} (started {began})"),
+                action: "run again",
+                offer,
+            });
+        } else {
+            let said = format!("⚠ clada stopped before it could report {which} (started {began})");
+            report.notices.push(said);
+        }
+        let numbered = (first..).zip(&batch.tasks);
+        report
+            .outcomes
+            .extend(numbered.map(|(number, task)| outcome(number, task)));
+        report.total = report.outcomes.len();
+        let text = self.memory.text(batch.number);
+        let those = first - 1..report.outcomes.len();
+        let outcomes = (&mut *report.outcomes, those);
+        choices::offer_of(&self.memory, &self.runner, (batch.number, &text), outcomes);
+        if let Some(commits) = &batch.commits {
+            report.git = Some(git_line(commits));
+        }
+    }
+}
+
+/// A task as the ledger tells it.
+fn outcome(number: usize, task: &LogTask) -> Outcome {
+    let status = task.mark.as_deref().and_then(Status::parse);
+    let status = status.unwrap_or(Status::Interrupted);
+    let why = match status {
+        Status::Interrupted => Some("interrupted: clada stopped while it ran"),
+        Status::NotRun => Some("not run: clada stopped before it"),
+        _ => None,
+    };
+    let message = task.message.clone().or(why.map(str::to_owned));
+    Outcome {
+        number,
+        id: None,
+        dialect: Dialect::Cml,
+        command: task.command.clone(),
+        target: task.target.clone(),
+        status,
+        message,
+        error: None,
+        sections: Vec::new(),
+        misread: None,
+        params: Value::Null,
+        data: Value::Null,
+        offer: None,
+        places: Vec::new(),
+    }
+}

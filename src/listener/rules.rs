@@ -1,0 +1,453 @@
+//! Turns the settings into the rules of a run: how replies are read, commands run and states saved. Each run does it again, as
+//! settings are edited while clada listens.
+
+use std::ffi::{OsStr, OsString};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, LazyLock, Mutex, Once, PoisonError};
+use std::time::Duration;
+
+use tokio::sync::OnceCell;
+
+use crate::cli::Exec;
+use crate::git::{self, Notes};
+use crate::policy::Policy;
+use crate::policy::actions::Actions;
+use crate::policy::paths::Paths;
+use crate::policy::secrets::Secrets;
+use crate::run::exec::Rules;
+use crate::run::{Git, Hooks, Setup};
+use crate::settings::places::{Folders, PROJECT};
+use crate::settings::{self, Loaded, Network, Sandbox, Settings, SettingsError, VarName, Variable};
+use crate::supervisor::list::Registry;
+use crate::text::mask::{self, Mask};
+use crate::world::ledger::Ledger;
+use crate::world::login_env::{self, LoginEnv};
+use crate::world::programs;
+use crate::world::roots;
+use crate::world::sandbox::{self, Fence, Level, Repositories, Settled};
+
+/// How long the login shell may take, for each of the two ways to ask it.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// The source of the rules of one root.
+pub(crate) struct Source {
+    folders: Folders,
+    /// Canonical.
+    root: PathBuf,
+    flags: (Option<Duration>, Option<Sandbox>),
+    /// Whether git may be used at all.
+    git: bool,
+    /// The environment before the settings change it.
+    env: LoginEnv,
+    /// The trees of the fence, resolved when listening began or when the settings last named others.
+    ground: Mutex<Ground>,
+}
+
+/// The trees that the settings name, and what they led to at first: a command could since have replaced them with links or with
+/// a git directory.
+#[derive(Default)]
+struct Ground {
+    named: Vec<PathBuf>,
+    git: Vec<PathBuf>,
+    settled: Settled,
+}
+
+/// The environment of the login shell, or why it is unknown. The shell is asked once for all listeners of a process.
+#[derive(Clone, Default)]
+pub(crate) struct Login(Arc<Mutex<Arc<Told>>>);
+
+type Told = OnceCell<Result<LoginEnv, String>>;
+
+impl Login {
+    fn told(&self) -> Arc<Told> {
+        let told = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        Arc::clone(&told)
+    }
+
+    /// Makes the next use ask again.
+    pub(crate) fn forget(&self) {
+        let mut told = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        *told = Arc::default();
+    }
+}
+
+/// The result of a start.
+pub(crate) struct Start {
+    pub(crate) source: Source,
+    /// Whether the login shell gave its environment; `None` where it was not asked. Where that failed, the environment is clada's
+    /// own.
+    pub(crate) login: Option<Result<(), String>>,
+    /// As of [`Source::setup`].
+    pub(crate) made: Result<Made, SettingsError>,
+}
+
+/// The rules that the settings lead to.
+pub(crate) struct Made {
+    pub(crate) setup: Setup,
+    pub(crate) settings: Settings,
+    /// Why not all of them apply.
+    pub(crate) notice: Option<String>,
+}
+
+impl Source {
+    /// Makes rules of the settings, and asks the login shell for its environment where clada was started without one.
+    pub(crate) async fn start(
+        folders: &Folders,
+        (root, loaded): (&Path, Loaded),
+        (flags, git): (Option<&Exec>, bool),
+        login: &Login,
+    ) -> Start {
+        let is_asked = match loaded.settings.exec.login_env {
+            settings::LoginEnv::Auto => login_env::is_needed(),
+            settings::LoginEnv::Always => true,
+            settings::LoginEnv::Never => false,
+        };
+        let mut source = Self {
+            folders: folders.clone(),
+            root: root.to_owned(),
+            flags: flags.map_or((None, None), |flags| (flags.exec_timeout, flags.sandbox)),
+            git,
+            env: LoginEnv::own(),
+            ground: Mutex::default(),
+        };
+        let Settings { exec, git, .. } = &loaded.settings;
+        avoid(folders, root, exec);
+        if is_asked || git.sign || git.hooks {
+            avoid_known(folders);
+        }
+        let mut asked = None;
+        if is_asked {
+            let login = login.told();
+            let told = login.get_or_init(|| async {
+                let told = LoginEnv::capture(PATIENCE).await;
+                told.map_err(|error| format!("⚠ {error}"))
+            });
+            let told = told.await.as_ref();
+            let told = told.map(|env| source.env = env.clone());
+            asked = Some(told.map_err(String::clone));
+        }
+        let made = source.made_of(loaded);
+        Start {
+            source,
+            login: asked,
+            made,
+        }
+    }
+
+    /// Warns where the project folder contains everything that the fence should protect.
+    pub(crate) fn holds_home(&self) -> Option<&'static str> {
+        self.folders.home.starts_with(&self.root).then_some(
+            "⚠ your home folder is in this project folder, so commands can write to all of it: run clada in a smaller folder",
+        )
+    }
+
+    /// Adds the git directories to the trees of a fence, and fixes the trees to what they were at first.
+    fn settle(&self, fence: &mut Fence) {
+        let mut ground = self.ground.lock().unwrap_or_else(PoisonError::into_inner);
+        let named = fence.named();
+        if ground.named != named {
+            *ground = Ground {
+                named,
+                git: sandbox::git_dirs(&self.root, &fence.trees()),
+                settled: Settled::default(),
+            };
+        }
+        fence.writable.extend(ground.git.iter().cloned());
+        fence.settled = ground.settled.clone();
+        // Now, while nothing runs.
+        let _ = fence.trees();
+    }
+
+    /// Returns the current rules.
+    ///
+    /// # Errors
+    /// Where the settings are invalid.
+    pub(crate) fn setup(&self) -> Result<Made, SettingsError> {
+        self.made_of(Settings::load(&self.folders, &self.root)?)
+    }
+
+    pub(crate) fn made_of(
+        &self,
+        Loaded { settings, notice }: Loaded,
+    ) -> Result<Made, SettingsError> {
+        let exec = &settings.exec;
+        let policy = Policy::new(&exec.deny, &exec.ask);
+        let policy = policy.map_err(|error| SettingsError::Setting {
+            setting: "exec.deny and exec.ask",
+            why: error.to_string(),
+        })?;
+        let (timeout, sandbox) = self.flags;
+        let env = environment(self.env.vars(), exec);
+        let var = |name: &str| {
+            let set = env.iter().find(|(known, _)| known == name);
+            set.map(|(_, value)| value.as_os_str())
+        };
+        let mask = env
+            .iter()
+            .filter_map(|(name, value)| Some((name.to_str()?, value.to_str()?)));
+        let folders: Vec<PathBuf> = named_trees(exec, &self.folders.home, var).collect();
+        let opened = exec.sockets.iter();
+        let opened: Vec<PathBuf> = opened
+            .filter_map(|path| expanded(path, &self.folders.home, var))
+            .collect();
+        let guarded = sandbox::guarded(&self.root);
+        let repositories = Repositories::of(&self.root, git::has_tool_name);
+        let below = git::not_ignored(&self.root, repositories.below());
+        if self.folders.config.starts_with(&self.root) {
+            // The root is the user's home, and what is not there cannot be guarded. Where it cannot be made, neither can a
+            // command make it.
+            let _ = std::fs::create_dir_all(&self.folders.config);
+        }
+        let watched = [self.root.join(PROJECT), self.folders.config.clone()];
+        let watched = watched.into_iter().chain(guarded.clone());
+        let temp = sandbox::temp_dirs().into_iter();
+        let temp = temp.chain(var("TMPDIR").map(PathBuf::from));
+        let mut fence = Fence {
+            level: match sandbox.unwrap_or(exec.sandbox) {
+                Sandbox::Workspace => Level::Workspace,
+                Sandbox::ReadOnly => Level::ReadOnly,
+                Sandbox::Off => Level::Off,
+            },
+            network: exec.network == Network::On,
+            root: self.root.clone(),
+            temp: temp.collect(),
+            writable: folders,
+            guarded: guarded
+                .into_iter()
+                .chain(sandbox::guards_of(&below))
+                .chain(self.folders.own(&self.root))
+                .collect(),
+            // A command could lock what other cladas wait for.
+            hidden: [self.folders.state.clone()]
+                .into_iter()
+                .chain(sandbox::doors(&self.folders.home, var, &opened))
+                .collect(),
+            processes: exec.processes,
+            settled: Settled::default(),
+        };
+        self.settle(&mut fence);
+        programs::avoid_roots([fence.root.clone()]);
+        programs::avoid(fence.temp.iter().chain(&fence.writable).cloned());
+        let rules = Rules {
+            enabled: exec.enabled,
+            policy,
+            timeout: timeout.unwrap_or(exec.timeout),
+            output_limit: settings.limits.output,
+            fence,
+            watched: watched.collect(),
+            repositories,
+            mask: Mask::new(mask, &exec.mask),
+            env,
+        };
+        let git = (self.git && settings.git.enabled)
+            .then(|| git_of(&settings.git, &self.folders, rules.env.clone()));
+        let paths = Paths::new(&settings.paths.lists(), &self.root, &self.folders.home);
+        let paths = paths.map_err(|(setting, why)| SettingsError::Setting { setting, why })?;
+        let vars = settings.vars.iter();
+        let vars = vars.map(|(VarName(name), value)| (name.clone(), value.clone()));
+        let hooks = Hooks {
+            before: settings.hooks.before.clone(),
+            after: settings.hooks.after.clone(),
+            vars: vars.collect(),
+        };
+        let setup = Setup {
+            dialects: settings.dialects.iter().copied().collect(),
+            actions: Actions::new(&settings.actions.allow, &settings.actions.deny),
+            paths,
+            hooks,
+            rules,
+            git,
+            largest_file: settings.limits.max_file_size,
+            changes: settings.clipboard.changes,
+        };
+        Ok(Made {
+            setup,
+            settings,
+            notice,
+        })
+    }
+}
+
+/// Returns the trees outside a root that commands may write to by these settings, as they are named, even if commands may not
+/// now.
+fn trees_beside(folders: &Folders, exec: &settings::Exec) -> Vec<PathBuf> {
+    let env = LoginEnv::own();
+    let env = environment(env.vars(), exec);
+    let var = |name: &str| {
+        let set = env.iter().find(|(known, _)| known == name);
+        set.map(|(_, value)| value.as_os_str())
+    };
+    let temp = sandbox::temp_dirs().into_iter();
+    let temp = temp.chain(var("TMPDIR").map(PathBuf::from));
+    temp.chain(named_trees(exec, &folders.home, var)).collect()
+}
+
+/// Returns the trees that replies may write to by these settings, including those of file tasks.
+pub(crate) fn trees(folders: &Folders, root: &Path, exec: &settings::Exec) -> Vec<PathBuf> {
+    let beside = trees_beside(folders, exec).into_iter();
+    let leads = beside.filter_map(|tree| tree.canonicalize().ok());
+    leads.chain([root.to_owned()]).collect()
+}
+
+/// Keeps clada itself from running programs in folders that replies may write to.
+pub(crate) fn avoid(folders: &Folders, root: &Path, exec: &settings::Exec) {
+    programs::avoid_roots([root.to_owned()]);
+    programs::avoid(trees_beside(folders, exec));
+}
+
+/// Keeps clada itself from running programs in the project folders that this user has watched, and in folders that commands may
+/// write to in any project. Reads none of them.
+pub(crate) fn avoid_known(folders: &Folders) {
+    static ONCE: Once = Once::new();
+    ONCE.call_once(|| {
+        let roots = roots::all(&folders.roots()).into_iter();
+        // A home folder that was once watched as a whole has all programs that the user installed.
+        let roots = roots.filter(|(_, root)| !folders.home.starts_with(root));
+        programs::avoid_roots(roots.map(|(_, root)| root));
+        let settings = Settings::of_user(folders).unwrap_or_default();
+        programs::avoid(trees_beside(folders, &settings.exec));
+    });
+}
+
+/// Returns the trees outside the root that the settings name, except caches with a folder of the PATH in them.
+fn named_trees<'e>(
+    exec: &settings::Exec,
+    home: &Path,
+    var: impl Fn(&str) -> Option<&'e OsStr> + Copy,
+) -> impl Iterator<Item = PathBuf> {
+    let programs = programs(var("PATH"));
+    let caches = exec.caches.iter().flat_map(|path| everywhere(path));
+    let caches = caches.filter_map(move |path| expanded(&path, home, var));
+    let caches = caches.filter(move |cache| !programs.iter().any(|it| it.starts_with(cache)));
+    let write = exec.write.iter();
+    caches.chain(write.filter_map(move |path| expanded(path, home, var)))
+}
+
+/// Returns how states are saved by these settings; git itself gets this environment.
+pub(crate) fn git_of(settings: &settings::Git, folders: &Folders, env: login_env::Vars) -> Git {
+    Git {
+        options: git::Options {
+            target: match settings.target {
+                settings::Target::Branch => git::Target::Branch,
+                settings::Target::Side => git::Target::Side,
+            },
+            untracked: match settings.untracked {
+                settings::Untracked::Leave => git::Untracked::Leave,
+                settings::Untracked::Commit => git::Untracked::Commit,
+            },
+            new_file: settings.new_file,
+            notes: {
+                let folders = folders.clone();
+                Notes(Arc::new(move || notes_of(&folders)))
+            },
+            secrets: SECRETS.clone(),
+            private: folders.state.join("snapshots"),
+            home: folders.home.clone(),
+            private_limit: settings.private_limit,
+            private_file: settings.private_file,
+            sign: settings.sign,
+            hooks: settings.hooks,
+            env,
+        },
+        intents: folders.state.join("atomic"),
+        whole_batches: settings.commit == settings::Commit::Batch,
+    }
+}
+
+/// The file names that the default settings hide from replies.
+static SECRETS: LazyLock<Secrets> =
+    LazyLock::new(|| Secrets::new(&settings::shipped_paths().lists()));
+
+/// Returns all notes files that this user's clada processes watch or have watched, as far as that can be read.
+fn notes_of(folders: &Folders) -> Vec<PathBuf> {
+    let ledger = Ledger::read(&folders.state).ok().flatten();
+    let known = ledger.and_then(|ledger| ledger.files().ok());
+    let listed = Registry::load(folders).map(|list| list.entries);
+    let listed = listed.unwrap_or_default().into_iter();
+    let listed = listed.map(|entry| entry.file);
+    known
+        .unwrap_or_default()
+        .into_iter()
+        .chain(listed)
+        .collect()
+}
+
+/// Returns an environment with the changes of the settings.
+fn environment(base: &[(OsString, OsString)], exec: &settings::Exec) -> login_env::Vars {
+    let is_scrubbed = |name: &OsStr| {
+        let name = name.to_string_lossy();
+        exec.scrub
+            .iter()
+            .any(|pattern| mask::matches(pattern, &name))
+    };
+    let kept = base.iter().filter(|(name, _)| {
+        let is_set = name
+            .to_str()
+            .is_some_and(|name| exec.env.contains_key(name));
+        !is_set && !is_scrubbed(name)
+    });
+    let set = exec
+        .env
+        .iter()
+        .filter_map(|(name, variable)| match variable {
+            Variable::Set(value) => Some((name.into(), value.into())),
+            Variable::Remove => None,
+        });
+    kept.cloned().chain(set).collect()
+}
+
+/// Returns the path of a cache, and its other possible places.
+fn everywhere(path: &str) -> Vec<String> {
+    let others = path.strip_prefix("~/.cache/").into_iter().flat_map(|name| {
+        ["$XDG_CACHE_HOME", "~/Library/Caches"].map(|base| format!("{base}/{name}"))
+    });
+    std::iter::once(path.to_owned()).chain(others).collect()
+}
+
+/// Returns the folders of the PATH, under both names where they are links.
+fn programs(path: Option<&OsStr>) -> Vec<PathBuf> {
+    let folders = std::env::split_paths(path.unwrap_or_default());
+    let both = folders.flat_map(|folder| {
+        let real = folder.canonicalize().ok();
+        std::iter::once(folder).chain(real)
+    });
+    both.collect()
+}
+
+/// Expands `~` and variables in a path of the settings; `None` where it begins with a variable that is not set.
+fn expanded<'e>(
+    path: &str,
+    home: &Path,
+    var: impl Fn(&str) -> Option<&'e OsStr>,
+) -> Option<PathBuf> {
+    let (first, rest) = path.split_once('/').unwrap_or((path, ""));
+    let first = match first.strip_prefix('$') {
+        Some(name) => PathBuf::from(var(name).filter(|value| !value.is_empty())?),
+        None if first == "~" => home.to_owned(),
+        None => return Path::new(path).is_absolute().then(|| path.into()),
+    };
+    Some(first.join(rest)).filter(|path| path.is_absolute())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paths_of_the_settings_are_expanded() {
+        let var = |name: &str| match name {
+            "CARGO_HOME" => Some(OsStr::new("/c")),
+            "RELATIVE" => Some(OsStr::new("c")),
+            "EMPTY" => Some(OsStr::new("")),
+            _ => None,
+        };
+        let path = |path| expanded(path, Path::new("/h/me"), var);
+        assert_eq!(path("~/.npm"), Some("/h/me/.npm".into()));
+        assert_eq!(path("~"), Some("/h/me".into()));
+        assert_eq!(path("$CARGO_HOME/registry"), Some("/c/registry".into()));
+        assert_eq!(path("/opt/x"), Some("/opt/x".into()));
+        for passed_over in ["$UNSET/x", "$EMPTY/x", "$RELATIVE/x", "x/y", "", "~you/x"] {
+            assert_eq!(path(passed_over), None, "{passed_over}");
+        }
+    }
+}

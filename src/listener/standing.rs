@@ -1,0 +1,144 @@
+//! Results that stay in the notes until they could be read, and what of their offers is still open. Decides nothing of what
+//! runs.
+
+use crate::listener::memory::Memory;
+use crate::listener::unread::{Shows, Telling, Unread};
+use crate::reply::note;
+use crate::reply::record::{Number, Offer};
+use crate::report::Report;
+use crate::world::ledger::{BlockId, LedgerError, NewBlock};
+
+impl Memory {
+    /// The user changed the notes or ticked something: what stood there long enough has been read. The time is that of the
+    /// file, not of the look: a save that waited while something ran was made before.
+    pub(super) fn changed(&mut self, changed_ms: i64) {
+        if !self.unread.changed(changed_ms) {
+            return;
+        }
+        if let Err(error) = self.ledger.read_results(self.file) {
+            tracing::error!(%error, "cannot use the ledger");
+        }
+    }
+
+    /// A block of results is in the notes.
+    ///
+    /// # Errors
+    /// Where the ledger cannot be written.
+    pub(super) fn delivered(&mut self, block: BlockId, now_ms: i64) -> Result<(), LedgerError> {
+        self.unread.written(block, now_ms);
+        self.ledger.delivered(block, now_ms)
+    }
+
+    /// The results that a report is put above, without the boxes of what is not open any more or is offered by the report.
+    pub(super) fn earlier(&self, report: &Report) -> Vec<Telling> {
+        let mut earlier = self.unread.tellings().to_vec();
+        earlier.retain(|telling| !telling.passes);
+        if earlier.iter().all(|telling| telling.offers.is_empty()) {
+            return earlier;
+        }
+        let open = self.open_offers().unwrap_or_else(|error| {
+            tracing::error!(%error, "cannot use the ledger");
+            Open::default()
+        });
+        let own = report.offer_lines().into_iter();
+        let mut offered: Vec<Offer> = own.map(|(_, offer)| self.latest(&offer)).collect();
+        for telling in &mut earlier {
+            let (stays, goes): (Vec<_>, Vec<_>) =
+                telling.offers.drain(..).partition(|(_, offer)| {
+                    let latest = self.latest(offer);
+                    let is_new = !offered.contains(&latest);
+                    let stays = is_new && !open.taken.contains(offer) && self.is_open(offer, &open);
+                    offered.extend(stays.then_some(latest));
+                    stays
+                });
+            telling.offers = stays;
+            for (line, _) in goes {
+                telling.text.close(line);
+            }
+        }
+        earlier
+    }
+
+    /// What was taken up of the newest block, and what is still asked.
+    fn open_offers(&self) -> Result<Open, LedgerError> {
+        let taken = match self.unread.block {
+            Some(block) => self.ledger.taken_up(block)?,
+            None => Vec::new(),
+        };
+        let asked = self.ledger.asked(self.file, usize::MAX >> 1)?.into_iter();
+        let asked = asked.map(|asked| self.latest(&Offer::of(asked.batch, vec![asked.task])));
+        let asked = asked.flat_map(|offer| offer.each().collect::<Vec<_>>());
+        Ok(Open {
+            taken,
+            asked: asked.collect(),
+        })
+    }
+
+    /// Tells if nobody did since what is offered, and nobody is about to.
+    fn is_open(&self, offer: &Offer, open: &Open) -> bool {
+        if self.engine.has_taken(offer) {
+            return false;
+        }
+        if offer.spot.is_some() {
+            let mut each = offer.each();
+            return each.all(|(batch, task)| !self.is_over(batch, task));
+        }
+        let latest = self.latest(offer);
+        if offer.approves {
+            let is_asked = |(batch, task)| {
+                open.asked.contains(&(batch, task)) && !self.engine.is_approved(batch, task)
+            };
+            return latest.adds() || latest.each().any(is_asked);
+        }
+        latest == *offer
+    }
+
+    /// An offer on behalf of the batches that stand for its own by now.
+    pub(super) fn latest(&self, offer: &Offer) -> Offer {
+        let mut offer = offer.clone();
+        for (batch, _) in &mut offer.batches {
+            *batch = self.latest_of(*batch);
+        }
+        offer
+    }
+
+    /// The batch that stands for a batch by now.
+    pub(super) fn latest_of(&self, batch: Number) -> Number {
+        let latest = self.ledger.latest(self.file, batch);
+        latest.unwrap_or_else(|error| {
+            tracing::error!(%error, "cannot use the ledger");
+            batch
+        })
+    }
+
+    /// Learns of a block of results that is about to be written, and of what it shows: it is this file's own from now on.
+    pub(super) fn add_results(
+        &mut self,
+        block: &str,
+        offers: &[(usize, Offer)],
+        shows: Shows,
+        now: i64,
+    ) -> Result<BlockId, LedgerError> {
+        let key = note::key(self.ledger.seed(), block);
+        self.know(key);
+        let new = NewBlock {
+            key,
+            text: block,
+            offers,
+            is_result: true,
+        };
+        let kept = serde_json::to_string(&shows).unwrap_or_default();
+        let added = self.ledger.add_results(self.file, new, &kept, now);
+        // What could not be kept is shown with the next results all the same.
+        self.unread = Unread::new(shows, added.as_ref().ok().copied());
+        added
+    }
+}
+
+/// What decides whether an offer is open.
+#[derive(Default)]
+struct Open {
+    taken: Vec<Offer>,
+    /// Batches and tasks that wait for an answer.
+    asked: Vec<(Number, usize)>,
+}

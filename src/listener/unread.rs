@@ -1,0 +1,106 @@
+//! What the newest results block shows, and if that could be read: values only.
+
+use serde::{Deserialize, Serialize};
+
+use crate::reply::record::Offer;
+use crate::report::Earlier;
+use crate::world::ledger::{BlockId, Standing};
+
+/// How long results must have been in the notes before a change of these shows that somebody could read them, in
+/// milliseconds.
+const READ_AFTER: i64 = 3_000;
+
+/// How many results a block shows.
+const MOST: usize = 5;
+
+/// Results as they were told.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+pub(super) struct Telling {
+    pub(super) text: Earlier,
+    /// With their lines, from 0.
+    pub(super) offers: Vec<(usize, Offer)>,
+    /// It says no more than that ticks do not count: newer results take its place.
+    #[serde(default)]
+    pub(super) passes: bool,
+    /// Where all that its tasks have to show begins in the output file, and how long it is, in bytes.
+    pub(super) whole: (u64, u64),
+}
+
+/// What a results block shows.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+pub(super) struct Shows {
+    /// The line above the block.
+    pub(super) status: String,
+    /// The newest first.
+    pub(super) tellings: Vec<Telling>,
+    /// The size of the output file.
+    pub(super) size: u64,
+}
+
+/// What the newest results block of a file shows.
+#[derive(Debug, Default)]
+pub(super) struct Unread {
+    pub(super) shows: Shows,
+    pub(super) block: Option<BlockId>,
+    /// When it came into the notes; `None` if it is not there yet.
+    written_ms: Option<i64>,
+    is_read: bool,
+}
+
+impl Unread {
+    /// As the ledger has it. What it cannot be read from has been read.
+    pub(super) fn of(kept: Option<Standing>) -> Self {
+        let Some(kept) = kept else {
+            return Self::default();
+        };
+        let shows = serde_json::from_str(&kept.results).unwrap_or_else(|error| {
+            tracing::error!(%error, "cannot read the unread results");
+            Shows::default()
+        });
+        Self {
+            shows,
+            block: Some(kept.block),
+            written_ms: kept.written_ms,
+            is_read: kept.is_read,
+        }
+    }
+
+    /// Those that newer ones are put above.
+    pub(super) fn tellings(&self) -> &[Telling] {
+        let tellings = &self.shows.tellings;
+        if self.is_read {
+            &[]
+        } else {
+            &tellings[..tellings.len().min(MOST - 1)]
+        }
+    }
+
+    /// What a block shows that is about to be written.
+    pub(super) fn new(shows: Shows, block: Option<BlockId>) -> Self {
+        Self {
+            shows,
+            block,
+            ..Self::default()
+        }
+    }
+
+    /// The notes were changed at this time. Tells that these results have been read by that, and had not been before.
+    pub(super) fn changed(&mut self, changed_ms: i64) -> bool {
+        let written_ms = self.written_ms.filter(|_| !self.is_read);
+        let is_read = written_ms.is_some_and(|written| changed_ms - written >= READ_AFTER);
+        self.is_read |= is_read;
+        is_read
+    }
+
+    /// The results are in the notes from now on.
+    pub(super) fn written(&mut self, block: BlockId, now_ms: i64) {
+        if self.block == Some(block) {
+            self.written_ms.get_or_insert(now_ms);
+        }
+    }
+
+    /// They count as not read, whatever was seen.
+    pub(super) fn reopen(&mut self) {
+        self.is_read = false;
+    }
+}

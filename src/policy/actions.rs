@@ -1,0 +1,88 @@
+//! Which commands replies may use at all. Knows the names that each has in any dialect.
+
+use serde::Deserialize;
+
+use crate::reply::action::{Action, Command};
+use crate::reply::dialects::nesl::schemas::SCHEMAS;
+use crate::text::mask::matches;
+
+/// A name, or several by `*` and `?`, as the settings have it.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(try_from = "String")]
+pub struct ActionPattern(String);
+
+impl TryFrom<String> for ActionPattern {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Self, String> {
+        let pattern = Self(text);
+        if Command::ALL
+            .into_iter()
+            .any(|command| pattern.names(command))
+        {
+            return Ok(pattern);
+        }
+        let Self(text) = pattern;
+        let known = Command::ALL.into_iter().flat_map(names);
+        let nearest = known.min_by_key(|known| strsim::osa_distance(known, &text));
+        Err(format!(
+            "unknown action `{text}`: did you mean `{}`?",
+            nearest.unwrap_or_default()
+        ))
+    }
+}
+
+impl ActionPattern {
+    /// Whether a command has this name, in whichever dialect.
+    fn names(&self, command: Command) -> bool {
+        let text = self.0.replace('-', "_");
+        names(command).any(|name| matches(&text, &name.replace('-', "_")))
+    }
+}
+
+/// What a command is called, in SHAM and NESL too.
+fn names(command: Command) -> impl Iterator<Item = &'static str> {
+    let actions = SCHEMAS
+        .iter()
+        .filter(move |schema| schema.command == command);
+    let of_blocks = actions.flat_map(|schema| schema.names);
+    command.names().iter().chain(of_blocks).copied()
+}
+
+/// Which commands may be used.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Actions {
+    /// Those that may not, with the setting that says so.
+    refused: Vec<(Command, String)>,
+}
+
+impl Actions {
+    /// What these patterns come to.
+    pub fn new(allow: &[ActionPattern], deny: &[ActionPattern]) -> Self {
+        let refused = Command::ALL.into_iter().filter_map(|command| {
+            let why = match deny.iter().find(|pattern| pattern.names(command)) {
+                Some(ActionPattern(text)) => format!("`{text}` in `actions.deny`"),
+                None if allow.iter().any(|pattern| pattern.names(command)) => return None,
+                None => "`actions.allow` does not name it".to_owned(),
+            };
+            Some((command, why))
+        });
+        Self {
+            refused: refused.collect(),
+        }
+    }
+
+    /// Why an action may not be done, with the next step; nothing where it may.
+    pub fn refuses(&self, action: &Action<'_>) -> Option<String> {
+        // An edit may be a move too.
+        let moves = matches!(action, Action::Edit { to: Some(_), .. }).then_some(Command::Move);
+        let commands = std::iter::once(action.command()).chain(moves);
+        let mut refused = commands
+            .filter_map(|command| self.refused.iter().find(|(refused, _)| *refused == command));
+        let (command, why) = refused.next()?;
+        Some(format!(
+            "`{}` is not allowed here ({why}): do it another way, or leave it to the user",
+            command.name()
+        ))
+    }
+}

@@ -1,0 +1,218 @@
+//! Which paths of the project tasks may read and change: patterns, of which the most specific decides. Looks at no file.
+//!
+//! A pattern is a path from the root. `*` and `?` stand for characters of one name, `**` for any number of names; the letter
+//! case means nothing. One that a folder has holds for all that is in it.
+//!
+//! Of the patterns that a path has, the one with more names without `*` and `?` decides, then the one with more characters
+//! beside them; then what is said of reading or of writing goes before what is said of both, and at last a denial before a
+//! permission. A path that has none is denied.
+
+use std::fmt;
+use std::path::Path;
+
+use serde::Deserialize;
+
+use crate::text::mask::{fold, is_like};
+
+/// What is done to a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Access {
+    /// Its text is shown.
+    Read,
+    Write,
+}
+
+/// A pattern as the settings have it.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(try_from = "String")]
+pub struct PathPattern(String);
+
+impl TryFrom<String> for PathPattern {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Self, String> {
+        if text.split('/').all(|name| name.is_empty() || name == ".") {
+            return Err(format!(
+                "`{text}` is not a path: write one relative to the project folder, such as `src/**` or `**/*.pem`"
+            ));
+        }
+        if text.split('/').any(|name| name == "..") {
+            return Err(format!("`{text}` has a `..`: {OUTSIDE}"));
+        }
+        if text.contains(['[', '{', '\\']) {
+            return Err(format!(
+                "`{text}` has a `[`, `{{` or `\\`, which have no meaning here: use `*`, `**` or `?` (which matches \
+                 these characters too)"
+            ));
+        }
+        Ok(Self(text))
+    }
+}
+
+/// Why a pattern of other places is refused.
+const OUTSIDE: &str =
+    "nothing outside the project folder can be opened, so write a path relative to that folder";
+
+/// A list of patterns, and what it says of which access; nothing: of both.
+#[derive(Debug, Clone, Copy)]
+pub struct List<'l> {
+    /// Its name.
+    pub setting: &'static str,
+    pub of: Option<Access>,
+    pub allows: bool,
+    pub patterns: &'l [PathPattern],
+}
+
+/// What holds for each path.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Paths(Vec<Rule>);
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Rule {
+    setting: &'static str,
+    of: Option<Access>,
+    allows: bool,
+    text: String,
+    names: Vec<Name>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Name {
+    /// `**`
+    Any,
+    Like(Vec<char>),
+}
+
+/// Why a path is refused.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Denial<'p>(Option<(&'p str, &'static str)>);
+
+impl Denial<'_> {
+    /// Tells that a pattern says so, and not only that none allows it.
+    pub fn is_named(&self) -> bool {
+        self.0.is_some()
+    }
+}
+
+impl fmt::Display for Denial<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            Some((pattern, setting)) => write!(f, "`{pattern}` in `{setting}`"),
+            None => f.write_str("`paths.allow` does not name it"),
+        }
+    }
+}
+
+impl Paths {
+    /// What these lists come to under a root, which is given by its canonical path.
+    ///
+    /// # Errors
+    /// The list with a pattern that is outside the root, and what there is to say of it.
+    pub fn new(
+        lists: &[List<'_>],
+        root: &Path,
+        home: &Path,
+    ) -> Result<Self, (&'static str, String)> {
+        let mut rules = Vec::new();
+        for list in lists {
+            for PathPattern(text) in list.patterns {
+                let inside = from_root(text, root, home)
+                    .ok_or_else(|| (list.setting, format!("`{text}`: {OUTSIDE}")))?;
+                let names = inside
+                    .split('/')
+                    .filter(|name| !name.is_empty() && *name != ".");
+                let names = names.map(|name| match name {
+                    "**" => Name::Any,
+                    name => Name::Like(fold(name)),
+                });
+                rules.push(Rule {
+                    setting: list.setting,
+                    of: list.of,
+                    allows: list.allows,
+                    text: text.clone(),
+                    names: names.collect(),
+                });
+            }
+        }
+        // The one that decides comes first.
+        rules.sort_by_key(|rule| {
+            std::cmp::Reverse((rule.precision(), rule.of.is_some(), !rule.allows))
+        });
+        Ok(Self(rules))
+    }
+
+    /// Why a path, relative to the root and with its links followed, is refused; nothing where it may be done.
+    pub fn refuses(&self, access: Access, path: &Path) -> Option<Denial<'_>> {
+        let names: Vec<Vec<char>> = path
+            .iter()
+            .map(|name| fold(&name.to_string_lossy()))
+            .collect();
+        if names.is_empty() {
+            return None;
+        }
+        let is_meant = |rule: &&Rule| rule.of.is_none_or(|of| of == access) && rule.covers(&names);
+        match self.0.iter().find(is_meant) {
+            Some(rule) if rule.allows => None,
+            Some(rule) => Some(Denial(Some((&rule.text, rule.setting)))),
+            None => Some(Denial(None)),
+        }
+    }
+}
+
+impl Rule {
+    /// How many names stand for themselves, and how many characters.
+    fn precision(&self) -> (usize, usize) {
+        let is_fixed = |c: &&char| !matches!(c, '*' | '?');
+        let like = self.names.iter().filter_map(|name| match name {
+            Name::Like(name) => Some(name),
+            Name::Any => None,
+        });
+        like.fold((0, 0), |(names, chars), name| {
+            let fixed = name.iter().filter(is_fixed).count();
+            (names + usize::from(fixed == name.len()), chars + fixed)
+        })
+    }
+
+    /// Whether a path, or a folder that it is in, has the pattern.
+    fn covers(&self, path: &[Vec<char>]) -> bool {
+        let (mut at, mut next) = (0, 0);
+        // The last `**`, and where what it stands for ends so far.
+        let mut any = None;
+        loop {
+            match self.names.get(at) {
+                None => return true,
+                Some(Name::Any) => {
+                    any = Some((at, next));
+                    at += 1;
+                    continue;
+                }
+                Some(Name::Like(name)) if path.get(next).is_some_and(|it| is_like(name, it)) => {
+                    at += 1;
+                    next += 1;
+                    continue;
+                }
+                Some(Name::Like(_)) => {}
+            }
+            match any {
+                Some((star, end)) if end < path.len() => {
+                    any = Some((star, end + 1));
+                    (at, next) = (star + 1, end + 1);
+                }
+                _ => return false,
+            }
+        }
+    }
+}
+
+/// A pattern as a path from the root; nothing where it names another place.
+fn from_root(text: &str, root: &Path, home: &Path) -> Option<String> {
+    let full = match text.strip_prefix('~') {
+        Some(rest) if rest.is_empty() || rest.starts_with('/') => {
+            home.join(rest.trim_start_matches('/'))
+        }
+        _ if text.starts_with('/') => text.into(),
+        _ => return Some(text.to_owned()),
+    };
+    let inside = full.strip_prefix(root).ok()?;
+    (!inside.as_os_str().is_empty()).then(|| inside.to_string_lossy().into_owned())
+}

@@ -1,0 +1,310 @@
+//! From the elements of one task to its action: what each command needs, and what is wrong with it.
+
+mod commands;
+mod meant;
+mod parts;
+
+use std::sync::LazyLock;
+
+use memchr::memmem::Finder;
+
+use super::tag::{Kind, Name, Tag};
+use crate::reply::action::{Action, Command, Payload};
+use crate::reply::task::{Cause, Problem, Task};
+use commands::takes_paths;
+use meant::{meant, unknown_command};
+
+/// The elements of the task that is being read. One value serves all tasks of a batch, one after the other: with a fresh
+/// one for each the scan of tasks took a sixth longer.
+#[derive(Default)]
+pub(crate) struct Elements<'t> {
+    /// The offset of its `<task>`.
+    at: usize,
+    is_open: bool,
+    elements: Vec<Element<'t>>,
+    /// The first unknown element.
+    unknown: Option<Problem>,
+    warnings: Vec<Problem>,
+}
+
+/// One element of a task.
+pub(crate) struct Element<'t> {
+    pub(crate) name: Name,
+    pub(crate) tag: Tag<'t>,
+    pub(crate) content: Content<'t>,
+    /// The offset behind its closing tag.
+    pub(crate) end: usize,
+}
+
+/// What an element holds.
+pub(crate) enum Content<'t> {
+    Short(&'t str),
+    Payload(Payload<'t>),
+}
+
+/// The elements whose attributes say how a command is meant.
+const OPTIONS: [Name; 3] = [Name::C, Name::Path, Name::X];
+/// Those whose lines may stand for text that is left out, and the attribute that says they do not.
+const WHOLE: [Name; 2] = [Name::X, Name::Replace];
+const IS_WHOLE: (&str, &str) = ("elision", "text");
+
+impl<'t> Elements<'t> {
+    /// The offset of the `<task>` that is open.
+    pub(crate) fn open(&self) -> Option<usize> {
+        self.is_open.then_some(self.at)
+    }
+
+    /// Command and path of the task that is open, as far as they were read, and its last element.
+    pub(crate) fn read_so_far(&self) -> (String, Option<&'static str>) {
+        let said = |name| {
+            let found = self.elements.iter().find(|element| element.name == name);
+            match found.map(|element| &element.content) {
+                Some(Content::Short(text)) => *text,
+                _ => "",
+            }
+        };
+        let name = format!("{} {}", said(Name::C), said(Name::Path));
+        let last = self.elements.last().map(|element| element.name.text());
+        (name.trim().to_owned(), last)
+    }
+
+    pub(crate) fn begin(&mut self, task: &Tag<'t>) {
+        self.at = task.at;
+        self.is_open = true;
+        self.check_attributes(Name::Task, task);
+    }
+
+    pub(crate) fn add(&mut self, mut element: Element<'t>) {
+        if !OPTIONS.contains(&element.name) {
+            self.check_attributes(element.name, &element.tag);
+        }
+        if let Content::Payload(payload) = &element.content
+            && holds_task_end(&payload.raw)
+        {
+            let cause = Cause::HoldsTaskEnd {
+                element: element.name.text(),
+            };
+            self.warn(element.tag.at, cause);
+        }
+        if let Content::Payload(payload) = &element.content
+            && looks_escaped(&payload.raw)
+        {
+            self.warn(
+                element.tag.at,
+                Cause::LooksEscaped {
+                    element: element.name.text(),
+                },
+            );
+        }
+        if let Content::Payload(payload) = &mut element.content {
+            payload.is_whole = says_whole(element.name, &element.tag);
+        }
+        self.elements.push(element);
+    }
+
+    pub(crate) fn unknown(&mut self, tag: &Tag<'t>) {
+        let name = tag.spelling.to_owned();
+        let nearest = meant(&name);
+        self.unknown.get_or_insert(Problem {
+            at: tag.at,
+            cause: Cause::UnknownElement { name, nearest },
+        });
+    }
+
+    /// The task, whose last tag ends at `end`.
+    pub(crate) fn finish(&mut self, end: usize) -> Task<'t> {
+        let name = self.short(Name::C);
+        let command = match &name {
+            Ok(Some((_, name))) => Command::parse(name),
+            _ => None,
+        };
+        let action = self.action(name, command);
+        let why = self.short(Name::I).ok().flatten();
+        let why = why.map_or("", |(_, why)| why);
+        let why_span = self
+            .elements
+            .iter()
+            .find(|e| e.name == Name::I)
+            .map(|e| e.tag.at..e.end);
+        self.elements.clear();
+        self.is_open = false;
+        Task {
+            span: self.at..end,
+            why_span,
+            why,
+            command,
+            call: None,
+            action,
+            warnings: std::mem::take(&mut self.warnings),
+        }
+    }
+
+    fn action(
+        &mut self,
+        name: Result<Option<(usize, &'t str)>, Problem>,
+        command: Option<Command>,
+    ) -> Result<Action<'t>, Problem> {
+        let unknown = self.unknown.take();
+        let meant = match &unknown {
+            Some(Problem {
+                cause: Cause::UnknownElement { nearest, .. },
+                ..
+            }) => *nearest,
+            _ => None,
+        };
+        let mut problems: Vec<Problem> = unknown.into_iter().collect();
+        problems.extend(self.no_duplicates(command).err());
+        let named = match name {
+            Ok(Some((at, name))) if command.is_none() => {
+                let cause = unknown_command(name);
+                let nearest = match &cause {
+                    Cause::UnknownCommand { nearest, .. } => nearest.and_then(Command::parse),
+                    _ => None,
+                };
+                problems.push(self.problem(at, cause));
+                nearest
+            }
+            Ok(Some(_)) => command,
+            Ok(None) => {
+                let cause = Cause::Missing {
+                    element: "c",
+                    command: self.likely(),
+                };
+                problems.push(self.problem(self.at, cause));
+                None
+            }
+            Err(problem) => {
+                problems.push(problem);
+                None
+            }
+        };
+        match named.or_else(|| self.likely()) {
+            None => problems.extend(self.short(Name::Path).err()),
+            Some(command) => match self.action_of(command) {
+                Ok(action) if problems.is_empty() => {
+                    self.warn_unused(command);
+                    return Ok(action);
+                }
+                Ok(_) => {}
+                Err(problem) => {
+                    let mut more = vec![problem];
+                    more.extend(self.lacks(command));
+                    for problem in more {
+                        // An element of a wrong name is not missing too.
+                        let is_meant = matches!(&problem.cause, Cause::Missing { element, .. } if meant == Some(*element));
+                        if !is_meant && !problems.contains(&problem) {
+                            problems.push(problem);
+                        }
+                    }
+                }
+            },
+        }
+        let at = problems.first().map_or(self.at, |first| first.at);
+        Err(match <[Problem; 1]>::try_from(problems) {
+            Ok([only]) => only,
+            Err(several) => self.problem(at, Cause::Several(several)),
+        })
+    }
+
+    /// The command that a task without one can only have.
+    fn likely(&self) -> Option<Command> {
+        let of_edit = [
+            Name::Search,
+            Name::SearchHead,
+            Name::SearchTail,
+            Name::Replace,
+        ];
+        let mut names = self.elements.iter().map(|element| element.name);
+        names
+            .any(|name| of_edit.contains(&name))
+            .then_some(Command::Edit)
+    }
+
+    fn no_duplicates(&self, command: Option<Command>) -> Result<(), Problem> {
+        let may_repeat = |name| match name {
+            Name::Search | Name::Replace => true,
+            Name::Path => command.is_some_and(takes_paths),
+            _ => false,
+        };
+        for (index, element) in self.elements.iter().enumerate() {
+            let mut before = self.elements[..index].iter();
+            if !may_repeat(element.name) && before.any(|it| it.name == element.name) {
+                let cause = Cause::Duplicate {
+                    element: element.name.text(),
+                };
+                return Err(self.problem(element.tag.at, cause));
+            }
+        }
+        Ok(())
+    }
+
+    fn check_attributes(&mut self, name: Name, tag: &Tag<'t>) {
+        if !tag.has_attributes() {
+            return;
+        }
+        let names = match tag.attributes() {
+            Ok(attributes) => {
+                let unknown = attributes.into_iter();
+                let unknown =
+                    unknown.filter(|(attribute, value)| !is_whole(name, attribute, value));
+                unknown.map(|(attribute, _)| attribute).collect()
+            }
+            Err(text) => vec![text],
+        };
+        for attribute in names {
+            self.warn(
+                tag.at,
+                Cause::UnknownAttribute {
+                    element: name.text(),
+                    name: attribute,
+                },
+            );
+        }
+    }
+
+    fn warn(&mut self, at: usize, cause: Cause) {
+        self.warnings.push(Problem { at, cause });
+    }
+
+    fn problem(&self, at: usize, cause: Cause) -> Problem {
+        Problem { at, cause }
+    }
+}
+
+/// Whether an attribute of an element says that no line of it stands for text which is left out.
+fn is_whole(element: Name, attribute: &str, value: &str) -> bool {
+    let (known, meant) = IS_WHOLE;
+    WHOLE.contains(&element) && attribute == known && value.eq_ignore_ascii_case(meant)
+}
+
+fn says_whole(element: Name, tag: &Tag<'_>) -> bool {
+    let attributes = tag.has_attributes().then(|| tag.attributes());
+    matches!(attributes, Some(Ok(all)) if all.iter().any(|(name, value)| is_whole(element, name, value)))
+}
+
+/// Made once: that took longer than to search a short payload.
+static TASK_END: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new("</task>"));
+
+/// Whether a payload holds the end of a task that does not begin in it, alone on a line.
+fn holds_task_end(payload: &str) -> bool {
+    let mut depth = 0;
+    TASK_END.find(payload.as_bytes()).is_some()
+        && memchr::memchr_iter(b'<', payload.as_bytes())
+            .filter_map(|at| Tag::at(payload, at))
+            .filter(|tag| tag.name == Some(Name::Task) && tag.alone(payload))
+            .any(|tag| {
+                depth += if tag.kind == Kind::Close { -1 } else { 1 };
+                depth < 0
+            })
+}
+
+/// Whether every special character of a payload is written as an entity, and a tag's at least.
+fn looks_escaped(payload: &str) -> bool {
+    const ENTITIES: [&str; 5] = ["&lt;", "&gt;", "&amp;", "&quot;", "&apos;"];
+    memchr::memchr(b'&', payload.as_bytes()).is_some()
+        && !payload.contains(['<', '>'])
+        && (payload.contains("&lt;") || payload.contains("&gt;"))
+        && payload
+            .match_indices('&')
+            .all(|(at, _)| ENTITIES.iter().any(|e| payload[at..].starts_with(e)))
+}

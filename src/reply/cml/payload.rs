@@ -1,0 +1,349 @@
+//! Where a payload ends. Payloads are raw: only tags of the payload's own name can end one, by the rules below.
+//!
+//! - Block form (the opening tag ends its line): ends at the closing tag that stands alone on its line and is balanced
+//!   against the opening tags that stand alone on theirs.
+//! - Inline form (text follows the opening tag): ends at the first balanced closing tag, wherever it stands.
+//! - `<![CDATA[` first: ends at the `]]>` that is followed by the closing tag.
+//! - Where block form would never close, it ends at the first line that ends in a closing tag which is not balanced on
+//!   that line (models write `last line</x>`), or that begins with one which other tags follow (`</replace><search>`). Text still to come could make the strict rule close, so that this
+//!   reading is [`End::provisional`].
+
+use std::collections::HashSet;
+
+use memchr::memchr_iter;
+use memchr::memmem;
+
+use super::tag::{Kind, Name, Tag, line_start, next_line, rest_is_blank, skip_blanks, starts_line};
+use crate::reply::text::Form;
+
+/// What a payload begins with that is not looked into for tags.
+const CDATA: &str = "<![CDATA[";
+
+/// How a payload ends.
+pub(crate) struct End<'t> {
+    pub(crate) form: Form,
+    pub(crate) raw: &'t str,
+    /// The offset behind the closing tag.
+    pub(crate) after: usize,
+    pub(crate) provisional: bool,
+}
+
+/// Where an element that CML does not have ends.
+pub(crate) enum UnknownEnd {
+    At(usize),
+    None,
+    /// So many were looked for in vain that this one is not.
+    TooMany,
+}
+
+/// How many names of unknown elements may be looked for in vain in one text: each look may cost the text's length.
+const VAIN_NAMES: usize = 32;
+
+/// Finds ends of payloads in one text. Keeps what a search to the end of the text cost, so that many payloads which
+/// never close strictly do not make the scan quadratic.
+pub(crate) struct Ends<'t> {
+    text: &'t str,
+    own_line: [Option<OwnLine>; 5],
+    /// Unknown elements that do not close in the rest of the text.
+    vain: HashSet<String>,
+}
+
+impl<'t> Ends<'t> {
+    pub(crate) fn new(text: &'t str) -> Self {
+        Self {
+            text,
+            own_line: [const { None }; 5],
+            vain: HashSet::new(),
+        }
+    }
+
+    /// The end of the payload that `open` opens; `None` where it never closes.
+    pub(crate) fn of(&mut self, open: &Tag<'t>, name: Name) -> Option<End<'t>> {
+        if open.kind == Kind::Empty {
+            return Some(End {
+                form: Form::Inline,
+                raw: "",
+                after: open.end,
+                provisional: false,
+            });
+        }
+        if let Some(end) = self.cdata(open, name) {
+            return end;
+        }
+        if !open.ends_line(self.text) {
+            return self.inline(open, name);
+        }
+        let content = next_line(self.text.as_bytes(), open.end);
+        let strict = self
+            .strict(content, name)
+            .map(|close| self.block(content, close, false));
+        strict.or_else(|| {
+            self.lenient(content, name)
+                .map(|close| self.block(content, close, true))
+        })
+    }
+
+    /// The end of an element that CML does not have: its balanced closing tag, on the same line if text follows the
+    /// opening tag there, else alone on its line.
+    pub(crate) fn of_unknown(&mut self, open: &Tag<'t>) -> UnknownEnd {
+        let bytes = self.text.as_bytes();
+        let inline = !open.ends_line(self.text);
+        let limit = if inline {
+            next_line(bytes, open.end)
+        } else {
+            bytes.len()
+        };
+        let name = open.spelling.to_ascii_lowercase();
+        if self.vain.contains(&name) {
+            return UnknownEnd::None;
+        }
+        if self.vain.len() == VAIN_NAMES {
+            return UnknownEnd::TooMany;
+        }
+        let mut depth = 1;
+        let end = memchr_iter(b'<', &bytes[open.end..limit]).find_map(|at| {
+            let tag = Tag::at(self.text, open.end + at)?;
+            if !tag.spelling.eq_ignore_ascii_case(&name) || !(inline || tag.alone(self.text)) {
+                return None;
+            }
+            match tag.kind {
+                Kind::Open => depth += 1,
+                Kind::Close => depth -= 1,
+                Kind::Empty => {}
+            }
+            (depth == 0).then_some(tag.end)
+        });
+        end.map_or_else(
+            || {
+                self.vain.insert(name);
+                UnknownEnd::None
+            },
+            UnknownEnd::At,
+        )
+    }
+
+    #[inline(always)]
+    fn block(&self, content: usize, close: Tag<'t>, provisional: bool) -> End<'t> {
+        let alone = starts_line(self.text.as_bytes(), close.at);
+        let end = if alone {
+            line_start(self.text.as_bytes(), close.at)
+        } else {
+            close.at
+        };
+        End {
+            form: Form::Block,
+            raw: &self.text[content..end],
+            after: close.end,
+            provisional,
+        }
+    }
+
+    /// `Some(None)` for CDATA that never ends.
+    fn cdata(&self, open: &Tag<'t>, name: Name) -> Option<Option<End<'t>>> {
+        let bytes = self.text.as_bytes();
+        let start = open.end
+            + bytes[open.end..]
+                .iter()
+                .take_while(|b| b.is_ascii_whitespace())
+                .count();
+        if !self.text[start..].starts_with(CDATA) {
+            return None;
+        }
+        let content = start + CDATA.len();
+        let closing = memmem::find_iter(&bytes[content..], b"]]>").find_map(|at| {
+            let at = content + at;
+            let tag = at
+                + 3
+                + bytes[at + 3..]
+                    .iter()
+                    .take_while(|b| b.is_ascii_whitespace())
+                    .count();
+            let tag = (bytes.get(tag) == Some(&b'<'))
+                .then(|| Tag::at(self.text, tag))
+                .flatten()?;
+            tag.is(Kind::Close, name).then_some((at, tag.end))
+        });
+        Some(closing.map(|(end, after)| {
+            let lines = rest_is_blank(bytes, content);
+            let from = if lines {
+                next_line(bytes, content).min(end)
+            } else {
+                content
+            };
+            let to = if lines && starts_line(bytes, end) {
+                line_start(bytes, end).max(from)
+            } else {
+                end
+            };
+            let form = if lines { Form::Block } else { Form::Inline };
+            End {
+                form,
+                raw: &self.text[from..to],
+                after,
+                provisional: false,
+            }
+        }))
+    }
+
+    fn inline(&self, open: &Tag<'t>, name: Name) -> Option<End<'t>> {
+        let mut depth = 1;
+        for tag in self.tags(open.end, self.text.len(), name) {
+            match tag.kind {
+                Kind::Open => depth += 1,
+                Kind::Close => depth -= 1,
+                Kind::Empty => {}
+            }
+            if depth == 0 {
+                let raw = &self.text[open.end..tag.at];
+                return Some(End {
+                    form: Form::Inline,
+                    raw,
+                    after: tag.end,
+                    provisional: false,
+                });
+            }
+        }
+        None
+    }
+
+    /// The balanced closing tag that stands alone on its line.
+    fn strict(&mut self, content: usize, name: Name) -> Option<Tag<'t>> {
+        let slot = Name::ELEMENTS
+            .iter()
+            .filter(|n| n.is_payload())
+            .position(|n| *n == name)?;
+        if let Some(table) = &self.own_line[slot] {
+            return table.closing(content).and_then(|at| Tag::at(self.text, at));
+        }
+        let mut depth = 1;
+        for tag in self
+            .tags(content, self.text.len(), name)
+            .filter(|tag| tag.alone(self.text))
+        {
+            match tag.kind {
+                Kind::Open => depth += 1,
+                Kind::Close => depth -= 1,
+                Kind::Empty => {}
+            }
+            if depth == 0 {
+                return Some(tag);
+            }
+        }
+        let alone = self
+            .tags(content, self.text.len(), name)
+            .filter(|tag| tag.alone(self.text));
+        self.own_line[slot] = Some(OwnLine::new(alone.map(|tag| (tag.at, tag.kind)).collect()));
+        None
+    }
+
+    /// The closing tag at the end of the first content line that ends in one which is not balanced on that line, or at
+    /// the start of a line with nothing but other tags of CML behind it.
+    ///
+    /// One that stands alone on its line belongs to a later element, or the strict rule would have found it; and a
+    /// `<task>` or `</task>` alone on its line is the sign of a closing tag that was forgotten. To look past it would take
+    /// the tasks behind it for content.
+    fn lenient(&self, content: usize, name: Name) -> Option<Tag<'t>> {
+        let bytes = self.text.as_bytes();
+        let mut depth = 0;
+        let mut line_end = content;
+        for at in memchr_iter(b'<', &bytes[content..]).map(|at| content + at) {
+            let Some(tag) = Tag::at(self.text, at) else {
+                continue;
+            };
+            if matches!(tag.name, Some(Name::Task | Name::Tasks)) && tag.alone(self.text) {
+                return None;
+            }
+            if tag.name != Some(name) {
+                continue;
+            }
+            if at >= line_end {
+                line_end = next_line(bytes, at);
+                depth = 0;
+            }
+            match tag.kind {
+                Kind::Open => depth += 1,
+                Kind::Close if depth > 0 => depth -= 1,
+                Kind::Close if !tag.alone(self.text) && self.only_tags_follow(&tag) => {
+                    return Some(tag);
+                }
+                Kind::Close | Kind::Empty => {}
+            }
+        }
+        None
+    }
+
+    /// Whether behind a closing tag there is nothing on its line but the end of the task and the batch, or, where it
+    /// begins its line, another tag.
+    fn only_tags_follow(&self, close: &Tag<'_>) -> bool {
+        let bytes = self.text.as_bytes();
+        let mut at = skip_blanks(bytes, close.end);
+        while let Some(tag) = (bytes.get(at) == Some(&b'<'))
+            .then(|| Tag::at(self.text, at))
+            .flatten()
+        {
+            let is_end = tag.is(Kind::Close, Name::Task) || tag.is(Kind::Close, Name::Tasks);
+            if !is_end {
+                return tag.name.is_some() && starts_line(bytes, close.at);
+            }
+            at = skip_blanks(bytes, tag.end);
+        }
+        rest_is_blank(bytes, at)
+    }
+
+    /// Whether a payload's element begins with CDATA.
+    pub(crate) fn is_cdata(&self, open: &Tag<'t>) -> bool {
+        self.text[open.end..].trim_start().starts_with(CDATA)
+    }
+
+    /// The tags of one name in a stretch of the text.
+    fn tags(&self, from: usize, to: usize, name: Name) -> impl Iterator<Item = Tag<'t>> + use<'t> {
+        let text = self.text;
+        let first = name.text().as_bytes()[0];
+        memchr_iter(b'<', &text.as_bytes()[from..to]).filter_map(move |at| {
+            let at = from + at;
+            let bytes = text.as_bytes();
+            let initial = match bytes.get(at + 1)? {
+                b'/' => *bytes.get(at + 2)?,
+                other => *other,
+            };
+            if initial | 0x20 != first {
+                return None;
+            }
+            Tag::at(text, at).filter(|tag| tag.name == Some(name))
+        })
+    }
+}
+
+/// The own-line tags of one name behind some offset, and for each of them the first closing tag from there on that
+/// closes what was open before it.
+struct OwnLine {
+    offsets: Vec<usize>,
+    /// Indexes into `offsets`; `usize::MAX` for none.
+    closing: Vec<usize>,
+}
+
+impl OwnLine {
+    fn new(tags: Vec<(usize, Kind)>) -> Self {
+        let mut closing = vec![usize::MAX; tags.len() + 1];
+        for (index, (_, kind)) in tags.iter().enumerate().rev() {
+            closing[index] = match kind {
+                Kind::Close => index,
+                Kind::Empty => closing[index + 1],
+                Kind::Open => match closing[index + 1] {
+                    usize::MAX => usize::MAX,
+                    own => closing[own + 1],
+                },
+            };
+        }
+        Self {
+            offsets: tags.into_iter().map(|(at, _)| at).collect(),
+            closing,
+        }
+    }
+
+    /// The offset of the tag that closes a payload whose content starts here.
+    fn closing(&self, content: usize) -> Option<usize> {
+        let from = self.offsets.partition_point(|at| *at < content);
+        self.offsets.get(self.closing[from]).copied()
+    }
+}

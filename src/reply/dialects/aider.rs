@@ -1,0 +1,349 @@
+//! Aider's edit blocks: a file's name on a line of its own, then `<<<<<<< SEARCH`, `=======`, `>>>>>>> REPLACE`.
+//!
+//! The markers have five to nine of their character. The name stands above the first of them or above its fence, or is
+//! what the fence is of; a block without one that follows another with only fences between is of the same file. Prose
+//! between them ends that, unlike in aider: no guess.
+//!
+//! The conflict markers of git have other words and are content, and so may `=======` be: where several could divide a
+//! block, it is the one as long as the first marker.
+
+use std::ops::Range;
+
+use memchr::memrchr;
+
+use super::block::{self, Line, Marker, damaged_end, is_fence, lines};
+use crate::reply::cml::tag::{next_line, starts_line};
+use crate::reply::dialect::Dialect;
+use crate::reply::found::Found;
+use crate::reply::task::{Action, BatchState, Cause, Change, Problem};
+
+/// What a block of it has, and hardly anything else: the first marker at its shortest.
+pub(crate) const MARKS: &[&str] = &["<<<<< SEARCH"];
+
+const END: &str = ">>>>>>> REPLACE";
+
+/// How many lines above a block its name is looked for.
+const ABOVE: usize = 3;
+
+/// Reads the block whose mark is at an offset, if it is one, and those of the same file that follow it without a name. It
+/// begins at `floor` or behind it.
+pub(crate) fn read<'t>(text: &'t str, at: usize, floor: usize) -> Option<Found<'t>> {
+    let more = text[floor..at].bytes().rev().take_while(|b| *b == b'<');
+    let mut head = Head::at(text, at - more.take(5).count())?;
+    let mut name = Name::above(text, head.at, floor);
+    let mut start = name.map_or(head.at, |name| name.at);
+    let (mut span, mut state) = (start..start, BatchState::Complete);
+    let mut tasks = Vec::with_capacity(1);
+    loop {
+        let (body, end) = match head.body(text) {
+            Ok(read) => read,
+            Err((end, damage)) => {
+                // One that follows others is read by itself.
+                if tasks.is_empty() {
+                    (span.end, state) = (end, damage);
+                }
+                break;
+            }
+        };
+        (span.end, state) = end;
+        let action = action(text, &head, body, name);
+        tasks.push(block::task(start..span.end, None, action));
+        let Some(next) = head.next(text, span.end) else {
+            break;
+        };
+        let own = Name::above(text, next.at, span.end);
+        start = own.map_or(next.at, |name| name.at);
+        (head, name) = (next, own.or(name));
+    }
+    Some(Found::batch(Dialect::Aider, span, state, tasks))
+}
+
+/// What a block asks for.
+fn action<'t>(
+    text: &'t str,
+    head: &Head<'t>,
+    body: Body,
+    name: Option<Name<'t>>,
+) -> Result<Action<'t>, Problem> {
+    let Some(name) = name else {
+        return Err(Problem::said(
+            head.at,
+            "the file's path is missing: put it alone on the line above this one or above its fence, in back-ticks if it \
+             has spaces",
+        ));
+    };
+    let divider = body.divider.map_err(|(at, said)| Problem::said(at, said))?;
+    let part = |lines| block::payload(text, lines, head.indent);
+    let (search, replace) = (
+        part(head.end..divider.start),
+        part(divider.end..body.last_line),
+    );
+    if search.is_blank() {
+        return Ok(Action::Overwrite {
+            path: name.path.into(),
+            content: replace,
+            final_newline: true,
+            only_new: true,
+        });
+    }
+    Ok(Action::Edit {
+        path: name.path.into(),
+        change: Change::Pairs(vec![(search, replace)]),
+        to: None,
+    })
+}
+
+/// The first marker of a block.
+struct Head<'t> {
+    at: usize,
+    /// Behind its line.
+    end: usize,
+    /// How often it has its character.
+    width: usize,
+    /// What each line of the block begins with: it stands in a list.
+    indent: &'t str,
+}
+
+/// What follows it.
+struct Body {
+    /// The line between the two texts, or where it should be and why it is not.
+    divider: Result<Range<usize>, (usize, &'static str)>,
+    /// Where the last marker's line begins.
+    last_line: usize,
+}
+
+/// Where a block ends, and whether it may run.
+type End = (usize, BatchState);
+
+impl<'t> Head<'t> {
+    fn at(text: &'t str, at: usize) -> Option<Self> {
+        if !starts_line(text.as_bytes(), at) {
+            return None;
+        }
+        let end = next_line(text.as_bytes(), at);
+        let (b'<', width) = marker(&text[at..end])? else {
+            return None;
+        };
+        Some(Self {
+            at,
+            end,
+            width,
+            indent: block::indent(text, at),
+        })
+    }
+
+    /// The next block, with only blank lines and fences between.
+    fn next(&self, text: &'t str, end: usize) -> Option<Self> {
+        let mut lines = lines(text, next_line(text.as_bytes(), end));
+        let (at, line) = lines.find(|(_, line)| !line.trim().is_empty() && !is_fence(line))?;
+        Self::at(text, at + line.len() - line.trim_start().len())
+    }
+
+    /// Reads the block, if it is not damaged.
+    fn body(&self, text: &str) -> Result<(Body, End), End> {
+        let marker = |line: &str| marker(line.strip_prefix(self.indent)?);
+        let mut dividers = Dividers::default();
+        let mut lines = lines(text, self.end);
+        while let Some((at, line)) = lines.next() {
+            match marker(line) {
+                Some((b'=', width)) => dividers.add((at, line), width == self.width),
+                Some((b'>', _)) => {
+                    let body = Body {
+                        divider: dividers.one(at),
+                        last_line: at,
+                    };
+                    return Ok((body, block::end(at, line)));
+                }
+                Some(_) => {
+                    let problem = Problem::said(
+                        at,
+                        "this marker is inside a block that was not ended, so nothing up to the end of that block \
+                         was done: put `>>>>>>> REPLACE` before it. This format cannot hold text with marker lines",
+                    );
+                    let marker = |line: &str| match marker(line)? {
+                        (b'=', _) => None,
+                        (b'>', _) => Some(Marker::End),
+                        _ => Some(Marker::Inner),
+                    };
+                    return Err(match damaged_end(lines, marker) {
+                        Some(end) => (end, BatchState::Broken(problem)),
+                        None => (text.len(), BatchState::Open(problem)),
+                    });
+                }
+                None => {}
+            }
+        }
+        let cause = Cause::NotEnded {
+            dialect: Dialect::Aider,
+            end: END,
+        };
+        let at = self.at;
+        Err((text.len(), BatchState::Open(Problem { at, cause })))
+    }
+}
+
+/// The lines that may divide a block: the first of all, and the first of those as long as its first marker.
+#[derive(Default)]
+struct Dividers {
+    any: (usize, Range<usize>),
+    alike: (usize, Range<usize>),
+}
+
+impl Dividers {
+    fn add(&mut self, (at, line): Line<'_>, is_alike: bool) {
+        let lists = [(&mut self.any, true), (&mut self.alike, is_alike)];
+        for ((count, first), counts) in lists {
+            if counts {
+                *count += 1;
+            }
+            if counts && *count == 1 {
+                *first = at..at + line.len();
+            }
+        }
+    }
+
+    /// The one that divides it; `end` is the line of the last marker.
+    fn one(self, end: usize) -> Result<Range<usize>, (usize, &'static str)> {
+        match (self.any, self.alike) {
+            ((0, _), _) => Err((
+                end,
+                "`=======` is missing: put it on a line of its own between the current text and its replacement",
+            )),
+            ((1, one), _) | (_, (1, one)) => Ok(one),
+            ((_, first), _) => Err((
+                first.start,
+                "several lines could divide this block: give its three markers a different length from the `=` lines \
+                 in its text (`<<<<<<<<< SEARCH`, `=========`, `>>>>>>>>> REPLACE`)",
+            )),
+        }
+    }
+}
+
+/// The character of a marker line, and how often it has it.
+fn marker(line: &str) -> Option<(u8, usize)> {
+    let line = line.trim_end();
+    let first = *line.as_bytes().first()?;
+    let word: &[&str] = match first {
+        b'<' => &[" SEARCH", " SEARCH>"],
+        b'=' => &[""],
+        b'>' => &[" REPLACE"],
+        _ => return None,
+    };
+    let width = line.bytes().take_while(|b| *b == first).count();
+    ((5..=9).contains(&width) && word.contains(&&line[width..])).then_some((first, width))
+}
+
+/// The path of a block's file, as a line above it gives it.
+#[derive(Clone, Copy)]
+struct Name<'t> {
+    at: usize,
+    path: &'t str,
+}
+
+impl<'t> Name<'t> {
+    /// The name above a block, not before `floor`: what the first line says that is neither blank nor a fence, or a fence.
+    fn above(text: &'t str, block: usize, floor: usize) -> Option<Self> {
+        let start_of = |end: usize| {
+            let newline = memrchr(b'\n', &text.as_bytes()[floor..end]);
+            newline.map_or(floor, |newline| floor + newline + 1)
+        };
+        let mut end = start_of(block);
+        for _ in 0..ABOVE {
+            if end == floor {
+                return None;
+            }
+            let start = start_of(end - 1);
+            let line = text[start..end].trim_start_matches('\u{feff}');
+            let at = end - line.trim_start().len();
+            let path = if is_fence(line) {
+                path_of_fence(line.trim().trim_start_matches(['`', '~']))
+            } else if line.trim().is_empty() {
+                None
+            } else {
+                return path_in(line.trim()).map(|path| Self { at, path });
+            };
+            if let Some(path) = path {
+                return Some(Self { at, path });
+            }
+            end = start;
+        }
+        None
+    }
+}
+
+/// The path that a fence's info is or ends in: ```` ```src/a.py ````, `python:src/a.py`, `python title="src/a.py"`.
+fn path_of_fence(info: &str) -> Option<&str> {
+    let word = info.split_whitespace().next_back()?;
+    let path = match word.split_once(['=', ':']) {
+        Some((key, path)) if key.bytes().all(|b| b.is_ascii_alphanumeric()) => path,
+        _ => word,
+    };
+    let path = path.trim_matches(['"', '\'']);
+    (path.contains(['.', '/']) && is_path(path, false)).then_some(path)
+}
+
+/// The path that a line is, without what makes it a heading, a list item, a comment, bold or code, and without `File:`.
+fn path_in(line: &str) -> Option<&str> {
+    let plain = plain(uncommented(line.trim_start_matches('#').trim()));
+    let (path, is_named) = match unlabelled(plain) {
+        Some(path) => (path, true),
+        None => (plain, false),
+    };
+    let code = path.strip_prefix('`').and_then(code);
+    let path = code.unwrap_or(path).trim_matches('`').trim();
+    // `Example:` is no file.
+    let is_word = !path.contains(['.', '/']) && line.contains(':') && code.is_none() && !is_named;
+    (is_path(path, code.is_some()) && !is_word).then_some(path)
+}
+
+/// A line without the number or the sign of a list, and not in bold.
+fn plain(line: &str) -> &str {
+    let unnumbered = line.trim_start_matches(|c: char| c.is_ascii_digit());
+    let item = match unnumbered.len() < line.len() {
+        true => unnumbered
+            .strip_prefix(". ")
+            .or_else(|| unnumbered.strip_prefix(") ")),
+        false => line.strip_prefix("- ").or_else(|| line.strip_prefix("* ")),
+    };
+    let text = item.unwrap_or(line).trim().trim_matches('*').trim();
+    text.trim_end_matches(':').trim().trim_matches('*').trim()
+}
+
+/// What a line says that is a comment.
+fn uncommented(line: &str) -> &str {
+    let pairs = [("// ", ""), ("-- ", ""), ("/* ", " */"), ("<!-- ", " -->")];
+    let inside = |(start, end): &(&str, &str)| line.strip_prefix(start)?.strip_suffix(end);
+    pairs.iter().find_map(inside).unwrap_or(line)
+}
+
+/// What follows a `File:` or the like.
+fn unlabelled(line: &str) -> Option<&str> {
+    let (label, path) = line.split_once(':')?;
+    let labels = [
+        "file",
+        "path",
+        "filename",
+        "filepath",
+        "file name",
+        "file path",
+    ];
+    let is_label = labels.iter().any(|known| label.eq_ignore_ascii_case(known));
+    is_label.then(|| path.trim_start_matches('*').trim())
+}
+
+/// What stands in back-ticks, of which the first is passed, if nothing but a remark in brackets follows.
+fn code(text: &str) -> Option<&str> {
+    let (code, rest) = text.split_once('`')?;
+    let rest = rest.trim();
+    (rest.is_empty() || rest.starts_with('(') && rest.ends_with(')')).then_some(code)
+}
+
+/// Whether a text may be a path. A sentence is none; one with spaces must be quoted.
+fn is_path(text: &str, is_quoted: bool) -> bool {
+    (is_quoted || !text.contains(char::is_whitespace))
+        && !text.ends_with(['.', ',', ';', '!', '?'])
+        && text.contains(|c: char| c.is_alphanumeric() || c == '_')
+        && !text.contains(['<', '>', '`', '"', '|'])
+        && !["://", "]("].iter().any(|link| text.contains(link))
+        && !text.contains(char::is_control)
+}

@@ -1,0 +1,374 @@
+//! What stands above the hunks of a file in a unified diff: its names, and git's own lines.
+
+use std::borrow::Cow;
+
+use crate::reply::dialects::patch::Reader;
+use crate::reply::task::Problem;
+
+/// Where a hunk is: `@@ -LINE,OLD +LINE,NEW @@`.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Range {
+    pub(super) line: usize,
+    /// How many lines it has of the old file, and of the new.
+    pub(super) old: usize,
+    pub(super) new: usize,
+}
+
+impl Range {
+    pub(super) fn parse(line: &str) -> Option<Self> {
+        let mut words = line.strip_prefix("@@ ")?.split_whitespace();
+        let mut pair = |sign| {
+            let word = words.next()?.strip_prefix(sign)?;
+            let (line, count) = word.split_once(',').unwrap_or((word, "1"));
+            Some((line.parse().ok()?, count.parse().ok()?))
+        };
+        let ((line, old), (_, new)): ((usize, usize), (usize, usize)) = (pair('-')?, pair('+')?);
+        Some(Self { line, old, new })
+    }
+}
+
+/// Whether a hunk begins with this line. (`@@@` is that of a merge, whose lines have two signs.)
+pub(super) fn begins_hunk(line: &str) -> bool {
+    line.starts_with("@@") && !line.starts_with("@@@")
+}
+
+/// Whether the two names of a file and a hunk begin at an offset.
+pub(super) fn names_files(reader: &mut Reader<'_>, at: usize) -> bool {
+    behind_names(reader, at).is_some_and(|at| heads_hunk(reader, at))
+}
+
+/// What is behind the two names of a file, if they are at an offset.
+fn behind_names(reader: &mut Reader<'_>, at: usize) -> Option<usize> {
+    let mut next = |at, begins: &str| {
+        let line = reader.line(at).filter(|line| line.text.starts_with(begins));
+        line.map(|line| line.next)
+    };
+    next(at, "--- ").and_then(|at| next(at, "+++ "))
+}
+
+fn heads_hunk(reader: &mut Reader<'_>, at: usize) -> bool {
+    reader.line(at).is_some_and(|line| begins_hunk(line.text))
+}
+
+/// Whether a line is one that other tools write between files.
+pub(super) fn is_beside(line: &str) -> bool {
+    let is_version =
+        |line: &str| line.starts_with(|c: char| c.is_ascii_digit()) && line.contains('.');
+    ["Index: ", "====", "Only in ", "diff "]
+        .iter()
+        .any(|start| line.starts_with(start))
+        || line.trim_end() == "--"
+        || is_version(line)
+}
+
+/// What stands above the hunks of a file.
+#[derive(Debug, Default)]
+pub(super) struct Header<'t> {
+    /// What follows `diff --git `.
+    git: Option<&'t str>,
+    /// The names behind `---` and `+++`.
+    old: Option<&'t str>,
+    new: Option<&'t str>,
+    from: Option<&'t str>,
+    to: Option<&'t str>,
+    new_file: Option<&'t str>,
+    new_mode: Option<&'t str>,
+    is_deleted: bool,
+    is_copy: bool,
+    is_binary: bool,
+    /// The lines of the patch itself end in CRLF, so that a CR is none of the file's.
+    pub(super) is_crlf: bool,
+    /// No `@@` follows its names.
+    pub(super) lacks_hunk: bool,
+}
+
+/// What is to become of which file.
+pub(super) struct Names<'t> {
+    pub(super) path: Cow<'t, str>,
+    pub(super) to: Option<Cow<'t, str>>,
+    pub(super) is_new: bool,
+    pub(super) is_gone: bool,
+}
+
+impl<'t> Header<'t> {
+    /// Reads a header, if there is one. Models leave out the `@@` below the names; `is_begun`: it is a diff all the same.
+    pub(super) fn read(reader: &mut Reader<'t>, is_first: bool, is_begun: bool) -> Option<Self> {
+        let mut header = Self::default();
+        let start = reader.at;
+        let first = reader.peek()?;
+        let mut says = !is_first;
+        if let Some(names) = first.text.strip_prefix("diff --git ") {
+            header.git = Some(names.trim_end());
+            header.is_crlf = first.text.ends_with('\r');
+            reader.at = first.next;
+            while let Some(line) = reader.peek() {
+                if !header.take(line.bare()) {
+                    break;
+                }
+                says |= !line.text.starts_with("index ");
+                reader.at = line.next;
+                if line.text.starts_with("GIT binary patch") {
+                    pass_binary(reader);
+                }
+            }
+        }
+        let behind = behind_names(reader, reader.at);
+        let lacks_hunk = |at: &usize| !heads_hunk(reader, *at);
+        header.lacks_hunk = behind.as_ref().is_some_and(lacks_hunk);
+        if behind.is_some() && (is_begun || !header.lacks_hunk) {
+            for (sign, name) in [("--- ", &mut header.old), ("+++ ", &mut header.new)] {
+                let line = reader.peek()?;
+                *name = line.text.strip_prefix(sign);
+                header.is_crlf = line.text.ends_with('\r');
+                reader.at = line.next;
+            }
+            return Some(header);
+        }
+        if header.git.is_none() || !says {
+            reader.at = start;
+            return None;
+        }
+        Some(header)
+    }
+
+    /// Takes a line of git's own, if it is one.
+    fn take(&mut self, line: &'t str) -> bool {
+        let after = |start: &str| line.strip_prefix(start);
+        if let Some(name) = after("rename from ").or_else(|| after("rename old ")) {
+            self.from = Some(name);
+        } else if let Some(name) = after("rename to ").or_else(|| after("rename new ")) {
+            self.to = Some(name);
+        } else if let Some(mode) = after("new file") {
+            self.new_file = Some(mode.strip_prefix(" mode ").unwrap_or("100644"));
+        } else if let Some(mode) = after("new mode ") {
+            self.new_mode = Some(mode);
+        } else if after("deleted file").is_some() {
+            self.is_deleted = true;
+        } else if after("copy ").is_some() {
+            self.is_copy = true;
+        } else if after("Binary files ")
+            .or_else(|| after("GIT binary patch"))
+            .is_some()
+        {
+            self.is_binary = true;
+        } else {
+            let others = [
+                "index ",
+                "similarity index ",
+                "dissimilarity index ",
+                "old mode ",
+            ];
+            return others.iter().any(|start| after(start).is_some());
+        }
+        true
+    }
+
+    /// What cannot be done of it, whatever its hunks say.
+    pub(super) fn refuse(&self, at: usize) -> Option<Problem> {
+        let mode = self.new_file.or(self.new_mode).unwrap_or_default();
+        let why = if self.is_binary {
+            "a binary file cannot be patched: create it with an exec task"
+        } else if self.is_copy {
+            "a diff cannot copy a file: copy it with an exec task (`cp`), then edit the copy"
+        } else if mode.starts_with("12") {
+            "a diff cannot create a symbolic link: use an exec task with `ln -s`"
+        } else if mode.starts_with("16") {
+            "a diff cannot change a submodule: use an exec task with git"
+        } else {
+            return None;
+        };
+        Some(Problem::said(at, why))
+    }
+
+    /// The mode that the file is to have and does not get.
+    pub(super) fn lost_mode(&self) -> Option<&'t str> {
+        let new = self.new_file.filter(|mode| mode.trim() != "100644");
+        self.new_mode.or(new).map(str::trim)
+    }
+
+    /// Why nothing is to be done, where there is neither a hunk nor another name.
+    pub(super) fn nothing_to_do(&self) -> &'static str {
+        match self.new_mode {
+            Some(_) => "a diff cannot change only a file's mode: use an exec task with `chmod`",
+            None => {
+                "this file has no hunk: write `@@ -LINE,COUNT +LINE,COUNT @@` and the lines that change"
+            }
+        }
+    }
+
+    /// The file that is meant.
+    pub(super) fn names(&self, at: usize) -> Result<Names<'t>, Problem> {
+        let unread = || {
+            Problem::said(
+                at,
+                "the file's names cannot be read: write `--- a/PATH` and `+++ b/PATH`",
+            )
+        };
+        if let (Some(from), Some(to)) = (self.from, self.to) {
+            return Ok(Names {
+                path: decoded(from).ok_or_else(unread)?,
+                to: Some(decoded(to).ok_or_else(unread)?),
+                is_new: false,
+                is_gone: false,
+            });
+        }
+        let (old, new) = match (self.old, self.new) {
+            (Some(old), Some(new)) => (untimed(old), untimed(new)),
+            _ => self.git.and_then(split).ok_or_else(unread)?,
+        };
+        let is_nothing = |name: &str| name == "/dev/null";
+        let is_new = is_nothing(old) || self.new_file.is_some();
+        let is_gone = is_nothing(new) || self.is_deleted;
+        let (old, new) = (
+            decoded(old).ok_or_else(unread)?,
+            decoded(new).ok_or_else(unread)?,
+        );
+        let (old, new) = match (is_nothing(&old), is_nothing(&new)) {
+            (false, false) => stripped(old, new),
+            (true, _) => (old, without(new, "b/")),
+            (_, true) => (without(old, "a/"), new),
+        };
+        if is_new && is_gone {
+            return Err(Problem::said(
+                at,
+                "the file is both new and deleted: leave out one of the two",
+            ));
+        }
+        let is_same = is_new || is_gone || old == new || old.strip_suffix(".orig") == Some(&new);
+        if !is_same {
+            let why = format!(
+                "`{old}` and `{new}` are two files: write the same name in both lines, or `rename from` and `rename \
+                 to` after a `diff --git`"
+            );
+            return Err(Problem::said(at, why));
+        }
+        Ok(Names {
+            path: if is_gone { old } else { new },
+            to: None,
+            is_new,
+            is_gone,
+        })
+    }
+}
+
+/// A name without the time behind it.
+fn untimed(name: &str) -> &str {
+    let name = name.trim_end_matches('\r');
+    match name.split_once('\t') {
+        Some((name, _)) => name,
+        None => name.trim_end(),
+    }
+}
+
+/// The two names behind `diff --git`. They are divided by a space, and may hold some.
+fn split(names: &str) -> Option<(&str, &str)> {
+    if let Some(quoted) = names.strip_prefix('"') {
+        let end = 1 + quoted_end(quoted)?;
+        return Some((&names[..=end], names[end + 1..].strip_prefix(' ')?));
+    }
+    let is_one = |old: &str, new: &str| {
+        let rest = |name: &str| name.split_once('/').map(|(_, rest)| rest.to_owned());
+        old == new || rest(old).is_some() && rest(old) == rest(new)
+    };
+    let middle = names.len() / 2;
+    if names.as_bytes().get(middle) == Some(&b' ') && is_one(&names[..middle], &names[middle + 1..])
+    {
+        return Some((&names[..middle], &names[middle + 1..]));
+    }
+    let at = names.find(" b/").or_else(|| names.find(" \"b/"))?;
+    Some((&names[..at], &names[at + 1..]))
+}
+
+/// The names without the prefixes that tell the two sides apart.
+fn stripped<'n>(old: Cow<'n, str>, new: Cow<'n, str>) -> (Cow<'n, str>, Cow<'n, str>) {
+    let is_pair = match (old.split_once('/'), new.split_once('/')) {
+        (Some((a, old)), Some((b, new))) => (a, b) == ("a", "b") || a != b && old == new,
+        _ => false,
+    };
+    let rest = |name: Cow<'n, str>| {
+        let start = name.find('/').map_or(0, |slash| slash + 1);
+        tail(name, start)
+    };
+    match is_pair {
+        true => (rest(old), rest(new)),
+        false => (old, new),
+    }
+}
+
+fn without<'n>(name: Cow<'n, str>, prefix: &str) -> Cow<'n, str> {
+    let start = if name.starts_with(prefix) {
+        prefix.len()
+    } else {
+        0
+    };
+    tail(name, start)
+}
+
+fn tail(name: Cow<'_, str>, start: usize) -> Cow<'_, str> {
+    match name {
+        Cow::Borrowed(name) => name[start..].into(),
+        Cow::Owned(name) => name[start..].to_owned().into(),
+    }
+}
+
+/// A name, decoded where git has quoted it.
+fn decoded(name: &str) -> Option<Cow<'_, str>> {
+    let name = name.trim_end();
+    let Some(quoted) = name.strip_prefix('"') else {
+        return (!name.is_empty()).then_some(name.into());
+    };
+    let quoted = &quoted[..quoted_end(quoted)?];
+    let mut bytes = Vec::with_capacity(quoted.len());
+    let mut rest = quoted.bytes().peekable();
+    while let Some(byte) = rest.next() {
+        if byte != b'\\' {
+            bytes.push(byte);
+            continue;
+        }
+        bytes.push(match rest.next()? {
+            b'a' => 7,
+            b'b' => 8,
+            b't' => b'\t',
+            b'n' => b'\n',
+            b'v' => 11,
+            b'f' => 12,
+            b'r' => b'\r',
+            digit @ b'0'..=b'3' => {
+                let mut value = digit - b'0';
+                for _ in 0..2 {
+                    let digit = rest.next().filter(|digit| (b'0'..=b'7').contains(digit))?;
+                    value = value * 8 + (digit - b'0');
+                }
+                value
+            }
+            other @ (b'"' | b'\\') => other,
+            _ => return None,
+        });
+    }
+    String::from_utf8(bytes).ok().map(Cow::Owned)
+}
+
+/// Where the closing quote is.
+fn quoted_end(quoted: &str) -> Option<usize> {
+    let mut escaped = false;
+    quoted.bytes().position(|byte| {
+        let ends = byte == b'"' && !escaped;
+        escaped = byte == b'\\' && !escaped;
+        ends
+    })
+}
+
+/// Passes over the lines of a binary patch: up to two runs of lines, each ended by a blank one.
+fn pass_binary(reader: &mut Reader<'_>) {
+    while let Some(line) = reader.peek() {
+        if !line.text.starts_with("literal ") && !line.text.starts_with("delta ") {
+            return;
+        }
+        while let Some(line) = reader.peek() {
+            reader.at = line.next;
+            if line.bare().is_empty() {
+                break;
+            }
+        }
+    }
+}

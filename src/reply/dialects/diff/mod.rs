@@ -1,0 +1,401 @@
+//! Unified diffs with the names of their files: `--- a/x`, `+++ b/x` and hunks, or `diff --git` with its own headers. One
+//! without names, or quoted behind `> `, is prose.
+//!
+//! In a fence that opens right above it, all up to the fence's end is the diff. Elsewhere it ends where a line follows
+//! that can be none of it. A hunk has as many lines as its header says, where that can be; models count wrongly, and then
+//! it goes as far as its lines have a sign. In a fence it may be indented, as in a list, and lack the first `@@`.
+
+mod header;
+
+use super::patch::{Asked, Body, Reader, added, edit, task};
+use crate::reply::action::{Action, Command};
+use crate::reply::cml::tag::line_start;
+use crate::reply::dialect::Dialect;
+use crate::reply::found::Found;
+use crate::reply::hunk::{Hunk, Sign};
+use crate::reply::task::{BatchState, Cause, Problem, Task};
+use header::{Header, Range};
+
+/// What a block of it has, and hardly anything else.
+pub(crate) const MARKS: &[&str] = &["+++ ", "diff --git "];
+
+/// Reads the block whose mark is at an offset, if it is one. It begins at `floor` or behind it.
+pub(crate) fn read<'t>(text: &'t str, at: usize, floor: usize) -> Option<Found<'t>> {
+    let mut reader = Reader::new(text, at)?;
+    if text[at..].starts_with('+') {
+        reader.at = line_start(text.as_bytes(), reader.at.checked_sub(1)?);
+    }
+    let start = reader.at;
+    let fence = fence_above(text, start);
+    // Indented without a fence it is quoted.
+    if start < floor || fence.is_none() && !reader.indent.is_empty() {
+        return None;
+    }
+    let mut diff = Diff {
+        text,
+        reader,
+        fence,
+        end: start,
+        added: 0..0,
+        closed: false,
+        doubtful: None,
+    };
+    let mut tasks = Vec::with_capacity(1);
+    while !diff.closed
+        && let Some(task) = diff.read_file(tasks.is_empty())
+    {
+        tasks.push(task);
+    }
+    if tasks.is_empty() {
+        return None;
+    }
+    let state = match diff.fence {
+        Some(_) if !diff.closed => {
+            tasks.clear();
+            let why = "the fence around this diff is not closed, so nothing in it was done: close it after the last \
+                      line";
+            BatchState::Open(Problem::said(start, why))
+        }
+        _ if diff.reader.at_end => BatchState::Provisional,
+        _ => BatchState::Complete,
+    };
+    Some(Found::batch(Dialect::Diff, start..diff.end, state, tasks))
+}
+
+/// The fence that opens on the line above.
+fn fence_above(text: &str, start: usize) -> Option<&str> {
+    let above = text[..start].strip_suffix('\n')?;
+    let line = &above[line_start(above.as_bytes(), above.len())..];
+    // It may be an item of a list.
+    let is_before = |c: char| c.is_ascii_digit() || " \t-*.)".contains(c);
+    let line = line.trim_start_matches(is_before);
+    let sign = line
+        .chars()
+        .next()
+        .filter(|sign| matches!(sign, '`' | '~'))?;
+    let length = line.len() - line.trim_start_matches(sign).len();
+    (length >= 3).then(|| &line[..length])
+}
+
+struct Diff<'t> {
+    text: &'t str,
+    reader: Reader<'t>,
+    fence: Option<&'t str>,
+    /// The end of the last line that is known to be its own.
+    end: usize,
+    /// The lines of the last hunk.
+    added: std::ops::Range<usize>,
+    /// Its fence was seen to close.
+    closed: bool,
+    /// Without a fence: the first line of the hunk being read that has a sign and stands behind an empty one.
+    doubtful: Option<usize>,
+}
+
+/// The body of a hunk.
+struct Read<'t> {
+    hunk: Hunk<'t>,
+    /// The line behind it.
+    next: usize,
+    /// It has all the lines that its header says.
+    is_whole: bool,
+    /// A line that looks like its own, but may be prose.
+    doubtful: Option<usize>,
+}
+
+impl<'t> Diff<'t> {
+    /// Reads what is said of the next file; nothing where the diff has ended.
+    fn read_file(&mut self, is_first: bool) -> Option<Task<'t>> {
+        let start = self.reader.at;
+        let is_begun = is_first && self.fence.is_some();
+        let header = Header::read(&mut self.reader, is_first, is_begun)?;
+        self.end = self.reader.at;
+        let mut refused = None;
+        let mut hunks = Vec::new();
+        self.added = start..start;
+        self.read_hunks(&header, &mut hunks, &mut refused);
+        let action = match refused {
+            Some(problem) => Err(problem),
+            None => self.action(&header, hunks, start),
+        };
+        let mut task = match action {
+            Ok((command, action)) => task(start..self.end, Some(command), Ok(action)),
+            Err(problem) => task(start..self.end, None, Err(problem)),
+        };
+        if let (Ok(_), Some(mode)) = (&task.action, header.lost_mode()) {
+            task.warnings.push(Problem {
+                at: start,
+                cause: Cause::ModeIgnored {
+                    mode: mode.to_owned(),
+                },
+            });
+        }
+        self.find_next();
+        Some(task)
+    }
+
+    /// Reads hunks up to the next file or the end.
+    fn read_hunks(
+        &mut self,
+        header: &Header<'t>,
+        hunks: &mut Vec<Hunk<'t>>,
+        refused: &mut Option<Problem>,
+    ) {
+        let mut is_whole = true;
+        let mut idle = None;
+        // Blank lines between hunks are nothing.
+        let mut after_blank = true;
+        while let Some(line) = self.reader.peek() {
+            let mut refuse = |at, why: &str| {
+                refused.get_or_insert_with(|| Problem::said(at, why));
+            };
+            let is_bare = hunks.is_empty() && header.lacks_hunk && Sign::of(line.text).is_some();
+            if is_bare || header::begins_hunk(line.text) {
+                let range = Range::parse(line.text);
+                if !is_bare {
+                    self.reader.at = line.next;
+                }
+                let read = self.read_hunk(range, header.is_crlf);
+                if !read.hunk.changes() {
+                    idle.get_or_insert(line.at);
+                }
+                if let Some(at) = read.doubtful {
+                    refuse(at, UNENDED);
+                }
+                is_whole = read.is_whole;
+                hunks.push(read.hunk);
+                self.reader.at = read.next;
+                self.end = read.next;
+                after_blank = false;
+            } else if line.bare().is_empty() {
+                self.reader.at = line.next;
+                after_blank = true;
+            } else if self.is_end(line.text)
+                || line.text.starts_with("diff --git ")
+                || header::names_files(&mut self.reader, line.at)
+            {
+                break;
+            } else if self.fence.is_none() {
+                if !is_whole && !after_blank {
+                    refuse(line.at, UNSIGNED);
+                }
+                break;
+            } else {
+                if !is_whole || !header::is_beside(line.text) {
+                    refuse(line.at, UNSIGNED);
+                }
+                self.reader.at = line.next;
+                self.end = line.next;
+            }
+        }
+        if let Some(at) = idle {
+            let why = "this hunk changes nothing: begin the lines that change with `-` or `+`";
+            refused.get_or_insert_with(|| Problem::said(at, why));
+        }
+    }
+
+    /// Whether the fence ends on this line.
+    fn is_end(&self, line: &str) -> bool {
+        let line = line.trim();
+        self.fence.is_some_and(|fence| {
+            line.starts_with(fence) && line.trim_start_matches(&fence[..1]).is_empty()
+        })
+    }
+
+    /// Goes to the next file, past blank lines, or to the end.
+    fn find_next(&mut self) {
+        while let Some(line) = self.reader.peek() {
+            if self.is_end(line.text) {
+                (self.closed, self.end) = (true, line.next);
+                self.reader.at = line.next;
+                return;
+            }
+            if !line.bare().is_empty() {
+                return;
+            }
+            self.reader.at = line.next;
+        }
+    }
+
+    /// Reads the lines of a hunk: as many as its header says, or all that can be its own.
+    fn read_hunk(&mut self, range: Option<Range>, is_crlf: bool) -> Read<'t> {
+        let start = self.reader.at;
+        let counted = range.and_then(|range| self.read_body(start, Some(range), is_crlf));
+        let is_whole = counted.is_some() || range.is_none();
+        let (body, old_end, new_end, next) = match counted {
+            Some(read) => read,
+            None => match self.read_body(start, None, is_crlf) {
+                Some(read) => read,
+                None => (Body::default(), false, false, start),
+            },
+        };
+        let doubtful = self
+            .doubtful
+            .take()
+            .filter(|_| !is_whole || range.is_none());
+        let hunk = Hunk {
+            line: range.map(|range| range.line),
+            below: Vec::new(),
+            at_end: old_end || new_end,
+            final_newline: match (old_end, new_end) {
+                (_, true) => Some(false),
+                (true, false) => Some(true),
+                (false, false) => None,
+            },
+            lines: match is_whole && range.is_some() {
+                true => body.all_lines(),
+                false => body.lines(),
+            },
+        };
+        Read {
+            hunk,
+            next,
+            is_whole,
+            doubtful,
+        }
+    }
+
+    /// The lines from here, whether the old and the new file end without a newline there, and what is behind; nothing
+    /// where they are not as many as the header says.
+    fn read_body(
+        &mut self,
+        start: usize,
+        range: Option<Range>,
+        is_crlf: bool,
+    ) -> Option<(Body<'t>, bool, bool, usize)> {
+        let mut body = Body::default();
+        let (mut old_end, mut new_end) = (false, false);
+        let mut at = start;
+        let mut end = start;
+        let mut left = range.map(|range| (range.old, range.new));
+        while let Some(line) = self.reader.line(at) {
+            let last = body.last();
+            if line.text.starts_with("\\ ") && last.is_some() {
+                old_end |= last != Some(Sign::Added);
+                new_end |= last != Some(Sign::Removed);
+                (at, end) = (line.next, line.next);
+                continue;
+            }
+            if left == Some((0, 0)) || left.is_none() && self.ends_body(line.at) {
+                break;
+            }
+            let is_after_empty = body.ends_empty();
+            if !body.push(line.text, is_crlf) {
+                break;
+            }
+            if left.is_none() && self.fence.is_none() && is_after_empty && !body.ends_empty() {
+                self.doubtful.get_or_insert(line.at);
+            }
+            if let Some((old, new)) = &mut left {
+                let sign = body.last()?;
+                if sign != Sign::Added {
+                    *old = old.checked_sub(1)?;
+                }
+                if sign != Sign::Removed {
+                    *new = new.checked_sub(1)?;
+                }
+            }
+            at = line.next;
+            if !line.bare().is_empty() || left.is_some() {
+                end = at;
+                self.added = start..at;
+            }
+        }
+        match left {
+            None => {}
+            Some((0, 0)) if !body.is_empty() => {
+                let follows = self.reader.line(at);
+                let goes_on = follows.is_some_and(|line| Sign::of(line.text).is_some());
+                let may_be_prose = self.fence.is_none() && body.ends_empty();
+                if goes_on && !may_be_prose && !self.ends_body(at) {
+                    return None;
+                }
+            }
+            Some(_) => return None,
+        }
+        Some((body, old_end, new_end, end))
+    }
+
+    /// Whether a line that has a sign is the start of something else: the next file, or a mail's signature.
+    fn ends_body(&mut self, at: usize) -> bool {
+        let Some(line) = self
+            .reader
+            .line(at)
+            .filter(|line| line.text.starts_with("--"))
+        else {
+            return false;
+        };
+        if line.bare() == "--" {
+            let version = self.reader.line(line.next);
+            return version.is_some_and(|line| line.text.starts_with(|c: char| c.is_ascii_digit()));
+        }
+        header::names_files(&mut self.reader, at)
+    }
+
+    /// What is asked for about a file.
+    fn action(
+        &self,
+        header: &Header<'t>,
+        mut hunks: Vec<Hunk<'t>>,
+        at: usize,
+    ) -> Result<(Command, Action<'t>), Problem> {
+        let asked: Asked<'t> = header.refuse(at).map_or(Ok(()), Err).and_then(|()| {
+            let names = header.names(at)?;
+            if names.is_new {
+                if hunks.len() > 1 {
+                    return Err(Problem::said(
+                        at,
+                        "a new file must have exactly one hunk, with all its lines",
+                    ));
+                }
+                let hunk = hunks.pop().unwrap_or_default();
+                if !hunk
+                    .lines
+                    .iter()
+                    .all(|(sign, line)| *sign == Sign::Added || line.trim().is_empty())
+                {
+                    return Err(Problem::said(
+                        at,
+                        "every line of a new file must begin with `+`",
+                    ));
+                }
+                return Ok(Action::Overwrite {
+                    path: names.path,
+                    content: added(
+                        &self.text[self.added.clone()],
+                        self.reader.indent,
+                        header.is_crlf,
+                    ),
+                    final_newline: hunk.final_newline != Some(false),
+                    only_new: true,
+                });
+            }
+            if names.is_gone {
+                return Ok(Action::Delete {
+                    path: names.path,
+                    only_file: true,
+                    held: hunks,
+                });
+            }
+            if hunks.is_empty() && names.to.is_none() {
+                return Err(Problem::said(at, header.nothing_to_do()));
+            }
+            Ok(edit(names.path, names.to, hunks).1)
+        });
+        asked.map(|action| (command(&action), action))
+    }
+}
+
+const UNENDED: &str = "it is unclear whether this line belongs to the hunk: put the diff into a fence, or correct \
+                      the line counts in `@@`";
+
+const UNSIGNED: &str = "every line of a hunk must begin with a space, `-` or `+`: add it, and correct the line \
+                       counts in `@@`";
+
+fn command(action: &Action<'_>) -> Command {
+    match action {
+        Action::Overwrite { .. } => Command::Overwrite,
+        Action::Delete { .. } => Command::Delete,
+        Action::Move { .. } => Command::Move,
+        _ => Command::Edit,
+    }
+}

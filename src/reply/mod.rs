@@ -1,0 +1,17 @@
+//! A reply as values: the batches, tasks and problems in a text. Parsing cannot fail, and nothing here opens a file.
+
+pub mod action;
+mod cml;
+pub mod context;
+pub mod dialect;
+pub mod dialects;
+pub(crate) mod found;
+pub mod hunk;
+pub mod lessons;
+pub mod note;
+pub mod path;
+pub mod question;
+pub mod record;
+pub mod scan;
+pub mod task;
+pub mod text;

@@ -1,0 +1,807 @@
+//! The form of results: the block on top of the notes, the full output, the clipboard's text, JSON. Decides nothing.
+
+mod below;
+pub mod chat;
+mod earlier;
+mod excerpt;
+pub mod fault;
+mod frame;
+mod once;
+pub mod outcome;
+mod outputs;
+mod packet;
+pub mod repair;
+mod summary;
+pub mod told;
+pub mod wording;
+
+use std::borrow::Cow;
+use std::collections::{HashMap, HashSet};
+use std::io::{self, Write};
+use std::sync::Arc;
+
+use serde::{Serialize, Serializer};
+use serde_json::Value;
+
+use crate::reply::dialect::Dialect;
+use crate::reply::note::{END, RESULTS};
+use crate::reply::question::parted;
+use crate::reply::record::Offer;
+use crate::reply::scan::scan;
+use crate::reply::task::{BlockError, Cause, Lines, Problem};
+use crate::report::outcome::{Cut, OfferedPlace, Outcome, Section, Spooled, Status};
+use crate::text::hidden::written_out;
+use frame::{CHANGED, unframed};
+use outputs::parts;
+
+pub use below::outputs_line;
+pub use earlier::Earlier;
+pub use frame::LiveLines;
+pub use packet::{Packet, packet_size};
+
+/// Where all is of what is cut for `--json`.
+const FOR_JSON: &str = "the output of `clada run` without `--json`";
+/// What is kept of a long text at each end, in bytes.
+const EDGE: usize = 25 * 1024;
+/// How many problems a block shows.
+const PROBLEMS: usize = 50;
+/// And how many of a block that never ends.
+const UNENDED: usize = 3;
+/// The longest message in a line of the block, in characters.
+const MESSAGE: usize = 400;
+/// The longest part of a target before a message, in characters.
+const BRIEF: usize = 200;
+
+/// What came of a run.
+#[derive(Debug, Default)]
+pub struct Report {
+    pub outcomes: Vec<Outcome>,
+    /// What came of the user's own commands around batches.
+    pub hooks: Vec<Hooked>,
+    /// Problems of the reply outside any task that ran.
+    pub problems: Vec<ParseError>,
+    /// What the user can ask for by a tick.
+    pub offers: Vec<Offered>,
+    /// Edits of earlier results whose place the user has still to choose.
+    pub open: Vec<OpenEdit>,
+    /// Why what the user ticked does not count.
+    pub void: Option<String>,
+    /// Lines that are no problem of a task: why nothing could run, what was not saved.
+    pub notices: Vec<String>,
+    /// What git did, as a line.
+    pub git: Option<String>,
+    /// How many tasks the reply has.
+    pub total: usize,
+    /// A word that no output can know, for fencing what would be read as a task if it were pasted.
+    pub fence: String,
+    /// Lines that tell what has changed since the chat saw it; never in the notes.
+    pub changes: String,
+    /// What earlier questions, which are asked again here, let through as a whole: for the output file.
+    pub asked: Vec<String>,
+}
+
+/// What came of a hook.
+#[derive(Debug)]
+pub struct Hooked {
+    /// `before` or `after`.
+    pub when: &'static str,
+    pub command: String,
+    pub failed: bool,
+    /// A failure of it is one of the run.
+    pub counts: bool,
+    pub message: Option<String>,
+    /// What it wrote to stderr.
+    pub errors: String,
+    /// What it has to show.
+    pub sections: Vec<Section>,
+}
+
+impl Hooked {
+    /// Its line in the block, where there is something to say.
+    fn line(&self) -> Option<String> {
+        let mark = match self.failed && self.counts {
+            true => "❌",
+            false => "⚠",
+        };
+        let message = self.message.as_ref()?;
+        Some(format!(
+            "{mark} the {} hook `{}`: {message}",
+            self.when,
+            brief(&self.command)
+        ))
+    }
+
+    fn title(&self) -> String {
+        let failed = if self.failed { " (failed)" } else { "" };
+        format!(
+            "\n[{} hook] {}{failed}:\n",
+            self.when,
+            one_line(&self.command)
+        )
+    }
+
+    /// Its failure, for `--json`.
+    fn error(&self) -> String {
+        let message = self.message.as_deref().unwrap_or("failed");
+        match self.errors.as_str() {
+            "" => format!("{}: {message}", self.command),
+            errors => format!("{}: {message}: {errors}", self.command),
+        }
+    }
+}
+
+/// What was not run, why, and what a tick does about it.
+#[derive(Debug)]
+pub struct Offered {
+    /// One line; behind that the commands that it lets through, each on a line of its own.
+    pub why: String,
+    /// Two words behind the box.
+    pub action: &'static str,
+    pub offer: Offer,
+}
+
+/// An edit that no task of this report is, whose place the user has still to choose.
+#[derive(Debug)]
+pub struct OpenEdit {
+    pub why: String,
+    pub places: Vec<OfferedPlace>,
+}
+
+/// A problem of the reply.
+#[derive(Debug, Clone, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ParseError {
+    /// The task's number or the block's id, or `unknown`.
+    pub block_id: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub action: Option<String>,
+    /// `syntax`, `validation`, `type` or `warning`.
+    pub error_type: &'static str,
+    pub message: String,
+    /// What would end a block of SHAM or NESL that never ends.
+    #[serde(skip)]
+    pub end: Option<String>,
+    pub block_start_line: usize,
+    /// The block of SHAM or NESL, under the name that its dialect has for that.
+    #[serde(flatten)]
+    pub content: Option<Content>,
+}
+
+/// The text of a block.
+#[derive(Debug, Clone, Serialize)]
+pub enum Content {
+    #[serde(rename = "shamContent", serialize_with = "as_text")]
+    Sham(Arc<str>),
+    #[serde(rename = "neslContent", serialize_with = "as_text")]
+    Nesl(Arc<str>),
+}
+
+fn as_text<S: Serializer>(text: &Arc<str>, to: S) -> Result<S::Ok, S::Error> {
+    to.serialize_str(text)
+}
+
+impl ParseError {
+    /// A problem with its line and its words; each error of a block by itself.
+    pub fn of(problem: &Problem, lines: &mut Lines<'_>) -> Vec<Self> {
+        let line = lines.of(problem.at);
+        if let Cause::Block(errors) = &problem.cause {
+            return errors
+                .iter()
+                .map(|error| Self::of_block(error, line))
+                .collect();
+        }
+        vec![Self {
+            block_id: "unknown".to_owned(),
+            action: None,
+            error_type: if problem.cause.is_warning() {
+                "warning"
+            } else {
+                "syntax"
+            },
+            message: wording::problem(problem),
+            end: None,
+            block_start_line: line,
+            content: None,
+        }]
+    }
+
+    fn of_block(error: &BlockError, line: usize) -> Self {
+        let content = Arc::clone(&error.content);
+        Self {
+            block_id: error.block_id.clone(),
+            action: error.action.clone(),
+            error_type: error.error_type,
+            message: error.message.clone(),
+            end: error.end.clone(),
+            block_start_line: line,
+            content: Some(match error.dialect {
+                Dialect::Sham => Content::Sham(content),
+                _ => Content::Nesl(content),
+            }),
+        }
+    }
+}
+
+impl Report {
+    /// Whether everything that was asked for was done.
+    pub fn success(&self) -> bool {
+        self.outcomes.iter().all(|outcome| outcome.status.is_good())
+            && self
+                .problems
+                .iter()
+                .all(|problem| problem.error_type == "warning")
+            && !self.hooks.iter().any(|hook| hook.failed && hook.counts)
+    }
+
+    /// Whether a hook kept a batch from running.
+    pub fn is_stopped(&self) -> bool {
+        let mut hooks = self.hooks.iter();
+        hooks.any(|hook| hook.when == "before" && hook.failed && hook.counts)
+    }
+
+    /// Whether there is anything to tell.
+    pub fn is_empty(&self) -> bool {
+        self.void.is_none() && self.is_bare()
+    }
+
+    fn is_bare(&self) -> bool {
+        self.outcomes.is_empty()
+            && self.hooks.is_empty()
+            && self.problems.is_empty()
+            && self.offers.is_empty()
+            && self.open.is_empty()
+            && self.notices.is_empty()
+    }
+
+    /// Tells if there is nothing to tell but why ticks do not count.
+    pub fn is_passing(&self) -> bool {
+        self.void.is_some() && self.is_bare()
+    }
+
+    /// Adds what came of a run: its tasks are numbered on from those that are told of already.
+    pub fn take(&mut self, run: Self) {
+        let told = self.outcomes.len();
+        self.outcomes.extend(run.outcomes);
+        for outcome in &mut self.outcomes[told..] {
+            outcome.number += told;
+        }
+        self.hooks.extend(run.hooks);
+        self.problems.splice(0..0, run.problems);
+        self.offers.extend(run.offers);
+        self.open.extend(run.open);
+        self.notices.extend(run.notices);
+        self.void = self.void.take().or(run.void);
+        self.asked.extend(run.asked);
+        self.changes += &run.changes;
+        (self.git, self.total, self.fence) = (run.git, self.total + run.total, run.fence);
+    }
+
+    /// The lines of the block that can be ticked, counted from the one that begins the results.
+    pub fn offer_lines(&self) -> Vec<(usize, Offer)> {
+        let below = |places: &'_ [OfferedPlace]| {
+            let offers = places.iter().map(|place| Some(place.offer.clone()));
+            offers.collect::<Vec<_>>()
+        };
+        let outcomes = self.outcomes.iter().filter(|outcome| !is_grouped(outcome));
+        let first = |offer: &Option<Offer>, said: &str| {
+            let mut lines = vec![None; 1 + parted(said).1.len()];
+            lines[0].clone_from(offer);
+            lines
+        };
+        let outcomes = outcomes.flat_map(|outcome| {
+            [
+                first(&outcome.offer, asked(outcome)),
+                below(&outcome.places),
+            ]
+            .concat()
+        });
+        let offers = self
+            .offers
+            .iter()
+            .flat_map(|offered| first(&Some(offered.offer.clone()), &offered.why));
+        let open = self
+            .open
+            .iter()
+            .flat_map(|open| [vec![None], below(&open.places)].concat());
+        let lines = outcomes.chain(offers).chain(open).enumerate();
+        let offered = lines.filter_map(|(line, offer)| Some((line + 1, offer?)));
+        offered.collect()
+    }
+
+    /// Tells if a task waits for approval.
+    pub fn asks(&self) -> bool {
+        let mut offers = self.offer_lines().into_iter();
+        offers.any(|(_, offer)| offer.approves && !offer.adds())
+    }
+
+    /// The results block: the status line, where there is one, and the lines between the markers.
+    pub fn block(&self, status: Option<&str>) -> String {
+        let mut text = status
+            .map(|status| one_line(status) + "\n")
+            .unwrap_or_default();
+        text += RESULTS;
+        text.push('\n');
+        for outcome in self.outcomes.iter().filter(|outcome| !is_grouped(outcome)) {
+            text += &outcome_line(outcome);
+            text.push('\n');
+            text += &commands(asked(outcome));
+            text += &boxes(&outcome.places);
+        }
+        for offered in &self.offers {
+            let why = clipped(parted(&offered.why).0);
+            text += &format!("{why} - [ ] {}\n", offered.action);
+            text += &commands(&offered.why);
+        }
+        for open in &self.open {
+            text += &format!("{}\n{}", clipped(&open.why), boxes(&open.places));
+        }
+        let groups = self.groups();
+        for group in groups.iter().take(PROBLEMS) {
+            text += &group.lines();
+        }
+        let mut more = groups.len().saturating_sub(PROBLEMS);
+        let problems = self
+            .problems
+            .iter()
+            .filter(|problem| problem.content.is_none());
+        for (index, problem) in problems.enumerate() {
+            if index >= PROBLEMS {
+                more += 1;
+                continue;
+            }
+            let mark = if problem.error_type == "warning" {
+                "⚠"
+            } else {
+                "❌"
+            };
+            text += &format!(
+                "{mark} {} (line {})\n",
+                clipped(&problem.message),
+                problem.block_start_line
+            );
+        }
+        if more > 0 {
+            text += &format!("and {more} more\n");
+        }
+        let hooks: Vec<String> = self.hooks.iter().filter_map(Hooked::line).collect();
+        let (read_as, notices) = (
+            read_as(&self.outcomes),
+            self.void.iter().chain(&self.notices),
+        );
+        for line in read_as.iter().chain(&hooks).chain(notices).chain(&self.git) {
+            text += &clipped(line);
+            text.push('\n');
+        }
+        text += END;
+        text.push('\n');
+        text
+    }
+
+    /// The part that tells what has changed since the chat saw it; nothing where nothing has.
+    pub fn changed(&self) -> String {
+        match self.changes.as_str() {
+            "" => String::new(),
+            changes => {
+                let changes = written_out(changes);
+                format!("\n{CHANGED}\n{}", fenced(&unframed(&changes), &self.fence))
+            }
+        }
+    }
+
+    /// Writes the full output: the block, and all that each task has to show.
+    ///
+    /// # Errors
+    /// Where it cannot be written, or a command's output not be read again.
+    pub fn write_output(&mut self, status: Option<&str>, to: &mut dyn Write) -> io::Result<()> {
+        let (block, changed) = (self.block(status), self.changed());
+        write!(to, "{block}{changed}{}", outputs_line())?;
+        self.write_parts(to)?;
+        writeln!(to, "{END}")
+    }
+
+    /// What is wrong with blocks of SHAM and NESL, by their ids, in the order of the errors.
+    fn groups(&self) -> Vec<Group<'_>> {
+        let misread = self
+            .outcomes
+            .iter()
+            .filter_map(|outcome| outcome.misread.as_ref());
+        let in_outcomes = misread.flat_map(|misread| {
+            let errors = misread.errors.iter();
+            errors.map(|error| {
+                let block = (misread.line, &error.block_id, &error.action);
+                (block, error.error_type, &error.message, &error.end)
+            })
+        });
+        let problems = self
+            .problems
+            .iter()
+            .filter(|problem| problem.content.is_some());
+        let in_problems = problems.map(|error| {
+            let block = (error.block_start_line, &error.block_id, &error.action);
+            (block, error.error_type, &error.message, &error.end)
+        });
+        let mut errors: Vec<_> = in_outcomes.chain(in_problems).collect();
+        errors.sort_by_key(|((line, ..), kind, ..)| place_among_errors(true, kind, *line));
+        let mut groups: Vec<Group<'_>> = Vec::new();
+        let mut places = HashMap::new();
+        for ((line, id, action), _, message, end) in errors {
+            let place = *places.entry(id).or_insert(groups.len());
+            if place == groups.len() {
+                groups.push(Group {
+                    id,
+                    line,
+                    action: action.as_deref().unwrap_or("-"),
+                    messages: Vec::new(),
+                    end: None,
+                });
+            }
+            let group = &mut groups[place];
+            match end {
+                Some(end) if group.end.is_none() => group.end = Some((message, end)),
+                _ => group.messages.push(message),
+            }
+        }
+        groups
+    }
+
+    /// How many blocks of SHAM and NESL never end: they are none of the tasks.
+    fn unended(&self) -> usize {
+        let blocks = self
+            .problems
+            .iter()
+            .filter(|problem| problem.content.is_some() && problem.block_id != "unknown");
+        let blocks = blocks.map(|problem| (&problem.block_id, problem.block_start_line));
+        blocks.collect::<HashSet<_>>().len()
+    }
+
+    /// The run as one JSON object.
+    pub fn json(&self) -> Value {
+        #[derive(Serialize)]
+        #[serde(rename_all = "camelCase")]
+        struct Entry<'o> {
+            seq: usize,
+            block_id: Cow<'o, str>,
+            action: &'o str,
+            params: &'o Value,
+            success: bool,
+            #[serde(skip_serializing_if = "Option::is_none")]
+            error: Option<&'o str>,
+            #[serde(skip_serializing_if = "Value::is_null")]
+            data: &'o Value,
+        }
+        let executed = self
+            .outcomes
+            .iter()
+            .filter(|outcome| outcome.misread.is_none());
+        let results: Vec<Entry<'_>> = executed
+            .enumerate()
+            .map(|(index, outcome)| Entry {
+                seq: index + 1,
+                block_id: outcome.label(),
+                action: &outcome.command,
+                params: &outcome.params,
+                success: outcome.status.is_good(),
+                error: outcome
+                    .error
+                    .as_deref()
+                    .or(outcome.message.as_deref().filter(|_| outcome.id.is_none()))
+                    .filter(|_| !outcome.status.is_good()),
+                data: &outcome.data,
+            })
+            .collect();
+        let misread = self.outcomes.iter().filter_map(|outcome| {
+            let misread = outcome.misread.as_ref()?;
+            let of_block = |error| ParseError::of_block(error, misread.line);
+            let mut errors: Vec<ParseError> = misread.errors.iter().map(of_block).collect();
+            if errors.is_empty() {
+                errors.push(ParseError {
+                    block_id: outcome.label().into_owned(),
+                    action: Some(outcome.command.clone()).filter(|command| !command.is_empty()),
+                    error_type: "validation",
+                    message: outcome.message.clone().unwrap_or_default(),
+                    end: None,
+                    block_start_line: misread.line,
+                    content: None,
+                });
+            }
+            Some(errors)
+        });
+        let problems = self.problems.iter().cloned();
+        let mut parse_errors: Vec<ParseError> = misread.flatten().chain(problems).collect();
+        parse_errors.sort_by_key(|error| {
+            let is_of_block = error.content.is_some();
+            place_among_errors(is_of_block, error.error_type, error.block_start_line)
+        });
+        let mut run = serde_json::json!({
+            "success": self.success(),
+            "totalBlocks": self.total + self.unended(),
+            "executedActions": results.len(),
+            "results": results,
+            "parseErrors": parse_errors,
+        });
+        let failed = |when: &str| {
+            let hooks = self.hooks.iter();
+            let failed = hooks.filter(|hook| hook.when == when && hook.failed);
+            failed.map(Hooked::error).collect::<Vec<_>>()
+        };
+        if self.hooks.iter().any(|hook| hook.failed) {
+            run["hookErrors"] =
+                serde_json::json!({ "before": failed("before"), "after": failed("after") });
+        }
+        if self.is_stopped() {
+            run["fatalError"] = "Before hooks failed - aborting execution".into();
+            let is_not_run = |outcome: &Outcome| outcome.status == Status::NotRun;
+            if self.outcomes.iter().all(is_not_run) {
+                run["totalBlocks"] = 0.into();
+                run["executedActions"] = 0.into();
+                run["results"] = Value::Array(Vec::new());
+            }
+        }
+        if !self.notices.is_empty() {
+            run["notices"] = self.notices.clone().into();
+        }
+        run
+    }
+}
+
+/// Where an error stands among others: what is wrong with the form of blocks comes first, in the order of the text.
+fn place_among_errors(is_of_block: bool, error_type: &str, line: usize) -> usize {
+    match is_of_block && error_type == "syntax" {
+        true => line,
+        false => usize::MAX,
+    }
+}
+
+/// Which tasks were not written in CML: a line for each dialect, which names the tasks unless all are in one.
+fn read_as(outcomes: &[Outcome]) -> Vec<String> {
+    let others = Dialect::ALL
+        .into_iter()
+        .filter(|dialect| *dialect != Dialect::Cml);
+    let told = others.filter_map(|dialect| {
+        let of_it = outcomes.iter().filter(|outcome| outcome.dialect == dialect);
+        let labels: Vec<_> = of_it.map(Outcome::label).collect();
+        match labels.len() {
+            0 => None,
+            all if all == outcomes.len() => Some(format!("read as {}", dialect.title())),
+            _ => Some(format!(
+                "read as {}: {}",
+                dialect.title(),
+                labels.join(", ")
+            )),
+        }
+    });
+    told.collect()
+}
+
+/// The errors of a block.
+struct Group<'r> {
+    id: &'r str,
+    line: usize,
+    action: &'r str,
+    messages: Vec<&'r String>,
+    /// That it never ends, and what would end it.
+    end: Option<(&'r String, &'r String)>,
+}
+
+impl Group<'_> {
+    /// A line for the block and, where there are several errors, one for each message.
+    fn lines(&self) -> String {
+        let said = match (self.messages.as_slice(), self.end) {
+            ([message], None) => Some(clipped(message)),
+            ([], Some((message, _))) => Some(clipped(message)),
+            _ => None,
+        };
+        let errors = self.messages.len() + usize::from(self.end.is_some());
+        let all = || format!("{errors} syntax errors");
+        let mut text = format!(
+            "{} ❌ {:<10} ERROR: {} (line {})\n",
+            self.id,
+            brief(&one_line(self.action)),
+            said.clone().unwrap_or_else(all),
+            self.line
+        );
+        if said.is_some() {
+            return text;
+        }
+        let shown = match self.end {
+            // What is in it may be anything: the rest of the reply.
+            Some((message, end)) => {
+                let next = format!("{message}: end it with {end}, or leave the header out");
+                text += &format!("{:20}- {}\n", "", clipped(&next));
+                UNENDED
+            }
+            None => PROBLEMS,
+        };
+        let mut counts: Vec<(&String, usize)> = Vec::new();
+        let mut places = HashMap::new();
+        for message in &self.messages {
+            let place = *places.entry(message).or_insert(counts.len());
+            match counts.get_mut(place) {
+                Some((_, count)) => *count += 1,
+                None => counts.push((message, 1)),
+            }
+        }
+        let more = counts.len().saturating_sub(shown);
+        for (message, count) in counts.into_iter().take(shown) {
+            let times = match count {
+                1 => String::new(),
+                count => format!(" ({count} occurrences)"),
+            };
+            text += &format!("{:20}- {}{times}\n", "", clipped(message));
+        }
+        if more > 0 {
+            text += &format!("{:20}- and {more} more\n", "");
+        }
+        text
+    }
+}
+
+/// Whether a task is told of among the errors of its dialect, and has no line of its own.
+fn is_grouped(outcome: &Outcome) -> bool {
+    let misread = outcome.misread.as_ref();
+    misread.is_some_and(|misread| !misread.errors.is_empty())
+}
+
+/// A task's line in the block.
+pub fn outcome_line(outcome: &Outcome) -> String {
+    let target = match &outcome.message {
+        Some(_) => brief(&outcome.target),
+        None => outcome.target.as_str().into(),
+    };
+    let what = [outcome.command.as_str(), &target];
+    let what: Vec<&str> = what.into_iter().filter(|word| !word.is_empty()).collect();
+    let mut line = format!("{} {}", outcome.label(), outcome.status.mark());
+    for word in &what {
+        line.push(' ');
+        line += word;
+    }
+    if let Some(message) = &outcome.message {
+        line += if what.is_empty() { " " } else { " - " };
+        line += match outcome.status {
+            Status::Asks => parted(message).0,
+            _ => message,
+        };
+    }
+    let tick = match &outcome.offer {
+        Some(Offer { approves: true, .. }) => " - [ ] run it",
+        Some(_) => " - [ ] run again",
+        None => "",
+    };
+    clipped(&line) + tick
+}
+
+/// What a question says, with its commands; nothing where it is none.
+fn asked(outcome: &Outcome) -> &str {
+    let said = outcome.message.as_deref();
+    said.filter(|_| outcome.status == Status::Asks)
+        .unwrap_or_default()
+}
+
+/// The lines below a question: what a tick lets through. No box of theirs can be ticked.
+fn commands(said: &str) -> String {
+    let lines = parted(said).1.into_iter();
+    lines
+        .map(|line| format!("     {}\n", clipped(&line).replace("- [", "-[")))
+        .collect()
+}
+
+/// The lines below a task of which the user can tick one. The last box of a line is clada's: another one, which comes from a
+/// file, must not look like it.
+fn boxes(places: &[OfferedPlace]) -> String {
+    let label = |place: &OfferedPlace| clipped(&place.label).replace("- [", "-[");
+    let lines = places
+        .iter()
+        .map(|place| format!("     - [ ] {}\n", label(place)));
+    lines.collect()
+}
+
+/// A file between the lines that say which it is, fenced where the scanner would find something in it.
+pub fn file(name: &str, content: &str, fence: &str) -> String {
+    outputs::file(name, content, fence)
+}
+
+/// A cut text with a line where something is left out.
+pub fn cut_out(cut: &Cut, whole: &str) -> String {
+    match cut.left_out {
+        0 => cut.head.clone(),
+        bytes => format!(
+            "{}\n… {bytes} bytes left out here, all of it is in {whole} …\n{}",
+            cut.head, cut.tail
+        ),
+    }
+}
+
+/// The first and the last `edge` bytes of a text, cut at characters.
+pub fn cut_text(text: &str, edge: usize) -> Cut {
+    if text.len() <= 2 * edge {
+        return Cut {
+            head: text.to_owned(),
+            left_out: 0,
+            tail: String::new(),
+        };
+    }
+    let (head, tail) = (
+        text.floor_char_boundary(edge),
+        text.ceil_char_boundary(text.len() - edge),
+    );
+    Cut {
+        head: text[..head].to_owned(),
+        left_out: (tail - head) as u64,
+        tail: text[tail..].to_owned(),
+    }
+}
+
+/// A command's output for `--json`: its first and last 25 KB.
+///
+/// # Errors
+/// Where it cannot be read again.
+pub fn for_json(spool: &mut dyn Spooled) -> io::Result<String> {
+    Ok(cut_out(&spool.cut(EDGE)?, FOR_JSON))
+}
+
+/// The same of a text.
+pub fn text_for_json(text: &str) -> String {
+    cut_out(&cut_text(text, EDGE), FOR_JSON)
+}
+
+/// A text that ends its last line, between the marks that keep the scanner out where it would find something in it.
+pub fn fenced(text: &str, word: &str) -> String {
+    let newline = if text.is_empty() || text.ends_with('\n') {
+        ""
+    } else {
+        "\n"
+    };
+    let found = scan(text);
+    if found.batches.is_empty() && found.problems.is_empty() && !text.contains("clada:o") {
+        return format!("{text}{newline}");
+    }
+    format!("<!-- clada:off {word} -->\n{text}{newline}<!-- clada:on {word} -->\n")
+}
+
+/// The start of a text, short enough for something else to follow it in a line.
+pub fn brief(text: &str) -> Cow<'_, str> {
+    match text.char_indices().nth(BRIEF) {
+        Some((end, _)) => format!("{}…", &text[..end]).into(),
+        None => text.into(),
+    }
+}
+
+/// A text as one line that cannot break the block: blanks in the place of line ends and control characters, and what else cannot
+/// be seen written out.
+pub fn one_line(text: &str) -> String {
+    let breaks = |c: char| c.is_control() || matches!(c, '\u{2028}' | '\u{2029}');
+    let line = squeezed(&text.trim().replace(breaks, " "));
+    match written_out(&line) {
+        Cow::Borrowed(_) => line,
+        Cow::Owned(line) => line,
+    }
+}
+
+/// A line without its long stretches of blanks, which would push the rest out of sight.
+fn squeezed(line: &str) -> String {
+    const LONG: usize = 8;
+    let mut out = String::with_capacity(line.len());
+    let mut rest = line;
+    while let Some(start) = rest.find(char::is_whitespace) {
+        let (before, blanks) = rest.split_at(start);
+        let end = blanks.find(|c: char| !c.is_whitespace());
+        let (blanks, after) = blanks.split_at(end.unwrap_or(blanks.len()));
+        out += before;
+        out += if blanks.chars().count() > LONG {
+            " "
+        } else {
+            blanks
+        };
+        rest = after;
+    }
+    out + rest
+}
+
+fn clipped(text: &str) -> String {
+    let line = one_line(text);
+    if line.chars().count() <= MESSAGE {
+        line
+    } else {
+        line.chars().take(MESSAGE).chain(['…']).collect()
+    }
+}

@@ -1,0 +1,315 @@
+//! What tasks and hooks have to show: in full for the output file, and each thing once for the packet.
+
+use std::collections::HashMap;
+use std::io::{self, Write};
+
+use super::excerpt::{Around, Excerpt, InFile, Left, file_lines, line_ends};
+use super::frame::{Unframing, unframed};
+use super::once::{Once, Row};
+use super::{EDGE, Hooked, MESSAGE, clipped, fenced, one_line};
+use crate::report::outcome::{Outcome, Section, Spooled, Status, Stretch};
+use crate::report::told::names_its_files;
+use crate::text::hidden::written_out;
+
+/// What one of them gets at most of a packet, in bytes.
+pub(super) const PART: usize = 2 * EDGE;
+
+/// What a task or a hook has to show.
+pub(super) struct Part<'p> {
+    title: String,
+    /// Its name in the title.
+    label: String,
+    /// Blank ends of what a command wrote are left away.
+    trims: bool,
+    sections: &'p mut Vec<Section>,
+    /// For each section the label of the task that shows the same file with the same content, where one does before it.
+    copies: Vec<Option<String>>,
+}
+
+/// What there is to show, in this order of tasks.
+pub(super) fn parts<'p>(
+    outcomes: Vec<&'p mut Outcome>,
+    hooks: impl IntoIterator<Item = &'p mut Hooked>,
+) -> Vec<Part<'p>> {
+    let (before, after): (Vec<_>, Vec<_>) =
+        hooks.into_iter().partition(|hook| hook.when == "before");
+    let of_hook = |hook: &'p mut Hooked| Part {
+        title: hook.title(),
+        label: format!("{} hook", hook.when),
+        trims: false,
+        copies: vec![None; hook.sections.len()],
+        sections: &mut hook.sections,
+    };
+    let copies = copies(&outcomes);
+    let of_task = |(outcome, copies): (&'p mut Outcome, _)| Part {
+        title: title(outcome),
+        label: outcome.label().into_owned(),
+        trims: has_words(outcome),
+        copies,
+        sections: &mut outcome.sections,
+    };
+    let before = before.into_iter().map(of_hook);
+    let tasks = outcomes.into_iter().zip(copies).map(of_task);
+    let all = before.chain(tasks).chain(after.into_iter().map(of_hook));
+    all.filter(Part::shows_anything).collect()
+}
+
+/// Whether its dialect has words of its own for it, and a form for what it shows: SHAM or NESL.
+fn has_words(outcome: &Outcome) -> bool {
+    outcome.id.is_some()
+}
+
+fn title(outcome: &Outcome) -> String {
+    let target = match has_words(outcome) && names_its_files(&outcome.command) {
+        true => String::new(),
+        false => one_line(&outcome.target),
+    };
+    let what = [&one_line(&outcome.command), &target];
+    let what: Vec<&str> = what
+        .into_iter()
+        .map(String::as_str)
+        .filter(|word| !word.is_empty())
+        .collect();
+    let failed = match outcome.status {
+        _ if has_words(outcome) => "",
+        Status::Asks => " (waiting for approval)",
+        status if status.is_good() => "",
+        _ => " (failed)",
+    };
+    format!("\n[{}] {}{failed}:\n", outcome.label(), what.join(" "))
+}
+
+fn copies(outcomes: &[&mut Outcome]) -> Vec<Vec<Option<String>>> {
+    let mut first = HashMap::new();
+    let mut copies = Vec::with_capacity(outcomes.len());
+    for (task, outcome) in outcomes.iter().enumerate() {
+        let by = outcome.sections.iter().map(|section| {
+            let Section::File { name, content, .. } = section else {
+                return None;
+            };
+            let by = *first.entry((name, content)).or_insert(task);
+            (by != task).then(|| outcomes[by].label().into_owned())
+        });
+        copies.push(by.collect());
+    }
+    copies
+}
+
+impl Part<'_> {
+    fn shows_anything(&self) -> bool {
+        self.sections.iter().any(|section| section.size() > 0)
+    }
+
+    /// The line above it, for the packet.
+    pub(super) fn title(&self) -> String {
+        match self.title.chars().count() <= MESSAGE {
+            true => self.title.clone(),
+            false => format!("\n{}:\n", clipped(&self.title)),
+        }
+    }
+
+    /// All of it.
+    pub(super) fn write(&mut self, fence: &str, to: &mut dyn Write) -> io::Result<()> {
+        to.write_all(self.title.as_bytes())?;
+        let mut is_next = false;
+        for (section, copy) in self.sections.iter_mut().zip(&self.copies) {
+            let is_file = matches!(section, Section::File { .. });
+            let after_file = std::mem::replace(&mut is_next, is_file);
+            match section {
+                Section::Text(text) => to.write_all(said(text, fence).as_bytes())?,
+                Section::File { name, content, .. } => {
+                    let part = match copy {
+                        Some(by) => copied(name, shown_by(by, "")),
+                        None => file(name, content, fence),
+                    };
+                    to.write_all(apart(after_file, part).as_bytes())?;
+                }
+                Section::Stream(_, spool) if spool.size() == 0 => {}
+                Section::Stream(name, spool) => {
+                    writeln!(to, "{name}:")?;
+                    let whole = spool.cut(EDGE)?;
+                    if whole.left_out == 0 {
+                        let text = ended(&whole.head, self.trims);
+                        to.write_all(fenced(&unframed(text), fence).as_bytes())?;
+                    } else {
+                        // Too long to be looked through once more: fenced in any case.
+                        writeln!(to, "<!-- clada:off {fence} -->")?;
+                        let mut lines = Unframing::new(to);
+                        spool.copy_to(&mut lines)?;
+                        lines.finish()?;
+                        if !whole.tail.ends_with('\n') {
+                            writeln!(to)?;
+                        }
+                        writeln!(to, "<!-- clada:on {fence} -->")?;
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// What a packet shows of it: what is in it already is not there once more.
+    pub(super) fn excerpts(
+        &mut self,
+        once: &mut Once,
+        around: Around<'_>,
+    ) -> io::Result<Vec<Excerpt>> {
+        let mut excerpts = Vec::new();
+        let (label, trims) = (&self.label, self.trims);
+        let mut is_next = false;
+        for section in self
+            .sections
+            .iter_mut()
+            .filter(|section| section.size() > 0)
+        {
+            let is_file = matches!(section, Section::File { .. });
+            let after_file = std::mem::replace(&mut is_next, is_file);
+            match section {
+                Section::Text(text) => excerpts.push(match once.text(text, label) {
+                    Some(by) => Excerpt::line(format!("({})\n", shown_by(&by, label))),
+                    None => Excerpt::said(text, around),
+                }),
+                Section::File { name, content, at } => {
+                    let rows = match at {
+                        Some(at) => {
+                            of_rows(once.file(at, content, label), (name, at), (label, around))
+                        }
+                        None => vec![match once.whole(&file(name, content, ""), label) {
+                            Some(by) => Excerpt::line(copied(name, shown_by(&by, label))),
+                            None => Excerpt::file(name, content, None, around),
+                        }],
+                    };
+                    if after_file {
+                        excerpts.push(Excerpt::line("\n".to_owned()));
+                    }
+                    excerpts.extend(rows);
+                }
+                Section::Stream(name, spool) => {
+                    excerpts.push(of_output(
+                        (name, &mut **spool),
+                        trims,
+                        (once, label),
+                        around,
+                    )?);
+                }
+            }
+        }
+        Ok(excerpts)
+    }
+}
+
+/// A text as it is shown.
+pub(super) fn said(text: &str, fence: &str) -> String {
+    fenced(&unframed(&written_out(text)), fence)
+}
+
+/// An output of a command.
+fn of_output(
+    (name, spool): (&str, &mut dyn Spooled),
+    trims: bool,
+    (once, label): (&mut Once, &str),
+    around: Around<'_>,
+) -> io::Result<Excerpt> {
+    let cut = spool.cut(EDGE)?;
+    if cut.left_out == 0 {
+        let text = ended(&cut.head, trims);
+        return Ok(match once.text(text, label) {
+            Some(by) => Excerpt::line(format!("{name}:\n({})\n", shown_by(&by, label))),
+            None => Excerpt::output(name, (text, Left::default(), ""), around),
+        });
+    }
+    let ends = [&cut.head, &cut.tail].map(|text| line_ends(text));
+    let left = Left {
+        bytes: cut.left_out,
+        lines: spool.lines().saturating_sub(ends.iter().sum()),
+    };
+    let tail = ended(&cut.tail, trims);
+    Ok(Excerpt::output(name, (&cut.head, left, tail), around))
+}
+
+/// The rows of a file, each with its own name unless one is all of it.
+fn of_rows(
+    rows: Vec<Row<'_>>,
+    (name, at): (&str, &Stretch),
+    (label, around): (&str, Around<'_>),
+) -> Vec<Excerpt> {
+    let is_one = rows.len() == 1;
+    let named = |first: usize, count: usize| match (is_one, count) {
+        (true, _) => name.to_owned(),
+        (_, 1) => format!("{} (line {first} of {})", at.path, at.of),
+        _ => format!(
+            "{} (lines {first}-{} of {})",
+            at.path,
+            first + count - 1,
+            at.of
+        ),
+    };
+    let excerpt = |row: Row<'_>| match row {
+        Row::New { first, text } => {
+            let name = named(first, text.split_inclusive('\n').count());
+            Excerpt::file(&name, text, Some(first), around)
+        }
+        Row::Shown { lines, by, there } => {
+            let name = named(lines.start, lines.len());
+            let by = shown_by(&by, label);
+            Excerpt::line(match there == lines.start {
+                true => copied(&name, by),
+                false => copied(
+                    &name,
+                    format!("lines {there}-{} {by}", there + lines.len() - 1),
+                ),
+            })
+        }
+    };
+    rows.into_iter().map(excerpt).collect()
+}
+
+/// The place of something that is not shown once more by a task.
+fn shown_by(by: &str, label: &str) -> String {
+    match by == label {
+        true => "as shown above".to_owned(),
+        false => format!("as shown under [{by}]"),
+    }
+}
+
+impl Section {
+    fn size(&self) -> u64 {
+        match self {
+            Self::Text(text) => text.len() as u64,
+            // An empty one is shown too.
+            Self::File { content, .. } => content.len().max(1) as u64,
+            Self::Stream(_, spool) => spool.size(),
+        }
+    }
+}
+
+/// A text up to its last character that is not blank, where that is asked for.
+fn ended(text: &str, trims: bool) -> &str {
+    match trims {
+        true => text.trim_end(),
+        false => text,
+    }
+}
+
+/// A file between the lines that say which it is, fenced where the scanner would find something in it.
+pub(super) fn file(name: &str, content: &str, fence: &str) -> String {
+    let form = InFile::of(match content {
+        "" => "[empty file]\n",
+        content => content,
+    });
+    let [before, after] = file_lines(name, form.said(None));
+    format!("{before}{}{after}", fenced(&form.text, fence))
+}
+
+/// In the place of a file that another task shows.
+fn copied(name: &str, by: String) -> String {
+    format!("=== FILE: {}: {by} ===\n", one_line(name))
+}
+
+/// A file's part, apart from that of a file before it.
+fn apart(after_file: bool, part: String) -> String {
+    match after_file {
+        true => format!("\n{part}"),
+        false => part,
+    }
+}

@@ -1,0 +1,155 @@
+//! A report in a few words, for who is not looking at the notes: the desktop's notification and the log.
+
+use super::{Report, clipped, one_line, outcome_line};
+use crate::report::outcome::Status;
+
+/// How many lines of what went wrong are told.
+const LINES: usize = 3;
+/// How long each may be, in characters.
+const LONGEST: usize = 160;
+
+impl Report {
+    /// How many tasks ended how, as `3 done, 1 failed`.
+    pub fn counts(&self) -> String {
+        let told = [
+            (&[Status::Done][..], "done"),
+            (&[Status::Failed], "failed"),
+            (&[Status::Interrupted], "interrupted"),
+            (&[Status::NotRun], "not run"),
+            (&[Status::Skipped], "skipped"),
+            (&[Status::Waits, Status::Asks], "waiting for approval"),
+        ];
+        let mut counts = Vec::new();
+        for (these, word) in told {
+            let outcomes = self.outcomes.iter();
+            match outcomes.filter(|it| these.contains(&it.status)).count() {
+                0 => {}
+                many => counts.push(format!("{many} {word}")),
+            }
+        }
+        let mistakes = self.problems.iter();
+        match mistakes.filter(|it| it.error_type != "warning").count() {
+            0 => {}
+            1 => counts.push("1 mistake in the reply".to_owned()),
+            many => counts.push(format!("{many} mistakes in the reply")),
+        }
+        let offers = self.offers.len() + self.open.len();
+        match (counts.is_empty(), offers == 0) {
+            (false, _) => counts.join(", "),
+            (true, false) => "something is waiting for your approval".to_owned(),
+            (true, true) => "something to read".to_owned(),
+        }
+    }
+
+    /// The first lines of what did not go well, as the results have them.
+    pub fn troubles(&self) -> String {
+        let outcomes = self.outcomes.iter();
+        let bad = outcomes.filter(|outcome| !outcome.status.is_good());
+        let problems = self.problems.iter().map(|it| clipped(&it.message));
+        let mut lines: Vec<String> = bad.map(outcome_line).chain(problems).collect();
+        let more = lines.len().saturating_sub(LINES);
+        lines.truncate(LINES);
+        for line in &mut lines {
+            if let Some((end, _)) = line.char_indices().nth(LONGEST) {
+                line.truncate(end);
+                line.push('…');
+            }
+            *line = one_line(line);
+        }
+        if more > 0 {
+            lines.push(format!("and {more} more"));
+        }
+        lines.join("\n")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::Value;
+
+    use super::*;
+    use crate::reply::dialect::Dialect;
+    use crate::reply::record::Offer;
+    use crate::report::outcome::Outcome;
+    use crate::report::{Offered, ParseError};
+
+    fn outcome(number: usize, status: Status, message: &str) -> Outcome {
+        Outcome {
+            number,
+            id: None,
+            dialect: Dialect::Cml,
+            command: "edit".to_owned(),
+            target: format!("src/{number}.rs"),
+            status,
+            message: (!message.is_empty()).then(|| message.to_owned()),
+            error: None,
+            sections: Vec::new(),
+            misread: None,
+            params: Value::Null,
+            data: Value::Null,
+            offer: None,
+            places: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn a_report_is_told_in_a_few_words() {
+        let mut report = Report::default();
+        assert_eq!(report.counts(), "something to read");
+        report.outcomes = vec![
+            outcome(1, Status::Done, ""),
+            outcome(2, Status::Done, ""),
+            outcome(3, Status::Failed, "no such text\u{202e}"),
+            outcome(4, Status::Asks, ""),
+            outcome(5, Status::Waits, ""),
+        ];
+        assert_eq!(report.counts(), "2 done, 1 failed, 2 waiting for approval");
+        assert_eq!(
+            report.troubles(),
+            "3 ❌ edit src/3.rs - no such text\\u{202e}\n4 ⏸ edit src/4.rs\n5 ⏸ edit src/5.rs"
+        );
+    }
+
+    #[test]
+    fn mistakes_and_offers_are_told_too() {
+        let mistake = || ParseError {
+            block_id: "unknown".to_owned(),
+            action: None,
+            error_type: "syntax",
+            message: "broken".to_owned(),
+            end: None,
+            block_start_line: 1,
+            content: None,
+        };
+        let mut report = Report {
+            problems: vec![mistake()],
+            ..Report::default()
+        };
+        assert_eq!(report.counts(), "1 mistake in the reply");
+        report.problems.push(mistake());
+        assert_eq!(report.counts(), "2 mistakes in the reply");
+        report = Report {
+            offers: vec![Offered {
+                why: "⏸ 2 tasks".to_owned(),
+                action: "run them",
+                offer: Offer::of(1, vec![0]),
+            }],
+            ..Report::default()
+        };
+        assert_eq!(report.counts(), "something is waiting for your approval");
+    }
+
+    #[test]
+    fn a_summary_stays_short() {
+        let long = "ä".repeat(1000);
+        let report = Report {
+            outcomes: (1..=9).map(|n| outcome(n, Status::Failed, &long)).collect(),
+            ..Report::default()
+        };
+        let troubles = report.troubles();
+        let lines: Vec<&str> = troubles.lines().collect();
+        assert_eq!(lines.len(), LINES + 1);
+        assert_eq!(lines[LINES], "and 6 more");
+        assert!(lines.iter().all(|line| line.chars().count() <= LONGEST + 1));
+    }
+}

@@ -1,0 +1,307 @@
+//! What SHAM and NESL say of an action: errors, data and the line in the results, in the words of those dialects.
+
+use std::borrow::Cow;
+
+use serde_json::{Value, json};
+
+use crate::reply::action::Action;
+use crate::reply::dialects::nesl::schemas::{Schema, schema};
+use crate::reply::dialects::nesl::values;
+use crate::reply::task::Call;
+use crate::report::fault::{Fault, Sought};
+use crate::report::outcome::Status;
+use crate::text::lines::LineError;
+
+/// What there is to say of an action.
+#[derive(Debug)]
+pub struct Told {
+    /// In the line of the results.
+    pub message: Option<String>,
+    /// In full, for `--json`.
+    pub error: Option<String>,
+    pub data: Value,
+}
+
+/// The same in the words of the block's dialect.
+pub fn told(
+    call: &Call<'_>,
+    action: &Action<'_>,
+    (status, fault): (Status, &Fault),
+    told: Told,
+) -> Told {
+    match status {
+        Status::Done => Told {
+            message: told.message.filter(|_| says_more(action)),
+            error: None,
+            data: data(call, action, told.data),
+        },
+        Status::Failed if *fault == Fault::Exit => Told {
+            message: Some(last_words(&told)),
+            error: None,
+            data: told.data,
+        },
+        Status::Failed => failed(call, action, fault, told),
+        Status::NotRun | Status::Interrupted | Status::Skipped | Status::Waits | Status::Asks => {
+            Told {
+                error: told.message.clone().filter(|_| !status.is_good()),
+                ..told
+            }
+        }
+    }
+}
+
+/// Whether there is something to say of it though it went well: of what the originals do, only of a command.
+fn says_more(action: &Action<'_>) -> bool {
+    match action {
+        Action::Exec { .. }
+        | Action::MakeFolder { .. }
+        | Action::RemoveFolder { .. }
+        | Action::List { .. }
+        | Action::Grep { .. }
+        | Action::Glob { .. }
+        | Action::Context(_)
+        | Action::ForUser(_) => true,
+        Action::Edit { .. }
+        | Action::Overwrite { .. }
+        | Action::Append { .. }
+        | Action::ReplaceAll { .. }
+        | Action::ReplaceLines { .. }
+        | Action::Move { .. }
+        | Action::Delete { .. }
+        | Action::Read { .. } => false,
+    }
+}
+
+/// Whether the files that an action shows are named by what it shows, and not above that.
+pub fn names_its_files(action: &str) -> bool {
+    let name = schema(action).map(Schema::name);
+    matches!(name, Some("file_read_numbered" | "files_read"))
+}
+
+/// What came of an action that went well, with the paths that the reply gave.
+fn data(call: &Call<'_>, action: &Action<'_>, known: Value) -> Value {
+    let path = || call.text("path").unwrap_or_default();
+    let mut data = match action {
+        Action::Overwrite { .. } | Action::Append { .. } => {
+            json!({ "path": path(), "bytesWritten": known["bytesWritten"] })
+        }
+        Action::Delete { .. } => json!({ "path": path() }),
+        Action::Move { path, to, .. } => {
+            let mut data = json!({ "old_path": path, "new_path": to });
+            if known["overwrote"] == true {
+                data["overwrote"] = true.into();
+            }
+            data
+        }
+        Action::Edit { .. } => json!({ "path": path(), "replacements": known["replacements"] }),
+        Action::ReplaceAll { .. } if call.text("path").is_some() => {
+            json!({ "path": path(), "replacements": known["replacements"] })
+        }
+        Action::ReplaceLines { .. } => {
+            json!({ "path": path(), "lines_replaced": known["lines_replaced"] })
+        }
+        Action::Read { .. } => match call.text("paths") {
+            None => json!({ "path": path(), "content": content(&known).first() }),
+            Some(paths) => {
+                let paths: Vec<&str> = values::lines(paths).collect();
+                json!({ "paths": paths, "content": content(&known) })
+            }
+        },
+        _ => {
+            let mut known = known.clone();
+            if let (Some(value), Some(path)) = (known.get_mut("path"), call.text("path")) {
+                *value = path.into();
+            }
+            known
+        }
+    };
+    if let (Some(diff), Value::Object(data)) = (known.get("diff"), &mut data) {
+        data.insert("diff".to_owned(), diff.clone());
+    }
+    data
+}
+
+/// What was read: of one file, or of each of several.
+fn content(known: &Value) -> Vec<&Value> {
+    match &known["content"] {
+        Value::Array(all) => all.iter().collect(),
+        Value::Null => Vec::new(),
+        one => vec![one],
+    }
+}
+
+/// A command that ended with a failure: the last line that it had to say, and what clada has to say.
+fn last_words(told: &Told) -> String {
+    let said = told.message.as_deref().unwrap_or_default();
+    let (ending, more) = said.split_once("; ").unwrap_or((said, ""));
+    let stderr = told.data["stderr"].as_str().unwrap_or_default();
+    let last = stderr.lines().map(str::trim).rfind(|line| !line.is_empty());
+    let last = match last {
+        Some(line) => line.to_owned(),
+        None => match &told.data["exit_code"] {
+            Value::Null => ending.to_owned(),
+            code => format!("exit code {code}"),
+        },
+    };
+    match more {
+        "" => last,
+        more => format!("{last}; {more}"),
+    }
+}
+
+fn failed(call: &Call<'_>, action: &Action<'_>, fault: &Fault, told: Told) -> Told {
+    let name = &call.name;
+    let said = match words(call, action, fault) {
+        Some(said) => said,
+        // What the originals have no words for.
+        None => {
+            let message = told.message.unwrap_or_default();
+            return Told {
+                error: Some(format!("{name}: {message}")),
+                message: Some(message),
+                data: kept(call, action, fault, told.data),
+            };
+        }
+    };
+    Told {
+        message: Some(summary(fault, &said)),
+        data: kept(call, action, fault, told.data),
+        error: Some(said),
+    }
+}
+
+/// What there is to know of an action that failed: what a command wrote, and the lines that there are.
+fn kept(call: &Call<'_>, action: &Action<'_>, fault: &Fault, known: Value) -> Value {
+    match (action, fault) {
+        (Action::Exec { .. }, _) => known,
+        (Action::Read { .. }, Fault::TooFewLines(_)) => data(call, action, known),
+        _ => Value::Null,
+    }
+}
+
+/// An error in short: without the action's name, and without what is quoted in it.
+fn summary(fault: &Fault, error: &str) -> String {
+    if error.contains(NO_ENTRY) {
+        return "File not found".to_owned();
+    }
+    let system = system(fault).filter(|_| *fault != Fault::Missing);
+    let error = system.as_deref().unwrap_or(error);
+    let (_, text) = error.split_once(": ").unwrap_or(("", error));
+    let text = text.split(['\'', '(']).next().unwrap_or_default();
+    text.trim().to_owned()
+}
+
+const NO_ENTRY: &str = "no such file or directory";
+
+/// Why an action failed, in the originals' words.
+fn words(call: &Call<'_>, action: &Action<'_>, fault: &Fault) -> Option<String> {
+    let path = call
+        .text("path")
+        .or(call.text("base_path"))
+        .unwrap_or_default();
+    if let Some(error) = system(fault) {
+        return Some(match action {
+            Action::Move { path, .. } if *fault == Fault::Missing => {
+                format!("{}: Source file not found '{path}' (ENOENT)", call.name)
+            }
+            Action::Move { path, to, .. } => format!("{error}, rename '{path}' -> '{to}'"),
+            _ if matches!(fault, Fault::System { .. }) => error.into_owned(),
+            _ => format!("{error}, {} '{path}'", operation(action)),
+        });
+    }
+    if let Action::Read { paths, .. } | Action::ReplaceAll { paths, .. } = action
+        && paths.is_empty()
+    {
+        return Some(format!("{}: No paths provided", call.name));
+    }
+    let lines = call.text("lines").unwrap_or_default();
+    let said = match fault {
+        Fault::Empty(sought) => format!("{} cannot be empty", param(*sought)),
+        Fault::NotFound(Sought::End) => {
+            "old_text_end not found after old_text_beginning".to_owned()
+        }
+        Fault::NotFound(sought) => format!("{} not found in file", param(*sought)),
+        Fault::Times(Sought::End, times) => format!(
+            "old_text_end appears {times} times after old_text_beginning, must appear exactly once"
+        ),
+        Fault::Times(sought, times) => {
+            format!(
+                "{} appears {times} times, must appear exactly once",
+                param(*sought)
+            )
+        }
+        Fault::Count { wanted, found } => {
+            format!("expected {wanted} occurrences but found {found}")
+        }
+        Fault::Lines(LineError::Invalid) => format!("Invalid line specification '{lines}'"),
+        Fault::Lines(LineError::Reversed) => {
+            format!("Invalid line range '{lines}' (start must be <= end)")
+        }
+        Fault::TooFewLines(count) => match action {
+            Action::ReplaceLines { .. } => {
+                format!("Line range {lines} is out of bounds (file has {count} lines)")
+            }
+            _ => format!("Requested lines {lines} but file only has {count} lines"),
+        },
+        Fault::Unread(files) => {
+            let each = files.iter().map(|(path, fault)| match system(fault) {
+                Some(error) => format!("\n  {path}: {error}, {} '{path}'", operation(action)),
+                None => format!("\n  {path}: it cannot be shown"),
+            });
+            let each: String = each.collect();
+            format!("Failed to read {} file(s):{each}", files.len())
+        }
+        Fault::TimedOut(limit) => {
+            format!("Process timeout after {}s (TIMEOUT)", limit.as_secs_f64())
+        }
+        Fault::NoProgram(program) => format!("{program} not found in PATH (ENOENT)"),
+        Fault::NoFolder => {
+            let folder = call.text("cwd").unwrap_or_default();
+            format!("Working directory does not exist '{folder}' (ENOENT)")
+        }
+        Fault::Other
+        | Fault::Exit
+        | Fault::Missing
+        | Fault::Exists
+        | Fault::IsFolder
+        | Fault::NotAFolder
+        | Fault::NotEmpty
+        | Fault::Denied
+        | Fault::System { .. } => return None,
+    };
+    Some(format!("{}: {said}", call.name))
+}
+
+/// An error of the system, as the originals' platform says it.
+fn system(fault: &Fault) -> Option<Cow<'static, str>> {
+    let said = match fault {
+        Fault::Missing => "ENOENT: no such file or directory",
+        Fault::Exists => "EEXIST: file already exists",
+        Fault::IsFolder => "EISDIR: illegal operation on a directory",
+        Fault::NotAFolder => "ENOTDIR: not a directory",
+        Fault::NotEmpty => "ENOTEMPTY: directory not empty",
+        Fault::Denied => "EACCES: permission denied",
+        Fault::System { code, text } => return Some(format!("{code}: {text}").into()),
+        _ => return None,
+    };
+    Some(said.into())
+}
+
+/// What that platform calls the operation in which an action fails.
+fn operation(action: &Action<'_>) -> &'static str {
+    match action {
+        Action::Delete { .. } => "unlink",
+        Action::MakeFolder { .. } => "mkdir",
+        Action::RemoveFolder { .. } => "rmdir",
+        Action::List { .. } => "scandir",
+        _ => "open",
+    }
+}
+
+fn param(sought: Sought) -> &'static str {
+    match sought {
+        Sought::Text => "old_text",
+        Sought::Beginning => "old_text_beginning",
+        Sought::End => "old_text_end",
+    }
+}

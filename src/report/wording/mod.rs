@@ -1,0 +1,499 @@
+//! The sentences about problems in a reply: cause and next step, for an LLM that must repair it in one go. It never saw
+//! the notes, so they name no line of these.
+
+mod choice;
+mod structure;
+
+use super::repair::{Miss, Why};
+use crate::edit::habit::Habit;
+use crate::edit::{Adapted, Cause as EditCause, Doubt, EditError, Indented, Part, Tier};
+use crate::reply::task::{Cause, Command, Problem};
+
+pub use choice::{choice, choices, chosen, moved_choice};
+
+/// How many errors of a block a sentence names.
+const SAID: usize = 10;
+/// How many pairs of an edit that fail.
+const MISSES: usize = 4;
+
+/// A problem in one line, without its place.
+pub fn problem(problem: &Problem) -> String {
+    match &problem.cause {
+        Cause::Unclosed { .. }
+        | Cause::CutOff { .. }
+        | Cause::TaskCutOff { .. }
+        | Cause::TaskInTask { .. }
+        | Cause::BatchInBatch { .. }
+        | Cause::StrayClose { .. }
+        | Cause::TooManyUnknown { .. } => structure::problem(&problem.cause),
+        Cause::UnknownElement { name, nearest } => format!(
+            "unknown element `<{name}>`: {}",
+            match nearest {
+                Some(nearest) => format!("did you mean `<{nearest}>`?"),
+                None => "a task may only have `<i>`, `<path>`, `<c>`, `<x>`, `<search>`, `<search-head>`, \
+                         `<search-tail>` and `<replace>`"
+                    .to_owned(),
+            }
+        ),
+        Cause::Duplicate { element } => {
+            format!("second `<{element}>` in one task: write one task for each")
+        }
+        Cause::UnknownCommand { name, nearest } => format!(
+            "unknown command `{}`: {}",
+            short(name),
+            match nearest {
+                Some(nearest) => format!("did you mean `{nearest}`?"),
+                None => format!("it is one of {}", names(Command::USUAL.iter().map(|command| command.name()))),
+            }
+        ),
+        Cause::Missing { element: "c", command: Some(command) } => {
+            format!("`<c>` is missing: write `<c>{}</c>`", command.name())
+        }
+        Cause::Missing { element: "c", command: None } => {
+            format!("`<c>` is missing: name the command, one of {}", names(Command::USUAL.iter().map(|command| command.name())))
+        }
+        Cause::Missing { element, command } => format!(
+            "`<{element}>` is missing{}",
+            command.map(|command| format!(": {}", needs(command))).unwrap_or_default()
+        ),
+        Cause::Several(problems) => several(problems),
+        Cause::Empty { element } => format!("`<{element}>` is empty: fill it in, or leave the task out"),
+        Cause::MixedEdit => "`<search>` together with `<search-head>` or `<search-tail>`: use a task for each".to_owned(),
+        Cause::UnevenPairs { searches, replaces } => format!(
+            "{searches} `<search>` and {replaces} `<replace>`: every `<search>` needs one `<replace>`, an empty one to \
+             remove the text"
+        ),
+        Cause::BadAttribute { element, name, value, expected } => {
+            format!("`{name}=\"{}\"` on `<{element}>`: the value must be {expected}", short(value))
+        }
+        Cause::MissingOption { name, form } => {
+            format!("`{name}=\"…\"` on `<c>` is missing: write {form}")
+        }
+        Cause::Block(errors) => {
+            let mut said: Vec<&str> = errors.iter().take(SAID).map(|error| error.message.as_str()).collect();
+            said.dedup();
+            let more = if errors.len() > SAID { "; …" } else { "" };
+            said.join("; ") + more
+        }
+        Cause::Said(said) => said.clone(),
+        Cause::NotEnded { dialect, end } => format!(
+            "this was read as {} but has no end, so nothing in it was done: end it with `{end}` on a line of its own",
+            dialect.title()
+        ),
+        Cause::ModeIgnored { mode } => {
+            format!("the file's mode {} is not set: use an exec task with `chmod`", short(mode))
+        }
+        Cause::UnreadableAttributes { element, text } => format!(
+            "the attributes `{}` of `<{element}>` cannot be read: write each once, as name=\"value\"",
+            short(text)
+        ),
+        Cause::HoldsTaskEnd { element } => format!(
+            "`<{element}>` holds a `</task>` whose `<task>` is outside it: if a `</{element}>` is missing, add it, \
+             since the tasks after it became its content"
+        ),
+        Cause::UnknownAttribute { element, name } => format!("attribute `{}` of `<{element}>` is ignored", short(name)),
+        Cause::Unused { element, command } => format!("`<{element}>` is not used by {}", command.name()),
+        Cause::LooksEscaped { element } => format!(
+            "`<{element}>` looks escaped (`&lt;`): payloads are raw, so write `<`, `>` and `&` as they are"
+        ),
+        Cause::EscapedBatch => {
+            "the tags arrived as `&lt;tasks&gt;`, damaged in copying, so nothing was run: put `<tasks>` into a \
+             Markdown fence of six back-ticks and use the fence's copy button"
+                .to_owned()
+        }
+        Cause::LooseTags {
+            element,
+            closing,
+            count,
+        } => format!(
+            "`<{}{element}>` is outside any `<task>`{}: check whether a `<task>` or `<tasks>` tag was lost in \
+            copying, or has text after it on its line",
+            if *closing { "/" } else { "" },
+            if *count > 1 { format!(" ({count} such tags)") } else { String::new() }
+        ),
+        Cause::OffNeverEnds { word } => {
+            let word = if word.is_empty() { String::new() } else { format!(" {word}") };
+            format!(
+                "`<!-- clada:off{word} -->` has no `<!-- clada:on{word} -->`, so everything after it is ignored: add \
+                that line"
+            )
+        }
+    }
+}
+
+/// All that is wrong with a task.
+fn several(problems: &[Problem]) -> String {
+    let missing = |problem: &Problem| match &problem.cause {
+        Cause::Missing {
+            element,
+            command: Some(command),
+        } if *element != "c" => Some((*element, *command)),
+        _ => None,
+    };
+    let mut all: Vec<(&str, Command)> = problems.iter().filter_map(missing).collect();
+    all.sort_by_key(|(element, _)| *element != "path");
+    let mut said: Vec<String> = Vec::new();
+    for each in problems {
+        let text = match missing(each) {
+            Some((_, command)) if all.len() > 1 => {
+                let elements = all.iter().map(|(element, _)| format!("`<{element}>`"));
+                let elements: Vec<String> = elements.collect();
+                format!("{} are missing: {}", elements.join(" and "), needs(command))
+            }
+            _ => problem(each),
+        };
+        if !said.contains(&text) {
+            said.push(text);
+        }
+    }
+    said.join("; ")
+}
+
+/// What a command needs.
+fn needs(command: Command) -> &'static str {
+    match command {
+        Command::Edit => {
+            "edit needs `<path>`, `<search>` and `<replace>`, or `<search-head>`, `<search-tail>` and `<replace>`"
+        }
+        Command::Overwrite => "overwrite needs `<path>` and `<x>` with the whole content",
+        Command::Append => {
+            "append needs `<path>` and `<x>` with the text to add at the end of the file"
+        }
+        Command::ReplaceAll => "replace-all needs `<path>`, `<search>` and `<replace>`",
+        Command::ReplaceLines => {
+            "replace-lines needs `<path>`, `<c lines=\"12-40\">replace-lines</c>` and `<x>` with the new lines"
+        }
+        Command::Move => "move needs `<path>` and `<x>` with the destination",
+        Command::Delete => "delete needs `<path>`",
+        Command::MakeFolder => "mkdir needs `<path>`",
+        Command::RemoveFolder => "rmdir needs `<path>`",
+        Command::Read => "read needs `<path>`, one for each file",
+        Command::Grep => "grep needs `<x>` with a regular expression",
+        Command::Glob => "glob needs `<x>` with a pattern, such as `src/**/*.rs`",
+        Command::Exec => "exec needs `<x>` with the script",
+        Command::ContextAdd => "context-add needs `<path>`, one for each file",
+        Command::ContextRemove => "context-remove needs `<path>`, one for each file",
+        Command::List
+        | Command::ContextList
+        | Command::ContextPrune
+        | Command::ContextClear
+        | Command::Undo
+        | Command::Squash
+        | Command::StepBack
+        | Command::StepForward => "it needs nothing",
+    }
+}
+
+/// What was looked for.
+pub fn part(error: &EditError, pairs: usize) -> String {
+    let what = part_name(error.part);
+    if pairs > 1 {
+        format!("{what} {} of {pairs}", error.pair)
+    } else {
+        what.to_owned()
+    }
+}
+
+/// Why a line of a replacement cannot be written.
+fn unclear(doubt: Doubt) -> String {
+    match doubt {
+        Doubt::Indentation => "its indentation is unclear".to_owned(),
+        Doubt::Moved => {
+            "its indentation differs from the search text, so it is unclear whether the lines should move".to_owned()
+        }
+        Doubt::WhiteSpace => "its white space differs from the search text and from the file".to_owned(),
+        Doubt::Character(c) => format!("`{c}` may be intended, or a result of copying"),
+        Doubt::HalfDamaged => {
+            "it has only some of the line numbers, fences, entities or escapes that the search text has"
+                .to_owned()
+        }
+    }
+}
+
+/// Where paths were taken otherwise than the reply wrote them: the real ones.
+pub fn taken(real: &[String]) -> String {
+    let path = match real {
+        [_] => "path",
+        _ => "paths",
+    };
+    let shown = names(real.iter().take(SAID).map(String::as_str));
+    let more = if real.len() > SAID { ", …" } else { "" };
+    format!("{path} taken as {shown}{more}")
+}
+
+/// How an edit was done whose search text is not the file's to the byte.
+pub fn matched(tier: Tier, adapted: Adapted) -> String {
+    let how = match (adapted.indentation, adapted.characters) {
+        (Some(Indented::WithTabs), _) => "; written with tabs",
+        (Some(Indented::WithSpaces), _) => "; written with spaces",
+        (Some(Indented::AsThere), _) => "; indented like the lines there",
+        (None, true) => "; written with the file's own characters",
+        (None, false) => "",
+    };
+    format!("matched by {}{how}", tier.name())
+}
+
+/// Why an edit failed, in one line: all that stands in the way. `pairs` is how many the task has.
+pub fn failed_edit(misses: &[Miss], pairs: usize) -> String {
+    let mut groups: Vec<Group> = Vec::new();
+    for miss in misses.iter().take(MISSES) {
+        let (fact, step) = told(miss, pairs);
+        let what = part(&miss.error, pairs);
+        let rest = fact.strip_prefix(&what).map(str::to_owned);
+        let is_same = |group: &&mut Group| {
+            rest.is_some() && group.part == miss.error.part && group.rest == rest
+        };
+        match groups
+            .iter_mut()
+            .filter(|group| group.step == step)
+            .find(is_same)
+        {
+            Some(group) => group.pairs.push(miss.error.pair),
+            None => groups.push(Group {
+                part: miss.error.part,
+                pairs: vec![miss.error.pair],
+                fact,
+                rest,
+                step,
+            }),
+        }
+    }
+    let mut said: Vec<String> = Vec::new();
+    let mut steps: Vec<&str> = Vec::new();
+    for group in &groups {
+        if steps.contains(&group.step.as_str()) {
+            continue;
+        }
+        steps.push(&group.step);
+        let same = groups.iter().filter(|other| other.step == group.step);
+        let facts: Vec<String> = same.map(|group| group.told(pairs)).collect();
+        said.push(format!("{}: {}", facts.join(", "), group.step));
+    }
+    match misses.len().saturating_sub(MISSES) {
+        0 => {}
+        1 => said.push("1 more fails".to_owned()),
+        more => said.push(format!("{more} more fail")),
+    }
+    match misses.first() {
+        Some(miss) if pairs > 1 => said.push(match miss.error.part {
+            Part::Hunk => "no hunk of this file was applied".to_owned(),
+            _ => "no pair of this task was applied".to_owned(),
+        }),
+        _ => {}
+    }
+    said.join("; ")
+}
+
+/// Pairs of an edit that fail for the same reason.
+struct Group {
+    part: Part,
+    pairs: Vec<usize>,
+    /// What is said of the first of them.
+    fact: String,
+    /// The same without its name, where that begins with it.
+    rest: Option<String>,
+    step: String,
+}
+
+impl Group {
+    fn told(&self, pairs: usize) -> String {
+        match (self.pairs.as_slice(), &self.rest) {
+            ([_, _, ..], Some(rest)) => {
+                let numbers: Vec<String> = self.pairs.iter().map(ToString::to_string).collect();
+                format!(
+                    "{}s {} of {pairs}{rest}",
+                    part_name(self.part),
+                    numbers.join(", ")
+                )
+            }
+            _ => self.fact.clone(),
+        }
+    }
+}
+
+/// What is wrong with a text of an edit, and the next step.
+fn told(miss: &Miss, pairs: usize) -> (String, String) {
+    let error = &miss.error;
+    let what = part(error, pairs);
+    let after_head = if error.part == Part::Tail {
+        " after the head"
+    } else {
+        ""
+    };
+    let it = match error.part {
+        _ if pairs <= 1 => "task",
+        Part::Hunk => "hunk",
+        Part::Search | Part::Head | Part::Tail => "pair",
+    };
+    match &error.cause {
+        EditCause::Blank => (
+            format!("{what} is blank"),
+            "write text that is in the file exactly once".to_owned(),
+        ),
+        EditCause::NotFound {
+            applied_at: Some(line),
+            ..
+        } => (
+            format!("{what} not found{after_head}, but the replacement is already there (line {line})"),
+            format!("perhaps it was already applied; if so, leave this {it} out"),
+        ),
+        EditCause::NotFound { not_utf8, .. } => {
+            let fact = format!("{what} not found{after_head}");
+            let step = match &miss.why {
+                Some(Why::Stale { until }) if pairs > 1 => {
+                    return (
+                        format!("{fact} (it was there until {until})"),
+                        "the file has changed since, so edit what is there now".to_owned(),
+                    );
+                }
+                Some(why) => because(why),
+                None => format!(
+                    "{} must match the file exactly, character by character{}",
+                    if error.part == Part::Hunk {
+                        "its context and removed lines"
+                    } else {
+                        "it"
+                    },
+                    if *not_utf8 {
+                        " (the file is not UTF-8, so differences in white space were not tried)"
+                    } else {
+                        ""
+                    }
+                ),
+            };
+            (fact, step)
+        }
+        EditCause::Ambiguous { lines, .. } => (
+            format!("{what} found {}", times(lines, after_head)),
+            match error.part {
+                Part::Search => {
+                    "include more of the text around it so that it matches once, or use `replace-all` if all are meant"
+                }
+                _ => "include more of the text around it so that it matches once",
+            }
+            .to_owned(),
+        ),
+        EditCause::Unclear { line, at, doubt } => (
+            format!(
+                "{what} found at line {at}, but not exactly, and line {line} of the replacement cannot be adapted"
+            ),
+            format!("{}. Write both texts exactly as they are in the file", unclear(*doubt)),
+        ),
+        EditCause::NothingChanges { at } => (
+            format!("{what} found at line {at}, and the file would stay as it is"),
+            "the replacement is the same as the search text or the text in the file. To change white space or quotes, copy \
+             the search text exactly from the file"
+                .to_owned(),
+        ),
+        EditCause::LeftOut { line } => (
+            match pairs {
+                1 => format!("line {line} of <replace> stands for text that is left out"),
+                _ => format!("line {line} of <replace> {} stands for text that is left out", error.pair),
+            },
+            "write that text, or edit with search-head and search-tail. If the line itself is meant, write `<replace \
+             elision=\"text\">`"
+                .to_owned(),
+        ),
+        EditCause::ElisionsDiffer => (
+            format!("{what} and its replacement leave out different text"),
+            "write the same `...` lines in both, in the same order, or use search-head and search-tail".to_owned(),
+        ),
+        EditCause::NoContext => (
+            format!("{what} has no line to search for"),
+            "add lines from the file before and after the change as context".to_owned(),
+        ),
+        EditCause::NoAnchor { text } => (
+            format!(
+                "{what} should follow `{}`, but no line after the previous hunk has that",
+                short(text)
+            ),
+            "copy a line from the file after `@@`".to_owned(),
+        ),
+        EditCause::ManyAnchors { text, lines } => (
+            format!(
+                "{what} should follow `{}`, which was found {}",
+                short(text),
+                times(lines, "")
+            ),
+            "write a line that occurs once".to_owned(),
+        ),
+        EditCause::NotAtEnd { line } => (
+            format!("{what} should be at the end of the file, but is at line {line}"),
+            "leave out the end-of-file mark, or write the file's last lines".to_owned(),
+        ),
+        EditCause::OutOfOrder { line } => (
+            format!("{what} not found after the previous hunk, but before it (line {line})"),
+            "put the hunks in the order of the file".to_owned(),
+        ),
+    }
+}
+
+fn part_name(part: Part) -> &'static str {
+    match part {
+        Part::Search => "search text",
+        Part::Head => "search-head",
+        Part::Tail => "search-tail",
+        Part::Hunk => "hunk",
+    }
+}
+
+/// Why a text is not in a file, with the next step.
+fn because(why: &Why) -> String {
+    match why {
+        Why::Stale { until } => {
+            format!("it was there until {until}. The file has changed since: edit what is there now")
+        }
+        Why::TakenAway => {
+            "it is in the file, but the pairs before it change it: search for the text that they leave"
+                .to_owned()
+        }
+        Why::Habit(Habit::LeftOut { line }) => format!(
+            "line {line} of it stands for text that is left out: write that text, or use search-head and search-tail"
+        ),
+        Why::Habit(Habit::DiffMarks) => {
+            "its lines begin with the `+` or `-` of a diff: copy the lines from the file, without such marks".to_owned()
+        }
+        Why::Habit(Habit::LineNumbers) => {
+            "its lines begin with line numbers: copy the lines without them".to_owned()
+        }
+        Why::Habit(Habit::Escaped { escape, means }) => {
+            format!("it has `{escape}`, but the file has none: payloads are raw, so write {means} as it is")
+        }
+    }
+}
+
+/// How often something was found, and where.
+fn times(lines: &[usize], where_at: &str) -> String {
+    let shown: Vec<String> = lines.iter().take(10).map(ToString::to_string).collect();
+    let (least, more) = match lines.len() > shown.len() {
+        true => ("at least ", ", …"),
+        false => ("", ""),
+    };
+    let (count, shown) = (lines.len(), shown.join(", "));
+    format!("{least}{count} times{where_at} (lines {shown}{more})")
+}
+
+/// So many tasks.
+pub fn tasks(count: usize) -> String {
+    match count {
+        1 => "1 task".to_owned(),
+        count => format!("{count} tasks"),
+    }
+}
+
+fn names<'n>(names: impl Iterator<Item = &'n str>) -> String {
+    names
+        .map(|name| format!("`{name}`"))
+        .collect::<Vec<_>>()
+        .join(", ")
+}
+
+/// Somebody's text inside a sentence: the start of its first line.
+fn short(text: &str) -> String {
+    let line = text.lines().next().unwrap_or_default();
+    if line.chars().count() <= 60 {
+        line.to_owned()
+    } else {
+        line.chars().take(60).chain(['…']).collect()
+    }
+}

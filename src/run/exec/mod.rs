@@ -1,0 +1,459 @@
+//! What exec means: a script run to its end, or to one of its limits, inside its fence, and what is said of that. Knows no
+//! other command.
+
+mod live;
+mod planted;
+
+use std::borrow::Cow;
+use std::ffi::OsString;
+use std::future::pending;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use tokio::sync::watch;
+use tokio::time::Instant;
+
+use crate::policy::{Policy, Verdict};
+use crate::reply::question::Question;
+use crate::report;
+use crate::report::fault::Fault;
+use crate::report::outcome::{Section, Status};
+use crate::text::language::Language;
+use crate::text::mask::Mask;
+use crate::text::{duration, size};
+use crate::world::sandbox::{self, Fence, Guard, Level, Repositories};
+use crate::world::shell::{self, Captured, Ending, Script, ShellError, Stream};
+use crate::world::survivors::Survivor;
+use live::Live;
+
+/// What a stopped run says of its tasks.
+pub const STOPPED: &str = "clada was stopped";
+
+/// How much of the end of an output is looked through for what the fence has denied.
+const TAIL: usize = 16 * 1024;
+
+/// How commands are run, whoever asks for them.
+#[derive(Debug)]
+pub struct Rules {
+    /// Otherwise none is run.
+    pub enabled: bool,
+    pub policy: Policy,
+    /// For those that name no limit of their own.
+    pub timeout: Duration,
+    /// How many bytes of plain text one may write.
+    pub output_limit: u64,
+    pub fence: Fence,
+    /// What is looked at after each, as not every system can keep it from being changed.
+    pub watched: Vec<PathBuf>,
+    /// What could run at the user's next git command is looked for in these, likewise.
+    pub repositories: Repositories,
+    /// The whole environment that they get.
+    pub env: Vec<(OsString, OsString)>,
+    pub mask: Mask,
+}
+
+impl Rules {
+    /// What this system does not enforce of the fence, for the user.
+    pub fn unfenced(&self) -> Option<String> {
+        sandbox::shortfall(&self.fence)
+    }
+
+    /// What is missing of the fence on this system, which holds all the same, for who starts clada.
+    pub fn weaker(&self) -> Option<String> {
+        let support = sandbox::support();
+        let is_weaker = support.by.is_some() && !support.lacks.is_empty();
+        (is_weaker && self.fence.level != Level::Off).then(|| format!("⚠ {support}"))
+    }
+
+    /// The folders that commands may not write in though the settings name them, for the user: some became links.
+    pub fn left_out(&self) -> Vec<String> {
+        let left_out = self.fence.left_out().into_iter();
+        left_out.map(|it| it.to_string()).collect()
+    }
+
+    /// Why a script may not run, or not yet; nothing where it may. `target` is what is shown of it, `approved`: the user
+    /// was asked.
+    pub fn hold(
+        &self,
+        (script, target): (&str, &str),
+        lang: Option<Language>,
+        approved: bool,
+    ) -> Option<Hold> {
+        if !self.enabled {
+            let why = "commands are switched off here (`exec.enabled`): leave them to the user";
+            return Some(Hold::Refused(why.to_owned()));
+        }
+        match self.policy.judge(script, lang.unwrap_or(Language::Bash)) {
+            Verdict::Denied(denied) => Some(Hold::Refused(format!(
+                "`{}` is denied here (`{}` in `exec.deny`): do it another way, or leave it to the user",
+                report::brief(&denied.command),
+                denied.pattern
+            ))),
+            Verdict::Ask(asked) if !approved => {
+                let commands = asked.into_iter().map(|it| it.command);
+                Some(Hold::Asks(Question::new(script, target, commands)))
+            }
+            Verdict::Ask(_) | Verdict::Allowed => None,
+        }
+    }
+}
+
+/// Why a script does not run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Hold {
+    /// It never will.
+    Refused(String),
+    /// The user is to say whether it may.
+    Asks(Question),
+}
+
+/// A script, as a task has it.
+#[derive(Debug, Clone, Copy)]
+pub struct Exec<'t> {
+    pub text: &'t str,
+    /// The folder it runs in.
+    pub dir: &'t Path,
+    pub timeout: Option<Duration>,
+    pub lang: Option<Language>,
+    pub version: Option<&'t str>,
+    /// What its environment has beside that of the rules, or instead.
+    pub vars: &'t [(OsString, OsString)],
+    /// What sets another time limit.
+    pub limited_by: &'t str,
+}
+
+/// What came of a script.
+#[derive(Debug)]
+pub struct Executed {
+    pub status: Status,
+    /// Nothing where there is nothing to say.
+    pub message: Option<String>,
+    pub data: Value,
+    /// All that it wrote.
+    pub sections: Vec<Section>,
+    /// Why it failed, for dialects that have words of their own for it.
+    pub fault: Fault,
+}
+
+impl Executed {
+    /// A script that could not be run.
+    pub fn failed(why: String) -> Self {
+        Self {
+            status: Status::Failed,
+            message: Some(why),
+            data: Value::Null,
+            sections: Vec::new(),
+            fault: Fault::Other,
+        }
+    }
+}
+
+/// Runs a script until it ends, passes one of its limits, or `stop` becomes true. `on_output` gets what it writes, as it
+/// comes, but for floods.
+pub async fn perform(
+    exec: &Exec<'_>,
+    rules: &Rules,
+    mut stop: watch::Receiver<bool>,
+    on_output: &mut dyn FnMut(Stream, &[u8]),
+) -> Executed {
+    let cancelled = async {
+        if stop.wait_for(|stop| *stop).await.is_err() {
+            // Nobody is left who could stop it.
+            pending::<()>().await;
+        }
+    };
+    let mut live = Live::new(Instant::now());
+    let mut shown = |stream, bytes: &[u8]| {
+        let (is_shown, gap) = live.take(bytes.len() as u64, Instant::now());
+        if let Some(gap) = gap {
+            on_output(stream, gap.as_bytes());
+        }
+        if is_shown {
+            on_output(stream, bytes);
+        }
+    };
+    let is_own = |(name, _): &&(OsString, OsString)| exec.vars.iter().all(|(own, _)| own != name);
+    let env = match exec.vars {
+        [] => Cow::Borrowed(&rules.env[..]),
+        vars => rules
+            .env
+            .iter()
+            .filter(is_own)
+            .chain(vars)
+            .cloned()
+            .collect(),
+    };
+    let script = Script {
+        text: exec.text,
+        dir: exec.dir,
+        timeout: exec.timeout.unwrap_or(rules.timeout),
+        lang: exec.lang,
+        version: exec.version,
+        env: &env,
+        fence: Some(&rules.fence),
+        mask: Some(&rules.mask),
+        output_limit: rules.output_limit,
+    };
+    let guard = (rules.fence.level != Level::Off).then(|| {
+        rules.repositories.look();
+        Guard::of(&rules.watched)
+    });
+    let missing = rules.fence.missing();
+    let ran = shell::run(&script, cancelled, &mut shown).await;
+    if let Some(gap) = live.gap() {
+        on_output(Stream::Stdout, gap.as_bytes());
+    }
+    let changed = guard.map(|guard| {
+        let (changed, planted) = (guard.changed(), rules.repositories.planted());
+        planted::told(&rules.fence.root, changed, planted)
+    });
+    match ran {
+        Ok(ran) => told(ran, rules, (exec, &missing), changed.unwrap_or_default()),
+        Err(error) => Executed {
+            fault: match &error {
+                ShellError::NoProgram(missing) => Fault::NoProgram(missing.name().to_owned()),
+                ShellError::NoShell => Fault::NoProgram("bash".to_owned()),
+                _ => Fault::Other,
+            },
+            ..Executed::failed(error.to_string())
+        },
+    }
+}
+
+fn told(
+    mut ran: shell::Ran,
+    rules: &Rules,
+    (exec, missing): (&Exec<'_>, &[PathBuf]),
+    changed: Vec<String>,
+) -> Executed {
+    let took = duration::show(ran.elapsed);
+    let (status, ending) = match &ran.ending {
+        Ending::Exited(0) => (Status::Done, None),
+        Ending::Exited(code) => (Status::Failed, Some(format!("exit code {code} ({took})"))),
+        Ending::Signalled(signal) => {
+            let signal = shell::signal_name(*signal);
+            (Status::Failed, Some(format!("killed by {signal} ({took})")))
+        }
+        Ending::TimedOut(limit) => {
+            let limit = duration::show(*limit);
+            let said = format!(
+                "stopped at its time limit of {limit}: set another with {}",
+                exec.limited_by
+            );
+            (Status::Failed, Some(said))
+        }
+        Ending::WroteTooMuch => {
+            let limit = size::show(rules.output_limit);
+            let said = format!(
+                "stopped at {limit} of output (`limits.output`): write it to a file instead"
+            );
+            (Status::Failed, Some(said))
+        }
+        Ending::TooManyProcesses => {
+            let most = rules.fence.processes;
+            let said = format!(
+                "stopped at more than {most} processes (`exec.processes`): start fewer at a time"
+            );
+            (Status::Failed, Some(said))
+        }
+        Ending::Cancelled => (Status::Interrupted, Some(format!("{STOPPED} ({took})"))),
+    };
+    let left = match ran.left_running {
+        0 => None,
+        1 => Some("stopped a process that it left running".to_owned()),
+        n => Some(format!("stopped {n} processes that it left running")),
+    };
+    let survivors = survivors(&ran.survivors);
+    let denied = match status {
+        Status::Failed => denied(&rules.fence, (exec.dir, missing), &ran),
+        Status::Done => tail(&ran.stderr)
+            .and_then(|tail| sandbox::unsaved_setting(&rules.fence, exec.dir, &tail)),
+        _ => None,
+    };
+    let said = ending.into_iter().chain(denied).chain(left);
+    let said = said.chain(survivors).chain(changed);
+    let said: Vec<String> = said.collect();
+    let text = |captured: &mut Captured| report::for_json(captured).unwrap_or_default();
+    let mut data = json!({ "stdout": text(&mut ran.stdout), "stderr": text(&mut ran.stderr) });
+    match ran.ending {
+        Ending::Exited(code) => data["exit_code"] = code.into(),
+        Ending::Signalled(signal) => data["signal"] = shell::signal_name(signal).into(),
+        Ending::TimedOut(_)
+        | Ending::WroteTooMuch
+        | Ending::TooManyProcesses
+        | Ending::Cancelled => {}
+    }
+    Executed {
+        status,
+        message: (!said.is_empty()).then(|| said.join("; ")),
+        fault: match ran.ending {
+            Ending::Exited(_) | Ending::Signalled(_) => Fault::Exit,
+            Ending::TimedOut(limit) => Fault::TimedOut(limit),
+            Ending::WroteTooMuch | Ending::TooManyProcesses | Ending::Cancelled => Fault::Other,
+        },
+        data,
+        sections: vec![
+            Section::Stream("stdout", Box::new(ran.stdout)),
+            Section::Stream("stderr", Box::new(ran.stderr)),
+        ],
+    }
+}
+
+/// The processes of a command that could not be ended, for the user.
+fn survivors(survivors: &[Survivor]) -> Option<String> {
+    const NAMED: usize = 5;
+    if survivors.is_empty() {
+        return None;
+    }
+    let named = survivors.iter().take(NAMED).map(|survivor| {
+        let Survivor { pid, name, .. } = survivor;
+        format!("{pid} ({})", report::brief(name))
+    });
+    let named = named.collect::<Vec<_>>().join(", ");
+    let more = match survivors.len().saturating_sub(NAMED) {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    Some(format!(
+        "⚠ it left processes that could not be killed: {named}{more}; kill them with `kill -9 {}`",
+        survivors[0].pid
+    ))
+}
+
+/// What the fence had to do with a failure, as far as the script's last words tell. It began in this folder, and without
+/// these.
+fn denied(fence: &Fence, (dir, missing): (&Path, &[PathBuf]), ran: &shell::Ran) -> Option<String> {
+    [&ran.stderr, &ran.stdout]
+        .into_iter()
+        .find_map(|captured| sandbox::denied(fence, dir, missing, &tail(captured)?))
+}
+
+/// The end of what a script wrote.
+fn tail(captured: &Captured) -> Option<String> {
+    let cut = captured.cut(TAIL).ok()?;
+    Some(if cut.left_out > 0 { cut.tail } else { cut.head })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn rules() -> Rules {
+        Rules {
+            enabled: true,
+            policy: Policy::new(&[], &[]).expect("no pattern"),
+            timeout: Duration::from_secs(30),
+            output_limit: u64::MAX,
+            fence: Fence {
+                level: Level::Off,
+                ..Fence::nothing(Path::new("/"))
+            },
+            watched: Vec::new(),
+            repositories: Repositories::of(Path::new("/nonexistent"), |_| false),
+            env: std::env::vars_os().collect(),
+            mask: Mask::default(),
+        }
+    }
+
+    fn exec(text: &str) -> Exec<'_> {
+        Exec {
+            text,
+            dir: Path::new("/"),
+            timeout: None,
+            lang: None,
+            version: None,
+            vars: &[],
+            limited_by: "",
+        }
+    }
+
+    async fn executed(text: &str, rules: &Rules) -> (Executed, u64) {
+        let (_keep, stop) = watch::channel(false);
+        let mut written = 0;
+        let mut count = |_: Stream, bytes: &[u8]| written += bytes.len() as u64;
+        let done = perform(&exec(text), rules, stop, &mut count).await;
+        (done, written)
+    }
+
+    #[tokio::test]
+    async fn output_ends_at_its_limit_and_what_is_beyond_is_let_go() {
+        let rules = Rules {
+            output_limit: 3 * 1024 * 1024,
+            ..rules()
+        };
+        // One goes on, one ignores the signal, one has ended when it is noticed.
+        for script in [
+            "yes",
+            "trap '' TERM; yes",
+            "yes é | head -c 3145729; sleep 0.2",
+        ] {
+            let (done, written) = executed(script, &rules).await;
+            assert_eq!(done.status, Status::Failed);
+            assert_eq!(
+                done.message.as_deref(),
+                Some("stopped at 3 MiB of output (`limits.output`): write it to a file instead")
+            );
+            assert!(written <= rules.output_limit && written > rules.output_limit - 4);
+            let Section::Stream("stdout", spool) = &done.sections[0] else {
+                panic!("{:?}", done.sections);
+            };
+            assert_eq!(spool.size(), written);
+        }
+    }
+
+    #[tokio::test]
+    async fn stopping_is_no_failure_of_the_script() {
+        let (stop, stopped) = watch::channel(false);
+        let on_time = async {
+            tokio::task::yield_now().await;
+            stop.send_replace(true);
+            pending::<()>().await;
+        };
+        let rules = rules();
+        let mut nothing = |_: Stream, _: &[u8]| {};
+        let exec = exec("sleep 30");
+        let done = tokio::select! {
+            done = perform(&exec, &rules, stopped, &mut nothing) => done,
+            () = on_time => unreachable!(),
+        };
+        assert_eq!(done.status, Status::Interrupted);
+    }
+
+    #[tokio::test]
+    async fn without_anybody_to_stop_it_a_script_runs_to_its_end() {
+        let (stop, stopped) = watch::channel(false);
+        drop(stop);
+        let done = perform(&exec("echo done"), &rules(), stopped, &mut |_, _| {}).await;
+        assert_eq!((done.status, done.message), (Status::Done, None));
+    }
+
+    #[tokio::test]
+    async fn what_is_watched_and_changes_is_told() {
+        let root = tempfile::tempdir().expect("temp dir");
+        let mut rules = rules();
+        rules.fence.level = Level::Workspace;
+        rules.fence.root = root.path().to_owned();
+        rules.watched = [".git/hooks", ".git/config", "clada.toml"]
+            .map(|name| root.path().join(name))
+            .into();
+        let (done, _) = executed("true", &rules).await;
+        assert_eq!(done.message, None);
+        let script = format!(
+            "cd {} && mkdir -p .git/hooks && touch .git/hooks/pre-push clada.toml",
+            root.path().display()
+        );
+        let (done, _) = executed(&script, &rules).await;
+        let said = done.message.expect("a message");
+        assert!(
+            said.contains(
+                "⚠ .git/hooks/pre-push was changed while this ran: check it before you use git"
+            ),
+            "{said}"
+        );
+        assert!(
+            said.ends_with("⚠ clada.toml was changed while this ran: check it"),
+            "{said}"
+        );
+    }
+}

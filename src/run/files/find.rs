@@ -1,0 +1,337 @@
+//! Showing what there is: folders, lines that match, names that match. Changes nothing.
+
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+
+use super::{Done, Failure, named, not_found, refused};
+use crate::reply::path::RelPath;
+use crate::report::one_line;
+use crate::report::outcome::Section;
+use crate::text::glob::{self, Glob};
+use crate::text::time;
+use crate::world::workspace::{
+    Files, FsError, Hit, Hits, Kind, Listed, NoSearch, Place, Reach, Search, Tree,
+};
+
+/// No more entries, lines or names are shown,
+const MOST: usize = 1000;
+/// and no more bytes of lines.
+const MOST_TEXT: usize = 256 * 1024;
+/// How long a search may take.
+const PATIENCE: Duration = Duration::from_secs(30);
+/// How many of the files that could not be read are named.
+const NAMED: usize = 3;
+
+/// What is in a folder.
+pub(super) fn list(path: Option<&str>, files: &dyn Files) -> Result<Done, Failure> {
+    let (place, kind) = base(path, files)?;
+    let found = match kind {
+        Kind::Dir => files.disk().list(&place)?,
+        _ => files.disk().list_one(&place)?.into_iter().collect(),
+    };
+    let shown = &found[..found.len().min(MOST)];
+    let count = match kind {
+        Kind::Dir if found.is_empty() => "empty".to_owned(),
+        Kind::Dir => entries(found.len()),
+        _ => "a file".to_owned(),
+    };
+    let message = match found.len() > MOST {
+        true => format!("the first {MOST} of {count}: use `glob` to find the others"),
+        false => count,
+    };
+    Ok(Done {
+        message: Some(message),
+        data: shown.iter().map(listed_data).collect(),
+        sections: section(shown.iter().map(listed_line)),
+        ..Done::default()
+    })
+}
+
+/// Lines that match.
+pub(super) fn grep(
+    pattern: &str,
+    path: Option<&str>,
+    (include, ignore_case): (Option<&str>, bool),
+    files: &dyn Files,
+) -> Result<Done, Failure> {
+    let (search, literally) = match Search::new(pattern, ignore_case) {
+        Ok(search) => (search, String::new()),
+        Err(NoSearch::SpansLines) => {
+            return Err(refused(format!(
+                "`{pattern}` spans several lines, but a match is within one line: search for one of them"
+            )));
+        }
+        Err(NoSearch::NoRegex(cause)) => {
+            let said = format!(
+                "not a valid regular expression ({cause}), so searched for as plain text: "
+            );
+            (
+                Search::literal(pattern, ignore_case).map_err(refused)?,
+                said,
+            )
+        }
+    };
+    let include = include.map(Glob::parse).transpose().map_err(refused)?;
+    let (place, kind) = base(path, files)?;
+    let until = Instant::now() + PATIENCE;
+    let tree = if kind == Kind::Dir {
+        // By its path from there, or from the root.
+        let from_root = place.path().to_string_lossy();
+        let is_included = |path: &str| {
+            include.as_ref().is_none_or(|glob| {
+                glob.includes(path) || glob.includes(&format!("{from_root}/{path}"))
+            })
+        };
+        files.disk().tree(
+            &place,
+            &Reach {
+                wants: &|path, kind| kind == Kind::File && is_included(path),
+                depth: None,
+                until,
+            },
+        )
+    } else {
+        may_show(&place, files)?;
+        Tree {
+            paths: vec![place.path().to_owned()],
+            ..Tree::default()
+        }
+    };
+    let mut hits = files.disk().search(&search, &tree.paths, MOST, until);
+    let mut bytes = 0;
+    hits.shown.retain(|hit| {
+        bytes += hit.line.len();
+        bytes <= MOST_TEXT
+    });
+    let name = |path: &Path| path.to_string_lossy().into_owned();
+    let data =
+        |hit: &Hit| json!({ "file": name(&hit.path), "line_number": hit.number, "line": hit.line });
+    let lines = hits.shown.iter().map(|hit| {
+        format!(
+            "{}:{}: {}\n",
+            one_line(&name(&hit.path)),
+            hit.number,
+            hit.line
+        )
+    });
+    Ok(Done {
+        message: Some(literally + &told(&hits, &tree, kind)),
+        data: hits.shown.iter().map(data).collect(),
+        sections: section(lines),
+        ..Done::default()
+    })
+}
+
+/// Paths that match.
+pub(super) fn glob(pattern: &str, path: Option<&str>, files: &dyn Files) -> Result<Done, Failure> {
+    let (folders, rest) = glob::split(pattern.trim());
+    // A path of its own, or one in the folder that is named.
+    let from = match path {
+        _ if folders.starts_with(['/', '~']) => folders.to_owned(),
+        Some(path) if !folders.is_empty() => format!("{path}/{folders}"),
+        Some(path) => path.to_owned(),
+        None if folders.is_empty() => ".".to_owned(),
+        None => folders.to_owned(),
+    };
+    let wanted = match rest.strip_suffix('/') {
+        Some(_) => Kind::Dir,
+        None => Kind::File,
+    };
+    let glob = Glob::parse(rest.trim_end_matches('/')).map_err(refused)?;
+    let (place, kind) = base(Some(&from), files)?;
+    if kind != Kind::Dir {
+        return Err(FsError::NotAFolder(from).into());
+    }
+    let is_wanted = |kind| kind == wanted || wanted == Kind::File && kind == Kind::Link;
+    let tree = files.disk().tree(
+        &place,
+        &Reach {
+            wants: &|path, kind| is_wanted(kind) && glob.matches(path),
+            depth: glob.depth,
+            until: Instant::now() + PATIENCE,
+        },
+    );
+    let shown = &tree.paths[..tree.paths.len().min(MOST)];
+    let ending = if wanted == Kind::Dir { "/" } else { "" };
+    let names = shown
+        .iter()
+        .map(|path| format!("{}{ending}", path.to_string_lossy()));
+    let what = if wanted == Kind::Dir {
+        "folder"
+    } else {
+        "file"
+    };
+    let mut said = match tree.paths.len() {
+        0 if !rest.contains('/') => {
+            format!(
+                "no match: `{rest}` searches one folder only; `**/{rest}` searches its subfolders too"
+            )
+        }
+        0 => "no match".to_owned(),
+        found if found > MOST => format!(
+            "the first {MOST} of {}: narrow the pattern",
+            counted(found, what)
+        ),
+        found => counted(found, what),
+    };
+    said += &beside(&tree, &[]);
+    Ok(Done {
+        message: Some(said),
+        data: names.clone().map(Value::from).collect(),
+        sections: section(names.map(|name| one_line(&name) + "\n")),
+        ..Done::default()
+    })
+}
+
+/// The place that is looked in or at, and what is there; the root where none is named.
+fn base(path: Option<&str>, files: &dyn Files) -> Result<(Place, Kind), Failure> {
+    let rel: RelPath = named::text(path.unwrap_or("."), files)?;
+    let place = files.place(&rel, true)?;
+    match files.kind(&place)? {
+        Some(kind) => Ok((place, kind)),
+        None => Err(not_found(&rel, files)),
+    }
+}
+
+/// A file that is named may be shown.
+pub(crate) fn may_show(place: &Place, files: &dyn Files) -> Result<(), Failure> {
+    files.may_show(place)?;
+    let name = place.path().display();
+    if files.disk().is_own(place) {
+        return Err(refused(format!(
+            "`{name}` belongs to clada, not to the project: continue without it"
+        )));
+    }
+    Ok(())
+}
+
+/// What there is to say of a search.
+fn told(hits: &Hits, tree: &Tree, kind: Kind) -> String {
+    let mut said = match (hits.lines, hits.shown.len()) {
+        (0, _) if hits.searched > 0 => format!("no match in {}", counted(hits.searched, "file")),
+        (0, _) if !hits.unread.is_empty() => "no match".to_owned(),
+        (0, _) if kind != Kind::Dir => "no match: the file is not text".to_owned(),
+        (0, _) => "no match: there is no file to search".to_owned(),
+        (lines, shown) => {
+            let all = format!(
+                "{} in {}",
+                match lines {
+                    1 => "1 match".to_owned(),
+                    lines => format!("{lines} matches"),
+                },
+                counted(hits.files, "file")
+            );
+            match lines == shown {
+                true => all,
+                false => {
+                    format!("the first {shown} of {all}: narrow it by path, include or pattern")
+                }
+            }
+        }
+    };
+    said += &beside(tree, &hits.unread);
+    let odd = tree.odd.iter();
+    let odd = odd.map(|(path, what)| format!("`{}` ({what})", path.display()));
+    if let Some(named) = some_of(odd) {
+        said += &format!("; not searched: {named}");
+    }
+    if hits.cut && !tree.cut {
+        said += &out_of_time();
+    }
+    said
+}
+
+/// What was not looked at.
+fn beside(tree: &Tree, unread: &[PathBuf]) -> String {
+    let mut said = String::new();
+    if tree.withheld > 0 {
+        said += &format!(
+            "; left out: {} that may not be shown",
+            counted(tree.withheld, "file")
+        );
+    }
+    let mut unread: Vec<&PathBuf> = tree.unread.iter().chain(unread).collect();
+    unread.sort();
+    let names = unread.iter().map(|path| match path {
+        path if path.as_os_str().is_empty() => "`.`".to_owned(),
+        path => format!("`{}`", path.display()),
+    });
+    if let Some(named) = some_of(names) {
+        said += &format!("; could not be read: {named}");
+    }
+    if tree.cut {
+        said += &out_of_time();
+    }
+    said
+}
+
+/// The first of these names, and how many more there are.
+fn some_of(mut names: impl ExactSizeIterator<Item = String>) -> Option<String> {
+    let first: Vec<String> = names.by_ref().take(NAMED).collect();
+    match (first.is_empty(), names.len()) {
+        (true, _) => None,
+        (false, 0) => Some(first.join(", ")),
+        (false, more) => Some(format!("{} and {more} more", first.join(", "))),
+    }
+}
+
+fn out_of_time() -> String {
+    format!(
+        "; stopped after {} s, before everything was searched: name a folder",
+        PATIENCE.as_secs()
+    )
+}
+
+fn counted(number: usize, what: &str) -> String {
+    match number {
+        1 => format!("1 {what}"),
+        _ => format!("{number} {what}s"),
+    }
+}
+
+fn entries(number: usize) -> String {
+    match number {
+        1 => "1 entry".to_owned(),
+        _ => format!("{number} entries"),
+    }
+}
+
+fn listed_data(found: &Listed) -> Value {
+    json!({
+        "name": found.name.to_string_lossy(),
+        "type": match found.kind {
+            Kind::File => "file",
+            Kind::Dir => "directory",
+            Kind::Link => "link",
+            Kind::Other => "other",
+        },
+        "size": found.size,
+        "modified": time::utc(found.modified),
+    })
+}
+
+/// Size, time and name; a folder has no size that means anything.
+fn listed_line(found: &Listed) -> String {
+    let size = match found.kind {
+        Kind::File => found.size.to_string(),
+        _ => "-".to_owned(),
+    };
+    let name = one_line(&found.name.to_string_lossy());
+    let name = match (found.kind, &found.target) {
+        (Kind::Dir, _) => format!("{name}/"),
+        (_, Some(target)) => format!("{name} -> {}", one_line(&target.to_string_lossy())),
+        _ => name,
+    };
+    format!("{size:>9} {} {name}\n", time::utc(found.modified))
+}
+
+/// Lines to show, if there are any.
+fn section(lines: impl Iterator<Item = String>) -> Vec<Section> {
+    let text: String = lines.collect();
+    match text.is_empty() {
+        true => Vec::new(),
+        false => vec![Section::Text(text)],
+    }
+}

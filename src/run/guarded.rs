@@ -1,0 +1,123 @@
+//! The project's files, where nothing that clada has not saved is overwritten or taken away. An edit goes on what is there:
+//! it replaces no more than it has found.
+
+use std::path::PathBuf;
+
+use super::saving::Seen;
+use crate::git::Snapshots;
+use crate::reply::path::{PathError, RelPath};
+use crate::world::attributes::Regrouped;
+use crate::world::workspace::{Content, Disk, Files, FsError, Kind, Place};
+
+/// The files on the disk, and what the last save of them saw, where that is known.
+pub(super) struct Guarded<'g> {
+    pub(super) disk: &'g mut Disk,
+    pub(super) seen: Option<(&'g Snapshots, &'g Seen)>,
+    /// The paths that tasks have changed since.
+    pub(super) unsaved: &'g [PathBuf],
+}
+
+impl Guarded<'_> {
+    /// Refused where something at a place, or below it, is not what the last save saw.
+    fn check(&self, place: &Place) -> Result<(), FsError> {
+        let Some((snapshots, Seen(seen))) = self.seen else {
+            return Ok(());
+        };
+        let is_related =
+            |path: &PathBuf| path.starts_with(place.path()) || place.path().starts_with(path);
+        if self.unsaved.iter().any(is_related) {
+            return Ok(());
+        }
+        match snapshots.news(seen.as_deref(), place.path()) {
+            Ok(None) => Ok(()),
+            Ok(Some(path)) => Err(FsError::Outdated(path.display().to_string())),
+            // What cannot be compared was not saved either, or the batch would not have begun.
+            Err(error) => {
+                tracing::debug!(%error, "compared with the last save");
+                Ok(())
+            }
+        }
+    }
+}
+
+impl Files for Guarded<'_> {
+    fn parse(&self, text: &str) -> Result<RelPath, PathError> {
+        self.disk.parse(text)
+    }
+
+    fn place(&self, path: &RelPath, follow: bool) -> Result<Place, FsError> {
+        self.disk.place(path, follow)
+    }
+
+    fn kind(&self, place: &Place) -> Result<Option<Kind>, FsError> {
+        self.disk.kind(place)
+    }
+
+    fn read(&self, place: &Place) -> Result<Content, FsError> {
+        self.disk.read(place)
+    }
+
+    fn read_to_change(&self, place: &Place) -> Result<Content, FsError> {
+        self.disk.read_to_change(place)
+    }
+
+    fn may_show(&self, place: &Place) -> Result<(), FsError> {
+        self.disk.may_show(place)
+    }
+
+    fn write(
+        &mut self,
+        place: &Place,
+        parts: &[&[u8]],
+        expected: Option<&Content>,
+    ) -> Result<(), FsError> {
+        if expected.is_some() || self.seen.is_none() || self.disk.kind(place)? != Some(Kind::File) {
+            return self.disk.write(place, parts, expected);
+        }
+        // Read first: who saves behind the comparison is noticed by the write.
+        let there = match self.disk.read_to_change(place) {
+            Err(FsError::TooLarge { is_there: true, .. }) => {
+                self.check(place)?;
+                return self.disk.write(place, parts, None);
+            }
+            there => there?,
+        };
+        self.check(place)?;
+        let written = self.disk.write(place, parts, Some(&there));
+        written.map_err(|error| match error {
+            FsError::Changed(path) => FsError::Outdated(path),
+            error => error,
+        })
+    }
+
+    fn remove(&mut self, place: &Place) -> Result<(), FsError> {
+        self.check(place)?;
+        self.disk.remove(place)
+    }
+
+    fn rename(&mut self, from: &Place, to: &Place, overwrite: bool) -> Result<(), FsError> {
+        self.check(from)?;
+        self.check(to)?;
+        self.disk.rename(from, to, overwrite)
+    }
+
+    fn make_folder(&mut self, place: &Place) -> Result<bool, FsError> {
+        self.disk.make_folder(place)
+    }
+
+    fn remove_folder(&mut self, place: &Place) -> Result<(), FsError> {
+        self.disk.remove_folder(place)
+    }
+
+    fn names(&self, dir: &Place) -> Vec<String> {
+        self.disk.names(dir)
+    }
+
+    fn regrouped(&mut self) -> Vec<(Place, Regrouped)> {
+        self.disk.regrouped()
+    }
+
+    fn disk(&self) -> &Disk {
+        self.disk
+    }
+}

@@ -1,0 +1,578 @@
+//! The settings: the shipped defaults, the user's over them, the project's over both. Reads the files; acts on nothing.
+//!
+//! What a project's file says of commands, hooks, paths and git could open the fence for the reply that wrote it, or come with
+//! a cloned repository. So it holds only as the user has trusted it, word for word: what was trusted is kept in the state folder, and goes on
+//! holding when the file says something else, or is gone.
+
+mod effective;
+mod file;
+mod listener;
+pub mod places;
+mod readable;
+mod replies;
+
+pub(crate) use file::text_of;
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::LazyLock;
+use std::time::Duration;
+
+use serde::de::value::{self, StrDeserializer};
+use serde::{Deserialize, Deserializer};
+use sha2::{Digest, Sha256};
+use toml::{Table, Value};
+
+use crate::reply::dialect::Dialect;
+use crate::settings::places::{Folders, PROJECT};
+use crate::text::hex::hex;
+use crate::text::{duration, size};
+use crate::world::ownership::NotOwn;
+use crate::world::state;
+
+use effective::leaves;
+use file::File;
+
+pub use effective::Effective;
+pub use listener::{Clipboard, Every, Format, Ledger, Level, Log, Notify, Watch, is_bare};
+pub use replies::{Actions, Hook, Hooks, PathLists, Paths, VarName};
+
+/// The shipped defaults; they name every setting.
+pub const DEFAULTS: &str = include_str!("../../config/clada.toml");
+
+/// The user's settings, in the folder for them.
+const USER: &str = "config.toml";
+
+/// What a project may only set once its user trusts it.
+const FENCED: [&str; 8] = [
+    "exec",
+    "git",
+    "limits",
+    "actions",
+    "paths",
+    "hooks",
+    "vars",
+    "watch.output_file",
+];
+
+/// What is the user's alone: it is of the whole of clada, not of a project.
+const OWN: [&str; 2] = ["ledger", "log"];
+
+/// Every setting. What a file leaves out is nothing, so what holds is read from all of them together.
+#[derive(Debug, Clone, Default, PartialEq, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Settings {
+    pub dialects: Vec<Dialect>,
+    pub exec: Exec,
+    pub git: Git,
+    pub watch: Watch,
+    pub clipboard: Clipboard,
+    pub notify: Notify,
+    pub ledger: Ledger,
+    pub log: Log,
+    pub limits: Limits,
+    pub actions: Actions,
+    pub paths: Paths,
+    pub hooks: Hooks,
+    /// By name, for hooks.
+    pub vars: BTreeMap<VarName, String>,
+}
+
+/// What commands may do, and how they are run.
+#[derive(Debug, Clone, Default, PartialEq, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Exec {
+    pub enabled: bool,
+    #[serde(deserialize_with = "time")]
+    pub timeout: Duration,
+    pub sandbox: Sandbox,
+    pub network: Network,
+    pub caches: Vec<String>,
+    pub write: Vec<String>,
+    pub sockets: Vec<String>,
+    pub processes: u32,
+    pub deny: Vec<String>,
+    pub ask: Vec<String>,
+    pub env: BTreeMap<String, Variable>,
+    pub scrub: Vec<String>,
+    pub mask: Vec<String>,
+    pub login_env: LoginEnv,
+}
+
+/// How the state is saved before and after.
+#[derive(Debug, Clone, Default, PartialEq, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Git {
+    pub enabled: bool,
+    pub target: Target,
+    pub commit: Commit,
+    pub sign: bool,
+    pub hooks: bool,
+    pub untracked: Untracked,
+    /// In bytes.
+    #[serde(deserialize_with = "bytes")]
+    pub new_file: u64,
+    /// In files.
+    pub private_limit: usize,
+    /// In bytes.
+    #[serde(deserialize_with = "bytes")]
+    pub private_file: u64,
+}
+
+/// Where commits go.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Target {
+    #[default]
+    Branch,
+    Side,
+}
+
+/// The rule for files that git neither tracks nor ignores.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Untracked {
+    /// They stay off the branch.
+    #[default]
+    Leave,
+    /// They are committed, but for secrets.
+    Commit,
+}
+
+/// What makes a commit of its own.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Commit {
+    #[default]
+    Task,
+    Batch,
+}
+
+/// How much is too much.
+#[derive(Debug, Clone, Default, PartialEq, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Limits {
+    /// In bytes.
+    #[serde(deserialize_with = "bytes")]
+    pub output: u64,
+    /// In bytes.
+    #[serde(deserialize_with = "bytes")]
+    pub max_file_size: u64,
+}
+
+/// How far commands are fenced in.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Sandbox {
+    #[default]
+    Workspace,
+    ReadOnly,
+    Off,
+}
+
+impl Sandbox {
+    /// The level of that name.
+    pub fn parse(name: &str) -> Option<Self> {
+        Self::deserialize(StrDeserializer::<value::Error>::new(name)).ok()
+    }
+}
+
+/// Whether commands may reach others by TCP.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Network {
+    #[default]
+    On,
+    Off,
+}
+
+/// When the login shell is asked for its environment.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum LoginEnv {
+    #[default]
+    Auto,
+    Always,
+    Never,
+}
+
+/// What becomes of a variable.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Variable {
+    Set(String),
+    Remove,
+}
+
+impl<'de> Deserialize<'de> for Variable {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        #[derive(Deserialize)]
+        #[serde(untagged, expecting = "a string, or `false` to remove the variable")]
+        enum Written {
+            Value(String),
+            Kept(bool),
+        }
+        match Written::deserialize(from)? {
+            Written::Value(value) => Ok(Self::Set(value)),
+            Written::Kept(false) => Ok(Self::Remove),
+            Written::Kept(true) => Err(serde::de::Error::custom(
+                "`true` is not allowed: write a string, or `false` to remove the variable",
+            )),
+        }
+    }
+}
+
+fn time<'de, D: Deserializer<'de>>(from: D) -> Result<Duration, D::Error> {
+    written(from, duration::parse, duration::FORM)
+}
+
+fn bytes<'de, D: Deserializer<'de>>(from: D) -> Result<u64, D::Error> {
+    written(from, size::parse, size::FORM)
+}
+
+/// Reads a text of this form. What is no text is as wrong as one of another form.
+fn written<'de, D: Deserializer<'de>, T>(
+    from: D,
+    parse: impl Fn(&str) -> Option<T>,
+    form: &str,
+) -> Result<T, D::Error> {
+    let value = Value::deserialize(from)?;
+    let read = value.as_str().and_then(parse);
+    read.ok_or_else(|| serde::de::Error::custom(format!("the value must be {form}")))
+}
+
+/// Why the settings cannot be had.
+#[derive(Debug, thiserror::Error)]
+pub enum SettingsError {
+    #[error("cannot read the settings `{}`: {error}: make it a text file that this user can read", path.display())]
+    Read { path: PathBuf, error: io::Error },
+    #[error("`{}`, {why}", path.display())]
+    Wrong { path: PathBuf, why: String },
+    #[error("`{setting}`: {why}")]
+    Setting { setting: &'static str, why: String },
+    #[error("`{}` {doubt}, so clada does not use it: run `{remedy}`", path.display())]
+    Shared {
+        path: PathBuf,
+        doubt: NotOwn,
+        remedy: String,
+    },
+    #[error(
+        "`{}` is a symbolic link that leads out of the project folder, so clada does not read it: replace it with a \
+         file",
+        .0.display()
+    )]
+    LeadsOut(PathBuf),
+    #[error("cannot save what you trust in `{}`: {error}: make its folder writable for this user", path.display())]
+    Keep { path: PathBuf, error: io::Error },
+}
+
+/// The settings as far as they can be read, for a command that carries out nothing.
+#[derive(Debug)]
+pub struct Rest {
+    pub settings: Settings,
+    /// The mistakes, one a file; first those that keep git's section from being read.
+    pub wrong: Vec<SettingsError>,
+    /// They do not say for sure where states are saved.
+    pub has_lost_git: bool,
+}
+
+/// The settings that hold, and what there is to know about them.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Loaded {
+    pub settings: Settings,
+    /// Why not all of the files holds.
+    pub notice: Option<String>,
+}
+
+impl Settings {
+    /// Reads the settings for a root, given by its canonical path.
+    ///
+    /// # Errors
+    /// Where a file cannot be read, or says what no setting can be.
+    pub fn load(folders: &Folders, root: &Path) -> Result<Loaded, SettingsError> {
+        let layers = Layers::read(folders, root)?;
+        let notice = untrusted(&layers.asked, &layers.trusted.table);
+        let settings = Self::of(layers.all(), &layers.project.path)?;
+        Ok(Loaded { settings, notice })
+    }
+
+    /// Reads what can be read of the settings for a root, given by its canonical path. Where something is wrong, the defaults
+    /// hold.
+    pub fn rest(folders: &Folders, root: &Path) -> Rest {
+        let (layers, wrong, has_lost_git) = Layers::readable(folders, root);
+        let settings = Self::of(layers.all(), &layers.project.path);
+        let settings = settings.or_else(|_| Self::of(defaults().clone(), &layers.project.path));
+        Rest {
+            settings: settings.unwrap_or_default(),
+            wrong,
+            has_lost_git,
+        }
+    }
+
+    /// The files that they are read from: the user's, by its canonical path, and the project's.
+    pub fn files(folders: &Folders, root: &Path) -> [PathBuf; 2] {
+        [Self::user_file(folders), root.join(PROJECT)]
+    }
+
+    /// The user's file, by its canonical path.
+    pub fn user_file(folders: &Folders) -> PathBuf {
+        let folder = folders.config.canonicalize();
+        let folder = folder.unwrap_or_else(|_| folders.config.clone());
+        folder.join(USER)
+    }
+
+    /// Reads what holds for this user wherever no project is.
+    ///
+    /// # Errors
+    /// Where the user's file cannot be read, or says what no setting can be.
+    pub fn of_user(folders: &Folders) -> Result<Self, SettingsError> {
+        let user = File::read_own(&folders.config.join(USER))?;
+        let mut all = defaults().clone();
+        lay_over(&mut all, user.table);
+        Self::of(all, &user.path)
+    }
+
+    /// Those of all files in one, of which this is the last. Each was looked at by itself.
+    fn of(all: Table, last: &Path) -> Result<Self, SettingsError> {
+        all.try_into()
+            .map_err(|error: toml::de::Error| SettingsError::Wrong {
+                path: last.to_owned(),
+                why: error.message().to_owned(),
+            })
+    }
+
+    /// Trusts the settings in the project's file that need trust, so that they apply from now on.
+    ///
+    /// # Errors
+    /// Where the file is invalid, or the trusted settings cannot be kept.
+    pub fn trust(folders: &Folders, root: &Path) -> Result<Trusted, SettingsError> {
+        let mut project = File::read_project(root)?;
+        let path = trusted_path(folders, root);
+        let keep = |error| SettingsError::Keep {
+            path: path.clone(),
+            error,
+        };
+        let fenced = take_fenced(&mut project.table);
+        if fenced.is_empty() {
+            let file_exists = project.path.exists();
+            return match fs::remove_file(&path) {
+                Ok(()) => Ok(Trusted::Withdrawn { file_exists }),
+                Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                    Ok(Trusted::Nothing { file_exists })
+                }
+                Err(error) => Err(keep(error)),
+            };
+        }
+        let text = fenced.to_string();
+        let before = File::read_own(&path).map(|mut file| take_fenced(&mut file.table));
+        if before.is_ok_and(|before| before == fenced) {
+            return Ok(Trusted::Already(text));
+        }
+        let folder = path.parent().unwrap_or(&folders.state);
+        state::make(folder).map_err(keep)?;
+        // As a whole or not at all.
+        let new = path.with_extension("new");
+        fs::write(&new, format!("# {}\n{text}", root.join(PROJECT).display()))
+            .and_then(|()| fs::rename(&new, &path))
+            .map_err(keep)?;
+        Ok(Trusted::New(text))
+    }
+}
+
+/// The result of trusting a project's settings.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Trusted {
+    /// These settings apply from now on.
+    New(String),
+    /// These settings were trusted before.
+    Already(String),
+    /// The file sets nothing that needs trust, and nothing was trusted before.
+    Nothing { file_exists: bool },
+    /// The file no longer sets anything that needs trust, so the settings trusted before no longer apply.
+    Withdrawn { file_exists: bool },
+}
+
+/// What needs trust, as one lists it.
+pub fn fenced() -> String {
+    let names = FENCED.map(shown);
+    let (last, others) = names
+        .split_last()
+        .map_or(("", &[][..]), |(last, others)| (last.as_str(), others));
+    format!("{} and {last}", others.join(", "))
+}
+
+/// A section or a key, as one writes of it.
+fn shown(name: &str) -> String {
+    match name.contains('.') {
+        true => format!("`{name}`"),
+        false => format!("[{name}]"),
+    }
+}
+
+/// Takes out what needs trust.
+fn take_fenced(project: &mut Table) -> Table {
+    let mut fenced = Table::new();
+    for name in FENCED {
+        match name.split_once('.') {
+            None => fenced.extend(project.remove_entry(name)),
+            Some((section, key)) => {
+                let table = project.get_mut(section).and_then(Value::as_table_mut);
+                if let Some(taken) = table.and_then(|table| table.remove_entry(key)) {
+                    fenced.insert(section.to_owned(), Table::from_iter([taken]).into());
+                }
+            }
+        }
+    }
+    fenced
+}
+
+/// What a table has by this name, which may be one of a key in a section.
+fn get<'t>(table: &'t Table, name: &str) -> Option<&'t Value> {
+    match name.split_once('.') {
+        None => table.get(name),
+        Some((section, key)) => table.get(section)?.get(key),
+    }
+}
+
+/// What needs trust, and is asked for otherwise than it was trusted.
+fn not_trusted(asked: &Table, trusted: &Table) -> impl Iterator<Item = &'static str> {
+    FENCED
+        .into_iter()
+        .filter(|name| get(asked, name) != get(trusted, name))
+}
+
+/// How many settings a warning names.
+const NAMED: usize = 8;
+
+/// What to say where the file asks for something else than was trusted.
+fn untrusted(asked: &Table, trusted: &Table) -> Option<String> {
+    let (asked, trusted) = (leaves(asked), leaves(trusted));
+    let is_in = |all: &[(String, &Value)], path: &str| all.iter().any(|(held, _)| held == path);
+    let changed = asked.iter().filter(|leaf| !trusted.contains(leaf));
+    let removed = trusted.iter().filter(|(path, _)| !is_in(&asked, path));
+    let mut names: Vec<&str> = changed.chain(removed).map(|(path, _)| &**path).collect();
+    // A heading without settings is named if nothing else is to be named.
+    if names.iter().any(|name| name.contains('.')) {
+        names.retain(|name| name.contains('.'));
+    }
+    let is_one = names.len() == 1;
+    let what = if !names.iter().any(|name| is_in(&trusted, name)) {
+        let is = if is_one { "is" } else { "are" };
+        format!("{is} not trusted: the defaults and your own settings apply")
+    } else if !names.iter().any(|name| is_in(&asked, name)) {
+        let was = if is_one { "was" } else { "were" };
+        format!("{was} removed: what you trusted stays in effect")
+    } else {
+        let differs = if is_one { "differs" } else { "differ" };
+        format!("{differs} from what you trusted: that stays in effect")
+    };
+    let more = match names.len().saturating_sub(NAMED) {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    names.truncate(NAMED);
+    (!names.is_empty()).then(|| {
+        let names = names.join("`, `");
+        format!("⚠ `{names}`{more} in {PROJECT} {what} (`clada trust` changes that)")
+    })
+}
+
+/// What there is of settings, one over the other.
+struct Layers {
+    user: File,
+    /// Without what needs trust, which is in `asked`.
+    project: File,
+    asked: Table,
+    trusted: File,
+}
+
+impl Layers {
+    fn read(folders: &Folders, root: &Path) -> Result<Self, SettingsError> {
+        let user = File::read_own(&folders.config.join(USER))?;
+        let mut project = File::read_project(root)?;
+        project.refuse(&OWN, &user.path)?;
+        let asked = take_fenced(&mut project.table);
+        let mut trusted = File::read_own(&trusted_path(folders, root))?;
+        trusted.table = take_fenced(&mut trusted.table);
+        Ok(Self {
+            user,
+            project,
+            asked,
+            trusted,
+        })
+    }
+
+    /// The same of what can be read, with what is wrong, and whether that may be of git.
+    fn readable(folders: &Folders, root: &Path) -> (Self, Vec<SettingsError>, bool) {
+        let own = |path: &Path| File::readable(path, File::read_own(path));
+        let (user, user_wrong) = own(&folders.config.join(USER));
+        let (mut trusted, trusted_wrong) = own(&trusted_path(folders, root));
+        let project = File::read_project(root);
+        let (mut project, project_wrong) = File::readable(&root.join(PROJECT), project);
+        let not_its = project.refuse(&OWN, &user.path).err();
+        for name in OWN {
+            project.table.remove(name);
+        }
+        // What a project says of git is in what is trusted of it.
+        let of_project = project_wrong.map(|(error, _)| error).into_iter();
+        let of_project = of_project.chain(not_its).map(|error| (error, false));
+        let wrong = user_wrong.into_iter().chain(of_project);
+        let mut wrong: Vec<_> = wrong.chain(trusted_wrong).collect();
+        wrong.sort_by_key(|(_, of_git)| !*of_git);
+        let has_lost_git = wrong.first().is_some_and(|(_, of_git)| *of_git);
+        let wrong = wrong.into_iter().map(|(error, _)| error).collect();
+        let asked = take_fenced(&mut project.table);
+        trusted.table = take_fenced(&mut trusted.table);
+        let layers = Self {
+            user,
+            project,
+            asked,
+            trusted,
+        };
+        (layers, wrong, has_lost_git)
+    }
+
+    /// All of it in one.
+    fn all(&self) -> Table {
+        let mut all = defaults().clone();
+        for file in [&self.user, &self.project, &self.trusted] {
+            lay_over(&mut all, file.table.clone());
+        }
+        all
+    }
+}
+
+/// The shipped defaults, read once.
+fn defaults() -> &'static Table {
+    static DEFAULT: LazyLock<Table> =
+        LazyLock::new(|| toml::from_str(DEFAULTS).expect("the shipped defaults are well-formed"));
+    &DEFAULT
+}
+
+/// The paths that are denied where no settings say otherwise: those that look like a secret.
+pub fn shipped_paths() -> Paths {
+    let paths = defaults().get("paths").cloned();
+    let paths = paths.and_then(|paths| paths.try_into().ok());
+    paths.expect("the shipped paths are well-formed")
+}
+
+fn trusted_path(folders: &Folders, root: &Path) -> PathBuf {
+    let name = hex(&Sha256::digest(root.as_os_str().as_encoded_bytes()));
+    folders.state.join("trusted").join(name + ".toml")
+}
+
+/// Puts one file's settings over those of another: tables are merged, everything else is replaced.
+fn lay_over(under: &mut Table, over: Table) {
+    for (name, value) in over {
+        match (under.get_mut(&name), value) {
+            (Some(toml::Value::Table(under)), toml::Value::Table(over)) => lay_over(under, over),
+            (_, value) => {
+                under.insert(name, value);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,712 @@
+//! Runs a script in a shell, or another language's program, and ends every process it started. Never decides what may
+//! run.
+//!
+//! The stages of [`run`]: spawn; read both pipes until the shell ends (or is made to); end what it left behind; read
+//! what is still in the pipes. The pipes are read in every stage, so a process that writes while it is being ended is
+//! neither blocked nor unheard.
+
+mod captured;
+#[cfg(target_os = "linux")]
+mod family;
+#[cfg(not(target_os = "linux"))]
+#[path = "group.rs"]
+mod family;
+mod interpreter;
+#[cfg(target_os = "linux")]
+mod keeper;
+mod launch;
+
+use std::ffi::{OsStr, OsString};
+use std::future::{Future, pending};
+use std::io::{self, Write};
+use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::process::ExitStatusExt;
+use std::path::Path;
+use std::pin::{Pin, pin};
+use std::process::ExitStatus;
+use std::rc::Rc;
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::time::Duration;
+
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+use tempfile::NamedTempFile;
+use tokio::io::{AsyncRead, AsyncReadExt};
+use tokio::net::unix::pipe::Receiver;
+use tokio::sync::Notify;
+use tokio::time::{Instant, sleep, timeout, timeout_at};
+
+use crate::text::language::Language;
+use crate::text::mask::{Mask, Masking};
+use crate::text::plain::{Plain, plain};
+use crate::world::sandbox::{Fence, SandboxError};
+use crate::world::scarce;
+use crate::world::survivors::Survivor;
+
+use captured::Spool;
+use family::Family;
+use interpreter::Program;
+use launch::Launch;
+
+pub use captured::Captured;
+pub use interpreter::Missing;
+
+/// The first of these that is in PATH runs the scripts that name no language.
+const SHELLS: &[&str] = &["bash", "sh"];
+
+/// A longer script goes by a file. One argument holds 128 KiB on Linux, all of them with the environment 1 MiB on macOS.
+const LONGEST_ARGUMENT: usize = 64 * 1024;
+
+/// From SIGTERM to SIGKILL.
+const GRACE: Duration = Duration::from_secs(2);
+
+/// What a shell left behind gets to end by itself, as the `tee` of `exec > >(tee log)` does when its input ends.
+const SETTLE: Duration = Duration::from_millis(100);
+
+/// How long a killed process is waited for: one that hangs in the kernel, or is another user's, is given up.
+const STUCK: Duration = Duration::from_millis(500);
+
+/// How often the processes of a script are counted, where the system does not bound them.
+const COUNTED: Duration = Duration::from_secs(1);
+
+/// How long a pipe may be silent before it is given up, once everything that this script started has ended. Only a
+/// process that was handed the pipe by other means can still hold it then.
+const SILENCE: Duration = Duration::from_millis(200);
+
+/// How often a pipe is read at that point: plenty for what pipes can hold, an end for a writer that never stops.
+const LAST_READS: usize = 64;
+
+/// How long a program may take to tell its version, and how much of that is read.
+const ASKED: (Duration, usize) = (Duration::from_secs(5), 4096);
+
+/// How much is read at once, and how much a pipe is to hold: more than by default (64 KiB), so that a script that writes
+/// much waits less often.
+const CHUNK: usize = 256 * 1024;
+
+/// What to run.
+#[derive(Debug, Clone, Copy)]
+pub struct Script<'a> {
+    pub text: &'a str,
+    /// The directory it runs in.
+    pub dir: &'a Path,
+    pub timeout: Duration,
+    /// Nothing: it runs in `bash`, or `sh` where there is none.
+    pub lang: Option<Language>,
+    /// As much of the program's version as matters; it goes with a language.
+    pub version: Option<&'a str>,
+    /// The whole environment that it gets, but for a few variables that every script has. Programs are looked for in
+    /// its PATH.
+    pub env: &'a [(OsString, OsString)],
+    /// What it may do; nothing for all.
+    pub fence: Option<&'a Fence>,
+    /// What is not to be seen of its output.
+    pub mask: Option<&'a Mask>,
+    /// How many bytes of plain text it may write before it is ended.
+    pub output_limit: u64,
+}
+
+impl Script<'_> {
+    fn path(&self) -> &OsStr {
+        let set = self.env.iter().find(|(name, _)| name == "PATH");
+        set.map_or(OsStr::new("/bin:/usr/bin"), |(_, path)| path)
+    }
+}
+
+/// Where a piece of output was written to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Stream {
+    Stdout,
+    Stderr,
+}
+
+/// How a script went.
+#[derive(Debug)]
+pub struct Ran {
+    pub ending: Ending,
+    /// Until the shell had ended; ending what it left behind is not counted.
+    pub elapsed: Duration,
+    /// How many processes still ran when the shell had ended, and had to be ended. Where there is no `/proc` to count
+    /// them in: 1 if there were any.
+    pub left_running: usize,
+    /// Those that could not be ended, and may still do something.
+    pub survivors: Vec<Survivor>,
+    pub stdout: Captured,
+    pub stderr: Captured,
+}
+
+/// How the shell ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Ending {
+    Exited(i32),
+    Signalled(i32),
+    /// It was ended after this time, the script's own limit.
+    TimedOut(Duration),
+    /// It was ended when it had written more than its limit; what is beyond that was let go.
+    WroteTooMuch,
+    /// It was ended when it had more processes than its limit.
+    TooManyProcesses,
+    Cancelled,
+}
+
+/// Why a script could not be run. What a script itself does wrong is a [`Ran`].
+#[derive(Debug, thiserror::Error)]
+pub enum ShellError {
+    #[error("neither `bash` nor `sh` is in PATH: install one")]
+    NoShell,
+    #[error("{0}")]
+    NoProgram(Missing),
+    #[error("the project folder no longer exists: put it back")]
+    NoDirectory,
+    #[error("the script contains a NUL character: remove it")]
+    Nul,
+    #[error(transparent)]
+    Fence(#[from] SandboxError),
+    #[error("cannot start the shell or program for it: {}", scarce::explain(.0))]
+    Start(io::Error),
+    #[error("cannot read its output: {0}")]
+    Read(io::Error),
+    #[error("cannot put its output, or a long script, into a temporary file: {}", scarce::explain(.0))]
+    Spool(io::Error),
+    #[error("cannot wait for its end: {0}")]
+    Wait(io::Error),
+}
+
+/// Runs a script and gives its output, as plain text that has kept its colours, to `on_output` as it comes.
+///
+/// However it ends, no process that it started is left: also those that left its session, where the system can tell
+/// (Linux). When `cancelled` resolves, the script is ended as at its timeout: SIGTERM, and SIGKILL 2 s later.
+///
+/// - If clada ends, so do they: at once where they have namespaces or Landlock knows signals, else soon after.
+/// - Drop it and everything is sent SIGKILL, without waiting; cancel it to see the ending.
+pub async fn run(
+    script: &Script<'_>,
+    cancelled: impl Future<Output = ()>,
+    on_output: &mut (dyn FnMut(Stream, &[u8]) + '_),
+) -> Result<Ran, ShellError> {
+    run_by(SHELLS, script, cancelled, on_output).await
+}
+
+async fn run_by(
+    shells: &[&str],
+    script: &Script<'_>,
+    cancelled: impl Future<Output = ()>,
+    on_output: &mut (dyn FnMut(Stream, &[u8]) + '_),
+) -> Result<Ran, ShellError> {
+    let mut cancelled = pin!(cancelled);
+    let is_cancelled = tokio::select! {
+        biased;
+        () = &mut cancelled => true,
+        () = std::future::ready(()) => false,
+    };
+    if is_cancelled {
+        return Ok(Ran::not_started());
+    }
+    if script.text.contains('\0') {
+        return Err(ShellError::Nul);
+    }
+    let Some(program) = program(shells, script, cancelled.as_mut()).await? else {
+        return Ok(Ran::not_started());
+    };
+    let (launch, _script_file) = launch(&program, script)?;
+    see_through(launch, script, script.timeout, cancelled, on_output).await
+}
+
+/// The program for a script; nothing if it was cancelled before that was known.
+async fn program(
+    shells: &[&str],
+    script: &Script<'_>,
+    mut cancelled: Pin<&mut impl Future<Output = ()>>,
+) -> Result<Option<Program>, ShellError> {
+    let path = script.path();
+    let Some(lang) = script.lang else {
+        let found = shells.iter().find_map(|name| interpreter::find(name, path));
+        return found.map(Some).ok_or(ShellError::NoShell);
+    };
+    let mut missing = Missing::new(lang, script.version);
+    for candidate in interpreter::candidates(lang, script.version) {
+        let Some(program) = interpreter::find(&candidate.name, path) else {
+            missing.sought(&candidate.name, None);
+            continue;
+        };
+        let Some(wanted) = script.version.filter(|_| !candidate.says_version) else {
+            return Ok(Some(program));
+        };
+        let Some(said) = ask(&program, script, cancelled.as_mut()).await? else {
+            return Ok(None);
+        };
+        let version = interpreter::said_version(&said);
+        if version.is_some_and(|version| interpreter::is_version(version, wanted)) {
+            return Ok(Some(program));
+        }
+        missing.sought(&candidate.name, Some(version));
+    }
+    missing.look_around(path);
+    Err(ShellError::NoProgram(missing))
+}
+
+/// What a program says of its version: nothing where it does not say it well and in time. It is asked in the script's
+/// own directory and environment, on which the answer of a version manager depends. `None` if that was cancelled.
+async fn ask(
+    program: &Program,
+    script: &Script<'_>,
+    cancelled: Pin<&mut impl Future<Output = ()>>,
+) -> Result<Option<String>, ShellError> {
+    let mut launch = prepared(program, script)?;
+    launch.arg("--version");
+    let (limit, most) = ASKED;
+    let mut said = Vec::new();
+    // Python 2 says it on stderr.
+    let mut on_output = |_, text: &[u8]| {
+        let room = text.len().min(most.saturating_sub(said.len()));
+        said.extend_from_slice(&text[..room]);
+    };
+    let ran = see_through(launch, script, limit, cancelled, &mut on_output).await;
+    match ran {
+        Ok(ran) if ran.ending == Ending::Cancelled => Ok(None),
+        Ok(ran) if ran.ending == Ending::Exited(0) => Ok(Some(plain(&said))),
+        Ok(_) | Err(ShellError::Start(_)) => Ok(Some(String::new())),
+        Err(error) => Err(error),
+    }
+}
+
+/// Runs a program to its end, with all that it starts.
+async fn see_through(
+    launch: Launch,
+    script: &Script<'_>,
+    limit: Duration,
+    cancelled: impl Future<Output = ()>,
+    on_output: &mut (dyn FnMut(Stream, &[u8]) + '_),
+) -> Result<Ran, ShellError> {
+    let start = || {
+        let (stdout, out) = io::pipe()?;
+        let (stderr, err) = io::pipe()?;
+        let pipes = [
+            Receiver::from_owned_fd(stdout.into())?,
+            Receiver::from_owned_fd(stderr.into())?,
+        ];
+        let family = Family::start(&launch, [out.into(), err.into()], FILES.get().copied())?;
+        Ok((family, pipes))
+    };
+    let (mut family, pipes) = start().map_err(|error| {
+        if script.dir.is_dir() {
+            ShellError::Start(error)
+        } else {
+            ShellError::NoDirectory
+        }
+    })?;
+    // The ruleset and the like are needed no more.
+    drop(launch);
+    let output = Output::new(pipes, script, on_output);
+    let most = script.fence.map_or(u32::MAX, |fence| fence.processes);
+    let ran = conduct((limit, most), cancelled, &mut family, output).await;
+    if ran.is_err() {
+        family.kill();
+        family.end(Some(Instant::now())).await;
+    }
+    ran
+}
+
+/// The program for a script with its arguments, and the file that holds it if it is long; the file goes when it is dropped.
+fn launch(
+    program: &Program,
+    script: &Script<'_>,
+) -> Result<(Launch, Option<NamedTempFile>), ShellError> {
+    let mut command = prepared(program, script)?;
+    let text = script.text;
+    let is_long = text.len() > LONGEST_ARGUMENT;
+    let file = is_long.then(|| script_file(text)).transpose();
+    let file = file.map_err(ShellError::Spool)?;
+    match (script.lang, &file) {
+        (None | Some(Language::Bash | Language::Sh), None) => {
+            // Without `--` a script that begins with a dash would be read as options.
+            command.args(["-c", "--", text]);
+        }
+        (None | Some(Language::Bash | Language::Sh), Some(file)) => {
+            command.arg(file.path());
+        }
+        (Some(lang), file) => {
+            match lang {
+                // Else what it printed would be lost at the time limit, and seen late before.
+                Language::Python => command.arg("-u"),
+                // Else a script that is not ASCII would be an error where the locale is unknown.
+                Language::Ruby => command.arg("-Ku"),
+                _ => &mut command,
+            };
+            match (lang, file) {
+                // With the file's path as an argument, imports would be looked for beside that file.
+                (_, Some(file)) => {
+                    command.stdin = Some(file.reopen().map_err(ShellError::Spool)?);
+                    command.arg("-")
+                }
+                (Language::Python, None) => command.args(["-c", text]),
+                // `-e` takes no script that begins with a dash.
+                (Language::JavaScript, None) => command.arg(format!("--eval={text}")),
+                (_, None) => command.args(["-e", text]),
+            };
+        }
+    }
+    Ok((command, file))
+}
+
+/// A program with what does not depend on its arguments.
+fn prepared(program: &Program, script: &Script<'_>) -> Result<Launch, ShellError> {
+    const OWN: [(&str, &str); 4] = [
+        ("CLADA", "1"),
+        ("NO_COLOR", "1"),
+        ("TERM", "dumb"),
+        ("GIT_TERMINAL_PROMPT", "0"),
+    ];
+    let ready = script.fence.map(|fence| fence.ready(script.dir));
+    let ready = ready.transpose()?.flatten();
+    // A shell's messages begin with the name it was called by. Others look for their libraries by that name.
+    let name = if script.lang.is_none_or(interpreter::is_shell) {
+        OsString::from(&program.name)
+    } else {
+        program.file.clone().into_os_string()
+    };
+    let is_own = |name: &OsStr| OWN.iter().any(|(own, _)| name == *own);
+    let kept = script.env.iter().filter(|(name, _)| !is_own(name));
+    let own = OWN.map(|(name, value)| (name.into(), value.into()));
+    Ok(Launch {
+        program: program.file.clone(),
+        words: vec![name],
+        env: kept.cloned().chain(own).collect(),
+        dir: script.dir.to_owned(),
+        stdin: None,
+        ready,
+    })
+}
+
+fn script_file(text: &str) -> io::Result<NamedTempFile> {
+    let mut file = NamedTempFile::with_prefix("clada-script-")?;
+    file.write_all(text.as_bytes())?;
+    Ok(file)
+}
+
+/// What is open in the first process of each command that is started.
+static KEPT: Mutex<Vec<Arc<OwnedFd>>> = Mutex::new(Vec::new());
+
+/// A file that commands have open: see [`keep`].
+#[derive(Debug)]
+pub struct Kept(Arc<OwnedFd>);
+
+/// Has every command that is started from now on, until this is dropped, keep a file open for as long as anything of it lives,
+/// and no longer. Its own processes do not get it.
+pub fn keep(file: OwnedFd) -> Kept {
+    let file = Arc::new(file);
+    kept().push(Arc::clone(&file));
+    Kept(file)
+}
+
+fn kept() -> MutexGuard<'static, Vec<Arc<OwnedFd>>> {
+    KEPT.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Drop for Kept {
+    fn drop(&mut self) {
+        kept().retain(|file| !Arc::ptr_eq(file, &self.0));
+    }
+}
+
+/// How many files each of clada's children may have open, where clada itself may have more.
+static FILES: OnceLock<Rlimit> = OnceLock::new();
+
+/// Raises this process's limit of open files to what the system allows. Commands get the previous limit: some rely on a low one.
+pub fn allow_many_files() {
+    let files = getrlimit(Resource::Nofile);
+    let many = Rlimit {
+        current: files.maximum,
+        maximum: files.maximum,
+    };
+    match setrlimit(Resource::Nofile, many) {
+        Ok(()) => drop(FILES.set(files)),
+        Err(error) => tracing::warn!(%error, "cannot raise the limit of open files"),
+    }
+}
+
+/// Goes through the stages with a shell that has been started, which may take that long and have that many processes.
+async fn conduct(
+    (limit, most): (Duration, u32),
+    cancelled: impl Future<Output = ()>,
+    family: &mut Family,
+    mut output: Output<'_, '_>,
+) -> Result<Ran, ShellError> {
+    let started = Instant::now();
+    let full = Rc::clone(&output.full);
+    let first = async {
+        let mut cancelled = pin!(cancelled);
+        loop {
+            tokio::select! {
+                status = family.ended() => return status.map(ending),
+                () = sleep(limit.saturating_sub(started.elapsed())) => return Ok(Ending::TimedOut(limit)),
+                () = full.notified() => return Ok(Ending::WroteTooMuch),
+                () = &mut cancelled => return Ok(Ending::Cancelled),
+                () = sleep(COUNTED) => {}
+            }
+            if family.count() > most as usize {
+                return Ok(Ending::TooManyProcesses);
+            }
+        }
+    };
+    let ending = output.until(first).await?.map_err(ShellError::Wait)?;
+
+    let mut kill_at = None;
+    if !matches!(ending, Ending::Exited(_) | Ending::Signalled(_)) {
+        let mut deadline = Instant::now();
+        if ending != Ending::TooManyProcesses {
+            deadline += GRACE;
+            family.terminate();
+        }
+        kill_at = Some(deadline);
+        if output
+            .until(timeout_at(deadline, family.ended()))
+            .await?
+            .is_err()
+        {
+            family.kill();
+            let _ = output.until(timeout(STUCK, family.ended())).await?;
+        }
+    }
+    let elapsed = started.elapsed();
+
+    let (left_running, survivors) = output.until(family.end(kill_at)).await?;
+    output.rest().await?;
+    let ending = if output.is_full {
+        Ending::WroteTooMuch
+    } else {
+        ending
+    };
+    Ok(Ran {
+        ending,
+        elapsed,
+        left_running,
+        survivors,
+        stdout: output.stdout.spool.captured(),
+        stderr: output.stderr.spool.captured(),
+    })
+}
+
+fn ending(status: ExitStatus) -> Ending {
+    match status.code() {
+        Some(code) => Ending::Exited(code),
+        None => Ending::Signalled(status.signal().unwrap_or_default()),
+    }
+}
+
+impl Ran {
+    fn not_started() -> Self {
+        Self {
+            ending: Ending::Cancelled,
+            elapsed: Duration::ZERO,
+            left_running: 0,
+            survivors: Vec::new(),
+            stdout: Captured::default(),
+            stderr: Captured::default(),
+        }
+    }
+}
+
+/// Both pipes, and who is told what comes from them.
+struct Output<'a, 'b> {
+    stdout: Pipe<'a, Receiver>,
+    stderr: Pipe<'a, Receiver>,
+    /// How many bytes it may still write.
+    room: u64,
+    /// Tells if that was passed, and who is told then.
+    is_full: bool,
+    full: Rc<Notify>,
+    on_output: &'a mut (dyn FnMut(Stream, &[u8]) + 'b),
+}
+
+impl<'a, 'b> Output<'a, 'b> {
+    fn new(
+        [stdout, stderr]: [Receiver; 2],
+        script: &Script<'a>,
+        on_output: &'a mut (dyn FnMut(Stream, &[u8]) + 'b),
+    ) -> Self {
+        Self {
+            stdout: Pipe::new(stdout, script.mask),
+            stderr: Pipe::new(stderr, script.mask),
+            room: script.output_limit,
+            is_full: false,
+            full: Rc::default(),
+            on_output,
+        }
+    }
+
+    /// Reads until something happens.
+    async fn until<T>(&mut self, event: impl Future<Output = T>) -> Result<T, ShellError> {
+        let mut event = pin!(event);
+        loop {
+            tokio::select! {
+                happened = &mut event => return Ok(happened),
+                read = self.read() => read?,
+            }
+        }
+    }
+
+    /// Reads on to the end of both pipes, which has come when nobody is left that could write.
+    async fn rest(&mut self) -> Result<(), ShellError> {
+        for _ in 0..LAST_READS {
+            if self.stdout.source.is_none() && self.stderr.source.is_none() {
+                return Ok(());
+            }
+            match timeout(SILENCE, self.read()).await {
+                Ok(read) => read?,
+                Err(_) => break,
+            }
+        }
+        self.stdout.take(0);
+        self.pass_on(Stream::Stdout)?;
+        self.stderr.take(0);
+        self.pass_on(Stream::Stderr)
+    }
+
+    /// Reads once from the pipe that has something first, and never returns when both are at their end. Nothing is lost
+    /// if it is dropped.
+    async fn read(&mut self) -> Result<(), ShellError> {
+        tokio::select! {
+            read = self.stdout.read() => {
+                self.stdout.take(read.map_err(ShellError::Read)?);
+                self.pass_on(Stream::Stdout)
+            }
+            read = self.stderr.read() => {
+                self.stderr.take(read.map_err(ShellError::Read)?);
+                self.pass_on(Stream::Stderr)
+            }
+        }
+    }
+
+    /// Keeps and tells what a pipe has for it, as far as there is room.
+    fn pass_on(&mut self, stream: Stream) -> Result<(), ShellError> {
+        let (text, coloured, spool) = match stream {
+            Stream::Stdout => self.stdout.taken(),
+            Stream::Stderr => self.stderr.taken(),
+        };
+        let mut fits = text.len();
+        if text.len() as u64 > self.room {
+            fits = self.room as usize;
+            while fits > 0 && text[fits] & 0xc0 == 0x80 {
+                fits -= 1;
+            }
+            self.is_full = true;
+            self.full.notify_one();
+        }
+        self.room -= fits as u64;
+        let shown = coloured.filter(|_| fits == text.len());
+        if fits > 0 || shown.is_some() {
+            spool.write(&text[..fits]).map_err(ShellError::Spool)?;
+            (self.on_output)(stream, shown.as_deref().unwrap_or(&text[..fits]));
+        }
+        text.clear();
+        Ok(())
+    }
+}
+
+/// One of the two pipes, on its way to the spool.
+struct Pipe<'m, R> {
+    /// Nothing once its end is reached.
+    source: Option<R>,
+    chunk: Vec<u8>,
+    plain: Plain,
+    /// With what it takes out; nothing where there is nothing to take out.
+    masking: Option<(Masking<'m>, Vec<u8>)>,
+    /// What is to be passed on.
+    text: Vec<u8>,
+    /// The same with its colours, where it has some and nothing is taken out of it.
+    coloured: Option<Vec<u8>>,
+    spool: Spool,
+}
+
+impl<'m, R: AsyncRead + AsFd + Unpin> Pipe<'m, R> {
+    fn new(source: R, mask: Option<&'m Mask>) -> Self {
+        widen(&source);
+        let mask = mask.filter(|mask| !mask.is_empty());
+        Self {
+            source: Some(source),
+            chunk: vec![0; CHUNK],
+            plain: Plain::with_colours(),
+            masking: mask.map(|mask| (Masking::new(mask), Vec::new())),
+            text: Vec::new(),
+            coloured: None,
+            spool: Spool::new(),
+        }
+    }
+
+    /// What is to be passed on, with its colours and for the spool.
+    fn taken(&mut self) -> (&mut Vec<u8>, Option<Vec<u8>>, &mut Spool) {
+        (&mut self.text, self.coloured.take(), &mut self.spool)
+    }
+
+    async fn read(&mut self) -> io::Result<usize> {
+        match &mut self.source {
+            Some(source) => source.read(&mut self.chunk).await,
+            None => pending().await,
+        }
+    }
+
+    /// Makes text of what has been read: 0 bytes are the end.
+    fn take(&mut self, read: usize) {
+        let seen = match &mut self.masking {
+            Some((_, seen)) => seen,
+            None => &mut self.text,
+        };
+        if read > 0 {
+            self.plain.push(&self.chunk[..read], seen);
+        } else {
+            self.source = None;
+            self.plain.finish(seen);
+        }
+        self.coloured = self.plain.coloured(seen);
+        if let Some((masking, seen)) = &mut self.masking {
+            masking.push(seen, &mut self.text);
+            if read == 0 {
+                masking.finish(&mut self.text);
+            }
+            if *seen != self.text {
+                self.coloured = None;
+            }
+            seen.clear();
+        }
+    }
+}
+
+/// Gives a pipe more room, where the system lets us.
+fn widen(pipe: &impl AsFd) {
+    #[cfg(target_os = "linux")]
+    let _ = rustix::pipe::fcntl_setpipe_size(pipe, CHUNK);
+    #[cfg(not(target_os = "linux"))]
+    let _ = pipe;
+}
+
+/// The name of a signal, as `SIGSEGV`.
+pub fn signal_name(number: i32) -> String {
+    const NAMES: &[(i32, &str)] = &[
+        (libc::SIGHUP, "SIGHUP"),
+        (libc::SIGINT, "SIGINT"),
+        (libc::SIGQUIT, "SIGQUIT"),
+        (libc::SIGILL, "SIGILL"),
+        (libc::SIGTRAP, "SIGTRAP"),
+        (libc::SIGABRT, "SIGABRT"),
+        (libc::SIGBUS, "SIGBUS"),
+        (libc::SIGFPE, "SIGFPE"),
+        (libc::SIGKILL, "SIGKILL"),
+        (libc::SIGUSR1, "SIGUSR1"),
+        (libc::SIGSEGV, "SIGSEGV"),
+        (libc::SIGUSR2, "SIGUSR2"),
+        (libc::SIGPIPE, "SIGPIPE"),
+        (libc::SIGALRM, "SIGALRM"),
+        (libc::SIGTERM, "SIGTERM"),
+        (libc::SIGVTALRM, "SIGVTALRM"),
+        (libc::SIGPROF, "SIGPROF"),
+        (libc::SIGXCPU, "SIGXCPU"),
+        (libc::SIGXFSZ, "SIGXFSZ"),
+        (libc::SIGSYS, "SIGSYS"),
+    ];
+    match NAMES.iter().find(|(known, _)| *known == number) {
+        Some((_, name)) => (*name).to_owned(),
+        None => format!("signal {number}"),
+    }
+}
+
+#[cfg(test)]
+mod tests;
