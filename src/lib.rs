@@ -1,44 +1,69 @@
 //! clada carries out what an LLM's reply asks for, when the person saves that reply in a notes file.
 //!
-//! # The way the data goes
+//! # From a save to its results
 //!
 //! ```text
-//! watched file ─▶ note::split ─▶ scan ─▶ cml ─▶ engine: which batches are new?
-//!    ▲             blocks | body  batches  tasks, problems   ▲ │
-//!    │                                        what was seen  │ │ what is to run
-//!    │                                                  ledger │
-//!    │                                  started, then finished ▲
-//!    │                                                       │ ▼
-//!    └─ write back ◀─ report ◀─ outcomes ◀─ batch: snapshot, tasks in the confined workspace, snapshot
+//! notes file ─▶ world/watch ─▶ reply/note ─▶ reply/scan ─▶ novelty: which batches are new?
+//!    ▲              save      block | body    batches             │         ▲
+//!    │                                                            ▼         │ what was seen, what ran
+//!    │                                   ledger: started, then finished ◀─▶ world/ledger
+//!    │                                                            │
+//!    │                                                            ▼
+//!    └─ write back ◀─ report ◀─ outcomes ◀─ run: snapshot, tasks in the confined workspace, snapshot
 //!                       ├──▶ .clada-output-latest.txt
 //!                       └──▶ clipboard
 //! ```
 //!
-//! A task is in the ledger on the disk before it starts, and a results block before it is written; so whatever ends clada,
-//! the next one knows what may have happened, runs nothing twice and tells what was not told.
+//! [`listener`] is the loop that takes a text this way, and one file reads like the line above. A task is in the ledger on the
+//! disk before it starts, and a results block before it is written. So whatever ends clada, the next start knows what may have
+//! happened, runs nothing twice, and reports what was not reported.
 //!
-//! That is one file. `clada daemon` does it for all of the list ([`config::registry`]): each file is watched by the one
-//! `world/watch/mod.rs` and sleeps; a save wakes a thread on which the listener that `clada watch` has works until nothing is left
-//! to do. What it does just then is on the [`daemon::board`], which `clada status` asks for over `world/socket.rs`. `clada
-//! service` has the system's service manager keep that process running (`world/service/mod.rs`).
+//! # Folders
 //!
-//! What a command may do is settled anew for each run and does not change in it: `listener/rules.rs` makes [`exec_task::Rules`]
-//! of the settings (what is asked about, the fence, the environment, the limits, what is masked), and
-//! `world/sandbox/mod.rs` makes of the fence what the system enforces.
+//! From the bottom up. Imports go down only, and each outside crate has one home; `tests/it/tidy/` checks both.
 //!
-//! # Floors
+//! | folder | what is in it |
+//! | --- | --- |
+//! | [`text`] | plain text and small values: sizes, durations, wildcards, masks, what a terminal shows |
+//! | [`clock`] | time and chance |
+//! | [`reply`] | a reply as values: batches, tasks, problems; `scan` finds them, `cml/` and `dialects/` read them; parsing cannot fail |
+//! | [`policy`] | which actions, paths and commands replies may use |
+//! | [`edit`] | where an edit applies, and what is written there |
+//! | [`novelty`] | what of a save is new: `step(state, event) -> effects` |
+//! | [`report`] | outcomes become results, output, packet and JSON; the wording of all that an LLM reads |
+//! | [`world`] | one file or folder for each outside thing: the project's files, the notes, the ledger, the shell, the fence, the clipboard |
+//! | [`settings`] | the settings, and the folders of this user |
+//! | [`git`] | snapshots, undo, squash, older states |
+//! | [`run`] | one batch: snapshot, tasks, snapshot; `files/`, `exec/` and `context` are what the tasks do |
+//! | [`error`] | the errors that end the process |
+//! | [`listener`] | one notes file: the loop from a save to its results |
+//! | [`supervisor`] | many listeners in one process: `clada daemon` |
+//! | [`cli`], [`start`], [`cmd`] | the command line, what commands start with, and one thin file for each command |
 //!
-//! Imports go down only; `tests/it/tidy.rs` checks it.
+//! The first seven but the clock are pure: they open no file, start no process and read no clock.
 //!
-//! | floor | what | may use |
-//! | --- | --- | --- |
-//! | 4 entry | `main.rs`, [`logs`]: the log; [`cli`]: the command line, and the manual of `docs/`; [`cmd`]: one file for each command, `cmd/watch.rs` one listener, `supervisor/mod.rs` many; [`terminal`]: what a person there is shown | everything below |
-//! | 3 shell | [`daemon`]: waits for an event, asks the engine, performs its effects, shows on the board what it does | engine, batch, world |
-//! | 2 act | [`batch`]: before-snapshot, each task, after-snapshot; [`file_task`], [`exec_task`], [`context_task`]: what the commands mean; [`undo`]: takes batches back | world, lang |
-//! | 2 settings | [`config`]: the settings, this user's folders, the list of watched files | world, lang |
-//! | 1 decide | [`engine`]: `step(state, event) -> effects`; no I/O, no clock | lang |
-//! | 1 do | [`world`]: one file for each outside thing | lang, its one crate |
-//! | 0 language | [`lang`]: pure text and values; parsing cannot fail, it returns tasks and problems | - |
+//! # Glossary
+//!
+//! One word for one thing, in code, messages and documents.
+//!
+//! | word | meaning |
+//! | --- | --- |
+//! | notes | the watched file: a results block on top, the person's text below |
+//! | reply | the text that an LLM wrote, as the person pasted it |
+//! | dialect | a language in which a reply can ask for tasks: CML, or that of another tool |
+//! | batch | the tasks of a reply that belong together; it runs as a whole or not at all |
+//! | task | one thing to do: edit a file, run a command |
+//! | run | the carrying out of one batch, with the snapshots around it |
+//! | outcome | what came of a task, success or failure |
+//! | snapshot | a commit that saves the state of the project before or after tasks |
+//! | ledger | the database of what was seen, started and finished |
+//! | results | what the person reads on top of the notes; they stand in a block |
+//! | packet | the text for the clipboard: what the LLM needs next |
+//! | offer | a box below results; a tick in it lets something run |
+//! | tick | an `x` that the person put into a box |
+//! | fence | the limits that the system enforces on a command |
+//! | listener | what watches one notes file and takes each save to its results |
+//! | supervisor | what keeps many listeners in one process |
 
 #![cfg_attr(
     test,
