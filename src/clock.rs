@@ -72,3 +72,29 @@ pub(crate) fn word() -> String {
     let number = RandomState::new().build_hasher().finish();
     format!("{number:016x}")
 }
+
+/// Formats a second since 1970 in UTC: `2026-11-20T10:30:00Z`.
+pub(crate) fn utc(second: i64) -> String {
+    let moment = Timestamp::from_second(second).unwrap_or_default();
+    moment.to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::utc;
+
+    #[test]
+    fn dates() {
+        for (second, date) in [
+            (0, "1970-01-01T00:00:00Z"),
+            (-1, "1969-12-31T23:59:59Z"),
+            (951_782_399, "2000-02-28T23:59:59Z"),
+            (951_782_400, "2000-02-29T00:00:00Z"),
+            (951_868_800, "2000-03-01T00:00:00Z"),
+            (1_795_312_333, "2026-11-22T01:52:13Z"),
+            (4_107_542_400, "2100-03-01T00:00:00Z"),
+        ] {
+            assert_eq!(utc(second), date);
+        }
+    }
+}

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-/// What a duration must look like, for messages.
+/// The form of a duration, for messages.
 pub const FORM: &str = "a number above 0 with ms, s, m or h, such as `90s`";
 
 /// Reads a duration. `None` where it is none, or is zero.

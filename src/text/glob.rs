@@ -6,13 +6,18 @@ use globset::{GlobBuilder, GlobMatcher};
 const LONGEST: usize = 1000;
 const MOST_BRACES: usize = 50;
 
+/// The error of a pattern that is none, in words.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct GlobError(String);
+
 /// A pattern that paths are compared with.
 #[derive(Debug, Clone)]
 pub struct Glob {
     matcher: GlobMatcher,
     /// It has no `/`.
     is_name: bool,
-    /// How many names deep a path that matches can be; `None` for any number.
+    /// The number of names in a path that matches; `None` for any number.
     pub depth: Option<usize>,
 }
 
@@ -20,18 +25,20 @@ impl Glob {
     /// Reads a pattern. `*` and `?` match within a name, `**` any number of folders.
     ///
     /// # Errors
-    /// Where it means nothing; with what is wrong.
-    pub fn parse(pattern: &str) -> Result<Self, String> {
+    /// For a pattern that is invalid or too large.
+    pub fn parse(pattern: &str) -> Result<Self, GlobError> {
         let plain = pattern.trim_start_matches("./");
         if plain.len() > LONGEST || plain.matches('{').count() > MOST_BRACES {
-            return Err(format!(
+            return Err(GlobError(format!(
                 "this glob of {} bytes is too long or has too many braces: split it into several",
                 plain.len()
-            ));
+            )));
         }
         let glob = GlobBuilder::new(plain).literal_separator(true).build();
-        let glob =
-            glob.map_err(|error| format!("`{pattern}` is not a valid glob: {}", error.kind()))?;
+        let invalid = |error: globset::Error| {
+            GlobError(format!("`{pattern}` is not a valid glob: {}", error.kind()))
+        };
+        let glob = glob.map_err(invalid)?;
         let names = plain.split('/').count();
         // A `/` may be in the braces.
         let is_bounded = !plain.contains("**") && !plain.contains('{');
@@ -42,12 +49,12 @@ impl Glob {
         })
     }
 
-    /// Whether a path, from where the pattern begins, is meant.
+    /// Returns whether a path matches, from the folder on in which the pattern begins.
     pub fn matches(&self, path: &str) -> bool {
         self.matcher.is_match(path)
     }
 
-    /// Whether a file is meant: by its name where the pattern has no folder, else by its path.
+    /// Returns whether a file matches: by its name if the pattern has no folder, otherwise by its path.
     pub fn includes(&self, path: &str) -> bool {
         match path.rsplit_once('/') {
             Some((_, name)) if self.is_name => self.matches(name),
@@ -56,7 +63,7 @@ impl Glob {
     }
 }
 
-/// The folders that a pattern begins with, and the rest of it: `src/lang` and `**/*.rs`.
+/// Splits a pattern into the folders that it begins with and the rest: `src/lang` and `**/*.rs`.
 pub fn split(pattern: &str) -> (&str, &str) {
     let literal = pattern.find(['*', '?', '[', '{', '\\']);
     // A last `/` says that a folder is meant.

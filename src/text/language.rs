@@ -1,6 +1,6 @@
 //! The languages that a script may be in, by their names. It never says how one is run.
 
-/// What a script is written in.
+/// The language of a script.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Language {
     Bash,
@@ -25,7 +25,7 @@ impl Language {
         self.names()[0]
     }
 
-    /// Every name it answers to, the main one first.
+    /// All its names, the main one first.
     pub fn names(self) -> &'static [&'static str] {
         match self {
             Self::Bash => &["bash"],
@@ -36,7 +36,7 @@ impl Language {
         }
     }
 
-    /// The language of that name, in any letter case.
+    /// Returns the language of a name, in any letter case.
     pub fn parse(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|language| {
             let mut names = language.names().iter();
@@ -44,7 +44,7 @@ impl Language {
         })
     }
 
-    /// Whether it is a shell's.
+    /// Returns true for the languages of shells.
     pub fn is_shell(self) -> bool {
         matches!(self, Self::Bash | Self::Sh)
     }

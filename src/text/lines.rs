@@ -7,7 +7,7 @@ pub struct LineRange {
     pub last: usize,
 }
 
-/// Why a text is no range of lines.
+/// The error of a text that is no range of lines.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LineError {
     /// It is not `N` or `A-B` with numbers from 1.
@@ -33,13 +33,13 @@ impl LineRange {
             Some((first, last)) => (number(first)?, number(last)?),
             None => (number(text)?, number(text)?),
         };
-        match first <= last {
-            true => Ok(Self { first, last }),
-            false => Err(LineError::Reversed),
+        if first > last {
+            return Err(LineError::Reversed);
         }
+        Ok(Self { first, last })
     }
 
-    /// The same, or a range that is open: `12-` goes to the end, which is [`usize::MAX`], and `-40` begins at line 1.
+    /// Reads the same, or a range that is open: `12-` goes to the end, which is [`usize::MAX`], and `-40` begins at line 1.
     ///
     /// # Errors
     /// For anything else.
@@ -56,13 +56,13 @@ impl LineRange {
 
     /// The range, where it is one line.
     fn one(self) -> Result<Self, LineError> {
-        match self.first == self.last {
-            true => Ok(self),
-            false => Err(LineError::Invalid),
+        if self.first != self.last {
+            return Err(LineError::Invalid);
         }
+        Ok(self)
     }
 
-    /// How many lines it has.
+    /// The number of its lines.
     pub fn count(&self) -> usize {
         self.last - self.first + 1
     }

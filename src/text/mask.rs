@@ -33,8 +33,8 @@ struct Secret {
 }
 
 impl Mask {
-    /// The mask for the values of the variables whose name matches one of the patterns, in which `*` stands for any
-    /// characters and `?` for one, without regard to case.
+    /// Returns the mask for the values of the variables whose names match one of the patterns. In these `*` stands for any
+    /// characters and `?` for one; letter case does not matter.
     pub fn new<N: AsRef<str>, V: AsRef<str>>(
         vars: impl Iterator<Item = (N, V)>,
         patterns: &[impl AsRef<str>],
@@ -74,14 +74,14 @@ impl Mask {
         }
     }
 
-    /// Whether there is nothing to mask.
+    /// Returns true if there is nothing to mask.
     pub fn is_empty(&self) -> bool {
         self.secrets.is_empty()
     }
 
-    /// The text with every secret in it masked.
+    /// Returns the text with every secret in it masked.
     pub fn text<'t>(&self, text: &'t str) -> Cow<'t, str> {
-        let mut search = Search::new(self, text.as_bytes());
+        let mut search = SecretSearch::new(self, text.as_bytes());
         let mut out = String::new();
         let mut at = 0;
         while let Some((start, secret)) = search.next(at) {
@@ -96,7 +96,7 @@ impl Mask {
         Cow::Owned(out)
     }
 
-    /// Where the first secret that more text could complete starts, at `from` or later; the end where there is none.
+    /// Returns where the first secret starts that more text could complete, at `from` or later; the end if there is none.
     fn unfinished(&self, text: &[u8], from: usize) -> usize {
         if self.is_empty() {
             return text.len();
@@ -123,13 +123,13 @@ impl Secret {
 }
 
 /// Finds the secrets of one text, from its start to its end.
-struct Search<'m, 't> {
+struct SecretSearch<'m, 't> {
     text: &'t [u8],
     /// Each with the place where it is next; `None` if it comes no more.
     next: Vec<(&'m Secret, Option<usize>)>,
 }
 
-impl<'m, 't> Search<'m, 't> {
+impl<'m, 't> SecretSearch<'m, 't> {
     fn new(mask: &'m Mask, text: &'t [u8]) -> Self {
         let secrets = mask.secrets.iter();
         let next = secrets.map(|secret| (secret, secret.finder.find(text)));
@@ -139,7 +139,7 @@ impl<'m, 't> Search<'m, 't> {
         }
     }
 
-    /// The first secret at this place or behind it, the longest of those that start there.
+    /// Returns the first secret at this place or after it, the longest of those that start there.
     fn next(&mut self, from: usize) -> Option<(usize, &'m Secret)> {
         for (secret, next) in &mut self.next {
             if next.is_some_and(|next| next < from) {
@@ -191,14 +191,14 @@ impl<'m> Masking<'m> {
         self.give(&held, held.len(), out);
     }
 
-    /// Gives out what is decided, and says how much of the text that is.
+    /// Appends what is certain, and returns how much of the text that is.
     fn pass(&self, text: &[u8], out: &mut Vec<u8>) -> usize {
         self.give(text, self.mask.unfinished(text, 0), out)
     }
 
-    /// Gives out the text up to where a secret starts that may not be all there, and says where that is.
+    /// Appends the text up to a secret that may not be complete, and returns where that starts.
     fn give(&self, text: &[u8], mut unfinished: usize, out: &mut Vec<u8>) -> usize {
-        let mut search = Search::new(self.mask, text);
+        let mut search = SecretSearch::new(self.mask, text);
         let mut at = 0;
         // A match behind the start of an unfinished one may still be overlapped by that, and one at the same place may
         // still be outdone by a longer one.
@@ -215,17 +215,17 @@ impl<'m> Masking<'m> {
     }
 }
 
-/// Whether a name is one that a pattern with `*` and `?` stands for, in any letter case.
+/// Returns whether a name matches a pattern with `*` and `?`, in any letter case.
 pub fn matches(pattern: &str, name: &str) -> bool {
     is_like(&fold(pattern), &fold(name))
 }
 
-/// A text's characters, without their letter case.
+/// The characters of a text, without their letter case.
 pub fn fold(text: &str) -> Vec<char> {
     text.to_lowercase().chars().collect()
 }
 
-/// The same as [`matches`], for those that are folded already.
+/// Does the same as [`matches`] for texts that are folded already.
 pub fn is_like(pattern: &[char], name: &[char]) -> bool {
     let (mut p, mut n) = (0, 0);
     // The last star, and where what stands for it ends so far.

@@ -10,5 +10,4 @@ pub mod mask;
 pub mod paths;
 pub mod plain;
 pub mod size;
-pub mod time;
 pub mod visible;

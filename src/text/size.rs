@@ -1,6 +1,6 @@
 //! Sizes as people write them: `1 GiB`, `500MB`, `64 KiB`; a plain number means bytes.
 
-/// What a size must look like, for messages.
+/// The form of a size, for messages.
 pub const FORM: &str = "a whole number with B, KB, MB, GB, KiB, MiB or GiB, such as `1 GiB`";
 
 /// Reads a size, in bytes. `None` where it is none, or is zero.

@@ -6,11 +6,11 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 
 use super::{Done, Failure, named, not_found, refused};
+use crate::clock;
 use crate::reply::path::RelPath;
 use crate::report::one_line;
 use crate::report::outcome::Section;
 use crate::text::glob::{self, Glob};
-use crate::text::time;
 use crate::world::workspace::{
     Files, FsError, Hit, Hits, Kind, Listed, NoSearch, Place, Reach, Search, Tree,
 };
@@ -73,7 +73,10 @@ pub(super) fn grep(
             )
         }
     };
-    let include = include.map(Glob::parse).transpose().map_err(refused)?;
+    let include = include
+        .map(Glob::parse)
+        .transpose()
+        .map_err(|error| refused(error.to_string()))?;
     let (place, kind) = base(path, files)?;
     let until = Instant::now() + PATIENCE;
     let tree = if kind == Kind::Dir {
@@ -139,7 +142,8 @@ pub(super) fn glob(pattern: &str, path: Option<&str>, files: &dyn Files) -> Resu
         Some(_) => Kind::Dir,
         None => Kind::File,
     };
-    let glob = Glob::parse(rest.trim_end_matches('/')).map_err(refused)?;
+    let glob =
+        Glob::parse(rest.trim_end_matches('/')).map_err(|error| refused(error.to_string()))?;
     let (place, kind) = base(Some(&from), files)?;
     if kind != Kind::Dir {
         return Err(FsError::NotAFolder(from).into());
@@ -308,7 +312,7 @@ fn listed_data(found: &Listed) -> Value {
             Kind::Other => "other",
         },
         "size": found.size,
-        "modified": time::utc(found.modified),
+        "modified": clock::utc(found.modified),
     })
 }
 
@@ -324,7 +328,7 @@ fn listed_line(found: &Listed) -> String {
         (_, Some(target)) => format!("{name} -> {}", one_line(&target.to_string_lossy())),
         _ => name,
     };
-    format!("{size:>9} {} {name}\n", time::utc(found.modified))
+    format!("{size:>9} {} {name}\n", clock::utc(found.modified))
 }
 
 /// Lines to show, if there are any.

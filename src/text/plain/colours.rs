@@ -6,10 +6,10 @@ use std::mem;
 const LONGEST: usize = 40;
 /// A colour is a few numbers of so many digits; longer ones may be anything.
 const DIGITS: usize = 3;
-/// How many sequences a line may have.
+/// The most sequences that a line may have.
 const MOST: usize = 256;
 
-/// What sets colours in a text, and what is to be given out with it.
+/// The sequences that set colours in a text, and those to give out with it.
 #[derive(Debug, Default)]
 pub(super) struct Colours {
     /// Somebody asks for them.
@@ -25,7 +25,7 @@ pub(super) struct Colours {
 }
 
 impl Colours {
-    /// Those that somebody asks for.
+    /// Returns colours that somebody asks for.
     pub(super) fn kept() -> Self {
         Self {
             is_kept: true,
@@ -33,7 +33,7 @@ impl Colours {
         }
     }
 
-    /// A sequence begins.
+    /// Begins a sequence.
     pub(super) fn begin(&mut self) {
         self.read.clear();
     }

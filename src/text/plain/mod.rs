@@ -36,7 +36,7 @@ const DEL: u8 = 0x7f;
 /// The result does not depend on where the chunks are cut, and every piece given out is valid UTF-8 by itself.
 #[derive(Debug, Default)]
 pub struct Plain {
-    state: State,
+    state: Sequence,
     /// The line so far, as it may still be replaced.
     line: Vec<u8>,
     /// The line has grown over [`LONGEST_LINE`]: its start is given out already.
@@ -50,9 +50,9 @@ pub struct Plain {
     colours: Colours,
 }
 
-/// Where the bytes before have left the reader.
+/// The place of the reader in a control sequence, after the bytes so far.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
-enum State {
+enum Sequence {
     #[default]
     Text,
     /// After ESC.
@@ -67,7 +67,7 @@ enum State {
     Other,
 }
 
-/// The whole of `bytes` as plain text.
+/// Returns all of `bytes` as plain text.
 pub fn plain(bytes: &[u8]) -> String {
     let mut reader = Plain::default();
     let mut out = Vec::with_capacity(bytes.len());
@@ -77,7 +77,7 @@ pub fn plain(bytes: &[u8]) -> String {
 }
 
 impl Plain {
-    /// One that keeps the colours, which are to be asked for after each chunk.
+    /// Returns a reader that keeps the colours; they must be taken after each chunk.
     pub fn with_colours() -> Self {
         Self {
             colours: Colours::kept(),
@@ -85,7 +85,7 @@ impl Plain {
         }
     }
 
-    /// What was appended to `out`, which was empty before, with its colours (SGR); `None` where it has none.
+    /// Returns what was appended to `out`, which was empty before, with its colours (SGR); `None` if it has none.
     pub fn coloured(&mut self, out: &[u8]) -> Option<Vec<u8>> {
         self.colours.put_into(out)
     }
@@ -95,7 +95,7 @@ impl Plain {
         let mut rest = bytes;
         while !rest.is_empty() {
             let used = match self.state {
-                State::Text => self.text(rest, out),
+                Sequence::Text => self.text(rest, out),
                 _ => self.sequence(rest[0], out),
             };
             rest = &rest[used..];
@@ -211,7 +211,7 @@ impl Plain {
                 self.returned = true;
                 self.sieve = Sieve::default();
             }
-            ESC => self.state = State::Escape,
+            ESC => self.state = Sequence::Escape,
             BACKSPACE if !self.returned => {
                 let last = self.line.iter().rposition(|&byte| byte & 0xc0 != 0x80);
                 self.line.truncate(last.unwrap_or(0));
@@ -227,13 +227,13 @@ impl Plain {
         self.state = match (self.state, byte) {
             (_, b'\n') => {
                 self.newline(out);
-                State::Text
+                Sequence::Text
             }
-            (_, ESC) => State::Escape,
-            (_, CAN | SUB) | (State::Osc, BEL) => State::Text,
-            (State::Osc | State::Other, _) => return 1,
+            (_, ESC) => Sequence::Escape,
+            (_, CAN | SUB) | (Sequence::Osc, BEL) => Sequence::Text,
+            (Sequence::Osc | Sequence::Other, _) => return 1,
             (_, 0x80..) => {
-                self.state = State::Text;
+                self.state = Sequence::Text;
                 return 0;
             }
             (state, 0..0x20) => {
@@ -241,29 +241,30 @@ impl Plain {
                 state
             }
             (state, DEL) => state,
-            (State::Escape, b'[') => {
+            (Sequence::Escape, b'[') => {
                 self.colours.begin();
-                State::Csi
+                Sequence::Csi
             }
-            (State::Escape, b']') => State::Osc,
-            (State::Escape, b'P' | b'X' | b'^' | b'_') => State::Other,
-            (State::Escape | State::Intermediate, b' '..=b'/') => State::Intermediate,
-            (State::Csi, b' '..=b'?') => {
+            (Sequence::Escape, b']') => Sequence::Osc,
+            (Sequence::Escape, b'P' | b'X' | b'^' | b'_') => Sequence::Other,
+            (Sequence::Escape | Sequence::Intermediate, b' '..=b'/') => Sequence::Intermediate,
+            (Sequence::Csi, b' '..=b'?') => {
                 self.colours.add(byte);
-                State::Csi
+                Sequence::Csi
             }
-            (State::Csi, b'm') => {
-                match self.flowing {
-                    true => self.colours.set_at(out.len()),
-                    false => self.colours.set(self.line.len()),
+            (Sequence::Csi, b'm') => {
+                if self.flowing {
+                    self.colours.set_at(out.len());
+                } else {
+                    self.colours.set(self.line.len());
                 }
-                State::Text
+                Sequence::Text
             }
-            (State::Csi, b'K') => {
+            (Sequence::Csi, b'K') => {
                 self.erase();
-                State::Text
+                Sequence::Text
             }
-            _ => State::Text,
+            _ => Sequence::Text,
         };
         1
     }
@@ -299,7 +300,7 @@ impl Plain {
         self.sieve = Sieve::default();
     }
 
-    /// An erase-in-line: seen to matter only after a carriage return, where it wipes a finished progress bar.
+    /// Carries out an erase-in-line. It matters only after a carriage return, where it removes a finished progress bar.
     fn erase(&mut self) {
         if self.returned {
             self.line.clear();
@@ -308,7 +309,7 @@ impl Plain {
     }
 }
 
-/// How many bytes at the start are printable ASCII, tab or newline.
+/// Counts the bytes at the start that are printable ASCII, tab or newline.
 fn simple_prefix(bytes: &[u8]) -> usize {
     let is_simple = |byte: u8| matches!(byte, b' '..=b'~' | b'\t' | b'\n');
     // Whole blocks without an early exit, which the compiler turns into vector instructions.
@@ -323,7 +324,7 @@ fn simple_prefix(bytes: &[u8]) -> usize {
             .count()
 }
 
-/// Whether these bytes are the start of one character and lack others.
+/// Returns true for bytes that are the start of one character and lack the rest of it.
 fn is_unfinished(bytes: &[u8]) -> bool {
     str::from_utf8(bytes)
         .is_err_and(|error| error.valid_up_to() == 0 && error.error_len().is_none())

@@ -61,7 +61,7 @@ fn text_and_values_know_nothing_outside() {
     holds(
         rules::impure_text,
         "edit/a.rs",
-        "fn a() { println!(\"{:?}\", std::time::Instant::now()) }",
+        "fn a() { eprintln!(\"{:?}\", std::time::Instant::now()) }",
     );
 }
 
@@ -176,43 +176,43 @@ fn the_numbers() {
         .collect();
     lines.sort_unstable();
     let code = count(|source| source.code);
-    println!("lines of code, tests aside         {code}");
+    eprintln!("lines of code, tests aside         {code}");
     for floor in rules::FLOORS {
         let here = sources
             .iter()
             .filter(|source| source.module.get(1).is_some_and(|own| own == floor));
-        println!(
+        eprintln!(
             "  {floor:<32} {}",
             here.map(|source| source.code).sum::<usize>()
         );
     }
-    println!(
+    eprintln!(
         "type names in more than one file   {} of {}",
         rules::shared_names(sources).len(),
         names.len()
     );
-    println!(
+    eprintln!(
         "doc comments that open with What … {} of {}",
         rules::docs_that_ask(sources).len(),
         count(|source| source.items.docs.len())
     );
-    println!(
+    eprintln!(
         "`match` on a bool                  {}",
         rules::matches_on_a_bool(sources).len()
     );
-    println!(
+    eprintln!(
         "`Result<_, String>`                {}",
         rules::errors_that_are_text(sources).len()
     );
-    println!(
+    eprintln!(
         "parameters taken apart             {}",
         rules::tuples_as_parameters(sources).len()
     );
-    println!(
+    eprintln!(
         "functions above 60 lines           {long} of {}, the longest {longest:?}",
         functions.count()
     );
-    println!(
+    eprintln!(
         "median file, lines                 {}",
         lines[lines.len() / 2]
     );
