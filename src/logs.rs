@@ -11,7 +11,7 @@ use tracing_subscriber::fmt::format::Writer;
 use tracing_subscriber::fmt::{FmtContext, FormatEvent, FormatFields, FormattedFields};
 use tracing_subscriber::registry::LookupSpan;
 
-use crate::settings::{Format, Log};
+use crate::settings::{Format, LogSettings};
 
 /// The variable with the level: `debug`, or levels of parts of clada as in `warn,clada::listener=debug`.
 const LEVEL: &str = "CLADA_LOG";
@@ -26,7 +26,7 @@ const JOURNAL: &str = "JOURNAL_STREAM";
 /// Text goes to `stderr`.
 pub fn start<W: io::Write + 'static>(
     flag: Option<Format>,
-    settings: Option<Log>,
+    settings: Option<LogSettings>,
     is_service: bool,
     stderr: fn() -> W,
 ) -> Option<String> {
@@ -76,9 +76,10 @@ pub fn start<W: io::Write + 'static>(
 
 /// Formats one of clada's own lines for stderr; for the journal with the priority in front.
 pub fn line(level: Level, text: &str) -> String {
-    match to_journal() {
-        true => format!("<{}>{text}\n", priority(level)),
-        false => format!("{text}\n"),
+    if to_journal() {
+        format!("<{}>{text}\n", priority(level))
+    } else {
+        format!("{text}\n")
     }
 }
 

@@ -17,7 +17,7 @@ use crate::reply::scan::scan_for;
 use crate::reply::task::{Action, Batch, Lines, Scan, Task};
 use crate::report::{self, ParseError};
 use crate::settings::places::Folders;
-use crate::settings::{Rest, Settings};
+use crate::settings::{ReadableSettings, Settings};
 use crate::start;
 use crate::text::language::Language;
 
@@ -29,7 +29,7 @@ pub fn main(args: &Check) -> Result<ExitCode, Error> {
     let text = read_reply(args.file.as_deref())?;
     let (_, root) = start::find_root(None)?;
     let folders = Folders::of_user().ok_or(Error::NoHome)?;
-    let Rest {
+    let ReadableSettings {
         settings, wrong, ..
     } = Settings::rest(&folders, &root);
     cmd::tell_wrong(&wrong);

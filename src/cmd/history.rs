@@ -9,7 +9,7 @@ use crate::git::Snapshots;
 use crate::listener::rules;
 use crate::run::recover;
 use crate::settings::places::{self, Folders};
-use crate::settings::{Rest, Settings};
+use crate::settings::{ReadableSettings, Settings};
 use crate::start;
 use crate::world::lock::Lock;
 use crate::world::workspace::Disk;
@@ -41,7 +41,7 @@ impl History {
             }
             false => None,
         };
-        let Rest {
+        let ReadableSettings {
             settings,
             mut wrong,
             has_lost_git,

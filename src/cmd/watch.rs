@@ -27,7 +27,7 @@ use crate::listener::{
 use crate::reply::note::RESULTS;
 use crate::run::Reader;
 use crate::settings::places::{self, Folders};
-use crate::settings::{Every, Loaded, Settings};
+use crate::settings::{Every, LoadedSettings, Settings};
 use crate::start;
 use crate::text::paths;
 use crate::world::clipboard::{Around, Clipboard};
@@ -247,7 +247,7 @@ pub(crate) struct Post {
     /// How the first read begins.
     pub(crate) begin: Begin,
     /// The last valid settings. Those of many files are the same, and are kept once.
-    good: Arc<Loaded>,
+    good: Arc<LoadedSettings>,
     /// The warnings about them that were shown.
     told: Told,
     locks: Vec<Lock>,
@@ -376,8 +376,8 @@ impl Post {
 }
 
 /// Shares the memory of settings that equal the last ones.
-fn shared_settings(loaded: Loaded) -> Arc<Loaded> {
-    static LAST: Mutex<Weak<Loaded>> = Mutex::new(Weak::new());
+fn shared_settings(loaded: LoadedSettings) -> Arc<LoadedSettings> {
+    static LAST: Mutex<Weak<LoadedSettings>> = Mutex::new(Weak::new());
     let mut last = LAST.lock().unwrap_or_else(PoisonError::into_inner);
     match last.upgrade().filter(|last| **last == loaded) {
         Some(same) => same,
@@ -437,7 +437,7 @@ impl Listener {
             settings,
             notice,
         } = made;
-        post.good = shared_settings(Loaded {
+        post.good = shared_settings(LoadedSettings {
             settings: settings.clone(),
             notice: notice.clone(),
         });

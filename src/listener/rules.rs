@@ -17,7 +17,9 @@ use crate::policy::secrets::Secrets;
 use crate::run::exec::Rules;
 use crate::run::{Git, Hooks, Setup};
 use crate::settings::places::{Folders, PROJECT};
-use crate::settings::{self, Loaded, Network, Sandbox, Settings, SettingsError, VarName, Variable};
+use crate::settings::{
+    self, LoadedSettings, Network, Sandbox, Settings, SettingsError, VarName, Variable,
+};
 use crate::supervisor::list::Registry;
 use crate::text::mask::{self, Mask};
 use crate::world::ledger::Ledger;
@@ -93,14 +95,14 @@ impl Source {
     /// Makes rules of the settings, and asks the login shell for its environment where clada was started without one.
     pub(crate) async fn start(
         folders: &Folders,
-        (root, loaded): (&Path, Loaded),
+        (root, loaded): (&Path, LoadedSettings),
         (flags, git): (Option<&Exec>, bool),
         login: &Login,
     ) -> Start {
         let is_asked = match loaded.settings.exec.login_env {
-            settings::LoginEnv::Auto => login_env::is_needed(),
-            settings::LoginEnv::Always => true,
-            settings::LoginEnv::Never => false,
+            settings::LoginEnvUse::Auto => login_env::is_needed(),
+            settings::LoginEnvUse::Always => true,
+            settings::LoginEnvUse::Never => false,
         };
         let mut source = Self {
             folders: folders.clone(),
@@ -168,7 +170,7 @@ impl Source {
 
     pub(crate) fn made_of(
         &self,
-        Loaded { settings, notice }: Loaded,
+        LoadedSettings { settings, notice }: LoadedSettings,
     ) -> Result<Made, SettingsError> {
         let exec = &settings.exec;
         let policy = Policy::new(&exec.deny, &exec.ask);
@@ -270,7 +272,7 @@ impl Source {
 
 /// Returns the trees outside a root that commands may write to by these settings, as they are named, even if commands may not
 /// now.
-fn trees_beside(folders: &Folders, exec: &settings::Exec) -> Vec<PathBuf> {
+fn trees_beside(folders: &Folders, exec: &settings::ExecSettings) -> Vec<PathBuf> {
     let env = LoginEnv::own();
     let env = environment(env.vars(), exec);
     let var = |name: &str| {
@@ -283,14 +285,14 @@ fn trees_beside(folders: &Folders, exec: &settings::Exec) -> Vec<PathBuf> {
 }
 
 /// Returns the trees that replies may write to by these settings, including those of file tasks.
-pub(crate) fn trees(folders: &Folders, root: &Path, exec: &settings::Exec) -> Vec<PathBuf> {
+pub(crate) fn trees(folders: &Folders, root: &Path, exec: &settings::ExecSettings) -> Vec<PathBuf> {
     let beside = trees_beside(folders, exec).into_iter();
     let leads = beside.filter_map(|tree| tree.canonicalize().ok());
     leads.chain([root.to_owned()]).collect()
 }
 
 /// Keeps clada itself from running programs in folders that replies may write to.
-pub(crate) fn avoid(folders: &Folders, root: &Path, exec: &settings::Exec) {
+pub(crate) fn avoid(folders: &Folders, root: &Path, exec: &settings::ExecSettings) {
     programs::avoid_roots([root.to_owned()]);
     programs::avoid(trees_beside(folders, exec));
 }
@@ -311,7 +313,7 @@ pub(crate) fn avoid_known(folders: &Folders) {
 
 /// Returns the trees outside the root that the settings name, except caches with a folder of the PATH in them.
 fn named_trees<'e>(
-    exec: &settings::Exec,
+    exec: &settings::ExecSettings,
     home: &Path,
     var: impl Fn(&str) -> Option<&'e OsStr> + Copy,
 ) -> impl Iterator<Item = PathBuf> {
@@ -324,16 +326,20 @@ fn named_trees<'e>(
 }
 
 /// Returns how states are saved by these settings; git itself gets this environment.
-pub(crate) fn git_of(settings: &settings::Git, folders: &Folders, env: login_env::Vars) -> Git {
+pub(crate) fn git_of(
+    settings: &settings::GitSettings,
+    folders: &Folders,
+    env: login_env::Vars,
+) -> Git {
     Git {
         options: git::Options {
             target: match settings.target {
-                settings::Target::Branch => git::Target::Branch,
-                settings::Target::Side => git::Target::Side,
+                settings::TargetSetting::Branch => git::Target::Branch,
+                settings::TargetSetting::Side => git::Target::Side,
             },
             untracked: match settings.untracked {
-                settings::Untracked::Leave => git::Untracked::Leave,
-                settings::Untracked::Commit => git::Untracked::Commit,
+                settings::UntrackedSetting::Leave => git::Untracked::Leave,
+                settings::UntrackedSetting::Commit => git::Untracked::Commit,
             },
             new_file: settings.new_file,
             notes: {
@@ -373,7 +379,7 @@ fn notes_of(folders: &Folders) -> Vec<PathBuf> {
 }
 
 /// Returns an environment with the changes of the settings.
-fn environment(base: &[(OsString, OsString)], exec: &settings::Exec) -> login_env::Vars {
+fn environment(base: &[(OsString, OsString)], exec: &settings::ExecSettings) -> login_env::Vars {
     let is_scrubbed = |name: &OsStr| {
         let name = name.to_string_lossy();
         exec.scrub

@@ -7,17 +7,17 @@ use serde_json::{Map, json};
 use toml::{Table, Value};
 
 use super::file::{File, joined};
-use super::{Folders, Layers, SettingsError, not_trusted};
+use super::{Folders, SettingsError, SettingsLayers, not_trusted};
 
 /// The longest list that is written on one line.
 const LINE: usize = 80;
 
-/// What holds for a root, and what does not.
+/// The settings in effect for a root, and those that are not.
 pub struct Effective {
     /// The user's file and the project's.
     files: [PathBuf; 2],
     holds: Vec<Setting>,
-    /// What the project's file says, and nobody has trusted.
+    /// The settings of the project's file that nobody has trusted.
     untrusted: Vec<Setting>,
 }
 
@@ -33,7 +33,7 @@ struct Setting {
 impl Effective {
     /// Reads what holds for a root, given by its canonical path, and what is wrong. Of a wrong file it is what can be read.
     pub fn load(folders: &Folders, root: &Path) -> (Self, Vec<SettingsError>) {
-        let (layers, wrong, _) = Layers::readable(folders, root);
+        let (layers, wrong, _) = SettingsLayers::readable(folders, root);
         let [user, project, trusted] =
             [&layers.user, &layers.project, &layers.trusted].map(|file| {
                 let (leaves, lines) = (leaves(&file.table), file.lines());
@@ -216,7 +216,7 @@ impl Layer<'_> {
     }
 }
 
-/// What a table says, by the path of each: all that is no table with something in it.
+/// Returns the values of a table, each with its path. An empty table counts as a value.
 pub(super) fn leaves(table: &Table) -> Vec<(String, &Value)> {
     fn collect<'t>(table: &'t Table, prefix: &str, into: &mut Vec<(String, &'t Value)>) {
         for (key, value) in table {

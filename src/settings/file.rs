@@ -32,7 +32,10 @@ impl File {
         };
         match parse(&text) {
             Ok(table) => Ok(Self { path, text, table }),
-            Err(why) => Err(SettingsError::Wrong { path, why }),
+            Err(mistake) => {
+                let why = mistake.to_string();
+                Err(SettingsError::Wrong { path, why })
+            }
         }
     }
 
@@ -55,13 +58,13 @@ impl File {
             path.canonicalize()
                 .is_ok_and(|path| !path.starts_with(root))
         };
-        match path.is_symlink() && leads_out() {
-            true => Err(SettingsError::LeadsOut(path)),
-            false => Self::read(&path),
+        if path.is_symlink() && leads_out() {
+            return Err(SettingsError::LeadsOut(path));
         }
+        Self::read(&path)
     }
 
-    /// What can be read of a file, with what was wrong when it was read, and whether it may say of git what cannot be read.
+    /// Returns the readable part of a file, the error of its reading, and true if the lost part may be about git.
     pub(super) fn readable(
         path: &Path,
         read: Result<Self, SettingsError>,
@@ -98,7 +101,7 @@ impl File {
             path: self.path.clone(),
             why: format!(
                 "{}: [{name}] applies to all projects, so a project cannot set it: move it to `{home}`",
-                Place::of(&self.text, at.map_or(0, |(_, at)| *at)),
+                LineColumn::of(&self.text, at.map_or(0, |(_, at)| *at)),
             ),
         })
     }
@@ -106,7 +109,7 @@ impl File {
     /// The path of each key, and the line it is on.
     pub(super) fn lines(&self) -> Vec<(String, usize)> {
         let keys = keys(&self.text).into_iter();
-        keys.map(|(path, at)| (path, Place::of(&self.text, at).line))
+        keys.map(|(path, at)| (path, LineColumn::of(&self.text, at).line))
             .collect()
     }
 }
@@ -131,25 +134,37 @@ pub(crate) fn text_of(path: &Path) -> io::Result<String> {
 }
 
 /// Reads a file's text. Every value in it must be one that its setting can have.
-pub(super) fn parse(text: &str) -> Result<Table, String> {
+pub(super) fn parse(text: &str) -> Result<Table, Mistake> {
     let wrong = |error: toml::de::Error| {
         let at = error.span().map_or(0, |span| span.start);
         let keys = keys(text);
         let key = keys.iter().find(|(_, place)| *place == at);
         let why = told(error.message(), key.map(|(path, _)| path.as_str()));
-        format!("{}: {why}", Place::of(text, at))
+        Mistake {
+            at: LineColumn::of(text, at),
+            why,
+        }
     };
     toml::from_str::<Settings>(text).map_err(wrong)?;
     toml::from_str(text).map_err(wrong)
 }
 
+/// A mistake in a file of settings.
+#[derive(Debug, thiserror::Error)]
+#[error("{at}: {why}")]
+pub(super) struct Mistake {
+    at: LineColumn,
+    why: String,
+}
+
 /// A place in a text, from 1.
-struct Place {
+#[derive(Debug)]
+struct LineColumn {
     line: usize,
     column: usize,
 }
 
-impl Place {
+impl LineColumn {
     fn of(text: &str, at: usize) -> Self {
         let before = text.get(..at).unwrap_or_default();
         Self {
@@ -159,7 +174,7 @@ impl Place {
     }
 }
 
-impl std::fmt::Display for Place {
+impl std::fmt::Display for LineColumn {
     fn fmt(&self, to: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(to, "line {}, column {}", self.line, self.column)
     }
@@ -193,10 +208,11 @@ fn inside(value: &Spanned<DeValue<'_>>, path: &str, into: &mut Vec<(String, usiz
 /// The path of a key below another, as TOML writes it.
 pub(super) fn joined(prefix: &str, key: &str) -> String {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "_-".contains(c);
-    let key = match !key.is_empty() && key.chars().all(is_plain) {
-        true => key.to_owned(),
+    let key = if !key.is_empty() && key.chars().all(is_plain) {
+        key.to_owned()
+    } else {
         // JSON writes a text as TOML reads one.
-        false => serde_json::Value::from(key).to_string(),
+        serde_json::Value::from(key).to_string()
     };
     match prefix {
         "" => key,

@@ -1,4 +1,4 @@
-//! The settings of how a listener listens, tells and remembers. Values only.
+//! The settings of a listener: its watching, its reports and its memory. Values only.
 
 use std::path::Path;
 use std::time::Duration;
@@ -8,10 +8,10 @@ use serde::{Deserialize, Deserializer};
 use super::{bytes, written};
 use crate::text::{duration, size};
 
-/// How the notes are watched, and where the full output goes.
+/// The watching of the notes, and the name of the output file.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
-pub struct Watch {
+pub struct WatchSettings {
     #[serde(deserialize_with = "quiet")]
     pub debounce: Duration,
     pub poll: Every,
@@ -19,12 +19,12 @@ pub struct Watch {
     pub output_file: String,
 }
 
-/// How often something is done; `None` for never.
+/// The time between two looks; `None` for never.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Every(pub Option<Duration>);
 
 impl Every {
-    /// What it must look like, for messages.
+    /// Its form, for messages.
     pub const FORM: &str = "`off`, or a time such as `1s`";
 
     /// Reads `off` or a time.
@@ -42,10 +42,10 @@ impl<'de> Deserialize<'de> for Every {
     }
 }
 
-/// The copying of results: if they are copied, how much of them, and if they tell what has changed since the chat saw it.
+/// The copying of results: on or off, with or without what changed, and the largest size.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
-pub struct Clipboard {
+pub struct ClipboardSettings {
     pub enabled: bool,
     pub changes: bool,
     /// The size of the whole text at most, in bytes.
@@ -53,35 +53,35 @@ pub struct Clipboard {
     pub limit: usize,
 }
 
-/// Whether the desktop tells of a batch that is over.
+/// The desktop notifications about batches that ended.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
-pub struct Notify {
+pub struct NotifySettings {
     pub enabled: bool,
 }
 
-/// What is remembered of batches that are in no notes any more.
+/// The memory of batches that are no longer in any notes.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
-pub struct Ledger {
+pub struct LedgerSettings {
     pub days: u32,
     /// In bytes.
     #[serde(deserialize_with = "bytes")]
     pub size: u64,
 }
 
-/// What clada says of its own work.
+/// The log of clada's own work.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
-pub struct Log {
-    pub level: Level,
+pub struct LogSettings {
+    pub level: LogLevel,
     pub format: Format,
 }
 
-/// How much of it.
+/// The level of the log.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Level {
+pub enum LogLevel {
     /// As much as fits where it goes to.
     #[default]
     Auto,
@@ -93,7 +93,7 @@ pub enum Level {
     Trace,
 }
 
-impl Level {
+impl LogLevel {
     /// Its name, as it is written in the settings; `None` for what depends on where it goes to.
     pub fn name(self) -> Option<&'static str> {
         match self {
@@ -108,7 +108,7 @@ impl Level {
     }
 }
 
-/// In which form.
+/// The format of the log.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Format {
@@ -118,7 +118,7 @@ pub enum Format {
 }
 
 impl Format {
-    /// The one of this name.
+    /// Returns the format with this name.
     pub fn parse(name: &str) -> Option<Self> {
         match name {
             "text" => Some(Self::Text),
@@ -128,7 +128,7 @@ impl Format {
     }
 }
 
-/// Whether a name is that of a file beside another.
+/// Returns true if a name has no folder, so that it names a file beside another.
 pub fn is_bare(name: &str) -> bool {
     let path = Path::new(name);
     path.file_name() == Some(path.as_os_str()) && !name.contains('\0')

@@ -36,8 +36,11 @@ use effective::leaves;
 use file::File;
 
 pub use effective::Effective;
-pub use listener::{Clipboard, Every, Format, Ledger, Level, Log, Notify, Watch, is_bare};
-pub use replies::{Actions, Hook, Hooks, PathLists, Paths, VarName};
+pub use listener::{
+    ClipboardSettings, Every, Format, LedgerSettings, LogLevel, LogSettings, NotifySettings,
+    WatchSettings, is_bare,
+};
+pub use replies::{ActionSettings, Hook, HookSettings, PathLists, PathSettings, VarName};
 
 /// The shipped defaults; they name every setting.
 pub const DEFAULTS: &str = include_str!("../../config/clada.toml");
@@ -45,7 +48,7 @@ pub const DEFAULTS: &str = include_str!("../../config/clada.toml");
 /// The user's settings, in the folder for them.
 const USER: &str = "config.toml";
 
-/// What a project may only set once its user trusts it.
+/// The sections and keys that a project may set only once its user trusts it.
 const FENCED: [&str; 8] = [
     "exec",
     "git",
@@ -57,7 +60,7 @@ const FENCED: [&str; 8] = [
     "watch.output_file",
 ];
 
-/// What is the user's alone: it is of the whole of clada, not of a project.
+/// The sections that only the user may set: they are about all of clada, not about a project.
 const OWN: [&str; 2] = ["ledger", "log"];
 
 /// Every setting. What a file leaves out is nothing, so what holds is read from all of them together.
@@ -65,25 +68,25 @@ const OWN: [&str; 2] = ["ledger", "log"];
 #[serde(default, deny_unknown_fields)]
 pub struct Settings {
     pub dialects: Vec<Dialect>,
-    pub exec: Exec,
-    pub git: Git,
-    pub watch: Watch,
-    pub clipboard: Clipboard,
-    pub notify: Notify,
-    pub ledger: Ledger,
-    pub log: Log,
-    pub limits: Limits,
-    pub actions: Actions,
-    pub paths: Paths,
-    pub hooks: Hooks,
+    pub exec: ExecSettings,
+    pub git: GitSettings,
+    pub watch: WatchSettings,
+    pub clipboard: ClipboardSettings,
+    pub notify: NotifySettings,
+    pub ledger: LedgerSettings,
+    pub log: LogSettings,
+    pub limits: LimitSettings,
+    pub actions: ActionSettings,
+    pub paths: PathSettings,
+    pub hooks: HookSettings,
     /// By name, for hooks.
     pub vars: BTreeMap<VarName, String>,
 }
 
-/// What commands may do, and how they are run.
+/// The limits of commands, and their environment.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
-pub struct Exec {
+pub struct ExecSettings {
     pub enabled: bool,
     #[serde(deserialize_with = "time")]
     pub timeout: Duration,
@@ -98,19 +101,19 @@ pub struct Exec {
     pub env: BTreeMap<String, Variable>,
     pub scrub: Vec<String>,
     pub mask: Vec<String>,
-    pub login_env: LoginEnv,
+    pub login_env: LoginEnvUse,
 }
 
-/// How the state is saved before and after.
+/// The snapshots before and after tasks.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
-pub struct Git {
+pub struct GitSettings {
     pub enabled: bool,
-    pub target: Target,
+    pub target: TargetSetting,
     pub commit: Commit,
     pub sign: bool,
     pub hooks: bool,
-    pub untracked: Untracked,
+    pub untracked: UntrackedSetting,
     /// In bytes.
     #[serde(deserialize_with = "bytes")]
     pub new_file: u64,
@@ -121,10 +124,10 @@ pub struct Git {
     pub private_file: u64,
 }
 
-/// Where commits go.
+/// The place of commits.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Target {
+pub enum TargetSetting {
     #[default]
     Branch,
     Side,
@@ -133,7 +136,7 @@ pub enum Target {
 /// The rule for files that git neither tracks nor ignores.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Untracked {
+pub enum UntrackedSetting {
     /// They stay off the branch.
     #[default]
     Leave,
@@ -141,7 +144,7 @@ pub enum Untracked {
     Commit,
 }
 
-/// What makes a commit of its own.
+/// The unit that gets a commit of its own.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Commit {
@@ -150,10 +153,10 @@ pub enum Commit {
     Batch,
 }
 
-/// How much is too much.
+/// The largest sizes.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
-pub struct Limits {
+pub struct LimitSettings {
     /// In bytes.
     #[serde(deserialize_with = "bytes")]
     pub output: u64,
@@ -162,7 +165,7 @@ pub struct Limits {
     pub max_file_size: u64,
 }
 
-/// How far commands are fenced in.
+/// The strictness of the fence.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Sandbox {
@@ -179,7 +182,7 @@ impl Sandbox {
     }
 }
 
-/// Whether commands may reach others by TCP.
+/// The access of commands to the network by TCP.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Network {
@@ -188,17 +191,17 @@ pub enum Network {
     Off,
 }
 
-/// When the login shell is asked for its environment.
+/// The cases in which the login shell is asked for its environment.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum LoginEnv {
+pub enum LoginEnvUse {
     #[default]
     Auto,
     Always,
     Never,
 }
 
-/// What becomes of a variable.
+/// The change of an environment variable.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Variable {
     Set(String),
@@ -209,14 +212,14 @@ impl<'de> Deserialize<'de> for Variable {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
         #[derive(Deserialize)]
         #[serde(untagged, expecting = "a string, or `false` to remove the variable")]
-        enum Written {
+        enum WrittenVariable {
             Value(String),
             Kept(bool),
         }
-        match Written::deserialize(from)? {
-            Written::Value(value) => Ok(Self::Set(value)),
-            Written::Kept(false) => Ok(Self::Remove),
-            Written::Kept(true) => Err(serde::de::Error::custom(
+        match WrittenVariable::deserialize(from)? {
+            WrittenVariable::Value(value) => Ok(Self::Set(value)),
+            WrittenVariable::Kept(false) => Ok(Self::Remove),
+            WrittenVariable::Kept(true) => Err(serde::de::Error::custom(
                 "`true` is not allowed: write a string, or `false` to remove the variable",
             )),
         }
@@ -242,7 +245,7 @@ fn written<'de, D: Deserializer<'de>, T>(
     read.ok_or_else(|| serde::de::Error::custom(format!("the value must be {form}")))
 }
 
-/// Why the settings cannot be had.
+/// The error of settings that cannot be read or kept.
 #[derive(Debug, thiserror::Error)]
 pub enum SettingsError {
     #[error("cannot read the settings `{}`: {error}: make it a text file that this user can read", path.display())]
@@ -269,7 +272,7 @@ pub enum SettingsError {
 
 /// The settings as far as they can be read, for a command that carries out nothing.
 #[derive(Debug)]
-pub struct Rest {
+pub struct ReadableSettings {
     pub settings: Settings,
     /// The mistakes, one a file; first those that keep git's section from being read.
     pub wrong: Vec<SettingsError>,
@@ -279,9 +282,9 @@ pub struct Rest {
 
 /// The settings that hold, and what there is to know about them.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Loaded {
+pub struct LoadedSettings {
     pub settings: Settings,
-    /// Why not all of the files holds.
+    /// The warning about settings that do not apply.
     pub notice: Option<String>,
 }
 
@@ -290,20 +293,20 @@ impl Settings {
     ///
     /// # Errors
     /// Where a file cannot be read, or says what no setting can be.
-    pub fn load(folders: &Folders, root: &Path) -> Result<Loaded, SettingsError> {
-        let layers = Layers::read(folders, root)?;
+    pub fn load(folders: &Folders, root: &Path) -> Result<LoadedSettings, SettingsError> {
+        let layers = SettingsLayers::read(folders, root)?;
         let notice = untrusted(&layers.asked, &layers.trusted.table);
         let settings = Self::of(layers.all(), &layers.project.path)?;
-        Ok(Loaded { settings, notice })
+        Ok(LoadedSettings { settings, notice })
     }
 
     /// Reads what can be read of the settings for a root, given by its canonical path. Where something is wrong, the defaults
     /// hold.
-    pub fn rest(folders: &Folders, root: &Path) -> Rest {
-        let (layers, wrong, has_lost_git) = Layers::readable(folders, root);
+    pub fn rest(folders: &Folders, root: &Path) -> ReadableSettings {
+        let (layers, wrong, has_lost_git) = SettingsLayers::readable(folders, root);
         let settings = Self::of(layers.all(), &layers.project.path);
         let settings = settings.or_else(|_| Self::of(defaults().clone(), &layers.project.path));
-        Rest {
+        ReadableSettings {
             settings: settings.unwrap_or_default(),
             wrong,
             has_lost_git,
@@ -393,7 +396,7 @@ pub enum Trusted {
     Withdrawn { file_exists: bool },
 }
 
-/// What needs trust, as one lists it.
+/// The settings that need trust, as a list in a sentence.
 pub fn fenced() -> String {
     let names = FENCED.map(shown);
     let (last, others) = names
@@ -404,9 +407,10 @@ pub fn fenced() -> String {
 
 /// A section or a key, as one writes of it.
 fn shown(name: &str) -> String {
-    match name.contains('.') {
-        true => format!("`{name}`"),
-        false => format!("[{name}]"),
+    if name.contains('.') {
+        format!("`{name}`")
+    } else {
+        format!("[{name}]")
     }
 }
 
@@ -427,7 +431,7 @@ fn take_fenced(project: &mut Table) -> Table {
     fenced
 }
 
-/// What a table has by this name, which may be one of a key in a section.
+/// Returns the value of a section, or of a key in one, such as `watch.output_file`.
 fn get<'t>(table: &'t Table, name: &str) -> Option<&'t Value> {
     match name.split_once('.') {
         None => table.get(name),
@@ -435,17 +439,17 @@ fn get<'t>(table: &'t Table, name: &str) -> Option<&'t Value> {
     }
 }
 
-/// What needs trust, and is asked for otherwise than it was trusted.
+/// The settings that need trust, and differ from what was trusted.
 fn not_trusted(asked: &Table, trusted: &Table) -> impl Iterator<Item = &'static str> {
     FENCED
         .into_iter()
         .filter(|name| get(asked, name) != get(trusted, name))
 }
 
-/// How many settings a warning names.
+/// The most settings that a warning names.
 const NAMED: usize = 8;
 
-/// What to say where the file asks for something else than was trusted.
+/// Returns the warning about a file that asks for something else than was trusted.
 fn untrusted(asked: &Table, trusted: &Table) -> Option<String> {
     let (asked, trusted) = (leaves(asked), leaves(trusted));
     let is_in = |all: &[(String, &Value)], path: &str| all.iter().any(|(held, _)| held == path);
@@ -478,8 +482,8 @@ fn untrusted(asked: &Table, trusted: &Table) -> Option<String> {
     })
 }
 
-/// What there is of settings, one over the other.
-struct Layers {
+/// The files of settings, each over the one before it.
+struct SettingsLayers {
     user: File,
     /// Without what needs trust, which is in `asked`.
     project: File,
@@ -487,7 +491,7 @@ struct Layers {
     trusted: File,
 }
 
-impl Layers {
+impl SettingsLayers {
     fn read(folders: &Folders, root: &Path) -> Result<Self, SettingsError> {
         let user = File::read_own(&folders.config.join(USER))?;
         let mut project = File::read_project(root)?;
@@ -551,7 +555,7 @@ fn defaults() -> &'static Table {
 }
 
 /// The paths that are denied where no settings say otherwise: those that look like a secret.
-pub fn shipped_paths() -> Paths {
+pub fn shipped_paths() -> PathSettings {
     let paths = defaults().get("paths").cloned();
     let paths = paths.and_then(|paths| paths.try_into().ok());
     paths.expect("the shipped paths are well-formed")

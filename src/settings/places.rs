@@ -12,19 +12,19 @@ pub const NOTES: &str = "clada.md";
 pub const OUTPUT: &str = ".clada-output-latest.txt";
 /// A project's settings; no task may change them.
 pub const PROJECT: &str = "clada.toml";
-/// How long the file must be quiet before what looks like half a paste is taken as it is.
+/// The quiet time after which text that looks like half a paste is taken as it is.
 pub const PASTE_QUIET: Duration = Duration::from_secs(2);
 /// The least text, in characters, that nobody types between two saves.
 pub const PASTE: usize = 200;
-/// How long the write-back waits for the clipboard.
+/// The longest time that the write-back waits for the clipboard.
 pub const CLIPBOARD_PATIENCE: Duration = Duration::from_millis(300);
-/// How long until a batch that git could not save is tried again.
+/// The time after which a batch is tried again that git could not save.
 pub const RETRY: Duration = Duration::from_secs(2);
-/// How long until a batch is tried again before which a hook failed.
+/// The time after which a batch is tried again whose `before` hook failed.
 pub const HOOK_RETRY: Duration = Duration::from_secs(60);
-/// How long a batch runs before the notes show that it does.
+/// The time after which the notes show that a batch is running.
 pub const SHOW_RUNNING: Duration = Duration::from_secs(2);
-/// Within how many seconds the same reply once more is told to be that.
+/// The seconds within which the same reply is reported as one that ran already.
 pub const SAME_REPLY: i64 = 60 * 60;
 /// The kinds of locks on a watched file and on its output file.
 pub const WATCHED_LOCKS: &[&str] = &["file", "output"];
@@ -37,18 +37,18 @@ pub const NOTES_LIMIT: u64 = 128 * 1024 * 1024;
 #[derive(Debug, Clone)]
 pub struct Folders {
     pub home: PathBuf,
-    /// What clada keeps between runs.
+    /// The files that clada keeps between runs.
     pub state: PathBuf,
     /// The user's settings.
     pub config: PathBuf,
-    /// Where the system looks for services of the user.
+    /// The user's services, as the system looks for them.
     pub services: PathBuf,
-    /// What lives as long as the user's sessions; `None` where there is no such folder.
+    /// The files that live as long as the user's sessions; `None` if there is no such folder.
     pub runtime: Option<PathBuf>,
 }
 
 impl Folders {
-    /// As the system and the environment have them; `None` for a user without a home.
+    /// Returns the folders that the system and the environment name; `None` for a user without a home.
     pub fn of_user() -> Option<Self> {
         let base = BaseDirs::new()?;
         let own = ProjectDirs::from("", "", "clada")?;
@@ -56,9 +56,10 @@ impl Folders {
             home: base.home_dir().to_owned(),
             state: own.state_dir().unwrap_or(own.data_local_dir()).to_owned(),
             config: own.config_dir().to_owned(),
-            services: match cfg!(target_os = "macos") {
-                true => base.home_dir().join("Library/LaunchAgents"),
-                false => base.config_dir().join("systemd/user"),
+            services: if cfg!(target_os = "macos") {
+                base.home_dir().join("Library/LaunchAgents")
+            } else {
+                base.config_dir().join("systemd/user")
             },
             runtime: match std::env::var_os("XDG_RUNTIME_DIR") {
                 Some(_) => base.runtime_dir().map(Path::to_owned),
@@ -69,40 +70,40 @@ impl Folders {
         })
     }
 
-    /// Where locks are.
+    /// The folder of locks.
     pub fn locks(&self) -> PathBuf {
         self.state.join("locks")
     }
 
-    /// The folder in which the root is kept that each notes file was watched for.
+    /// The folder that keeps the root of each notes file that was watched.
     pub fn roots(&self) -> PathBuf {
         self.state.join("roots")
     }
 
-    /// Where sockets are, the best place first.
+    /// The folders for sockets, the best one first.
     pub fn sockets(&self) -> Vec<PathBuf> {
         let of_session = self.runtime.iter().map(|folder| folder.join("clada"));
         of_session.chain([self.state.join("run")]).collect()
     }
 
-    /// Where the last texts are that were meant for the clipboard.
+    /// The folder of the last texts for the clipboard.
     pub fn packets(&self) -> PathBuf {
         self.state.join("packets")
     }
 
-    /// Where it is kept what each chat knows of the project's files.
+    /// The folder that keeps what each chat knows of the project's files.
     pub fn chats(&self) -> PathBuf {
         self.state.join("chats")
     }
 
-    /// What no file task may touch, beside the watched file and its output.
+    /// The paths that no file task may touch, besides the notes file and its output file.
     pub fn protected(&self, root: &Path) -> Vec<PathBuf> {
         let mut protected = self.own(root);
         protected.extend([root.join(NOTES), root.join(OUTPUT)]);
         protected
     }
 
-    /// What decides how clada works, and what it remembers.
+    /// The files that decide how clada works, and its memory.
     pub fn own(&self, root: &Path) -> Vec<PathBuf> {
         // Each is looked at for every task: only what this system starts.
         let services: &[&str] = if cfg!(target_os = "macos") {

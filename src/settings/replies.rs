@@ -9,25 +9,25 @@ use crate::policy::actions::ActionPattern;
 use crate::policy::hook;
 use crate::policy::paths::{Access, List, PathPattern};
 
-/// Which commands replies may use.
+/// The commands that replies may use.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
-pub struct Actions {
+pub struct ActionSettings {
     pub allow: Vec<ActionPattern>,
     pub deny: Vec<ActionPattern>,
 }
 
-/// Which paths their tasks may read and change.
+/// The paths that their tasks may read and change.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
-pub struct Paths {
+pub struct PathSettings {
     pub allow: Vec<PathPattern>,
     pub deny: Vec<PathPattern>,
     pub read: PathLists,
     pub write: PathLists,
 }
 
-/// What holds for one kind of access only.
+/// The rules for one kind of access.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct PathLists {
@@ -35,7 +35,7 @@ pub struct PathLists {
     pub deny: Vec<PathPattern>,
 }
 
-impl Paths {
+impl PathSettings {
     /// Its lists, with their names.
     pub fn lists(&self) -> [List<'_>; 6] {
         let list = |setting, of, allows, patterns| List {
@@ -59,7 +59,7 @@ impl Paths {
 /// The user's own commands around each batch.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
-pub struct Hooks {
+pub struct HookSettings {
     pub before: Vec<Hook>,
     pub after: Vec<Hook>,
 }
@@ -79,21 +79,26 @@ pub struct Hook {
     pub cwd: Option<String>,
 }
 
+/// The error of a text that cannot be the name of a variable.
+#[derive(Debug, thiserror::Error)]
+#[error(
+    "`{0}` cannot be a variable: use letters, digits and `_`, and begin with neither a digit nor `CLADA`"
+)]
+pub struct VarNameError(String);
+
 /// The name of a variable.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
 #[serde(try_from = "String")]
 pub struct VarName(pub String);
 
 impl TryFrom<String> for VarName {
-    type Error = String;
+    type Error = VarNameError;
 
-    fn try_from(name: String) -> Result<Self, String> {
+    fn try_from(name: String) -> Result<Self, VarNameError> {
         if hook::is_name(&name) && !name.starts_with("CLADA") {
             return Ok(Self(name));
         }
-        Err(format!(
-            "`{name}` cannot be a variable: use letters, digits and `_`, and begin with neither a digit nor `CLADA`"
-        ))
+        Err(VarNameError(name))
     }
 }
 
@@ -103,10 +108,10 @@ fn hook_time() -> Duration {
 
 fn command<'de, D: Deserializer<'de>>(from: D) -> Result<String, D::Error> {
     let text = String::deserialize(from)?;
-    match text.trim().is_empty() || text.contains('\0') {
-        true => Err(serde::de::Error::custom(
+    if text.trim().is_empty() || text.contains('\0') {
+        return Err(serde::de::Error::custom(
             "`run` must be a command, such as `make format`",
-        )),
-        false => Ok(text),
+        ));
     }
+    Ok(text)
 }

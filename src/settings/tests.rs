@@ -44,7 +44,7 @@ impl Place {
         Settings::trust(&self.folders, &self.root()).expect("trust")
     }
 
-    fn load(&self) -> Loaded {
+    fn load(&self) -> LoadedSettings {
         Settings::load(&self.folders, &self.root()).expect("load")
     }
 
@@ -58,7 +58,7 @@ impl Place {
 
 #[test]
 fn the_defaults_name_every_setting() {
-    let Loaded { settings, notice } = Place::new().load();
+    let LoadedSettings { settings, notice } = Place::new().load();
     assert_eq!(notice, None);
     let Settings {
         dialects,
@@ -76,15 +76,15 @@ fn the_defaults_name_every_setting() {
         vars,
     } = settings;
     assert_eq!(dialects, Dialect::ALL);
-    assert_eq!((hooks, vars), (Hooks::default(), BTreeMap::new()));
+    assert_eq!((hooks, vars), (HookSettings::default(), BTreeMap::new()));
     assert_eq!((actions.allow.len(), actions.deny.len()), (1, 0));
     let lists = paths.lists().map(|list| list.patterns.is_empty());
     assert_eq!(lists, [false, false, false, false, true, true]);
-    let Limits {
+    let LimitSettings {
         output,
         max_file_size,
     } = limits;
-    let Exec {
+    let ExecSettings {
         enabled,
         timeout,
         sandbox,
@@ -122,13 +122,13 @@ fn the_defaults_name_every_setting() {
         names.collect::<std::collections::BTreeSet<_>>()
     };
     assert_eq!(names(&table["exec"]), exec.map(str::to_owned).into());
-    let Git {
+    let GitSettings {
         enabled: saves,
         target,
         commit,
         sign: false,
         hooks: false,
-        untracked: Untracked::Leave,
+        untracked: UntrackedSetting::Leave,
         new_file: 5_242_880,
         private_limit: 20_000,
         private_file,
@@ -150,9 +150,9 @@ fn the_defaults_name_every_setting() {
     assert_eq!(names(&table["git"]), git.map(str::to_owned).into());
     assert_eq!(
         (saves, target, commit, private_file),
-        (true, Target::Branch, Commit::Task, 64 << 20)
+        (true, TargetSetting::Branch, Commit::Task, 64 << 20)
     );
-    let Watch {
+    let WatchSettings {
         debounce,
         poll: Every(None),
         output_file,
@@ -163,23 +163,23 @@ fn the_defaults_name_every_setting() {
     let watch = ["debounce", "poll", "output_file"].map(str::to_owned);
     assert_eq!(names(&table["watch"]), watch.into());
     assert_eq!((debounce.as_millis(), &*output_file), (100, OUTPUT));
-    let Clipboard {
+    let ClipboardSettings {
         enabled: copies,
         changes,
         limit,
     } = clipboard;
-    let Notify { enabled: tells } = notify;
+    let NotifySettings { enabled: tells } = notify;
     assert!(copies && changes && tells);
     assert_eq!(limit, 60_000);
     let clipboard = ["enabled", "changes", "limit"].map(str::to_owned);
     assert_eq!(names(&table["clipboard"]), clipboard.into());
     assert_eq!(names(&table["notify"]), ["enabled".to_owned()].into());
-    let Ledger { days, size } = ledger;
+    let LedgerSettings { days, size } = ledger;
     assert_eq!((days, size), (90, 256 << 20));
     let ledger = ["days", "size"].map(str::to_owned);
     assert_eq!(names(&table["ledger"]), ledger.into());
-    let Log { level, format } = log;
-    assert_eq!((level, format), (Level::Auto, Format::Text));
+    let LogSettings { level, format } = log;
+    assert_eq!((level, format), (LogLevel::Auto, Format::Text));
     let log = ["level", "format"].map(str::to_owned);
     assert_eq!(names(&table["log"]), log.into());
     let limits = ["output", "max_file_size"];
@@ -195,7 +195,7 @@ fn the_defaults_name_every_setting() {
     );
     assert_eq!((enabled, timeout.as_secs(), output), (true, 600, 1 << 30));
     assert_eq!((sandbox, network), (Sandbox::Workspace, Network::On));
-    assert_eq!(login_env, LoginEnv::Auto);
+    assert_eq!(login_env, LoginEnvUse::Auto);
     assert_eq!(processes, crate::world::sandbox::PROCESSES);
     assert!(caches.len() > 10 && ask.len() > 5 && mask.len() == 4);
 }
@@ -213,7 +213,7 @@ fn the_project_comes_before_the_user_and_the_user_before_the_defaults() {
         "[exec]\ntimeout = '2s'\nask = []\n[exec.env]\nB = false\n[limits]\noutput = '6 MiB'",
     );
     place.trust();
-    let Loaded { settings, notice } = place.load();
+    let LoadedSettings { settings, notice } = place.load();
     let exec = settings.exec;
     assert_eq!(
         (exec.timeout.as_secs(), exec.sandbox, notice),
