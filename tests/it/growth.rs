@@ -5,7 +5,7 @@
 
 use std::fmt::Debug;
 use std::hint::black_box;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use rustix::time::{ClockId, clock_gettime};
 
@@ -18,8 +18,10 @@ const LIMIT: u32 = 8;
 /// A difference that is not told from chance.
 const NOISE: Duration = Duration::from_millis(5);
 
-/// How often a pair of sizes is measured before it counts as too slow.
+/// How often, and how long at least, a pair of sizes is measured before it counts as too slow. A machine that is busy may
+/// slow all work down for a while, and counts what it takes away as time of this thread.
 const ROUNDS: usize = 5;
+const PATIENCE: Duration = Duration::from_secs(5);
 
 /// Asserts that the time of work is in proportion to its size, for all shapes of input. `shapes` makes the same ones of
 /// about any size; `work` is done with each, in the size given and in smaller ones.
@@ -47,7 +49,11 @@ pub(crate) fn assert_linear<T: Debug>(
 /// The least times of two sizes, where the larger one takes too long.
 fn too_slow(small: impl Fn(), large: impl Fn()) -> Option<(Duration, Duration)> {
     let (mut before, mut after) = (Duration::MAX, Duration::MAX);
-    for _ in 0..ROUNDS {
+    let start = Instant::now();
+    for round in 0.. {
+        if round >= ROUNDS && start.elapsed() > PATIENCE {
+            break;
+        }
         // The small one is cheap, and one bad time of it would hide what is looked for.
         for _ in 0..3 {
             before = before.min(time_of(&small));
