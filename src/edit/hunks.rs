@@ -89,10 +89,11 @@ struct Placed {
 }
 
 fn place(content: &Content<'_>, hunk: &Hunk<'_>, before: &Before) -> Result<Placed, Cause> {
+    let has_cr = hunk.lines.iter().any(|(_, line)| line.ends_with('\r'));
     if hunk.lines.iter().all(|(sign, _)| *sign == Sign::Added) {
-        return place_bare(content, hunk, before);
+        return place_bare(content, hunk, before, has_cr);
     }
-    if !hunk.lines.iter().any(|(_, line)| line.ends_with('\r')) {
+    if !has_cr {
         return place_by_lines(content, hunk, before, false);
     }
     if let Ok(placed) = place_by_lines(content, hunk, before, true) {
@@ -107,8 +108,13 @@ fn place(content: &Content<'_>, hunk: &Hunk<'_>, before: &Before) -> Result<Plac
     place_by_lines(content, &plain, before, false)
 }
 
-/// Places a hunk that has nothing but added lines.
-fn place_bare(content: &Content<'_>, hunk: &Hunk<'_>, before: &Before) -> Result<Placed, Cause> {
+/// Places a hunk that has nothing but added lines; `verbatim`: they have their carriage returns, and get no others.
+fn place_bare(
+    content: &Content<'_>,
+    hunk: &Hunk<'_>,
+    before: &Before,
+    verbatim: bool,
+) -> Result<Placed, Cause> {
     let file = content.bytes;
     let at = match hunk.below.as_slice() {
         _ if file.is_empty() => 0,
@@ -129,7 +135,7 @@ fn place_bare(content: &Content<'_>, hunk: &Hunk<'_>, before: &Before) -> Result
         range: at..at,
         tier: Tier::Exact,
     };
-    found.apply(file, hunk, false)
+    found.apply(file, hunk, verbatim)
 }
 
 /// Places a hunk by its lines; `verbatim`: only where the file has them to the byte.
@@ -368,7 +374,7 @@ impl Found {
         }
         // A line may be put behind a last one that has no newline.
         if range.start == file.len() && !file.is_empty() && !file.ends_with(b"\n") {
-            inserted.splice(0..0, newline.bytes());
+            inserted.splice(0..0, lines::ending_at(file, range.start).bytes());
         }
         if inserted == file[range.clone()] && hunk.search() != hunk.replacement() {
             return Err(Cause::NothingChanges { at: line });

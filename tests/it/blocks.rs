@@ -1,11 +1,13 @@
 //! The dialects whose blocks lie between marker lines, replacer and aider: their cases, and what holds for any text.
 
+use std::hint::black_box;
 use std::ops::Range;
 
 use clada::reply::scan::scan;
 use clada::reply::task::{Action, BatchState, Change, Lines};
 use proptest::prelude::*;
 
+use crate::growth::assert_linear;
 use crate::scanned::{self, describe, describe_task};
 
 #[test]
@@ -216,37 +218,40 @@ proptest! {
     }
 }
 
-/// Texts on which a careless reader is quadratic: each would take minutes then, and takes milliseconds now.
+/// Texts on which a careless reader is quadratic.
 #[test]
 fn no_marks_make_the_scan_quadratic() {
-    let many = |unit: &str| unit.repeat(1_000_000 / unit.len());
-    for text in [
-        many("<<<FILE>>>\n"),
-        many("<<<FILE>>>"),
-        many("<<<FILE>>> "),
-        many("                                <<<FILE>>>x\n"),
-        many("<<<FILE>>>\na\n"),
-        many("<<<FILE>>>\na\nb\n"),
-        many("<<<SEARCH>>>\n"),
-        many("<<<OVERWRITE>>>\n<<<END>>>\n"),
-        many("<<<EXPLANATION>>>\n"),
-        many("<<<EXPLANATION>>>\n") + &many("<<<FILE>>>\na\n<<<FILE>>>\n"),
-        many("<<<EXPLANATION>>>") + &many("<<<FILE>>>\na\n<<<OVERWRITE>>>\n<<<END>>>\n"),
-        many("x") + &many("<<<FILE>>>\na\nb\n"),
-        many("<<<FILE>>>\na\n<<<SEARCH>>>\n<<<REPLACE>>>\n<<<END>>>\n"),
-        "<<<FILE>>>\na\n".to_owned() + &many("<<<SEARCH>>>\n<<<REPLACE>>>\n") + "<<<END>>>\n",
-        many("<<<<<<< SEARCH\n"),
-        many("<<<<<<< SEARCH"),
-        many("<<<<<"),
-        many("  <<<<<<< SEARCH\n  >>>>>>> REPLACE\n"),
-        many("<<<<<<< SEARCH\n>>>>>>> REPLACE\n"),
-        many("a\n<<<<<<< SEARCH\n=======\n>>>>>>> REPLACE\n"),
-        many("<<<<<<< SEARCH\n>>>>>>> REPLACE\n") + "<<<<<<< SEARCH\n",
-        many("x ") + "\n<<<<<<< SEARCH\n" + &many("=======\n"),
-        many("<<<<<<< SEARCH\n>>>>>>> REPLACE\n<<<<<<< SEARCH\n<<<<<<< SEARCH\n>>>>>>> REPLACE\n"),
-        many("<<<<<<< SEARCH\n>>>>>>> REPLACE\nx\n```\n"),
-        many("```\n") + &many("<<<<<<< SEARCH\n=======\n>>>>>>> REPLACE\n```\n"),
-    ] {
-        std::hint::black_box(scan(&text));
-    }
+    let texts = |size: usize| {
+        let many = |unit: &str| unit.repeat(size / unit.len());
+        vec![
+            many("<<<FILE>>>\n"),
+            many("<<<FILE>>>"),
+            many("<<<FILE>>> "),
+            many("                                <<<FILE>>>x\n"),
+            many("<<<FILE>>>\na\n"),
+            many("<<<FILE>>>\na\nb\n"),
+            many("<<<SEARCH>>>\n"),
+            many("<<<OVERWRITE>>>\n<<<END>>>\n"),
+            many("<<<EXPLANATION>>>\n"),
+            many("<<<EXPLANATION>>>\n") + &many("<<<FILE>>>\na\n<<<FILE>>>\n"),
+            many("<<<EXPLANATION>>>") + &many("<<<FILE>>>\na\n<<<OVERWRITE>>>\n<<<END>>>\n"),
+            many("x") + &many("<<<FILE>>>\na\nb\n"),
+            many("<<<FILE>>>\na\n<<<SEARCH>>>\n<<<REPLACE>>>\n<<<END>>>\n"),
+            "<<<FILE>>>\na\n".to_owned() + &many("<<<SEARCH>>>\n<<<REPLACE>>>\n") + "<<<END>>>\n",
+            many("<<<<<<< SEARCH\n"),
+            many("<<<<<<< SEARCH"),
+            many("<<<<<"),
+            many("  <<<<<<< SEARCH\n  >>>>>>> REPLACE\n"),
+            many("<<<<<<< SEARCH\n>>>>>>> REPLACE\n"),
+            many("a\n<<<<<<< SEARCH\n=======\n>>>>>>> REPLACE\n"),
+            many("<<<<<<< SEARCH\n>>>>>>> REPLACE\n") + "<<<<<<< SEARCH\n",
+            many("x ") + "\n<<<<<<< SEARCH\n" + &many("=======\n"),
+            many(
+                "<<<<<<< SEARCH\n>>>>>>> REPLACE\n<<<<<<< SEARCH\n<<<<<<< SEARCH\n>>>>>>> REPLACE\n",
+            ),
+            many("<<<<<<< SEARCH\n>>>>>>> REPLACE\nx\n```\n"),
+            many("```\n") + &many("<<<<<<< SEARCH\n=======\n>>>>>>> REPLACE\n```\n"),
+        ]
+    };
+    assert_linear(500_000, texts, |text| drop(black_box(scan(text))));
 }

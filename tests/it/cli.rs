@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use crate::harness::{Ended, Project};
+use crate::harness::{Ended, Project, skip};
 
 const GOOD: &str = "<task>\n<path>a.txt</path>\n<c>overwrite</c>\n<x>\na\n</x>\n</task>\n";
 const FAILING: &str = "<task>\n<path>missing</path>\n<c>delete</c>\n</task>\n";
@@ -347,7 +347,7 @@ fn in_a_container_without_a_session_of_its_own() {
     };
     let can = contained("true").output();
     if !can.is_ok_and(|output| output.status.success()) {
-        eprintln!("skipped: no container can be made here");
+        skip("no container can be made here");
         return;
     }
     let script = "sleep 300 & setsid sleep 300 & echo done";

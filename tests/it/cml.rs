@@ -1,9 +1,12 @@
 //! The scanner and the CML reader: `test-data/cml`, and properties that hold for any text.
 
+use std::hint::black_box;
+
 use clada::reply::scan::scan;
 use clada::reply::task::{Action, BatchState, Lines};
 use proptest::prelude::*;
 
+use crate::growth::assert_linear;
 use crate::scanned::{self, describe, describe_task};
 
 #[test]
@@ -117,37 +120,38 @@ proptest! {
     }
 }
 
-/// Texts on which a careless scanner is quadratic: each would take minutes then, and takes milliseconds now.
+/// Texts on which a careless scanner is quadratic.
 #[test]
 fn no_text_makes_the_scan_quadratic() {
-    let many = |unit: &str| unit.repeat(1_000_000 / unit.len());
     let head = "<tasks>\n";
-    for text in [
-        many("<"),
-        many("<tasks>\n"),
-        many("<task>\n"),
-        many("<task><x>\nbar</x>\n</task>\n"),
-        head.to_owned() + &many("<task>\n<c>exec</c>\n<x>\nbar</x>\n</task>\n"),
-        head.to_owned() + &many("<task>\n<x>\n<x>\n<x>\n</x>\n"),
-        head.to_owned() + &many("<task><unknown>\n</task>\n"),
-        head.to_owned()
-            + &(0..50_000)
-                .map(|n| format!("<task>\n<u{n}>\n</task>\n"))
+    let texts = |size: usize| {
+        let many = |unit: &str| unit.repeat(size / unit.len());
+        vec![
+            many("<"),
+            many("<tasks>\n"),
+            many("<task>\n"),
+            many("<task><x>\nbar</x>\n</task>\n"),
+            head.to_owned() + &many("<task>\n<c>exec</c>\n<x>\nbar</x>\n</task>\n"),
+            head.to_owned() + &many("<task>\n<x>\n<x>\n<x>\n</x>\n"),
+            head.to_owned() + &many("<task><unknown>\n</task>\n"),
+            head.to_owned()
+                + &(0..size / 20)
+                    .map(|n| format!("<task>\n<u{n}>\n</task>\n"))
+                    .collect::<String>(),
+            (0..size / 40)
+                .map(|n| format!("<tasks>\n<task>\n<u{n}>\n</task>\n</tasks>\n"))
                 .collect::<String>(),
-        (0..25_000)
-            .map(|n| format!("<tasks>\n<task>\n<u{n}>\n</task>\n</tasks>\n"))
-            .collect::<String>(),
-        head.to_owned() + "<task>\n" + &many("<i>"),
-        head.to_owned() + "<task>\n" + &many("<path>\n"),
-        head.to_owned() + "<task>\n<x><![CDATA[" + &many("]]> "),
-        many("<!-- clada:off -->\n"),
-        many("<!-- clada:off a -->\n<!-- clada:on b -->\n"),
-        many(" <tasks"),
-        many("                                                       <x\n"),
-        many("<x></x"),
-        head.to_owned() + "<task><x>" + &many("<x>"),
-        many("&lt;tasks&gt;\n"),
-    ] {
-        std::hint::black_box(scan(&text));
-    }
+            head.to_owned() + "<task>\n" + &many("<i>"),
+            head.to_owned() + "<task>\n" + &many("<path>\n"),
+            head.to_owned() + "<task>\n<x><![CDATA[" + &many("]]> "),
+            many("<!-- clada:off -->\n"),
+            many("<!-- clada:off a -->\n<!-- clada:on b -->\n"),
+            many(" <tasks"),
+            many("                                                       <x\n"),
+            many("<x></x"),
+            head.to_owned() + "<task><x>" + &many("<x>"),
+            many("&lt;tasks&gt;\n"),
+        ]
+    };
+    assert_linear(500_000, texts, |text| drop(black_box(scan(text))));
 }

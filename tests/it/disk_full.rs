@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Output, Stdio};
 
 use crate::daemon::{NOTES, OUTPUT, exec, lines};
-use crate::harness::{Project, Watching, wait_until};
+use crate::harness::{Project, Watching, skip, wait_until};
 
 /// Mounts a small disk on `small`, and goes there.
 const MOUNT: &str = "mkdir small && mount -t tmpfs -o size=512k none small && cd small\n";
@@ -38,7 +38,7 @@ fn can_mount(project: &Project) -> bool {
     command.args(["-r", "-m", "bash", "-ec", &script]);
     let can = command.output().is_ok_and(|output| output.status.success());
     if !can {
-        eprintln!("skipped: no small disk can be mounted here");
+        skip("no small disk can be mounted here");
     }
     can
 }

@@ -2,17 +2,20 @@
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
+use std::hint::black_box;
 
+use clada::edit::nearest::nearest;
 use clada::edit::{
     Cause, Edit, EditError, PLACES_LIMIT, Part, Tier, apply, apply_at, choices, line_of,
 };
 use clada::reply::scan::scan;
 use clada::reply::task::{Action, Change, Hunk};
-use clada::reply::text::Text;
+use clada::reply::text::{Form, Text};
 use clada::report::wording;
 use proptest::prelude::*;
 
 use crate::cases::{self, Block, Case, Verdict};
+use crate::growth::assert_linear;
 
 #[test]
 fn cases() {
@@ -381,55 +384,74 @@ proptest! {
     }
 }
 
-/// A matcher that compares the search text anew at each of these places would take hours: that this test ends is the
-/// assertion.
+/// Files on which a matcher that compares the search text anew at each place would take hours.
 #[test]
 fn large_and_uniform_files_take_no_time_to_speak_of() {
-    let size = 1 << 18;
-    let run = "a".repeat(2 * size);
-    let half = "a".repeat(size);
-    let half_line = format!("{half}\n");
-    let lines = " a\n".repeat(size / 2);
-    let odd_last = format!("{}  a\n", "a\n".repeat(size / 4));
-    let odd_middle = format!("{}  a\n{}", "a\n".repeat(size / 8), "a\n".repeat(size / 8));
-    let blank = format!("a{}b\n", " \n".repeat(size / 2));
-    let one_line = "( x )".repeat(size / 2);
-    let spaced = format!("{}\n", "a ".repeat(size / 4));
-    for (file, search) in [
-        (&run, Text::block(&half_line)),
-        (&run, Text::inline(&half)),
-        (&lines, Text::block(&odd_last)),
-        (&lines, Text::block(&odd_middle)),
-        (&blank, Text::block("ab\n")),
-        (&blank, Text::block("c\n\n\n")),
-        (&run, Text::block(&spaced)),
-        (&one_line, Text::block("(x)\n")),
-    ] {
+    let pairs = |size: usize| {
+        let run = "a".repeat(2 * size);
+        let half = "a".repeat(size);
+        let half_line = format!("{half}\n");
+        let lines = " a\n".repeat(size / 2);
+        let odd_last = format!("{}  a\n", "a\n".repeat(size / 4));
+        let odd_middle = format!("{}  a\n{}", "a\n".repeat(size / 8), "a\n".repeat(size / 8));
+        let blank = format!("a{}b\n", " \n".repeat(size / 2));
+        let one_line = "( x )".repeat(size / 2);
+        let spaced = format!("{}\n", "a ".repeat(size / 4));
+        vec![
+            (run.clone(), Form::Block, half_line),
+            (run.clone(), Form::Inline, half),
+            (lines.clone(), Form::Block, odd_last),
+            (lines, Form::Block, odd_middle),
+            (blank.clone(), Form::Block, "ab\n".to_owned()),
+            (blank, Form::Block, "c\n\n\n".to_owned()),
+            (run, Form::Block, spaced),
+            (one_line, Form::Block, "(x)\n".to_owned()),
+        ]
+    };
+    assert_linear(1 << 18, pairs, |(file, form, search)| {
+        let search = match form {
+            Form::Block => Text::block(search),
+            Form::Inline => Text::inline(search),
+        };
         let edit = Edit::Pairs(vec![(search, Text::block("b\n"))]);
-        let _ = apply(file.as_bytes(), &edit);
-    }
+        let _ = black_box(apply(file.as_bytes(), &edit));
+    });
 }
 
 /// The same holds for what is written: texts of very many lines, and lines of very many words.
 #[test]
 fn large_texts_are_carried_over_in_no_time_to_speak_of() {
-    let lines = 20_000;
-    let all = |line: &dyn Fn(usize) -> String| (0..lines).map(line).collect::<String>();
-    let file = all(&|i| format!("\tcall_{i}(arg, x)\n"));
-    let search = all(&|i| format!("    call_{i}(arg, x)\n"));
-    let words = all(&|i| format!("w{i} ")) + "\n";
-    let spaced = words.replace(' ', "  ");
-    for (file, search, replacement) in [
-        (&file, &search, search.replace("arg", "other")),
-        (&file, &search, search.replace("call_7(", "call_8(")),
-        (&file, &search, all(&|i| format!("    {i} is new\n"))),
-        (&file, &search, search.replace("    ", "")),
-        (&words, &spaced, spaced.replace('w', "v")),
-        (&words, &spaced, spaced.replace("w7 ", "v ")),
-    ] {
-        let pair = (Text::block(search), Text::block(&replacement));
-        let _ = apply(file.as_bytes(), &Edit::Pairs(vec![pair]));
-    }
+    let pairs = |lines: usize| {
+        let all = |line: &dyn Fn(usize) -> String| (0..lines).map(line).collect::<String>();
+        let file = all(&|i| format!("\tcall_{i}(arg, x)\n"));
+        let search = all(&|i| format!("    call_{i}(arg, x)\n"));
+        let words = all(&|i| format!("w{i} ")) + "\n";
+        let spaced = words.replace(' ', "  ");
+        [
+            (&file, &search, search.replace("arg", "other")),
+            (&file, &search, search.replace("call_7(", "call_8(")),
+            (&file, &search, all(&|i| format!("    {i} is new\n"))),
+            (&file, &search, search.replace("    ", "")),
+            (&words, &spaced, spaced.replace('w', "v")),
+            (&words, &spaced, spaced.replace("w7 ", "v ")),
+        ]
+        .map(|(file, search, replacement)| (file.clone(), search.clone(), replacement))
+        .into()
+    };
+    assert_linear(20_000, pairs, |(file, search, replacement)| {
+        let pair = (Text::block(search), Text::block(replacement));
+        let _ = black_box(apply(file.as_bytes(), &Edit::Pairs(vec![pair])));
+    });
+}
+
+/// Nor does the search for a place that is like a text that is not there.
+#[test]
+fn the_nearest_place_in_a_large_uniform_file_takes_no_time_to_speak_of() {
+    let files = |lines: usize| vec![("x = 1;\n".repeat(lines), lines / 64)];
+    assert_linear(1 << 16, files, |(file, times)| {
+        let search = "x = 1;\nx = 2;\n".repeat(*times);
+        assert!(nearest(file, &search).is_some());
+    });
 }
 
 #[test]

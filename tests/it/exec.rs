@@ -66,13 +66,3 @@ fn all_over(project: &Project, files: &[&str]) {
         }
     }
 }
-
-/// Whether a program is there, for tests of what clada does with those that a machine may lack.
-fn has(program: &str) -> bool {
-    let found = Command::new("which").arg(program).output();
-    let found = found.is_ok_and(|found| found.status.success());
-    if !found {
-        eprintln!("skipped: there is no {program} here");
-    }
-    found
-}

@@ -35,6 +35,7 @@ mod files;
 mod first_day;
 mod flags;
 mod git;
+mod growth;
 mod guarded;
 mod harness;
 mod help;

@@ -1,6 +1,7 @@
 //! SHAM and NESL: what `clada check --json` says of blocks, what they ask for, and what holds for any text.
 
 use std::fmt::Write as _;
+use std::hint::black_box;
 
 use clada::reply::dialect::Dialect;
 use clada::reply::dialects::nesl::document;
@@ -10,6 +11,7 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use crate::cases;
+use crate::growth::assert_linear;
 use crate::harness::Project;
 use crate::scanned::{describe, describe_task};
 
@@ -201,45 +203,48 @@ proptest! {
     }
 }
 
-/// Texts on which a careless reader is quadratic: each would take minutes then.
+/// Texts on which a careless reader is quadratic.
 #[test]
 fn no_text_makes_the_reading_quadratic() {
-    let many = |unit: &str| unit.repeat(200_000 / unit.len());
     let head = "#!nesl [@three-char-SHA-256: abc]\n";
     let sham = "#!SHAM [@three-char-SHA-256: abc]\n";
-    for text in [
-        many(head),
-        many("#!nesl "),
-        many("#!nesl x\n"),
-        many("#!nesl      "),
-        many(&format!("{head}x\n{sham}y\n")),
-        head.to_owned() + &many("#!nesl x\n"),
-        head.to_owned() + &many("="),
-        head.to_owned() + &many("=\n"),
-        head.to_owned() + &many("x\n"),
-        head.to_owned() + &many(":="),
-        head.to_owned() + &many("a = \"\n"),
-        head.to_owned() + "a = \"" + &many("\\\""),
-        head.to_owned() + &many("a = <<'EOT_abc'\n"),
-        head.to_owned() + &many("a = <<'EOT_abd'\n"),
-        head.to_owned() + &many("a = <<'EOT_abc'\nEOT_abc\n"),
-        head.to_owned() + "a = <<'EOT_abc'\n" + &many("EOT_abc "),
-        head.to_owned() + "a = <<'EOT_abc'\n" + &many(" EOT_abc x\n"),
-        head.to_owned()
-            + &(0..60_000)
-                .map(|n| format!("k{n} = \"\"\n"))
-                .collect::<String>(),
-        many(&format!("{head}a = <<'EOT_abc'\n")),
-        many(&format!("{head}a = \"1\"\n#!end_abc\n")),
-        many(&format!(
-            "{head}a = \"1\"\n<task>\n<c>exec</c>\n<x>\ntrue\n</x>\n</task>\n"
-        )),
-    ] {
-        std::hint::black_box(scan(&text));
+    let texts = |size: usize| {
+        let many = |unit: &str| unit.repeat(size / unit.len());
+        vec![
+            many(head),
+            many("#!nesl "),
+            many("#!nesl x\n"),
+            many("#!nesl      "),
+            many(&format!("{head}x\n{sham}y\n")),
+            head.to_owned() + &many("#!nesl x\n"),
+            head.to_owned() + &many("="),
+            head.to_owned() + &many("=\n"),
+            head.to_owned() + &many("x\n"),
+            head.to_owned() + &many(":="),
+            head.to_owned() + &many("a = \"\n"),
+            head.to_owned() + "a = \"" + &many("\\\""),
+            head.to_owned() + &many("a = <<'EOT_abc'\n"),
+            head.to_owned() + &many("a = <<'EOT_abd'\n"),
+            head.to_owned() + &many("a = <<'EOT_abc'\nEOT_abc\n"),
+            head.to_owned() + "a = <<'EOT_abc'\n" + &many("EOT_abc "),
+            head.to_owned() + "a = <<'EOT_abc'\n" + &many(" EOT_abc x\n"),
+            head.to_owned()
+                + &(0..size * 3 / 10)
+                    .map(|n| format!("k{n} = \"\"\n"))
+                    .collect::<String>(),
+            many(&format!("{head}a = <<'EOT_abc'\n")),
+            many(&format!("{head}a = \"1\"\n#!end_abc\n")),
+            many(&format!(
+                "{head}a = \"1\"\n<task>\n<c>exec</c>\n<x>\ntrue\n</x>\n</task>\n"
+            )),
+        ]
+    };
+    assert_linear(100_000, texts, |text| {
+        black_box(scan(text));
         // Making JSON of it is slow without optimization.
         let part = &text[..text.len() / 4];
-        std::hint::black_box(document(part, &scan(part)));
-    }
+        black_box(document(part, &scan(part)));
+    });
 }
 
 #[test]

@@ -7,7 +7,7 @@ use std::process::Command;
 use clada::cli::topics::TOPICS;
 
 use crate::cases;
-use crate::harness::{Project, installed};
+use crate::harness::{Project, installed, skip};
 
 fn run(command: &mut Command) -> String {
     let output = command.output().expect("start");
@@ -182,7 +182,7 @@ fn the_man_pages_are_read_without_a_complaint() {
 #[test]
 fn the_archive_and_the_debian_package_have_all_that_belongs_in_them() {
     if !cfg!(target_os = "linux") {
-        eprintln!("skipped: tar here is not GNU's");
+        skip("tar here is not GNU's");
         return;
     }
     let project = Project::new();

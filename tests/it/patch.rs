@@ -1,10 +1,13 @@
 //! Patches of Codex and unified diffs: their cases, what `git diff` writes, and any text at all.
 
+use std::hint::black_box;
+
 use clada::edit::{Edit, apply};
 use clada::reply::scan::scan;
 use clada::reply::task::{Action, BatchState, Change, Hunk, Lines, Sign};
 use proptest::prelude::*;
 
+use crate::growth::assert_linear;
 use crate::harness::Project;
 use crate::scanned::{self, describe_task};
 
@@ -281,37 +284,44 @@ proptest! {
     }
 }
 
-/// Texts on which a careless reader is quadratic: each would take minutes then.
+/// Texts on which a careless reader is quadratic.
 #[test]
 fn no_patch_makes_the_scan_quadratic() {
-    let many = |unit: &str| unit.repeat(1_000_000 / unit.len());
-    for text in [
-        many("*** Begin Patch\n"),
-        many("*** Begin Patch\n*** Update File: a\n"),
-        "*** Begin Patch\n".to_owned() + &many("*** Update File: a\n@@\n-a\n"),
-        "*** Begin Patch\n*** Update File: a\n".to_owned() + &many("@@ a\n"),
-        many("--- a\n+++ b\n@@"),
-        many("--- a\n+++ b\n@@\n"),
-        many("--- a\n+++ b\n@@ -1,9999999 +1,9999999 @@\n a\n"),
-        many("--- a\n+++ b\n"),
-        many("\n+++ "),
-        many("diff --git "),
-        many("diff --git a/x b/x\n"),
-        many("diff --git a/x b/x\nold mode 1\n"),
-        "diff --git a/x b/x\nGIT binary patch\n".to_owned() + &many("literal 1\n\n"),
-        "```\n--- a\n+++ b\n@@ -1,99 +1,99 @@\n".to_owned() + &many("\n"),
-        "--- a\n+++ b\n@@ -1,99 +1,99 @@\n".to_owned() + &many("--- a\n"),
-        "--- a\n+++ b\n@@ -1,99 +1,99 @@\n".to_owned() + &many("-- \n"),
-    ] {
-        std::hint::black_box(scan(&text));
-    }
-    let file = many("a\n");
-    let lines: Vec<_> = vec![(Sign::Kept, "a"); 10_000];
-    let hunk = Hunk {
-        lines,
-        below: vec!["a", "a", "a"],
-        at_end: true,
-        ..Hunk::default()
+    let texts = |size: usize| {
+        let many = |unit: &str| unit.repeat(size / unit.len());
+        vec![
+            many("*** Begin Patch\n"),
+            many("*** Begin Patch\n*** Update File: a\n"),
+            "*** Begin Patch\n".to_owned() + &many("*** Update File: a\n@@\n-a\n"),
+            "*** Begin Patch\n*** Update File: a\n".to_owned() + &many("@@ a\n"),
+            many("--- a\n+++ b\n@@"),
+            many("--- a\n+++ b\n@@\n"),
+            many("--- a\n+++ b\n@@ -1,9999999 +1,9999999 @@\n a\n"),
+            many("--- a\n+++ b\n"),
+            many("\n+++ "),
+            many("diff --git "),
+            many("diff --git a/x b/x\n"),
+            many("diff --git a/x b/x\nold mode 1\n"),
+            "diff --git a/x b/x\nGIT binary patch\n".to_owned() + &many("literal 1\n\n"),
+            "```\n--- a\n+++ b\n@@ -1,99 +1,99 @@\n".to_owned() + &many("\n"),
+            "--- a\n+++ b\n@@ -1,99 +1,99 @@\n".to_owned() + &many("--- a\n"),
+            "--- a\n+++ b\n@@ -1,99 +1,99 @@\n".to_owned() + &many("-- \n"),
+        ]
     };
-    let _ = apply(file.as_bytes(), &Edit::Hunks(&[hunk]));
+    assert_linear(1_000_000, texts, |text| drop(black_box(scan(text))));
+}
+
+/// A file in which the lines of a hunk stand at every line.
+#[test]
+fn no_uniform_file_makes_a_hunk_quadratic() {
+    let files = |size: usize| vec![("a\n".repeat(size / 2), size / 100)];
+    assert_linear(1_000_000, files, |(file, lines)| {
+        let hunk = Hunk {
+            lines: vec![(Sign::Kept, "a"); *lines],
+            below: vec!["a", "a", "a"],
+            at_end: true,
+            ..Hunk::default()
+        };
+        let _ = black_box(apply(file.as_bytes(), &Edit::Hunks(&[hunk])));
+    });
 }

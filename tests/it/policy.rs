@@ -1,5 +1,6 @@
 //! The policy over scripts: the cases of `test-data/policy`, and what holds for any text at all.
 
+use std::hint::black_box;
 use std::sync::LazyLock;
 
 use clada::policy::{Policy, Verdict};
@@ -8,6 +9,7 @@ use clada::text::language::Language;
 use proptest::prelude::*;
 
 use crate::cases::{self, Case};
+use crate::growth::assert_linear;
 
 #[test]
 fn cases() {
@@ -181,18 +183,30 @@ const PARTS: &[&str] = &[
     " ",
 ];
 
-/// Reading anything twice for each time it occurs would take hours, and reading it recursively would end the process: that
-/// this test ends is the assertion.
+/// Reading anything twice for each time it occurs would take hours.
 #[test]
-fn large_and_deep_scripts_take_no_time_to_speak_of() {
+fn large_scripts_take_no_time_to_speak_of() {
     let ordinary = "cargo build --release && echo \"done $(date)\" | tee x.log\n";
-    let _ = POLICY.judge(&ordinary.repeat((1 << 20) / ordinary.len()), Language::Bash);
-    for part in PARTS.iter().chain(LARGE) {
-        let script = part.repeat((1 << 16) / part.len());
-        for lang in [Language::Bash, Language::Python] {
-            let _ = POLICY.judge(&script, lang);
-        }
-    }
+    let ordinary = |size: usize| vec![ordinary.repeat(size / ordinary.len())];
+    assert_linear(1 << 20, ordinary, |script| {
+        black_box(POLICY.judge(script, Language::Bash));
+    });
+    let of_parts = |size: usize| {
+        let parts = PARTS.iter().chain(LARGE);
+        let scripts = parts.map(|part| part.repeat(size / part.len()));
+        let of_both = |script: String| {
+            [Language::Bash, Language::Python].map(|language| (language, script.clone()))
+        };
+        scripts.flat_map(of_both).collect()
+    };
+    assert_linear(1 << 16, of_parts, |(language, script)| {
+        black_box(POLICY.judge(script, *language));
+    });
+}
+
+/// Reading it recursively would end the process: that this test ends is the assertion.
+#[test]
+fn a_deep_script_is_read() {
     let nested = "$(a ".repeat(20_000) + &")".repeat(20_000);
     assert_eq!(POLICY.judge(&nested, Language::Bash), Verdict::Allowed);
 }

@@ -10,13 +10,13 @@ use clada::reply::scan::scan;
 use clada::reply::task::{Action, Change};
 
 use crate::cases;
-use crate::harness::Project;
+use crate::harness::{Project, skip};
 
 #[test]
 fn the_history_of_this_repository() {
     let commits = git(&["rev-list", "--first-parent", "--reverse", "HEAD"]);
     let Some(commits) = commits else {
-        eprintln!("skipped: these sources are in no git repository");
+        skip("these sources are in no git repository");
         return;
     };
     let project = Project::new();

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use clada::git;
 use clada::world::sandbox::{Repositories, support};
 
-use crate::harness::{Ended, Project};
+use crate::harness::{Ended, Project, skip};
 
 fn exec(script: &str) -> String {
     format!("<tasks><task><c>exec</c><x>\n{script}\n</x></task></tasks>\n")
@@ -38,7 +38,7 @@ fn heads(git_dir: &Path, project: &Project) -> String {
 #[test]
 fn nothing_in_the_project_widens_the_fence() {
     if support().by.is_none() {
-        eprintln!("skipped without a fence");
+        skip("there is no fence here");
         return;
     }
     let Some(project) = Project::apart() else {

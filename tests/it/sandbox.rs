@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 use clada::world::sandbox::{self, Fence, Guard, Level, support};
 use clada::world::shell::{self, Ending, Script};
 
-use crate::harness::LIMIT;
+use crate::harness::{LIMIT, installed};
 
 /// What holds against an attempt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -610,13 +610,6 @@ fn wait_for<F: Future>(future: F) -> F::Output {
         .block_on(future)
 }
 
-fn has(program: &str) -> bool {
-    let found = Command::new("sh")
-        .args(["-c", &format!("command -v {program}")])
-        .output();
-    found.is_ok_and(|output| output.status.success())
-}
-
 /// Every attempt does something without the fence, and in the fence what the table says.
 #[test]
 fn the_ways_out() {
@@ -746,8 +739,7 @@ fn the_days_work() {
 
 #[test]
 fn cargo_builds_in_the_fence() {
-    if !has("cargo") {
-        eprintln!("skipped without cargo");
+    if !installed("cargo") {
         return;
     }
     let ground = Ground::new();

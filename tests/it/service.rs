@@ -7,7 +7,9 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use rustix::process::Signal;
 
-use crate::harness::{Ended, Project, Watching, copy_program, installed, results, wait_until};
+use crate::harness::{
+    Ended, Project, Watching, copy_program, installed, results, skip, wait_until,
+};
 
 const UNIT: &str = ".config/systemd/user/clada.service";
 
@@ -418,8 +420,8 @@ impl<'a> UserManager<'a> {
             Ended::of(command, "").code == Some(0)
         };
         if Path::new("/run/systemd/system").exists() || !may_mount() {
-            eprintln!(
-                "skipped: a systemd for this test needs to be root with control groups, where none runs yet"
+            skip(
+                "a systemd for this test needs to be root with control groups, where none runs yet",
             );
             return None;
         }

@@ -4,7 +4,7 @@ use std::fs::{self, File, Permissions};
 use std::os::unix::fs::{MetadataExt, PermissionsExt, chown};
 
 use super::{NOTES, OUTPUT, exec, lines, pause, wait_for_results};
-use crate::harness::{Project, Watching, save_by_rename, wait_until};
+use crate::harness::{Project, Watching, save_by_rename, skip, wait_until};
 
 #[test]
 fn notes_that_are_gone_are_waited_for() {
@@ -256,7 +256,7 @@ fn notes_of_a_group_that_the_user_is_not_in() {
         return;
     };
     if chown(project.path(NOTES), None, Some(0)).is_err() {
-        eprintln!("skipped: only root can give a file to a group that the user is not in");
+        skip("only root can give a file to a group that the user is not in");
         return;
     }
     chmod(&project, NOTES, 0o660);

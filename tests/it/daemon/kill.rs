@@ -11,7 +11,7 @@ use rustix::process::Signal;
 use super::{NOTES, Notes, exec, lines, tick_newest, wait_for_results};
 use crate::chance::Chance;
 #[cfg(target_os = "linux")]
-use crate::harness::{Project, Watching, save_by_rename, wait_until};
+use crate::harness::{Project, Watching, save_by_rename, skip, wait_until};
 
 /// The longest time from a save, or from a start, to the kill.
 const LATEST: Duration = Duration::from_millis(80);
@@ -465,7 +465,7 @@ fn each_task_starts_when_its_start_is_on_the_disk() {
         .args([env!("CARGO_BIN_EXE_clada"), "watch", "--no-clipboard"]);
     let can_trace = project.command("strace").args(["-f", "true"]).output();
     if !can_trace.is_ok_and(|ended| ended.status.success()) {
-        eprintln!("skipped: no strace here");
+        skip("no strace here");
         return;
     }
     let clada = Watching::start(command);

@@ -11,7 +11,7 @@ use std::time::Duration;
 use rustix::process::{Pid, Resource, Rlimit, Signal, getrlimit, prlimit};
 
 use super::{NOTES, exec, lines, wait_for_results};
-use crate::harness::{Ended, Project, Watching, save_by_rename, wait_until};
+use crate::harness::{Ended, Project, Watching, save_by_rename, skip, wait_until};
 
 /// Has another limit hold for a process that runs; the one of before.
 fn limit(watching: &Watching, of: Resource, to: Rlimit) -> Rlimit {
@@ -219,7 +219,7 @@ fn apart(project: &Project, how: &[&str], script: &str) -> Option<Watching> {
     let mut command = project.command("unshare");
     let can = command.args(how).arg("true").output();
     if !can.is_ok_and(|can| can.status.success()) {
-        eprintln!("skipped: no namespaces here");
+        skip("no namespaces here");
         return None;
     }
     let mut command = project.command("unshare");
@@ -286,7 +286,7 @@ fn hanging(folder: &Path) -> String {
 #[test]
 fn a_file_system_that_hangs_keeps_nothing_else_waiting() {
     if !Path::new("/dev/fuse").exists() {
-        eprintln!("skipped: no FUSE here");
+        skip("no FUSE here");
         return;
     }
     for later in [false, true] {

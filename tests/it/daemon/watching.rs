@@ -11,7 +11,7 @@ use std::process::Command;
 use std::time::Duration;
 
 use super::{NOTES, Notes, lines, modified, pause, record, reply, wait_for_results};
-use crate::harness::{Ended, Project, Watching, save_by_rename, wait_until};
+use crate::harness::{Ended, Project, Watching, save_by_rename, skip, wait_until};
 
 /// Appends a reply to a file that may have results on top, as an editor that writes in place.
 fn append(path: &Path, word: &str) {
@@ -349,7 +349,9 @@ fn in_namespaces<const N: usize>(
     };
     let tried = unshare(script).output();
     if !tried.is_ok_and(|tried| tried.status.success()) {
-        eprintln!("skipped: no namespaces here, or not the means to do `{script}` in them");
+        skip(&format!(
+            "no namespaces here, or not the means to do `{script}` in them"
+        ));
         return None;
     }
     let mut command = unshare(&format!("{script}\nexec \"$0\" \"$@\""));
@@ -504,7 +506,7 @@ fn a_save_among_more_events_than_the_system_keeps() {
     let most = fs::read_to_string("/proc/sys/fs/inotify/max_queued_events");
     let most: usize = most.map_or(0, |most| most.trim().parse().expect("a number"));
     if !(1..=100_000).contains(&most) {
-        eprintln!("skipped: {most} events are kept here");
+        skip(&format!("{most} events are kept here"));
         return;
     }
     let project = Project::new();

@@ -2,8 +2,8 @@
 
 use std::fs;
 
-use super::{clada, has, task};
-use crate::harness::{Ended, Project};
+use super::{clada, task};
+use crate::harness::{Ended, Project, installed};
 
 fn ran(project: &Project, attributes: &str, script: &str) -> serde_json::Value {
     let run = clada(project, &["run", "--no-git", "--json"], &[]);
@@ -44,7 +44,7 @@ fn each_language_runs_in_its_folder_and_its_exit_code_counts() {
         ),
         ("ruby", "ruby", "puts \"#{Dir.pwd} é ours\"", "exit 7"),
     ] {
-        if !has(program) {
+        if !installed(program) {
             continue;
         }
         for (cwd, dir) in [("", project.root()), ("cwd=\"sub\"", project.path("sub"))] {

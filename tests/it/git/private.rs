@@ -6,7 +6,7 @@ use std::os::unix::fs::{PermissionsExt, symlink};
 use super::store::{
     delete, exec, in_store, is_sound, move_to, overwrite, run, saved, stored, stores,
 };
-use crate::harness::Project;
+use crate::harness::{Project, skip};
 
 #[test]
 fn a_plain_folder_has_snapshots_elsewhere() {
@@ -392,7 +392,7 @@ fn a_full_disk_is_no_reason_to_run_nothing() {
     let output = command.arg(&copy).output().unwrap();
     let said = String::from_utf8(output.stdout).unwrap();
     if !said.contains("RESULTS") {
-        eprintln!("skipped: no small disk can be mounted here");
+        skip("no small disk can be mounted here");
         return;
     }
     assert!(project.exists("large.txt") && project.exists("b.txt"));

@@ -166,8 +166,8 @@ impl<'t> Properties<'t> {
             FEW => 0,
             more => more - 1,
         };
-        let keys = self.list.iter().map(|(key, _)| *key).enumerate().skip(new);
-        self.places.extend(keys.map(|(place, key)| (key, place)));
+        let keys = self.list[new..].iter().map(|(key, _)| *key);
+        self.places.extend(keys.zip(new..));
     }
 }
 
