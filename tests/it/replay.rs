@@ -1,10 +1,11 @@
 //! Turns this repository's own history into replies, a hunk an edit, a new file an overwrite, and carries them out: every
 //! tree must come out to the byte.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::fmt::Write as _;
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::path::PathBuf;
-use std::process::Command;
+use std::process::{Child, ChildStdout, Command, Stdio};
 
 use clada::reply::scan::scan;
 use clada::reply::task::{Action, Change};
@@ -22,8 +23,9 @@ fn the_history_of_this_repository() {
     let project = Project::new();
     let mut before = BTreeMap::new();
     let mut others_before: Vec<String> = Vec::new();
+    let mut blobs = Blobs::start();
     for commit in commits.lines() {
-        let (after, others) = files(commit);
+        let (after, others) = files(commit, &mut blobs);
         let reply = reply(&before, &after);
         if !reply.is_empty() {
             let run = project.clada_with(["run", "--no-git", "-"], &reply);
@@ -42,6 +44,63 @@ fn the_history_of_this_repository() {
         before = after;
     }
     assert!(!before.is_empty(), "an empty history");
+}
+
+/// The blobs of this repository, each read once and by one git: the commits share most of their files, and a git for each
+/// file of each commit would be most of the work.
+struct Blobs {
+    git: Child,
+    answers: BufReader<ChildStdout>,
+    /// By their ids.
+    known: HashMap<String, Vec<u8>>,
+}
+
+impl Blobs {
+    fn start() -> Self {
+        let mut git = Command::new("git")
+            .arg("-C")
+            .arg(cases::root())
+            .args(["cat-file", "--batch"])
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .expect("git");
+        Self {
+            answers: BufReader::new(git.stdout.take().expect("stdout")),
+            git,
+            known: HashMap::new(),
+        }
+    }
+
+    fn get(&mut self, id: &str) -> &[u8] {
+        if !self.known.contains_key(id) {
+            let bytes = self.read(id);
+            self.known.insert(id.to_owned(), bytes);
+        }
+        &self.known[id]
+    }
+
+    fn read(&mut self, id: &str) -> Vec<u8> {
+        let asked = self.git.stdin.as_mut().expect("stdin");
+        writeln!(asked, "{id}").expect("git reads");
+        // `ID blob LENGTH`, the bytes and a newline.
+        let mut about = String::new();
+        self.answers.read_line(&mut about).expect("an answer");
+        let length = about.trim_end().strip_prefix(&format!("{id} blob "));
+        let length: usize = length.and_then(|it| it.parse().ok()).expect("a blob");
+        let mut bytes = vec![0; length + 1];
+        self.answers.read_exact(&mut bytes).expect("the blob");
+        assert_eq!(bytes.pop(), Some(b'\n'), "{about}");
+        bytes
+    }
+}
+
+impl Drop for Blobs {
+    fn drop(&mut self) {
+        // Without input it ends.
+        drop(self.git.stdin.take());
+        let _ = self.git.wait();
+    }
 }
 
 /// What git prints in this repository.
@@ -64,14 +123,14 @@ pub(crate) fn git_bytes(args: &[&str]) -> Option<Vec<u8>> {
 type Texts = BTreeMap<String, (String, String)>;
 
 /// The text files of a commit, and the others.
-fn files(commit: &str) -> (Texts, BTreeMap<String, Vec<u8>>) {
+fn files(commit: &str, blobs: &mut Blobs) -> (Texts, BTreeMap<String, Vec<u8>>) {
     let list = git(&["ls-tree", "-r", "-z", commit]).expect("ls-tree");
     let (mut texts, mut others) = (BTreeMap::new(), BTreeMap::new());
     for entry in list.split_terminator('\0') {
         let (about, path) = entry.split_once('\t').expect("entry");
         let mut words = about.split(' ');
         let (mode, id) = (words.next().expect("mode"), words.nth(1).expect("id"));
-        match String::from_utf8(git_bytes(&["cat-file", "blob", id]).expect("blob")) {
+        match String::from_utf8(blobs.get(id).to_owned()) {
             Ok(text) => drop(texts.insert(path.to_owned(), (mode.to_owned(), text))),
             Err(error) => drop(others.insert(path.to_owned(), error.into_bytes())),
         }

@@ -33,7 +33,7 @@ impl Effort {
                 pairs: 200,
             },
             false => Self {
-                every: 32,
+                every: 96,
                 pairs: 20,
             },
         }
