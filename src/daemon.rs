@@ -26,6 +26,7 @@ use tracing::Instrument;
 use crate::batch::{Progress, Runner, Setup};
 use crate::config;
 use crate::engine::{self, Effect, Event, Look};
+use crate::lang::hex::hex;
 use crate::lang::record::{Number, Plan, Tick};
 use crate::lang::report::{Offered, ParseError, Report};
 use crate::lang::scan::{scan, scan_for};
@@ -313,6 +314,11 @@ impl Daemon {
         let mut leave = self.leave.clone();
         loop {
             let due = self.due();
+            if due.is_some() {
+                tracing::debug!("waits before it looks again");
+            } else {
+                tracing::debug!("nothing to do");
+            }
             let rest = self.rest.filter(|_| due.is_none());
             tokio::select! {
                 biased;
@@ -473,6 +479,8 @@ impl Daemon {
         stop: &watch::Receiver<bool>,
         show: &mut dyn FnMut(Shown<'_>),
     ) {
+        // Names the text without telling what is in it.
+        tracing::debug!(text = %hex(&hash(text)[..8]), changed_ms = seen.changed_ms, "looks");
         self.take_settings();
         // What could not begin before the last end of clada is tried again.
         let is_start = !std::mem::replace(&mut self.pending.has_begun, true);
@@ -755,6 +763,7 @@ impl Daemon {
 
     /// Says once that the file cannot be read.
     fn complain(&mut self, why: &str, show: &mut dyn FnMut(Shown<'_>)) {
+        tracing::debug!(why, "looks in vain");
         say_once(&mut self.pending.complaint, why, show);
     }
 }
