@@ -32,6 +32,7 @@ use crate::reply::task::Lines;
 use crate::report::{Offered, ParseError, Report};
 use crate::run::{Progress, Runner, Setup};
 use crate::settings::places;
+use crate::text::hex::hex;
 use crate::world::ledger::LedgerError;
 use crate::world::note_file::{NoteError, Reading};
 use crate::world::watch::{Settle, Signal, Watcher};
@@ -301,6 +302,11 @@ impl Daemon {
         let mut leave = self.leave.clone();
         loop {
             let due = self.due();
+            if due.is_some() {
+                tracing::debug!("waits before it looks again");
+            } else {
+                tracing::debug!("nothing to do");
+            }
             let rest = self.rest.filter(|_| due.is_none());
             tokio::select! {
                 biased;
@@ -461,6 +467,8 @@ impl Daemon {
         stop: &watch::Receiver<bool>,
         show: &mut dyn FnMut(Shown<'_>),
     ) {
+        // Names the text without telling what is in it.
+        tracing::debug!(text = %hex(&hash(text)[..8]), changed_ms = seen.changed_ms, "looks");
         self.take_settings();
         // What could not begin before the last end of clada is tried again.
         let is_start = !std::mem::replace(&mut self.pending.has_begun, true);
@@ -743,6 +751,7 @@ impl Daemon {
 
     /// Says once that the file cannot be read.
     fn complain(&mut self, why: &str, show: &mut dyn FnMut(Shown<'_>)) {
+        tracing::debug!(why, "looks in vain");
         say_once(&mut self.pending.complaint, why, show);
     }
 }

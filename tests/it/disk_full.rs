@@ -185,7 +185,7 @@ fn what_the_ledger_has_no_room_for_does_not_run_until_there_is_some() {
         "{MOUNT}export XDG_STATE_HOME=$PWD; cd ..; exec {clada} watch --no-git --no-clipboard"
     );
     command.args(["-r", "-m", "bash", "-ec", &script]);
-    let watching = Watching::start(command);
+    let watching = Watching::logged(command);
     watching.wait_for("watching ");
     let notes = project.path(NOTES);
     append(&notes, &exec("echo one >> runs.txt"));
@@ -201,7 +201,7 @@ fn what_the_ledger_has_no_room_for_does_not_run_until_there_is_some() {
     append(&notes, &exec("echo two >> runs.txt"));
     watching.wait_for("no disk space is left for the ledger `");
     // Tried again and again, and told once.
-    std::thread::sleep(std::time::Duration::from_millis(2_500));
+    watching.until_it_looked_again(2);
     let said = watching.said();
     assert_eq!(said.matches("\nno disk space is left").count(), 1, "{said}");
     assert_eq!(lines(&project, "runs.txt"), ["one"]);

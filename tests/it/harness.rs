@@ -1,17 +1,22 @@
 //! A project of its own for each test: a folder, a home, real git, and the real program.
 
 use std::ffi::{OsStr, OsString};
-use std::io::{BufRead, BufReader, Write};
+use std::io::{BufRead, BufReader, Read, Write};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
+use sha2::{Digest, Sha256};
 use tempfile::TempDir;
 
 /// How long a condition may take to come true. Long, since machines are shared; nothing waits for it to pass.
 pub(crate) const LIMIT: Duration = Duration::from_secs(60);
+
+/// The part of clada whose log says when a listener looked at its notes.
+const LISTENER: &str = " clada::listener";
 
 /// A folder with a home beside it.
 pub(crate) struct Project {
@@ -268,7 +273,7 @@ impl Project {
     pub(crate) fn watch<const N: usize>(&self, args: [&str; N]) -> Watching {
         let mut command = self.command(env!("CARGO_BIN_EXE_clada"));
         command.arg("watch").args(args);
-        let watching = Watching::start(command);
+        let watching = Watching::logged(command);
         watching.wait_for("watching ");
         watching
     }
@@ -356,31 +361,64 @@ pub(crate) fn results(text: &str) -> String {
 pub(crate) struct Watching {
     child: Child,
     said: Arc<Mutex<String>>,
+    log: Arc<Mutex<Log>>,
     readers: Vec<JoinHandle<()>>,
 }
 
 impl Watching {
+    /// Starts a program that is heard by what it prints.
     pub(crate) fn start(mut command: Command) -> Self {
         let mut child = command
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
             .spawn()
             .expect("clada");
+        let out: Box<dyn Read + Send> = Box::new(child.stdout.take().expect("stdout"));
+        let err: Box<dyn Read + Send> = Box::new(child.stderr.take().expect("stderr"));
+        Self::heard(child, [out, err], |_| false)
+    }
+
+    /// Starts a listener that also logs when it looks, see [`Self::until_it_looked`]. The log is not among what it prints.
+    pub(crate) fn logged(mut command: Command) -> Self {
+        let mut set = command.get_envs().filter(|(name, _)| *name == "CLADA_LOG");
+        let level = set.next().and_then(|(_, level)| level?.to_str());
+        let level = format!("{},{}=debug", level.unwrap_or("off"), LISTENER.trim_start());
+        // One pipe: what was printed before a line of the log is read before it.
+        let (reader, writer) = std::io::pipe().expect("pipe");
+        let child = command
+            .env("CLADA_LOG", level)
+            .stdout(writer.try_clone().expect("pipe"))
+            .stderr(writer)
+            .spawn()
+            .expect("clada");
+        Self::heard(child, [Box::new(reader)], |line| line.contains(LISTENER))
+    }
+
+    /// Reads what a program prints, and keeps apart what is of its log.
+    fn heard<const N: usize>(
+        child: Child,
+        streams: [Box<dyn Read + Send>; N],
+        is_logged: fn(&str) -> bool,
+    ) -> Self {
         let said = Arc::new(Mutex::new(String::new()));
-        let out: Box<dyn std::io::Read + Send> = Box::new(child.stdout.take().expect("stdout"));
-        let err: Box<dyn std::io::Read + Send> = Box::new(child.stderr.take().expect("stderr"));
+        let log = Arc::new(Mutex::new(Log::default()));
         let read = |stream| {
-            let said = Arc::clone(&said);
+            let (said, log) = (Arc::clone(&said), Arc::clone(&log));
             std::thread::spawn(move || {
                 for line in BufReader::new(stream).lines().map_while(Result::ok) {
-                    said.lock().expect("lock").push_str(&(line + "\n"));
+                    if is_logged(&line) {
+                        log.lock().expect("lock").0.push(line);
+                    } else {
+                        said.lock().expect("lock").push_str(&(line + "\n"));
+                    }
                 }
             })
         };
-        let readers = [out, err].map(read).into();
+        let readers = streams.map(read).into();
         Self {
             child,
             said,
+            log,
             readers,
         }
     }
@@ -396,6 +434,46 @@ impl Watching {
         wait_until(
             || self.said().contains(text),
             || format!("{text:?} in {}", self.said()),
+        );
+    }
+
+    /// Waits until it has looked at these notes as they are now, no run is in progress, and it waits for nothing but the
+    /// next save. Only then has not happened what should not: time that passes shows nothing on a slow machine.
+    ///
+    /// Each save counts, also one of the same text. Notes that are no text were looked at in vain.
+    #[track_caller]
+    pub(crate) fn until_it_looked(&self, notes: &Path) {
+        self.until(|log| log.is_done_with(notes));
+    }
+
+    /// As [`Self::until_it_looked`]; but it may have to look again by itself, as at half a reply.
+    #[track_caller]
+    pub(crate) fn until_it_saw(&self, notes: &Path) {
+        self.until(|log| log.has_seen(notes));
+    }
+
+    /// Waits until no run is in progress, and it waits for nothing but the next save, of whatever notes.
+    #[track_caller]
+    pub(crate) fn until_it_rests(&self) {
+        self.until(Log::is_done);
+    }
+
+    /// Waits until it has looked by itself so many times more, and what came of that is over.
+    #[track_caller]
+    pub(crate) fn until_it_looked_again(&self, times: usize) {
+        let before = self.log.lock().expect("lock").looks();
+        self.until(|log| log.looks() >= before + times && log.is_between_looks());
+    }
+
+    #[track_caller]
+    fn until(&self, holds: impl Fn(&Log) -> bool) {
+        wait_until(
+            || holds(&self.log.lock().expect("lock")),
+            || {
+                let log = self.log.lock().expect("lock");
+                let last = &log.0[log.0.len().saturating_sub(30)..];
+                format!("a look, in this log:\n{}\n{}", last.join("\n"), self.said())
+            },
         );
     }
 
@@ -428,6 +506,77 @@ impl Watching {
             std::thread::sleep(Duration::from_millis(2));
         }
     }
+}
+
+/// What listeners log of their looks at the notes.
+#[derive(Default)]
+struct Log(Vec<String>);
+
+impl Log {
+    fn looks(&self) -> usize {
+        self.0.iter().filter(|line| is_look(line)).count()
+    }
+
+    /// Tells if the last line says that a listener waits.
+    fn is_between_looks(&self) -> bool {
+        let last = self.0.last();
+        last.is_some_and(|line| line.ends_with(DONE) || line.ends_with(WAITS))
+    }
+
+    fn is_done(&self) -> bool {
+        self.0.last().is_some_and(|line| line.ends_with(DONE))
+    }
+
+    fn is_done_with(&self, notes: &Path) -> bool {
+        self.rests(notes, &[DONE])
+    }
+
+    fn has_seen(&self, notes: &Path) -> bool {
+        self.rests(notes, &[DONE, WAITS])
+    }
+
+    /// Tells if the last look at these notes was at what they are now, and one of these is all that came of it.
+    fn rests(&self, notes: &Path, ends: &[&str]) -> bool {
+        let folder = notes.parent().expect("a folder");
+        let path = match notes.canonicalize() {
+            Ok(path) => path,
+            Err(_) => folder.join(notes.file_name().expect("a name")),
+        };
+        let of_notes = format!("file={}}}", path.display());
+        let mut lines = self.0.iter().rev().filter(|line| line.contains(&of_notes));
+        let rests = lines
+            .next()
+            .is_some_and(|line| ends.iter().any(|end| line.ends_with(end)));
+        let look = lines.find(|line| is_look(line));
+        rests && look.is_some_and(|line| line.contains(&look_at(&path)))
+    }
+}
+
+/// The end of a line that says that the listener waits for nothing but the next save.
+const DONE: &str = ": nothing to do";
+/// The end of a line that says that the listener looks again by itself.
+const WAITS: &str = ": waits before it looks again";
+/// In a line that says what a listener looks at.
+const LOOKS: &str = ": looks ";
+/// In one that says that there is no text.
+const IN_VAIN: &str = ": looks in vain ";
+
+fn is_look(line: &str) -> bool {
+    line.contains(LOOKS)
+}
+
+/// The part of the line in the log that says that these notes were looked at.
+fn look_at(notes: &Path) -> String {
+    let (Ok(meta), Ok(text)) = (notes.metadata(), std::fs::read(notes)) else {
+        return IN_VAIN.to_owned();
+    };
+    if std::str::from_utf8(&text).is_err() || text.contains(&0) {
+        return IN_VAIN.to_owned();
+    }
+    let hash = Sha256::digest(text);
+    let hash: String = hash[..8].iter().map(|byte| format!("{byte:02x}")).collect();
+    let changed_ms = meta.ctime() * 1000 + meta.ctime_nsec() / 1_000_000;
+    format!("{LOOKS}text={hash} changed_ms={changed_ms}")
 }
 
 impl Drop for Watching {

@@ -850,6 +850,7 @@ fn nothing_outlives_a_command() {
         assert!(done.went_well(), "{done:?}");
         let beat = ground.at("project/beat");
         fs::remove_file(&beat).unwrap();
+        // What lives beats again in a few milliseconds, and nobody else would say that it does.
         let until = Instant::now() + Duration::from_millis(300);
         while Instant::now() < until {
             assert!(!beat.exists(), "it lives on");

@@ -107,6 +107,7 @@ fn the_daemon_waits_for_notes_to_be_the_users() {
     daemon.wait_for("is writable by all users");
     let path = project.path(NOTES);
     fs::write(&path, exec("echo one > one.txt")).unwrap();
+    // It does not look.
     pause();
     assert!(!project.exists("one.txt"));
     let status = project.clada(["status"]).out;

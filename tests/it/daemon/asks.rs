@@ -1,7 +1,7 @@
 //! Commands that wait until the user says that they may run: the question in the results, the answers that count, and
 //! those that do not.
 
-use super::{NOTES, Notes, exec, exec_task, listen, pause, ran, save, wait_for_results};
+use super::{NOTES, Notes, exec, exec_task, listen, ran, save, wait_for_results};
 use crate::harness::{Project, save_by_rename, wait_until};
 
 /// A project whose user wants to be asked about `deploy`.
@@ -219,7 +219,7 @@ fn a_question_stays_until_it_is_answered_or_its_reply_is_gone() {
 #[test]
 fn a_tick_that_a_command_made_does_not_count() {
     let project = project();
-    let _watching = listen(&project);
+    let watching = listen(&project);
     ask(&project);
     let body = Notes::of(&project).body;
     // It also waits until clada shows that it runs, and ticks what is there then.
@@ -230,7 +230,7 @@ fn a_tick_that_a_command_made_does_not_count() {
     wait_until(|| ran(&project) == ["forged"], || project.read(NOTES));
     let notes = wait_for_results(&project, "1 ✅ exec sed");
     let question = question(&notes, "⏸ exec deploy now");
-    pause();
+    watching.until_it_looked(&project.path(NOTES));
     assert_eq!(ran(&project), ["forged"]);
     // The user's own does.
     tick(&project, question);
@@ -421,7 +421,7 @@ fn a_tick_in_a_block_that_a_reply_quotes_does_not_count() {
     for keeps in [true, false] {
         for prose in ["", "As you see:\n\n"] {
             let project = project();
-            let _watching = listen(&project);
+            let watching = listen(&project);
             save(&project, &exec("deploy now"));
             wait_for_results(&project, "1 ⏸ exec deploy now");
             let text = project.read(NOTES);
@@ -436,7 +436,7 @@ fn a_tick_in_a_block_that_a_reply_quotes_does_not_count() {
                 "a tick is ignored if other text changes with it"
             };
             let notes = wait_for_results(&project, says);
-            pause();
+            watching.until_it_looked(&project.path(NOTES));
             assert_eq!(ran(&project), [""; 0]);
             if keeps {
                 tick(&project, question(&notes, "⏸ exec deploy now"));
@@ -450,7 +450,7 @@ fn a_tick_in_a_block_that_a_reply_quotes_does_not_count() {
 #[test]
 fn no_tick_counts_where_the_results_are_there_twice() {
     let project = project();
-    let _watching = listen(&project);
+    let watching = listen(&project);
     ask(&project);
     let text = project.read(NOTES);
     let (block, body) = text.split_once("=== END ===\n\n").expect("a block");
@@ -464,7 +464,7 @@ fn no_tick_counts_where_the_results_are_there_twice() {
         &project,
         "ticks are ignored while the results are in the notes file twice, as a reply may quote them: remove the copy, if it is still there, and tick again",
     );
-    pause();
+    watching.until_it_looked(&project.path(NOTES));
     assert_eq!(ran(&project), [""; 0]);
     assert_eq!(notes.body, body);
     tick(&project, question(&notes, "⏸ exec deploy now"));
@@ -475,14 +475,14 @@ fn no_tick_counts_where_the_results_are_there_twice() {
 #[test]
 fn a_tick_that_a_command_of_a_single_run_made_does_not_count() {
     let project = project();
-    let _watching = listen(&project);
+    let watching = listen(&project);
     ask(&project);
     let forge = "sed -i 's/\\[ \\] run/[x] run/' clada.md";
     project
         .clada_with(["run", "--no-git"], &exec(forge))
         .exits(0);
     wait_for_results(&project, "a tick made while a command");
-    pause();
+    watching.until_it_looked(&project.path(NOTES));
     assert_eq!(ran(&project), [""; 0]);
 }
 
@@ -566,7 +566,7 @@ fn a_command_that_is_approved_twice_runs_once() {
     project.write("first.txt", "1");
     project.git(["add", "."]);
     project.git(["commit", "-q", "-m", "first"]);
-    let _watching = project.watch(["--no-clipboard"]);
+    let watching = project.watch(["--no-clipboard"]);
     ask(&project);
     let question = project.read(NOTES);
     let head = project.git(["rev-parse", "HEAD"]);
@@ -580,12 +580,12 @@ fn a_command_that_is_approved_twice_runs_once() {
         notes.results
     );
     project.clada(["approve"]).exits(0);
-    pause();
+    watching.until_it_saw(&project.path(NOTES));
     std::fs::remove_file(project.path(".git/MERGE_HEAD")).expect("remove");
     wait_for_results(&project, "1 ✅ exec deploy now");
-    pause();
+    watching.until_it_looked(&project.path(NOTES));
     assert_eq!(ran(&project), ["deploy now"]);
     save_by_rename(&project.path(NOTES), question.replace("[ ] run", "[x] run"));
-    pause();
+    watching.until_it_looked(&project.path(NOTES));
     assert_eq!(ran(&project), ["deploy now"]);
 }

@@ -3,7 +3,7 @@
 
 use rustix::process::Signal;
 
-use super::{NOTES, OUTPUT, exec, lines, pause, record, reply, wait_for_results};
+use super::{NOTES, OUTPUT, exec, lines, record, reply, wait_for_results};
 use crate::harness::{Project, wait_until};
 
 /// Saves the notes as they are with a change.
@@ -16,10 +16,10 @@ fn change(project: &Project, change: impl FnOnce(String) -> String) {
 fn a_tick_below_what_was_written_above_the_results() {
     let project = Project::new();
     project.write(NOTES, reply("one"));
-    let _watching = project.watch(["--no-clipboard"]);
+    let watching = project.watch(["--no-clipboard"]);
     wait_for_results(&project, "run it");
     change(&project, |text| format!("a thought\n{text}"));
-    pause();
+    watching.until_it_looked(&project.path(NOTES));
     change(&project, |text| text.replace("- [ ]", "- [x]"));
     let notes = wait_for_results(&project, "1 ✅");
     assert_eq!(notes.body, format!("a thought\n{}", reply("one")));
@@ -30,7 +30,7 @@ fn a_tick_below_what_was_written_above_the_results() {
 fn results_that_were_written_above_are_taken_off_however_the_notes_go_on() {
     for bom in ["", "\u{feff}"] {
         let project = Project::new();
-        let _watching = project.watch(["--no-clipboard"]);
+        let watching = project.watch(["--no-clipboard"]);
         project.write(NOTES, format!("{bom}{}", reply("one")));
         let ran = |word: &str| {
             wait_until(
@@ -46,7 +46,7 @@ fn results_that_were_written_above_are_taken_off_however_the_notes_go_on() {
         change(&project, |text| {
             format!("{bom}a thought\n{}", &text[bom.len()..])
         });
-        pause();
+        watching.until_it_looked(&project.path(NOTES));
         change(&project, |text| text + &reply("two"));
         ran("two");
         let text = project.read(NOTES);
@@ -59,11 +59,11 @@ fn results_that_were_written_above_are_taken_off_however_the_notes_go_on() {
 #[test]
 fn half_a_reply_above_the_results_is_told_of_without_leaving_them_behind() {
     let project = Project::new();
-    let _watching = project.watch(["--no-clipboard"]);
+    let watching = project.watch(["--no-clipboard"]);
     project.write(NOTES, reply("one"));
     wait_for_results(&project, "1 ✅");
     change(&project, |text| text.replace(&reply("one"), "the end\n"));
-    pause();
+    watching.until_it_looked(&project.path(NOTES));
     change(&project, |text| format!("half:\n<tasks>\n{text}"));
     let notes = wait_for_results(&project, "❌ the reply ends after its `<tasks>`");
     assert_eq!(notes.body, "half:\n<tasks>\nthe end\n");
@@ -216,7 +216,7 @@ fn a_tick_counts_once_where_the_next_results_are_the_same() {
     watching.stop(Signal::KILL);
     let watching = project.watch(["--no-clipboard"]);
     offered();
-    pause();
+    watching.until_it_looked(&project.path(NOTES));
     assert_eq!(lines(&project, "runs.txt").len(), 2, "{}", watching.said());
     change(&project, |text| text.replace("- [ ]", "- [x]"));
     begun(3);

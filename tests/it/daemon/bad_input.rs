@@ -3,7 +3,7 @@
 use std::fs::{self, File, Permissions};
 use std::os::unix::fs::{MetadataExt, PermissionsExt, chown};
 
-use super::{NOTES, OUTPUT, exec, lines, pause, wait_for_results};
+use super::{NOTES, OUTPUT, exec, lines, wait_for_results};
 use crate::harness::{Project, Watching, save_by_rename, skip, wait_until};
 
 #[test]
@@ -62,7 +62,7 @@ fn what_is_not_text_is_left_alone_until_it_is() {
     ] {
         fs::write(project.path(NOTES), &bytes).expect("write");
         watching.wait_for(why);
-        pause();
+        watching.until_it_looked(&project.path(NOTES));
         assert_eq!(fs::read(project.path(NOTES)).expect("read"), bytes);
     }
     assert!(!project.exists("runs.txt"));

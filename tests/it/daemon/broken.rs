@@ -1,6 +1,6 @@
 //! Replies that are broken or cut off: they spoil no other, and the chat is told what to repair in words of its own.
 
-use super::{NOTES, exec, exec_task, listen, pause, ran, record, reply, save, wait_for_results};
+use super::{NOTES, exec, exec_task, listen, ran, record, reply, save, wait_for_results};
 use crate::harness::{Project, save_by_rename, wait_until};
 
 /// A reply whose script has no end.
@@ -67,7 +67,7 @@ fn replies_around_a_broken_one_run() {
         &project,
         &format!("{}{}{}", reply("above"), reply("below"), reply("later")),
     );
-    pause();
+    watching.until_it_looked(&project.path(NOTES));
     save(
         &project,
         &format!(
@@ -88,11 +88,11 @@ fn replies_around_a_broken_one_run() {
 fn what_a_broken_reply_hides_at_first_sight_does_not_run_when_it_goes() {
     let project = Project::new();
     project.write(NOTES, format!("{LONE}{}", reply("old")));
-    let _watching = listen(&project);
+    let watching = listen(&project);
     let notes = wait_for_results(&project, "before clada began to watch");
     assert_eq!(notes.results.len(), 1, "{:?}", notes.results);
     save(&project, &reply("old"));
-    pause();
+    watching.until_it_looked(&project.path(NOTES));
     save(&project, &format!("{}{}", reply("old"), reply("new")));
     wait_for_results(&project, "echo new");
     assert_eq!(ran(&project), ["new"]);

@@ -1,6 +1,6 @@
 //! Edits whose place the user chooses: the boxes below a failed one, the ticks that count, and those that do not.
 
-use super::{NOTES, OUTPUT, exec_task, lines, listen, pause, save, wait_for_results};
+use super::{NOTES, OUTPUT, exec_task, lines, listen, save, wait_for_results};
 use crate::harness::{Project, save_by_rename, wait_until};
 
 const APP: &str = "def load(path):\n    name = clean(path)\n    return open(name)\n\ndef save(path):\n    name = clean(path)\n    return write(name)\n";
@@ -120,7 +120,7 @@ fn the_terminal_shows_the_boxes_before_how_the_copying_went() {
 fn a_choice_is_saved_in_git_and_done_once() {
     let project = Project::with_git();
     project.write("app.py", APP);
-    let _watching = project.watch(["--no-clipboard"]);
+    let watching = project.watch(["--no-clipboard"]);
     save(&project, &reply(TIDY));
     let old = wait_for_results(&project, "1 ❌");
     let before = project.read(NOTES);
@@ -146,7 +146,7 @@ fn a_choice_is_saved_in_git_and_done_once() {
         "{:?}",
         notes.all()
     );
-    pause();
+    watching.until_it_looked(&project.path(NOTES));
     assert_eq!(project.read("app.py"), saved_tidy());
     assert_eq!(old.body, notes.body);
     // And a reply in which another task is repaired leaves it alone.
@@ -235,7 +235,7 @@ fn two_edits_ticked_in_one_save_are_each_done_once() {
     for path in ["a.txt", "b.txt"] {
         project.write(path, "x\n\nx\n");
     }
-    let _watching = listen(&project);
+    let watching = listen(&project);
     save(&project, &reply(&["a.txt", "b.txt"].map(grows).concat()));
     wait_for_results(&project, "2 ❌");
     let offered = project.read(NOTES);
@@ -254,7 +254,7 @@ fn two_edits_ticked_in_one_save_are_each_done_once() {
     wait_for_results(&project, "a tick in older results is ignored");
     let said = project.clada(["retry", "--no-clipboard"]).exits(0).out;
     assert!(said.starts_with("nothing to retry"), "{said}");
-    pause();
+    watching.until_it_looked(&project.path(NOTES));
     assert_eq!(done(), ["x\ny\n\nx\n", "x\ny\n\nx\n"]);
 }
 
@@ -465,14 +465,14 @@ fn another_line_in_what_stays_can_be_accepted() {
 #[test]
 fn a_tick_that_comes_with_other_changes_does_not_count() {
     let project = project();
-    let _watching = listen(&project);
+    let watching = listen(&project);
     save(&project, &reply(TIDY));
     wait_for_results(&project, "1 ❌");
     let text = project.read(NOTES);
     let ticked = text.replace(&boxes()[1], &format!("     - [x] {SAVE}"));
     save_by_rename(&project.path(NOTES), format!("{ticked}more prose\n"));
     wait_for_results(&project, "a tick is ignored if other text changes with it");
-    pause();
+    watching.until_it_looked(&project.path(NOTES));
     assert_eq!(project.read("app.py"), APP);
     tick(&project, [SAVE]);
     wait_for_results(&project, "1 ✅");
@@ -481,7 +481,7 @@ fn a_tick_that_comes_with_other_changes_does_not_count() {
 #[test]
 fn a_tick_in_results_that_are_there_twice_does_not_count() {
     let project = project();
-    let _watching = listen(&project);
+    let watching = listen(&project);
     save(&project, &reply(TIDY));
     let body = wait_for_results(&project, "1 ❌").body;
     let text = project.read(NOTES);
@@ -489,7 +489,7 @@ fn a_tick_in_results_that_are_there_twice_does_not_count() {
     let ticked = text[..end].replace(&boxes()[1], &format!("     - [x] {SAVE}"));
     save_by_rename(&project.path(NOTES), ticked + &text);
     let notes = wait_for_results(&project, "the results are in the notes file twice");
-    pause();
+    watching.until_it_looked(&project.path(NOTES));
     assert_eq!(project.read("app.py"), APP);
     assert_eq!(notes.body, body);
     tick(&project, [SAVE]);
@@ -500,7 +500,7 @@ fn a_tick_in_results_that_are_there_twice_does_not_count() {
 #[test]
 fn a_tick_that_a_command_made_does_not_count() {
     let project = project();
-    let _watching = listen(&project);
+    let watching = listen(&project);
     save(&project, &reply(TIDY));
     wait_for_results(&project, "1 ❌");
     let _two = project.watch(["--no-git", "--no-clipboard", "two.md"]);
@@ -511,7 +511,7 @@ fn a_tick_that_a_command_made_does_not_count() {
         || lines(&project, "runs.txt") == ["forged"],
         || project.read("two.md"),
     );
-    pause();
+    watching.until_it_looked(&project.path(NOTES));
     assert_eq!(project.read("app.py"), APP);
 }
 
@@ -674,7 +674,7 @@ fn a_choice_that_cannot_begin_waits_and_is_the_only_one() {
 #[test]
 fn a_tick_in_results_that_are_just_replaced_does_not_count() {
     let project = project();
-    let _watching = listen(&project);
+    let watching = listen(&project);
     let body = reply(TIDY);
     save(&project, &body);
     wait_for_results(&project, "1 ❌");
@@ -687,7 +687,7 @@ fn a_tick_in_results_that_are_just_replaced_does_not_count() {
     for it in boxes() {
         assert!(notes.all().contains(&it), "{:?}", notes.all());
     }
-    pause();
+    watching.until_it_looked(&project.path(NOTES));
     assert_eq!(project.read("app.py"), APP);
     tick(&project, [SAVE]);
     wait_for_results(&project, "1 ✅ edit app.py - at line 6");

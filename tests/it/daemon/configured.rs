@@ -167,7 +167,11 @@ fn the_output_file_is_named_in_the_settings() {
 fn the_log_is_as_loud_as_the_settings_say() {
     let project = Project::new();
     project.configure("[log]\nlevel = 'debug'\n");
-    let watching = listen(&project);
+    let mut command = project.command(env!("CARGO_BIN_EXE_clada"));
+    command.args(["watch", "--no-git", "--no-clipboard"]);
+    // Without a level of its own from the test.
+    let watching = Watching::start(command);
+    watching.wait_for("watching ");
     save(&project, &exec("echo one"));
     wait_for_results(&project, "echo one");
     watching.wait_for("DEBUG");

@@ -6,7 +6,7 @@ use std::io::{Read, Write};
 use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::{Arc, Mutex};
 
-use super::{NOTES, Notes, lines, pause, record, reply, wait_for_results};
+use super::{NOTES, Notes, lines, record, reply, wait_for_results};
 use crate::harness::{Project, installed, wait_until};
 
 /// What an editor is to put below the notes.
@@ -36,7 +36,7 @@ fn saved_by(editor: &str, saves: &[Way<'_>]) {
         assert_eq!(notes.body, body, "{word}");
         assert_eq!(notes.tasks(), [line]);
     }
-    pause();
+    watching.until_it_looked(&project.path(NOTES));
     let ways = saves
         .iter()
         .flat_map(|(way, _)| [format!("{way}-1"), format!("{way}-2")]);
@@ -171,7 +171,7 @@ fn a_stale_buffer_is_saved() {
         vim.type_in("y");
         let saved = || project.read(NOTES).contains("typed after that");
         wait_until(saved, || project.read(NOTES));
-        pause();
+        watching.until_it_looked(&project.path(NOTES));
         let text = project.read(NOTES);
         let body = Notes::parse(&text).map_or(text, |notes| notes.body);
         assert_eq!(
@@ -193,7 +193,7 @@ fn a_stale_buffer_is_saved() {
         assert_eq!(notes.body, body + &reply("two"));
         vim.type_in(":q!\r");
         vim.wait_for_end();
-        pause();
+        watching.until_it_looked(&project.path(NOTES));
         let runs = lines(&project, "runs.txt");
         assert_eq!(runs, ["one", "two"], "{}", watching.said());
     }

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use super::display::Xvfb;
 use super::{NOTES, exec, pause, wait_for_results};
-use crate::harness::{Project, Watching, save_by_rename};
+use crate::harness::{Project, Watching, save_by_rename, wait_until};
 
 /// How often any of its threads woke up.
 fn wake_ups(watching: &Watching) -> u64 {
@@ -48,9 +48,16 @@ fn nothing_wakes_it_up() {
     let watching = project.watch([]);
     save_by_rename(&project.path(NOTES), exec("echo one"));
     wait_for_results(&project, "1 ✅");
-    pause();
-    pause();
+    watching.until_it_looked(&project.path(NOTES));
+    // What only a run needs, such as its threads, comes to rest behind that.
+    let rests = || {
+        let before = wake_ups(&watching);
+        pause();
+        wake_ups(&watching) == before
+    };
+    wait_until(rests, || watching.said());
     let before = wake_ups(&watching);
+    // The figure is one per time.
     std::thread::sleep(Duration::from_secs(2));
     assert_eq!(wake_ups(&watching) - before, 0, "{}", watching.said());
     let kb = memory(&watching);

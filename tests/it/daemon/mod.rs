@@ -174,7 +174,8 @@ pub(crate) fn modified(project: &Project, name: &str) -> SystemTime {
     meta.modified().expect("modified")
 }
 
-/// Gives what should not happen the time to happen.
+/// Gives what should not happen the time to happen, where the listener is not told of anything, or is busy: else wait for
+/// the look in which it would happen, with [`Watching::until_it_looked`].
 pub(crate) fn pause() {
     std::thread::sleep(Duration::from_millis(300));
 }

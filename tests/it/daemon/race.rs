@@ -4,7 +4,7 @@ use std::fs;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use super::{NOTES, Notes, exec, lines, pause};
+use super::{NOTES, Notes, exec, lines};
 use crate::harness::{Project, save_by_rename, wait_until};
 
 /// One save in so many brings a task, whose results clada writes while the saves go on.
@@ -94,7 +94,7 @@ fn race(saves: usize) -> Figures {
     let written = || editor.read().contains("✅ exec echo last >> runs.txt\n");
     wait_until(written, || "the last results".to_owned());
     let took = start.elapsed();
-    pause();
+    watching.until_it_looked(&project.path(NOTES));
     let there = Notes::of(&project).body;
     let mut both = there.lines().zip(editor.body.lines());
     assert!(

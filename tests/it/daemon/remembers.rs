@@ -35,15 +35,40 @@ fn wait_for_runs(project: &Project, words: &[&str]) {
 
 /// Does something that must neither run anything nor change the notes that it leaves.
 #[track_caller]
-fn changes_nothing<T>(project: &Project, what: impl FnOnce() -> T) -> T {
+fn changes_nothing(project: &Project, watching: &Watching, what: impl FnOnce()) {
+    stays(project, what, || {
+        watching.until_it_looked(&project.path(NOTES));
+    });
+}
+
+/// As [`changes_nothing`], while a run goes on: clada looks at nothing then, so that there is no look to wait for.
+#[track_caller]
+fn changes_nothing_in_a_run(project: &Project, what: impl FnOnce()) {
+    stays(project, what, pause);
+}
+
+/// Does something, and then something else, which must neither run anything nor change the notes.
+#[track_caller]
+fn stays(project: &Project, what: impl FnOnce(), then: impl FnOnce()) {
     let before = ran(project);
-    let done = what();
+    what();
     let (text, saved) = (project.read(NOTES), modified(project, NOTES));
-    pause();
+    then();
     assert_eq!(project.read(NOTES), text);
     assert_eq!(modified(project, NOTES), saved);
     assert_eq!(ran(project), before);
-    done
+}
+
+/// Starts a listener, which must neither run anything nor change the notes.
+#[track_caller]
+fn starts_without_a_change(project: &Project, start: impl FnOnce() -> Watching) -> Watching {
+    let mut watching = None;
+    let starts = || {
+        let watching = watching.insert(start());
+        watching.until_it_looked(&project.path(NOTES));
+    };
+    stays(project, || (), starts);
+    watching.expect("it was started")
 }
 
 /// A project whose notes are these, the one task of which has run, and the clada that goes on listening.
@@ -61,11 +86,7 @@ fn a_restart_runs_nothing_and_writes_nothing() {
     watching.stop(Signal::TERM);
     for signal in [Signal::TERM, Signal::KILL] {
         let output = modified(&project, OUTPUT);
-        let watching = changes_nothing(&project, || {
-            let watching = listen(&project);
-            pause();
-            watching
-        });
+        let watching = starts_without_a_change(&project, || listen(&project));
         watching.stop(signal);
         assert_eq!(modified(&project, OUTPUT), output);
     }
@@ -105,9 +126,9 @@ fn a_crash_before_the_first_task_leaves_the_batch_new() {
     watching.stop(Signal::KILL);
     assert!(ran(&project).is_empty());
     fs::remove_file(project.path(".git/MERGE_HEAD")).expect("remove");
-    let _watching = project.watch(["--no-clipboard"]);
+    let watching = project.watch(["--no-clipboard"]);
     wait_for_results(&project, "1 ✅ exec echo one");
-    changes_nothing(&project, || ());
+    changes_nothing(&project, &watching, || ());
     assert_eq!(ran(&project), ["one"]);
 }
 
@@ -124,11 +145,13 @@ fn what_comes_back_is_offered() {
     };
     // Deleted and undone, with and without a restart in between.
     for signal in [None, Some(Signal::TERM), Some(Signal::KILL)] {
-        changes_nothing(&project, || save(&project, "above\nbelow\n"));
+        changes_nothing(&project, &watching, || save(&project, "above\nbelow\n"));
         if let Some(signal) = signal {
             watching = restart(watching, signal);
         }
-        changes_nothing(&project, || save(&project, "above\n\n~~~\nbelow\n"));
+        changes_nothing(&project, &watching, || {
+            save(&project, "above\n\n~~~\nbelow\n")
+        });
         save_by_rename(
             &project.path(NOTES),
             format!("above\n\n```xml\n{}```\n\nbelow\n", say("one")),
@@ -143,7 +166,7 @@ fn what_comes_back_is_offered() {
         assert_eq!(ran_at.find(')'), Some("10:32".len()), "{ran_at}");
     }
     // Undone while clada is down.
-    changes_nothing(&project, || {
+    changes_nothing(&project, &watching, || {
         save_by_rename(&project.path(NOTES), "above\nbelow\n")
     });
     watching.stop(Signal::TERM);
@@ -160,7 +183,7 @@ fn what_comes_back_is_offered() {
 #[test]
 fn older_notes_are_checked_out_and_the_newest_again() {
     let project = Project::with_git();
-    let _watching = listen(&project);
+    let watching = listen(&project);
     let mut body = "notes\n".to_owned();
     let keep = |message: &str| {
         project.git(["add", NOTES]);
@@ -173,7 +196,9 @@ fn older_notes_are_checked_out_and_the_newest_again() {
         keep(word);
     }
     // Git takes a file away and puts another there.
-    changes_nothing(&project, || project.git(["checkout", "-q", "HEAD~2"]));
+    changes_nothing(&project, &watching, || {
+        project.git(["checkout", "-q", "HEAD~2"]);
+    });
     project.git(["checkout", "-q", "-f", "main"]);
     let notes = wait_for_results(&project, "↩ 2 tasks came back");
     assert_eq!(notes.body, body);
@@ -253,7 +278,7 @@ fn of_a_repaired_batch_only_what_is_left_runs() {
             batches.map(|(n, tasks)| format!("batch {n}\n<tasks>\n{tasks}{wrong}</tasks>\n"));
         texts.collect::<String>() + "end\n"
     };
-    let _watching = listen(&project);
+    let watching = listen(&project);
     save(&project, &body(&wrong));
     let notes = wait_for_results(&project, "❌ delete not-there");
     assert_eq!(
@@ -323,7 +348,7 @@ fn of_a_repaired_batch_only_what_is_left_runs() {
         (project.read("b"), project.read("b2")),
         ("one\nmine\n".to_owned(), "two\n".to_owned())
     );
-    changes_nothing(&project, || ());
+    changes_nothing(&project, &watching, || ());
 }
 
 #[test]
@@ -354,12 +379,13 @@ fn what_is_only_cut_is_offered() {
 fn typing_runs_what_was_typed_once() {
     let project = Project::new();
     project.write(NOTES, "notes\n");
-    let _watching = listen(&project);
+    let watching = listen(&project);
     let reply = say("one");
     let mut typed = String::from("notes\n");
     for piece in reply.as_bytes().chunks(reply.len() / 12 + 1) {
         typed += std::str::from_utf8(piece).expect("ASCII");
         fs::write(project.path(NOTES), &typed).expect("write");
+        // An editor that saves as one types takes its time.
         std::thread::sleep(Duration::from_millis(100));
     }
     wait_for_results(&project, "1 ✅");
@@ -373,11 +399,11 @@ fn typing_runs_what_was_typed_once() {
     ] {
         let body = Notes::of(&project).body;
         save(&project, &body.replacen(from, to, 1));
-        pause();
+        watching.until_it_saw(&project.path(NOTES));
         save(&project, &body);
-        pause();
+        watching.until_it_saw(&project.path(NOTES));
     }
-    std::thread::sleep(Duration::from_millis(2_200));
+    watching.until_it_looked(&project.path(NOTES));
     assert_eq!(ran(&project), ["one"]);
     assert_eq!(
         Notes::of(&project).body,
@@ -387,11 +413,11 @@ fn typing_runs_what_was_typed_once() {
 
 #[test]
 fn a_tick_counts_once() {
-    let (project, _watching) = after(&format!("above\n{}below\n", say("one")));
+    let (project, watching) = after(&format!("above\n{}below\n", say("one")));
     let came_back = || {
         let body = Notes::of(&project).body;
         save(&project, "above\nbelow\n");
-        pause();
+        watching.until_it_looked(&project.path(NOTES));
         save(&project, &body);
         wait_for_results(&project, "- [ ] run again");
     };
@@ -404,7 +430,7 @@ fn a_tick_counts_once() {
         wait_for_results(&project, "1 ✅");
         for _ in 0..2 {
             save_by_rename(&project.path(NOTES), text);
-            pause();
+            watching.until_it_looked(&project.path(NOTES));
         }
     };
     // By rename; and that text once more, from a backup.
@@ -422,7 +448,7 @@ fn a_tick_counts_once() {
     assert_eq!(ran(&project), ["one"; 3]);
     // With line ends of Windows.
     save(&project, &Notes::of(&project).body.replace('\n', "\r\n"));
-    pause();
+    watching.until_it_looked(&project.path(NOTES));
     let body = project
         .read(NOTES)
         .split_once(END)
@@ -431,7 +457,7 @@ fn a_tick_counts_once() {
         .to_owned();
     assert!(body.contains("\r\n"));
     save_by_rename(&project.path(NOTES), "above\r\nbelow\r\n");
-    pause();
+    watching.until_it_looked(&project.path(NOTES));
     save_by_rename(&project.path(NOTES), &body);
     let is_offered = || {
         let text = project.read(NOTES);
@@ -443,14 +469,14 @@ fn a_tick_counts_once() {
     wait_until(|| ran(&project).len() == 4, || project.read(NOTES));
     assert_eq!(ran(&project), ["one"; 4]);
     save_by_rename(&project.path(NOTES), &text);
-    pause();
+    watching.until_it_looked(&project.path(NOTES));
     assert_eq!(ran(&project), ["one"; 4]);
 }
 
 #[test]
 fn two_ticks_at_once() {
     let project = Project::new();
-    let _watching = listen(&project);
+    let watching = listen(&project);
     let body = |last: &str| {
         let x = "<x>\ntheirs\n</x>\n";
         let tasks = file_task("overwrite", "a", x) + &file_task("overwrite", "b", x);
@@ -481,7 +507,7 @@ fn two_ticks_at_once() {
         },
         || project.read(NOTES),
     );
-    changes_nothing(&project, || ());
+    changes_nothing(&project, &watching, || ());
     assert_eq!(ran(&project), ["one"]);
 }
 
@@ -489,26 +515,26 @@ fn two_ticks_at_once() {
 fn a_tick_elsewhere_does_nothing() {
     let project = Project::new();
     project.write(NOTES, format!("above\n{}below\n", say("old")));
-    let _watching = listen(&project);
+    let watching = listen(&project);
     wait_for_results(&project, "1 task was here");
     let text = project.read(NOTES);
     let (block, body) = text.split_at(text.find(END).expect("end") + END.len());
     let ticked = block.replace("[ ]", "[x]");
     // A quotation below.
-    changes_nothing(&project, || {
+    changes_nothing(&project, &watching, || {
         save_by_rename(
             &project.path(NOTES),
             format!("{block}{body}\n{ticked}quoted\n"),
         );
-        pause();
+        watching.until_it_looked(&project.path(NOTES));
     });
     // A block that clada did not write.
-    changes_nothing(&project, || {
+    changes_nothing(&project, &watching, || {
         save_by_rename(
             &project.path(NOTES),
             format!("{}{body}", ticked.replace("1 task", "2 tasks")),
         );
-        pause();
+        watching.until_it_looked(&project.path(NOTES));
     });
     assert!(ran(&project).is_empty());
     // Nor in a block of its own that was replaced meanwhile; what it offers is offered again.
@@ -550,7 +576,7 @@ fn what_is_there_at_first_sight() {
     );
     tick(&project);
     wait_for_results(&project, "2 ✅ exec echo two");
-    changes_nothing(&project, || ());
+    changes_nothing(&project, &watching, || ());
     assert_eq!(ran(&project), ["one", "two"]);
     watching.stop(Signal::TERM);
 
@@ -560,7 +586,9 @@ fn what_is_there_at_first_sight() {
     let watching = other.watch(run_existing);
     wait_for_results(&other, "2 ✅ exec echo two");
     watching.stop(Signal::TERM);
-    changes_nothing(&other, || drop(other.watch(run_existing)));
+    drop(starts_without_a_change(&other, || {
+        other.watch(run_existing)
+    }));
     assert_eq!(ran(&other), ["one", "two"]);
 }
 
@@ -572,18 +600,18 @@ fn a_file_under_another_name_is_itself_and_a_copy_is_not() {
     let options = |file| ["--no-git", "--no-clipboard", file];
     fs::rename(project.path(NOTES), project.path("notes.md")).expect("rename");
     let watching = project.watch(options("notes.md"));
-    pause();
+    watching.until_it_looked(&project.path("notes.md"));
     assert_eq!(project.read("notes.md"), text);
-    let comes_back = |name: &str| {
+    let comes_back = |watching: &Watching, name: &str| {
         save_by_rename(&project.path(name), "notes\n");
-        pause();
+        watching.until_it_looked(&project.path(name));
         save_by_rename(&project.path(name), format!("notes\n{}", say("one")));
         wait_until(
             || project.read(name).contains("1 task came back (ran "),
             || project.read(name),
         );
     };
-    comes_back("notes.md");
+    comes_back(&watching, "notes.md");
     watching.stop(Signal::TERM);
     fs::copy(project.path("notes.md"), project.path("copy.md")).expect("copy");
     let watching = project.watch(options("copy.md"));
@@ -593,8 +621,8 @@ fn a_file_under_another_name_is_itself_and_a_copy_is_not() {
     );
     watching.stop(Signal::TERM);
     // The first has kept its past.
-    let _watching = project.watch(options("notes.md"));
-    comes_back("notes.md");
+    let watching = project.watch(options("notes.md"));
+    comes_back(&watching, "notes.md");
     assert_eq!(ran(&project), ["one"]);
 }
 
@@ -623,16 +651,16 @@ fn a_long_run_shows_in_the_notes() {
         (notes.results.len(), &notes.body, notes.status.as_str()),
         (1, &body, "")
     );
-    changes_nothing(&project, || ());
+    changes_nothing_in_a_run(&project, || ());
     // Pasted on top of it, and below.
     let text = project.read(NOTES);
     save_by_rename(&project.path(NOTES), say("above") + &text + &say("below"));
-    changes_nothing(&project, || ());
+    changes_nothing_in_a_run(&project, || ());
     project.write("go", "");
     let notes = wait_for_results(&project, "2 ✅ exec echo below");
     assert_eq!(notes.body, say("above") + &body + &say("below"));
     assert_eq!(ran(&project), ["one", "two", "three", "above", "below"]);
-    changes_nothing(&project, || ());
+    changes_nothing(&project, &watching, || ());
     assert_eq!(watching.said().matches("⏳").count(), 0);
 }
 
@@ -673,11 +701,7 @@ fn stopped_in_a_batch_and_the_rest_run_on_request() {
 
 /// Nothing runs by itself at the next start; the tick runs what is left of [`long_reply`].
 fn the_rest_runs_on_request(project: &Project) {
-    let _watching = changes_nothing(project, || {
-        let watching = listen(project);
-        pause();
-        watching
-    });
+    let _watching = starts_without_a_change(project, || listen(project));
     tick(project);
     wait_for_results(project, "3 ✅");
     assert_eq!(ran(project), ["one", "two", "three"]);
@@ -706,7 +730,7 @@ fn killed_in_a_batch_and_the_rest_run_on_request() {
         .collect();
     assert_eq!(starts[..3], ["1 ✅", "2 ⚠", "3 ⏹"]);
     assert!(starts[3].ends_with("- [ ] run again"), "{starts:?}");
-    changes_nothing(&project, || ());
+    changes_nothing(&project, &watching, || ());
     watching.stop(Signal::KILL);
     the_rest_runs_on_request(&project);
 }
@@ -714,7 +738,7 @@ fn killed_in_a_batch_and_the_rest_run_on_request() {
 #[test]
 fn notes_that_another_machine_has_too() {
     let (here, there) = (Project::new(), Project::new());
-    let _both = [listen(&here), listen(&there)];
+    let both = [listen(&here), listen(&there)];
     wait_until(
         || here.exists(NOTES) && there.exists(NOTES),
         || "notes".to_owned(),
@@ -736,7 +760,9 @@ fn notes_that_another_machine_has_too() {
                 }
                 None => quiet += 1,
             }
-            pause();
+            for (project, watching) in [&here, &there].into_iter().zip(&both) {
+                watching.until_it_looked(&project.path(NOTES));
+            }
         }
     };
     save(&here, &format!("notes\n{}", say("one")));
@@ -792,7 +818,7 @@ fn blocks_in_the_notes() {
     let block = &first[..first.find(END).expect("end") + END.len()];
     // A quotation of it stays, wherever a reply is pasted.
     let quoting = format!("notes\n{}I had this:\n{block}quoted\n", say("one"));
-    changes_nothing(&project, || save(&project, &quoting));
+    changes_nothing(&project, &watching, || save(&project, &quoting));
     save_by_rename(&project.path(NOTES), say("two") + &project.read(NOTES));
     let notes = wait_for_results(&project, "1 ✅ exec echo two");
     assert_eq!(notes.body, say("two") + &quoting);
@@ -826,7 +852,7 @@ fn ledger(project: &Project) -> std::path::PathBuf {
 #[test]
 fn a_locked_ledger_is_waited_for() {
     let (project, watching) = after(&say("one"));
-    pause();
+    watching.until_it_looked(&project.path(NOTES));
     let other = rusqlite::Connection::open(ledger(&project)).expect("open");
     other.execute_batch("BEGIN IMMEDIATE").expect("lock");
     save(&project, &(say("one") + &say("two")));
@@ -834,7 +860,7 @@ fn a_locked_ledger_is_waited_for() {
     assert_eq!(ran(&project), ["one"]);
     other.execute_batch("ROLLBACK").expect("unlock");
     wait_for_results(&project, "1 ✅ exec echo two");
-    changes_nothing(&project, || ());
+    changes_nothing(&project, &watching, || ());
     assert_eq!(ran(&project), ["one", "two"]);
 }
 
@@ -868,17 +894,19 @@ fn a_damaged_ledger_is_not_replaced() {
         "no database at all, but as long as one would be".repeat(1_000),
     )
     .expect("write");
-    for _ in 0..2 {
-        let ended = project.clada(["watch"]).exits(1);
-        assert!(
-            ended.err.contains("was damaged and is kept as")
-                && ended.err.contains("to begin with an empty ledger"),
-            "{}",
-            ended.err
-        );
-    }
+    let refuses = || {
+        for _ in 0..2 {
+            let ended = project.clada(["watch"]).exits(1);
+            assert!(
+                ended.err.contains("was damaged and is kept as")
+                    && ended.err.contains("to begin with an empty ledger"),
+                "{}",
+                ended.err
+            );
+        }
+    };
+    stays(&project, || (), refuses);
     fs::remove_file(path.with_file_name("ledger.db.damaged")).expect("remove");
-    changes_nothing(&project, || ());
     let _watching = listen(&project);
     wait_for_results(&project, "not run");
     assert_eq!(ran(&project), ["one"]);
@@ -970,11 +998,11 @@ fn a_tick_in_a_run_is_offered_again_when_it_is_over() {
         project.write("go", "");
         wait_for_runs(&project, &["new"]);
         wait_for_results(&project, "a tick in older results is ignored");
-        changes_nothing(&project, || ());
+        changes_nothing(&project, &watching, || ());
         tick(&project);
         wait_for_runs(&project, &["new", "old"]);
         wait_for_results(&project, "1 ✅ exec echo old");
-        changes_nothing(&project, || ());
+        changes_nothing(&project, &watching, || ());
     }
 }
 
@@ -990,13 +1018,11 @@ fn what_could_not_be_noted_is_noted_later() {
     other.execute_batch("ROLLBACK").expect("unlock");
     wait_for_results(&project, "not run here - [ ] run it");
     // What this clada knows, the next one has to know too.
-    changes_nothing(&project, || save(&project, &(say("one") + "prose\n")));
-    watching.stop(Signal::TERM);
-    let _watching = changes_nothing(&project, || {
-        let watching = listen(&project);
-        pause();
-        watching
+    changes_nothing(&project, &watching, || {
+        save(&project, &(say("one") + "prose\n"))
     });
+    watching.stop(Signal::TERM);
+    let _watching = starts_without_a_change(&project, || listen(&project));
     assert!(ran(&project).is_empty());
 }
 
@@ -1009,11 +1035,7 @@ fn what_stands_behind_a_batch_that_was_stopped_waits_for_the_user_too() {
     assert_eq!(watching.stop(Signal::TERM), Some(0));
     wait_for_results(&project, "⚠ these batches were interrupted - [ ] run again");
     project.write("go", "");
-    let _watching = changes_nothing(&project, || {
-        let watching = listen(&project);
-        pause();
-        watching
-    });
+    let _watching = starts_without_a_change(&project, || listen(&project));
     tick(&project);
     wait_for_results(&project, "✅ exec echo four");
     assert_eq!(ran(&project), ["one", "two", "three", "four"]);
@@ -1108,18 +1130,14 @@ fn a_tick_that_cannot_be_carried_out_waits_also_over_a_crash() {
     let watching = project.watch(["--no-clipboard"]);
     wait_for_results(&project, "1 ✅ exec echo old");
     watching.stop(Signal::KILL);
-    let _watching = changes_nothing(&project, || {
-        let watching = project.watch(["--no-clipboard"]);
-        pause();
-        watching
-    });
+    let _watching = starts_without_a_change(&project, || project.watch(["--no-clipboard"]));
     assert_eq!(ran(&project), ["old"]);
 }
 
 #[test]
 fn what_the_log_has_forgotten_does_not_run_again() {
     let (project, watching) = after(&format!("above\n{}below\n", say("one")));
-    changes_nothing(&project, || save(&project, "above\nbelow\n"));
+    changes_nothing(&project, &watching, || save(&project, "above\nbelow\n"));
     watching.stop(Signal::TERM);
     let _watching = project.watch(["--no-git", "--no-clipboard", "--ledger-days", "0"]);
     save(&project, &format!("above\n{}below\n", say("one")));
@@ -1137,7 +1155,7 @@ fn an_offer_is_not_lost_where_the_run_beside_it_is_stopped() {
     let body = format!("above\n{}below\n", say("one"));
     save(&project, &body);
     wait_for_results(&project, "1 ✅");
-    changes_nothing(&project, || save(&project, "above\nbelow\n"));
+    changes_nothing(&project, &watching, || save(&project, "above\nbelow\n"));
     save_by_rename(&project.path("two.md"), long_reply("end"));
     wait_until(|| !lines(&project, "pid").is_empty(), || other.said());
     // One that comes back, and a new one, which has to wait for the other clada's run.
@@ -1158,7 +1176,7 @@ fn no_tick_counts_where_the_results_are_there_twice() {
     for prose in ["", "As you see:\n\n"] {
         let project = Project::new();
         project.write(NOTES, say("old"));
-        let _watching = listen(&project);
+        let watching = listen(&project);
         let offers = "⏸ 1 task was here before clada began to watch: not run - [ ] run it";
         wait_for_results(&project, offers);
         let text = project.read(NOTES);
@@ -1171,7 +1189,7 @@ fn no_tick_counts_where_the_results_are_there_twice() {
             "{:?}",
             notes.all()
         );
-        pause();
+        watching.until_it_looked(&project.path(NOTES));
         assert_eq!(ran(&project), [""; 0]);
         // It is offered again.
         let again = project.read(NOTES).replacen("[ ] run it", "[x] run it", 1);

@@ -2,7 +2,7 @@
 
 use rustix::process::Signal;
 
-use super::{NOTES, Notes, exec, exec_task, lines, pause, wait_for_results};
+use super::{NOTES, Notes, exec, exec_task, lines, wait_for_results};
 use crate::harness::{Project, save_by_rename, wait_until};
 
 /// Three execs that say that they ran; the second fails until there is a file `ok`.
@@ -198,8 +198,8 @@ fn after_a_crash_nothing_is_left_that_says_it_is_still_to_be_run() {
         said.starts_with("nothing to retry: no task of the last batch failed or is left to run"),
         "{said}"
     );
-    let _watching = project.watch(["--no-clipboard"]);
-    pause();
+    let watching = project.watch(["--no-clipboard"]);
+    watching.until_it_looked(&project.path(NOTES));
     assert_eq!(lines(&project, "runs.txt"), ran);
 }
 
@@ -212,12 +212,12 @@ fn a_tick_in_results_from_before_a_retry_runs_nothing_a_second_time() {
     let offered = project.read(NOTES);
     drop(watching);
     project.clada(["retry", "--no-clipboard"]).exits(0);
-    let _watching = project.watch(["--no-clipboard"]);
-    pause();
+    let watching = project.watch(["--no-clipboard"]);
+    watching.until_it_looked(&project.path(NOTES));
     // An editor that still had them saves them with the tick.
     save_by_rename(&project.path(NOTES), offered.replace("- [ ]", "- [x]"));
     wait_for_results(&project, "a tick in older results is ignored");
-    pause();
+    watching.until_it_looked(&project.path(NOTES));
     assert_eq!(lines(&project, "runs.txt"), ["one", "two", "two", "three"]);
 }
 

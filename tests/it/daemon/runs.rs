@@ -97,17 +97,18 @@ fn the_output_file_follows_a_run_and_has_its_final_form_then() {
 #[test]
 fn what_is_saved_during_a_run_stays_and_is_processed_next() {
     let project = Project::with_git();
-    let _watching = project.watch([]);
+    let watching = project.watch([]);
     let one = exec("touch started; until [ -e go ]; do sleep 0.01; done; echo one >> runs.txt");
     save_by_rename(&project.path(NOTES), &one);
     wait_until(|| project.exists("started"), || "the run".to_owned());
     let body = format!("typed meanwhile\n{one}{}", exec("echo two >> runs.txt"));
     save_by_rename(&project.path(NOTES), &body);
+    // It is told of the save during the run, and looks only behind it.
     pause();
     project.write("go", "");
     let notes = wait_for_results(&project, "1 ✅ exec echo two");
     assert_eq!(notes.body, body);
-    pause();
+    watching.until_it_looked(&project.path(NOTES));
     assert_eq!(lines(&project, "runs.txt"), ["one", "two"]);
 }
 
@@ -204,17 +205,17 @@ fn a_merge_in_progress_is_waited_for() {
         project.read(OUTPUT),
     );
     assert!(output.contains("a merge is in progress"), "{output}");
-    std::thread::sleep(Duration::from_millis(2_500));
+    watching.until_it_looked_again(2);
     assert_eq!(modified(&project, NOTES), saved);
     assert_eq!((watching.said(), project.read(OUTPUT)), (said, output));
     // Also by a save that adds nothing.
     save_by_rename(&project.path(NOTES), project.read(NOTES) + "prose\n");
-    pause();
+    watching.until_it_saw(&project.path(NOTES));
     assert!(project.read(NOTES).ends_with("prose\n") && !project.exists("runs.txt"));
     project.git(["merge", "--abort"]);
     wait_for_results(&project, "1 ✅ exec echo one");
     wait_until(|| status().contains("    watching\n"), status);
-    std::thread::sleep(Duration::from_millis(2_300));
+    watching.until_it_looked(&project.path(NOTES));
     assert_eq!(lines(&project, "runs.txt"), ["one"]);
 }
 
@@ -244,6 +245,7 @@ fn a_refused_batch_that_is_taken_out_is_forgotten() {
         fields.iter().sum::<u64>()
     };
     let before = spent();
+    // The figure is one per time, which is longer than the batch would be tried again.
     std::thread::sleep(Duration::from_millis(2_500));
     save_by_rename(&project.path(NOTES), "prose\n");
     std::thread::sleep(Duration::from_millis(2_500));
@@ -355,6 +357,7 @@ fn a_reply_without_tasks_is_mentioned_once() {
     {
         text += word;
         save_by_rename(&project.path(NOTES), &text);
+        // As fast as saves come, and some of them together.
         std::thread::sleep(Duration::from_millis(5));
     }
     // A task that is seen after it tells that all of that was.
@@ -369,7 +372,7 @@ fn a_reply_without_tasks_is_mentioned_once() {
     for more in ["a", "b", "c"] {
         text += more;
         save_by_rename(&project.path(NOTES), &text);
-        pause();
+        watching.until_it_looked(&project.path(NOTES));
     }
     assert_eq!(said(), 1, "{}", watching.said());
     assert_eq!(project.read(NOTES), text);

@@ -26,7 +26,7 @@ fn saved_by(ways: &[Way<'_>]) {
         assert_eq!(notes.body, body, "{way}");
         assert_eq!(notes.tasks(), [format!("1 ✅ exec echo {way} >> runs.txt")]);
     }
-    pause();
+    watching.until_it_looked(&project.path(NOTES));
     let names: Vec<&str> = ways.iter().map(|(way, _)| *way).collect();
     assert_eq!(lines(&project, "runs.txt"), names, "{}", watching.said());
     assert_eq!(Notes::of(&project).body, body);
@@ -67,6 +67,7 @@ fn by_programs() {
         ("delete-and-recreate", &|project, reply| {
             let text = appended(project, reply);
             fs::remove_file(project.path(NOTES)).expect("remove");
+            // Here and below longer than what is written must be quiet before it is looked at.
             pause();
             fs::write(project.path(NOTES), text).expect("write");
         }),
@@ -131,8 +132,8 @@ fn what_is_there_at_first_sight_is_noted_and_not_run() {
     drop(watching);
     // They are known by now: the results stay.
     let before = project.read(NOTES);
-    let _watching = project.watch([]);
-    pause();
+    let watching = project.watch([]);
+    watching.until_it_looked(&project.path(NOTES));
     assert_eq!(project.read(NOTES), before);
     assert_eq!(lines(&project, "runs.txt"), ["new"]);
     // A paste above them takes their place.
@@ -180,13 +181,13 @@ fn pastes_above_and_below_and_once_more() {
 fn nothing_new_and_nothing_is_touched() {
     let project = Project::with_git();
     project.write(NOTES, "notes\n");
-    let _watching = project.watch([]);
+    let watching = project.watch([]);
     save_by_rename(
         &project.path(NOTES),
         format!("notes\n{}", exec("echo one >> runs.txt")),
     );
     wait_for_results(&project, "1 ✅");
-    pause();
+    watching.until_it_looked(&project.path(NOTES));
     let text = project.read(NOTES);
     for text in [
         text.clone(),
@@ -196,7 +197,7 @@ fn nothing_new_and_nothing_is_touched() {
     ] {
         fs::write(project.path(NOTES), &text).expect("write");
         let (saved, output) = (modified(&project, NOTES), modified(&project, OUTPUT));
-        pause();
+        watching.until_it_looked(&project.path(NOTES));
         assert_eq!(project.read(NOTES), text);
         assert_eq!(
             (modified(&project, NOTES), modified(&project, OUTPUT)),
@@ -296,12 +297,12 @@ fn half_a_paste_is_waited_for() {
     let reply = exec("echo one >> runs.txt\necho two >> runs.txt");
     let half = reply.find("echo two").expect("half");
     save_by_rename(&project.path(NOTES), &reply[..half]);
-    std::thread::sleep(Duration::from_secs(1));
+    watching.until_it_saw(&project.path(NOTES));
     assert_eq!(project.read(NOTES), reply[..half]);
     save_by_rename(&project.path(NOTES), &reply);
     let notes = wait_for_results(&project, "1 ✅");
     assert_eq!(notes.body, reply);
-    std::thread::sleep(Duration::from_millis(2_300));
+    watching.until_it_looked(&project.path(NOTES));
     assert_eq!(lines(&project, "runs.txt"), ["one", "two"]);
     assert!(
         !watching.said().contains("the reply ends"),
@@ -330,7 +331,7 @@ fn what_stays_unclosed_is_told_once() {
     assert_eq!(notes.body, half);
     save_by_rename(&project.path(NOTES), project.read(NOTES) + "prose\n");
     let saved = modified(&project, NOTES);
-    std::thread::sleep(Duration::from_millis(2_400));
+    watching.until_it_looked(&project.path(NOTES));
     assert_eq!(modified(&project, NOTES), saved, "told again");
     save_by_rename(
         &project.path(NOTES),
@@ -345,16 +346,16 @@ fn what_stays_unclosed_is_told_once() {
 fn a_file_that_stays_empty_has_an_empty_body() {
     let project = Project::new();
     project.write(NOTES, exec("echo one >> runs.txt"));
-    let _watching = project.watch([]);
+    let watching = project.watch([]);
     wait_for_results(&project, "1 task was here");
     let text = project.read(NOTES);
     fs::write(project.path(NOTES), "").expect("write");
-    pause();
+    watching.until_it_saw(&project.path(NOTES));
     fs::write(project.path(NOTES), &text).expect("write");
-    pause();
+    watching.until_it_looked(&project.path(NOTES));
     assert!(!project.exists("runs.txt"), "only saved in two steps");
     fs::write(project.path(NOTES), "").expect("write");
-    std::thread::sleep(Duration::from_millis(2_500));
+    watching.until_it_looked(&project.path(NOTES));
     fs::write(project.path(NOTES), exec("echo one >> runs.txt")).expect("write");
     wait_for_results(&project, "1 task came back");
     assert!(!project.exists("runs.txt"), "it came back");

@@ -83,6 +83,7 @@ fn open_files_that_run_out_at_any_moment_lose_no_save() {
         );
         let before = least(&watching, Resource::Nofile, open + more);
         save_by_rename(&project.path(NOTES), &text);
+        // The limit holds for as long as a run takes, or for some of it.
         std::thread::sleep(Duration::from_millis(150));
         limit(&watching, Resource::Nofile, before);
         let told = format!("exec echo {word} >> runs.txt");
@@ -131,7 +132,7 @@ fn without_threads_a_batch_fails_and_the_next_runs() {
     save(&exec("touch began; until [ -e go ]; do sleep 0.05; done"));
     wait_until(|| project.exists("began"), || watching.said());
     limit_to("1");
-    // The notes cannot show it now, which is no loss.
+    // The notes cannot show it now, which is no loss. Nothing tells when it was tried, after two seconds.
     std::thread::sleep(Duration::from_millis(2_500));
     project.write("go", "");
     wait_for_results(&project, "1 ✅ exec touch began");

@@ -165,6 +165,7 @@ fn while_gits_lock_is_held_before_a_batch() {
         locks.any(|lock| lock.file_name().to_string_lossy().starts_with("root-"))
     };
     wait_until(begun, || watching.said());
+    // It waits for git's lock by then, most likely; where it does not, it finds it later.
     pause();
     let said = stopped(watching);
     let text = project.read(NOTES);
@@ -190,6 +191,7 @@ fn while_gits_lock_is_held_after_a_task() {
         pid.ends_with('\n') && !project.command_runs(&pid)
     };
     wait_until(over, || watching.said());
+    // It waits for git's lock by then, most likely; where it does not, it finds it later.
     pause();
     let said = stopped(watching);
     let notes = Notes::of(&project);

@@ -5,8 +5,8 @@ use std::fs;
 
 use rustix::process::{Pid, Signal, kill_process};
 
-use super::{END, NOTES, Notes, exec, exec_task, listen, pause, ran, save, wait_for_results};
-use crate::harness::{Project, runs, save_by_rename, wait_until};
+use super::{END, NOTES, Notes, exec, exec_task, listen, ran, save, wait_for_results};
+use crate::harness::{Project, Watching, runs, save_by_rename, wait_until};
 
 const CHANGED: &str = "a tick is ignored if other text changes with it, as a reply may quote one: tick it again and change nothing else";
 const RAN: &str = "a tick made while a command or a hook runs is ignored: tick it again, or run `clada approve` or `clada retry`";
@@ -62,8 +62,8 @@ fn offers() -> [(Project, String, &'static str); 3] {
 
 /// Nothing was done by a tick.
 #[track_caller]
-fn assert_untouched(project: &Project) {
-    pause();
+fn assert_untouched(project: &Project, watching: &Watching) {
+    watching.until_it_looked(&project.path(NOTES));
     assert_eq!(ran(project), [""; 0]);
     if project.exists("a.txt") {
         assert_eq!(project.read("a.txt"), "x\n\nx\n");
@@ -75,17 +75,17 @@ fn assert_untouched(project: &Project) {
 fn a_quoted_block_in_the_place_of_the_old_one_ticks_nothing() {
     for saves in [2, 1] {
         for (project, body, says) in offers() {
-            let _watching = listen(&project);
+            let watching = listen(&project);
             save(&project, &body);
             wait_for_results(&project, says);
             let quoted = quoted(&project);
             if saves == 2 {
                 save_by_rename(&project.path(NOTES), &body);
-                pause();
+                watching.until_it_looked(&project.path(NOTES));
             }
             save_by_rename(&project.path(NOTES), format!("{quoted}{body}"));
             wait_for_results(&project, CHANGED);
-            assert_untouched(&project);
+            assert_untouched(&project, &watching);
             let is_offered = Notes::of(&project).all().concat().contains("- [ ] ");
             assert!(is_offered, "{}", project.read(NOTES));
         }
@@ -96,7 +96,7 @@ fn a_quoted_block_in_the_place_of_the_old_one_ticks_nothing() {
 #[test]
 fn older_results_tick_nothing() {
     for (project, body, says) in offers() {
-        let _watching = listen(&project);
+        let watching = listen(&project);
         save(&project, &body);
         wait_for_results(&project, says);
         let old = project.read(NOTES);
@@ -107,7 +107,7 @@ fn older_results_tick_nothing() {
         let ticked = block.replace("- [ ] ", "- [x] ");
         save_by_rename(&project.path(NOTES), format!("{ticked}{END}{more}"));
         wait_for_results(&project, "a tick in older results is ignored");
-        assert_untouched(&project);
+        assert_untouched(&project, &watching);
         let is_offered = Notes::of(&project).all().concat().contains("- [ ] ");
         assert!(is_offered, "{}", project.read(NOTES));
     }
@@ -117,13 +117,13 @@ fn older_results_tick_nothing() {
 #[test]
 fn a_command_ticks_nothing_of_any_kind() {
     for (project, body, says) in offers() {
-        let _watching = listen(&project);
+        let watching = listen(&project);
         save(&project, &body);
         wait_for_results(&project, says);
         let forge = exec(&format!("{TICK}; touch forged"));
         save(&project, &format!("{body}more\n{forge}"));
         wait_for_results(&project, "1 ✅ exec sed");
-        assert_untouched(&project);
+        assert_untouched(&project, &watching);
         let is_offered = || {
             let notes = Notes::parse(&project.read(NOTES));
             notes.is_some_and(|notes| notes.all().concat().contains("- [ ] "))
@@ -139,7 +139,7 @@ fn a_hook_ticks_nothing() {
     project.configure("[exec]\nask = ['deploy']\n[[hooks.before]]\nrun = 'sh ./format'\n");
     project.program("deploy", "echo deploy $1 >> runs.txt");
     project.write("format", "");
-    let _watching = listen(&project);
+    let watching = listen(&project);
     save(&project, &exec("deploy now"));
     wait_for_results(&project, "1 ⏸ exec deploy now");
     let format =
@@ -158,7 +158,7 @@ fn a_hook_ticks_nothing() {
     fs::remove_file(project.path("refuse")).expect("remove");
     save(&project, &format!("{body}prose\nmore prose\n"));
     wait_for_results(&project, "1 ✅ overwrite a.txt");
-    assert_untouched(&project);
+    assert_untouched(&project, &watching);
     tick(&project);
     wait_for_results(&project, "1 ✅ exec deploy now");
 }
@@ -199,10 +199,10 @@ fn what_outlives_a_kill_ticks_nothing() {
     );
     let said = notes.results.concat();
     assert!(said.contains("what a killed clada started"), "{said}");
-    assert_untouched(&project);
+    assert_untouched(&project, &again);
     tick(&project);
-    pause();
-    assert_untouched(&project);
+    again.until_it_looked(&project.path(NOTES));
+    assert_untouched(&project, &again);
     kill_process(first, Signal::CONT).expect("it goes on");
     wait_until(|| !runs(&first.to_string()), || "its end".to_owned());
     drop(again);
@@ -232,7 +232,7 @@ fn what_outlives_a_kill_and_ends_at_once_ticks_nothing() {
     kill_process(first, Signal::CONT).expect("it goes on");
     wait_until(|| !runs(&first.to_string()), || again.said());
     wait_until(|| !is_ticked(&project), || again.said());
-    assert_untouched(&project);
+    assert_untouched(&project, &again);
 }
 
 /// One tick asks for several commands, and nothing of them is hidden.

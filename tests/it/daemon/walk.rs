@@ -5,6 +5,7 @@
 use std::collections::{BTreeMap, HashSet};
 use std::fs;
 use std::path::PathBuf;
+use std::time::SystemTime;
 
 use rustix::process::Signal;
 
@@ -73,7 +74,7 @@ impl Walk {
         let mut command = self.project.command(env!("CARGO_BIN_EXE_clada"));
         command.args(["daemon", "--no-clipboard"]);
         command.env("CLADA_LOG", "info");
-        let daemon = Watching::start(command);
+        let daemon = Watching::logged(command);
         daemon.wait_for("watching files=");
         self.daemon = Some(daemon);
     }
@@ -250,6 +251,7 @@ impl Walk {
             let lines = piece.split_inclusive('\n').take(part);
             self.chats[chat].pieces[at] = lines.collect();
             self.save(chat);
+            // An editor that saves as one types takes its time.
             std::thread::sleep(std::time::Duration::from_millis(150));
         }
         self.chats[chat].pieces[at] = piece;
@@ -328,7 +330,13 @@ impl Walk {
             self.wait_for_word(word, *due);
         }
         // Nothing runs once more, and nothing that was only quoted.
-        std::thread::sleep(std::time::Duration::from_millis(2_500));
+        for chat in 0..FILES {
+            // A daemon that was started again looks at notes that it knows only when something happens to them.
+            let notes = fs::File::options().write(true).open(self.notes(chat));
+            let touched = notes.and_then(|notes| notes.set_modified(SystemTime::now()));
+            touched.expect("a new time");
+            daemon.until_it_looked(&self.notes(chat));
+        }
         for word in (1..=self.words).map(|word| format!("word{word:03}")) {
             let due = self.due.get(&word).copied().unwrap_or_default();
             assert!(

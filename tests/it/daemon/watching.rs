@@ -71,6 +71,7 @@ fn each_way_of_writing() {
             let (most, last) = text.split_at(text.rfind("</tasks>").expect("a closing tag"));
             let (first, second) = most.split_at(most.len() / 2);
             for piece in [first, second, last] {
+                // Longer than what is written must be quiet before it is looked at.
                 pause();
                 file.write_all(piece.as_bytes()).expect("write");
             }
@@ -92,7 +93,7 @@ fn each_way_of_writing() {
             ran(&project, NOTES, &words);
             assert_eq!(Notes::of(&project).body, body, "{word}");
         }
-        pause();
+        watching.until_it_looked(&project.path(NOTES));
         assert_eq!(lines(&project, "runs.txt"), words, "{}", watching.said());
     }
 }
@@ -131,6 +132,7 @@ fn writing_through_another_hard_link_is_seen_by_polling() {
         };
         append(&other, "one");
         match polling {
+            // It is not told, and does not look.
             false => pause(),
             true => wait_until(|| project.exists("runs.txt"), || project.read(NOTES)),
         }
@@ -242,6 +244,7 @@ fn a_directory_that_is_renamed_away_and_back() {
     watching.wait_for("the notes file does not exist: waiting for it");
     // What is saved in it meanwhile is not where clada was told to look.
     append(&project.path("away/notes.md"), "two");
+    // It is not told, and does not look.
     pause();
     assert_eq!(lines(&project, "runs.txt"), ["one"]);
     fs::rename(&away, &here).expect("rename");
@@ -264,6 +267,7 @@ fn another_directory_in_its_place() {
     ran(&project, &name, &["one", "two"]);
     let old = project.read("away/notes.md");
     append(&project.path("away/notes.md"), "old");
+    // It is not told, and does not look.
     pause();
     assert_eq!(project.read("away/notes.md"), old + &reply("old"));
     fs::remove_dir_all(project.path("folder")).expect("remove");
@@ -300,7 +304,7 @@ fn another_branch() {
     );
     project.git(["commit", "-qam", "other notes"]);
     project.git(["checkout", "-q", "main"]);
-    let _watching = project.watch(["--no-git"]);
+    let watching = project.watch(["--no-git"]);
     append(&project.path(NOTES), "one");
     ran(&project, NOTES, &["one"]);
     // What comes with a checkout is a save as any other; the results of the branch that was left went with its notes.
@@ -312,7 +316,7 @@ fn another_branch() {
             .starts_with("notes of the other branch\n")
     );
     project.git(["checkout", "-qf", "main"]);
-    pause();
+    watching.until_it_looked(&project.path(NOTES));
     assert_eq!(project.read(NOTES), "notes\n");
     append(&project.path(NOTES), "two");
     ran(&project, NOTES, &["one", "other", "two"]);
@@ -493,6 +497,7 @@ fn changes_of_other_files_cost_nothing() {
     wait_until(sleeps, || "it to be done with its own run".to_owned());
     let (before, memory) = (woken(), resident(&watching));
     change_others(&project, 10_000);
+    // The thread would be woken up by now, and log nothing of it.
     pause();
     assert_eq!(woken(), before, "{}", watching.said());
     let more = resident(&watching).saturating_sub(memory);
@@ -615,6 +620,7 @@ fn a_folder_that_becomes_a_link_is_not_followed() {
     symlink(&others, &here).expect("symlink");
     watching.wait_for("` has become a symbolic link, which clada does not follow: it waits for `");
     fs::write(others.join("notes.md"), reply("theirs")).expect("write");
+    // It is not told of either, and does not look.
     pause();
     fs::write(others.join("notes.md"), "theirs\n").expect("write");
     pause();
@@ -648,7 +654,7 @@ fn a_command_that_makes_the_folder_a_link_gets_nothing_written_there() {
     let text = fs::read_to_string(&notes).expect("notes") + "link:\n" + &super::exec(&script);
     fs::write(notes, text).expect("write");
     watching.wait_for("has become a symbolic link");
-    pause();
+    watching.until_it_rests();
     assert_eq!(content(&others), before, "{}", watching.said());
 }
 
@@ -666,7 +672,9 @@ fn a_link_that_a_command_points_out_of_the_project_is_not_followed() {
     let script = format!("ln -sfn '{}' {NOTES}", theirs.display());
     fs::write(project.path("a.md"), super::exec(&script)).expect("write");
     watching.wait_for("`, as a command may have made it: replace it with a file, or start clada with the file's real path");
+    watching.until_it_rests();
     fs::write(&theirs, reply("theirs")).expect("write");
+    // It is not told, and does not look.
     pause();
     assert_eq!(fs::read_to_string(&theirs).expect("read"), reply("theirs"));
     assert!(!project.exists("runs.txt"), "{}", watching.said());
@@ -684,7 +692,7 @@ fn with_notes_elsewhere() -> (Project, Watching, std::path::PathBuf) {
     let name = notes.display().to_string();
     let mut command = project.command(env!("CARGO_BIN_EXE_clada"));
     command.args(["watch", "--no-clipboard", "--root", &root, &name]);
-    let watching = Watching::start(command);
+    let watching = Watching::logged(command);
     watching.wait_for("watching ");
     (project, watching, notes)
 }
@@ -718,7 +726,7 @@ fn nothing_runs_where_the_project_folder_was() {
         };
         save_and_wait(&notes, "two", said, &watching);
         // It is tried again, and told once.
-        std::thread::sleep(Duration::from_millis(2500));
+        watching.until_it_looked_again(2);
         let text = fs::read_to_string(&notes).expect("notes");
         assert_eq!(text.matches(said).count(), 1, "{text}");
         for place in [&root, &other] {
