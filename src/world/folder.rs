@@ -13,6 +13,17 @@ use rustix::fs::{
 };
 use rustix::io::Errno;
 
+/// Returns `None` where an error says that nothing has this name.
+///
+/// # Errors
+/// What the system says otherwise.
+pub fn if_there<T>(result: io::Result<T>) -> io::Result<Option<T>> {
+    match result {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        result => result.map(Some),
+    }
+}
+
 /// An open folder.
 #[derive(Debug)]
 pub struct OpenFolder {

@@ -3,11 +3,13 @@
 
 use std::fs::{self, Permissions};
 use std::io::{self, BufRead, BufReader, Read, Write};
-use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
+use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::Duration;
+
+use crate::world::state;
 
 /// How long either side waits for the other's next word.
 const PATIENCE: Duration = Duration::from_secs(2);
@@ -66,10 +68,7 @@ impl Drop for Socket {
 }
 
 fn bind(folder: &Path) -> io::Result<(UnixListener, PathBuf)> {
-    fs::DirBuilder::new()
-        .recursive(true)
-        .mode(0o700)
-        .create(folder)?;
+    state::make(folder)?;
     // Whatever it was before: who gets in could be asked in this one's place.
     fs::set_permissions(folder, Permissions::from_mode(0o700))?;
     let path = folder.join(format!("{}.{EXTENSION}", std::process::id()));

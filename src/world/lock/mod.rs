@@ -11,10 +11,8 @@ use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, getpid};
-use sha2::{Digest, Sha256};
 
 use self::holder::Holder;
-use crate::text::hex::hex;
 use crate::world::state;
 
 /// A lock that is held for as long as this value lives.
@@ -152,8 +150,7 @@ impl Lock {
             })
         };
         state::make(folder).map_err(error)?;
-        let hash = Sha256::digest(path.as_os_str().as_encoded_bytes());
-        let name = hex(&hash[..12]);
+        let name = state::name_of(&[path]);
         let mut file = OpenOptions::new()
             .read(true)
             .write(true)
