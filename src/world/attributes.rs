@@ -11,6 +11,8 @@ use std::fmt;
 use std::io;
 use std::os::fd::AsFd;
 
+use crate::world::ownership;
+
 /// A group that could not be kept, by the groups' numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Regrouped {
@@ -20,20 +22,9 @@ pub struct Regrouped {
 
 impl fmt::Display for Regrouped {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}, was {}", group_name(self.now), group_name(self.was))
+        let name = |group: u32| ownership::group_name(group).unwrap_or_else(|| group.to_string());
+        write!(f, "{}, was {}", name(self.now), name(self.was))
     }
-}
-
-/// The name of a group, as far as the system's file has it; else its number.
-fn group_name(number: u32) -> String {
-    let file = std::fs::read_to_string("/etc/group").unwrap_or_default();
-    let mut lines = file.lines();
-    let name = lines.find_map(|line| {
-        let mut fields = line.split(':');
-        let name = fields.next()?;
-        (fields.nth(1)?.parse() == Ok(number)).then(|| name.to_owned())
-    });
-    name.unwrap_or_else(|| number.to_string())
 }
 
 /// Gives `to` the owner, group, extended attributes and mode of `from`, and takes off it what `from` has not. Takes anything with a descriptor, as the workspace holds

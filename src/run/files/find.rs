@@ -68,7 +68,8 @@ pub(super) fn grep(
                 "not a valid regular expression ({cause}), so searched for as plain text: "
             );
             (
-                Search::literal(pattern, ignore_case).map_err(refused)?,
+                Search::literal(pattern, ignore_case)
+                    .map_err(|error| refused(error.to_string()))?,
                 said,
             )
         }

@@ -311,9 +311,10 @@ fn name(holder: Option<Pid>) -> String {
 }
 
 fn whose(holder: Option<Pid>) -> String {
-    match holder == Some(getpid()) {
-        true => "this clada already has it".to_owned(),
-        false => format!("another clada has it (process {})", name(holder)),
+    if holder == Some(getpid()) {
+        "this clada already has it".to_owned()
+    } else {
+        format!("another clada has it (process {})", name(holder))
     }
 }
 

@@ -29,9 +29,10 @@ impl NoteFile {
             .collect();
         let mut kept = Vec::new();
         for path in left {
-            match self.is_needless(&folder, &path, is_in) {
-                true => drop(folder.remove(&path)),
-                false => kept.push(self.keep(&folder, path)),
+            if self.is_needless(&folder, &path, is_in) {
+                let _ = folder.remove(&path);
+            } else {
+                kept.push(self.keep(&folder, path));
             }
         }
         kept

@@ -301,25 +301,23 @@ impl NoteFile {
             if attempt > 0 {
                 sleep(STEP * 2_u32.pow(attempt));
             }
-            match self.look()? {
+            let look = match self.folder()? {
+                Some(folder) => self.look_in(&folder)?,
+                None => Look::Missing,
+            };
+            match look {
                 Look::Missing => return Ok(Reading::Missing),
                 Look::Moving => {}
-                Look::Still {
-                    text,
-                    no_writer,
-                    changed_ms,
-                    ..
-                } => {
-                    return text.map(|text| Reading::Text {
-                        text,
-                        no_writer,
-                        changed_ms,
+                Look::Still(still) => {
+                    return Ok(Reading::Text {
+                        text: still.text?,
+                        no_writer: still.no_writer,
+                        changed_ms: still.changed_ms,
                     });
                 }
             }
         }
-        let path = self.path.clone();
-        Err(NoteError::Unsteady { path })
+        Err(self.unsteady())
     }
 
     /// When the file was last changed, as [`Reading::Text`] tells it; one that is not there was changed just now.
@@ -335,22 +333,14 @@ impl NoteFile {
 
     /// The folder that the file is in; `None` where it is not there. A link that took the place of a folder is not followed.
     fn folder(&self) -> Result<Option<OpenFolder>, NoteError> {
-        let path = || self.path.clone();
         match OpenFolder::of(&self.path) {
             Ok(folder) => Ok(Some(folder)),
-            Err(FolderError::Link(link)) => Err(NoteError::Diverted { path: path(), link }),
-            Err(FolderError::Io(error)) if is_missing(&error) => Ok(None),
-            Err(FolderError::Io(cause)) => Err(NoteError::Unreadable {
-                path: path(),
-                cause,
+            Err(FolderError::Link(link)) => Err(NoteError::Diverted {
+                path: self.path.clone(),
+                link,
             }),
-        }
-    }
-
-    fn look(&self) -> Result<Look, NoteError> {
-        match self.folder()? {
-            Some(folder) => self.look_in(&folder),
-            None => Ok(Look::Missing),
+            Err(FolderError::Io(error)) if is_missing(&error) => Ok(None),
+            Err(FolderError::Io(cause)) => Err(self.unreadable(cause)),
         }
     }
 
@@ -372,105 +362,118 @@ impl NoteFile {
         {
             return Ok(Look::Moving);
         }
-        Ok(Look::Still {
+        Ok(Look::Still(StillText {
             file,
             text,
             no_writer,
             changed_ms: changed_ms(&after),
-        })
+        }))
     }
 
     /// Reads into one buffer, which becomes the text; no second copy.
     fn text_of(&self, mut file: &File) -> Result<String, NoteError> {
-        let path = || self.path.clone();
-        let unreadable = |cause| NoteError::Unreadable {
-            path: path(),
-            cause,
+        let check_size = |size| {
+            if size <= self.limit {
+                return Ok(());
+            }
+            Err(NoteError::TooLarge {
+                path: self.path.clone(),
+                size,
+                limit: self.limit,
+            })
+        };
+        let not_text = |what, offset| NoteError::NotText {
+            path: self.path.clone(),
+            what,
+            offset,
         };
         let size = self.stat(file)?.len();
-        if size > self.limit {
-            let limit = self.limit;
-            return Err(NoteError::TooLarge {
-                path: path(),
-                size,
-                limit,
-            });
-        }
+        check_size(size)?;
         // Room for what is there; the limit holds also against a file that grows under the reading.
         let mut bytes = Vec::with_capacity(usize::try_from(size).unwrap_or(0) + 1);
-        file.rewind().map_err(unreadable)?;
-        let size = file
-            .take(self.limit + 1)
-            .read_to_end(&mut bytes)
-            .map_err(unreadable)? as u64;
-        if size > self.limit {
-            let limit = self.limit;
-            return Err(NoteError::TooLarge {
-                path: path(),
-                size,
-                limit,
-            });
-        }
+        let read = file.rewind();
+        let read = read.and_then(|()| file.take(self.limit + 1).read_to_end(&mut bytes));
+        check_size(read.map_err(|cause| self.unreadable(cause))? as u64)?;
         if let Some(offset) = memchr::memchr(0, &bytes) {
-            let what = NotText::Nul;
-            return Err(NoteError::NotText {
-                path: path(),
-                what,
-                offset,
-            });
+            return Err(not_text(NotText::Nul, offset));
         }
-        String::from_utf8(bytes).map_err(|error| NoteError::NotText {
-            path: path(),
-            what: NotText::NotUtf8,
-            offset: error.utf8_error().valid_up_to(),
-        })
+        String::from_utf8(bytes)
+            .map_err(|error| not_text(NotText::NotUtf8, error.utf8_error().valid_up_to()))
     }
 
     /// Opens the watched file, or what came out of its place, for reading; or says what else it is. A symbolic link here was put there
     /// since the path was followed.
     fn open(&self, folder: &OpenFolder, at: &Path) -> Result<Option<File>, NoteError> {
-        let path = || self.path.clone();
-        let not_a_file = |kind| NoteError::NotAFile { path: path(), kind };
-        let unreadable = |cause| NoteError::Unreadable {
-            path: path(),
-            cause,
+        let check_kind = |meta: &Metadata| {
+            if meta.is_file() {
+                return Ok(());
+            }
+            Err(NoteError::NotAFile {
+                path: self.path.clone(),
+                kind: kind(meta),
+            })
         };
         // Before it is opened, as opening a device can do things.
         match folder.metadata(at) {
-            Ok(meta) if meta.is_file() => {}
-            Ok(meta) => return Err(not_a_file(kind(&meta))),
+            Ok(meta) => check_kind(&meta)?,
             Err(error) if is_missing(&error) => return Ok(None),
-            Err(error) => return Err(unreadable(error)),
+            Err(error) => return Err(self.unreadable(error)),
         }
         // Should it be a fifo by now, this does not wait for its writer.
         match folder.open_file(at, OFlags::RDONLY | OFlags::NONBLOCK, 0) {
-            Ok(file) => match self.stat(&file)? {
-                meta if meta.is_file() => Ok(Some(file)),
-                meta => Err(not_a_file(kind(&meta))),
-            },
+            Ok(file) => {
+                check_kind(&self.stat(&file)?)?;
+                Ok(Some(file))
+            }
             Err(error) if is_missing(&error) => Ok(None),
-            Err(error) => Err(unreadable(error)),
+            Err(error) => Err(self.unreadable(error)),
         }
     }
 
     fn stat(&self, file: &File) -> Result<Metadata, NoteError> {
-        file.metadata().map_err(|cause| NoteError::Unreadable {
-            path: self.path.clone(),
-            cause,
-        })
+        file.metadata().map_err(|cause| self.unreadable(cause))
+    }
+
+    fn unreadable(&self, cause: io::Error) -> NoteError {
+        let path = self.path.clone();
+        NoteError::Unreadable { path, cause }
+    }
+
+    fn unsteady(&self) -> NoteError {
+        let path = self.path.clone();
+        NoteError::Unsteady { path }
+    }
+
+    fn gone(&self) -> NoteError {
+        let path = self.path.clone();
+        NoteError::Gone { path }
+    }
+
+    fn not_writable(&self, cause: io::Error) -> NoteError {
+        let path = self.path.clone();
+        NoteError::NotWritable { path, cause }
+    }
+
+    fn cannot(&self, step: Step, cause: io::Error) -> NoteError {
+        let path = self.path.clone();
+        NoteError::CannotReplace { path, step, cause }
     }
 }
 
+/// One try to read the file.
 enum Look {
     Missing,
     /// It changed while it was read.
     Moving,
-    Still {
-        file: File,
-        text: Result<String, NoteError>,
-        no_writer: Option<bool>,
-        changed_ms: i64,
-    },
+    Still(StillText),
+}
+
+/// A text that did not change while it was read; see [`Reading::Text`].
+struct StillText {
+    file: File,
+    text: Result<String, NoteError>,
+    no_writer: Option<bool>,
+    changed_ms: i64,
 }
 
 fn changed_ms(meta: &Metadata) -> i64 {

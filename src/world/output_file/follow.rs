@@ -6,6 +6,7 @@ use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 use super::RUNNING;
+use crate::world::folder::if_there;
 
 /// How much is read at once.
 const MOST: usize = 64 * 1024;
@@ -56,9 +57,9 @@ impl Follower {
     pub fn read(&mut self) -> io::Result<Option<Piece>> {
         let mut options = OpenOptions::new();
         let flags = libc::O_NOFOLLOW | libc::O_NONBLOCK | libc::O_CLOEXEC;
-        let file = match options.read(true).custom_flags(flags).open(&self.path) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-            file => file?,
+        let file = options.read(true).custom_flags(flags).open(&self.path);
+        let Some(file) = if_there(file)? else {
+            return Ok(None);
         };
         if !file.metadata()?.is_file() {
             return Err(io::Error::other("it is not a regular file"));
@@ -69,9 +70,10 @@ impl Follower {
             Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => return Ok(None),
             read => read?,
         }
-        match first == *RUNNING.as_bytes() {
-            true => self.live(&file),
-            false => self.results(file),
+        if first == *RUNNING.as_bytes() {
+            self.live(&file)
+        } else {
+            self.results(file)
         }
     }
 

@@ -552,10 +552,11 @@ impl Settle {
     /// When to look; `None` while there is nothing to look at.
     pub fn due(&self) -> Option<Instant> {
         let (first, last) = self.since?;
-        match self.over {
-            true => Some(last),
-            false => Some((last + self.quiet).min(first + Settle::LONGEST)),
-        }
+        Some(if self.over {
+            last
+        } else {
+            (last + self.quiet).min(first + Settle::LONGEST)
+        })
     }
 
     /// Told after a look: whether the file is surely whole (`no_writer` of its reading), or was looked at because the time was up.

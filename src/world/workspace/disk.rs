@@ -12,22 +12,23 @@ use std::path::{Component, Path, PathBuf};
 use cap_fs_ext::{DirExt, FollowSymlinks, OpenOptionsFollowExt};
 use cap_std::ambient_authority;
 use cap_std::fs::{
-    Dir, File, Metadata, MetadataExt, OpenOptions, OpenOptionsExt, Permissions, PermissionsExt,
+    Dir, File, FileType, Metadata, MetadataExt, OpenOptions, OpenOptionsExt, Permissions,
+    PermissionsExt,
 };
 use cap_tempfile::TempFile;
 use rustix::fs::{AtFlags, RenameFlags};
 
-use super::entry::{io_error, last, rename_at, show, stamp};
+use super::entry::{io_error, last, rename_at, show, stamp, unused_name};
 use super::flush::Flush;
 use super::own::{Concern, Found, Id, Own, id};
-use super::removal::{Removal, check_tree, out_of_the_way};
+use super::removal::{Removal, check_tree};
 use super::replace::{replace_any, replace_expected};
 use super::walk::{Seen, walk};
 use super::{Content, Files, FsError, Kind, Place};
 use crate::policy::paths::{Access, Paths};
-use crate::reply::path::{PathError, RelPath, Spellings};
+use crate::reply::path::{RelPath, Spellings};
 use crate::world::attributes::{self, Regrouped};
-use crate::world::folder::{FolderError, OpenFolder};
+use crate::world::folder::{FolderError, OpenFolder, if_there};
 use crate::world::scarce;
 
 /// Why the root is not where it was.
@@ -135,10 +136,10 @@ impl Disk {
     /// Refused where more is to be written than a file may have.
     pub(super) fn check_size(&self, place: &Place, parts: &[&[u8]]) -> Result<(), FsError> {
         let size = parts.iter().map(|part| part.len() as u64).sum();
-        match size <= self.largest {
-            true => Ok(()),
-            false => Err(too_large(place, (size, self.largest), false)),
+        if size > self.largest {
+            return Err(too_large(place, size, self.largest, false));
         }
+        Ok(())
     }
 
     /// Has tasks read and change no more than this from now on.
@@ -163,10 +164,10 @@ impl Disk {
     pub(super) fn may_move(&self, from: &Place, to: &Place) -> Result<(), FsError> {
         self.allowed(Access::Write, from)?;
         self.allowed(Access::Write, to)?;
-        match self.allowed(Access::Read, from).is_err() && self.allowed(Access::Read, to).is_ok() {
-            true => Err(FsError::WouldShow(show(from), show(to))),
-            false => Ok(()),
+        if self.allowed(Access::Read, from).is_err() && self.allowed(Access::Read, to).is_ok() {
+            return Err(FsError::WouldShow(show(from), show(to)));
         }
+        Ok(())
     }
 
     /// The content of a file, whatever a task may do with it and however large its files may be.
@@ -203,10 +204,9 @@ impl Disk {
         let Some(name) = place.0.file_name() else {
             return Ok(Seen::Folder);
         };
-        match self.folder(place.0.parent().unwrap_or(Path::new(""))) {
-            Ok(dir) => look(&dir, name),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Seen::Nothing),
-            Err(error) => Err(error),
+        match if_there(self.folder_of(&place.0))? {
+            Some(dir) => look(&dir, name),
+            None => Ok(Seen::Nothing),
         }
     }
 
@@ -217,6 +217,11 @@ impl Disk {
             dir = Folder::Below(dir.open_dir_nofollow(name)?);
         }
         Ok(dir)
+    }
+
+    /// The folder that a path is in.
+    pub(super) fn folder_of(&self, path: &Path) -> io::Result<Folder<'_>> {
+        self.folder(path.parent().unwrap_or(Path::new("")))
     }
 
     /// Goes to a place as far as it exists, without following any link. Refused where it belongs to clada.
@@ -249,20 +254,17 @@ impl Disk {
         let mut dir = Folder::Root(&self.root);
         let mut above = vec![self.root_id];
         while names.len() > 1 {
-            match names.last().map(|name| dir.open_dir_nofollow(name)) {
-                Some(Err(error)) if error.kind() == io::ErrorKind::NotFound => break,
-                Some(opened) => dir = Folder::Below(opened.map_err(open)?),
-                None => break,
-            }
-            names.pop();
+            let Some(name) = names.pop() else { break };
+            let Some(inner) = if_there(dir.open_dir_nofollow(&name)).map_err(open)? else {
+                names.push(name);
+                break;
+            };
+            dir = Folder::Below(inner);
             above.push(id(&dir.dir_metadata().map_err(open)?));
         }
         let itself = match names.as_slice() {
-            [name] => match dir.symlink_metadata(name) {
-                Ok(found) => Some(found),
-                Err(error) if error.kind() == io::ErrorKind::NotFound => None,
-                Err(error) => return Err(io_error("look at", place, error)),
-            },
+            [name] => if_there(dir.symlink_metadata(name))
+                .map_err(|error| io_error("look at", place, error))?,
             _ => None,
         };
         names.reverse();
@@ -318,7 +320,7 @@ impl Disk {
         let (file, found) = open(&dir, last(place)?, place)?;
         let stamp = stamp(&found);
         if stamp.size > limit {
-            return Err(too_large(place, (stamp.size, limit), true));
+            return Err(too_large(place, stamp.size, limit, true));
         }
         // More than is there may be in no memory.
         let expected = usize::try_from(stamp.size).map_or(AT_ONCE, |size| size.min(AT_ONCE));
@@ -328,7 +330,7 @@ impl Disk {
             .read_to_end(&mut bytes)
             .map_err(|e| io_error("read", place, e))?;
         if bytes.len() as u64 > limit {
-            return Err(too_large(place, (bytes.len() as u64, limit), true));
+            return Err(too_large(place, bytes.len() as u64, limit, true));
         }
         Ok(Content { bytes, stamp })
     }
@@ -353,17 +355,8 @@ impl Disk {
         // Nameless until it is whole, so that clada leaves nothing behind when it is killed here. (A file with a name
         // from the start made 200 edits 8 % faster.)
         let mut new = TempFile::new(&dir).map_err(fail("write in the folder of"))?;
-        if let Some((_, found)) = &old {
-            let mode = new.as_file().metadata().map_err(fail("write"))?.mode();
-            // Until it has the old one's mode: who may not read that one shall not read this one.
-            if mode & 0o077 & !found.mode() != 0 {
-                let private = Permissions::from_mode(0o600);
-                new.as_file()
-                    .set_permissions(private)
-                    .map_err(fail("write"))?;
-            }
-        }
-        write_parts(parts, new.as_file_mut()).map_err(fail("write"))?;
+        let found = old.as_ref().map(|(_, found)| found);
+        fill(new.as_file_mut(), parts, found).map_err(fail("write"))?;
         let old = old.map(|(file, _)| file);
         let mut regrouped = None;
         if let Some(old) = &old {
@@ -374,16 +367,7 @@ impl Disk {
             })?;
         }
         if let Some(runs) = runs {
-            let data = new.as_file().metadata().map_err(fail("write"))?;
-            let mode = match runs {
-                // Whoever may read it, as git does.
-                true => data.mode() | (data.mode() & 0o444) >> 2,
-                false => data.mode() & !0o111,
-            };
-            if mode != data.mode() {
-                let mode = Permissions::from_mode(mode & 0o7777);
-                new.as_file().set_permissions(mode).map_err(fail("write"))?;
-            }
+            let_run(new.as_file(), runs).map_err(fail("write"))?;
         }
         let mut written = None;
         match expected {
@@ -464,10 +448,6 @@ fn replaceable(dir: &Dir, place: &Place) -> Result<Option<(File, Metadata)>, FsE
 }
 
 impl Files for Disk {
-    fn parse(&self, text: &str) -> Result<RelPath, PathError> {
-        RelPath::parse(text, &self.spellings, |path| super::exists(self, path))
-    }
-
     fn place(&self, path: &RelPath, follow: bool) -> Result<Place, FsError> {
         // The folder that was looked into last stays open: a walk mostly goes down one by one.
         let mut last: Option<(PathBuf, Folder<'_>)> = None;
@@ -493,14 +473,10 @@ impl Files for Disk {
         let Some(name) = place.0.file_name() else {
             return Ok(Some(Kind::Dir));
         };
-        let found = self
-            .folder(place.0.parent().unwrap_or(Path::new("")))
-            .and_then(|dir| dir.symlink_metadata(name));
-        match found {
-            Ok(found) => Ok(Some(kind(&found))),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-            Err(error) => Err(io_error("look at", place, error)),
-        }
+        let found = self.folder_of(&place.0);
+        let found = if_there(found.and_then(|dir| dir.symlink_metadata(name)));
+        let found = found.map_err(|error| io_error("look at", place, error))?;
+        Ok(found.map(|found| kind(found.file_type())))
     }
 
     fn read(&self, place: &Place) -> Result<Content, FsError> {
@@ -511,10 +487,6 @@ impl Files for Disk {
     fn read_to_change(&self, place: &Place) -> Result<Content, FsError> {
         self.allowed(Access::Write, place)?;
         self.sized(place)
-    }
-
-    fn may_show(&self, place: &Place) -> Result<(), FsError> {
-        self.allowed(Access::Read, place)
     }
 
     fn write(
@@ -542,7 +514,8 @@ impl Files for Disk {
             return dir.remove_file(name).map_err(fail);
         }
         // First out of the way under another name: that either happens as a whole or not at all.
-        let aside = out_of_the_way(&dir, name).map_err(fail)?;
+        let rename = |aside: &OsStr| rename_at(&dir, name, &dir, aside, RenameFlags::NOREPLACE);
+        let aside = unused_name("deleted", rename).map_err(fail)?;
         dir.remove_dir_all(&aside).map_err(|error| {
             // What is left goes back to its name, where the user will look for it.
             let _ = rename_at(&dir, &aside, &dir, name, RenameFlags::NOREPLACE);
@@ -617,12 +590,9 @@ impl Files for Disk {
 
     fn names(&self, dir: &Place) -> Vec<String> {
         let entries = self.folder(&dir.0).and_then(|dir| dir.entries());
-        entries
-            .into_iter()
-            .flatten()
-            .flatten()
-            .filter_map(|e| e.file_name().into_string().ok())
-            .collect()
+        let names = entries.into_iter().flatten().flatten();
+        let names = names.map(|entry| entry.file_name());
+        names.filter_map(|name| name.into_string().ok()).collect()
     }
 
     fn regrouped(&mut self) -> Vec<(Place, Regrouped)> {
@@ -651,7 +621,7 @@ impl Drop for MadeDirs {
     }
 }
 
-fn too_large(place: &Place, (size, limit): (u64, u64), is_there: bool) -> FsError {
+fn too_large(place: &Place, size: u64, limit: u64, is_there: bool) -> FsError {
     FsError::TooLarge {
         path: show(place),
         size,
@@ -660,11 +630,34 @@ fn too_large(place: &Place, (size, limit): (u64, u64), is_there: bool) -> FsErro
     }
 }
 
-/// One system call for a file of usual size: its parts are a few lines and what is around them.
-fn write_parts(parts: &[&[u8]], file: &mut File) -> io::Result<()> {
+/// Writes the parts into a new file, which nobody shall read who may not read the old one.
+fn fill(file: &mut File, parts: &[&[u8]], old: Option<&Metadata>) -> io::Result<()> {
+    if let Some(old) = old {
+        let mode = file.metadata()?.mode();
+        // Until it has the old one's mode.
+        if mode & 0o077 & !old.mode() != 0 {
+            file.set_permissions(Permissions::from_mode(0o600))?;
+        }
+    }
+    // One system call for a file of usual size: its parts are a few lines and what is around them.
     let mut file = BufWriter::with_capacity(64 * 1024, file);
     parts.iter().try_for_each(|part| file.write_all(part))?;
     file.flush()
+}
+
+/// Makes a file one that may be executed, or none.
+fn let_run(file: &File, runs: bool) -> io::Result<()> {
+    let before = file.metadata()?.mode();
+    let mode = if runs {
+        // By whoever may read it, as git does.
+        before | (before & 0o444) >> 2
+    } else {
+        before & !0o111
+    };
+    if mode == before {
+        return Ok(());
+    }
+    file.set_permissions(Permissions::from_mode(mode & 0o7777))
 }
 
 /// Opens what is no link for reading, without waiting where it is a pipe.
@@ -692,7 +685,7 @@ pub(super) fn open_regular(
         },
     })?;
     let found = file.metadata().map_err(|e| io_error("read", place, e))?;
-    match kind(&found) {
+    match kind(found.file_type()) {
         Kind::Dir => Err(FsError::IsAFolder(show(place))),
         Kind::Link | Kind::Other => Err(FsError::NotAFile(show(place))),
         Kind::File => Ok((file, found)),
@@ -714,21 +707,23 @@ fn open_sole(dir: &Dir, name: &OsStr, place: &Place) -> Result<(File, Metadata),
 /// How a file is opened for reading.
 type Open = fn(&Dir, &OsStr, &Place) -> Result<(File, Metadata), FsError>;
 
-pub(super) fn kind(found: &Metadata) -> Kind {
-    match found.file_type() {
-        kind if kind.is_file() => Kind::File,
-        kind if kind.is_dir() => Kind::Dir,
-        kind if kind.is_symlink() => Kind::Link,
-        _ => Kind::Other,
+pub(super) fn kind(found: FileType) -> Kind {
+    if found.is_file() {
+        Kind::File
+    } else if found.is_dir() {
+        Kind::Dir
+    } else if found.is_symlink() {
+        Kind::Link
+    } else {
+        Kind::Other
     }
 }
 
 fn look(dir: &Dir, name: &OsStr) -> io::Result<Seen> {
-    match dir.symlink_metadata(name) {
-        Ok(found) if found.is_dir() => Ok(Seen::Folder),
-        Ok(found) if found.is_symlink() => dir.read_link_contents(name).map(Seen::Link),
-        Ok(_) => Ok(Seen::Other),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Seen::Nothing),
-        Err(error) => Err(error),
-    }
+    Ok(match if_there(dir.symlink_metadata(name))? {
+        None => Seen::Nothing,
+        Some(found) if found.is_dir() => Seen::Folder,
+        Some(found) if found.is_symlink() => Seen::Link(dir.read_link_contents(name)?),
+        Some(_) => Seen::Other,
+    })
 }

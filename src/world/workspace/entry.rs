@@ -67,6 +67,21 @@ pub(super) fn io_error(action: &'static str, place: &Place, error: io::Error) ->
     }
 }
 
+/// Makes something under a name beside a file that nothing has; the name.
+pub(super) fn unused_name(
+    what: &str,
+    mut make: impl FnMut(&OsStr) -> io::Result<()>,
+) -> io::Result<OsString> {
+    let mut number = 0;
+    loop {
+        let aside = aside_name(what, number);
+        match make(&aside) {
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => number += 1,
+            made => return made.map(|()| aside),
+        }
+    }
+}
+
 /// A name beside a file that belongs to nobody.
 pub(super) fn aside_name(what: &str, number: u64) -> OsString {
     format!(".clada-{what}-{}-{number}", std::process::id()).into()

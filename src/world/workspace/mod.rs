@@ -19,6 +19,7 @@ mod walk;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use crate::policy::paths::Access;
 use crate::reply::path::{PathError, RelPath};
 use crate::text::size;
 use crate::world::attributes::Regrouped;
@@ -85,7 +86,13 @@ pub trait Files {
     ///
     /// # Errors
     /// See [`RelPath::parse`].
-    fn parse(&self, text: &str) -> Result<RelPath, PathError>;
+    fn parse(&self, text: &str) -> Result<RelPath, PathError> {
+        let exists = |path: &RelPath| {
+            let place = self.place(path, true);
+            place.is_ok_and(|place| matches!(self.kind(&place), Ok(Some(_))))
+        };
+        RelPath::parse(text, self.disk().spellings(), exists)
+    }
 
     /// Follows the links in a path; the last name's link only where `follow` says so.
     ///
@@ -112,11 +119,13 @@ pub trait Files {
     /// For anything but a readable regular file with one name, and for one that may not be changed.
     fn read_to_change(&self, place: &Place) -> Result<Content, FsError>;
 
-    /// Whether what is at a place may be shown.
+    /// Refuses to show what is at a place where no task may read it.
     ///
     /// # Errors
     /// Where it may not be.
-    fn may_show(&self, place: &Place) -> Result<(), FsError>;
+    fn may_show(&self, place: &Place) -> Result<(), FsError> {
+        self.disk().allowed(Access::Read, place)
+    }
 
     /// Creates a file with its parent folders, or replaces its content and keeps its mode and owner. With `expected`,
     /// only if the file is still what was read.
@@ -166,12 +175,6 @@ pub trait Files {
 
     /// What is on the disk, for looking around in it: changes that are only thought are not seen there.
     fn disk(&self) -> &Disk;
-}
-
-/// Whether something is at the end of a path.
-fn exists(files: &impl Files, path: &RelPath) -> bool {
-    let place = files.place(path, true);
-    place.is_ok_and(|place| matches!(files.kind(&place), Ok(Some(_))))
 }
 
 /// Why a file command could not do its work.

@@ -7,7 +7,7 @@ use super::state::state_of;
 use super::walk::{Seen, walk};
 use super::{Content, Disk, Files, FsError, Kind, Place, Stamp};
 use crate::policy::paths::Access;
-use crate::reply::path::{PathError, RelPath};
+use crate::reply::path::RelPath;
 use crate::reply::record::FileState;
 
 /// The files under a root with changes that are only thought.
@@ -45,12 +45,8 @@ impl<'d> Preview<'d> {
         match change {
             None => Node::Disk(Place(path.to_owned())),
             Some((above, Node::Disk(moved))) => {
-                let rest = path.strip_prefix(above).unwrap_or(Path::new(""));
-                Node::Disk(if rest.as_os_str().is_empty() {
-                    moved.clone()
-                } else {
-                    moved.child(rest)
-                })
+                let place = Place(path.to_owned());
+                Node::Disk(place.moved(&Place(above.to_owned()), moved))
             }
             Some((above, node)) if above == path => node.clone(),
             Some(_) => Node::Absent,
@@ -100,12 +96,6 @@ impl<'d> Preview<'d> {
 }
 
 impl Files for Preview<'_> {
-    fn parse(&self, text: &str) -> Result<RelPath, PathError> {
-        RelPath::parse(text, self.disk.spellings(), |path| {
-            super::exists(self, path)
-        })
-    }
-
     fn place(&self, path: &RelPath, follow: bool) -> Result<Place, FsError> {
         walk(path, follow, self.disk.spellings(), |path| {
             Ok(match self.node(path) {
@@ -134,10 +124,6 @@ impl Files for Preview<'_> {
     fn read_to_change(&self, place: &Place) -> Result<Content, FsError> {
         self.disk.allowed(Access::Write, place)?;
         self.content(place, Disk::sized)
-    }
-
-    fn may_show(&self, place: &Place) -> Result<(), FsError> {
-        self.disk.allowed(Access::Read, place)
     }
 
     fn write(

@@ -1,17 +1,18 @@
 //! What was at a path put back there: a file with its bytes, a link, or nothing. Takes paths from git, not from a reply;
 //! follows no link, and touches nothing that a task must not.
 
-use std::ffi::OsString;
+use std::ffi::OsStr;
 use std::path::{Component, Path, PathBuf};
 
-use cap_std::fs::{Dir, MetadataExt};
+use cap_std::fs::MetadataExt;
 use rustix::fs::RenameFlags;
 
 use super::disk::{Disk, kind};
-use super::entry::{aside_name, io_error, last, rename_at, show};
+use super::entry::{io_error, last, rename_at, show, unused_name};
 use super::{Files, FsError, Kind, Place};
 use crate::reply::path::is_git;
 use crate::world::entry::Entry;
+use crate::world::folder::if_there;
 
 impl Disk {
     /// What is at a path relative to the root, its links not followed. A folder is nothing.
@@ -20,16 +21,15 @@ impl Disk {
     /// For what no task may replace, and what cannot be read.
     pub fn entry(&self, path: &Path) -> Result<Option<Entry>, FsError> {
         let place = literal(path)?;
-        let Ok(dir) = self.folder(place.0.parent().unwrap_or(Path::new(""))) else {
+        let Ok(dir) = self.folder_of(path) else {
             return Ok(None);
         };
         let name = last(&place)?;
-        let found = match dir.symlink_metadata(name) {
-            Ok(found) => found,
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
-            Err(error) => return Err(io_error("look at", &place, error)),
+        let found = if_there(dir.symlink_metadata(name));
+        let Some(found) = found.map_err(|error| io_error("look at", &place, error))? else {
+            return Ok(None);
         };
-        Ok(match kind(&found) {
+        Ok(match kind(found.file_type()) {
             Kind::Dir => None,
             Kind::Other => return Err(FsError::NotAFile(show(&place))),
             Kind::Link => {
@@ -62,28 +62,22 @@ impl Disk {
         if entry == expected {
             return Ok(());
         }
-        match (entry, expected) {
-            (None, _) => {
+        match entry {
+            None => {
                 self.remove_file(&place)?;
                 self.clear_above(path);
-                Ok(())
             }
-            (Some(Entry::File { bytes, runs }), Some(Entry::File { .. })) => {
-                let content = self.content(&place)?;
-                self.write_file(&place, &[bytes], Some(&content), Some(*runs))
-                    .map(drop)
+            Some(Entry::File { bytes, runs }) => {
+                let content = match expected {
+                    Some(Entry::File { .. }) => Some(self.content(&place)?),
+                    Some(Entry::Link(_)) => self.remove_file(&place).map(|()| None)?,
+                    None => None,
+                };
+                self.write_file(&place, &[bytes], content.as_ref(), Some(*runs))?;
             }
-            (Some(Entry::File { bytes, runs }), expected) => {
-                if expected.is_some() {
-                    self.remove_file(&place)?;
-                }
-                self.write_file(&place, &[bytes], None, Some(*runs))
-                    .map(drop)
-            }
-            (Some(Entry::Link(target)), expected) => {
-                self.put_link(&place, target, expected.is_some())
-            }
+            Some(Entry::Link(target)) => self.put_link(&place, target, expected.is_some())?,
         }
+        Ok(())
     }
 
     /// Has a folder be at a path relative to the root.
@@ -101,7 +95,7 @@ impl Disk {
                 return;
             };
             let removed = self.folder(above).and_then(|dir| dir.remove_dir(name));
-            if removed.is_err_and(|error| error.kind() != std::io::ErrorKind::NotFound) {
+            if if_there(removed).is_err() {
                 return;
             }
         }
@@ -126,10 +120,12 @@ impl Disk {
         let fail = |error| io_error("write", place, error);
         let name = last(place)?;
         let (dir, made) = self.way(place)?.made(place)?;
-        let aside = link_aside(&dir, target).map_err(fail)?;
-        let flags = match overwrite {
-            true => RenameFlags::empty(),
-            false => RenameFlags::NOREPLACE,
+        let link = |aside: &OsStr| Ok(rustix::fs::symlinkat(target, &*dir, aside)?);
+        let aside = unused_name("link", link).map_err(fail)?;
+        let flags = if overwrite {
+            RenameFlags::empty()
+        } else {
+            RenameFlags::NOREPLACE
         };
         rename_at(&dir, &aside, &dir, name, flags).map_err(|error| {
             let _ = dir.remove_file(&aside);
@@ -138,18 +134,6 @@ impl Disk {
         made.keep();
         Ok(())
     }
-}
-
-/// A link under a name that nothing has.
-fn link_aside(dir: &Dir, target: &Path) -> std::io::Result<OsString> {
-    for number in 0.. {
-        let aside = aside_name("link", number);
-        match rustix::fs::symlinkat(target, dir, &aside) {
-            Err(rustix::io::Errno::EXIST) => {}
-            made => return made.map(|()| aside).map_err(Into::into),
-        }
-    }
-    unreachable!("there are more numbers than files")
 }
 
 /// The place that a path names, if it is one.

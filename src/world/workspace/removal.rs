@@ -1,15 +1,13 @@
 //! Whether what is at a place may be deleted or moved with all that is in it, seen before the first step.
 
-use std::ffi::{OsStr, OsString};
-use std::io;
-
 use cap_fs_ext::DirExt;
 use cap_std::fs::{Dir, Metadata};
-use rustix::fs::{Access, AtFlags, RenameFlags};
+use rustix::fs::{Access, AtFlags};
 
-use super::entry::{aside_name, io_error, last, rename_at, show};
+use super::entry::{io_error, last, show};
 use super::{FsError, Place};
 use crate::reply::path::is_git;
+use crate::world::folder::if_there;
 
 /// What is done to what is at a place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -48,11 +46,11 @@ pub(super) fn check_tree(
         if name.to_str().is_some_and(is_git) {
             return Err(FsError::HoldsGit(show(place)));
         }
-        match dir.symlink_metadata(&name) {
-            Ok(found) => check_tree(&dir, &found, &place.child(name), removal, allowed)?,
-            // Gone in the meantime.
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-            Err(error) => return Err(io_error("look at", &place.child(name), error)),
+        let found = if_there(dir.symlink_metadata(&name));
+        let place = place.child(name);
+        // None where it is gone in the meantime.
+        if let Some(found) = found.map_err(|error| io_error("look at", &place, error))? {
+            check_tree(&dir, &found, &place, removal, allowed)?;
         }
     }
     Ok(())
@@ -72,16 +70,4 @@ fn is_mounted(dir: &Dir) -> bool {
     let dev =
         |path: &str| rustix::fs::statat(dir, path, AtFlags::empty()).map(|found| found.st_dev);
     dev(".").ok() != dev("..").ok()
-}
-
-/// Renames something to a name beside it that nothing has; the name.
-pub(super) fn out_of_the_way(dir: &Dir, name: &OsStr) -> io::Result<OsString> {
-    for number in 0.. {
-        let aside = aside_name("deleted", number);
-        match rename_at(dir, name, dir, &aside, RenameFlags::NOREPLACE) {
-            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
-            renamed => return renamed.map(|()| aside),
-        }
-    }
-    unreachable!("there are more numbers than files")
 }

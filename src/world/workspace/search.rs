@@ -19,6 +19,7 @@ use grep_searcher::{BinaryDetection, Searcher, SearcherBuilder, Sink, SinkFinish
 use super::disk::{Disk, Folder, open_for_reading};
 use super::own::{Id, id};
 use super::{FsError, Place};
+use crate::world::folder::if_there;
 
 /// No more of a line is shown, in bytes; and so much of it before the match.
 const LINE: usize = 400;
@@ -103,10 +104,9 @@ impl Search {
     /// Looks for this very text.
     ///
     /// # Errors
-    /// Where it spans lines or is too long; in words.
-    pub fn literal(text: &str, ignore_case: bool) -> Result<Self, String> {
-        let matcher = builder(ignore_case).fixed_strings(true).build(text);
-        let matcher = matcher.map_err(|error| error.to_string())?;
+    /// Where it spans lines or is too long.
+    pub fn literal(text: &str, ignore_case: bool) -> Result<Self, grep_regex::Error> {
+        let matcher = builder(ignore_case).fixed_strings(true).build(text)?;
         Ok(Self { matcher })
     }
 }
@@ -227,10 +227,9 @@ impl<'w> Worker<'w> {
         if Instant::now() >= self.until {
             return Searched::Cut;
         }
-        let (file, size) = match self.open(path) {
+        let (file, size) = match if_there(self.open(path)).map(Option::flatten) {
             Ok(Some(opened)) => opened,
             Ok(None) => return Searched::PassedOver,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Searched::PassedOver,
             Err(_) => return Searched::Unread,
         };
         let mut finds = Finds {
@@ -320,14 +319,12 @@ impl Sink for Finds<'_> {
             let line = found.bytes();
             let line = line.strip_suffix(b"\n").unwrap_or(line);
             let line = line.strip_suffix(b"\r").unwrap_or(line);
-            let at = match line.len() > LINE {
-                true => self.matcher.find(line).ok().flatten(),
-                false => None,
-            };
+            let is_long = line.len() > LINE;
+            let at = is_long.then(|| self.matcher.find(line).ok().flatten());
             self.hits.push(Hit {
                 path: self.path.to_owned(),
                 number: found.line_number().unwrap_or_default(),
-                line: around(line, at.map_or(0, |at| at.start())),
+                line: around(line, at.flatten().map_or(0, |at| at.start())),
             });
         }
         Ok(true)

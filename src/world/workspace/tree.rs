@@ -8,7 +8,6 @@ use std::time::Instant;
 
 use cap_fs_ext::DirExt;
 use cap_std::fs::{Dir, MetadataExt};
-use ignore::Match;
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
 use rustix::fs::{FileType, Mode, OFlags, open};
 
@@ -17,6 +16,7 @@ use super::entry::io_error;
 use super::{FsError, Kind, Place};
 use crate::policy::paths::Access;
 use crate::reply::path::is_git;
+use crate::world::folder::if_there;
 use crate::world::sandbox;
 
 /// Folders in folders in folders: below so many nothing is looked at, as each is held open.
@@ -76,14 +76,9 @@ impl Disk {
         let (Some(name), Some(parent)) = (place.path().file_name(), place.path().parent()) else {
             return Ok(None);
         };
-        let found = self
-            .folder(parent)
-            .and_then(|folder| listed(&folder, name.to_owned()));
-        match found {
-            Ok(found) => Ok(Some(found)),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-            Err(error) => Err(io_error("look at", place, error)),
-        }
+        let found = self.folder(parent);
+        let found = found.and_then(|folder| listed(&folder, name.to_owned()));
+        if_there(found).map_err(|error| io_error("look at", place, error))
     }
 
     /// All that is in a folder, by name; nothing where there is no such folder on the disk.
@@ -92,15 +87,13 @@ impl Disk {
     /// Where it cannot be read.
     pub fn list(&self, place: &Place) -> Result<Vec<Listed>, FsError> {
         let fail = |error| io_error("read the folder", place, error);
-        let folder = match self.folder(place.path()) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
-            opened => opened.map_err(fail)?,
+        let Some(folder) = if_there(self.folder(place.path())).map_err(fail)? else {
+            return Ok(Vec::new());
         };
         let names = names(&folder).map_err(fail)?.into_iter();
         // What is gone in the meantime is not there.
-        Ok(names
-            .filter_map(|(name, _)| listed(&folder, name).ok())
-            .collect())
+        let there = names.filter_map(|(name, _)| listed(&folder, name).ok());
+        Ok(there.collect())
     }
 
     /// All that is wanted under a folder. The folder itself is looked into also where git ignores it.
@@ -112,9 +105,9 @@ impl Disk {
             rules: self.rules_above(base.path()),
             tree: Tree::default(),
         };
-        match self.folder(base.path()) {
-            Ok(folder) => walk.look_into(&folder, base.path(), 1),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+        match if_there(self.folder(base.path())) {
+            Ok(Some(folder)) => walk.look_into(&folder, base.path(), 1),
+            Ok(None) => {}
             Err(_) => walk.tree.unread.push(base.path().to_owned()),
         }
         walk.tree
@@ -180,7 +173,9 @@ impl Walk<'_> {
             }
             let kind = match kind {
                 // Not every file system says it in its folders.
-                Kind::Other => kind_of(folder, &name),
+                Kind::Other => folder
+                    .symlink_metadata(&name)
+                    .map_or(kind, |found| self::kind(found.file_type())),
                 kind => kind,
             };
             let found = path.join(&name);
@@ -195,18 +190,19 @@ impl Walk<'_> {
             }
             let from_base = found.strip_prefix(self.base).unwrap_or(&found);
             if (self.reach.wants)(&from_base.to_string_lossy(), kind) {
-                match self.disk.may_read(&Place(found.clone())) {
-                    true => self.tree.paths.push(found.clone()),
-                    false => self.tree.withheld += 1,
+                if self.disk.may_read(&Place(found.clone())) {
+                    self.tree.paths.push(found.clone());
+                } else {
+                    self.tree.withheld += 1;
                 }
             }
             if kind == Kind::Dir && self.reach.depth.is_none_or(|deepest| depth < deepest) {
-                match folder.open_dir_nofollow(&name) {
-                    Ok(inner) if depth < DEEPEST => {
+                match if_there(folder.open_dir_nofollow(&name)) {
+                    Ok(Some(inner)) if depth < DEEPEST => {
                         self.look_into(&Folder::Below(inner), &found, depth + 1);
                     }
                     // Gone in the meantime.
-                    Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+                    Ok(None) => {}
                     _ => self.tree.unread.push(found),
                 }
             }
@@ -216,14 +212,10 @@ impl Walk<'_> {
 
     /// The innermost folder that says something about it decides.
     fn is_ignored(&self, path: &Path, is_dir: bool) -> bool {
-        let said = self
-            .rules
-            .iter()
-            .rev()
-            .map(|rules| rules.matched(path, is_dir));
-        said.into_iter()
-            .find(|said| !said.is_none())
-            .is_some_and(|said| matches!(said, Match::Ignore(_)))
+        let innermost_first = self.rules.iter().rev();
+        let mut said = innermost_first.map(|rules| rules.matched(path, is_dir));
+        said.find(|said| !said.is_none())
+            .is_some_and(|said| said.is_ignore())
     }
 }
 
@@ -234,9 +226,7 @@ fn rules_of(folder: &Dir, path: &Path) -> Option<Gitignore> {
     let read = |name: &&str| {
         let place = Place(path.join(name));
         let (file, _) = open_regular(folder, OsStr::new(name), &place).ok()?;
-        let mut text = Vec::new();
-        file.take(LONGEST_RULES).read_to_end(&mut text).ok()?;
-        Some(String::from_utf8_lossy(&text).into_owned())
+        beginning(file)
     };
     let texts: Vec<String> = RULES.iter().filter_map(read).collect();
     parsed(path, &texts)
@@ -246,9 +236,12 @@ fn rules_of(folder: &Dir, path: &Path) -> Option<Gitignore> {
 fn rules_at(path: &Path) -> Option<String> {
     let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
     let file = std::fs::File::from(open(path, flags, Mode::empty()).ok()?);
-    if !file.metadata().ok()?.is_file() {
-        return None;
-    }
+    let is_file = file.metadata().ok()?.is_file();
+    is_file.then(|| beginning(file)).flatten()
+}
+
+/// As much of a file with rules as is read.
+fn beginning(file: impl Read) -> Option<String> {
     let mut text = Vec::new();
     file.take(LONGEST_RULES).read_to_end(&mut text).ok()?;
     Some(String::from_utf8_lossy(&text).into_owned())
@@ -269,21 +262,10 @@ fn names(folder: &Dir) -> io::Result<Vec<(OsString, Kind)>> {
     let mut names = Vec::new();
     for entry in folder.entries()? {
         let entry = entry?;
-        let kind = match entry.file_type()? {
-            found if found.is_file() => Kind::File,
-            found if found.is_dir() => Kind::Dir,
-            found if found.is_symlink() => Kind::Link,
-            _ => Kind::Other,
-        };
-        names.push((entry.file_name(), kind));
+        names.push((entry.file_name(), kind(entry.file_type()?)));
     }
     names.sort_by(|a, b| a.0.cmp(&b.0));
     Ok(names)
-}
-
-fn kind_of(folder: &Dir, name: &OsStr) -> Kind {
-    let found = folder.symlink_metadata(name);
-    found.map_or(Kind::Other, |found| kind(&found))
 }
 
 /// The word for what is neither a file nor a folder nor a link.
@@ -299,14 +281,13 @@ fn oddity(folder: &Dir, name: &OsStr) -> Option<&'static str> {
 
 fn listed(folder: &Dir, name: OsString) -> io::Result<Listed> {
     let found = folder.symlink_metadata(&name)?;
-    let kind = kind(&found);
+    let kind = kind(found.file_type());
+    let target = (kind == Kind::Link).then(|| folder.read_link_contents(&name).ok());
     Ok(Listed {
         kind,
         size: found.size(),
         modified: found.mtime(),
-        target: (kind == Kind::Link)
-            .then(|| folder.read_link_contents(&name).ok())
-            .flatten(),
+        target: target.flatten(),
         name,
     })
 }
