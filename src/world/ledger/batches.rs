@@ -34,7 +34,7 @@ impl Ledger {
     pub fn text(&self, file: FileId, number: Number) -> Result<Option<String>> {
         self.look(|db| {
             let sql = "SELECT text FROM batch WHERE file = ? AND number = ?";
-            let text = db.query_row(sql, params![file, number], cell);
+            let text = db.query_row(sql, params![file.0, number], cell);
             text.optional().map(Option::flatten)
         })
     }
@@ -75,10 +75,10 @@ impl Ledger {
         self.write(Durability::PowerCut, |db| {
             db.execute(
                 "DELETE FROM batch WHERE file = ? AND number = ? AND began_ms IS NULL",
-                params![file, number],
+                params![file.0, number],
             )?;
             let began = "SELECT EXISTS (SELECT 1 FROM batch WHERE file = ? AND number = ?)";
-            if db.query_row(began, params![file, number], cell)? {
+            if db.query_row(began, params![file.0, number], cell)? {
                 return Err(LedgerError::Twice(format!("batch {number}")).into());
             }
             if let Some(Source { block, line }) = start.offer {
@@ -184,11 +184,11 @@ impl Ledger {
         self.write(Durability::ProcessEnd, |db| {
             let open = "SELECT id FROM batch
                  WHERE file = ? AND began_ms IS NOT NULL AND ended_ms IS NULL";
-            for batch in all(db, open, [file], cell)? {
+            for batch in all(db, open, [file.0], cell)? {
                 close_batch(db, batch, now_ms)?;
             }
             let those = "WHERE file = ? AND began_ms IS NOT NULL AND NOT told ORDER BY batch.id";
-            Ok(rows::log_batches(db, those, [file])?)
+            Ok(rows::log_batches(db, those, [file.0])?)
         })
     }
 
@@ -200,7 +200,7 @@ impl Ledger {
         self.look(|db| {
             let sql = "SELECT NOT EXISTS (SELECT 1 FROM batch
                  WHERE file = ? AND began_ms IS NOT NULL AND (ended_ms IS NULL OR NOT told))";
-            db.query_row(sql, [file], cell)
+            db.query_row(sql, [file.0], cell)
         })
     }
 
@@ -227,7 +227,7 @@ impl Ledger {
              (SELECT {run} FROM batch WHERE file = ?1 AND began_ms IS NOT NULL ORDER BY batch.id DESC LIMIT 1)
              ORDER BY batch.id"
         );
-        self.look(|db| rows::log_batches(db, &those, [file]))
+        self.look(|db| rows::log_batches(db, &those, [file.0]))
     }
 
     /// Returns the tasks that wait for the user's approval, in batches that are still in the file; at most so many, the
@@ -256,7 +256,7 @@ impl Ledger {
                          OR answer.mark = 'asks' AND later.ended_ms IS NOT NULL
                      )
                  ) ORDER BY number, position LIMIT ?2",
-                params![file, limit],
+                params![file.0, limit],
                 |row| {
                     Ok(UnapprovedTask {
                         batch: row.get("number")?,
@@ -306,7 +306,7 @@ impl Ledger {
                  AND batch.began_ms >= (SELECT time FROM block WHERE id = ?4) * 1000
              )"
         );
-        self.look(|db| db.query_row(&sql, params![file, batch, task, source.block], cell))
+        self.look(|db| db.query_row(&sql, params![file.0, batch, task, source.block], cell))
     }
 
     /// Returns the batch that stands for another by now: the last that does the same again, or itself.
@@ -315,7 +315,7 @@ impl Ledger {
     /// Where the ledger cannot be read.
     pub fn latest(&self, file: FileId, batch: Number) -> Result<Number> {
         let sql = format!("{KIN} SELECT max(number) FROM kin");
-        self.look(|db| db.query_row(&sql, params![file, batch], cell))
+        self.look(|db| db.query_row(&sql, params![file.0, batch], cell))
     }
 }
 
@@ -326,7 +326,7 @@ fn is_over(db: &Connection, file: FileId, batch: Number, task: usize) -> rusqlit
          WHERE file = ?1 AND position = ?3 AND task.began_ms IS NOT NULL
          ORDER BY number DESC LIMIT 1"
     );
-    let last = db.query_row(&sql, params![file, batch, task], cell);
+    let last = db.query_row(&sql, params![file.0, batch, task], cell);
     Ok(last.optional()?.unwrap_or(false))
 }
 
@@ -335,7 +335,7 @@ fn running(db: &Connection, file: FileId, number: Number) -> rusqlite::Result<i6
     db.query_row(
         "SELECT id FROM batch
          WHERE file = ? AND number = ? AND began_ms IS NOT NULL AND ended_ms IS NULL",
-        params![file, number],
+        params![file.0, number],
         cell,
     )
 }
@@ -354,7 +354,7 @@ fn insert_batch(
          VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
     )?;
     let columns = params![
-        file,
+        file.0,
         record.number,
         record.key,
         record.head,
@@ -382,7 +382,7 @@ fn insert_batch(
 
 fn save_state(db: &Connection, file: FileId, saved: SavedState<'_>) -> rusqlite::Result<()> {
     let sql = "UPDATE file SET state = ?, present = ? WHERE id = ?";
-    one_row(db.execute(sql, params![saved.state, Json(saved.present), file])?)
+    one_row(db.execute(sql, params![saved.state, Json(saved.present), file.0])?)
 }
 
 fn start_task(

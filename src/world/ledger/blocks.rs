@@ -47,7 +47,7 @@ impl Ledger {
             let block = insert_new(db, file, new, now)?;
             db.execute(
                 "INSERT OR REPLACE INTO unread (file, block, results) VALUES (?, ?, ?)",
-                params![file, block, results],
+                params![file.0, block.0, results],
             )?;
             Ok(block)
         })
@@ -61,7 +61,7 @@ impl Ledger {
         self.write(Durability::ProcessEnd, |db| {
             db.execute(
                 "UPDATE unread SET written_ms = ? WHERE block = ? AND written_ms IS NULL",
-                params![now_ms, block],
+                params![now_ms, block.0],
             )?;
             Ok(set_delivered(db, block.0)?)
         })
@@ -96,7 +96,7 @@ impl Ledger {
                 return Ok(None);
             };
             let sql = "SELECT line FROM offer WHERE block = ? AND NOT used ORDER BY line";
-            let open = all(db, sql, [block.id], cell)?;
+            let open = all(db, sql, [block.id.0], cell)?;
             Ok(Some((block.text, open)))
         })
     }
@@ -123,10 +123,10 @@ impl Ledger {
              ) ORDER BY file";
         self.look(|db| {
             all(db, blocks, [key], |row| {
-                let id: BlockId = row.get("id")?;
+                let id: i64 = row.get("id")?;
                 Ok(KnownBlock {
-                    id,
-                    file: row.get("file")?,
+                    id: BlockId(id),
+                    file: FileId(row.get("file")?),
                     path: rows::path(row)?,
                     offers: rows::offers(db, "WHERE block = ? ORDER BY line", [id])?,
                 })
@@ -140,7 +140,7 @@ impl Ledger {
     /// Where the ledger cannot be read.
     pub fn blocks(&self, file: FileId) -> Result<Vec<Key>> {
         let keys = "SELECT key FROM block WHERE file = ? AND key IS NOT NULL";
-        self.look(|db| all(db, keys, [file], cell))
+        self.look(|db| all(db, keys, [file.0], cell))
     }
 
     /// Keeps the text of a results block that is not ours, so that it is not lost when ours takes its place. `now` is Unix
@@ -185,7 +185,7 @@ impl Ledger {
                  SELECT max(block.id) FROM block JOIN offer ON offer.block = block.id
                  WHERE file = ?1 AND spot IS NOT NULL AND json_extract(batches, '$[0][0]') = ?2
              ) ORDER BY line";
-        self.look(|db| rows::offers(db, those, params![file, batch]))
+        self.look(|db| rows::offers(db, those, params![file.0, batch]))
     }
 
     /// Returns the offers of a block that were taken up.
@@ -193,7 +193,7 @@ impl Ledger {
     /// # Errors
     /// Where the ledger cannot be read.
     pub fn taken_up(&self, block: BlockId) -> Result<Vec<Offer>> {
-        let offers = self.look(|db| rows::offers(db, "WHERE block = ? AND used", [block]))?;
+        let offers = self.look(|db| rows::offers(db, "WHERE block = ? AND used", [block.0]))?;
         Ok(offers.into_iter().map(|known| known.offer).collect())
     }
 
@@ -218,9 +218,9 @@ impl Ledger {
     pub fn standing(&self, file: FileId) -> Result<Option<ShownResults>> {
         let sql = "SELECT block, results, written_ms, is_read FROM unread WHERE file = ?";
         self.look(|db| {
-            let shown = db.query_row(sql, [file], |row| {
+            let shown = db.query_row(sql, [file.0], |row| {
                 Ok(ShownResults {
-                    block: row.get("block")?,
+                    block: BlockId(row.get("block")?),
                     results: row.get("results")?,
                     written_ms: row.get("written_ms")?,
                     is_read: row.get("is_read")?,
@@ -236,7 +236,7 @@ impl Ledger {
     /// Where the ledger cannot be written.
     pub fn read_results(&mut self, file: FileId) -> Result<()> {
         self.write(Durability::ProcessEnd, |db| {
-            db.execute("UPDATE unread SET is_read = 1 WHERE file = ?", [file])?;
+            db.execute("UPDATE unread SET is_read = 1 WHERE file = ?", [file.0])?;
             Ok(())
         })
     }
@@ -250,7 +250,7 @@ impl Ledger {
         let sql = "SELECT CAST(number AS TEXT) = ?2 OR run = ?2 AS exact, told FROM batch
              WHERE file = ?1 AND began_ms IS NOT NULL
              AND (exact OR substr(run, 1, length(?2)) = ?2)";
-        let params = params![file, name];
+        let params = params![file.0, name];
         let mut told: Vec<(bool, i64)> =
             self.look(|db| all(db, sql, params, |row| row.try_into()))?;
         if told.iter().any(|(exact, _)| *exact) {
@@ -276,9 +276,9 @@ struct NewestBlock {
 fn newest(db: &Connection, file: FileId) -> rusqlite::Result<Option<NewestBlock>> {
     let sql = "SELECT id, text, delivered FROM block
          WHERE file = ? AND key IS NOT NULL ORDER BY id DESC LIMIT 1";
-    let block = db.query_row(sql, [file], |row| {
+    let block = db.query_row(sql, [file.0], |row| {
         Ok(NewestBlock {
-            id: row.get("id")?,
+            id: BlockId(row.get("id")?),
             text: row.get("text")?,
             delivered: row.get("delivered")?,
         })
@@ -304,14 +304,14 @@ fn insert_new(
     if new.is_result {
         db.execute(
             "UPDATE batch SET told = ? WHERE file = ? AND ended_ms IS NOT NULL AND NOT told",
-            params![block, file],
+            params![block.0, file.0],
         )?;
     }
     for (line, offer) in new.offers {
         let (batches, spot) = (Json(&offer.batches), offer.spot.as_ref().map(Json));
         db.execute(
             "INSERT INTO offer (block, line, batches, approves, spot) VALUES (?, ?, ?, ?, ?)",
-            params![block, line, batches, offer.approves, spot],
+            params![block.0, line, batches, offer.approves, spot],
         )?;
     }
     forget_blocks(db, file, true, BLOCKS)?;
@@ -329,7 +329,7 @@ fn insert_block(
     let sql = "INSERT INTO block (file, key, text, delivered, time) VALUES (?, ?, ?, ?, ?)";
     let block = db
         .prepare(sql)?
-        .insert(params![file, key, text, delivered, now]);
+        .insert(params![file.0, key, text, delivered, now]);
     block.map(BlockId)
 }
 
@@ -339,5 +339,5 @@ fn forget_blocks(db: &Connection, file: FileId, ours: bool, newest: usize) -> ru
              SELECT id FROM block WHERE file = ? AND (key IS NOT NULL) = ?
              ORDER BY id DESC LIMIT -1 OFFSET ?
          )";
-    db.execute(sql, params![file, ours, newest]).map(drop)
+    db.execute(sql, params![file.0, ours, newest]).map(drop)
 }

@@ -101,7 +101,7 @@ impl Ledger {
             let sql = "SELECT id, state FROM file WHERE path = ?";
             let file = db.query_row(sql, [path.as_os_str().as_bytes()], |row| {
                 Ok(KnownFile {
-                    id: row.get("id")?,
+                    id: FileId(row.get("id")?),
                     state: row.get("state")?,
                 })
             });
@@ -126,7 +126,8 @@ impl Ledger {
         self.write(Durability::ProcessEnd, |db| {
             let add = "INSERT INTO file (path) VALUES (?) ON CONFLICT DO NOTHING";
             db.execute(add, [path])?;
-            Ok(db.query_row("SELECT id FROM file WHERE path = ?", [path], cell)?)
+            let id = db.query_row("SELECT id FROM file WHERE path = ?", [path], cell)?;
+            Ok(FileId(id))
         })
     }
 
@@ -141,7 +142,7 @@ impl Ledger {
                 "SELECT EXISTS (SELECT 1 FROM batch WHERE file = file.id)
                      OR EXISTS (SELECT 1 FROM block WHERE file = file.id)
                  FROM file WHERE path = ? AND id <> ?",
-                params![path, id],
+                params![path, id.0],
                 cell,
             );
             if has_past.optional()? == Some(true) {
@@ -149,9 +150,9 @@ impl Ledger {
             }
             db.execute(
                 "DELETE FROM file WHERE path = ? AND id <> ?",
-                params![path, id],
+                params![path, id.0],
             )?;
-            db.execute("UPDATE file SET path = ? WHERE id = ?", params![path, id])?;
+            db.execute("UPDATE file SET path = ? WHERE id = ?", params![path, id.0])?;
             Ok(())
         })
     }

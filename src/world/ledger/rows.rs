@@ -9,7 +9,7 @@ use rusqlite::{Connection, Params, Row};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use super::{BlockId, FileId, KnownOffer, LogBatch, LogTask};
+use super::{FileId, KnownOffer, LogBatch, LogTask};
 use crate::reply::record::{Commits, Fate, Key, Offer, Prose, Record, Source, Target, TaskRecord};
 
 impl ToSql for Key {
@@ -21,30 +21,6 @@ impl ToSql for Key {
 impl FromSql for Key {
     fn column_result(value: ValueRef<'_>) -> FromSqlResult<Self> {
         i64::column_result(value).map(|key| Self(key.cast_unsigned()))
-    }
-}
-
-impl ToSql for FileId {
-    fn to_sql(&self) -> rusqlite::Result<ToSqlOutput<'_>> {
-        self.0.to_sql()
-    }
-}
-
-impl FromSql for FileId {
-    fn column_result(value: ValueRef<'_>) -> FromSqlResult<Self> {
-        i64::column_result(value).map(Self)
-    }
-}
-
-impl ToSql for BlockId {
-    fn to_sql(&self) -> rusqlite::Result<ToSqlOutput<'_>> {
-        self.0.to_sql()
-    }
-}
-
-impl FromSql for BlockId {
-    fn column_result(value: ValueRef<'_>) -> FromSqlResult<Self> {
-        i64::column_result(value).map(Self)
     }
 }
 
@@ -134,7 +110,7 @@ pub(super) fn offers(
 pub(super) fn records(db: &Connection, file: FileId) -> rusqlite::Result<Vec<Record>> {
     let batches =
         "SELECT number, key, head, above, below, ran FROM batch WHERE file = ? ORDER BY number";
-    let mut records = all(db, batches, [file], |row| {
+    let mut records = all(db, batches, [file.0], |row| {
         Ok(Record {
             number: row.get("number")?,
             key: row.get("key")?,
@@ -151,7 +127,7 @@ pub(super) fn records(db: &Connection, file: FileId) -> rusqlite::Result<Vec<Rec
         "SELECT number, task.key, is_exec, fate, changed FROM batch JOIN task ON task.batch = batch.id
          WHERE file = ? ORDER BY number, position",
     )?;
-    let mut rows = tasks.query([file])?;
+    let mut rows = tasks.query([file.0])?;
     while let Some(row) = rows.next()? {
         let number = row.get("number")?;
         if let Ok(at) = records.binary_search_by_key(&number, |record| record.number) {

@@ -230,15 +230,16 @@ impl Lock {
         let all = files(folder, kinds).filter(|file| holder(file).is_none());
         let cut_off = all.filter_map(|file| {
             let meta = file.metadata().ok().filter(|meta| meta.len() > 0)?;
-            Some(CutOff {
-                file: file.path(),
-                taken_ms: meta.mtime() * 1000 + meta.mtime_nsec() / 1_000_000,
-            })
+            let (file, taken_ms) = (
+                file.path(),
+                meta.mtime() * 1000 + meta.mtime_nsec() / 1_000_000,
+            );
+            Some(CutOff { file, taken_ms })
         });
         cut_off.collect()
     }
 
-    /// Those of [`Self::held`] that are in a folder.
+    /// The paths of [`Self::held`] that are in a folder.
     pub fn held_in(folder: &Path, kinds: &[&str], within: &Path) -> Vec<PathBuf> {
         let mut held = Self::held(folder, kinds);
         held.retain(|path| path.starts_with(within));

@@ -29,8 +29,7 @@ pub struct NoteFile {
     path: PathBuf,
     /// As it was named, from `/` on.
     given: PathBuf,
-    links: Vec<PathBuf>,
-    /// How it led to the path when it was followed.
+    /// The way to the path when it was followed.
     lead: Lead,
     limit: u64,
     hurry: Hurry,
@@ -49,7 +48,8 @@ pub struct Lead {
 }
 
 impl Lead {
-    fn of(given: &Path, path: &Path, files: &[PathBuf]) -> Self {
+    fn of(given: &Path) -> Result<Self, NoteError> {
+        let (path, files) = follow(given)?;
         let mut links = Vec::new();
         let mut add = |path: &Path, found: &Metadata| {
             if found.is_symlink() {
@@ -58,12 +58,8 @@ impl Lead {
             Ok::<(), ()>(())
         };
         // What cannot be followed leads nowhere.
-        let _ = ownership::follow(given, &mut add);
-        Self {
-            path: path.to_owned(),
-            links,
-            files: files.to_vec(),
-        }
+        let _ = std::path::absolute(given).map(|given| ownership::follow(&given, &mut add));
+        Ok(Self { path, links, files })
     }
 
     /// The link that somebody who can write in these trees may have made since the name led as it did `before`, so that it is
@@ -249,13 +245,12 @@ impl NoteFile {
     /// A file of more than `limit` bytes is not read. The file need not exist; its name is followed through symbolic links now and
     /// not again, as the path is what the ledger knows it by: a link that is pointed elsewhere is another `NoteFile`.
     pub fn new(given: &Path, limit: u64) -> Result<NoteFile, NoteError> {
-        let (path, links) = follow(given)?;
+        let lead = Lead::of(given)?;
         let given = std::path::absolute(given).unwrap_or_else(|_| given.to_owned());
         Ok(NoteFile {
-            lead: Lead::of(&given, &path, &links),
-            path,
+            path: lead.path.clone(),
+            lead,
             given,
-            links,
             limit,
             hurry: Hurry::never(),
             exchange: true,
@@ -278,8 +273,9 @@ impl NoteFile {
     /// has that name.
     pub fn leads_elsewhere(&self) -> Option<Lead> {
         fs::symlink_metadata(&self.given).ok()?;
-        let (path, files) = follow(&self.given).ok()?;
-        (path != self.path).then(|| Lead::of(&self.given, &path, &files))
+        Lead::of(&self.given)
+            .ok()
+            .filter(|lead| lead.path != self.path)
     }
 
     /// Where its name led when it was followed.
@@ -289,7 +285,7 @@ impl NoteFile {
 
     /// The path and each symbolic link on the way to it: where a change is a change of this file. For the watcher.
     pub fn places(&self) -> Vec<PathBuf> {
-        let links = self.links.iter().cloned();
+        let links = self.lead.files.iter().cloned();
         std::iter::once(self.path.clone()).chain(links).collect()
     }
 

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use super::entry::show;
 use super::state::state_of;
 use super::walk::{Seen, walk};
 use super::{Content, Disk, Files, FsError, Kind, Place, Stamp};
@@ -53,12 +54,10 @@ impl<'d> Preview<'d> {
         }
     }
 
-    fn inside(&self, path: &Path) -> Vec<PathBuf> {
-        self.changes
-            .keys()
-            .filter(|key| key.starts_with(path) && *key != path)
-            .cloned()
-            .collect()
+    /// The changes below a place.
+    fn inside(&self, path: &Path) -> impl Iterator<Item = (&PathBuf, &Node)> {
+        let changes = self.changes.iter();
+        changes.filter(move |(key, _)| key.starts_with(path) && *key != path)
     }
 
     /// Has something be at a place, and the folders that it is in.
@@ -84,14 +83,10 @@ impl<'d> Preview<'d> {
                 bytes,
                 stamp: Stamp::default(),
             }),
-            Node::Folder => Err(FsError::IsAFolder(place.0.display().to_string())),
-            Node::Absent => Err(Self::missing(place)),
+            Node::Folder => Err(FsError::IsAFolder(show(place))),
+            Node::Absent => Err(FsError::NotFound(show(place))),
             Node::Disk(there) => on_disk(self.disk, &there),
         }
-    }
-
-    fn missing(place: &Place) -> FsError {
-        FsError::NotFound(place.0.display().to_string())
     }
 }
 
@@ -135,7 +130,7 @@ impl Files for Preview<'_> {
         self.disk.check_size(place, parts)?;
         self.disk.check_new(place)?;
         if self.kind(place)? == Some(Kind::Dir) {
-            return Err(FsError::IsAFolder(place.0.display().to_string()));
+            return Err(FsError::IsAFolder(show(place)));
         }
         if let Node::Disk(old) = self.node(&place.0)
             && self.disk.kind(&old)?.is_some()
@@ -151,14 +146,13 @@ impl Files for Preview<'_> {
 
     fn rename(&mut self, from: &Place, to: &Place, overwrite: bool) -> Result<(), FsError> {
         if self.kind(to)?.is_some() && !overwrite {
-            return Err(FsError::Exists(to.0.display().to_string()));
+            return Err(FsError::Exists(show(to)));
         }
         self.disk.check_new(to)?;
         let moved = self.node(&from.0);
         let inner: Vec<(PathBuf, Node)> = self
             .inside(&from.0)
-            .into_iter()
-            .filter_map(|path| self.changes.get(&path).cloned().map(|n| (path, n)))
+            .map(|(path, node)| (path.clone(), node.clone()))
             .collect();
         self.take_away(from, Some(to))?;
         self.put(to, moved)?;
@@ -173,7 +167,7 @@ impl Files for Preview<'_> {
         self.disk.allowed(Access::Write, place)?;
         match self.kind(place)? {
             Some(Kind::Dir) => return Ok(false),
-            Some(_) => return Err(FsError::Exists(place.0.display().to_string())),
+            Some(_) => return Err(FsError::Exists(show(place))),
             None => {}
         }
         self.disk.check_new(place)?;
@@ -183,15 +177,14 @@ impl Files for Preview<'_> {
 
     fn remove_folder(&mut self, place: &Place) -> Result<(), FsError> {
         self.disk.allowed(Access::Write, place)?;
-        let show = || place.0.display().to_string();
         if let Node::Disk(on_disk) = self.node(&place.0) {
             self.disk.way_to_existing(&on_disk)?;
         }
         match self.kind(place)? {
             Some(Kind::Dir) if self.names(place).is_empty() => {}
-            Some(Kind::Dir) => return Err(FsError::NotEmpty(show())),
-            Some(_) => return Err(FsError::NotAFolder(show())),
-            None => return Err(Self::missing(place)),
+            Some(Kind::Dir) => return Err(FsError::NotEmpty(show(place))),
+            Some(_) => return Err(FsError::NotAFolder(show(place))),
+            None => return Err(FsError::NotFound(show(place))),
         }
         self.take_away(place, None)
     }
@@ -220,28 +213,25 @@ impl Preview<'_> {
     /// Takes away what is at a place; `to` is where it goes.
     fn take_away(&mut self, place: &Place, to: Option<&Place>) -> Result<(), FsError> {
         // What is there only in thought, too.
-        for path in self.inside(&place.0).into_iter().chain([place.0.clone()]) {
-            let inner = Place(path);
+        let inside = self.inside(&place.0).map(|(path, _)| path);
+        for path in inside.chain([&place.0]) {
+            let inner = Place(path.clone());
             match to {
                 None => self.disk.allowed(Access::Write, &inner)?,
                 Some(to) => self.disk.may_move(&inner, &inner.moved(place, to))?,
             }
         }
         match self.node(&place.0) {
-            Node::Absent => return Err(Self::missing(place)),
+            Node::Absent => return Err(FsError::NotFound(show(place))),
             Node::Disk(on_disk) => self.disk.check_removal(&on_disk, to)?,
             Node::File(_) | Node::Folder => {}
         }
-        for path in self.inside(&place.0) {
-            self.changes.remove(&path);
-        }
+        self.changes.retain(|path, _| !path.starts_with(&place.0));
         self.changes.insert(place.0.clone(), Node::Absent);
         Ok(())
     }
-}
 
-impl Preview<'_> {
-    /// The files and links at and below a path relative to the root; the path itself where there is nothing.
+    /// Returns the files and links at and below a path relative to the root; the path itself where there is nothing.
     pub fn files_at(&self, path: &Path) -> Vec<PathBuf> {
         let mut files = Vec::new();
         let mut folders = vec![Place(path.to_owned())];

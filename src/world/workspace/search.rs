@@ -73,16 +73,8 @@ pub struct Hits {
     pub cut: bool,
 }
 
-/// What became of one file.
-enum Searched {
-    /// The first hits, and how many there are.
-    Hits(Vec<Hit>, usize),
-    /// It is binary, clada's own, or gone.
-    PassedOver,
-    Unread,
-    /// There was no time for it.
-    Cut,
-}
+/// The first hits of one file, and the number of its lines that match.
+type FileHits = (Vec<Hit>, usize);
 
 impl Search {
     /// Reads a regular expression.
@@ -139,7 +131,7 @@ impl Disk {
                 }
                 for (index, path) in share {
                     let searched = worker.search(path, room);
-                    if let Searched::Hits(hits, _) = &searched {
+                    if let Ok(Some((hits, _))) = &searched {
                         room -= hits.len();
                     }
                     here.push((index, searched));
@@ -177,18 +169,18 @@ impl Disk {
 }
 
 impl Hits {
-    fn take(&mut self, path: &Path, searched: Searched, limit: usize) {
+    fn take(&mut self, path: &Path, searched: io::Result<Option<FileHits>>, limit: usize) {
         match searched {
-            Searched::Hits(hits, lines) => {
+            Ok(Some((hits, lines))) => {
                 self.searched += 1;
                 self.files += usize::from(lines > 0);
                 self.lines += lines;
                 let room = limit - self.shown.len();
                 self.shown.extend(hits.into_iter().take(room));
             }
-            Searched::PassedOver => {}
-            Searched::Unread => self.unread.push(path.to_owned()),
-            Searched::Cut => self.cut = true,
+            Ok(None) => {}
+            Err(error) if error.kind() == io::ErrorKind::TimedOut => self.cut = true,
+            Err(_) => self.unread.push(path.to_owned()),
         }
     }
 }
@@ -223,14 +215,13 @@ impl<'w> Worker<'w> {
         }
     }
 
-    fn search(&mut self, path: &'w Path, keep: usize) -> Searched {
+    /// Searches one file; `None` if it is binary, clada's own, or gone.
+    fn search(&mut self, path: &'w Path, keep: usize) -> io::Result<Option<FileHits>> {
         if Instant::now() >= self.until {
-            return Searched::Cut;
+            return Err(io::ErrorKind::TimedOut.into());
         }
-        let (file, size) = match if_there(self.open(path)).map(Option::flatten) {
-            Ok(Some(opened)) => opened,
-            Ok(None) => return Searched::PassedOver,
-            Err(_) => return Searched::Unread,
+        let Some((file, size)) = if_there(self.open(path))?.flatten() else {
+            return Ok(None);
         };
         let mut finds = Finds {
             path,
@@ -255,12 +246,8 @@ impl<'w> Worker<'w> {
             self.searcher
                 .search_reader(self.matcher, &mut timed, &mut finds)
         };
-        match searched {
-            Ok(()) if finds.is_binary => Searched::PassedOver,
-            Ok(()) => Searched::Hits(finds.hits, finds.lines),
-            Err(error) if error.kind() == io::ErrorKind::TimedOut => Searched::Cut,
-            Err(_) => Searched::Unread,
-        }
+        searched?;
+        Ok((!finds.is_binary).then_some((finds.hits, finds.lines)))
     }
 
     /// A regular file that is not clada's own, and its size.
