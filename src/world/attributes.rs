@@ -1,4 +1,4 @@
-//! Owns what a replaced file keeps of the old one: owner, group, extended attributes, mode. Never touches contents or names.
+//! Copies to a new file what it keeps of the one that it replaces: owner, group, extended attributes, mode. Never touches contents or names.
 //!
 //! A replacement is a new inode, so everything but the text would silently become that of a fresh file. What cannot be kept is an
 //! error and not a warning: a notes file that changes hands because clada runs as root, or loses its access list, is damage that

@@ -31,7 +31,7 @@ pub struct OpenFolder {
     path: PathBuf,
 }
 
-/// Why a folder cannot be opened.
+/// A reason why a folder cannot be opened.
 #[derive(Debug, thiserror::Error)]
 pub enum FolderError {
     /// Something on the way to it, or it itself.
@@ -50,7 +50,7 @@ impl From<FolderError> for io::Error {
     }
 }
 
-/// What a descriptor has to allow that is only walked through.
+/// The access that a descriptor needs which is only walked through.
 #[cfg(target_os = "linux")]
 const WAY: OFlags = OFlags::PATH;
 #[cfg(not(target_os = "linux"))]
@@ -113,7 +113,7 @@ impl OpenFolder {
         Ok(openat(&self.fd, name(file), flags, mode)?.into())
     }
 
-    /// What there is of a name; a link itself.
+    /// Reads the metadata of a name; those of a link itself.
     ///
     /// # Errors
     /// What the system says.

@@ -1,4 +1,4 @@
-//! What is about to be done under a root, as a file that outlives a crash: written before it begins, removed when it is
+//! The work that is about to be done under a root, as a file that outlives a crash: written before it begins, removed when it is
 //! over. Knows nothing of what it says.
 
 use std::fs;

@@ -11,7 +11,7 @@ pub mod clipboard;
 pub mod compare;
 pub mod context;
 pub mod desktop;
-pub mod entry;
+pub mod file_or_link;
 pub mod folder;
 pub mod hurry;
 pub mod intent;

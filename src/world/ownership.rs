@@ -19,7 +19,7 @@ const BY_GROUP: u32 = 0o020;
 const BY_ALL: u32 = 0o002;
 const STICKY: u32 = 0o1000;
 
-/// Those whose files are as good as one's own: this user and root.
+/// The users whose files are as good as one's own: this user and root.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct OwnUsers {
     own: u32,
@@ -27,7 +27,7 @@ pub struct OwnUsers {
     unknown: Option<u32>,
 }
 
-/// Why something is not the user's alone.
+/// A reason why something is not the user's alone.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum NotOwn {
     /// It belongs to this user.
@@ -82,8 +82,8 @@ impl OwnUsers {
         user == 0 || user == self.own || self.unknown == Some(user)
     }
 
-    /// Why something is not these users' alone. In a folder where nobody can change what is another's, as in `/tmp`, others may
-    /// make what is theirs.
+    /// Returns the reason why something is not these users' alone. In a folder where nobody can change what is another's, as
+    /// in `/tmp`, others may make what is theirs.
     pub fn doubt(&self, of: &Metadata) -> Option<NotOwn> {
         let is_sticky = of.is_dir() && of.mode() & STICKY != 0;
         self.doubt_strictly(of).filter(|doubt| match doubt {
@@ -211,7 +211,7 @@ pub fn group_name(group: u32) -> Option<String> {
     name_in(GROUPS, group)
 }
 
-/// Why a file is not this user's alone, or the folder that it is in; and which of them.
+/// Returns the file or its folder, whichever is not this user's alone, and the reason.
 pub fn of_others(file: &Path) -> Option<(PathBuf, NotOwn)> {
     let users = OwnUsers::of_process();
     let path = file.canonicalize().ok()?;

@@ -11,11 +11,11 @@ use std::time::Duration;
 
 use crate::world::state;
 
-/// How long either side waits for the other's next word.
+/// The longest wait of either side for the other's next word.
 const PATIENCE: Duration = Duration::from_secs(2);
 /// The longest question, in bytes.
 const QUESTION: u64 = 16 * 1024;
-/// What a socket's name ends in; before it is the process id.
+/// The extension of a socket's name; before it is the process id.
 const EXTENSION: &str = "sock";
 /// The pause after a question that could not be answered.
 const PAUSE: Duration = Duration::from_millis(50);
@@ -92,7 +92,8 @@ fn reply(stream: &UnixStream, answer: &impl Fn(&str) -> String) -> io::Result<()
     stream.write_all(answer(question.trim_end()).as_bytes())
 }
 
-/// What all cladas of this user that run answer, each with its process id. Sockets that nobody answers any more are removed.
+/// Asks all running clada processes of this user; returns the answers with their process ids. Removes sockets that nobody
+/// answers.
 pub fn ask(folders: &[PathBuf], question: &str) -> Vec<(u32, io::Result<String>)> {
     let entries = folders
         .iter()

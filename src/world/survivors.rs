@@ -11,7 +11,7 @@ use super::process;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Survivor {
     pub pid: Pid,
-    /// That of its program, as the system has it.
+    /// The name of its program, as the system has it.
     pub name: String,
     /// As the system counts it; nothing where it does not tell.
     began: Option<u64>,
@@ -28,7 +28,7 @@ pub fn report(pids: impl IntoIterator<Item = Pid>) -> Vec<Survivor> {
     new
 }
 
-/// Those of them that live still.
+/// Returns those of them that still live.
 pub fn reported() -> Vec<Survivor> {
     let mut reported = REPORTED.lock().unwrap_or_else(PoisonError::into_inner);
     reported.retain(|known| survivor(known.pid).is_some_and(|now| now.began == known.began));

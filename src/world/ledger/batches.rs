@@ -1,4 +1,4 @@
-//! The batches in the ledger: what began, what came of each task, and what stands for what.
+//! The batches in the ledger: those that began, the outcome of each task, and the batches that repeat others.
 
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;

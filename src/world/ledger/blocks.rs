@@ -1,4 +1,4 @@
-//! The results blocks in the ledger: which are in their files, what they offer, and of what the newest tells.
+//! The results blocks in the ledger: those that are in their files, their offers, and the results that the newest shows.
 
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;

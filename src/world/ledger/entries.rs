@@ -80,7 +80,7 @@ pub struct TaskEnded<'a> {
 /// A results block that is about to be written.
 #[derive(Debug, Clone, Copy)]
 pub struct NewBlock<'a> {
-    /// Of its text, as the caller finds it again in the file.
+    /// The key of its text, as the caller finds it again in the file.
     pub key: Key,
     pub text: &'a str,
     /// With their lines in the block.

@@ -1,4 +1,4 @@
-//! What clada remembers on disk of what it was asked and what it did, so that nothing ever runs twice. Decides nothing,
+//! The memory on disk of what clada was asked and what it did, so that nothing ever runs twice. Decides nothing,
 //! has no clock, and never tells the content of a file.
 //!
 //! One SQLite database per user, in the state folder, for all of that user's clada processes at once. Every request is

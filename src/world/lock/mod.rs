@@ -19,7 +19,7 @@ use crate::world::state;
 #[derive(Debug)]
 pub struct Lock {
     file: File,
-    /// What its file says of this process.
+    /// The content of its file, which names this process.
     holder: Holder,
 }
 
@@ -34,13 +34,13 @@ pub struct Occupant {
 
 /// A lock that was never given back, as its holder was killed.
 #[derive(Debug)]
-pub struct CutOff {
+pub struct AbandonedLock {
     file: PathBuf,
-    /// When it was taken, in Unix time in milliseconds.
+    /// The time when it was taken, in Unix time in milliseconds.
     pub taken_ms: i64,
 }
 
-impl CutOff {
+impl AbandonedLock {
     /// Gives it back if nothing is left of what it was held for: whoever still keeps its [descriptor](Lock::descriptor) has the
     /// lock. False then; it stays as it is.
     ///
@@ -70,7 +70,7 @@ impl CutOff {
     }
 }
 
-/// Why a lock was not to be had.
+/// A reason why a lock was not to be had.
 #[derive(Debug, thiserror::Error)]
 pub enum LockError {
     /// Somebody has it; its process id, where it is known and that process lives.
@@ -80,10 +80,10 @@ pub enum LockError {
     Io { path: String, error: io::Error },
 }
 
-/// How often a lock that somebody has is asked for again.
+/// The pause between two tries to take a lock that somebody has.
 const RETRY: Duration = Duration::from_millis(20);
 
-/// How long a lock is asked for whose holder is dead: see [`Lock::try_take`].
+/// The longest wait for a lock whose holder is dead: see [`Lock::try_take`].
 const AFTERLIFE: Duration = Duration::from_secs(1);
 
 impl Lock {
@@ -215,7 +215,7 @@ impl Lock {
     }
 
     /// Tells if somebody has a lock of these kinds, or if one was given back at this time, in Unix time in milliseconds, or later: by
-    /// [`Lock::end`] or [`CutOff::settle`].
+    /// [`Lock::end`] or [`AbandonedLock::settle`].
     pub fn held_since(folder: &Path, kinds: &[&str], time_ms: i64) -> bool {
         files(folder, kinds).any(|file| {
             let changed = file.metadata().map_or(0, |meta| {
@@ -226,7 +226,7 @@ impl Lock {
     }
 
     /// The locks of these kinds that were never given back, and whose holders are dead.
-    pub fn cut_off(folder: &Path, kinds: &[&str]) -> Vec<CutOff> {
+    pub fn cut_off(folder: &Path, kinds: &[&str]) -> Vec<AbandonedLock> {
         let all = files(folder, kinds).filter(|file| holder(file).is_none());
         let cut_off = all.filter_map(|file| {
             let meta = file.metadata().ok().filter(|meta| meta.len() > 0)?;
@@ -234,7 +234,7 @@ impl Lock {
                 file.path(),
                 meta.mtime() * 1000 + meta.mtime_nsec() / 1_000_000,
             );
-            Some(CutOff { file, taken_ms })
+            Some(AbandonedLock { file, taken_ms })
         });
         cut_off.collect()
     }
@@ -273,7 +273,7 @@ impl LockError {
     }
 }
 
-/// Why one attempt to take a lock failed.
+/// A reason why one attempt to take a lock failed.
 #[derive(Debug)]
 enum Refusal {
     /// Somebody has it: the holder, where it is known and lives.

@@ -18,7 +18,7 @@ use std::thread::sleep;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use tokio::sync::watch;
 
-/// How often a file that changes while it is read is read again; the pauses double from [`STEP`].
+/// The number of tries to read a file that changes meanwhile; the pauses double from [`STEP`].
 const TRIES: u32 = 5;
 /// The pause between two looks at something that another process is about to finish.
 const STEP: Duration = Duration::from_millis(2);
@@ -37,13 +37,13 @@ pub struct NoteFile {
     exchange: bool,
 }
 
-/// Where a name leads.
+/// The way from a name to the file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Lead {
     pub path: PathBuf,
     /// All symbolic links on the way, each with what is in it.
     links: Vec<(PathBuf, PathBuf)>,
-    /// Those of them that have the place of a file.
+    /// The links among them that have the place of a file.
     files: Vec<PathBuf>,
 }
 
@@ -85,26 +85,28 @@ impl Lead {
     }
 }
 
-/// What is in the file.
+/// The result of reading the notes file.
 #[derive(Debug, PartialEq, Eq)]
-pub enum Reading {
+pub enum NoteReading {
     /// There is no such file (any more, or yet): wait for it.
     Missing,
     Text {
         text: String,
-        /// Whether nobody had it open for writing just then, so that the text is surely whole; `None` where that cannot be told.
+        /// True if nobody had it open for writing just then, so that the text is surely whole; `None` where that cannot be
+        /// told.
         no_writer: Option<bool>,
-        /// When the file itself was last changed, in Unix time in milliseconds. No program can set this time at will.
+        /// The time of the file's last change, in Unix time in milliseconds. No program can set this time at will.
         changed_ms: i64,
     },
 }
 
-/// What a write-back did.
+/// The result of a write-back.
 #[derive(Debug, PartialEq, Eq)]
 pub struct WriteBack {
-    /// What was put into the file: reading exactly this again is reading one's own write.
+    /// The text that was put into the file: reading exactly this again is reading one's own write.
     pub text: String,
-    /// Whether the file held, or came to hold, another text than the expected one, so that the results are on top of a newer save.
+    /// True if the file held, or came to hold, another text than the expected one, so that the results are on top of a newer
+    /// save.
     pub others: bool,
     /// Files beside the watched one that hold a text which is not wholly in it; the person must be told.
     pub saved: Vec<PathBuf>,
@@ -142,7 +144,7 @@ pub enum NoteError {
     #[error("cannot replace `{}`: {step}: {cause}: {}; the file is unchanged", path.display(), step.remedy(cause))]
     CannotReplace {
         path: PathBuf,
-        step: Step,
+        step: ReplaceStep,
         cause: io::Error,
     },
     #[error("`{}` was saved again and again while clada wrote: the results wait for the next save", path.display())]
@@ -178,27 +180,27 @@ impl std::fmt::Display for NotText {
     }
 }
 
-/// What of a replacement could not be done.
+/// The step of a replacement that failed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Step {
+pub enum ReplaceStep {
     Create,
     Store,
     Keep,
     Exchange,
 }
 
-impl std::fmt::Display for Step {
+impl std::fmt::Display for ReplaceStep {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(match self {
-            Step::Create => "clada cannot create a file beside it",
-            Step::Store => "clada cannot store the new text",
-            Step::Keep => "clada cannot keep its owner, mode or attributes",
-            Step::Exchange => "clada cannot exchange it with a new file",
+            ReplaceStep::Create => "clada cannot create a file beside it",
+            ReplaceStep::Store => "clada cannot store the new text",
+            ReplaceStep::Keep => "clada cannot keep its owner, mode or attributes",
+            ReplaceStep::Exchange => "clada cannot exchange it with a new file",
         })
     }
 }
 
-impl Step {
+impl ReplaceStep {
     fn remedy(self, cause: &io::Error) -> &'static str {
         match (cause.kind(), self) {
             _ if scarce::is_scarce(cause) => scarce::remedy(cause).unwrap_or_default(),
@@ -206,10 +208,10 @@ impl Step {
                 "free space on its disk"
             }
             (io::ErrorKind::ReadOnlyFilesystem, _) => "mount its file system for writing",
-            (_, Step::Create) => "make its folder writable for this user",
-            (_, Step::Store) => "check its disk",
-            (_, Step::Keep) => "give the file to the user that clada runs as",
-            (_, Step::Exchange) => "let this user rename files in its folder",
+            (_, ReplaceStep::Create) => "make its folder writable for this user",
+            (_, ReplaceStep::Store) => "check its disk",
+            (_, ReplaceStep::Keep) => "give the file to the user that clada runs as",
+            (_, ReplaceStep::Exchange) => "let this user rename files in its folder",
         }
     }
 }
@@ -269,8 +271,8 @@ impl NoteFile {
         &self.path
     }
 
-    /// Where its name leads by now, if that is another path: a symbolic link was pointed elsewhere, or is new. Not while nothing
-    /// has that name.
+    /// Returns the way to which its name leads by now, if that is another path: a symbolic link was pointed elsewhere, or is
+    /// new. `None` while nothing has that name.
     pub fn leads_elsewhere(&self) -> Option<Lead> {
         fs::symlink_metadata(&self.given).ok()?;
         Lead::of(&self.given)
@@ -278,7 +280,7 @@ impl NoteFile {
             .filter(|lead| lead.path != self.path)
     }
 
-    /// Where its name led when it was followed.
+    /// The way that its name led when it was followed.
     pub fn lead(&self) -> &Lead {
         &self.lead
     }
@@ -292,20 +294,20 @@ impl NoteFile {
     /// The whole text at one moment: read again, a few times within some 60 ms, when size, times or inode changed meanwhile. That the
     /// reading held still does not say that the writer was done (truncated, to be filled in a moment): `no_writer` or a quiet time does.
     /// Never blocks on a fifo or a device.
-    pub fn read(&self) -> Result<Reading, NoteError> {
+    pub fn read(&self) -> Result<NoteReading, NoteError> {
         for attempt in 0..TRIES {
             if attempt > 0 {
                 sleep(STEP * 2_u32.pow(attempt));
             }
             let look = match self.folder()? {
                 Some(folder) => self.look_in(&folder)?,
-                None => Look::Missing,
+                None => ReadAttempt::Missing,
             };
             match look {
-                Look::Missing => return Ok(Reading::Missing),
-                Look::Moving => {}
-                Look::Still(still) => {
-                    return Ok(Reading::Text {
+                ReadAttempt::Missing => return Ok(NoteReading::Missing),
+                ReadAttempt::Moving => {}
+                ReadAttempt::Still(still) => {
+                    return Ok(NoteReading::Text {
                         text: still.text?,
                         no_writer: still.no_writer,
                         changed_ms: still.changed_ms,
@@ -316,7 +318,7 @@ impl NoteFile {
         Err(self.unsteady())
     }
 
-    /// When the file was last changed, as [`Reading::Text`] tells it; one that is not there was changed just now.
+    /// Returns the time of the file's last change, as [`NoteReading::Text`] has it; now for a file that is not there.
     pub fn changed_ms(&self) -> i64 {
         let now = || {
             let now = SystemTime::now().duration_since(UNIX_EPOCH);
@@ -340,12 +342,14 @@ impl NoteFile {
         }
     }
 
-    fn look_in(&self, folder: &OpenFolder) -> Result<Look, NoteError> {
+    fn look_in(&self, folder: &OpenFolder) -> Result<ReadAttempt, NoteError> {
         let file = match self.open(folder, &self.path) {
             Ok(Some(file)) => file,
-            Ok(None) => return Ok(Look::Missing),
+            Ok(None) => return Ok(ReadAttempt::Missing),
             // Somebody holds a lease on it and is about to give it back.
-            Err(NoteError::Unreadable { cause, .. }) if is_busy(&cause) => return Ok(Look::Moving),
+            Err(NoteError::Unreadable { cause, .. }) if is_busy(&cause) => {
+                return Ok(ReadAttempt::Moving);
+            }
             Err(error) => return Err(error),
         };
         let before = self.stat(&file)?;
@@ -356,9 +360,9 @@ impl NoteFile {
         if stamp(&before) != stamp(&after)
             || there.is_none_or(|there| stamp(&there) != stamp(&after))
         {
-            return Ok(Look::Moving);
+            return Ok(ReadAttempt::Moving);
         }
-        Ok(Look::Still(StillText {
+        Ok(ReadAttempt::Still(StillText {
             file,
             text,
             no_writer,
@@ -450,21 +454,21 @@ impl NoteFile {
         NoteError::NotWritable { path, cause }
     }
 
-    fn cannot(&self, step: Step, cause: io::Error) -> NoteError {
+    fn cannot(&self, step: ReplaceStep, cause: io::Error) -> NoteError {
         let path = self.path.clone();
         NoteError::CannotReplace { path, step, cause }
     }
 }
 
 /// One try to read the file.
-enum Look {
+enum ReadAttempt {
     Missing,
     /// It changed while it was read.
     Moving,
     Still(StillText),
 }
 
-/// A text that did not change while it was read; see [`Reading::Text`].
+/// A text that did not change while it was read; see [`NoteReading::Text`].
 struct StillText {
     file: File,
     text: Result<String, NoteError>,
@@ -531,9 +535,9 @@ fn follow(given: &Path) -> Result<(PathBuf, Vec<PathBuf>), NoteError> {
     Err(unreadable(Errno::LOOP.into()))
 }
 
-/// What tells one state of a file from another without reading it.
+/// The metadata that tell one state of a file from another without reading it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Stamp {
+struct NoteStamp {
     device: u64,
     inode: u64,
     size: u64,
@@ -541,15 +545,15 @@ struct Stamp {
     changed: (i64, i64),
 }
 
-impl Stamp {
+impl NoteStamp {
     /// Without what also a rename of the file changes.
     fn text(&self) -> (u64, (i64, i64)) {
         (self.size, self.written)
     }
 }
 
-fn stamp(meta: &Metadata) -> Stamp {
-    Stamp {
+fn stamp(meta: &Metadata) -> NoteStamp {
+    NoteStamp {
         device: meta.dev(),
         inode: meta.ino(),
         size: meta.len(),

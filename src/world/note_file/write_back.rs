@@ -28,7 +28,10 @@
 //! systems, files of others) the inode that came out gets a late look, which promises less; where there is no exchange, a save by
 //! rename that lands between two system calls is lost.
 
-use super::{Look, NoteError, NoteFile, STEP, Stamp, Step, WriteBack, is_busy, is_missing, stamp};
+use super::{
+    NoteError, NoteFile, NoteStamp, ReadAttempt, ReplaceStep, STEP, WriteBack, is_busy, is_missing,
+    stamp,
+};
 use crate::reply::note::has_lines;
 use crate::world::folder::OpenFolder;
 use crate::world::{attributes, compare, lease};
@@ -42,17 +45,17 @@ use std::path::{Path, PathBuf};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-/// How long a write-back waits, before it begins, for somebody who is in the middle of a save.
+/// The longest wait, before a write-back begins, for somebody who is in the middle of a save.
 const BEFORE: Duration = Duration::from_secs(2);
-/// How long a file may be missing in the middle of a save (backup by rename) before it counts as deleted.
+/// The longest time that a file may be missing in the middle of a save (backup by rename); after that it counts as deleted.
 const MISSING: Duration = Duration::from_secs(1);
-/// How long a write-back waits for those who have the old inode open, and goes on against somebody who saves all the time.
+/// The longest wait for those who have the old inode open, and the longest fight against somebody who saves all the time.
 const PATIENCE: Duration = Duration::from_secs(10);
-/// When to look a second time at the old inode where there are no leases, and where it is empty.
+/// The time until a second look at the old inode where there are no leases, and where it is empty.
 const LATE_LOOK: Duration = Duration::from_millis(200);
-/// How many bytes of the watched file's name are in that of a file of ours, as names end at 255.
+/// The number of bytes of the watched file's name in that of a file of ours, as names end at 255.
 pub(super) const LONGEST_NAME: usize = 200;
-/// How many random letters and digits the name of a file of ours ends with.
+/// The number of random letters and digits at the end of the name of a file of ours.
 pub(super) const RANDOM: usize = 6;
 
 impl NoteFile {
@@ -113,12 +116,12 @@ impl NoteFile {
             let (missing, busy) = (over(MISSING), over(BEFORE));
             let look = match &folder {
                 Some(folder) => self.look_in(folder)?,
-                None => Look::Missing,
+                None => ReadAttempt::Missing,
             };
             match look {
-                Look::Missing if missing => return Err(self.gone()),
-                Look::Moving if busy => return Err(self.unsteady()),
-                Look::Still(still)
+                ReadAttempt::Missing if missing => return Err(self.gone()),
+                ReadAttempt::Moving if busy => return Err(self.unsteady()),
+                ReadAttempt::Still(still)
                     if (still.no_writer != Some(false) || busy)
                         && let Some(folder) = folder =>
                 {
@@ -141,13 +144,13 @@ impl NoteFile {
         let flags = OFlags::RDWR | OFlags::CREATE | OFlags::EXCL;
         let (name, mut file) = self
             .fresh_name("tmp", |name| folder.open_file(name, flags, 0o600))
-            .map_err(failed(Step::Create))?;
+            .map_err(failed(ReplaceStep::Create))?;
         let mut fill = || {
             file.write_all(text.as_bytes())
-                .map_err(failed(Step::Store))?;
-            attributes::copy(like, &file).map_err(failed(Step::Keep))?;
+                .map_err(failed(ReplaceStep::Store))?;
+            attributes::copy(like, &file).map_err(failed(ReplaceStep::Keep))?;
             if durable {
-                file.sync_data().map_err(failed(Step::Store))?;
+                file.sync_data().map_err(failed(ReplaceStep::Store))?;
             }
             Ok(())
         };
@@ -355,7 +358,7 @@ impl NoteFile {
             file.sync_data()
         };
         if let Err(cause) = fill(&done.text) {
-            let cause = self.cannot(Step::Store, cause);
+            let cause = self.cannot(ReplaceStep::Store, cause);
             if fill(&before).is_ok() {
                 let _ = folder.remove(&backup);
                 return Err(cause);
@@ -389,7 +392,7 @@ struct DisplacedFile {
     name: PathBuf,
     file: File,
     /// From before it was read.
-    stamp: Stamp,
+    stamp: NoteStamp,
 }
 
 impl Rounds<'_> {
@@ -459,11 +462,11 @@ impl Rounds<'_> {
             if is_missing(&cause) {
                 return self.note.gone();
             }
-            self.note.cannot(Step::Exchange, cause)
+            self.note.cannot(ReplaceStep::Exchange, cause)
         })
     }
 
-    /// What the inode that came out holds beyond `before`, once nobody writes into it any more.
+    /// Reads the text of the inode that came out, if it is not `before`, once nobody writes into it any more.
     fn newer(&self, out: &Path, before: &str) -> Result<Newer, NoteError> {
         let Some(file) = self.note.open(self.folder, out)? else {
             return Ok(Newer::Nothing); // Somebody removed it under its new name; there is nothing to look at.

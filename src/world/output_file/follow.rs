@@ -8,19 +8,19 @@ use std::path::{Path, PathBuf};
 use super::RUNNING;
 use crate::world::folder::if_there;
 
-/// How much is read at once.
+/// The most that is read at once.
 const MOST: usize = 64 * 1024;
-/// How much of what was read last must still be there, or else it is another run's.
+/// The length of what was read last that must still be there, or else it is another run's.
 const KNOWN: usize = 256;
 /// The longest results that are looked for.
 const LONGEST: u64 = 4 * 1024 * 1024;
 /// The lines that end the results.
 const ENDS: [&str; 2] = ["=== OUTPUTS ===\n", "=== END ===\n"];
 
-/// What was written since the last look.
+/// A text that was written since the last look.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Piece {
-    /// What a command wrote, and lines about it.
+    /// The output of a command, and lines about it.
     Live(Vec<u8>),
     /// The results of a run that is over.
     Results(String),
@@ -45,7 +45,7 @@ impl Follower {
         }
     }
 
-    /// Where it is.
+    /// The path of the file.
     pub fn path(&self) -> &Path {
         &self.path
     }

@@ -20,18 +20,18 @@ use rustix::fs::{AtFlags, RenameFlags};
 
 use super::entry::{io_error, last, rename_at, show, stamp, unused_name};
 use super::flush::Flush;
-use super::own::{Concern, Found, Id, Own, id};
+use super::own::{Concern, Id, Own, PlaceIds, id};
 use super::removal::{Removal, check_tree};
 use super::replace::{replace_any, replace_expected};
-use super::walk::{Seen, walk};
-use super::{Content, Files, FsError, Kind, Place};
+use super::walk::{StepKind, walk};
+use super::{FileContent, FileKind, FsError, ProjectFiles, ResolvedPath};
 use crate::policy::paths::{Access, Paths};
 use crate::reply::path::{RelPath, Spellings};
 use crate::world::attributes::{self, Regrouped};
 use crate::world::folder::{FolderError, OpenFolder, if_there};
 use crate::world::scarce;
 
-/// Why the root is not where it was.
+/// A reason why the root is not where it was.
 #[derive(Debug, thiserror::Error)]
 pub enum RootMoved {
     #[error("cannot reach the project folder `{}` ({}): put it back", .0.display(), .1)]
@@ -53,21 +53,26 @@ const LARGEST: u64 = 4 * 1024 * 1024 * 1024;
 /// Memory is had for no more of a file before it is read, in bytes.
 const AT_ONCE: usize = 64 * 1024 * 1024;
 
+/// The bounds of what tasks may do.
+struct TaskLimits {
+    /// The largest file that a task reads or writes, in bytes.
+    largest: u64,
+    /// The paths that tasks may read and change; all where there is none.
+    paths: Option<Paths>,
+}
+
 /// The files under one root.
 pub struct Disk {
     root: Dir,
-    /// Where the root was when it was opened.
+    /// The root's path when it was opened.
     path: PathBuf,
     root_id: Id,
     spellings: Spellings,
     own: Own,
-    /// The largest file that a task reads or writes, in bytes.
-    largest: u64,
-    /// What tasks may read and change; all where there is none.
-    paths: Option<Paths>,
+    limits: TaskLimits,
     flush: Flush,
     /// The files whose group could not be kept, until they are asked for.
-    regrouped: Vec<(Place, Regrouped)>,
+    regrouped: Vec<(ResolvedPath, Regrouped)>,
 }
 
 impl Disk {
@@ -96,20 +101,22 @@ impl Disk {
                 home: home.as_deref().map(text),
             },
             own: Own::new(protected, &canonical),
-            largest: u64::MAX,
-            paths: None,
+            limits: TaskLimits {
+                largest: u64::MAX,
+                paths: None,
+            },
             flush: Flush::default(),
             regrouped: Vec::new(),
         })
     }
 
-    /// Where the root was when it was opened: its canonical path.
+    /// The canonical path that the root had when it was opened.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Why what is at the root's path is not the root any more. What cannot be found out for want of open files is not told:
-    /// nothing else goes well then.
+    /// Returns the reason why the root is not at its path any more. Says nothing where there are too few open files to find
+    /// out: nothing else goes well then.
     pub fn moved(&self) -> Option<RootMoved> {
         let path = self.path.clone();
         match OpenFolder::open(&self.path) {
@@ -130,26 +137,26 @@ impl Disk {
 
     /// No task reads or writes a file of more bytes from now on.
     pub fn limit(&mut self, largest: u64) {
-        self.largest = largest;
+        self.limits.largest = largest;
     }
 
     /// Refused where more is to be written than a file may have.
-    pub(super) fn check_size(&self, place: &Place, parts: &[&[u8]]) -> Result<(), FsError> {
+    pub(super) fn check_size(&self, place: &ResolvedPath, parts: &[&[u8]]) -> Result<(), FsError> {
         let size = parts.iter().map(|part| part.len() as u64).sum();
-        if size > self.largest {
-            return Err(too_large(place, size, self.largest, false));
+        if size > self.limits.largest {
+            return Err(too_large(place, size, self.limits.largest, false));
         }
         Ok(())
     }
 
-    /// Has tasks read and change no more than this from now on.
+    /// Lets tasks read and change no more than this from now on.
     pub fn obey(&mut self, paths: Paths) {
-        self.paths = Some(paths);
+        self.limits.paths = Some(paths);
     }
 
-    /// Whether a task may read or change what is at a place.
-    pub(super) fn allowed(&self, access: Access, place: &Place) -> Result<(), FsError> {
-        let paths = self.paths.as_ref();
+    /// Refuses a task that may not read, or change, what is at a place.
+    pub(super) fn allowed(&self, access: Access, place: &ResolvedPath) -> Result<(), FsError> {
+        let paths = self.limits.paths.as_ref();
         let Some(denial) = paths.and_then(|paths| paths.refuses(access, &place.0)) else {
             return Ok(());
         };
@@ -160,8 +167,8 @@ impl Disk {
         })
     }
 
-    /// Whether a task may have something be at another place: it must not be shown by that.
-    pub(super) fn may_move(&self, from: &Place, to: &Place) -> Result<(), FsError> {
+    /// Refuses a task that may not move something to another place: the move must not show what tasks may not read.
+    pub(super) fn may_move(&self, from: &ResolvedPath, to: &ResolvedPath) -> Result<(), FsError> {
         self.allowed(Access::Write, from)?;
         self.allowed(Access::Write, to)?;
         if self.allowed(Access::Read, from).is_err() && self.allowed(Access::Read, to).is_ok() {
@@ -171,21 +178,21 @@ impl Disk {
     }
 
     /// The content of a file, whatever a task may do with it and however large its files may be.
-    pub(super) fn content(&self, place: &Place) -> Result<Content, FsError> {
+    pub(super) fn content(&self, place: &ResolvedPath) -> Result<FileContent, FsError> {
         self.read_up_to(place, LARGEST, open_sole)
     }
 
     /// The content of a file that is not too large, for changing it.
-    pub(super) fn sized(&self, place: &Place) -> Result<Content, FsError> {
-        self.read_up_to(place, self.largest, open_sole)
+    pub(super) fn sized(&self, place: &ResolvedPath) -> Result<FileContent, FsError> {
+        self.read_up_to(place, self.limits.largest, open_sole)
     }
 
     /// The same for no more than showing it: it may have other names too, as in pnpm's `node_modules`.
-    pub(super) fn shown(&self, place: &Place) -> Result<Content, FsError> {
-        self.read_up_to(place, self.largest, open_regular)
+    pub(super) fn shown(&self, place: &ResolvedPath) -> Result<FileContent, FsError> {
+        self.read_up_to(place, self.limits.largest, open_regular)
     }
 
-    /// Told at the end of a batch: what was changed is on its way to the disk.
+    /// Ends a batch: what was changed is on its way to the disk.
     pub fn settle(&mut self) {
         self.flush.hand_over();
     }
@@ -199,35 +206,35 @@ impl Disk {
         &self.spellings
     }
 
-    /// What is at a place, for following links.
-    pub(super) fn look(&self, place: &Place) -> io::Result<Seen> {
+    /// Looks at a place, for following links.
+    pub(super) fn look(&self, place: &ResolvedPath) -> io::Result<StepKind> {
         let Some(name) = place.0.file_name() else {
-            return Ok(Seen::Folder);
+            return Ok(StepKind::Folder);
         };
         match if_there(self.folder_of(&place.0))? {
             Some(dir) => look(&dir, name),
-            None => Ok(Seen::Nothing),
+            None => Ok(StepKind::Nothing),
         }
     }
 
     /// A folder under the root, opened without following any link.
-    pub(super) fn folder(&self, path: &Path) -> io::Result<Folder<'_>> {
-        let mut dir = Folder::Root(&self.root);
+    pub(super) fn folder(&self, path: &Path) -> io::Result<DirHandle<'_>> {
+        let mut dir = DirHandle::Root(&self.root);
         for name in path.components() {
-            dir = Folder::Below(dir.open_dir_nofollow(name)?);
+            dir = DirHandle::Below(dir.open_dir_nofollow(name)?);
         }
         Ok(dir)
     }
 
     /// The folder that a path is in.
-    pub(super) fn folder_of(&self, path: &Path) -> io::Result<Folder<'_>> {
+    pub(super) fn folder_of(&self, path: &Path) -> io::Result<DirHandle<'_>> {
         self.folder(path.parent().unwrap_or(Path::new("")))
     }
 
     /// Goes to a place as far as it exists, without following any link. Refused where it belongs to clada.
-    pub(super) fn way(&self, place: &Place) -> Result<Way<'_>, FsError> {
+    pub(super) fn way(&self, place: &ResolvedPath) -> Result<WalkedPath<'_>, FsError> {
         let way = self.unguarded_way(place)?;
-        let concern = self.own.concerns(&Found {
+        let concern = self.own.concerns(&PlaceIds {
             above: &way.above,
             itself: way
                 .itself
@@ -247,11 +254,11 @@ impl Disk {
     }
 
     /// The same without asking whether it belongs to clada.
-    fn unguarded_way(&self, place: &Place) -> Result<Way<'_>, FsError> {
+    fn unguarded_way(&self, place: &ResolvedPath) -> Result<WalkedPath<'_>, FsError> {
         let open = |e| io_error("open the folder of", place, e);
         let mut names: Vec<OsString> = place.0.iter().map(OsString::from).collect();
         names.reverse();
-        let mut dir = Folder::Root(&self.root);
+        let mut dir = DirHandle::Root(&self.root);
         let mut above = vec![self.root_id];
         while names.len() > 1 {
             let Some(name) = names.pop() else { break };
@@ -259,7 +266,7 @@ impl Disk {
                 names.push(name);
                 break;
             };
-            dir = Folder::Below(inner);
+            dir = DirHandle::Below(inner);
             above.push(id(&dir.dir_metadata().map_err(open)?));
         }
         let itself = match names.as_slice() {
@@ -268,7 +275,7 @@ impl Disk {
             _ => None,
         };
         names.reverse();
-        Ok(Way {
+        Ok(WalkedPath {
             dir,
             above,
             names,
@@ -277,7 +284,10 @@ impl Disk {
     }
 
     /// Goes to a place in a folder that exists.
-    pub(super) fn way_to_existing(&self, place: &Place) -> Result<(Folder<'_>, Metadata), FsError> {
+    pub(super) fn way_to_existing(
+        &self,
+        place: &ResolvedPath,
+    ) -> Result<(DirHandle<'_>, Metadata), FsError> {
         let way = self.way(place)?;
         match way.itself {
             Some(found) => Ok((way.dir, found)),
@@ -285,8 +295,8 @@ impl Disk {
         }
     }
 
-    /// Whether creating something here would be refused, for a preview.
-    pub(super) fn check_new(&self, place: &Place) -> Result<(), FsError> {
+    /// Refuses what would be refused where something is created here, for a preview.
+    pub(super) fn check_new(&self, place: &ResolvedPath) -> Result<(), FsError> {
         self.allowed(Access::Write, place)?;
         match self.way(place) {
             // What is in the way on the disk has been moved or deleted in thought.
@@ -295,14 +305,18 @@ impl Disk {
         }
     }
 
-    /// Whether replacing the file at this place would be refused, for a preview.
-    pub(super) fn check_replacement(&self, place: &Place) -> Result<(), FsError> {
+    /// Refuses what would be refused where the file at this place is replaced, for a preview.
+    pub(super) fn check_replacement(&self, place: &ResolvedPath) -> Result<(), FsError> {
         let (dir, _) = self.way_to_existing(place)?;
         replaceable(&dir, place).map(drop)
     }
 
-    /// Whether deleting what is at this place, or moving it, would be refused, for a preview.
-    pub(super) fn check_removal(&self, place: &Place, to: Option<&Place>) -> Result<(), FsError> {
+    /// Refuses what would be refused where something is deleted from this place or moved, for a preview.
+    pub(super) fn check_removal(
+        &self,
+        place: &ResolvedPath,
+        to: Option<&ResolvedPath>,
+    ) -> Result<(), FsError> {
         let (dir, found) = self.way_to_existing(place)?;
         match to {
             None => check_tree(&dir, &found, place, Removal::Delete, &|place| {
@@ -315,7 +329,12 @@ impl Disk {
     }
 
     /// The content of a file that has no more bytes than this.
-    fn read_up_to(&self, place: &Place, limit: u64, open: Open) -> Result<Content, FsError> {
+    fn read_up_to(
+        &self,
+        place: &ResolvedPath,
+        limit: u64,
+        open: impl Fn(&Dir, &OsStr, &ResolvedPath) -> Result<(File, Metadata), FsError>,
+    ) -> Result<FileContent, FsError> {
         let (dir, _) = self.way_to_existing(place)?;
         let (file, found) = open(&dir, last(place)?, place)?;
         let stamp = stamp(&found);
@@ -332,16 +351,16 @@ impl Disk {
         if bytes.len() as u64 > limit {
             return Err(too_large(place, bytes.len() as u64, limit, true));
         }
-        Ok(Content { bytes, stamp })
+        Ok(FileContent { bytes, stamp })
     }
 
-    /// Writes a file as [`Files::write`] does, and returns its group if that could not be kept; `runs` says whether it may be
+    /// Writes a file as [`ProjectFiles::write`] does, and returns its group if that could not be kept; `runs` says whether it may be
     /// executed, where that is known.
     pub(super) fn write_file(
         &mut self,
-        place: &Place,
+        place: &ResolvedPath,
         parts: &[&[u8]],
-        expected: Option<&Content>,
+        expected: Option<&FileContent>,
         runs: Option<bool>,
     ) -> Result<Option<Regrouped>, FsError> {
         let fail = |action| move |e| io_error(action, place, e);
@@ -388,12 +407,12 @@ impl Disk {
 }
 
 /// A folder that a walk has come to: the root's handle is not duplicated for each walk.
-pub(super) enum Folder<'d> {
+pub(super) enum DirHandle<'d> {
     Root(&'d Dir),
     Below(Dir),
 }
 
-impl Deref for Folder<'_> {
+impl Deref for DirHandle<'_> {
     type Target = Dir;
 
     fn deref(&self) -> &Dir {
@@ -404,10 +423,10 @@ impl Deref for Folder<'_> {
     }
 }
 
-/// How far there is a way to a place.
-pub(super) struct Way<'d> {
+/// The part of the path to a place that exists.
+pub(super) struct WalkedPath<'d> {
     /// The last folder on it that exists.
-    dir: Folder<'d>,
+    dir: DirHandle<'d>,
     /// The folders from the root to that one.
     above: Vec<Id>,
     /// The names below that: the place's own, and before it those of folders that do not exist.
@@ -415,9 +434,9 @@ pub(super) struct Way<'d> {
     itself: Option<Metadata>,
 }
 
-impl<'d> Way<'d> {
+impl<'d> WalkedPath<'d> {
     /// The folder that the place is in, created if need be.
-    pub(super) fn made(self, place: &Place) -> Result<(Folder<'d>, MadeDirs), FsError> {
+    pub(super) fn made(self, place: &ResolvedPath) -> Result<(DirHandle<'d>, MadeDirs), FsError> {
         let fail = |e| io_error("create a folder for", place, e);
         let mut dir = self.dir;
         let mut made = MadeDirs(Vec::new());
@@ -428,14 +447,14 @@ impl<'d> Way<'d> {
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
                 Err(error) => return Err(fail(error)),
             }
-            dir = Folder::Below(dir.open_dir_nofollow(name).map_err(fail)?);
+            dir = DirHandle::Below(dir.open_dir_nofollow(name).map_err(fail)?);
         }
         Ok((dir, made))
     }
 }
 
-/// What the file is now, if it is a regular one that may be replaced.
-fn replaceable(dir: &Dir, place: &Place) -> Result<Option<(File, Metadata)>, FsError> {
+/// Opens the file at a place, if there is one; it must be a regular one that may be replaced.
+fn replaceable(dir: &Dir, place: &ResolvedPath) -> Result<Option<(File, Metadata)>, FsError> {
     let name = last(place)?;
     let file = match open_sole(dir, name, place) {
         Err(FsError::NotFound(_)) => return Ok(None),
@@ -447,19 +466,19 @@ fn replaceable(dir: &Dir, place: &Place) -> Result<Option<(File, Metadata)>, FsE
     Ok(Some(file))
 }
 
-impl Files for Disk {
-    fn place(&self, path: &RelPath, follow: bool) -> Result<Place, FsError> {
+impl ProjectFiles for Disk {
+    fn place(&self, path: &RelPath, follow: bool) -> Result<ResolvedPath, FsError> {
         // The folder that was looked into last stays open: a walk mostly goes down one by one.
-        let mut last: Option<(PathBuf, Folder<'_>)> = None;
+        let mut last: Option<(PathBuf, DirHandle<'_>)> = None;
         walk(path, follow, &self.spellings, |path| {
             let (Some(name), Some(parent)) = (path.file_name(), path.parent()) else {
-                return Ok(Seen::Folder);
+                return Ok(StepKind::Folder);
             };
             let dir = match last.take() {
                 Some((opened, dir)) if opened == parent => dir,
                 Some((opened, dir)) if parent.parent() == Some(&opened) => {
                     let name = parent.file_name().unwrap_or_default();
-                    Folder::Below(dir.open_dir_nofollow(name)?)
+                    DirHandle::Below(dir.open_dir_nofollow(name)?)
                 }
                 _ => self.folder(parent)?,
             };
@@ -469,9 +488,9 @@ impl Files for Disk {
         })
     }
 
-    fn kind(&self, place: &Place) -> Result<Option<Kind>, FsError> {
+    fn kind(&self, place: &ResolvedPath) -> Result<Option<FileKind>, FsError> {
         let Some(name) = place.0.file_name() else {
-            return Ok(Some(Kind::Dir));
+            return Ok(Some(FileKind::Dir));
         };
         let found = self.folder_of(&place.0);
         let found = if_there(found.and_then(|dir| dir.symlink_metadata(name)));
@@ -479,21 +498,21 @@ impl Files for Disk {
         Ok(found.map(|found| kind(found.file_type())))
     }
 
-    fn read(&self, place: &Place) -> Result<Content, FsError> {
+    fn read(&self, place: &ResolvedPath) -> Result<FileContent, FsError> {
         self.allowed(Access::Read, place)?;
         self.shown(place)
     }
 
-    fn read_to_change(&self, place: &Place) -> Result<Content, FsError> {
+    fn read_to_change(&self, place: &ResolvedPath) -> Result<FileContent, FsError> {
         self.allowed(Access::Write, place)?;
         self.sized(place)
     }
 
     fn write(
         &mut self,
-        place: &Place,
+        place: &ResolvedPath,
         parts: &[&[u8]],
-        expected: Option<&Content>,
+        expected: Option<&FileContent>,
     ) -> Result<(), FsError> {
         self.allowed(Access::Write, place)?;
         self.check_size(place, parts)?;
@@ -503,7 +522,7 @@ impl Files for Disk {
         Ok(())
     }
 
-    fn remove(&mut self, place: &Place) -> Result<(), FsError> {
+    fn remove(&mut self, place: &ResolvedPath) -> Result<(), FsError> {
         let fail = |e| io_error("delete", place, e);
         let (dir, found) = self.way_to_existing(place)?;
         check_tree(&dir, &found, place, Removal::Delete, &|place| {
@@ -523,7 +542,12 @@ impl Files for Disk {
         })
     }
 
-    fn rename(&mut self, from: &Place, to: &Place, overwrite: bool) -> Result<(), FsError> {
+    fn rename(
+        &mut self,
+        from: &ResolvedPath,
+        to: &ResolvedPath,
+        overwrite: bool,
+    ) -> Result<(), FsError> {
         let (source, found) = self.way_to_existing(from)?;
         check_tree(&source, &found, from, Removal::Move, &|place| {
             self.may_move(place, &place.moved(from, to))
@@ -554,7 +578,7 @@ impl Files for Disk {
         }
     }
 
-    fn make_folder(&mut self, place: &Place) -> Result<bool, FsError> {
+    fn make_folder(&mut self, place: &ResolvedPath) -> Result<bool, FsError> {
         self.allowed(Access::Write, place)?;
         let way = self.way(place)?;
         match &way.itself {
@@ -575,7 +599,7 @@ impl Files for Disk {
         }
     }
 
-    fn remove_folder(&mut self, place: &Place) -> Result<(), FsError> {
+    fn remove_folder(&mut self, place: &ResolvedPath) -> Result<(), FsError> {
         self.allowed(Access::Write, place)?;
         let (dir, found) = self.way_to_existing(place)?;
         if !found.is_dir() {
@@ -588,14 +612,14 @@ impl Files for Disk {
             })
     }
 
-    fn names(&self, dir: &Place) -> Vec<String> {
+    fn names(&self, dir: &ResolvedPath) -> Vec<String> {
         let entries = self.folder(&dir.0).and_then(|dir| dir.entries());
         let names = entries.into_iter().flatten().flatten();
         let names = names.map(|entry| entry.file_name());
         names.filter_map(|name| name.into_string().ok()).collect()
     }
 
-    fn regrouped(&mut self) -> Vec<(Place, Regrouped)> {
+    fn regrouped(&mut self) -> Vec<(ResolvedPath, Regrouped)> {
         std::mem::take(&mut self.regrouped)
     }
 
@@ -621,7 +645,7 @@ impl Drop for MadeDirs {
     }
 }
 
-fn too_large(place: &Place, size: u64, limit: u64, is_there: bool) -> FsError {
+fn too_large(place: &ResolvedPath, size: u64, limit: u64, is_there: bool) -> FsError {
     FsError::TooLarge {
         path: show(place),
         size,
@@ -674,7 +698,7 @@ pub(super) fn open_for_reading(dir: &Dir, name: &OsStr) -> io::Result<File> {
 pub(super) fn open_regular(
     dir: &Dir,
     name: &OsStr,
-    place: &Place,
+    place: &ResolvedPath,
 ) -> Result<(File, Metadata), FsError> {
     let file = open_for_reading(dir, name).map_err(|error| match error.kind() {
         io::ErrorKind::NotFound => FsError::NotFound(show(place)),
@@ -686,14 +710,14 @@ pub(super) fn open_regular(
     })?;
     let found = file.metadata().map_err(|e| io_error("read", place, e))?;
     match kind(found.file_type()) {
-        Kind::Dir => Err(FsError::IsAFolder(show(place))),
-        Kind::Link | Kind::Other => Err(FsError::NotAFile(show(place))),
-        Kind::File => Ok((file, found)),
+        FileKind::Dir => Err(FsError::IsAFolder(show(place))),
+        FileKind::Link | FileKind::Other => Err(FsError::NotAFile(show(place))),
+        FileKind::File => Ok((file, found)),
     }
 }
 
 /// The same of one that has no other name: what is done to it is done to nothing else.
-fn open_sole(dir: &Dir, name: &OsStr, place: &Place) -> Result<(File, Metadata), FsError> {
+fn open_sole(dir: &Dir, name: &OsStr, place: &ResolvedPath) -> Result<(File, Metadata), FsError> {
     let (file, found) = open_regular(dir, name, place)?;
     match found.nlink() {
         0 | 1 => Ok((file, found)),
@@ -704,26 +728,23 @@ fn open_sole(dir: &Dir, name: &OsStr, place: &Place) -> Result<(File, Metadata),
     }
 }
 
-/// How a file is opened for reading.
-type Open = fn(&Dir, &OsStr, &Place) -> Result<(File, Metadata), FsError>;
-
-pub(super) fn kind(found: FileType) -> Kind {
+pub(super) fn kind(found: FileType) -> FileKind {
     if found.is_file() {
-        Kind::File
+        FileKind::File
     } else if found.is_dir() {
-        Kind::Dir
+        FileKind::Dir
     } else if found.is_symlink() {
-        Kind::Link
+        FileKind::Link
     } else {
-        Kind::Other
+        FileKind::Other
     }
 }
 
-fn look(dir: &Dir, name: &OsStr) -> io::Result<Seen> {
+fn look(dir: &Dir, name: &OsStr) -> io::Result<StepKind> {
     Ok(match if_there(dir.symlink_metadata(name))? {
-        None => Seen::Nothing,
-        Some(found) if found.is_dir() => Seen::Folder,
-        Some(found) if found.is_symlink() => Seen::Link(dir.read_link_contents(name)?),
-        Some(_) => Seen::Other,
+        None => StepKind::Nothing,
+        Some(found) if found.is_dir() => StepKind::Folder,
+        Some(found) if found.is_symlink() => StepKind::Link(dir.read_link_contents(name)?),
+        Some(_) => StepKind::Other,
     })
 }

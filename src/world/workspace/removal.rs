@@ -1,15 +1,15 @@
-//! Whether what is at a place may be deleted or moved with all that is in it, seen before the first step.
+//! Looks through what is to be deleted or moved before the first step: all of it must be allowed.
 
 use cap_fs_ext::DirExt;
 use cap_std::fs::{Dir, Metadata};
 use rustix::fs::{Access, AtFlags};
 
 use super::entry::{io_error, last, show};
-use super::{FsError, Place};
+use super::{FsError, ResolvedPath};
 use crate::reply::path::is_git;
 use crate::world::folder::if_there;
 
-/// What is done to what is at a place.
+/// The reason to take something away from a place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Removal {
     Delete,
@@ -22,9 +22,9 @@ pub(super) enum Removal {
 pub(super) fn check_tree(
     dir: &Dir,
     found: &Metadata,
-    place: &Place,
+    place: &ResolvedPath,
     removal: Removal,
-    allowed: &dyn Fn(&Place) -> Result<(), FsError>,
+    allowed: &dyn Fn(&ResolvedPath) -> Result<(), FsError>,
 ) -> Result<(), FsError> {
     allowed(place)?;
     if !found.is_dir() {
@@ -56,7 +56,7 @@ pub(super) fn check_tree(
     Ok(())
 }
 
-/// Whether a folder is where another file system, or another part of this one, begins.
+/// True if another file system, or another part of this one, begins at a folder.
 #[cfg(target_os = "linux")]
 fn is_mounted(dir: &Dir) -> bool {
     use rustix::fs::{StatxAttributes, StatxFlags, statx};
@@ -64,7 +64,7 @@ fn is_mounted(dir: &Dir) -> bool {
         .is_ok_and(|found| found.stx_attributes.contains(StatxAttributes::MOUNT_ROOT))
 }
 
-/// Whether a folder is where another file system begins. A part of the same one that is mounted there is not noticed.
+/// True if another file system begins at a folder. A part of the same one that is mounted there is not noticed.
 #[cfg(not(target_os = "linux"))]
 fn is_mounted(dir: &Dir) -> bool {
     let dev =

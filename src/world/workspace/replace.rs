@@ -10,7 +10,7 @@ use rustix::fs::{AtFlags, CWD, RenameFlags};
 
 use super::entry::{aside_name, io_error, last, rename_at, show, stamp};
 use super::own::{Id, id};
-use super::{Content, FsError, Place};
+use super::{FileContent, FsError, ResolvedPath};
 use crate::world::compare::holds;
 
 /// Puts a new file in the place of the expected one, which is open as `old`.
@@ -22,8 +22,8 @@ pub(super) fn replace_expected(
     dir: &Dir,
     new: TempFile<'_>,
     old: Option<File>,
-    expected: &Content,
-    place: &Place,
+    expected: &FileContent,
+    place: &ResolvedPath,
 ) -> Result<(), FsError> {
     let name = last(place)?;
     let fail = |e| io_error("write", place, e);
@@ -102,6 +102,6 @@ fn give_back(dir: &Dir, aside: &OsStr, name: &OsStr, ours: Id) -> bool {
 }
 
 /// Tells if the name is that of the expected file, open as `file`, with nothing in it changed.
-fn is_still(dir: &Dir, name: &OsStr, file: &File, expected: &Content) -> io::Result<bool> {
+fn is_still(dir: &Dir, name: &OsStr, file: &File, expected: &FileContent) -> io::Result<bool> {
     Ok(stamp(&dir.symlink_metadata(name)?) == expected.stamp && holds(file, &expected.bytes)?)
 }

@@ -16,9 +16,9 @@ use grep_matcher::Matcher;
 use grep_regex::{ErrorKind, RegexMatcher, RegexMatcherBuilder};
 use grep_searcher::{BinaryDetection, Searcher, SearcherBuilder, Sink, SinkFinish, SinkMatch};
 
-use super::disk::{Disk, Folder, open_for_reading};
+use super::disk::{DirHandle, Disk, open_for_reading};
 use super::own::{Id, id};
-use super::{FsError, Place};
+use super::{FsError, ResolvedPath};
 use crate::world::folder::if_there;
 
 /// No more of a line is shown, in bytes; and so much of it before the match.
@@ -33,11 +33,11 @@ const SHARE: usize = 16;
 
 /// A regular expression to look for.
 #[derive(Debug, Clone)]
-pub struct Search {
+pub struct LineSearch {
     matcher: RegexMatcher,
 }
 
-/// Why a text cannot be looked for as a regular expression.
+/// A reason why a text cannot be looked for as a regular expression.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum NoSearch {
     /// It is none, and why.
@@ -48,7 +48,7 @@ pub enum NoSearch {
 
 /// A line that matches.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Hit {
+pub struct SearchHit {
     /// Relative to the root.
     pub path: PathBuf,
     /// From 1.
@@ -57,26 +57,26 @@ pub struct Hit {
     pub line: String,
 }
 
-/// What a search has found.
+/// The result of a search.
 #[derive(Debug, Default)]
-pub struct Hits {
+pub struct SearchHits {
     /// The first ones, in the order of the paths.
-    pub shown: Vec<Hit>,
-    /// How many lines match, and in how many files.
+    pub shown: Vec<SearchHit>,
+    /// The number of lines that match, and of files that they are in.
     pub lines: usize,
     pub files: usize,
-    /// How many files were searched.
+    /// The number of files that were searched.
     pub searched: usize,
-    /// Those that could not be.
+    /// The files that could not be.
     pub unread: Vec<PathBuf>,
     /// There was no time for all of it.
     pub cut: bool,
 }
 
 /// The first hits of one file, and the number of its lines that match.
-type FileHits = (Vec<Hit>, usize);
+type FileHits = (Vec<SearchHit>, usize);
 
-impl Search {
+impl LineSearch {
     /// Reads a regular expression.
     ///
     /// # Errors
@@ -114,7 +114,13 @@ fn builder(ignore_case: bool) -> RegexMatcherBuilder {
 
 impl Disk {
     /// Searches these files, given in their order; at most `limit` hits are kept.
-    pub fn search(&self, search: &Search, paths: &[PathBuf], limit: usize, until: Instant) -> Hits {
+    pub fn search(
+        &self,
+        search: &LineSearch,
+        paths: &[PathBuf],
+        limit: usize,
+        until: Instant,
+    ) -> SearchHits {
         let own = self.own_files();
         let next = AtomicUsize::new(0);
         let found = Mutex::new(Vec::new());
@@ -155,20 +161,20 @@ impl Disk {
         }
         let mut found = found.into_inner().unwrap_or_else(PoisonError::into_inner);
         found.sort_by_key(|(index, _)| *index);
-        let mut hits = Hits::default();
+        let mut hits = SearchHits::default();
         for (index, searched) in found {
             hits.take(&paths[index], searched, limit);
         }
         hits
     }
 
-    /// Whether a file is clada's own: what is pasted into the notes is no part of the project.
-    pub fn is_own(&self, place: &Place) -> bool {
+    /// True if a file is clada's own: what is pasted into the notes is no part of the project.
+    pub fn is_own(&self, place: &ResolvedPath) -> bool {
         matches!(self.way(place), Err(FsError::Protected(_)))
     }
 }
 
-impl Hits {
+impl SearchHits {
     fn take(&mut self, path: &Path, searched: io::Result<Option<FileHits>>, limit: usize) {
         match searched {
             Ok(Some((hits, lines))) => {
@@ -185,21 +191,21 @@ impl Hits {
     }
 }
 
-/// What one processor does.
+/// The part of a search that one processor does.
 struct Worker<'w> {
     disk: &'w Disk,
     matcher: &'w RegexMatcher,
     own: &'w [Id],
     until: Instant,
     searcher: Searcher,
-    /// Of the file that is searched, where it is small.
+    /// The content of the file that is searched, where it is small.
     content: Vec<u8>,
     /// The folder that was looked into last: files that follow each other are mostly in the same.
-    last: Option<(&'w Path, Folder<'w>)>,
+    last: Option<(&'w Path, DirHandle<'w>)>,
 }
 
 impl<'w> Worker<'w> {
-    fn new(disk: &'w Disk, search: &'w Search, own: &'w [Id], until: Instant) -> Self {
+    fn new(disk: &'w Disk, search: &'w LineSearch, own: &'w [Id], until: Instant) -> Self {
         Self {
             disk,
             matcher: &search.matcher,
@@ -265,7 +271,7 @@ impl<'w> Worker<'w> {
     }
 }
 
-fn opened(folder: &Folder<'_>, name: &OsStr, own: &[Id]) -> io::Result<Option<(File, u64)>> {
+fn opened(folder: &DirHandle<'_>, name: &OsStr, own: &[Id]) -> io::Result<Option<(File, u64)>> {
     let file = open_for_reading(folder, name)?;
     let found = file.metadata()?;
     let is_wanted = found.is_file() && !own.contains(&id(&found));
@@ -292,7 +298,7 @@ struct Finds<'f> {
     path: &'f Path,
     matcher: &'f RegexMatcher,
     keep: usize,
-    hits: Vec<Hit>,
+    hits: Vec<SearchHit>,
     lines: usize,
     is_binary: bool,
 }
@@ -308,7 +314,7 @@ impl Sink for Finds<'_> {
             let line = line.strip_suffix(b"\r").unwrap_or(line);
             let is_long = line.len() > LINE;
             let at = is_long.then(|| self.matcher.find(line).ok().flatten());
-            self.hits.push(Hit {
+            self.hits.push(SearchHit {
                 path: self.path.to_owned(),
                 number: found.line_number().unwrap_or_default(),
                 line: around(line, at.flatten().map_or(0, |at| at.start())),

@@ -1,4 +1,4 @@
-//! What is at a place, as a short text to compare with later. Changes nothing.
+//! The state of a place, as a short text to compare with later. Changes nothing.
 
 use std::ffi::OsStr;
 use std::io::{self, Read};
@@ -15,14 +15,14 @@ use crate::reply::record::FileState;
 use crate::text::hex::hex;
 use crate::world::folder::if_there;
 
-/// How much is read for one state: what is larger cannot be told from another state of itself.
+/// The most that is read for one state: something larger cannot be told from another state of itself.
 const MOST_BYTES: u64 = 64 * 1024 * 1024;
 const MOST_ENTRIES: usize = 2_000;
 /// Longer than a tick of the clock that file systems go by.
 const TICK: Duration = Duration::from_millis(50);
 
 impl Disk {
-    /// What is at a path relative to the root, its last name's link not followed.
+    /// Returns the state of what is at a path relative to the root, its last name's link not followed.
     ///
     /// Not refused for clada's own files or a `.git`: it tells nothing but whether something changed.
     pub fn state(&self, path: &Path) -> FileState {
@@ -54,7 +54,7 @@ impl Disk {
     }
 }
 
-/// What a file with this content is.
+/// Returns the state of a file with this content.
 pub(super) fn state_of(bytes: &[u8], runs: bool) -> FileState {
     let mut sum = Sum::default();
     sum.file(bytes.len() as u64, runs);
