@@ -18,6 +18,7 @@ use rusqlite::{Connection, OpenFlags, ffi};
 
 use super::error::{LedgerError, RequestError, Result};
 use super::rows::cell;
+use crate::world::folder::if_there;
 
 /// The format that this program reads and writes, and its tables.
 const FORMAT: usize = 5;
@@ -128,11 +129,8 @@ fn put_aside(path: &Path) -> LedgerError {
         return LedgerError::DamagedInPlace(path.to_owned());
     };
     for (from, to) in all_of(path).zip(all_of(&kept)) {
-        match fs::rename(from, to) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => {
-                return LedgerError::DamagedInPlace(path.to_owned());
-            }
-            _ => {}
+        if if_there(fs::rename(from, to)).is_err() {
+            return LedgerError::DamagedInPlace(path.to_owned());
         }
     }
     LedgerError::Damaged {
@@ -143,15 +141,12 @@ fn put_aside(path: &Path) -> LedgerError {
 
 /// Refuses to begin with nothing where a damaged ledger waits for somebody to look at it.
 fn refuse_after_damage(folder: &Path) -> Result<()> {
-    let entries = match fs::read_dir(folder) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
-        entries => entries,
-    };
-    let names = entries.and_then(|entries| {
+    let names = || {
+        let entries = if_there(fs::read_dir(folder))?.into_iter().flatten();
         let names = entries.map(|entry| Ok(entry?.file_name()));
         names.collect::<io::Result<Vec<OsString>>>()
-    });
-    let mut names = names.map_err(|error| LedgerError::io(folder, error))?;
+    };
+    let mut names = names().map_err(|error| LedgerError::io(folder, error))?;
     names.sort();
     let is_ledger = |name: &&OsString| {
         let name = name.as_bytes();
@@ -202,7 +197,7 @@ fn create(folder: &Path) -> Result<()> {
         // Left by a process that ended while it made one; and by a ledger that somebody moved away without its log,
         // which would be taken for the log of this one.
         for left in all_of(&new).chain(sidecars(&path)) {
-            remove(&left)?;
+            if_there(fs::remove_file(left))?;
         }
         let mut options = OpenOptions::new();
         options.write(true).create_new(true).mode(0o600).open(&new)
@@ -218,13 +213,6 @@ fn create(folder: &Path) -> Result<()> {
     };
     fill().map_err(|error| LedgerError::of(error, &path))?;
     fs::rename(&new, &path).map_err(|error| LedgerError::io(&path, error))
-}
-
-fn remove(path: &Path) -> io::Result<()> {
-    match fs::remove_file(path) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
-        _ => Ok(()),
-    }
 }
 
 /// Makes a database that was opened ready for use. After an unclean end, or while others have it open, all of it is looked

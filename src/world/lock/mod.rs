@@ -102,10 +102,9 @@ impl Lock {
     ) -> Result<Self, LockError> {
         let mut told = None;
         loop {
-            let holder = match Self::attempt(folder, kind, path) {
-                Ok(taken) => return Ok(taken),
-                Err(Refusal::Held(holder)) => holder,
-                Err(Refusal::Io(error)) => return Err(error),
+            let holder = match Self::attempt(folder, kind, path)? {
+                Attempt::Taken(lock) => return Ok(lock),
+                Attempt::Held(holder) => holder,
             };
             let occupant = Occupant {
                 pid: name(holder.as_ref().map(|holder| holder.pid)),
@@ -131,23 +130,20 @@ impl Lock {
     pub fn try_take(folder: &Path, kind: &str, path: &Path) -> Result<Self, LockError> {
         let patience = Instant::now() + AFTERLIFE;
         loop {
-            match Self::attempt(folder, kind, path) {
-                Err(Refusal::Held(None)) if Instant::now() < patience => sleep(RETRY),
-                Ok(taken) => return Ok(taken),
-                Err(Refusal::Held(holder)) => {
+            match Self::attempt(folder, kind, path)? {
+                Attempt::Taken(lock) => return Ok(lock),
+                Attempt::Held(None) if Instant::now() < patience => sleep(RETRY),
+                Attempt::Held(holder) => {
                     return Err(LockError::Held(holder.map(|holder| holder.pid)));
                 }
-                Err(Refusal::Io(error)) => return Err(error),
             }
         }
     }
 
-    fn attempt(folder: &Path, kind: &str, path: &Path) -> Result<Self, Refusal> {
-        let error = |error| {
-            Refusal::Io(LockError::Io {
-                path: folder.display().to_string(),
-                error,
-            })
+    fn attempt(folder: &Path, kind: &str, path: &Path) -> Result<Attempt, LockError> {
+        let error = |error| LockError::Io {
+            path: folder.display().to_string(),
+            error,
         };
         state::make(folder).map_err(error)?;
         let name = state::name_of(&[path]);
@@ -163,7 +159,8 @@ impl Lock {
             Err(TryLockError::WouldBlock) => {
                 let mut holder = Vec::new();
                 let _ = file.read_to_end(&mut holder);
-                return Err(Refusal::Held(Holder::parse(&holder).filter(Holder::lives)));
+                let holder = Holder::parse(&holder).filter(Holder::lives);
+                return Ok(Attempt::Held(holder));
             }
             Err(TryLockError::Error(e)) => return Err(error(e)),
         }
@@ -171,7 +168,7 @@ impl Lock {
         // `clada run` of an empty reply.
         let holder = Holder::of_this_process(path);
         write(&mut file, &holder.text()).map_err(error)?;
-        Ok(Self { file, holder })
+        Ok(Attempt::Taken(Self { file, holder }))
     }
 
     /// Leaves in the lock's file what it is held for just now, for those who wait. It is no loss where that cannot be.
@@ -273,12 +270,12 @@ impl LockError {
     }
 }
 
-/// A reason why one attempt to take a lock failed.
+/// The result of one attempt to take a lock.
 #[derive(Debug)]
-enum Refusal {
+enum Attempt {
+    Taken(Lock),
     /// Somebody has it: the holder, where it is known and lives.
     Held(Option<Holder>),
-    Io(LockError),
 }
 
 /// Writes over what a lock's file says. Another one may have left more there, which goes.
@@ -382,7 +379,7 @@ mod tests {
         let _lock = Lock::try_take(dir.path(), "root", Path::new("/a")).expect("free");
         let refused = Lock::attempt(dir.path(), "root", Path::new("/a"));
         assert!(
-            matches!(&refused, Err(Refusal::Held(Some(holder))) if holder.does.is_none()),
+            matches!(&refused, Ok(Attempt::Held(Some(holder))) if holder.does.is_none()),
             "{refused:?}"
         );
     }
@@ -482,7 +479,7 @@ mod tests {
         assert_eq!(held(), []);
         // Nor is it named where the lock is not to be had.
         let refused = Lock::attempt(dir.path(), "file", path);
-        assert!(matches!(refused, Err(Refusal::Held(None))), "{refused:?}");
+        assert!(matches!(refused, Ok(Attempt::Held(None))), "{refused:?}");
         // An older clada left no more than the number.
         let (before, _) = text.split_once('\0').expect("a start");
         std::fs::write(&file, before).expect("write");

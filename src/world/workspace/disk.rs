@@ -6,8 +6,8 @@
 
 use std::ffi::{OsStr, OsString};
 use std::io::{self, BufWriter, Read, Write};
-use std::ops::Deref;
 use std::path::{Component, Path, PathBuf};
+use std::sync::Arc;
 
 use cap_fs_ext::{DirExt, FollowSymlinks, OpenOptionsFollowExt};
 use cap_std::ambient_authority;
@@ -63,7 +63,8 @@ struct TaskLimits {
 
 /// The files under one root.
 pub struct Disk {
-    root: Dir,
+    /// Shared: it is not duplicated for each walk.
+    root: Arc<Dir>,
     /// The root's path when it was opened.
     path: PathBuf,
     root_id: Id,
@@ -93,7 +94,7 @@ impl Disk {
         let root = Dir::open_ambient_dir(&canonical, ambient_authority())?;
         Ok(Self {
             root_id: id(&root.dir_metadata()?),
-            root,
+            root: Arc::new(root),
             path: canonical.clone(),
             spellings: Spellings {
                 given: text(&given),
@@ -218,21 +219,21 @@ impl Disk {
     }
 
     /// A folder under the root, opened without following any link.
-    pub(super) fn folder(&self, path: &Path) -> io::Result<DirHandle<'_>> {
-        let mut dir = DirHandle::Root(&self.root);
+    pub(super) fn folder(&self, path: &Path) -> io::Result<Arc<Dir>> {
+        let mut dir = Arc::clone(&self.root);
         for name in path.components() {
-            dir = DirHandle::Below(dir.open_dir_nofollow(name)?);
+            dir = Arc::new(dir.open_dir_nofollow(name)?);
         }
         Ok(dir)
     }
 
     /// The folder that a path is in.
-    pub(super) fn folder_of(&self, path: &Path) -> io::Result<DirHandle<'_>> {
+    pub(super) fn folder_of(&self, path: &Path) -> io::Result<Arc<Dir>> {
         self.folder(path.parent().unwrap_or(Path::new("")))
     }
 
     /// Goes to a place as far as it exists, without following any link. Refused where it belongs to clada.
-    pub(super) fn way(&self, place: &ResolvedPath) -> Result<WalkedPath<'_>, FsError> {
+    pub(super) fn way(&self, place: &ResolvedPath) -> Result<WalkedPath, FsError> {
         let way = self.unguarded_way(place)?;
         let concern = self.own.concerns(&PlaceIds {
             above: &way.above,
@@ -254,11 +255,11 @@ impl Disk {
     }
 
     /// The same without asking whether it belongs to clada.
-    fn unguarded_way(&self, place: &ResolvedPath) -> Result<WalkedPath<'_>, FsError> {
+    fn unguarded_way(&self, place: &ResolvedPath) -> Result<WalkedPath, FsError> {
         let open = |e| io_error("open the folder of", place, e);
         let mut names: Vec<OsString> = place.0.iter().map(OsString::from).collect();
         names.reverse();
-        let mut dir = DirHandle::Root(&self.root);
+        let mut dir = Arc::clone(&self.root);
         let mut above = vec![self.root_id];
         while names.len() > 1 {
             let Some(name) = names.pop() else { break };
@@ -266,7 +267,7 @@ impl Disk {
                 names.push(name);
                 break;
             };
-            dir = DirHandle::Below(inner);
+            dir = Arc::new(inner);
             above.push(id(&dir.dir_metadata().map_err(open)?));
         }
         let itself = match names.as_slice() {
@@ -287,7 +288,7 @@ impl Disk {
     pub(super) fn way_to_existing(
         &self,
         place: &ResolvedPath,
-    ) -> Result<(DirHandle<'_>, Metadata), FsError> {
+    ) -> Result<(Arc<Dir>, Metadata), FsError> {
         let way = self.way(place)?;
         match way.itself {
             Some(found) => Ok((way.dir, found)),
@@ -406,27 +407,10 @@ impl Disk {
     }
 }
 
-/// A folder that a walk has come to: the root's handle is not duplicated for each walk.
-pub(super) enum DirHandle<'d> {
-    Root(&'d Dir),
-    Below(Dir),
-}
-
-impl Deref for DirHandle<'_> {
-    type Target = Dir;
-
-    fn deref(&self) -> &Dir {
-        match self {
-            Self::Root(dir) => dir,
-            Self::Below(dir) => dir,
-        }
-    }
-}
-
 /// The part of the path to a place that exists.
-pub(super) struct WalkedPath<'d> {
+pub(super) struct WalkedPath {
     /// The last folder on it that exists.
-    dir: DirHandle<'d>,
+    dir: Arc<Dir>,
     /// The folders from the root to that one.
     above: Vec<Id>,
     /// The names below that: the place's own, and before it those of folders that do not exist.
@@ -434,9 +418,9 @@ pub(super) struct WalkedPath<'d> {
     itself: Option<Metadata>,
 }
 
-impl<'d> WalkedPath<'d> {
+impl WalkedPath {
     /// The folder that the place is in, created if need be.
-    pub(super) fn made(self, place: &ResolvedPath) -> Result<(DirHandle<'d>, MadeDirs), FsError> {
+    pub(super) fn made(self, place: &ResolvedPath) -> Result<(Arc<Dir>, MadeDirs), FsError> {
         let fail = |e| io_error("create a folder for", place, e);
         let mut dir = self.dir;
         let mut made = MadeDirs(Vec::new());
@@ -447,7 +431,7 @@ impl<'d> WalkedPath<'d> {
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
                 Err(error) => return Err(fail(error)),
             }
-            dir = DirHandle::Below(dir.open_dir_nofollow(name).map_err(fail)?);
+            dir = Arc::new(dir.open_dir_nofollow(name).map_err(fail)?);
         }
         Ok((dir, made))
     }
@@ -469,7 +453,7 @@ fn replaceable(dir: &Dir, place: &ResolvedPath) -> Result<Option<(File, Metadata
 impl ProjectFiles for Disk {
     fn place(&self, path: &RelPath, follow: bool) -> Result<ResolvedPath, FsError> {
         // The folder that was looked into last stays open: a walk mostly goes down one by one.
-        let mut last: Option<(PathBuf, DirHandle<'_>)> = None;
+        let mut last: Option<(PathBuf, Arc<Dir>)> = None;
         walk(path, follow, &self.spellings, |path| {
             let (Some(name), Some(parent)) = (path.file_name(), path.parent()) else {
                 return Ok(StepKind::Folder);
@@ -478,7 +462,7 @@ impl ProjectFiles for Disk {
                 Some((opened, dir)) if opened == parent => dir,
                 Some((opened, dir)) if parent.parent() == Some(&opened) => {
                     let name = parent.file_name().unwrap_or_default();
-                    DirHandle::Below(dir.open_dir_nofollow(name)?)
+                    Arc::new(dir.open_dir_nofollow(name)?)
                 }
                 _ => self.folder(parent)?,
             };

@@ -5,18 +5,17 @@ use std::ffi::OsStr;
 use std::io::{self, Read};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
-use std::sync::Mutex;
-use std::sync::PoisonError;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::Instant;
 
-use cap_std::fs::File;
+use cap_std::fs::{Dir, File};
 use grep_matcher::Matcher;
 use grep_regex::{ErrorKind, RegexMatcher, RegexMatcherBuilder};
 use grep_searcher::{BinaryDetection, Searcher, SearcherBuilder, Sink, SinkFinish, SinkMatch};
 
-use super::disk::{DirHandle, Disk, open_for_reading};
+use super::disk::{Disk, open_for_reading};
 use super::own::{Id, id};
 use super::{FsError, ResolvedPath};
 use crate::world::folder::if_there;
@@ -201,7 +200,7 @@ struct Worker<'w> {
     /// The content of the file that is searched, where it is small.
     content: Vec<u8>,
     /// The folder that was looked into last: files that follow each other are mostly in the same.
-    last: Option<(&'w Path, DirHandle<'w>)>,
+    last: Option<(&'w Path, Arc<Dir>)>,
 }
 
 impl<'w> Worker<'w> {
@@ -271,7 +270,7 @@ impl<'w> Worker<'w> {
     }
 }
 
-fn opened(folder: &DirHandle<'_>, name: &OsStr, own: &[Id]) -> io::Result<Option<(File, u64)>> {
+fn opened(folder: &Dir, name: &OsStr, own: &[Id]) -> io::Result<Option<(File, u64)>> {
     let file = open_for_reading(folder, name)?;
     let found = file.metadata()?;
     let is_wanted = found.is_file() && !own.contains(&id(&found));

@@ -11,7 +11,7 @@ use cap_std::fs::{Dir, MetadataExt};
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
 use rustix::fs::{FileType, Mode, OFlags, open};
 
-use super::disk::{DirHandle, Disk, kind, open_regular};
+use super::disk::{Disk, kind, open_regular};
 use super::entry::io_error;
 use super::{FileKind, FsError, ResolvedPath};
 use crate::policy::paths::Access;
@@ -153,7 +153,7 @@ struct TreeWalk<'w> {
 }
 
 impl TreeWalk<'_> {
-    fn look_into(&mut self, folder: &DirHandle<'_>, path: &Path, depth: usize) {
+    fn look_into(&mut self, folder: &Dir, path: &Path, depth: usize) {
         let Ok(names) = names(folder) else {
             self.tree.unread.push(path.to_owned());
             return;
@@ -199,7 +199,7 @@ impl TreeWalk<'_> {
             if kind == FileKind::Dir && self.reach.depth.is_none_or(|deepest| depth < deepest) {
                 match if_there(folder.open_dir_nofollow(&name)) {
                     Ok(Some(inner)) if depth < DEEPEST => {
-                        self.look_into(&DirHandle::Below(inner), &found, depth + 1);
+                        self.look_into(&inner, &found, depth + 1);
                     }
                     // Gone in the meantime.
                     Ok(None) => {}
