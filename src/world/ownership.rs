@@ -41,14 +41,11 @@ pub enum NotOwn {
 impl fmt::Display for NotOwn {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Owner(user) => match name_in(USERS, *user) {
-                Some(name) => write!(f, "belongs to `{name}`"),
-                None => write!(f, "belongs to the user {user}"),
-            },
-            Self::Group(group) => match group_name(*group) {
-                Some(name) => write!(f, "is writable by the group `{name}`"),
-                None => write!(f, "is writable by the group with the number {group}"),
-            },
+            Self::Owner(user) => write!(f, "belongs to {}", named("the user", USERS, *user)),
+            Self::Group(group) => {
+                let group = named("with the number", GROUPS, *group);
+                write!(f, "is writable by the group {group}")
+            }
             Self::All => f.write_str("is writable by all users"),
         }
     }
@@ -221,6 +218,13 @@ pub fn of_others(file: &Path) -> Option<(PathBuf, NotOwn)> {
         let is_meant = matches!(doubt, NotOwn::Owner(_)) || !has_no_modes(&path);
         is_meant.then_some((path, doubt))
     })
+}
+
+fn named(what: &str, list: &str, number: u32) -> String {
+    match name_in(list, number) {
+        Some(name) => format!("`{name}`"),
+        None => format!("{what} {number}"),
+    }
 }
 
 fn name_in(list: &str, number: u32) -> Option<String> {
