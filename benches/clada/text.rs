@@ -8,7 +8,7 @@ use clada::reply::note::{self, Blocks};
 use clada::reply::record::Seed;
 use clada::reply::scan::scan;
 use clada::settings::places;
-use clada::world::note_file::{NoteFile, Reading};
+use clada::world::note_file::{NoteFile, NoteReading};
 use sha2::{Digest, Sha256};
 
 use crate::project::Project;
@@ -102,8 +102,8 @@ pub(crate) fn save_path(print: &mut dyn FnMut(Row)) {
     std::fs::write(&path, &text).expect("write");
     let note = NoteFile::new(&path, places::NOTES_LIMIT).expect("a file");
     let read_and_see = || match note.read().expect("readable") {
-        Reading::Text { text, .. } => (seen(&text), text),
-        Reading::Missing => unreachable!("it was written above"),
+        NoteReading::Text { text, .. } => (seen(&text), text),
+        NoteReading::Missing => unreachable!("it was written above"),
     };
     let read_and_hash = || {
         let bytes = std::fs::read(&path).expect("readable");

@@ -26,7 +26,7 @@ use crate::start;
 use crate::text::lines::LineRange;
 use crate::world::chat::ChatStore;
 use crate::world::context::ContextStore;
-use crate::world::workspace::{Disk, Files};
+use crate::world::workspace::{Disk, ProjectFiles};
 
 /// Prints, copies or changes the set.
 ///

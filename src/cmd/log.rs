@@ -98,7 +98,7 @@ fn newest(
     };
     let mut entries = Vec::new();
     for file in files {
-        let batches = ledger.log_of(number, file)?.into_iter();
+        let batches = ledger.log(number, file)?.into_iter();
         entries.extend(batches.map(|batch| Entry::Batch(batch, None)));
         let foreign = ledger.foreign(number, file)?.into_iter();
         entries.extend(foreign.map(Entry::Foreign));

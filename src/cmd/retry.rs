@@ -19,7 +19,7 @@ use crate::report::{Offered, Report};
 use crate::settings::places::{self, Folders};
 use crate::start;
 use crate::world::ledger::{KnownFile, Ledger, NewBlock};
-use crate::world::note_file::{NoteFile, Reading};
+use crate::world::note_file::{NoteFile, NoteReading};
 
 /// Retries them.
 ///
@@ -73,7 +73,7 @@ fn refuse_unknown(folders: &Folders, file: &Path, root: Option<&Path>) -> Result
         None => None,
     };
     let has_results = || match note.read() {
-        Ok(Reading::Text { text, .. }) => note::top_block(&text).is_some(),
+        Ok(NoteReading::Text { text, .. }) => note::top_block(&text).is_some(),
         _ => false,
     };
     if known.is_some() || has_results() {

@@ -14,7 +14,7 @@ use crate::start;
 use crate::text::plain::{Plain, plain};
 use crate::world::lock::Lock;
 use crate::world::output_file::{Follower, Piece};
-use crate::world::watch::{Hub, Mode, Watcher};
+use crate::world::watch::{Hub, WatchMode, Watcher};
 
 /// How often clada checks which process watches the file, and whether the output has changed.
 const AGAIN: Duration = Duration::from_secs(1);
@@ -137,8 +137,12 @@ impl Shown {
     /// Starts with this output file.
     fn new(path: PathBuf) -> Self {
         Self {
-            watcher: Watcher::start(&Hub::default(), std::slice::from_ref(&path), Mode::Events)
-                .ok(),
+            watcher: Watcher::start(
+                &Hub::default(),
+                std::slice::from_ref(&path),
+                WatchMode::Events,
+            )
+            .ok(),
             follower: Follower::new(path),
             plain: Plain::default(),
         }

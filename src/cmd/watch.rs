@@ -34,10 +34,10 @@ use crate::world::clipboard::{Around, Clipboard};
 use crate::world::desktop::Desktop;
 use crate::world::ledger::Ledger;
 use crate::world::lock::Lock;
-use crate::world::note_file::{NoteError, NoteFile, Reading};
+use crate::world::note_file::{NoteError, NoteFile, NoteReading};
 use crate::world::output_file::OutputFile;
 use crate::world::packet::Packets;
-use crate::world::watch::{Hub, Mode, Settle, Watcher};
+use crate::world::watch::{Hub, Settle, WatchMode, Watcher};
 use crate::world::{roots, sandbox, scarce};
 
 /// How long until clada retries a notes file behind a link that it cannot watch.
@@ -302,7 +302,7 @@ impl Post {
         let (output, output_lock) = output(&listening.output, note.path(), &locks)?;
         let mode = listening
             .poll
-            .map_or(Mode::Events, |every| Mode::Poll { every });
+            .map_or(WatchMode::Events, |every| WatchMode::Poll { every });
         let mut places = note.places();
         // Where they can be watched.
         let is_watchable = |file: &&PathBuf| file.parent().is_some_and(Path::is_dir);
@@ -409,7 +409,7 @@ impl Listener {
     ) -> Result<Self, Error> {
         let (place, note) = (&post.place, &post.note);
         let text = match note.read() {
-            Ok(Reading::Text { text, .. }) => Some(text),
+            Ok(NoteReading::Text { text, .. }) => Some(text),
             Err(error @ NoteError::NotAFile { .. }) => return Err(error.into()),
             _ => None,
         };

@@ -2,15 +2,15 @@
 
 use git2::{MergeFileInput, merge_file};
 
-use crate::world::entry::Entry;
+use crate::world::file_or_link::FileOrLink;
 
 /// What `ours` becomes when what leads from `base` to `theirs` is done to it. `None` where they collide, and for what
 /// has no lines.
 pub fn merge(
-    base: Option<&Entry>,
-    ours: Option<&Entry>,
-    theirs: Option<&Entry>,
-) -> Option<Option<Entry>> {
+    base: Option<&FileOrLink>,
+    ours: Option<&FileOrLink>,
+    theirs: Option<&FileOrLink>,
+) -> Option<Option<FileOrLink>> {
     if ours == base || ours == theirs {
         return Some(theirs.cloned());
     }
@@ -32,7 +32,7 @@ pub fn merge(
     let merged = merge_file(&input(old), &input(here), &input(there), None).ok()?;
     let [base, ours, theirs] = runs;
     merged.is_automergeable().then(|| {
-        Some(Entry::File {
+        Some(FileOrLink::File {
             bytes: merged.content().to_vec(),
             runs: if ours == base { theirs } else { ours },
         })
@@ -40,9 +40,9 @@ pub fn merge(
 }
 
 /// The content of a file that has lines.
-fn text(entry: Option<&Entry>) -> Option<(&[u8], bool)> {
+fn text(entry: Option<&FileOrLink>) -> Option<(&[u8], bool)> {
     match entry {
-        Some(Entry::File { bytes, runs }) if !bytes.contains(&0) => Some((bytes, *runs)),
+        Some(FileOrLink::File { bytes, runs }) if !bytes.contains(&0) => Some((bytes, *runs)),
         _ => None,
     }
 }

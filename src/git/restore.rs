@@ -19,7 +19,7 @@ use git2::{
 use super::at::{Found, find, is_huge};
 use super::recorded::LINK;
 use super::{SnapshotError, Snapshots};
-use crate::world::entry::Entry;
+use crate::world::file_or_link::FileOrLink;
 
 /// A path that two commits do not have alike.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -142,7 +142,7 @@ impl Snapshots {
         &self,
         commit: Option<&str>,
         paths: &[PathBuf],
-    ) -> Result<Vec<Option<Entry>>, SnapshotError> {
+    ) -> Result<Vec<Option<FileOrLink>>, SnapshotError> {
         let _working = self.relief.working();
         let tree = self.tree_of(commit)?;
         let blobs = self.held_in(tree.as_ref(), paths)?;
@@ -169,11 +169,11 @@ impl Snapshots {
                 _ => self.repo.find_blob(id)?.content().to_vec(),
             };
             Ok(Some(match is_file(mode) {
-                true => Entry::File {
+                true => FileOrLink::File {
                     bytes,
                     runs: mode == Mode::Program,
                 },
-                false => Entry::Link(OsStr::from_bytes(&bytes).into()),
+                false => FileOrLink::Link(OsStr::from_bytes(&bytes).into()),
             }))
         };
         paths.iter().zip(&blobs).map(entry).collect()
@@ -183,7 +183,11 @@ impl Snapshots {
     ///
     /// # Errors
     /// See [`Self::entries`].
-    pub fn entry(&self, commit: Option<&str>, path: &Path) -> Result<Option<Entry>, SnapshotError> {
+    pub fn entry(
+        &self,
+        commit: Option<&str>,
+        path: &Path,
+    ) -> Result<Option<FileOrLink>, SnapshotError> {
         let _working = self.relief.working();
         let mut one = self.entries(commit, &[path.to_path_buf()])?;
         Ok(one.pop().flatten())

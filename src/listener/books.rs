@@ -9,7 +9,7 @@ use crate::novelty::{self, Event};
 use crate::reply::record::{Commits, Fate, FileState, Number, Source};
 use crate::report::outcome::Outcome;
 use crate::run::{Journal, batch_id};
-use crate::world::ledger::{Begun, LedgerError, Sight, TaskEnded};
+use crate::world::ledger::{BatchStart, LedgerError, SavedState, TaskEnded};
 
 /// A batch of a run.
 pub(super) struct Entry {
@@ -103,7 +103,7 @@ impl Journal for Books<'_> {
         let state = memory.state(Some(entry.number));
         let record = memory.engine.record(entry.number);
         let record = record.ok_or("the ledger does not know this batch: paste the reply again")?;
-        let begun = Begun {
+        let begun = BatchStart {
             record,
             text: &entry.text,
             id: &batch_id(self.run, job),
@@ -113,7 +113,7 @@ impl Journal for Books<'_> {
             offer: entry.source,
         };
         let present = memory.engine.present();
-        let sight = Sight {
+        let sight = SavedState {
             state: &state,
             present: &present,
         };
@@ -170,7 +170,7 @@ impl Journal for Books<'_> {
             novelty::step(&mut memory.engine, Event::Ended(number, self.fates.clone()));
             let state = memory.state(None);
             let present = memory.engine.present();
-            let sight = Sight {
+            let sight = SavedState {
                 state: &state,
                 present: &present,
             };

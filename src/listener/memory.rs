@@ -21,7 +21,7 @@ use crate::report::{self, Offered, Report};
 use crate::text::hex::hex;
 use crate::text::mask::Mask;
 use crate::world::ledger::{
-    BlockId, FileId, KnownBlock, Ledger, LedgerError, LogBatch, NewBlock, Noted, Sight,
+    BlockId, FileId, KnownBlock, Ledger, LedgerError, LogBatch, NewBlock, Noted, SavedState,
 };
 
 /// The hash of a body.
@@ -367,7 +367,7 @@ impl Memory {
             })
         });
         let noted: Vec<_> = noted.collect();
-        let sight = Sight {
+        let sight = SavedState {
             state: &state,
             present: &self.engine.present(),
         };

@@ -34,7 +34,7 @@ use crate::run::{Progress, Runner, Setup};
 use crate::settings::places;
 use crate::text::hex::hex;
 use crate::world::ledger::LedgerError;
-use crate::world::note_file::{NoteError, Reading};
+use crate::world::note_file::{NoteError, NoteReading};
 use crate::world::watch::{Settle, Signal, Watcher};
 
 use memory::{Hash, hash};
@@ -381,7 +381,7 @@ impl Daemon {
     /// What is in the file when listening begins. One that is not there has been seen empty, unless it is only gone.
     fn first_text(&mut self, show: &mut dyn FnMut(Shown<'_>)) -> Option<(String, Seen)> {
         match self.delivery.note.read() {
-            Ok(Reading::Text {
+            Ok(NoteReading::Text {
                 text,
                 no_writer,
                 changed_ms,
@@ -393,8 +393,10 @@ impl Daemon {
                 };
                 Some((text, seen))
             }
-            Ok(Reading::Missing) if self.memory.is_new() => Some((String::new(), Seen::whole())),
-            Ok(Reading::Missing) => {
+            Ok(NoteReading::Missing) if self.memory.is_new() => {
+                Some((String::new(), Seen::whole()))
+            }
+            Ok(NoteReading::Missing) => {
                 self.complain(MISSING, show);
                 None
             }
@@ -424,7 +426,7 @@ impl Daemon {
         }
         let reading = self.delivery.note.read();
         let no_writer = match &reading {
-            Ok(Reading::Text { no_writer, .. }) => *no_writer,
+            Ok(NoteReading::Text { no_writer, .. }) => *no_writer,
             _ => None,
         };
         self.settle.looked(no_writer, now);
@@ -437,7 +439,7 @@ impl Daemon {
         let refused = pending.refused.as_mut();
         let retry = refused.is_some_and(|refused| refused.due.take_if(|due| *due <= now).is_some());
         match reading {
-            Ok(Reading::Missing) => {
+            Ok(NoteReading::Missing) => {
                 self.pending.unfinished = None;
                 self.complain(MISSING, show);
             }
@@ -445,7 +447,7 @@ impl Daemon {
                 self.pending.unfinished = None;
                 self.cannot_read(&error, show);
             }
-            Ok(Reading::Text {
+            Ok(NoteReading::Text {
                 text, changed_ms, ..
             }) => {
                 self.pending.complaint.clear();

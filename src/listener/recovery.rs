@@ -15,7 +15,7 @@ use crate::run::{Ran, git_line};
 use crate::text::plain::plain;
 use crate::world::ledger::{FileId, Ledger, LedgerError, LogBatch, LogTask};
 use crate::world::lock::Lock;
-use crate::world::note_file::Reading;
+use crate::world::note_file::NoteReading;
 
 /// Tasks that the user can ask for by a command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -238,7 +238,7 @@ impl Daemon {
             self.delivery.keep_lost_packet(*id, &self.memory.unread);
         }
         if let Some((id, block)) = &owed
-            && let Ok(Reading::Text { text, .. }) = self.delivery.note.read()
+            && let Ok(NoteReading::Text { text, .. }) = self.delivery.note.read()
             && let Some(top) = self.memory.split(&text).blocks.first()
             && top.ticks().is_empty()
             && top.canonical() == note::canonical(block)
@@ -252,7 +252,7 @@ impl Daemon {
     /// Clears away what is left of a write-back; what is not in the notes is kept and told. Only before anything is written:
     /// while this clada has the file, a `clada retry` may be at work with what looks the same.
     pub(super) fn clear_leftovers(&mut self, show: &mut dyn FnMut(Shown<'_>)) {
-        let Ok(Reading::Text { text, .. }) = self.delivery.note.read() else {
+        let Ok(NoteReading::Text { text, .. }) = self.delivery.note.read() else {
             return;
         };
         let body = self.memory.split(&text).body.into_owned();

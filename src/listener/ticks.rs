@@ -10,7 +10,7 @@ use crate::listener::commands::{self, Lingering, Writer};
 use crate::listener::memory::Memory;
 use crate::listener::ticked::{Taken, Ticked};
 
-use crate::reply::record::{Number, Offer, Source, Tick};
+use crate::reply::record::{Offer, Source, Tick};
 use crate::report::{Offered, Report};
 use crate::world::ledger::LedgerError;
 
@@ -192,7 +192,7 @@ impl Daemon {
             let has_begun = match &tick.offer {
                 Offer { spot: Some(_), .. } => memory.is_over(of, task),
                 Offer { approves: true, .. } => memory.engine.is_approved(of, task),
-                _ => memory.ledger.ran_since(memory.file, (of, task), source)?,
+                _ => memory.ledger.ran_since(memory.file, of, task, source)?,
             };
             if has_begun {
                 return Ok(true);
@@ -232,8 +232,8 @@ impl Daemon {
 
     fn has_begun(&self, taken: &Taken) -> bool {
         let memory = &self.memory;
-        let began = |task: (Number, usize), source| {
-            let began = memory.ledger.ran_since(memory.file, task, source);
+        let began = |(batch, task), source| {
+            let began = memory.ledger.ran_since(memory.file, batch, task, source);
             began.unwrap_or(true)
         };
         let source = taken.tick.source;

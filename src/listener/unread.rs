@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::reply::record::Offer;
 use crate::report::Earlier;
-use crate::world::ledger::{BlockId, Standing};
+use crate::world::ledger::{BlockId, ShownResults};
 
 /// How long results must have been in the notes before a change of these shows that somebody could read them, in
 /// milliseconds.
@@ -49,7 +49,7 @@ pub(super) struct Unread {
 
 impl Unread {
     /// As the ledger has it. What it cannot be read from has been read.
-    pub(super) fn of(kept: Option<Standing>) -> Self {
+    pub(super) fn of(kept: Option<ShownResults>) -> Self {
         let Some(kept) = kept else {
             return Self::default();
         };

@@ -14,9 +14,9 @@ use crate::reply::task::{Action, Batch, Task};
 use crate::report::outcome::Status;
 use crate::run::files;
 use crate::run::progress::TakenBack;
-use crate::world::entry::Entry;
+use crate::world::file_or_link::FileOrLink;
 use crate::world::intent::Intent;
-use crate::world::workspace::{Disk, Files, FsError, Preview};
+use crate::world::workspace::{Disk, FsError, Preview, ProjectFiles};
 
 /// An atomic batch in progress, which git can take back.
 pub(super) struct Atomic {
@@ -361,7 +361,7 @@ impl Plan {
 
 impl Kept {
     fn of(path: &Path, disk: &Disk, snapshots: &Snapshots) -> Option<Self> {
-        let Ok(Some(Entry::File { bytes, runs })) = disk.entry(path) else {
+        let Ok(Some(FileOrLink::File { bytes, runs })) = disk.entry(path) else {
             return None;
         };
         let blob = snapshots.keep(&bytes).ok()?;
@@ -369,10 +369,10 @@ impl Kept {
     }
 
     /// `None` where git no longer has it: then there is what was committed.
-    fn entry(&self, snapshots: &Snapshots) -> Option<Entry> {
+    fn entry(&self, snapshots: &Snapshots) -> Option<FileOrLink> {
         let bytes = snapshots.kept(&self.blob)?;
         let runs = self.runs;
-        Some(Entry::File { bytes, runs })
+        Some(FileOrLink::File { bytes, runs })
     }
 }
 
@@ -399,7 +399,7 @@ impl Change {
 #[derive(Debug, thiserror::Error)]
 enum PutBackError {
     #[error(transparent)]
-    Files(#[from] FsError),
+    ProjectFiles(#[from] FsError),
     #[error(transparent)]
     Git(#[from] SnapshotError),
     #[error("is no longer in the private snapshots")]

@@ -20,7 +20,7 @@ use crate::run::files::{self, ShownLines};
 use crate::text::hex::hex;
 use crate::text::mask::Mask;
 use crate::world::chat::{ChatStore, Texts};
-use crate::world::workspace::{Disk, Files, FsError, Kind, Place, Reach};
+use crate::world::workspace::{Disk, FileKind, FsError, ProjectFiles, ResolvedPath, TreeQuery};
 
 /// The time in which files are compared line by line.
 const COMPARING: Duration = Duration::from_secs(1);
@@ -315,8 +315,8 @@ impl Changes {
         let Some(top) = top.filter(|_| !gone.is_empty()) else {
             return moved;
         };
-        let reach = Reach {
-            wants: &|_, kind| kind == Kind::File,
+        let reach = TreeQuery {
+            wants: &|_, kind| kind == FileKind::File,
             depth: None,
             until,
         };
@@ -432,7 +432,7 @@ fn look(path: &str, disk: &Disk, mask: &Mask) -> Sight {
     Sight::There(seen, may_keep.then(|| text.to_owned()))
 }
 
-fn place(path: &str, disk: &Disk) -> Option<Place> {
+fn place(path: &str, disk: &Disk) -> Option<ResolvedPath> {
     let place = disk.place(&disk.parse(path).ok()?, false).ok()?;
     // A name may look like markup or another form of a path.
     (place.path() == Path::new(path)).then_some(place)

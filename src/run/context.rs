@@ -12,7 +12,7 @@ use crate::report::repair;
 use crate::run::files::{self, Done, Failure};
 use crate::text::lines::{LineError, LineRange};
 use crate::world::context::ContextStore;
-use crate::world::workspace::{Files, Kind};
+use crate::world::workspace::{FileKind, ProjectFiles};
 
 /// A set with what its files hold now.
 #[derive(Debug, Default)]
@@ -41,7 +41,7 @@ pub struct LoadedFile {
 /// Where a path or the set cannot be used; then nothing is changed.
 pub fn perform(
     task: &ContextTask<'_>,
-    files: &dyn Files,
+    files: &dyn ProjectFiles,
     store: &ContextStore,
     dry: bool,
 ) -> Result<Done, Failure> {
@@ -84,7 +84,7 @@ pub fn perform(
 }
 
 /// Reads the files of a set. What cannot be read is told of, not fatal.
-pub fn load(set: &ContextSet, files: &dyn Files) -> Loaded {
+pub fn load(set: &ContextSet, files: &dyn ProjectFiles) -> Loaded {
     let mut loaded = Loaded::default();
     for file in &set.files {
         let file = load_file(file, files);
@@ -143,7 +143,7 @@ impl Loaded {
 fn adds(
     paths: &[std::borrow::Cow<'_, str>],
     lines: Option<&str>,
-    files: &dyn Files,
+    files: &dyn ProjectFiles,
 ) -> Result<(Vec<String>, Option<LineRange>), Failure> {
     let lines = lines.map(range).transpose()?;
     let add = |path: &str| {
@@ -182,12 +182,12 @@ fn goes_past(lines: &LineRange, end: usize) -> String {
 }
 
 /// The text of a file that may be shown.
-fn text_of(path: &str, files: &dyn Files) -> Result<String, Failure> {
+fn text_of(path: &str, files: &dyn ProjectFiles) -> Result<String, Failure> {
     let rel = files.parse(path)?;
     let place = files.place(&rel, true)?;
     match files.kind(&place)? {
         None => return Err(files::not_found(&rel, files)),
-        Some(Kind::Dir) => {
+        Some(FileKind::Dir) => {
             return Err(files::refused(format!(
                 "`{rel}` is a folder: name the files that you need; `glob` finds them"
             )));
@@ -206,7 +206,7 @@ fn text_of(path: &str, files: &dyn Files) -> Result<String, Failure> {
     }
 }
 
-fn load_file(file: &ContextFile, files: &dyn Files) -> LoadedFile {
+fn load_file(file: &ContextFile, files: &dyn ProjectFiles) -> LoadedFile {
     let mut loaded = LoadedFile {
         file: file.clone(),
         parts: Vec::new(),

@@ -7,7 +7,7 @@ use super::saving::Seen;
 use crate::git::Snapshots;
 use crate::reply::path::{PathError, RelPath};
 use crate::world::attributes::Regrouped;
-use crate::world::workspace::{Content, Disk, Files, FsError, Kind, Place};
+use crate::world::workspace::{Disk, FileContent, FileKind, FsError, ProjectFiles, ResolvedPath};
 
 /// The files on the disk, and what the last save of them saw, where that is known.
 pub(super) struct Guarded<'g> {
@@ -19,7 +19,7 @@ pub(super) struct Guarded<'g> {
 
 impl Guarded<'_> {
     /// Refused where something at a place, or below it, is not what the last save saw.
-    fn check(&self, place: &Place) -> Result<(), FsError> {
+    fn check(&self, place: &ResolvedPath) -> Result<(), FsError> {
         let Some((snapshots, Seen(seen))) = self.seen else {
             return Ok(());
         };
@@ -40,38 +40,41 @@ impl Guarded<'_> {
     }
 }
 
-impl Files for Guarded<'_> {
+impl ProjectFiles for Guarded<'_> {
     fn parse(&self, text: &str) -> Result<RelPath, PathError> {
         self.disk.parse(text)
     }
 
-    fn place(&self, path: &RelPath, follow: bool) -> Result<Place, FsError> {
+    fn place(&self, path: &RelPath, follow: bool) -> Result<ResolvedPath, FsError> {
         self.disk.place(path, follow)
     }
 
-    fn kind(&self, place: &Place) -> Result<Option<Kind>, FsError> {
+    fn kind(&self, place: &ResolvedPath) -> Result<Option<FileKind>, FsError> {
         self.disk.kind(place)
     }
 
-    fn read(&self, place: &Place) -> Result<Content, FsError> {
+    fn read(&self, place: &ResolvedPath) -> Result<FileContent, FsError> {
         self.disk.read(place)
     }
 
-    fn read_to_change(&self, place: &Place) -> Result<Content, FsError> {
+    fn read_to_change(&self, place: &ResolvedPath) -> Result<FileContent, FsError> {
         self.disk.read_to_change(place)
     }
 
-    fn may_show(&self, place: &Place) -> Result<(), FsError> {
+    fn may_show(&self, place: &ResolvedPath) -> Result<(), FsError> {
         self.disk.may_show(place)
     }
 
     fn write(
         &mut self,
-        place: &Place,
+        place: &ResolvedPath,
         parts: &[&[u8]],
-        expected: Option<&Content>,
+        expected: Option<&FileContent>,
     ) -> Result<(), FsError> {
-        if expected.is_some() || self.seen.is_none() || self.disk.kind(place)? != Some(Kind::File) {
+        if expected.is_some()
+            || self.seen.is_none()
+            || self.disk.kind(place)? != Some(FileKind::File)
+        {
             return self.disk.write(place, parts, expected);
         }
         // Read first: who saves behind the comparison is noticed by the write.
@@ -90,30 +93,35 @@ impl Files for Guarded<'_> {
         })
     }
 
-    fn remove(&mut self, place: &Place) -> Result<(), FsError> {
+    fn remove(&mut self, place: &ResolvedPath) -> Result<(), FsError> {
         self.check(place)?;
         self.disk.remove(place)
     }
 
-    fn rename(&mut self, from: &Place, to: &Place, overwrite: bool) -> Result<(), FsError> {
+    fn rename(
+        &mut self,
+        from: &ResolvedPath,
+        to: &ResolvedPath,
+        overwrite: bool,
+    ) -> Result<(), FsError> {
         self.check(from)?;
         self.check(to)?;
         self.disk.rename(from, to, overwrite)
     }
 
-    fn make_folder(&mut self, place: &Place) -> Result<bool, FsError> {
+    fn make_folder(&mut self, place: &ResolvedPath) -> Result<bool, FsError> {
         self.disk.make_folder(place)
     }
 
-    fn remove_folder(&mut self, place: &Place) -> Result<(), FsError> {
+    fn remove_folder(&mut self, place: &ResolvedPath) -> Result<(), FsError> {
         self.disk.remove_folder(place)
     }
 
-    fn names(&self, dir: &Place) -> Vec<String> {
+    fn names(&self, dir: &ResolvedPath) -> Vec<String> {
         self.disk.names(dir)
     }
 
-    fn regrouped(&mut self) -> Vec<(Place, Regrouped)> {
+    fn regrouped(&mut self) -> Vec<(ResolvedPath, Regrouped)> {
         self.disk.regrouped()
     }
 

@@ -15,7 +15,7 @@ use crate::run::context;
 use crate::run::exec::{self, Exec};
 use crate::run::files;
 use crate::run::progress::{Ended, Run};
-use crate::world::workspace::{Files, Kind};
+use crate::world::workspace::{FileKind, ProjectFiles};
 
 impl Runner {
     /// Carries out a task, perhaps at a place that the user chose, and says what it may have changed; with `keeps` also into
@@ -105,7 +105,7 @@ impl Runner {
         let place = self.disk.place(&path, true);
         let place = place.map_err(|error| failed(error.to_string()))?;
         match self.disk.kind(&place) {
-            Ok(Some(Kind::Dir)) => Ok(self.root.join(place.path())),
+            Ok(Some(FileKind::Dir)) => Ok(self.root.join(place.path())),
             Ok(_) => Err(Box::new(Ended {
                 fault: Fault::NoFolder,
                 ..*failed(format!(

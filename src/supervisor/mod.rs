@@ -33,11 +33,11 @@ use crate::start;
 use crate::supervisor::list::{Entry, Registry};
 use crate::world::ledger::Ledger;
 use crate::world::lock::Lock;
-use crate::world::note_file::Reading;
+use crate::world::note_file::NoteReading;
 use crate::world::scarce;
 use crate::world::service::supervisor::Supervisor;
 use crate::world::shell;
-use crate::world::watch::{Hub, Mode, Stirred, WatchError, Watcher};
+use crate::world::watch::{Hub, Stirred, WatchError, WatchMode, Watcher};
 
 /// How long an idle listener waits for the next save before it rests.
 const REST: Duration = Duration::from_secs(60);
@@ -230,7 +230,7 @@ impl ListWatch {
 
     fn try_start(&mut self) -> Result<(), WatchError> {
         let places = std::slice::from_ref(&self.path);
-        self.watcher = Some(Watcher::start(&self.hub, places, Mode::Events)?);
+        self.watcher = Some(Watcher::start(&self.hub, places, WatchMode::Events)?);
         Ok(())
     }
 
@@ -361,9 +361,9 @@ fn take(args: &Watch, folders: &Folders, hub: &Hub) -> Result<(Post, bool), Erro
     let ledger = Ledger::open(&folders.state)?;
     let post = Post::take(args, place, (hub, &[]), &ledger, true)?;
     let at_rest = match post.note.read() {
-        Ok(Reading::Text { text, .. }) => Memory::is_at_rest(&ledger, post.note.path(), &text)?,
+        Ok(NoteReading::Text { text, .. }) => Memory::is_at_rest(&ledger, post.note.path(), &text)?,
         // It wakes its listener when it exists again.
-        Ok(Reading::Missing) => true,
+        Ok(NoteReading::Missing) => true,
         Err(_) => false,
     };
     Ok((post, at_rest))

@@ -1,4 +1,4 @@
-//! Owns what a replaced file keeps of the old one: owner, group, extended attributes, mode. Never touches contents or names.
+//! Copies to a new file what it keeps of the one that it replaces: owner, group, extended attributes, mode. Never touches contents or names.
 //!
 //! A replacement is a new inode, so everything but the text would silently become that of a fresh file. What cannot be kept is an
 //! error and not a warning: a notes file that changes hands because clada runs as root, or loses its access list, is damage that
@@ -11,6 +11,8 @@ use std::fmt;
 use std::io;
 use std::os::fd::AsFd;
 
+use crate::world::ownership;
+
 /// A group that could not be kept, by the groups' numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Regrouped {
@@ -20,20 +22,9 @@ pub struct Regrouped {
 
 impl fmt::Display for Regrouped {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}, was {}", group_name(self.now), group_name(self.was))
+        let name = |group: u32| ownership::group_name(group).unwrap_or_else(|| group.to_string());
+        write!(f, "{}, was {}", name(self.now), name(self.was))
     }
-}
-
-/// The name of a group, as far as the system's file has it; else its number.
-fn group_name(number: u32) -> String {
-    let file = std::fs::read_to_string("/etc/group").unwrap_or_default();
-    let mut lines = file.lines();
-    let name = lines.find_map(|line| {
-        let mut fields = line.split(':');
-        let name = fields.next()?;
-        (fields.nth(1)?.parse() == Ok(number)).then(|| name.to_owned())
-    });
-    name.unwrap_or_else(|| number.to_string())
 }
 
 /// Gives `to` the owner, group, extended attributes and mode of `from`, and takes off it what `from` has not. Takes anything with a descriptor, as the workspace holds

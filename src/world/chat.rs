@@ -1,22 +1,20 @@
-//! What the chat of a watched file knows of the project's files, as a folder of clada's state: a list, and beside it the texts
-//! by their hashes. This user's alone. Changed under a lock, so that a crash or a second process costs nothing but what was
+//! The knowledge of the project's files that the chat of a watched file has, as a folder of clada's state: a list, and beside
+//! it the texts by their hashes. This user's alone. Changed under a lock, so that a crash or a second process costs nothing but what was
 //! being changed.
 
 use std::collections::BTreeMap;
-use std::fs::{self, DirBuilder, File, OpenOptions};
+use std::fs::{self, File};
 use std::io::{self, Write};
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
-use sha2::{Digest, Sha256};
-
 use crate::report::chat::Chat;
-use crate::text::hex::hex;
+use crate::world::folder::if_there;
+use crate::world::state;
 
 /// The name of the list.
 const LIST: &str = "files.json";
 
-/// Where that of one watched file under one root is kept.
+/// The knowledge of the chat of one watched file under one root.
 #[derive(Debug, Clone)]
 pub struct ChatStore {
     folder: PathBuf,
@@ -26,15 +24,9 @@ pub struct ChatStore {
 pub type Texts = BTreeMap<String, String>;
 
 impl ChatStore {
-    /// That of a watched file whose chat works under this root.
+    /// The knowledge of a watched file whose chat works under this root.
     pub fn of(folder: &Path, root: &Path, notes: &Path) -> Self {
-        let mut hash = Sha256::new();
-        for path in [root, notes] {
-            hash.update(path.as_os_str().as_encoded_bytes());
-            // No path has it.
-            hash.update([0]);
-        }
-        let folder = folder.join(hex(&hash.finalize()[..12]));
+        let folder = folder.join(state::name_of(&[root, notes]));
         Self { folder }
     }
 
@@ -43,9 +35,9 @@ impl ChatStore {
     /// # Errors
     /// Where it cannot be read or is damaged.
     pub fn read(&self) -> io::Result<Chat> {
-        match fs::read(self.folder.join(LIST)) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Chat::default()),
-            text => Ok(serde_json::from_slice(&text?)?),
+        match if_there(fs::read(self.folder.join(LIST)))? {
+            Some(text) => Ok(serde_json::from_slice(&text)?),
+            None => Ok(Chat::default()),
         }
     }
 
@@ -67,10 +59,6 @@ impl ChatStore {
         if chat == was {
             return Ok(());
         }
-        DirBuilder::new()
-            .recursive(true)
-            .mode(0o700)
-            .create(&self.folder)?;
         let kept = |hash: &str| {
             let mut files = chat.files.values();
             files.any(|file| file.last.has_text && file.last.hash == hash)
@@ -90,7 +78,7 @@ impl ChatStore {
         Ok(())
     }
 
-    /// A new chat begins, which knows nothing, under a name that no chat had.
+    /// Begins a new chat, which knows nothing, under a name that no chat had.
     ///
     /// # Errors
     /// Where it cannot be written.
@@ -109,13 +97,10 @@ impl ChatStore {
     /// # Errors
     /// Where it cannot be removed.
     pub fn clear(&self) -> io::Result<()> {
-        match fs::remove_dir_all(&self.folder) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
-            _ => Ok(()),
-        }
+        if_there(fs::remove_dir_all(&self.folder)).map(drop)
     }
 
-    /// Has what another one has, unless it has something itself: the watched file has another name now.
+    /// Takes what another one has, unless it has something itself: the watched file has another name now.
     ///
     /// # Errors
     /// Where its folder cannot be moved.
@@ -127,24 +112,12 @@ impl ChatStore {
         fs::rename(&other.folder, &self.folder)
     }
 
-    /// Held for as long as a few small files are written: one lock is enough for all chats. It ends with its process.
     fn lock(&self) -> io::Result<File> {
-        let folder = self.folder.parent().unwrap_or(Path::new("/"));
-        DirBuilder::new()
-            .recursive(true)
-            .mode(0o700)
-            .create(folder)?;
-        let folder = File::open(folder)?;
-        folder.lock()?;
-        Ok(folder)
+        state::lock(self.folder.parent().unwrap_or(Path::new("/")))
     }
 
     fn write(&self, name: &str, bytes: &[u8]) -> io::Result<()> {
-        // Always of this name, so that a crash leaves no more than one.
         let new = self.folder.join("new");
-        let mut options = OpenOptions::new();
-        options.write(true).create(true).truncate(true).mode(0o600);
-        options.open(&new)?.write_all(bytes)?;
-        fs::rename(new, self.folder.join(name))
+        state::replace(&self.folder.join(name), &new, |file| file.write_all(bytes))
     }
 }

@@ -2,46 +2,36 @@
 //! or a second process costs nothing. Knows nothing of what is in it but its form.
 
 use std::fs::{self, File};
-use std::io::{self, Write};
+use std::io;
 use std::path::{Path, PathBuf};
 
-use sha2::{Digest, Sha256};
-
 use crate::reply::context::ContextSet;
-use crate::text::hex::hex;
+use crate::world::folder::if_there;
 use crate::world::state;
 
-/// Where the set of one watched file under one root is kept.
+/// The context set of one watched file under one root.
 #[derive(Debug, Clone)]
 pub struct ContextStore {
     path: PathBuf,
 }
 
 impl ContextStore {
-    /// That of a watched file, whose set has paths under this root.
+    /// The set of a watched file, with paths under this root.
     pub fn of(folder: &Path, root: &Path, notes: &Path) -> Self {
-        let mut hash = Sha256::new();
-        for path in [root, notes] {
-            hash.update(path.as_os_str().as_encoded_bytes());
-            // No path has it.
-            hash.update([0]);
-        }
-        let path = folder.join(format!("{}.json", hex(&hash.finalize()[..12])));
+        let path = folder.join(state::name_of(&[root, notes]) + ".json");
         Self { path }
     }
 
-    /// What is in it; nothing where nothing was put in.
+    /// Reads what is in it; nothing where nothing was put in.
     ///
     /// # Errors
     /// Where its file cannot be read or is damaged, naming it.
     pub fn read(&self) -> io::Result<ContextSet> {
-        let text = match fs::read(&self.path) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                return Ok(ContextSet::default());
-            }
-            text => text.map_err(|error| self.trouble(&error))?,
-        };
-        serde_json::from_slice(&text).map_err(|error| self.trouble(&error))
+        let text = if_there(fs::read(&self.path)).map_err(|error| self.trouble(&error))?;
+        let set = text.map(|text| serde_json::from_slice(&text)).transpose();
+        Ok(set
+            .map_err(|error| self.trouble(&error))?
+            .unwrap_or_default())
     }
 
     /// Changes what is in it, and waits for whoever does so at this moment. It is on the disk when this returns.
@@ -54,7 +44,9 @@ impl ContextStore {
         let before = set.clone();
         let result = change(&mut set);
         if set != before {
-            self.write(&set)?;
+            let text = serde_json::to_vec(&set)?;
+            let written = state::replace_on_disk(&self.path, &text);
+            written.map_err(|error| self.trouble(&error))?;
         }
         Ok(result)
     }
@@ -65,13 +57,11 @@ impl ContextStore {
     /// Where its file cannot be removed.
     pub fn clear(&self) -> io::Result<()> {
         let _lock = self.lock()?;
-        match fs::remove_file(&self.path) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(self.trouble(&error)),
-            _ => Ok(()),
-        }
+        let removed = if_there(fs::remove_file(&self.path));
+        removed.map(drop).map_err(|error| self.trouble(&error))
     }
 
-    /// Has what is in another one, unless it has something itself: the watched file has another name now.
+    /// Takes what is in another one, unless it has something itself: the watched file has another name now.
     ///
     /// # Errors
     /// Where its file cannot be moved.
@@ -80,39 +70,13 @@ impl ContextStore {
         if self.path.exists() {
             return Ok(());
         }
-        match fs::rename(&other.path, &self.path) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(other.trouble(&error)),
-            _ => Ok(()),
-        }
+        let moved = if_there(fs::rename(&other.path, &self.path));
+        moved.map(drop).map_err(|error| other.trouble(&error))
     }
 
-    fn folder(&self) -> &Path {
-        self.path.parent().unwrap_or(Path::new("/"))
-    }
-
-    /// Held for as long as a small file is written: one lock is enough for all of them. It ends with its process.
     fn lock(&self) -> io::Result<File> {
-        let lock = || {
-            state::make(self.folder())?;
-            let folder = File::open(self.folder())?;
-            folder.lock()?;
-            Ok(folder)
-        };
-        lock().map_err(|error: io::Error| self.trouble(&error))
-    }
-
-    fn write(&self, set: &ContextSet) -> io::Result<()> {
-        let write = || {
-            let text = serde_json::to_vec(set)?;
-            // Always of this name, so that a crash leaves no more than one.
-            let new = self.path.with_extension("new");
-            let mut file = File::create(&new)?;
-            file.write_all(&text)?;
-            file.sync_all()?;
-            fs::rename(new, &self.path)?;
-            File::open(self.folder())?.sync_all()
-        };
-        write().map_err(|error: io::Error| self.trouble(&error))
+        let folder = self.path.parent().unwrap_or(Path::new("/"));
+        state::lock(folder).map_err(|error| self.trouble(&error))
     }
 
     fn trouble(&self, error: &dyn std::fmt::Display) -> io::Error {

@@ -13,6 +13,17 @@ use rustix::fs::{
 };
 use rustix::io::Errno;
 
+/// Returns `None` where an error says that nothing has this name.
+///
+/// # Errors
+/// What the system says otherwise.
+pub fn if_there<T>(result: io::Result<T>) -> io::Result<Option<T>> {
+    match result {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        result => result.map(Some),
+    }
+}
+
 /// An open folder.
 #[derive(Debug)]
 pub struct OpenFolder {
@@ -20,7 +31,7 @@ pub struct OpenFolder {
     path: PathBuf,
 }
 
-/// Why a folder cannot be opened.
+/// A reason why a folder cannot be opened.
 #[derive(Debug, thiserror::Error)]
 pub enum FolderError {
     /// Something on the way to it, or it itself.
@@ -39,7 +50,7 @@ impl From<FolderError> for io::Error {
     }
 }
 
-/// What a descriptor has to allow that is only walked through.
+/// The access that a descriptor needs which is only walked through.
 #[cfg(target_os = "linux")]
 const WAY: OFlags = OFlags::PATH;
 #[cfg(not(target_os = "linux"))]
@@ -102,7 +113,7 @@ impl OpenFolder {
         Ok(openat(&self.fd, name(file), flags, mode)?.into())
     }
 
-    /// What there is of a name; a link itself.
+    /// Reads the metadata of a name; those of a link itself.
     ///
     /// # Errors
     /// What the system says.

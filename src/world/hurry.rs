@@ -1,18 +1,18 @@
-//! Owns how long a wait for somebody else may last: until its own limit, or a moment only once clada is to stop. Never waits itself.
+//! Limits waits for somebody else: each ends at its own limit, or in a moment once clada is to stop. Never waits itself.
 
 use std::cell::OnceCell;
 use std::time::{Duration, Instant};
 
 use tokio::sync::watch;
 
-/// How long all waits that ask one [`Hurry`] may last together once clada is to stop.
+/// The time that all waits which ask one [`Hurry`] may last together once clada is to stop.
 const GRACE: Duration = Duration::from_millis(300);
 
-/// What a wait asks whether to go on. The waits block, so they cannot be broken off from outside.
+/// Tells waits if they may go on. The waits block, so they cannot be broken off from outside.
 #[derive(Debug, Clone)]
 pub struct Hurry {
     stop: watch::Receiver<bool>,
-    /// When it was first noticed that clada is to stop.
+    /// The moment when it was first noticed that clada is to stop.
     since: OnceCell<Instant>,
 }
 
@@ -30,7 +30,7 @@ impl Hurry {
         Self::new(watch::channel(false).1)
     }
 
-    /// Whether a wait whose limit is `until` has lasted long enough. It should be asked every few milliseconds.
+    /// True if a wait whose limit is `until` has lasted long enough. It should be asked every few milliseconds.
     pub fn is_over(&self, until: Instant) -> bool {
         let now = Instant::now();
         let cut_short = *self.stop.borrow() && now >= *self.since.get_or_init(|| now) + GRACE;

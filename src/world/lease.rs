@@ -1,4 +1,4 @@
-//! Owns the question whether anybody has a file open, which on Linux a lease answers. Never waits, never reads or writes the file.
+//! Tells if anybody has a file open, by a lease on Linux. Never waits, never reads or writes the file.
 //!
 //! A read lease is granted only while nobody has the file open for writing, a write lease only while nobody else has it open at all.
 //! A process that opens the file against a lease is held by the kernel until the lease is given back (45 s at most), and the holder
@@ -8,12 +8,12 @@
 
 use std::os::fd::{AsFd, BorrowedFd};
 
-/// Whether nobody has this file open for writing: `Some(true)` if so, `Some(false)` if somebody does, `None` where it cannot be told
-/// (not Linux, a file system without leases, a file of another user).
+/// Tells if nobody has this file open for writing: `Some(true)` if so, `Some(false)` if somebody does, `None` where it cannot
+/// be told (not Linux, a file system without leases, a file of another user).
 ///
 /// The file must be open for reading only: the asker's own write access counts too. True holds for the moment of asking.
 pub fn no_writer(file: &impl AsFd) -> Option<bool> {
-    match lease(file.as_fd(), Kind::Read) {
+    match lease(file.as_fd(), LeaseKind::Read) {
         Granted::Yes(held) => {
             drop(held);
             Some(true)
@@ -27,13 +27,13 @@ pub fn no_writer(file: &impl AsFd) -> Option<bool> {
 ///
 /// The file may be open for writing, once, by the asker, and by nobody else for anything.
 pub fn alone(file: &impl AsFd) -> Granted<'_> {
-    lease(file.as_fd(), Kind::Write)
+    lease(file.as_fd(), LeaseKind::Write)
 }
 
 /// The answer to a request for a lease.
 pub enum Granted<'a> {
     /// It is held until this value is dropped.
-    Yes(Held<'a>),
+    Yes(HeldLease<'a>),
     /// Somebody has the file open; ask again later.
     Busy,
     /// There are no leases here.
@@ -41,22 +41,22 @@ pub enum Granted<'a> {
 }
 
 /// A lease that is given back when dropped.
-pub struct Held<'a> {
+pub struct HeldLease<'a> {
     #[cfg_attr(not(target_os = "linux"), expect(dead_code))]
     file: BorrowedFd<'a>,
 }
 
 #[derive(Clone, Copy)]
-enum Kind {
+enum LeaseKind {
     Read,
     Write,
 }
 
 #[cfg(target_os = "linux")]
-fn lease(file: BorrowedFd<'_>, kind: Kind) -> Granted<'_> {
+fn lease(file: BorrowedFd<'_>, kind: LeaseKind) -> Granted<'_> {
     let kind = match kind {
-        Kind::Read => libc::F_RDLCK,
-        Kind::Write => libc::F_WRLCK,
+        LeaseKind::Read => libc::F_RDLCK,
+        LeaseKind::Write => libc::F_WRLCK,
     };
     /// Missing from `libc`; the same on every architecture that Rust has a Linux for but PA-RISC.
     const F_SETSIG: libc::c_int = 10;
@@ -64,18 +64,18 @@ fn lease(file: BorrowedFd<'_>, kind: Kind) -> Granted<'_> {
         return Granted::Unknown;
     }
     match control(file, libc::F_SETLEASE, kind) {
-        Ok(()) => Granted::Yes(Held { file }),
+        Ok(()) => Granted::Yes(HeldLease { file }),
         Err(Some(libc::EAGAIN)) => Granted::Busy,
         Err(_) => Granted::Unknown,
     }
 }
 
 #[cfg(not(target_os = "linux"))]
-fn lease(_: BorrowedFd<'_>, _: Kind) -> Granted<'_> {
+fn lease(_: BorrowedFd<'_>, _: LeaseKind) -> Granted<'_> {
     Granted::Unknown
 }
 
-impl Drop for Held<'_> {
+impl Drop for HeldLease<'_> {
     fn drop(&mut self) {
         // It can only fail if the lease is gone already.
         #[cfg(target_os = "linux")]

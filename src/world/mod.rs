@@ -3,14 +3,15 @@
 //! Some are parts that others stand on: [`scarce`], under what may get no thread or open no file, [`attributes`] and [`lease`],
 //! under [`note_file`] and whatever else replaces files, [`folder`], under these and [`output_file`], [`hurry`], under what
 //! waits for other programs, [`sandbox`], under [`shell`], [`programs`], under what runs any outside the fence, [`state`], under
-//! what keeps something, and [`ownership`]. [`survivors`] hears of [`shell`] what could not be ended.
+//! what keeps something, [`compare`], [`process`] and [`ownership`]. [`survivors`] hears of [`shell`] what could not be ended.
 
 pub mod attributes;
 pub mod chat;
 pub mod clipboard;
+pub mod compare;
 pub mod context;
 pub mod desktop;
-pub mod entry;
+pub mod file_or_link;
 pub mod folder;
 pub mod hurry;
 pub mod intent;
@@ -22,6 +23,7 @@ pub mod note_file;
 pub mod output_file;
 pub mod ownership;
 pub mod packet;
+pub mod process;
 pub mod programs;
 pub mod roots;
 pub mod sandbox;

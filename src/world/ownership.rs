@@ -9,6 +9,9 @@ use std::path::{Component, Path, PathBuf};
 
 use rustix::process::geteuid;
 
+/// The system's lists of users and groups.
+const USERS: &str = "/etc/passwd";
+const GROUPS: &str = "/etc/group";
 /// As many links as the system itself follows.
 const LINKS: usize = 40;
 /// The bits of a mode that let others write, and the one that keeps them from what is not theirs in a folder.
@@ -16,7 +19,7 @@ const BY_GROUP: u32 = 0o020;
 const BY_ALL: u32 = 0o002;
 const STICKY: u32 = 0o1000;
 
-/// Those whose files are as good as one's own: this user and root.
+/// The users whose files are as good as one's own: this user and root.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct OwnUsers {
     own: u32,
@@ -24,7 +27,7 @@ pub struct OwnUsers {
     unknown: Option<u32>,
 }
 
-/// Why something is not the user's alone.
+/// A reason why something is not the user's alone.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum NotOwn {
     /// It belongs to this user.
@@ -38,8 +41,11 @@ pub enum NotOwn {
 impl fmt::Display for NotOwn {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Owner(user) => write!(f, "belongs to {}", user_name(*user)),
-            Self::Group(group) => write!(f, "is writable by the group {}", group_name(*group)),
+            Self::Owner(user) => write!(f, "belongs to {}", named("the user", USERS, *user)),
+            Self::Group(group) => {
+                let group = named("with the number", GROUPS, *group);
+                write!(f, "is writable by the group {group}")
+            }
             Self::All => f.write_str("is writable by all users"),
         }
     }
@@ -51,9 +57,7 @@ impl NotOwn {
         match self {
             Self::Owner(_) => {
                 let own = geteuid().as_raw();
-                let name = entry("/etc/passwd", own);
-                let name = name.and_then(|line| Some(line.split(':').next()?.to_owned()));
-                let name = name.unwrap_or_else(|| own.to_string());
+                let name = name_in(USERS, own).unwrap_or_else(|| own.to_string());
                 format!("sudo chown {name} {path}")
             }
             Self::Group(_) | Self::All => format!("chmod go-w {path}"),
@@ -75,8 +79,8 @@ impl OwnUsers {
         user == 0 || user == self.own || self.unknown == Some(user)
     }
 
-    /// Why something is not these users' alone. In a folder where nobody can change what is another's, as in `/tmp`, others may
-    /// make what is theirs.
+    /// Returns the reason why something is not these users' alone. In a folder where nobody can change what is another's, as
+    /// in `/tmp`, others may make what is theirs.
     pub fn doubt(&self, of: &Metadata) -> Option<NotOwn> {
         let is_sticky = of.is_dir() && of.mode() & STICKY != 0;
         self.doubt_strictly(of).filter(|doubt| match doubt {
@@ -106,12 +110,12 @@ impl OwnUsers {
             // `wheel` and `admin`: they administer the machine.
             return true;
         }
-        let Some(listed) = entry("/etc/group", group) else {
+        let Some(listed) = entry(GROUPS, group) else {
             return group == self.own;
         };
         let names = listed.rsplit(':').next().unwrap_or_default();
         let mut names = names.split(',').filter(|name| !name.is_empty());
-        let users = fs::read_to_string("/etc/passwd").unwrap_or_default();
+        let users = fs::read_to_string(USERS).unwrap_or_default();
         let field = |line: &str, at| line.split(':').nth(at).map(str::to_owned);
         let number = |line: &str, at| field(line, at)?.parse::<u32>().ok();
         let is_ours = |name: &str| {
@@ -199,17 +203,12 @@ pub fn follow<E>(
     Ok(Ok(at))
 }
 
-/// The name of a user, or his number.
-fn user_name(user: u32) -> String {
-    named("the user", "/etc/passwd", user)
+/// Returns the name of a group, as far as the system's list has it.
+pub fn group_name(group: u32) -> Option<String> {
+    name_in(GROUPS, group)
 }
 
-/// The name of a group, or its number.
-fn group_name(group: u32) -> String {
-    named("with the number", "/etc/group", group)
-}
-
-/// Why a file is not this user's alone, or the folder that it is in; and which of them.
+/// Returns the file or its folder, whichever is not this user's alone, and the reason.
 pub fn of_others(file: &Path) -> Option<(PathBuf, NotOwn)> {
     let users = OwnUsers::of_process();
     let path = file.canonicalize().ok()?;
@@ -222,12 +221,14 @@ pub fn of_others(file: &Path) -> Option<(PathBuf, NotOwn)> {
 }
 
 fn named(what: &str, list: &str, number: u32) -> String {
-    let entry = entry(list, number);
-    let name = entry.and_then(|line| Some(line.split(':').next()?.to_owned()));
-    match name {
+    match name_in(list, number) {
         Some(name) => format!("`{name}`"),
         None => format!("{what} {number}"),
     }
+}
+
+fn name_in(list: &str, number: u32) -> Option<String> {
+    Some(entry(list, number)?.split(':').next()?.to_owned())
 }
 
 /// The line of a number in the list of users or groups.

@@ -3,34 +3,31 @@
 //! a newer run writes there.
 
 use std::ffi::OsStr;
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File};
 use std::io::{self, Write};
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
-use sha2::{Digest, Sha256};
+use crate::world::folder::if_there;
+use crate::world::state;
 
-use crate::text::hex::hex;
-
-/// How many are kept of each watched file.
+/// The number of texts that are kept of each watched file.
 pub const KEPT: usize = 20;
 
-/// How the name of what an output file held ends, and that of what is being written.
+/// The ends of the names: of what an output file held, of what is being written, and of a text.
 const ASIDE: &str = "aside";
 const NEW: &str = "new";
 const PACKET: &str = "txt";
 
-/// Where those of one watched file are kept.
+/// The texts of one watched file.
 #[derive(Debug, Clone)]
 pub struct Packets {
     folder: PathBuf,
 }
 
 impl Packets {
-    /// Those of the watched file at this path, with all links followed.
+    /// The texts of the watched file at this path, with all links followed.
     pub fn of(folder: &Path, notes: &Path) -> Self {
-        let hash = Sha256::digest(notes.as_os_str().as_encoded_bytes());
-        let folder = folder.join(hex(&hash[..12]));
+        let folder = folder.join(state::name_of(&[notes]));
         Self { folder }
     }
 
@@ -54,11 +51,7 @@ impl Packets {
     /// Where it cannot be read, naming it.
     pub fn read(&self, block: i64) -> io::Result<Option<String>> {
         let path = self.path(block, PACKET);
-        match fs::read_to_string(&path) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-            Err(error) => Err(unreadable(&path, &error)),
-            text => text.map(Some),
-        }
+        if_there(fs::read_to_string(&path)).map_err(|error| unreadable(&path, &error))
     }
 
     /// The newest text.
@@ -83,7 +76,7 @@ impl Packets {
         Ok(())
     }
 
-    /// What was set aside with this block.
+    /// Opens what was set aside with this block.
     pub fn aside(&self, block: i64) -> Option<File> {
         File::open(self.path(block, ASIDE)).ok()
     }
@@ -103,12 +96,10 @@ impl Packets {
 
     /// The blocks of which there is a file of this kind, in order.
     fn numbers(&self, kind: &str) -> io::Result<Vec<i64>> {
-        let entries = match fs::read_dir(&self.folder) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
-            Err(error) => return Err(unreadable(&self.folder, &error)),
-            Ok(entries) => entries,
-        };
-        let paths = entries.flatten().map(|entry| entry.path());
+        let entries = if_there(fs::read_dir(&self.folder));
+        let entries = entries.map_err(|error| unreadable(&self.folder, &error))?;
+        let paths = entries.into_iter().flatten().flatten();
+        let paths = paths.map(|entry| entry.path());
         let paths = paths.filter(|path| path.extension() == Some(OsStr::new(kind)));
         let number = |path: PathBuf| path.file_stem()?.to_str()?.parse().ok();
         let mut numbers: Vec<i64> = paths.filter_map(number).collect();
@@ -117,16 +108,7 @@ impl Packets {
     }
 
     fn put(&self, path: &Path, write: impl FnOnce(&mut File) -> io::Result<()>) -> io::Result<()> {
-        fs::DirBuilder::new()
-            .recursive(true)
-            .mode(0o700)
-            .create(&self.folder)?;
-        // Always of this name, so that a crash leaves no more than one; who watches the file does so alone.
-        let new = self.folder.join(NEW);
-        let mut options = OpenOptions::new();
-        options.write(true).create(true).truncate(true).mode(0o600);
-        write(&mut options.open(&new)?)?;
-        fs::rename(new, path)
+        state::replace(path, &self.folder.join(NEW), write)
     }
 }
 

@@ -3,13 +3,10 @@
 
 use std::ffi::OsStr;
 use std::fs;
-use std::io;
+use std::io::{self, Write};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-use sha2::{Digest, Sha256};
-
-use crate::text::hex::hex;
 use crate::world::state;
 
 /// Keeps the root of a notes file, in a folder for that. Both are given by their canonical paths.
@@ -17,21 +14,18 @@ use crate::world::state;
 /// # Errors
 /// Where it cannot be written; then it is what it was.
 pub fn keep(folder: &Path, notes: &Path, root: &Path) -> io::Result<()> {
-    let hash = Sha256::digest(notes.as_os_str().as_bytes());
-    let path = folder.join(format!("{}.root", hex(&hash[..12])));
+    let path = folder.join(state::name_of(&[notes]) + ".root");
     // No path has a NUL.
     let text = [notes.as_os_str().as_bytes(), root.as_os_str().as_bytes()].join(&0);
     if fs::read(&path).is_ok_and(|there| there == text) {
         return Ok(());
     }
-    state::make(folder)?;
-    // Always of this name, so that a crash leaves no more than one; who watches the file does so alone.
+    // Who watches a file does so alone.
     let new = path.with_extension("new");
-    fs::write(&new, text)?;
-    fs::rename(new, path)
+    state::replace(&path, &new, |file| file.write_all(&text))
 }
 
-/// All notes files that were ever watched, each with its root. What cannot be read is left out.
+/// Returns all notes files that were ever watched, each with its root. What cannot be read is left out.
 pub fn all(folder: &Path) -> Vec<(PathBuf, PathBuf)> {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
     let paths = entries.map(|entry| entry.path());

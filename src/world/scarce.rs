@@ -1,4 +1,4 @@
-//! What the system may have no more of: threads and processes, open files, memory. Tells it from other errors, and says how
+//! Tells when the system has no more of something: threads and processes, open files, memory. Says how
 //! to have more. Owns none of it.
 
 use std::io;
@@ -6,7 +6,7 @@ use std::thread;
 
 use rustix::process::{Resource, getrlimit};
 
-/// How many open files a listener and a batch with git may need at a time.
+/// The number of open files that a listener and a batch with git may need at a time.
 const FILES: u64 = 64;
 
 /// Tells if an error goes away when there is more of something, or less is used.
@@ -25,7 +25,7 @@ pub fn explain(error: &io::Error) -> String {
     }
 }
 
-/// What to do about such an error; nothing for another one.
+/// Returns the remedy for such an error; `None` for another one.
 pub fn remedy(error: &io::Error) -> Option<&'static str> {
     match error.raw_os_error()? {
         libc::EMFILE => {
@@ -43,7 +43,7 @@ pub fn remedy(error: &io::Error) -> Option<&'static str> {
     }
 }
 
-/// What there is too little of from the start; nothing where there is enough.
+/// Says what there is too little of from the start; `None` where there is enough.
 pub fn shortfall() -> Option<String> {
     let files = getrlimit(Resource::Nofile).current?;
     (files < FILES).then(|| {

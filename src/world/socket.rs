@@ -3,17 +3,19 @@
 
 use std::fs::{self, Permissions};
 use std::io::{self, BufRead, BufReader, Read, Write};
-use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
+use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::Duration;
 
-/// How long either side waits for the other's next word.
+use crate::world::state;
+
+/// The longest wait of either side for the other's next word.
 const PATIENCE: Duration = Duration::from_secs(2);
 /// The longest question, in bytes.
 const QUESTION: u64 = 16 * 1024;
-/// What a socket's name ends in; before it is the process id.
+/// The extension of a socket's name; before it is the process id.
 const EXTENSION: &str = "sock";
 /// The pause after a question that could not be answered.
 const PAUSE: Duration = Duration::from_millis(50);
@@ -66,10 +68,7 @@ impl Drop for Socket {
 }
 
 fn bind(folder: &Path) -> io::Result<(UnixListener, PathBuf)> {
-    fs::DirBuilder::new()
-        .recursive(true)
-        .mode(0o700)
-        .create(folder)?;
+    state::make(folder)?;
     // Whatever it was before: who gets in could be asked in this one's place.
     fs::set_permissions(folder, Permissions::from_mode(0o700))?;
     let path = folder.join(format!("{}.{EXTENSION}", std::process::id()));
@@ -93,7 +92,8 @@ fn reply(stream: &UnixStream, answer: &impl Fn(&str) -> String) -> io::Result<()
     stream.write_all(answer(question.trim_end()).as_bytes())
 }
 
-/// What all cladas of this user that run answer, each with its process id. Sockets that nobody answers any more are removed.
+/// Asks all running clada processes of this user; returns the answers with their process ids. Removes sockets that nobody
+/// answers.
 pub fn ask(folders: &[PathBuf], question: &str) -> Vec<(u32, io::Result<String>)> {
     let entries = folders
         .iter()

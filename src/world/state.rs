@@ -1,16 +1,21 @@
-//! Owns the folder of clada's state as a place that is the user's alone. Knows nothing of what is in it.
+//! Owns the folder of clada's state as a place that is the user's alone, and replaces files in it as a whole. Knows nothing
+//! of what they say.
 
-use std::fs::{self, DirBuilder, Metadata, Permissions};
-use std::io;
-use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt};
+use std::fs::{self, DirBuilder, File, Metadata, OpenOptions, Permissions};
+use std::io::{self, Write};
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
+use sha2::{Digest, Sha256};
+
+use crate::text::hex::hex;
 use crate::world::ownership::{NotOwn, OwnUsers, follow};
 
 /// The mode of what nobody else has any business in.
 const OWN: u32 = 0o700;
 
-/// Why the state folder cannot be used.
+/// A reason why the state folder cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum StateError {
     #[error(
@@ -70,10 +75,10 @@ pub fn keep_private(folder: &Path) -> Result<(), StateError> {
             doubt: NotOwn::Owner(found.uid()),
         });
     }
-    match found.mode() & 0o077 {
-        0 => Ok(()),
-        _ => fs::set_permissions(&path, Permissions::from_mode(OWN)).map_err(failed),
+    if found.mode() & 0o077 == 0 {
+        return Ok(());
     }
+    fs::set_permissions(&path, Permissions::from_mode(OWN)).map_err(failed)
 }
 
 /// Makes a folder and those above it that are missing, for this user alone.
@@ -83,6 +88,59 @@ pub fn keep_private(folder: &Path) -> Result<(), StateError> {
 pub fn make(folder: &Path) -> io::Result<()> {
     let mut new = DirBuilder::new();
     new.recursive(true).mode(OWN).create(folder)
+}
+
+/// Makes a folder as [`make`] does, and takes its lock, which ends with the process. For as long as a small file is written:
+/// one lock is enough for all files of a folder.
+///
+/// # Errors
+/// What the system says.
+pub fn lock(folder: &Path) -> io::Result<File> {
+    make(folder)?;
+    let folder = File::open(folder)?;
+    folder.lock()?;
+    Ok(folder)
+}
+
+/// Returns a name for what is kept for some paths: no other paths have the same.
+pub fn name_of(paths: &[&Path]) -> String {
+    let paths: Vec<&[u8]> = paths
+        .iter()
+        .map(|path| path.as_os_str().as_bytes())
+        .collect();
+    // No path has a NUL.
+    hex(&Sha256::digest(paths.join(&0))[..12])
+}
+
+/// Replaces a file as a whole by what `write` writes, for this user alone, and makes its folder where it is missing.
+///
+/// Until then the text is in the file `new` beside it. Its name is always the same, so that a crash leaves no more than
+/// one; so nobody else may write that one at the same time.
+///
+/// # Errors
+/// What the system says; then the file is what it was.
+pub fn replace(
+    path: &Path,
+    new: &Path,
+    write: impl FnOnce(&mut File) -> io::Result<()>,
+) -> io::Result<()> {
+    make(path.parent().unwrap_or(Path::new("/")))?;
+    let mut options = OpenOptions::new();
+    options.write(true).create(true).truncate(true).mode(0o600);
+    write(&mut options.open(new)?)?;
+    fs::rename(new, path)
+}
+
+/// Replaces a file as [`replace`] does; it is on the disk when this returns.
+///
+/// # Errors
+/// The same.
+pub fn replace_on_disk(path: &Path, text: &[u8]) -> io::Result<()> {
+    replace(path, &path.with_extension("new"), |file| {
+        file.write_all(text)?;
+        file.sync_all()
+    })?;
+    File::open(path.parent().unwrap_or(Path::new("/")))?.sync_all()
 }
 
 #[cfg(test)]

@@ -4,11 +4,14 @@ use std::sync::{Mutex, PoisonError};
 
 use rustix::process::Pid;
 
+#[cfg(target_os = "linux")]
+use super::process;
+
 /// A process that lives.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Survivor {
     pub pid: Pid,
-    /// That of its program, as the system has it.
+    /// The name of its program, as the system has it.
     pub name: String,
     /// As the system counts it; nothing where it does not tell.
     began: Option<u64>,
@@ -19,56 +22,38 @@ static REPORTED: Mutex<Vec<Survivor>> = Mutex::new(Vec::new());
 /// Keeps in mind that these processes of a script could not be ended, and names those that live. Until they have ended, no tick
 /// counts.
 pub fn report(pids: impl IntoIterator<Item = Pid>) -> Vec<Survivor> {
-    let new: Vec<Survivor> = pids.into_iter().filter_map(table::survivor).collect();
+    let new: Vec<Survivor> = pids.into_iter().filter_map(survivor).collect();
     let mut reported = REPORTED.lock().unwrap_or_else(PoisonError::into_inner);
     reported.extend(new.iter().cloned());
     new
 }
 
-/// Those of them that live still.
+/// Returns those of them that still live.
 pub fn reported() -> Vec<Survivor> {
     let mut reported = REPORTED.lock().unwrap_or_else(PoisonError::into_inner);
-    reported.retain(|known| table::survivor(known.pid).is_some_and(|now| now.began == known.began));
+    reported.retain(|known| survivor(known.pid).is_some_and(|now| now.began == known.began));
     reported.clone()
 }
 
-/// Looking processes up.
 #[cfg(target_os = "linux")]
-mod table {
-    use std::fs;
-
-    use rustix::process::Pid;
-
-    use super::Survivor;
-
-    pub(super) fn survivor(pid: Pid) -> Option<Survivor> {
-        let text = fs::read(format!("/proc/{pid}/stat")).ok()?;
-        let text = String::from_utf8_lossy(&text);
-        // `PID (NAME) STATE …`, where the name may hold anything; the start is the 20th behind it.
-        let (start, rest) = text.rsplit_once(')')?;
-        let fields: Vec<&str> = rest.split_whitespace().collect();
-        let is_dead = matches!(*fields.first()?, "Z" | "X");
-        (!is_dead).then_some(Survivor {
-            pid,
-            name: start.split_once('(')?.1.to_owned(),
-            began: fields.get(19)?.parse().ok(),
-        })
-    }
+fn survivor(pid: Pid) -> Option<Survivor> {
+    let entry = process::look_up(pid).filter(|entry| !entry.is_dead)?;
+    Some(Survivor {
+        pid,
+        name: entry.name,
+        began: Some(entry.began),
+    })
 }
 
 #[cfg(not(target_os = "linux"))]
-mod table {
-    use rustix::process::{Pid, test_kill_process};
-
-    use super::Survivor;
-
-    pub(super) fn survivor(pid: Pid) -> Option<Survivor> {
-        test_kill_process(pid).is_ok().then(|| Survivor {
+fn survivor(pid: Pid) -> Option<Survivor> {
+    rustix::process::test_kill_process(pid)
+        .is_ok()
+        .then(|| Survivor {
             pid,
             name: "process".to_owned(),
             began: None,
         })
-    }
 }
 
 #[cfg(all(test, target_os = "linux"))]

@@ -14,7 +14,9 @@ use clada::reply::path::{PathError, RelPath};
 use clada::reply::scan::scan;
 use clada::report::outcome::Section;
 use clada::run::files::{self, Done, Failure};
-use clada::world::workspace::{Content, Disk, Files, FsError, Kind, Place, Preview};
+use clada::world::workspace::{
+    Disk, FileContent, FileKind, FsError, Preview, ProjectFiles, ResolvedPath,
+};
 use rustix::fs::{CWD, RenameFlags, renameat_with};
 use rustix::path::Arg;
 
@@ -104,7 +106,7 @@ fn tree(dir: &Path) -> BTreeMap<PathBuf, String> {
     found
 }
 
-fn perform(files: &mut dyn Files, task: &str) -> Result<Done, Failure> {
+fn perform(files: &mut dyn ProjectFiles, task: &str) -> Result<Done, Failure> {
     let scan = scan(task);
     let action = scan.batches[0].tasks[0].action.as_ref().expect("a task");
     files::perform(action, files, false)
@@ -694,28 +696,28 @@ struct Busy<'d> {
     saved: AtomicUsize,
 }
 
-impl Files for Busy<'_> {
+impl ProjectFiles for Busy<'_> {
     fn parse(&self, text: &str) -> Result<RelPath, PathError> {
         self.disk.parse(text)
     }
 
-    fn place(&self, path: &RelPath, follow: bool) -> Result<Place, FsError> {
+    fn place(&self, path: &RelPath, follow: bool) -> Result<ResolvedPath, FsError> {
         self.disk.place(path, follow)
     }
 
-    fn kind(&self, place: &Place) -> Result<Option<Kind>, FsError> {
+    fn kind(&self, place: &ResolvedPath) -> Result<Option<FileKind>, FsError> {
         self.disk.kind(place)
     }
 
-    fn read(&self, place: &Place) -> Result<Content, FsError> {
+    fn read(&self, place: &ResolvedPath) -> Result<FileContent, FsError> {
         self.disk.read(place)
     }
 
-    fn may_show(&self, place: &Place) -> Result<(), FsError> {
+    fn may_show(&self, place: &ResolvedPath) -> Result<(), FsError> {
         self.disk.may_show(place)
     }
 
-    fn read_to_change(&self, place: &Place) -> Result<Content, FsError> {
+    fn read_to_change(&self, place: &ResolvedPath) -> Result<FileContent, FsError> {
         let content = self.disk.read_to_change(place);
         let saved = self.saved.fetch_add(1, Ordering::Relaxed);
         if saved < self.saves {
@@ -740,30 +742,35 @@ impl Files for Busy<'_> {
 
     fn write(
         &mut self,
-        place: &Place,
+        place: &ResolvedPath,
         parts: &[&[u8]],
-        expected: Option<&Content>,
+        expected: Option<&FileContent>,
     ) -> Result<(), FsError> {
         self.disk.write(place, parts, expected)
     }
 
-    fn remove(&mut self, place: &Place) -> Result<(), FsError> {
+    fn remove(&mut self, place: &ResolvedPath) -> Result<(), FsError> {
         self.disk.remove(place)
     }
 
-    fn rename(&mut self, from: &Place, to: &Place, overwrite: bool) -> Result<(), FsError> {
+    fn rename(
+        &mut self,
+        from: &ResolvedPath,
+        to: &ResolvedPath,
+        overwrite: bool,
+    ) -> Result<(), FsError> {
         self.disk.rename(from, to, overwrite)
     }
 
-    fn make_folder(&mut self, place: &Place) -> Result<bool, FsError> {
+    fn make_folder(&mut self, place: &ResolvedPath) -> Result<bool, FsError> {
         self.disk.make_folder(place)
     }
 
-    fn remove_folder(&mut self, place: &Place) -> Result<(), FsError> {
+    fn remove_folder(&mut self, place: &ResolvedPath) -> Result<(), FsError> {
         self.disk.remove_folder(place)
     }
 
-    fn names(&self, dir: &Place) -> Vec<String> {
+    fn names(&self, dir: &ResolvedPath) -> Vec<String> {
         self.disk.names(dir)
     }
 

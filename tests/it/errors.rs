@@ -12,7 +12,7 @@ use clada::supervisor::list::RegistryError;
 use clada::world::clipboard::ClipboardError;
 use clada::world::ledger::LedgerError;
 use clada::world::lock::LockError;
-use clada::world::note_file::{NoteError, Step};
+use clada::world::note_file::{NoteError, ReplaceStep};
 use clada::world::ownership::NotOwn;
 use clada::world::programs::NoProgram;
 use clada::world::sandbox::SandboxError;
@@ -255,11 +255,11 @@ fn of_the_notes() {
     ]);
     for (step, expected) in [
         (
-            Step::Store,
+            ReplaceStep::Store,
             "clada cannot store the new text: denied: check its disk",
         ),
         (
-            Step::Exchange,
+            ReplaceStep::Exchange,
             "clada cannot exchange it with a new file: denied: let this user rename files in its folder",
         ),
     ] {

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use clada::reply::record::{Commits, Fate, Key, Number, Prose, Record, TaskRecord};
-use clada::world::ledger::{Begun, FileId, Ledger, Sight, TaskEnded};
+use clada::world::ledger::{BatchStart, FileId, Ledger, SavedState, TaskEnded};
 use clada::world::lock::Lock;
 
 use crate::harness::{Ended, Project, Watching, save_by_rename, wait_until};
@@ -12,7 +12,7 @@ use crate::harness::{Ended, Project, Watching, save_by_rename, wait_until};
 /// 2026-03-04 10:32:45 UTC, in milliseconds.
 const TEN_THIRTY: i64 = 1_772_620_365_000;
 
-const SIGHT: Sight<'_> = Sight {
+const SIGHT: SavedState<'_> = SavedState {
     state: "",
     present: &[],
 };
@@ -41,7 +41,7 @@ fn begin(ledger: &mut Ledger, file: FileId, number: Number, now_ms: i64) {
         ("exec", "sh te\u{1b}st.sh"),
         ("move", "a → b"),
     ];
-    let begun = Begun {
+    let begun = BatchStart {
         record: &record,
         text: "<tasks>",
         id: "20260304-103245-ab12",

@@ -459,18 +459,13 @@ const WITHOUT_CASE: &[Without] = &[
         why: LOG,
     },
     Without {
-        file: "src/world/ledger/mod.rs",
+        file: "src/world/ledger/batches.rs",
         text: "what was ticked",
         why: PART,
     },
     Without {
-        file: "src/world/ledger/mod.rs",
+        file: "src/world/ledger/",
         text: "WHERE ",
-        why: NO_MESSAGE,
-    },
-    Without {
-        file: "src/world/ledger/schema.rs",
-        text: "ALTER TABLE",
         why: NO_MESSAGE,
     },
     Without {

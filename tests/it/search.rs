@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use clada::text::glob::Glob;
-use clada::world::workspace::{Disk, Files, Reach, Search};
+use clada::world::workspace::{Disk, LineSearch, ProjectFiles, TreeQuery};
 use proptest::prelude::*;
 
 use crate::harness::Project;
@@ -25,8 +25,8 @@ fn files(disk: &Disk) -> Vec<PathBuf> {
     let root = disk
         .place(&disk.parse(".").expect("root"), true)
         .expect("root");
-    let reach = Reach {
-        wants: &|_, kind| kind != clada::world::workspace::Kind::Dir,
+    let reach = TreeQuery {
+        wants: &|_, kind| kind != clada::world::workspace::FileKind::Dir,
         depth: None,
         until: soon(),
     };
@@ -34,7 +34,7 @@ fn files(disk: &Disk) -> Vec<PathBuf> {
 }
 
 fn grep(disk: &Disk, pattern: &str) -> Vec<(PathBuf, u64, String)> {
-    let search = Search::new(pattern, false).expect("pattern");
+    let search = LineSearch::new(pattern, false).expect("pattern");
     let hits = disk.search(&search, &files(disk), usize::MAX / 2, soon());
     let hits = hits.shown.into_iter();
     hits.map(|hit| (hit.path, hit.number, hit.line)).collect()
@@ -140,7 +140,7 @@ proptest! {
     /// No pattern ends anything but its own search.
     #[test]
     fn any_pattern_is_read_or_refused(pattern in "[a-c(){}\\[\\]*+?|.^$\\\\-]{0,12}") {
-        if let Ok(search) = Search::new(&pattern, true) {
+        if let Ok(search) = LineSearch::new(&pattern, true) {
             let project = Project::new();
             project.write("a.txt", "abc\naab\n\n");
             disk(&project).search(&search, &["a.txt".into()], 10, soon());
@@ -156,7 +156,7 @@ fn the_first_matches_are_shown_and_all_are_counted() {
     }
     let disk = disk(&project);
     let all = grep(&disk, "x");
-    let search = Search::new("x", false).expect("pattern");
+    let search = LineSearch::new("x", false).expect("pattern");
     // Often: whoever searches the first files may be the last to be through.
     for limit in [0, 1, 50, 1199, 1200].repeat(20) {
         let hits = disk.search(&search, &files(&disk), limit, soon());
@@ -204,7 +204,7 @@ fn a_file_that_becomes_a_link_is_not_searched() {
     let paths = files(&disk(&project));
     fs::remove_file(project.path("a.txt")).expect("remove");
     symlink("/etc/hostname", project.path("a.txt")).expect("link");
-    let search = Search::new(".", false).expect("pattern");
+    let search = LineSearch::new(".", false).expect("pattern");
     let hits = disk(&project).search(&search, &paths, 10, soon());
     assert!(hits.shown.is_empty());
     assert_eq!(hits.unread, [Path::new("a.txt")]);
@@ -235,7 +235,7 @@ fn time_that_is_up_ends_a_search() {
     let project = Project::new();
     project.write("a.txt", "word\n");
     let disk = disk(&project);
-    let search = Search::new("word", false).expect("pattern");
+    let search = LineSearch::new("word", false).expect("pattern");
     let hits = disk.search(&search, &["a.txt".into()], 10, Instant::now());
     assert!(hits.cut && hits.shown.is_empty());
 }

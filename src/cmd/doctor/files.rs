@@ -12,8 +12,8 @@ use crate::clock;
 use crate::settings::places::{self, Folders};
 use crate::world::ledger::Ledger;
 use crate::world::lock::Lock;
-use crate::world::note_file::{NoteFile, Reading};
-use crate::world::watch::{Hub, Mode, Signal, Watcher};
+use crate::world::note_file::{NoteFile, NoteReading};
+use crate::world::watch::{Hub, Signal, WatchMode, Watcher};
 
 /// How long it may take to notice a save.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -29,13 +29,13 @@ pub(super) fn notes(file: &Path) -> Found {
         .and_then(|note| note.read().map(|reading| (note, reading)));
     let (note, text) = match reading {
         Err(error) => return Found::Wrong(error.to_string()),
-        Ok((note, Reading::Missing)) => {
+        Ok((note, NoteReading::Missing)) => {
             let path = note.path().display();
             return Found::Fine(format!(
                 "`{path}` does not exist yet: create it with `clada watch`"
             ));
         }
-        Ok((note, Reading::Text { text, .. })) => (note, text),
+        Ok((note, NoteReading::Text { text, .. })) => (note, text),
     };
     let path = note.path();
     let (size, limit) = (text.len() as u64, places::NOTES_LIMIT);
@@ -100,7 +100,7 @@ pub(super) async fn watching(file: &Path) -> Found {
     let mut watcher = match Watcher::start(
         &Hub::default(),
         std::slice::from_ref(&probe.0),
-        Mode::Events,
+        WatchMode::Events,
     ) {
         Ok(watcher) => watcher,
         Err(error) => return Found::Wrong(error.to_string()),

@@ -3,11 +3,11 @@
 use std::ffi::OsStr;
 
 use super::*;
-use crate::world::entry::Entry;
+use crate::world::file_or_link::FileOrLink;
 
-fn file(bytes: impl AsRef<[u8]>, runs: bool) -> Option<Entry> {
+fn file(bytes: impl AsRef<[u8]>, runs: bool) -> Option<FileOrLink> {
     let bytes = bytes.as_ref().to_vec();
-    Some(Entry::File { bytes, runs })
+    Some(FileOrLink::File { bytes, runs })
 }
 
 fn changes(repo: &Snapshots, from: Option<&str>, to: &str) -> Vec<(PathBuf, ChangeKind)> {
@@ -36,7 +36,7 @@ fn files_links_and_modes() {
     assert_eq!(all.len(), 4, "{all:?}");
     let paths = expected.map(Path::to_path_buf);
     let entries = snapshots.entries(Some(&saved), &paths).unwrap();
-    let link = Some(Entry::Link("/nowhere".into()));
+    let link = Some(FileOrLink::Link("/nowhere".into()));
     assert_eq!(
         entries,
         [file("odd\n", false), link, file("#!/bin/sh\n", true)]

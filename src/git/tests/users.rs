@@ -238,7 +238,7 @@ fn what_is_untracked_is_in_no_commit_and_comes_back() {
     assert_eq!(paths, paths_of(&["d/mine.txt", "mine.txt"]));
     let was = aside.entry(Some(&parent), Path::new("mine.txt")).unwrap();
     assert!(
-        matches!(was, Some(crate::world::entry::Entry::File { bytes, .. }) if bytes == b"mine\n")
+        matches!(was, Some(crate::world::file_or_link::FileOrLink::File { bytes, .. }) if bytes == b"mine\n")
     );
     assert_eq!(
         repo.git(&["rev-list", &format!("{head}..HEAD")])

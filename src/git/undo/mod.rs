@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 
 use crate::git::subject;
 use crate::git::{ChangeKind, Message, SnapshotError, Snapshots, Step, UsersWork};
-use crate::world::entry::Entry;
+use crate::world::file_or_link::FileOrLink;
 use crate::world::workspace::{Disk, FsError};
 
 pub use in_the_way::InTheWay;
@@ -351,6 +351,6 @@ fn put_back(disk: &mut Disk, written: &[&Write]) -> Vec<PathBuf> {
 }
 
 /// What is at a path, as far as it can be read at all.
-fn present(disk: &Disk, path: &Path) -> Result<Option<Entry>, UndoError> {
+fn present(disk: &Disk, path: &Path) -> Result<Option<FileOrLink>, UndoError> {
     Ok(disk.entry(path)?)
 }

@@ -6,15 +6,15 @@ use std::path::{Path, PathBuf};
 
 use super::{Group, UndoError, in_the_way, present};
 use crate::git::{Held, Saved, Snapshots, merge};
-use crate::world::entry::Entry;
+use crate::world::file_or_link::FileOrLink;
 use crate::world::workspace::Disk;
 
 /// A place that is to hold something else.
 #[derive(Debug)]
 pub(super) struct Write {
     pub(super) path: PathBuf,
-    pub(super) old: Option<Entry>,
-    pub(super) new: Option<Entry>,
+    pub(super) old: Option<FileOrLink>,
+    pub(super) new: Option<FileOrLink>,
     /// Git is to track it.
     pub(super) tracked: bool,
 }
@@ -32,7 +32,7 @@ enum Value {
     Present,
     /// What a commit of a store has; no commit is before the first.
     Of(usize, Option<Held>, Option<String>),
-    Merged(Option<Entry>),
+    Merged(Option<FileOrLink>),
 }
 
 /// A path, and whether git is to track it.
@@ -238,7 +238,7 @@ impl Stores<'_> {
         Ok(merge(left.as_ref(), ours.as_ref(), was.as_ref()).map(Value::Merged))
     }
 
-    fn entry(&self, path: &Path, value: &Value) -> Result<Option<Entry>, UndoError> {
+    fn entry(&self, path: &Path, value: &Value) -> Result<Option<FileOrLink>, UndoError> {
         Ok(match value {
             Value::Present => present(self.disk, path)?,
             Value::Of(store, _, commit) => self.stores[*store].entry(commit.as_deref(), path)?,
@@ -310,7 +310,7 @@ impl Stores<'_> {
     fn put(
         &self,
         path: PathBuf,
-        (new, tracked): (Option<Entry>, bool),
+        (new, tracked): (Option<FileOrLink>, bool),
         plan: &mut Plan,
     ) -> Result<(), UndoError> {
         // What a link leads to is not at this path.

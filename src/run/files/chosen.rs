@@ -12,14 +12,14 @@ use crate::reply::record::Spot;
 use crate::reply::task::{Action, Change};
 use crate::report::repair;
 use crate::report::wording;
-use crate::world::workspace::{Files, FsError, Place};
+use crate::world::workspace::{FsError, ProjectFiles, ResolvedPath};
 
 /// The places at which a failed edit could be carried out as the file is now, and whether what stands there may be shown.
-pub fn choices(action: &Action<'_>, files: &dyn Files) -> (Vec<Choice>, bool) {
+pub fn choices(action: &Action<'_>, files: &dyn ProjectFiles) -> (Vec<Choice>, bool) {
     find(action, files).unwrap_or_default()
 }
 
-fn find(action: &Action<'_>, files: &dyn Files) -> Option<(Vec<Choice>, bool)> {
+fn find(action: &Action<'_>, files: &dyn ProjectFiles) -> Option<(Vec<Choice>, bool)> {
     let (path, change) = edit_of(action)?;
     let rel = named::text(path, files).ok()?;
     let place = files.place(&rel, true).ok()?;
@@ -34,7 +34,11 @@ fn find(action: &Action<'_>, files: &dyn Files) -> Option<(Vec<Choice>, bool)> {
 ///
 /// # Errors
 /// Where it cannot be done; then nothing is changed.
-pub fn edit_at(action: &Action<'_>, spot: &Spot, files: &mut dyn Files) -> Result<Done, Failure> {
+pub fn edit_at(
+    action: &Action<'_>,
+    spot: &Spot,
+    files: &mut dyn ProjectFiles,
+) -> Result<Done, Failure> {
     let Some((path, change)) = edit_of(action) else {
         return Err(refused(
             "only an edit of one place in a file can be carried out at a chosen line",
@@ -70,7 +74,7 @@ pub fn edit_at(action: &Action<'_>, spot: &Spot, files: &mut dyn Files) -> Resul
 
 /// Why an edit is not carried out at a place that is not there as it was, with the file as it is now.
 fn moved(
-    (rel, place): (&RelPath, &Place),
+    (rel, place): (&RelPath, &ResolvedPath),
     edit: &Edit<'_>,
     spot: &Spot,
     (content, may_show): (&[u8], &Result<(), FsError>),

@@ -12,7 +12,8 @@ use crate::report::one_line;
 use crate::report::outcome::Section;
 use crate::text::glob::{self, Glob};
 use crate::world::workspace::{
-    Files, FsError, Hit, Hits, Kind, Listed, NoSearch, Place, Reach, Search, Tree,
+    FileKind, FileTree, FolderEntry, FsError, LineSearch, NoSearch, ProjectFiles, ResolvedPath,
+    SearchHit, SearchHits, TreeQuery,
 };
 
 /// No more entries, lines or names are shown,
@@ -25,16 +26,16 @@ const PATIENCE: Duration = Duration::from_secs(30);
 const NAMED: usize = 3;
 
 /// What is in a folder.
-pub(super) fn list(path: Option<&str>, files: &dyn Files) -> Result<Done, Failure> {
+pub(super) fn list(path: Option<&str>, files: &dyn ProjectFiles) -> Result<Done, Failure> {
     let (place, kind) = base(path, files)?;
     let found = match kind {
-        Kind::Dir => files.disk().list(&place)?,
+        FileKind::Dir => files.disk().list(&place)?,
         _ => files.disk().list_one(&place)?.into_iter().collect(),
     };
     let shown = &found[..found.len().min(MOST)];
     let count = match kind {
-        Kind::Dir if found.is_empty() => "empty".to_owned(),
-        Kind::Dir => entries(found.len()),
+        FileKind::Dir if found.is_empty() => "empty".to_owned(),
+        FileKind::Dir => entries(found.len()),
         _ => "a file".to_owned(),
     };
     let message = match found.len() > MOST {
@@ -54,9 +55,9 @@ pub(super) fn grep(
     pattern: &str,
     path: Option<&str>,
     (include, ignore_case): (Option<&str>, bool),
-    files: &dyn Files,
+    files: &dyn ProjectFiles,
 ) -> Result<Done, Failure> {
-    let (search, literally) = match Search::new(pattern, ignore_case) {
+    let (search, literally) = match LineSearch::new(pattern, ignore_case) {
         Ok(search) => (search, String::new()),
         Err(NoSearch::SpansLines) => {
             return Err(refused(format!(
@@ -68,7 +69,8 @@ pub(super) fn grep(
                 "not a valid regular expression ({cause}), so searched for as plain text: "
             );
             (
-                Search::literal(pattern, ignore_case).map_err(refused)?,
+                LineSearch::literal(pattern, ignore_case)
+                    .map_err(|error| refused(error.to_string()))?,
                 said,
             )
         }
@@ -79,7 +81,7 @@ pub(super) fn grep(
         .map_err(|error| refused(error.to_string()))?;
     let (place, kind) = base(path, files)?;
     let until = Instant::now() + PATIENCE;
-    let tree = if kind == Kind::Dir {
+    let tree = if kind == FileKind::Dir {
         // By its path from there, or from the root.
         let from_root = place.path().to_string_lossy();
         let is_included = |path: &str| {
@@ -89,17 +91,17 @@ pub(super) fn grep(
         };
         files.disk().tree(
             &place,
-            &Reach {
-                wants: &|path, kind| kind == Kind::File && is_included(path),
+            &TreeQuery {
+                wants: &|path, kind| kind == FileKind::File && is_included(path),
                 depth: None,
                 until,
             },
         )
     } else {
         may_show(&place, files)?;
-        Tree {
+        FileTree {
             paths: vec![place.path().to_owned()],
-            ..Tree::default()
+            ..FileTree::default()
         }
     };
     let mut hits = files.disk().search(&search, &tree.paths, MOST, until);
@@ -109,8 +111,7 @@ pub(super) fn grep(
         bytes <= MOST_TEXT
     });
     let name = |path: &Path| path.to_string_lossy().into_owned();
-    let data =
-        |hit: &Hit| json!({ "file": name(&hit.path), "line_number": hit.number, "line": hit.line });
+    let data = |hit: &SearchHit| json!({ "file": name(&hit.path), "line_number": hit.number, "line": hit.line });
     let lines = hits.shown.iter().map(|hit| {
         format!(
             "{}:{}: {}\n",
@@ -128,7 +129,11 @@ pub(super) fn grep(
 }
 
 /// Paths that match.
-pub(super) fn glob(pattern: &str, path: Option<&str>, files: &dyn Files) -> Result<Done, Failure> {
+pub(super) fn glob(
+    pattern: &str,
+    path: Option<&str>,
+    files: &dyn ProjectFiles,
+) -> Result<Done, Failure> {
     let (folders, rest) = glob::split(pattern.trim());
     // A path of its own, or one in the folder that is named.
     let from = match path {
@@ -139,30 +144,30 @@ pub(super) fn glob(pattern: &str, path: Option<&str>, files: &dyn Files) -> Resu
         None => folders.to_owned(),
     };
     let wanted = match rest.strip_suffix('/') {
-        Some(_) => Kind::Dir,
-        None => Kind::File,
+        Some(_) => FileKind::Dir,
+        None => FileKind::File,
     };
     let glob =
         Glob::parse(rest.trim_end_matches('/')).map_err(|error| refused(error.to_string()))?;
     let (place, kind) = base(Some(&from), files)?;
-    if kind != Kind::Dir {
+    if kind != FileKind::Dir {
         return Err(FsError::NotAFolder(from).into());
     }
-    let is_wanted = |kind| kind == wanted || wanted == Kind::File && kind == Kind::Link;
+    let is_wanted = |kind| kind == wanted || wanted == FileKind::File && kind == FileKind::Link;
     let tree = files.disk().tree(
         &place,
-        &Reach {
+        &TreeQuery {
             wants: &|path, kind| is_wanted(kind) && glob.matches(path),
             depth: glob.depth,
             until: Instant::now() + PATIENCE,
         },
     );
     let shown = &tree.paths[..tree.paths.len().min(MOST)];
-    let ending = if wanted == Kind::Dir { "/" } else { "" };
+    let ending = if wanted == FileKind::Dir { "/" } else { "" };
     let names = shown
         .iter()
         .map(|path| format!("{}{ending}", path.to_string_lossy()));
-    let what = if wanted == Kind::Dir {
+    let what = if wanted == FileKind::Dir {
         "folder"
     } else {
         "file"
@@ -190,7 +195,7 @@ pub(super) fn glob(pattern: &str, path: Option<&str>, files: &dyn Files) -> Resu
 }
 
 /// The place that is looked in or at, and what is there; the root where none is named.
-fn base(path: Option<&str>, files: &dyn Files) -> Result<(Place, Kind), Failure> {
+fn base(path: Option<&str>, files: &dyn ProjectFiles) -> Result<(ResolvedPath, FileKind), Failure> {
     let rel: RelPath = named::text(path.unwrap_or("."), files)?;
     let place = files.place(&rel, true)?;
     match files.kind(&place)? {
@@ -200,7 +205,7 @@ fn base(path: Option<&str>, files: &dyn Files) -> Result<(Place, Kind), Failure>
 }
 
 /// A file that is named may be shown.
-pub(crate) fn may_show(place: &Place, files: &dyn Files) -> Result<(), Failure> {
+pub(crate) fn may_show(place: &ResolvedPath, files: &dyn ProjectFiles) -> Result<(), Failure> {
     files.may_show(place)?;
     let name = place.path().display();
     if files.disk().is_own(place) {
@@ -212,11 +217,11 @@ pub(crate) fn may_show(place: &Place, files: &dyn Files) -> Result<(), Failure> 
 }
 
 /// What there is to say of a search.
-fn told(hits: &Hits, tree: &Tree, kind: Kind) -> String {
+fn told(hits: &SearchHits, tree: &FileTree, kind: FileKind) -> String {
     let mut said = match (hits.lines, hits.shown.len()) {
         (0, _) if hits.searched > 0 => format!("no match in {}", counted(hits.searched, "file")),
         (0, _) if !hits.unread.is_empty() => "no match".to_owned(),
-        (0, _) if kind != Kind::Dir => "no match: the file is not text".to_owned(),
+        (0, _) if kind != FileKind::Dir => "no match: the file is not text".to_owned(),
         (0, _) => "no match: there is no file to search".to_owned(),
         (lines, shown) => {
             let all = format!(
@@ -248,7 +253,7 @@ fn told(hits: &Hits, tree: &Tree, kind: Kind) -> String {
 }
 
 /// What was not looked at.
-fn beside(tree: &Tree, unread: &[PathBuf]) -> String {
+fn beside(tree: &FileTree, unread: &[PathBuf]) -> String {
     let mut said = String::new();
     if tree.withheld > 0 {
         said += &format!(
@@ -302,14 +307,14 @@ fn entries(number: usize) -> String {
     }
 }
 
-fn listed_data(found: &Listed) -> Value {
+fn listed_data(found: &FolderEntry) -> Value {
     json!({
         "name": found.name.to_string_lossy(),
         "type": match found.kind {
-            Kind::File => "file",
-            Kind::Dir => "directory",
-            Kind::Link => "link",
-            Kind::Other => "other",
+            FileKind::File => "file",
+            FileKind::Dir => "directory",
+            FileKind::Link => "link",
+            FileKind::Other => "other",
         },
         "size": found.size,
         "modified": clock::utc(found.modified),
@@ -317,14 +322,14 @@ fn listed_data(found: &Listed) -> Value {
 }
 
 /// Size, time and name; a folder has no size that means anything.
-fn listed_line(found: &Listed) -> String {
+fn listed_line(found: &FolderEntry) -> String {
     let size = match found.kind {
-        Kind::File => found.size.to_string(),
+        FileKind::File => found.size.to_string(),
         _ => "-".to_owned(),
     };
     let name = one_line(&found.name.to_string_lossy());
     let name = match (found.kind, &found.target) {
-        (Kind::Dir, _) => format!("{name}/"),
+        (FileKind::Dir, _) => format!("{name}/"),
         (_, Some(target)) => format!("{name} -> {}", one_line(&target.to_string_lossy())),
         _ => name,
     };

@@ -5,13 +5,13 @@ use serde_json::json;
 use super::missing::not_found;
 use super::{Done, Failure, fault, named};
 use crate::report::fault::Fault;
-use crate::world::workspace::{Files, FsError, Kind};
+use crate::world::workspace::{FileKind, FsError, ProjectFiles};
 
-pub(super) fn make(path: &str, files: &mut dyn Files) -> Result<Done, Failure> {
+pub(super) fn make(path: &str, files: &mut dyn ProjectFiles) -> Result<Done, Failure> {
     let rel = named::any(path, files)?;
     let place = files.place(&rel, true)?;
     let is_new = match files.kind(&place)? {
-        Some(Kind::Dir) => false,
+        Some(FileKind::Dir) => false,
         Some(_) => {
             let message = format!(
                 "`{rel}` is a file: give the folder another name, or delete the file first"
@@ -31,7 +31,7 @@ pub(super) fn make(path: &str, files: &mut dyn Files) -> Result<Done, Failure> {
     })
 }
 
-pub(super) fn remove(path: &str, files: &mut dyn Files) -> Result<Done, Failure> {
+pub(super) fn remove(path: &str, files: &mut dyn ProjectFiles) -> Result<Done, Failure> {
     let rel = named::existing(path, files)?;
     if rel.is_root() {
         return Err(super::refused(
@@ -40,8 +40,8 @@ pub(super) fn remove(path: &str, files: &mut dyn Files) -> Result<Done, Failure>
     }
     let place = files.place(&rel, false)?;
     match files.kind(&place)? {
-        Some(Kind::Dir) => files.remove_folder(&place)?,
-        Some(Kind::Link) => {
+        Some(FileKind::Dir) => files.remove_folder(&place)?,
+        Some(FileKind::Link) => {
             let message = format!("`{rel}` is a link, not a folder: use `delete`");
             return Err(fault(Fault::NotAFolder, message));
         }

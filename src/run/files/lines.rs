@@ -15,7 +15,7 @@ use crate::reply::text::Form;
 use crate::report::fault::Fault;
 use crate::report::repair;
 use crate::text::lines::{LineError, LineRange};
-use crate::world::workspace::Files;
+use crate::world::workspace::ProjectFiles;
 
 /// Said where a text was added within the last line.
 const JOINED: &str = "continued the last line, which has no line end";
@@ -24,7 +24,7 @@ pub(super) fn append(
     path: &str,
     content: &Payload<'_>,
     final_newline: bool,
-    files: &mut dyn Files,
+    files: &mut dyn ProjectFiles,
     preview: bool,
 ) -> Result<Done, Failure> {
     let rel = new_file_path(path, files)?;
@@ -81,7 +81,7 @@ pub(super) fn replace(
     path: &str,
     lines: &str,
     content: &Payload<'_>,
-    files: &mut dyn Files,
+    files: &mut dyn ProjectFiles,
     preview: bool,
 ) -> Result<Done, Failure> {
     let rel = file_path(path, files)?;

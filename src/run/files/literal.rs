@@ -15,12 +15,12 @@ use crate::reply::text::{Form, Text};
 use crate::report::fault::{Fault, Sought};
 use crate::report::outcome::Section;
 use crate::report::repair;
-use crate::world::workspace::{Content, Files, FsError, Place};
+use crate::world::workspace::{FileContent, FsError, ProjectFiles, ResolvedPath};
 
 pub(super) fn replace(
     path: &str,
     (search, replace): (&str, &str),
-    files: &mut dyn Files,
+    files: &mut dyn ProjectFiles,
     preview: bool,
 ) -> Result<Done, Failure> {
     let search = Wanted::new(search, Sought::Text)?;
@@ -42,7 +42,7 @@ pub(super) fn replace(
 pub(super) fn replace_range(
     path: &str,
     (beginning, end, replace): (&str, &str, &str),
-    files: &mut dyn Files,
+    files: &mut dyn ProjectFiles,
     preview: bool,
 ) -> Result<Done, Failure> {
     let beginning = Wanted::new(beginning, Sought::Beginning)?;
@@ -61,7 +61,7 @@ pub(super) fn replace_range(
 fn shown(
     failure: Failure,
     path: &str,
-    names: (&RelPath, &Place),
+    names: (&RelPath, &ResolvedPath),
     (file, may_show): (&[u8], &Result<(), FsError>),
 ) -> Failure {
     Failure {
@@ -148,8 +148,8 @@ struct Replaced<'p> {
     /// As the reply wrote it.
     path: &'p str,
     rel: RelPath,
-    place: Place,
-    old: Content,
+    place: ResolvedPath,
+    old: FileContent,
     new: Vec<u8>,
     count: usize,
 }
@@ -159,7 +159,7 @@ pub(super) fn replace_all(
     paths: &[Cow<'_, str>],
     (search, replace): (&Payload<'_>, &Payload<'_>),
     count: Option<usize>,
-    files: &mut dyn Files,
+    files: &mut dyn ProjectFiles,
     preview: bool,
 ) -> Result<Done, Failure> {
     let (search_text, replace_text) = (search.text(), replace.text());
@@ -201,7 +201,7 @@ pub(super) fn replace_all(
 fn look<'p>(
     paths: &'p [Cow<'_, str>],
     (search, replace): (Text<'_>, Text<'_>),
-    files: &dyn Files,
+    files: &dyn ProjectFiles,
 ) -> Result<Vec<Replaced<'p>>, Failure> {
     let mut all: Vec<Replaced<'_>> = Vec::new();
     let mut failed: Vec<(String, Failure)> = Vec::new();
@@ -255,7 +255,7 @@ fn look<'p>(
 fn other_count(
     (wanted, found): (usize, usize),
     all: &[Replaced<'_>],
-    files: &dyn Files,
+    files: &dyn ProjectFiles,
 ) -> Failure {
     let message = format!(
         "expected {} but found {found}, so nothing was replaced: correct `count`, or leave it out",
@@ -277,7 +277,7 @@ fn other_count(
 }
 
 /// Writes the files that have the text. Where one cannot be written, the others are as they were.
-fn write(all: &[Replaced<'_>], files: &mut dyn Files) -> Result<(), FsError> {
+fn write(all: &[Replaced<'_>], files: &mut dyn ProjectFiles) -> Result<(), FsError> {
     let changed = || all.iter().filter(|file| file.count > 0);
     for (index, file) in changed().enumerate() {
         if let Err(error) = files.write(&file.place, &[&file.new], Some(&file.old)) {
@@ -296,7 +296,7 @@ fn write(all: &[Replaced<'_>], files: &mut dyn Files) -> Result<(), FsError> {
 }
 
 /// `preview`: the files by which it is known what may be shown of a change.
-fn done(all: &[Replaced<'_>], preview: Option<&dyn Files>) -> Done {
+fn done(all: &[Replaced<'_>], preview: Option<&dyn ProjectFiles>) -> Done {
     let found: usize = all.iter().map(|file| file.count).sum();
     let changed: Vec<&Replaced> = all.iter().filter(|file| file.count > 0).collect();
     let each =
@@ -321,7 +321,7 @@ fn done(all: &[Replaced<'_>], preview: Option<&dyn Files>) -> Done {
             (data, vec![Section::Text(lines)])
         }
     };
-    let diff = |(file, files): (&&Replaced, &dyn Files)| match files.may_show(&file.place) {
+    let diff = |(file, files): (&&Replaced, &dyn ProjectFiles)| match files.may_show(&file.place) {
         Ok(()) => {
             let (old, new) = (&file.old.bytes, &file.new);
             repair::unified_diff(file.rel.as_str(), Some(old), Some(new))

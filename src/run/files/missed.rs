@@ -12,7 +12,7 @@ use crate::reply::task::Action;
 use crate::report::outcome::Section;
 use crate::report::repair::{self, Help, Miss, Why};
 use crate::report::wording;
-use crate::world::workspace::{FsError, Place};
+use crate::world::workspace::{FsError, ResolvedPath};
 
 /// A file that was searched in vain.
 #[derive(Debug)]
@@ -87,7 +87,7 @@ impl Failure {
 pub(super) fn failure(
     errors: &[EditError],
     edit: &Edit<'_>,
-    (rel, place): (&RelPath, &Place),
+    (rel, place): (&RelPath, &ResolvedPath),
     (file, may_show): (&[u8], &Result<(), FsError>),
 ) -> Failure {
     let pairs = match edit {

@@ -6,7 +6,7 @@ use super::{Failure, fault, missed};
 use crate::edit::{self, Edit};
 use crate::reply::path::RelPath;
 use crate::report::fault::Fault;
-use crate::world::workspace::{Files, Kind, Place, Reach};
+use crate::world::workspace::{FileKind, ProjectFiles, ResolvedPath, TreeQuery};
 
 /// How many names are told.
 const MOST: usize = 3;
@@ -20,12 +20,16 @@ enum Near {
 }
 
 /// A missing file, with the names that may have been meant.
-pub(crate) fn not_found(rel: &RelPath, files: &dyn Files) -> Failure {
+pub(crate) fn not_found(rel: &RelPath, files: &dyn ProjectFiles) -> Failure {
     missing(rel, &nearest(rel, files))
 }
 
 /// The same for an edit: where one file alone may have been meant, with what the search finds in that.
-pub(super) fn not_found_to_edit(rel: &RelPath, edit: &Edit<'_>, files: &dyn Files) -> Failure {
+pub(super) fn not_found_to_edit(
+    rel: &RelPath,
+    edit: &Edit<'_>,
+    files: &dyn ProjectFiles,
+) -> Failure {
     let near = nearest(rel, files);
     let failure = missing(rel, &near);
     let Near::Paths(paths) = near else {
@@ -88,12 +92,12 @@ fn missing(rel: &RelPath, near: &Near) -> Failure {
 
 /// The nearest existing names: in its folder or, where that does not exist either, in one of a like name; else files of that
 /// very name anywhere, and at last those folders.
-fn nearest(rel: &RelPath, files: &dyn Files) -> Near {
+fn nearest(rel: &RelPath, files: &dyn ProjectFiles) -> Near {
     let names: Vec<&str> = rel.names().collect();
     let mut folder = String::new();
     for (depth, name) in names.iter().enumerate() {
         let next = join(&folder, name);
-        if depth + 1 < names.len() && kind_of(&next, files) == Some(Kind::Dir) {
+        if depth + 1 < names.len() && kind_of(&next, files) == Some(FileKind::Dir) {
             folder = next;
             continue;
         }
@@ -104,7 +108,7 @@ fn nearest(rel: &RelPath, files: &dyn Files) -> Near {
         } else {
             let folders: Vec<String> = like
                 .into_iter()
-                .filter(|path| kind_of(path, files) == Some(Kind::Dir))
+                .filter(|path| kind_of(path, files) == Some(FileKind::Dir))
                 .collect();
             let files_there = folders
                 .iter()
@@ -125,28 +129,28 @@ fn nearest(rel: &RelPath, files: &dyn Files) -> Near {
 }
 
 /// The first files of the same name in other folders.
-fn of_that_name(rel: &RelPath, files: &dyn Files) -> Vec<String> {
+fn of_that_name(rel: &RelPath, files: &dyn ProjectFiles) -> Vec<String> {
     let Some((name, root)) = rel.last().zip(root(files)) else {
         return Vec::new();
     };
-    let is_it = |path: &str, kind: Kind| {
+    let is_it = |path: &str, kind: FileKind| {
         let last = path.rsplit('/').next().unwrap_or(path);
-        kind == Kind::File && last == name
+        kind == FileKind::File && last == name
     };
     let tree = files.disk().tree(
         &root,
-        &Reach {
+        &TreeQuery {
             wants: &is_it,
             depth: None,
             until: Instant::now() + PATIENCE,
         },
     );
     let paths = tree.paths.iter().filter_map(|path| path.to_str());
-    let paths = paths.filter(|path| kind_of(path, files) == Some(Kind::File));
+    let paths = paths.filter(|path| kind_of(path, files) == Some(FileKind::File));
     paths.take(MOST).map(str::to_owned).collect()
 }
 
-fn root(files: &dyn Files) -> Option<Place> {
+fn root(files: &dyn ProjectFiles) -> Option<ResolvedPath> {
     let rel = files.parse(".").ok()?;
     files.place(&rel, true).ok()
 }
@@ -159,7 +163,7 @@ fn join(folder: &str, name: &str) -> String {
     }
 }
 
-fn kind_of(path: &str, files: &dyn Files) -> Option<Kind> {
+fn kind_of(path: &str, files: &dyn ProjectFiles) -> Option<FileKind> {
     let place = files
         .parse(path)
         .ok()
@@ -168,7 +172,7 @@ fn kind_of(path: &str, files: &dyn Files) -> Option<Kind> {
 }
 
 /// The up to three names in a folder that are most like this one.
-fn alike(name: &str, folder: &str, files: &dyn Files) -> Vec<String> {
+fn alike(name: &str, folder: &str, files: &dyn ProjectFiles) -> Vec<String> {
     let rel = files.parse(if folder.is_empty() { "." } else { folder });
     let Some(place) = rel.ok().and_then(|rel| files.place(&rel, true).ok()) else {
         return Vec::new();

@@ -1,4 +1,4 @@
-//! What the file commands mean, in terms of [`Files`]: edit, overwrite, move and delete here, the others in files of their
+//! What the file commands mean, in terms of [`ProjectFiles`]: edit, overwrite, move and delete here, the others in files of their
 //! own. Runs nothing and reads no reply.
 
 mod chosen;
@@ -30,7 +30,7 @@ use crate::reply::text::Text;
 use crate::report::fault::Fault;
 use crate::report::outcome::{Section, Stretch};
 use crate::report::{repair, wording};
-use crate::world::workspace::{Files, FsError, Kind, Place};
+use crate::world::workspace::{FileKind, FsError, ProjectFiles, ResolvedPath};
 
 use left_out::Use;
 
@@ -78,14 +78,18 @@ pub struct Failure {
 ///
 /// # Panics
 /// For an exec, which is none.
-pub fn perform(action: &Action<'_>, files: &mut dyn Files, preview: bool) -> Result<Done, Failure> {
+pub fn perform(
+    action: &Action<'_>,
+    files: &mut dyn ProjectFiles,
+    preview: bool,
+) -> Result<Done, Failure> {
     let taken = taken_otherwise(action, files);
     let result = carry_out(action, files, preview);
     told(taken, files, result)
 }
 
 /// The files that could not keep their group, if there are any.
-fn regrouped(files: &mut dyn Files) -> Option<String> {
+fn regrouped(files: &mut dyn ProjectFiles) -> Option<String> {
     let mut regrouped = files.regrouped();
     // An edit that starts over writes a file more than once.
     regrouped.sort_by(|(one, _), (other, _)| one.cmp(other));
@@ -101,7 +105,11 @@ fn regrouped(files: &mut dyn Files) -> Option<String> {
     }
 }
 
-fn carry_out(action: &Action<'_>, files: &mut dyn Files, preview: bool) -> Result<Done, Failure> {
+fn carry_out(
+    action: &Action<'_>,
+    files: &mut dyn ProjectFiles,
+    preview: bool,
+) -> Result<Done, Failure> {
     match action {
         Action::Edit {
             path,
@@ -187,7 +195,7 @@ fn carry_out(action: &Action<'_>, files: &mut dyn Files, preview: bool) -> Resul
 /// Adds to what came of a task how its paths were taken, and which file could not keep its group.
 fn told(
     taken: Option<String>,
-    files: &mut dyn Files,
+    files: &mut dyn ProjectFiles,
     result: Result<Done, Failure>,
 ) -> Result<Done, Failure> {
     let said: Vec<String> = taken.into_iter().chain(regrouped(files)).collect();
@@ -211,7 +219,7 @@ fn told(
 }
 
 /// How the paths of a task were taken, if any was taken otherwise than the reply wrote it.
-fn taken_otherwise(action: &Action<'_>, files: &dyn Files) -> Option<String> {
+fn taken_otherwise(action: &Action<'_>, files: &dyn ProjectFiles) -> Option<String> {
     let of = |path: &str, rel: Result<RelPath, PathError>| {
         let rel = rel.ok()?;
         (files.parse(path).as_ref() != Ok(&rel)).then(|| rel.to_string())
@@ -249,7 +257,7 @@ fn paths_of<'a>(action: &'a Action<'_>) -> Vec<&'a str> {
 }
 
 /// The place that a task means by a path of what it is about.
-fn meant(action: &Action<'_>, path: &str, files: &dyn Files) -> Result<RelPath, PathError> {
+fn meant(action: &Action<'_>, path: &str, files: &dyn ProjectFiles) -> Result<RelPath, PathError> {
     match action {
         Action::Overwrite { .. } | Action::Append { .. } | Action::MakeFolder { .. } => {
             named::any(path, files)
@@ -266,7 +274,7 @@ fn edit_file(
     path: &str,
     change: &Change<'_>,
     to: Option<&str>,
-    files: &mut dyn Files,
+    files: &mut dyn ProjectFiles,
     preview: bool,
 ) -> Result<Done, Failure> {
     with_edit(change, |edit| match to {
@@ -321,8 +329,8 @@ fn with_edit<T>(change: &Change<'_>, act: impl FnOnce(&Edit<'_>) -> T) -> T {
 fn apply(
     edit: &Edit<'_>,
     rel: &RelPath,
-    place: &Place,
-    files: &mut dyn Files,
+    place: &ResolvedPath,
+    files: &mut dyn ProjectFiles,
     preview: bool,
 ) -> Result<Done, Failure> {
     rewrite((rel, place), files, preview, |content, may_show| {
@@ -364,8 +372,8 @@ struct Rewritten<'f> {
 /// Has a file hold what `make` makes of its content, which is told whether it may be shown. Starts over where somebody else
 /// saved it meanwhile.
 fn rewrite(
-    (rel, place): (&RelPath, &Place),
-    files: &mut dyn Files,
+    (rel, place): (&RelPath, &ResolvedPath),
+    files: &mut dyn ProjectFiles,
     preview: bool,
     make: impl for<'f> Fn(&'f [u8], &Result<(), FsError>) -> Result<Rewritten<'f>, Failure>,
 ) -> Result<Done, Failure> {
@@ -414,7 +422,7 @@ fn overwrite(
     path: &str,
     content: &Payload<'_>,
     (final_newline, only_new): (bool, bool),
-    files: &mut dyn Files,
+    files: &mut dyn ProjectFiles,
     preview: bool,
 ) -> Result<Done, Failure> {
     let rel = new_file_path(path, files)?;
@@ -472,18 +480,18 @@ fn loss(old: &[u8], new: &[u8]) -> Option<String> {
 }
 
 /// The path of what can only be a file, and is to be there with its text.
-fn file_path(path: &str, files: &dyn Files) -> Result<RelPath, Failure> {
+fn file_path(path: &str, files: &dyn ProjectFiles) -> Result<RelPath, Failure> {
     of_a_file(path, named::text(path, files)?, files)
 }
 
 /// The same where it may be new.
-fn new_file_path(path: &str, files: &dyn Files) -> Result<RelPath, Failure> {
+fn new_file_path(path: &str, files: &dyn ProjectFiles) -> Result<RelPath, Failure> {
     of_a_file(path, named::any(path, files)?, files)
 }
 
-fn of_a_file(path: &str, rel: RelPath, files: &dyn Files) -> Result<RelPath, Failure> {
+fn of_a_file(path: &str, rel: RelPath, files: &dyn ProjectFiles) -> Result<RelPath, Failure> {
     if rel.is_root() || path.trim_end().ends_with('/') {
-        if files.kind(&files.place(&rel, true)?)? == Some(Kind::File) {
+        if files.kind(&files.place(&rel, true)?)? == Some(FileKind::File) {
             let message = format!("`{rel}` is a file: write its path without the `/` at the end");
             return Err(fault(Fault::NotAFolder, message));
         }
@@ -507,7 +515,7 @@ fn move_to(
     path: &str,
     to: &str,
     (overwrite, exact): (bool, bool),
-    files: &mut dyn Files,
+    files: &mut dyn ProjectFiles,
 ) -> Result<Done, Failure> {
     let rel = named::existing(path, files)?;
     let source = files.place(&rel, false)?;
@@ -531,20 +539,20 @@ fn move_to(
     }
     let replaced = files.kind(&target)?;
     match (kind, replaced) {
-        (Kind::Dir, Some(Kind::Dir)) => {
+        (FileKind::Dir, Some(FileKind::Dir)) => {
             let message = format!(
                 "`{target_rel}` already exists: delete it first, or move the contents of `{rel}`"
             );
             return Err(fault(Fault::Exists, message));
         }
-        (Kind::Dir, Some(_)) => {
+        (FileKind::Dir, Some(_)) => {
             let message = format!(
                 "`{target_rel}` is a file, which a folder cannot replace: delete it first, or \
                                   choose another name"
             );
             return Err(fault(Fault::NotAFolder, message));
         }
-        (_, Some(Kind::Dir)) => return Err(FsError::IsAFolder(target_rel.to_string()).into()),
+        (_, Some(FileKind::Dir)) => return Err(FsError::IsAFolder(target_rel.to_string()).into()),
         (_, Some(_)) if !overwrite => {
             let message = format!(
                 "`{target_rel}` already exists: write `<x overwrite=\"yes\">` to replace it"
@@ -572,8 +580,8 @@ fn destination(
     to: &str,
     name: &str,
     exact: bool,
-    files: &dyn Files,
-) -> Result<(RelPath, RelPath, Place), Failure> {
+    files: &dyn ProjectFiles,
+) -> Result<(RelPath, RelPath, ResolvedPath), Failure> {
     let into = to.trim_end().ends_with('/');
     let to_rel = named::any(to, files)?;
     if exact {
@@ -582,7 +590,7 @@ fn destination(
     }
     let followed = files.place(&to_rel, true)?;
     let (target_rel, target) = match files.kind(&followed)? {
-        Some(Kind::Dir) => (to_rel.child(name), followed.child(name)),
+        Some(FileKind::Dir) => (to_rel.child(name), followed.child(name)),
         None if into => (to_rel.child(name), followed.child(name)),
         Some(_) if into => return Err(FsError::NotAFolder(to_rel.to_string()).into()),
         _ => (to_rel.clone(), files.place(&to_rel, false)?),
@@ -591,7 +599,7 @@ fn destination(
 }
 
 /// The places of what a file command is about and may change; none where it cannot be done or changes nothing.
-pub fn subjects(action: &Action<'_>, files: &dyn Files) -> Vec<Place> {
+pub fn subjects(action: &Action<'_>, files: &dyn ProjectFiles) -> Vec<ResolvedPath> {
     let follow = match action {
         Action::Edit { to: Some(_), .. } => false,
         Action::Edit { .. }
@@ -614,14 +622,14 @@ pub fn subjects(action: &Action<'_>, files: &dyn Files) -> Vec<Place> {
         let rel = rel.filter(|rel| !rel.is_root())?;
         files.place(&rel, follow).ok()
     };
-    let mut places: Vec<Place> = paths_of(action).into_iter().filter_map(place).collect();
+    let mut places: Vec<ResolvedPath> = paths_of(action).into_iter().filter_map(place).collect();
     places.sort();
     places.dedup();
     places
 }
 
 /// The places that a file command would change, relative to the root: those, and where something is moved to.
-pub fn places(action: &Action<'_>, files: &dyn Files) -> Vec<PathBuf> {
+pub fn places(action: &Action<'_>, files: &dyn ProjectFiles) -> Vec<PathBuf> {
     let target = match action {
         Action::Move {
             path, to, exact, ..
@@ -642,7 +650,7 @@ pub fn places(action: &Action<'_>, files: &dyn Files) -> Vec<PathBuf> {
 }
 
 /// Paths of which a task leaves nothing that was there: what it deletes, moves away, or writes or moves something over.
-pub fn destroyed(action: &Action<'_>, files: &dyn Files) -> Vec<PathBuf> {
+pub fn destroyed(action: &Action<'_>, files: &dyn ProjectFiles) -> Vec<PathBuf> {
     match action {
         Action::Delete { .. } | Action::Overwrite { .. } | Action::Move { .. } => {
             places(action, files)
@@ -654,7 +662,7 @@ pub fn destroyed(action: &Action<'_>, files: &dyn Files) -> Vec<PathBuf> {
 fn delete(
     path: &str,
     (only_file, held): (bool, &[Hunk<'_>]),
-    files: &mut dyn Files,
+    files: &mut dyn ProjectFiles,
     preview: bool,
 ) -> Result<Done, Failure> {
     let rel = named::existing(path, files)?;
@@ -665,7 +673,7 @@ fn delete(
     let Some(kind) = files.kind(&place)? else {
         return Err(not_found(&rel, files));
     };
-    if only_file && kind == Kind::Dir {
+    if only_file && kind == FileKind::Dir {
         return Err(FsError::IsAFolder(rel.to_string()).into());
     }
     let is_read = preview || !held.is_empty();
@@ -683,9 +691,9 @@ fn delete(
     }
     files.remove(&place)?;
     let what = match kind {
-        Kind::Dir => "folder",
-        Kind::Link => "link",
-        Kind::File | Kind::Other => "file",
+        FileKind::Dir => "folder",
+        FileKind::Link => "link",
+        FileKind::File | FileKind::Other => "file",
     };
     Ok(Done {
         message: None,
@@ -709,14 +717,14 @@ fn is_alike(one: &[u8], other: &[u8]) -> bool {
 }
 
 /// What a file holds now, if it is one that can be read.
-fn content_of(place: &Place, files: &dyn Files) -> Option<Vec<u8>> {
+fn content_of(place: &ResolvedPath, files: &dyn ProjectFiles) -> Option<Vec<u8>> {
     files.read(place).ok().map(|content| content.bytes)
 }
 
 /// A file as it is, for whoever is to repair a task that failed on it, if it may be shown; by the name that the reply has for it.
 fn as_it_is(
     path: &str,
-    (rel, place): (&RelPath, &Place),
+    (rel, place): (&RelPath, &ResolvedPath),
     content: &[u8],
     may_show: &Result<(), FsError>,
 ) -> Vec<Section> {

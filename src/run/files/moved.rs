@@ -5,19 +5,19 @@ use serde_json::json;
 use super::{Done, Failure, apply, missed, missing, named, refused};
 use crate::edit::{self, Edit};
 use crate::reply::path::RelPath;
-use crate::world::workspace::{Files, FsError, Kind};
+use crate::world::workspace::{FileKind, FsError, ProjectFiles};
 
 pub(super) fn edit_and_move(
     edit: &Edit<'_>,
     (rel, to): (&RelPath, &str),
-    files: &mut dyn Files,
+    files: &mut dyn ProjectFiles,
     preview: bool,
 ) -> Result<Done, Failure> {
     let to_rel = named::any(to, files)?;
     let source = files.place(rel, false)?;
     match files.kind(&source)? {
         None => return Err(missing::not_found_to_edit(rel, edit, files)),
-        Some(Kind::Link) => {
+        Some(FileKind::Link) => {
             let why = format!(
                 "`{rel}` is a link: edit the file that it points to, and move the link in a task of its own"
             );

@@ -4,7 +4,7 @@
 use std::borrow::Cow;
 
 use crate::reply::path::{PathError, RelPath};
-use crate::world::workspace::{Files, Kind};
+use crate::world::workspace::{FileKind, ProjectFiles};
 
 /// What stands around a path in Markdown or in a sentence: before it, and behind it.
 const AROUND: [(&str, &str); 7] = [
@@ -20,32 +20,34 @@ const AROUND: [(&str, &str); 7] = [
 const SIDES: [&str; 2] = ["a/", "b/"];
 
 /// The place of something whose text is looked at or edited: what a diff puts before a path is taken off as well.
-pub(super) fn text(path: &str, files: &dyn Files) -> Result<RelPath, PathError> {
+pub(super) fn text(path: &str, files: &dyn ProjectFiles) -> Result<RelPath, PathError> {
     let bare = bare(path);
     let kind_of = |side: &str| {
         let place = files.parse(side).ok()?;
         let place = files.place(&place, true).ok()?;
         files.kind(&place).ok()?
     };
-    let sides = SIDES.iter().filter(|side| kind_of(side) != Some(Kind::Dir));
+    let sides = SIDES
+        .iter()
+        .filter(|side| kind_of(side) != Some(FileKind::Dir));
     let sides = sides.filter_map(|side| bare.strip_prefix(side));
     first([bare].into_iter().chain(sides), path, files, |_| true)
 }
 
 /// The place of something that is to be deleted or moved. A folder must be named as it is: too much would go.
-pub(super) fn existing(path: &str, files: &dyn Files) -> Result<RelPath, PathError> {
+pub(super) fn existing(path: &str, files: &dyn ProjectFiles) -> Result<RelPath, PathError> {
     first([bare(path)].into_iter(), path, files, |kind| {
-        kind != Kind::Dir
+        kind != FileKind::Dir
     })
 }
 
 /// The place of something that may be new: what could be the name of a folder stays.
-pub(super) fn any(path: &str, files: &dyn Files) -> Result<RelPath, PathError> {
+pub(super) fn any(path: &str, files: &dyn ProjectFiles) -> Result<RelPath, PathError> {
     first([bare(path)].into_iter(), path, files, |_| true)
 }
 
 /// A path for the user: as the reply wrote it, but where it was taken otherwise, the real one.
-pub(super) fn shown<'p>(path: &'p str, rel: &RelPath, files: &dyn Files) -> Cow<'p, str> {
+pub(super) fn shown<'p>(path: &'p str, rel: &RelPath, files: &dyn ProjectFiles) -> Cow<'p, str> {
     match files.parse(path) {
         Ok(written) if written == *rel => path.into(),
         _ => rel.to_string().into(),
@@ -55,8 +57,8 @@ pub(super) fn shown<'p>(path: &'p str, rel: &RelPath, files: &dyn Files) -> Cow<
 fn first<'p>(
     others: impl Iterator<Item = &'p str>,
     path: &'p str,
-    files: &dyn Files,
-    may_be: impl Fn(Kind) -> bool,
+    files: &dyn ProjectFiles,
+    may_be: impl Fn(FileKind) -> bool,
 ) -> Result<RelPath, PathError> {
     let named = files.parse(path);
     if named.as_ref().is_ok_and(|rel| kind(rel, files).is_some()) {
@@ -69,7 +71,7 @@ fn first<'p>(
 }
 
 /// What is at a path; a link is not followed.
-fn kind(rel: &RelPath, files: &dyn Files) -> Option<Kind> {
+fn kind(rel: &RelPath, files: &dyn ProjectFiles) -> Option<FileKind> {
     let place = files.place(rel, false).ok()?;
     files.kind(&place).ok().flatten()
 }

@@ -13,7 +13,7 @@ use crate::report::fault::Fault;
 use crate::report::outcome::{Section, Stretch};
 use crate::text::lines::LineRange;
 use crate::text::size;
-use crate::world::workspace::{Files, FsError, Kind};
+use crate::world::workspace::{FileKind, FsError, ProjectFiles};
 
 /// How much one task shows of several files, in bytes.
 const MOST_BYTES: usize = 64 * 1024 * 1024;
@@ -24,7 +24,7 @@ pub(super) fn read(
     paths: &[Cow<'_, str>],
     (lines, numbers): (Option<&str>, Option<&str>),
     is_lenient: bool,
-    files: &dyn Files,
+    files: &dyn ProjectFiles,
 ) -> Result<Done, Failure> {
     let asked = Asked {
         lines: lines
@@ -59,7 +59,11 @@ pub(super) fn read(
 }
 
 /// Shows each that can be read, also where others cannot.
-fn several(paths: &[Cow<'_, str>], asked: &Asked<'_>, files: &dyn Files) -> Result<Done, Failure> {
+fn several(
+    paths: &[Cow<'_, str>],
+    asked: &Asked<'_>,
+    files: &dyn ProjectFiles,
+) -> Result<Done, Failure> {
     check_count(paths)?;
     let listed: String = paths.iter().map(|path| format!("- {path}\n")).collect();
     let mut sections = vec![Section::Text(format!(
@@ -157,11 +161,12 @@ impl Shown {
 
 impl Asked<'_> {
     /// What is in a folder, where one is named and that is no mistake.
-    fn folder(&self, path: &str, files: &dyn Files) -> Option<Result<Done, Failure>> {
+    fn folder(&self, path: &str, files: &dyn ProjectFiles) -> Option<Result<Done, Failure>> {
         let rel = named::text(path, files).ok();
         let rel = rel.filter(|_| self.is_lenient)?;
         let place = files.place(&rel, true).ok()?;
-        if files.kind(&place).ok()? != Some(Kind::Dir) || find::may_show(&place, files).is_err() {
+        if files.kind(&place).ok()? != Some(FileKind::Dir) || find::may_show(&place, files).is_err()
+        {
             return None;
         }
         Some(find::list(Some(path), files).map(|listed| Done {
@@ -171,7 +176,11 @@ impl Asked<'_> {
     }
 
     /// What is asked of a file; with a failure where it is not all there.
-    fn of(&self, path: &str, files: &dyn Files) -> Result<(Shown, Option<Failure>), Failure> {
+    fn of(
+        &self,
+        path: &str,
+        files: &dyn ProjectFiles,
+    ) -> Result<(Shown, Option<Failure>), Failure> {
         let rel = file_path(path, files)?;
         let place = files.place(&rel, true)?;
         let bytes = match files.read(&place) {

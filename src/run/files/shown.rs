@@ -6,12 +6,12 @@ use super::{meant, named, paths_of};
 use crate::reply::task::Action;
 use crate::report::outcome::Section;
 use crate::text::lines::LineRange;
-use crate::world::workspace::{Files, Place};
+use crate::world::workspace::{ProjectFiles, ResolvedPath};
 
 /// Lines of a file that were shown, counted from 0; none where it was shown what has changed of it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ShownLines {
-    pub place: Place,
+    pub place: ResolvedPath,
     pub lines: Vec<Range<usize>>,
 }
 
@@ -20,7 +20,7 @@ pub fn shown(
     action: &Action<'_>,
     sections: &[Section],
     is_diff: bool,
-    files: &dyn Files,
+    files: &dyn ProjectFiles,
 ) -> Vec<ShownLines> {
     let asked = match action {
         Action::Read { lines, .. } => lines.as_deref().map(LineRange::parse_open),

@@ -1,4 +1,4 @@
-//! What goes into the ledger and comes out of it: values only.
+//! The values that go into the ledger and come out of it.
 
 use std::path::PathBuf;
 
@@ -12,17 +12,24 @@ pub struct FileId(pub(super) i64);
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct BlockId(pub(super) i64);
 
+impl BlockId {
+    /// Its number, which no other block ever has.
+    pub fn number(self) -> i64 {
+        self.0
+    }
+}
+
 /// A file that the ledger knows.
 #[derive(Debug, PartialEq, Eq)]
 pub struct KnownFile {
     pub id: FileId,
-    /// What [`Sight::state`] was last; empty at first.
+    /// The last [`SavedState::state`]; empty at first.
     pub state: String,
 }
 
-/// What was made of a file when it was last seen.
+/// The outcome of the last look at a file.
 #[derive(Debug, Clone, Copy)]
-pub struct Sight<'a> {
+pub struct SavedState<'a> {
     /// The engine's state, a text that only the engine understands.
     pub state: &'a str,
     /// The batches that are in the file: their details are not forgotten.
@@ -41,8 +48,8 @@ pub struct Noted<'a> {
 
 /// A batch that begins to run.
 #[derive(Debug, Clone, Copy)]
-pub struct Begun<'a> {
-    /// What is known before it runs; when it ran is taken from the moment of beginning.
+pub struct BatchStart<'a> {
+    /// The record from before it runs: the time of its run is taken from the moment of beginning.
     pub record: &'a Record,
     /// The batch as it is in the file.
     pub text: &'a str,
@@ -58,7 +65,7 @@ pub struct Begun<'a> {
     pub offer: Option<Source>,
 }
 
-/// What came of a task.
+/// The outcome of a task.
 #[derive(Debug, Clone, Copy)]
 pub struct TaskEnded<'a> {
     pub fate: &'a Fate,
@@ -73,7 +80,7 @@ pub struct TaskEnded<'a> {
 /// A results block that is about to be written.
 #[derive(Debug, Clone, Copy)]
 pub struct NewBlock<'a> {
-    /// Of its text, as the caller finds it again in the file.
+    /// The key of its text, as the caller finds it again in the file.
     pub key: Key,
     pub text: &'a str,
     /// With their lines in the block.
@@ -99,19 +106,19 @@ pub struct KnownBlock {
 pub struct KnownOffer {
     pub source: Source,
     pub offer: Offer,
-    /// Whether it was taken up already.
+    /// It was taken up already.
     pub used: bool,
 }
 
-/// A task that waits for the user to say that it may run.
+/// A task that waits for the user's approval.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Asked {
+pub struct UnapprovedTask {
     pub batch: Number,
     /// From 0.
     pub task: usize,
     pub command: String,
     pub target: String,
-    /// What it asks for, where its target does not say it.
+    /// The thing that it asks for, where its target does not say it.
     pub message: Option<String>,
     /// Unix time in milliseconds.
     pub asked_ms: i64,
@@ -123,7 +130,7 @@ pub struct LogBatch {
     /// The file it is in, where that is now.
     pub path: PathBuf,
     pub number: Number,
-    /// See [`Begun::id`].
+    /// See [`BatchStart::id`].
     pub id: String,
     /// The batch of which this ran tasks again.
     pub again: Option<Number>,
@@ -159,4 +166,26 @@ pub struct LogTask {
     pub began_ms: Option<i64>,
     /// Unix time in milliseconds; `None` if it has no outcome, or nobody knows when it ended.
     pub ended_ms: Option<i64>,
+}
+
+/// The results that the newest results block of a file shows.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ShownResults {
+    pub block: BlockId,
+    /// A text that only the listener understands.
+    pub results: String,
+    /// The time when they came into the file, in Unix time in milliseconds; `None` if they are not there yet.
+    pub written_ms: Option<i64>,
+    /// They could be read.
+    pub is_read: bool,
+}
+
+/// The results block that told of a batch.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ToldIn {
+    Block(i64),
+    /// It has not ended, or its results are still to come.
+    Nowhere,
+    /// Batches with different results have an id that begins so.
+    Several,
 }

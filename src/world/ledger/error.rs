@@ -1,4 +1,4 @@
-//! Why the ledger cannot be used, in words for the user. Never decides what is done about it.
+//! The reasons why the ledger cannot be used, in words for the user. Never decides what is done about it.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -8,7 +8,7 @@ use rusqlite::ErrorCode;
 /// The outcome of a request to the ledger.
 pub type Result<T> = std::result::Result<T, LedgerError>;
 
-/// Why the ledger cannot be used.
+/// A reason why the ledger cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum LedgerError {
     /// The folder, or something in it, cannot be made, read or written.
@@ -37,7 +37,7 @@ pub enum LedgerError {
         found: usize,
         known: usize,
     },
-    /// What this would run began to run before.
+    /// Part of what this would run began to run before.
     #[error("{0} has already started, perhaps in another clada: it does not run again")]
     Twice(String),
     /// Two files that both have a past cannot become one.
@@ -51,7 +51,7 @@ pub enum LedgerError {
 }
 
 impl LedgerError {
-    /// What happened to a file or folder.
+    /// An error at a file or folder.
     pub(super) fn io(path: &Path, error: io::Error) -> Self {
         let path = path.to_owned();
         match error.kind() {
@@ -60,7 +60,7 @@ impl LedgerError {
         }
     }
 
-    /// What happened to the database at `path`, seen by somebody who changes nothing about it.
+    /// An error of the database at `path`, for a caller that changes nothing about it.
     pub(super) fn of(error: rusqlite::Error, path: &Path) -> Self {
         let path = path.to_owned();
         match error.sqlite_error_code() {
@@ -77,20 +77,11 @@ impl LedgerError {
     }
 }
 
-/// Why a request was given up, before it is put into words.
-pub(super) enum Failure {
-    Sqlite(rusqlite::Error),
-    Refused(LedgerError),
-}
-
-impl From<rusqlite::Error> for Failure {
-    fn from(error: rusqlite::Error) -> Self {
-        Self::Sqlite(error)
-    }
-}
-
-impl From<LedgerError> for Failure {
-    fn from(error: LedgerError) -> Self {
-        Self::Refused(error)
-    }
+/// The reason why a request was given up, before it is put into words.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum RequestError {
+    #[error(transparent)]
+    Sqlite(#[from] rusqlite::Error),
+    #[error(transparent)]
+    Refused(#[from] LedgerError),
 }

@@ -1,5 +1,6 @@
 //! Checks that the ledger gives back what it was given, after every kind of end, with real databases. Never runs outside tests.
 
+use super::blocks::{BLOCKS, FOREIGN_BLOCKS};
 use super::*;
 use std::fs::{self, Permissions};
 use std::io::{BufRead, BufReader, Read};
@@ -8,9 +9,11 @@ use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
-use crate::reply::record::{FileState, Offer, Prose, Source, Spot, Target, TaskRecord};
+use crate::reply::record::{
+    Commits, Fate, FileState, Key, Number, Offer, Prose, Record, Source, Spot, Target, TaskRecord,
+};
 
-const NO_SIGHT: Sight<'_> = Sight {
+const NO_STATE: SavedState<'_> = SavedState {
     state: "",
     present: &[],
 };
@@ -122,7 +125,7 @@ fn begin_by(
     offer: Option<Source>,
     now_ms: i64,
 ) -> Result<()> {
-    let begun = Begun {
+    let begun = BatchStart {
         record,
         text: "the text",
         id: "run-1",
@@ -131,7 +134,7 @@ fn begin_by(
         first: Some(0),
         offer,
     };
-    ledger.begin(file, &begun, NO_SIGHT, now_ms)
+    ledger.begin(file, &begun, NO_STATE, now_ms)
 }
 
 fn finish(ledger: &mut Ledger, file: FileId, number: Number, task: usize, now_ms: i64) {
@@ -150,7 +153,13 @@ fn marks(batch: &LogBatch) -> Vec<&str> {
 }
 
 /// Runs a batch of one task from beginning to end.
-fn run_whole(ledger: &mut Ledger, file: FileId, number: Number, now_ms: i64, sight: Sight<'_>) {
+fn run_whole(
+    ledger: &mut Ledger,
+    file: FileId,
+    number: Number,
+    now_ms: i64,
+    sight: SavedState<'_>,
+) {
     let record = fresh(number, 1);
     begin(ledger, file, &record, now_ms).unwrap();
     finish(ledger, file, number, 0, now_ms);
@@ -177,7 +186,7 @@ fn what_was_noted_comes_back() {
             tasks: &tasks,
         })
         .collect();
-    let sight = Sight {
+    let sight = SavedState {
         state: "state 1",
         present: &[1, 2],
     };
@@ -195,7 +204,7 @@ fn what_was_noted_comes_back() {
     );
     assert_eq!(ledger.text(file, 3).unwrap(), None);
     assert_eq!(ledger.file(Path::new("/n/other.md")).unwrap(), None);
-    assert!(ledger.log(10).unwrap().is_empty(), "nothing began");
+    assert!(ledger.log(10, None).unwrap().is_empty(), "nothing began");
     assert_ne!(Place::new().open().seed(), seed);
 }
 
@@ -204,7 +213,7 @@ fn a_run_from_beginning_to_end() {
     let place = Place::new();
     let (mut ledger, file) = with_file(&place);
     let record = fresh(1, 3);
-    let begun = Begun {
+    let begun = BatchStart {
         record: &record,
         text: "text",
         id: "run-7",
@@ -213,7 +222,7 @@ fn a_run_from_beginning_to_end() {
         first: Some(1),
         offer: None,
     };
-    let sight = |state| Sight {
+    let sight = |state| SavedState {
         state,
         present: &[1],
     };
@@ -247,7 +256,7 @@ fn a_run_from_beginning_to_end() {
         .end(file, 1, &fates, Some(&commits), sight("two"), 13_000)
         .unwrap();
 
-    let log = ledger.log(10).unwrap();
+    let log = ledger.log(10, None).unwrap();
     let [batch] = log.as_slice() else {
         panic!("{log:?}")
     };
@@ -279,10 +288,10 @@ fn the_log_is_newest_first_and_of_all_files() {
     let (mut ledger, file) = with_file(&place);
     let other = ledger.add_file(Path::new("/n/other.md")).unwrap();
     for (number, file, now) in [(1, file, 3_000), (1, other, 1_000), (2, file, 2_000)] {
-        run_whole(&mut ledger, file, number, now, NO_SIGHT);
+        run_whole(&mut ledger, file, number, now, NO_STATE);
     }
     let began = |limit| -> Vec<i64> {
-        let log = ledger.log(limit).unwrap();
+        let log = ledger.log(limit, None).unwrap();
         log.iter().map(|batch| batch.began_ms).collect()
     };
     assert_eq!(began(10), [3_000, 2_000, 1_000]);
@@ -309,7 +318,7 @@ fn run_until(ledger: &mut Ledger, file: FileId, last: &str) {
             "start" => ledger.start(file, 1, 2, 3_000).unwrap(),
             _ => {
                 let fates = [const { Fate::Failed }; 3];
-                ledger.end(file, 1, &fates, None, NO_SIGHT, 4_000).unwrap();
+                ledger.end(file, 1, &fates, None, NO_STATE, 4_000).unwrap();
             }
         }
         if step == last {
@@ -400,7 +409,7 @@ fn in_a_process_of_its_own() {
     if let Some(name) = act.strip_prefix("many ") {
         let file = ledger.add_file(Path::new(name)).unwrap();
         for number in 1..=MANY {
-            run_whole(&mut ledger, file, number, 1_000, NO_SIGHT);
+            run_whole(&mut ledger, file, number, 1_000, NO_STATE);
         }
     } else {
         let file = ledger.add_file(Path::new("/n/clada.md")).unwrap();
@@ -478,7 +487,7 @@ fn processes_write_at_the_same_time() {
         let done = |record: &Record| record.tasks[0].fate == Fate::Done(Vec::new());
         assert!(records.iter().all(done));
     }
-    assert_eq!(ledger.log(1_000).unwrap().len() as u64, 2 * MANY);
+    assert_eq!(ledger.log(1_000, None).unwrap().len() as u64, 2 * MANY);
 }
 
 fn skipped(why: &str) {
@@ -531,7 +540,7 @@ fn fill_the_disk(folder: &Path) {
     let text = "x".repeat(50_000);
     let mut begin = |number| {
         let record = fresh(number, 1);
-        let begun = Begun {
+        let begun = BatchStart {
             record: &record,
             text: &text,
             id: "",
@@ -540,7 +549,7 @@ fn fill_the_disk(folder: &Path) {
             first: Some(0),
             offer: None,
         };
-        ledger.begin(file, &begun, NO_SIGHT, 1_000)
+        ledger.begin(file, &begun, NO_STATE, 1_000)
     };
     let (full, told) = (1..)
         .find_map(|number| Some(number).zip(begin(number).err()))
@@ -555,7 +564,7 @@ fn fill_the_disk(folder: &Path) {
     fill(u64::MAX);
     drop(ledger);
     let look = Ledger::read(folder).unwrap().unwrap();
-    assert_eq!(look.log(1_000).unwrap().len() as u64, full);
+    assert_eq!(look.log(1_000, None).unwrap().len() as u64, full);
 }
 
 #[test]
@@ -587,7 +596,7 @@ fn nothing_begins_twice() {
         text: "",
         tasks: &words(&batch),
     };
-    ledger.keep(file, &[noted], NO_SIGHT, 1).unwrap();
+    ledger.keep(file, &[noted], NO_STATE, 1).unwrap();
     begin(&mut ledger, file, &fresh(1, 2), 1_000).expect("it was only noted");
     let told = begin(&mut ledger, file, &fresh(1, 2), 2_000).unwrap_err();
     assert_eq!(
@@ -599,7 +608,7 @@ fn nothing_begins_twice() {
         told.to_string()
             .starts_with("task 1 of batch 1 has already started")
     );
-    assert_eq!(ledger.log(10).unwrap()[0].began_ms, 1_000);
+    assert_eq!(ledger.log(10, None).unwrap()[0].began_ms, 1_000);
 }
 
 #[test]
@@ -690,7 +699,7 @@ fn what_the_newest_block_shows_is_kept_with_it() {
     let standing = ledger.standing(file).unwrap().unwrap();
     assert_eq!((standing.block, standing.written_ms), (second, None));
     assert!(!standing.is_read, "they are new");
-    let id = ledger.log(1).unwrap()[0].id.clone();
+    let id = ledger.log(1, None).unwrap()[0].id.clone();
     for name in ["1", &id] {
         assert_eq!(told(&ledger, name), Some(ToldIn::Block(first.number())));
     }
@@ -731,13 +740,13 @@ fn a_file_is_moved_with_its_past() {
     let (mut ledger, file) = with_file(&place);
     let to = Path::new("/n/moved");
     let replaced = ledger.add_file(to).unwrap();
-    run_whole(&mut ledger, file, 1, 1_000, NO_SIGHT);
+    run_whole(&mut ledger, file, 1, 1_000, NO_STATE);
     assert_eq!(ledger.add_file(Path::new("/n/clada.md")).unwrap(), file);
     ledger.move_file(file, to).unwrap();
     ledger.move_file(file, to).expect("it is there already");
     assert_eq!(ledger.file(to).unwrap().unwrap().id, file);
     assert_eq!(ledger.file(Path::new("/n/clada.md")).unwrap(), None);
-    assert_eq!(ledger.log(1).unwrap()[0].path, to);
+    assert_eq!(ledger.log(1, None).unwrap()[0].path, to);
     assert!(ledger.records(replaced).unwrap().is_empty());
 
     let other = ledger.add_file(Path::new("/n/other.md")).unwrap();
@@ -756,15 +765,15 @@ fn a_path_need_not_be_text() {
     let path = Path::new(OsStr::from_bytes(b"/n/\xff ?#%"));
     let file = ledger.add_file(path).unwrap();
     assert_eq!(ledger.file(path).unwrap().unwrap().id, file);
-    run_whole(&mut ledger, file, 1, 1_000, NO_SIGHT);
-    assert_eq!(ledger.log(1).unwrap()[0].path, path);
+    run_whole(&mut ledger, file, 1, 1_000, NO_STATE);
+    assert_eq!(ledger.log(1, None).unwrap()[0].path, path);
 }
 
 #[test]
 fn old_details_are_forgotten_and_no_batch_is() {
     let place = Place::new();
     let (mut ledger, file) = with_file(&place);
-    let sight = Sight {
+    let sight = SavedState {
         state: "",
         present: &[2],
     };
@@ -785,7 +794,7 @@ fn old_details_are_forgotten_and_no_batch_is() {
     assert_eq!(ledger.records(file).unwrap(), expected);
     let texts = (1..=5).map(|number| ledger.text(file, number).unwrap().is_some());
     assert!(texts.eq([false, true, false, true, true]));
-    assert_eq!(ledger.log(10).unwrap().len(), 5);
+    assert_eq!(ledger.log(10, None).unwrap().len(), 5);
     assert!(matches!(
         begin(&mut ledger, file, &fresh(1, 1), 9_000),
         Err(LedgerError::Twice(_))
@@ -805,7 +814,7 @@ fn a_large_ledger_gives_room_back() {
             tasks: &words(&record),
         };
         let now = i64::try_from(number).unwrap();
-        ledger.keep(file, &[noted], NO_SIGHT, now).unwrap();
+        ledger.keep(file, &[noted], NO_STATE, now).unwrap();
     }
     let size = 2_000_000;
     assert!(used(&ledger.db).unwrap() > size);
@@ -854,7 +863,7 @@ fn filled() -> Place {
     let place = Place::new();
     let (mut ledger, file) = with_file(&place);
     for number in 1..=50 {
-        run_whole(&mut ledger, file, number, 1_000, NO_SIGHT);
+        run_whole(&mut ledger, file, number, 1_000, NO_STATE);
     }
     place
 }
@@ -909,7 +918,10 @@ fn a_damaged_ledger_is_put_aside_and_nothing_begins_anew() {
         assert_eq!(read.to_string(), told.to_string(), "{name}");
 
         fs::rename(&kept, place.directory.path().join("away")).unwrap();
-        assert!(place.open().log(10).unwrap().is_empty(), "{name}: fresh");
+        assert!(
+            place.open().log(10, None).unwrap().is_empty(),
+            "{name}: fresh"
+        );
     }
 }
 
@@ -930,7 +942,7 @@ fn damage_that_is_found_later_is_put_aside_too() {
     let mut bytes = fs::read(place.path("ledger.db")).unwrap();
     bytes[4096..].fill(0x55);
     fs::write(place.path("ledger.db"), &bytes).unwrap();
-    let Err(told) = Ledger::open(&place.folder()).and_then(|ledger| ledger.log(10)) else {
+    let Err(told) = Ledger::open(&place.folder()).and_then(|ledger| ledger.log(10, None)) else {
         panic!("not noticed")
     };
     assert!(matches!(told, LedgerError::Damaged { .. }), "{told}");
@@ -950,12 +962,12 @@ fn a_new_ledger_is_not_put_aside_for_an_old_ones_damage() {
         rusqlite::ffi::Error::new(rusqlite::ffi::SQLITE_CORRUPT),
         None,
     );
-    old.place.explain(damage.into());
+    old.file.explain(damage.into());
     drop(old);
     assert!(place.names().contains(&"ledger.db-wal".to_owned()));
-    new.log(1).unwrap();
+    new.log(1, None).unwrap();
     drop(new);
-    assert!(place.open().log(1).unwrap().is_empty());
+    assert!(place.open().log(1, None).unwrap().is_empty());
 }
 
 /// Copies of an open ledger are what a killed process leaves.
@@ -999,8 +1011,8 @@ fn a_repaired_ledger_goes_on() {
     fs::rename(repaired, place.path("ledger.db")).unwrap();
 
     let (mut ledger, file) = with_file(&place);
-    assert_eq!(ledger.log(100).unwrap().len(), 50);
-    run_whole(&mut ledger, file, 99, 1_000, NO_SIGHT);
+    assert_eq!(ledger.log(100, None).unwrap().len(), 50);
+    run_whole(&mut ledger, file, 99, 1_000, NO_STATE);
     assert!(place.names().contains(&"ledger.db-wal".to_owned()));
 }
 
@@ -1065,7 +1077,7 @@ fn a_look_changes_nothing() {
     };
     let before = state(&place);
     let mut look = Ledger::read(&place.folder()).unwrap().unwrap();
-    assert_eq!(look.log(100).unwrap().len(), 50);
+    assert_eq!(look.log(100, None).unwrap().len(), 50);
     assert!(look.add_file(Path::new("/x")).is_err());
     drop(look);
     assert_eq!(state(&place), before);
@@ -1077,11 +1089,11 @@ fn a_look_sees_what_is_being_written() {
     let (mut ledger, file) = with_file(&place);
     begin(&mut ledger, file, &fresh(100, 1), 5_000).unwrap();
     let look = Ledger::read(&place.folder()).unwrap().unwrap();
-    assert_eq!(look.log(1).unwrap()[0].number, 100);
+    assert_eq!(look.log(1, None).unwrap()[0].number, 100);
     finish(&mut ledger, file, 100, 0, 6_000);
     assert_eq!(look.seed(), ledger.seed());
     drop(ledger);
-    assert_eq!(marks(&look.log(1).unwrap()[0]), ["done"]);
+    assert_eq!(marks(&look.log(1, None).unwrap()[0]), ["done"]);
 }
 
 #[test]
@@ -1092,7 +1104,7 @@ fn a_look_at_what_a_killed_process_left() {
     child.kill().unwrap();
     child.wait().unwrap();
     let look = Ledger::read(&place.folder()).unwrap().unwrap();
-    assert_eq!(marks(&look.log(1).unwrap()[0]), ["-", "-", "-"]);
+    assert_eq!(marks(&look.log(1, None).unwrap()[0]), ["-", "-", "-"]);
 }
 
 #[test]
@@ -1127,7 +1139,7 @@ fn it_must_be_writable() {
         "{told}"
     );
     let look = Ledger::read(&place.folder()).unwrap().unwrap();
-    assert_eq!(look.log(100).unwrap().len(), 50, "to look is allowed");
+    assert_eq!(look.log(100, None).unwrap().len(), 50, "to look is allowed");
     deny("", 0o700);
     place.open();
 }
@@ -1142,7 +1154,7 @@ fn what_is_asked_waits_for_an_answer_while_it_is_in_the_file() {
             .iter()
             .find(|(_, mark)| *mark == "done")
             .map(|(task, _)| *task);
-        let begun = Begun {
+        let begun = BatchStart {
             record: &record,
             text: "the text",
             id: "run-1",
@@ -1151,7 +1163,7 @@ fn what_is_asked_waits_for_an_answer_while_it_is_in_the_file() {
             first,
             offer: None,
         };
-        let sight = Sight { state: "", present };
+        let sight = SavedState { state: "", present };
         ledger.begin(file, &begun, sight, 1_000).unwrap();
         for (task, mark) in tasks {
             let ended = TaskEnded {
@@ -1210,26 +1222,17 @@ fn an_offer_that_is_void_is_used() {
     assert!(ledger.blocks_with(Key(7)).unwrap()[0].offers[0].used);
 }
 
+/// None was ever released, so nothing reads it; but it is kept.
 #[test]
-fn a_ledger_of_the_first_format_goes_on() {
-    let place = Place::new();
-    let (mut ledger, file) = with_file(&place);
-    let offers = [(1, Offer::of(1, vec![0]))];
-    let new = offering(7, "block", &offers);
-    ledger.add_block(file, new, 1).unwrap();
-    let db = &ledger.db;
-    db.execute_batch(
-        "ALTER TABLE offer DROP COLUMN approves; ALTER TABLE offer DROP COLUMN spot; ALTER TABLE batch DROP COLUMN is_private; DROP TABLE unread; PRAGMA user_version = 1",
-    )
-        .unwrap();
-    drop(ledger);
-    let read = Ledger::read(&place.folder()).unwrap().expect("a ledger");
-    assert_eq!(read.log(10).unwrap(), []);
-    drop(read);
-    let ledger = place.open();
-    let known = ledger.blocks_with(Key(7)).unwrap();
-    assert_eq!(known[0].offers[0].offer, offers[0].1);
-    assert_eq!(ledger.standing(file).unwrap(), None);
+fn a_ledger_of_an_older_format_is_put_aside() {
+    let place = filled();
+    let db = Connection::open(place.path("ledger.db")).unwrap();
+    db.pragma_update(None, "user_version", 1).unwrap();
+    drop(db);
+    let read = Ledger::read(&place.folder()).unwrap_err();
+    assert!(matches!(read, LedgerError::DamagedInPlace(_)), "{read}");
+    let told = place.refused().to_string();
+    assert!(told.contains("ledger.db.damaged"), "{told}");
 }
 
 #[test]
@@ -1290,7 +1293,7 @@ fn places_are_offered_until_their_task_is_started_again() {
     // The second batch repeats the first, and the third the second.
     for (number, again, first) in [(2, 1, Some(0)), (3, 2, Some(1))] {
         assert!(!ledger.is_over(file, 1, 1).unwrap());
-        let begun = Begun {
+        let begun = BatchStart {
             record: &fresh(number, 3),
             text: "the text",
             id: "run-1",
@@ -1299,7 +1302,7 @@ fn places_are_offered_until_their_task_is_started_again() {
             first,
             offer: None,
         };
-        ledger.begin(file, &begun, NO_SIGHT, 2_000).unwrap();
+        ledger.begin(file, &begun, NO_STATE, 2_000).unwrap();
         assert_eq!(ledger.latest(file, 1).unwrap(), number);
     }
     assert!(ledger.is_over(file, 1, 1).unwrap());
@@ -1308,7 +1311,7 @@ fn places_are_offered_until_their_task_is_started_again() {
     assert_eq!(ledger.latest(file, 3).unwrap(), 3);
 
     // The fourth repeats the first too, as the second did.
-    let begun = Begun {
+    let begun = BatchStart {
         record: &fresh(4, 3),
         text: "the text",
         id: "run-1",
@@ -1317,7 +1320,7 @@ fn places_are_offered_until_their_task_is_started_again() {
         first: Some(2),
         offer: None,
     };
-    ledger.begin(file, &begun, NO_SIGHT, 3_000).unwrap();
+    ledger.begin(file, &begun, NO_STATE, 3_000).unwrap();
     for number in 1..4 {
         assert_eq!(ledger.latest(file, number).unwrap(), 4);
         assert!(ledger.is_over(file, number, 2).unwrap(), "{number}");

@@ -8,6 +8,8 @@ use std::path::{Path, PathBuf};
 use rustix::io::Errno;
 use rustix::process::{Pid, getpid, test_kill_process};
 
+use crate::world::process;
+
 /// The process that has a lock, and the path that it is of.
 #[derive(Debug)]
 pub(super) struct Holder {
@@ -78,17 +80,8 @@ impl Holder {
     }
 }
 
-/// When a process began, as Linux tells it: in ticks since the system was started.
 fn began(pid: Pid) -> Option<u64> {
-    let stat = std::fs::read(format!("/proc/{pid}/stat")).ok()?;
-    start_in(&stat)
-}
-
-/// The 22nd field. The second is the program's name in parentheses, which may hold anything, also spaces and parentheses.
-fn start_in(stat: &[u8]) -> Option<u64> {
-    let name_end = stat.iter().rposition(|byte| *byte == b')')?;
-    let fields = str::from_utf8(&stat[name_end + 1..]).ok()?;
-    fields.split_ascii_whitespace().nth(19)?.parse().ok()
+    process::look_up(pid).map(|entry| entry.began)
 }
 
 #[cfg(test)]
@@ -132,16 +125,5 @@ mod tests {
         for text in ["", "7", "x\n/notes.md", "0\n/notes.md"] {
             assert!(Holder::parse(text.as_bytes()).is_none(), "{text:?}");
         }
-    }
-
-    #[test]
-    fn the_start_stands_behind_any_name() {
-        let fields = "S 1 1 1 0 -1 4194560 1 0 0 0 0 0 0 0 20 0 1 0 4711 1 1";
-        for name in ["cat", "a b", "a) S 1 1 (b", "))"] {
-            let stat = format!("12 ({name}) {fields}\n");
-            assert_eq!(start_in(stat.as_bytes()), Some(4711), "{name}");
-        }
-        assert_eq!(start_in(b"12 (cat) S 1"), None);
-        assert_eq!(start_in(b""), None);
     }
 }

@@ -11,17 +11,15 @@ use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, getpid};
-use sha2::{Digest, Sha256};
 
 use self::holder::Holder;
-use crate::text::hex::hex;
 use crate::world::state;
 
 /// A lock that is held for as long as this value lives.
 #[derive(Debug)]
 pub struct Lock {
     file: File,
-    /// What its file says of this process.
+    /// The content of its file, which names this process.
     holder: Holder,
 }
 
@@ -36,13 +34,13 @@ pub struct Occupant {
 
 /// A lock that was never given back, as its holder was killed.
 #[derive(Debug)]
-pub struct CutOff {
+pub struct AbandonedLock {
     file: PathBuf,
-    /// When it was taken, in Unix time in milliseconds.
+    /// The time when it was taken, in Unix time in milliseconds.
     pub taken_ms: i64,
 }
 
-impl CutOff {
+impl AbandonedLock {
     /// Gives it back if nothing is left of what it was held for: whoever still keeps its [descriptor](Lock::descriptor) has the
     /// lock. False then; it stays as it is.
     ///
@@ -72,7 +70,7 @@ impl CutOff {
     }
 }
 
-/// Why a lock was not to be had.
+/// A reason why a lock was not to be had.
 #[derive(Debug, thiserror::Error)]
 pub enum LockError {
     /// Somebody has it; its process id, where it is known and that process lives.
@@ -82,10 +80,10 @@ pub enum LockError {
     Io { path: String, error: io::Error },
 }
 
-/// How often a lock that somebody has is asked for again.
+/// The pause between two tries to take a lock that somebody has.
 const RETRY: Duration = Duration::from_millis(20);
 
-/// How long a lock is asked for whose holder is dead: see [`Lock::try_take`].
+/// The longest wait for a lock whose holder is dead: see [`Lock::try_take`].
 const AFTERLIFE: Duration = Duration::from_secs(1);
 
 impl Lock {
@@ -104,10 +102,9 @@ impl Lock {
     ) -> Result<Self, LockError> {
         let mut told = None;
         loop {
-            let holder = match Self::attempt(folder, kind, path) {
-                Ok(taken) => return Ok(taken),
-                Err(Refusal::Held(holder)) => holder,
-                Err(Refusal::Io(error)) => return Err(error),
+            let holder = match Self::attempt(folder, kind, path)? {
+                Attempt::Taken(lock) => return Ok(lock),
+                Attempt::Held(holder) => holder,
             };
             let occupant = Occupant {
                 pid: name(holder.as_ref().map(|holder| holder.pid)),
@@ -133,27 +130,23 @@ impl Lock {
     pub fn try_take(folder: &Path, kind: &str, path: &Path) -> Result<Self, LockError> {
         let patience = Instant::now() + AFTERLIFE;
         loop {
-            match Self::attempt(folder, kind, path) {
-                Err(Refusal::Held(None)) if Instant::now() < patience => sleep(RETRY),
-                Ok(taken) => return Ok(taken),
-                Err(Refusal::Held(holder)) => {
+            match Self::attempt(folder, kind, path)? {
+                Attempt::Taken(lock) => return Ok(lock),
+                Attempt::Held(None) if Instant::now() < patience => sleep(RETRY),
+                Attempt::Held(holder) => {
                     return Err(LockError::Held(holder.map(|holder| holder.pid)));
                 }
-                Err(Refusal::Io(error)) => return Err(error),
             }
         }
     }
 
-    fn attempt(folder: &Path, kind: &str, path: &Path) -> Result<Self, Refusal> {
-        let error = |error| {
-            Refusal::Io(LockError::Io {
-                path: folder.display().to_string(),
-                error,
-            })
+    fn attempt(folder: &Path, kind: &str, path: &Path) -> Result<Attempt, LockError> {
+        let error = |error| LockError::Io {
+            path: folder.display().to_string(),
+            error,
         };
         state::make(folder).map_err(error)?;
-        let hash = Sha256::digest(path.as_os_str().as_encoded_bytes());
-        let name = hex(&hash[..12]);
+        let name = state::name_of(&[path]);
         let mut file = OpenOptions::new()
             .read(true)
             .write(true)
@@ -166,7 +159,8 @@ impl Lock {
             Err(TryLockError::WouldBlock) => {
                 let mut holder = Vec::new();
                 let _ = file.read_to_end(&mut holder);
-                return Err(Refusal::Held(Holder::parse(&holder).filter(Holder::lives)));
+                let holder = Holder::parse(&holder).filter(Holder::lives);
+                return Ok(Attempt::Held(holder));
             }
             Err(TryLockError::Error(e)) => return Err(error(e)),
         }
@@ -174,7 +168,7 @@ impl Lock {
         // `clada run` of an empty reply.
         let holder = Holder::of_this_process(path);
         write(&mut file, &holder.text()).map_err(error)?;
-        Ok(Self { file, holder })
+        Ok(Attempt::Taken(Self { file, holder }))
     }
 
     /// Leaves in the lock's file what it is held for just now, for those who wait. It is no loss where that cannot be.
@@ -218,7 +212,7 @@ impl Lock {
     }
 
     /// Tells if somebody has a lock of these kinds, or if one was given back at this time, in Unix time in milliseconds, or later: by
-    /// [`Lock::end`] or [`CutOff::settle`].
+    /// [`Lock::end`] or [`AbandonedLock::settle`].
     pub fn held_since(folder: &Path, kinds: &[&str], time_ms: i64) -> bool {
         files(folder, kinds).any(|file| {
             let changed = file.metadata().map_or(0, |meta| {
@@ -229,19 +223,20 @@ impl Lock {
     }
 
     /// The locks of these kinds that were never given back, and whose holders are dead.
-    pub fn cut_off(folder: &Path, kinds: &[&str]) -> Vec<CutOff> {
+    pub fn cut_off(folder: &Path, kinds: &[&str]) -> Vec<AbandonedLock> {
         let all = files(folder, kinds).filter(|file| holder(file).is_none());
         let cut_off = all.filter_map(|file| {
             let meta = file.metadata().ok().filter(|meta| meta.len() > 0)?;
-            Some(CutOff {
-                file: file.path(),
-                taken_ms: meta.mtime() * 1000 + meta.mtime_nsec() / 1_000_000,
-            })
+            let (file, taken_ms) = (
+                file.path(),
+                meta.mtime() * 1000 + meta.mtime_nsec() / 1_000_000,
+            );
+            Some(AbandonedLock { file, taken_ms })
         });
         cut_off.collect()
     }
 
-    /// Those of [`Self::held`] that are in a folder.
+    /// The paths of [`Self::held`] that are in a folder.
     pub fn held_in(folder: &Path, kinds: &[&str], within: &Path) -> Vec<PathBuf> {
         let mut held = Self::held(folder, kinds);
         held.retain(|path| path.starts_with(within));
@@ -275,12 +270,12 @@ impl LockError {
     }
 }
 
-/// Why one attempt to take a lock failed.
+/// The result of one attempt to take a lock.
 #[derive(Debug)]
-enum Refusal {
+enum Attempt {
+    Taken(Lock),
     /// Somebody has it: the holder, where it is known and lives.
     Held(Option<Holder>),
-    Io(LockError),
 }
 
 /// Writes over what a lock's file says. Another one may have left more there, which goes.
@@ -314,9 +309,10 @@ fn name(holder: Option<Pid>) -> String {
 }
 
 fn whose(holder: Option<Pid>) -> String {
-    match holder == Some(getpid()) {
-        true => "this clada already has it".to_owned(),
-        false => format!("another clada has it (process {})", name(holder)),
+    if holder == Some(getpid()) {
+        "this clada already has it".to_owned()
+    } else {
+        format!("another clada has it (process {})", name(holder))
     }
 }
 
@@ -383,7 +379,7 @@ mod tests {
         let _lock = Lock::try_take(dir.path(), "root", Path::new("/a")).expect("free");
         let refused = Lock::attempt(dir.path(), "root", Path::new("/a"));
         assert!(
-            matches!(&refused, Err(Refusal::Held(Some(holder))) if holder.does.is_none()),
+            matches!(&refused, Ok(Attempt::Held(Some(holder))) if holder.does.is_none()),
             "{refused:?}"
         );
     }
@@ -483,7 +479,7 @@ mod tests {
         assert_eq!(held(), []);
         // Nor is it named where the lock is not to be had.
         let refused = Lock::attempt(dir.path(), "file", path);
-        assert!(matches!(refused, Err(Refusal::Held(None))), "{refused:?}");
+        assert!(matches!(refused, Ok(Attempt::Held(None))), "{refused:?}");
         // An older clada left no more than the number.
         let (before, _) = text.split_once('\0').expect("a start");
         std::fs::write(&file, before).expect("write");

@@ -1,4 +1,4 @@
-//! Owns what a clada that was killed in a write-back left beside the notes. Never removes a text that is not in them.
+//! Clears away what a clada that was killed in a write-back left beside the notes. Never removes a text that is not in them.
 
 use super::NoteFile;
 use super::write_back::{LONGEST_NAME, RANDOM};
@@ -29,15 +29,16 @@ impl NoteFile {
             .collect();
         let mut kept = Vec::new();
         for path in left {
-            match self.is_needless(&folder, &path, is_in) {
-                true => drop(folder.remove(&path)),
-                false => kept.push(self.keep(&folder, path)),
+            if self.is_needless(&folder, &path, is_in) {
+                let _ = folder.remove(&path);
+            } else {
+                kept.push(self.keep(&folder, path));
             }
         }
         kept
     }
 
-    /// Whether a write-back of this file, and of no other, makes files of this name.
+    /// True if a write-back of this file, and of no other, makes files of this name.
     fn names_ours(&self, name: &OsStr) -> bool {
         let own = self.path.file_name().and_then(OsStr::to_str);
         let beside = self.beside("tmp");
@@ -48,7 +49,8 @@ impl NoteFile {
             })
     }
 
-    /// Whether it is a file of this user's, or of the owner of the notes: what came off their path is his, also where clada is root.
+    /// True if it is a file of this user, or of the owner of the notes: a file that came off their path is his, also where
+    /// clada is root.
     fn may_be_ours(&self, folder: &OpenFolder, path: &Path) -> bool {
         let Ok(found) = folder.metadata(path) else {
             return false;
@@ -58,7 +60,7 @@ impl NoteFile {
         found.is_file() && owners.contains(&Some(found.uid()))
     }
 
-    /// Whether nothing is lost with this file: its text is in the notes, and nobody is writing another one into it.
+    /// True if nothing is lost with this file: its text is in the notes, and nobody is writing another one into it.
     fn is_needless(
         &self,
         folder: &OpenFolder,

@@ -18,7 +18,7 @@ use std::thread::sleep;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use tokio::sync::watch;
 
-/// How often a file that changes while it is read is read again; the pauses double from [`STEP`].
+/// The number of tries to read a file that changes meanwhile; the pauses double from [`STEP`].
 const TRIES: u32 = 5;
 /// The pause between two looks at something that another process is about to finish.
 const STEP: Duration = Duration::from_millis(2);
@@ -29,8 +29,7 @@ pub struct NoteFile {
     path: PathBuf,
     /// As it was named, from `/` on.
     given: PathBuf,
-    links: Vec<PathBuf>,
-    /// How it led to the path when it was followed.
+    /// The way to the path when it was followed.
     lead: Lead,
     limit: u64,
     hurry: Hurry,
@@ -38,18 +37,19 @@ pub struct NoteFile {
     exchange: bool,
 }
 
-/// Where a name leads.
+/// The way from a name to the file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Lead {
     pub path: PathBuf,
     /// All symbolic links on the way, each with what is in it.
     links: Vec<(PathBuf, PathBuf)>,
-    /// Those of them that have the place of a file.
+    /// The links among them that have the place of a file.
     files: Vec<PathBuf>,
 }
 
 impl Lead {
-    fn of(given: &Path, path: &Path, files: &[PathBuf]) -> Self {
+    fn of(given: &Path) -> Result<Self, NoteError> {
+        let (path, files) = follow(given)?;
         let mut links = Vec::new();
         let mut add = |path: &Path, found: &Metadata| {
             if found.is_symlink() {
@@ -58,12 +58,8 @@ impl Lead {
             Ok::<(), ()>(())
         };
         // What cannot be followed leads nowhere.
-        let _ = ownership::follow(given, &mut add);
-        Self {
-            path: path.to_owned(),
-            links,
-            files: files.to_vec(),
-        }
+        let _ = std::path::absolute(given).map(|given| ownership::follow(&given, &mut add));
+        Ok(Self { path, links, files })
     }
 
     /// The link that somebody who can write in these trees may have made since the name led as it did `before`, so that it is
@@ -89,26 +85,28 @@ impl Lead {
     }
 }
 
-/// What is in the file.
+/// The result of reading the notes file.
 #[derive(Debug, PartialEq, Eq)]
-pub enum Reading {
+pub enum NoteReading {
     /// There is no such file (any more, or yet): wait for it.
     Missing,
     Text {
         text: String,
-        /// Whether nobody had it open for writing just then, so that the text is surely whole; `None` where that cannot be told.
+        /// True if nobody had it open for writing just then, so that the text is surely whole; `None` where that cannot be
+        /// told.
         no_writer: Option<bool>,
-        /// When the file itself was last changed, in Unix time in milliseconds. No program can set this time at will.
+        /// The time of the file's last change, in Unix time in milliseconds. No program can set this time at will.
         changed_ms: i64,
     },
 }
 
-/// What a write-back did.
+/// The result of a write-back.
 #[derive(Debug, PartialEq, Eq)]
 pub struct WriteBack {
-    /// What was put into the file: reading exactly this again is reading one's own write.
+    /// The text that was put into the file: reading exactly this again is reading one's own write.
     pub text: String,
-    /// Whether the file held, or came to hold, another text than the expected one, so that the results are on top of a newer save.
+    /// True if the file held, or came to hold, another text than the expected one, so that the results are on top of a newer
+    /// save.
     pub others: bool,
     /// Files beside the watched one that hold a text which is not wholly in it; the person must be told.
     pub saved: Vec<PathBuf>,
@@ -146,7 +144,7 @@ pub enum NoteError {
     #[error("cannot replace `{}`: {step}: {cause}: {}; the file is unchanged", path.display(), step.remedy(cause))]
     CannotReplace {
         path: PathBuf,
-        step: Step,
+        step: ReplaceStep,
         cause: io::Error,
     },
     #[error("`{}` was saved again and again while clada wrote: the results wait for the next save", path.display())]
@@ -182,27 +180,27 @@ impl std::fmt::Display for NotText {
     }
 }
 
-/// What of a replacement could not be done.
+/// The step of a replacement that failed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Step {
+pub enum ReplaceStep {
     Create,
     Store,
     Keep,
     Exchange,
 }
 
-impl std::fmt::Display for Step {
+impl std::fmt::Display for ReplaceStep {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(match self {
-            Step::Create => "clada cannot create a file beside it",
-            Step::Store => "clada cannot store the new text",
-            Step::Keep => "clada cannot keep its owner, mode or attributes",
-            Step::Exchange => "clada cannot exchange it with a new file",
+            ReplaceStep::Create => "clada cannot create a file beside it",
+            ReplaceStep::Store => "clada cannot store the new text",
+            ReplaceStep::Keep => "clada cannot keep its owner, mode or attributes",
+            ReplaceStep::Exchange => "clada cannot exchange it with a new file",
         })
     }
 }
 
-impl Step {
+impl ReplaceStep {
     fn remedy(self, cause: &io::Error) -> &'static str {
         match (cause.kind(), self) {
             _ if scarce::is_scarce(cause) => scarce::remedy(cause).unwrap_or_default(),
@@ -210,10 +208,10 @@ impl Step {
                 "free space on its disk"
             }
             (io::ErrorKind::ReadOnlyFilesystem, _) => "mount its file system for writing",
-            (_, Step::Create) => "make its folder writable for this user",
-            (_, Step::Store) => "check its disk",
-            (_, Step::Keep) => "give the file to the user that clada runs as",
-            (_, Step::Exchange) => "let this user rename files in its folder",
+            (_, ReplaceStep::Create) => "make its folder writable for this user",
+            (_, ReplaceStep::Store) => "check its disk",
+            (_, ReplaceStep::Keep) => "give the file to the user that clada runs as",
+            (_, ReplaceStep::Exchange) => "let this user rename files in its folder",
         }
     }
 }
@@ -249,13 +247,12 @@ impl NoteFile {
     /// A file of more than `limit` bytes is not read. The file need not exist; its name is followed through symbolic links now and
     /// not again, as the path is what the ledger knows it by: a link that is pointed elsewhere is another `NoteFile`.
     pub fn new(given: &Path, limit: u64) -> Result<NoteFile, NoteError> {
-        let (path, links) = follow(given)?;
+        let lead = Lead::of(given)?;
         let given = std::path::absolute(given).unwrap_or_else(|_| given.to_owned());
         Ok(NoteFile {
-            lead: Lead::of(&given, &path, &links),
-            path,
+            path: lead.path.clone(),
+            lead,
             given,
-            links,
             limit,
             hurry: Hurry::never(),
             exchange: true,
@@ -274,55 +271,54 @@ impl NoteFile {
         &self.path
     }
 
-    /// Where its name leads by now, if that is another path: a symbolic link was pointed elsewhere, or is new. Not while nothing
-    /// has that name.
+    /// Returns the way to which its name leads by now, if that is another path: a symbolic link was pointed elsewhere, or is
+    /// new. `None` while nothing has that name.
     pub fn leads_elsewhere(&self) -> Option<Lead> {
         fs::symlink_metadata(&self.given).ok()?;
-        let (path, files) = follow(&self.given).ok()?;
-        (path != self.path).then(|| Lead::of(&self.given, &path, &files))
+        Lead::of(&self.given)
+            .ok()
+            .filter(|lead| lead.path != self.path)
     }
 
-    /// Where its name led when it was followed.
+    /// The way that its name led when it was followed.
     pub fn lead(&self) -> &Lead {
         &self.lead
     }
 
     /// The path and each symbolic link on the way to it: where a change is a change of this file. For the watcher.
     pub fn places(&self) -> Vec<PathBuf> {
-        let links = self.links.iter().cloned();
+        let links = self.lead.files.iter().cloned();
         std::iter::once(self.path.clone()).chain(links).collect()
     }
 
     /// The whole text at one moment: read again, a few times within some 60 ms, when size, times or inode changed meanwhile. That the
     /// reading held still does not say that the writer was done (truncated, to be filled in a moment): `no_writer` or a quiet time does.
     /// Never blocks on a fifo or a device.
-    pub fn read(&self) -> Result<Reading, NoteError> {
+    pub fn read(&self) -> Result<NoteReading, NoteError> {
         for attempt in 0..TRIES {
             if attempt > 0 {
                 sleep(STEP * 2_u32.pow(attempt));
             }
-            match self.look()? {
-                Look::Missing => return Ok(Reading::Missing),
-                Look::Moving => {}
-                Look::Still {
-                    text,
-                    no_writer,
-                    changed_ms,
-                    ..
-                } => {
-                    return text.map(|text| Reading::Text {
-                        text,
-                        no_writer,
-                        changed_ms,
+            let look = match self.folder()? {
+                Some(folder) => self.look_in(&folder)?,
+                None => ReadAttempt::Missing,
+            };
+            match look {
+                ReadAttempt::Missing => return Ok(NoteReading::Missing),
+                ReadAttempt::Moving => {}
+                ReadAttempt::Still(still) => {
+                    return Ok(NoteReading::Text {
+                        text: still.text?,
+                        no_writer: still.no_writer,
+                        changed_ms: still.changed_ms,
                     });
                 }
             }
         }
-        let path = self.path.clone();
-        Err(NoteError::Unsteady { path })
+        Err(self.unsteady())
     }
 
-    /// When the file was last changed, as [`Reading::Text`] tells it; one that is not there was changed just now.
+    /// Returns the time of the file's last change, as [`NoteReading::Text`] has it; now for a file that is not there.
     pub fn changed_ms(&self) -> i64 {
         let now = || {
             let now = SystemTime::now().duration_since(UNIX_EPOCH);
@@ -335,31 +331,25 @@ impl NoteFile {
 
     /// The folder that the file is in; `None` where it is not there. A link that took the place of a folder is not followed.
     fn folder(&self) -> Result<Option<OpenFolder>, NoteError> {
-        let path = || self.path.clone();
         match OpenFolder::of(&self.path) {
             Ok(folder) => Ok(Some(folder)),
-            Err(FolderError::Link(link)) => Err(NoteError::Diverted { path: path(), link }),
-            Err(FolderError::Io(error)) if is_missing(&error) => Ok(None),
-            Err(FolderError::Io(cause)) => Err(NoteError::Unreadable {
-                path: path(),
-                cause,
+            Err(FolderError::Link(link)) => Err(NoteError::Diverted {
+                path: self.path.clone(),
+                link,
             }),
+            Err(FolderError::Io(error)) if is_missing(&error) => Ok(None),
+            Err(FolderError::Io(cause)) => Err(self.unreadable(cause)),
         }
     }
 
-    fn look(&self) -> Result<Look, NoteError> {
-        match self.folder()? {
-            Some(folder) => self.look_in(&folder),
-            None => Ok(Look::Missing),
-        }
-    }
-
-    fn look_in(&self, folder: &OpenFolder) -> Result<Look, NoteError> {
+    fn look_in(&self, folder: &OpenFolder) -> Result<ReadAttempt, NoteError> {
         let file = match self.open(folder, &self.path) {
             Ok(Some(file)) => file,
-            Ok(None) => return Ok(Look::Missing),
+            Ok(None) => return Ok(ReadAttempt::Missing),
             // Somebody holds a lease on it and is about to give it back.
-            Err(NoteError::Unreadable { cause, .. }) if is_busy(&cause) => return Ok(Look::Moving),
+            Err(NoteError::Unreadable { cause, .. }) if is_busy(&cause) => {
+                return Ok(ReadAttempt::Moving);
+            }
             Err(error) => return Err(error),
         };
         let before = self.stat(&file)?;
@@ -370,107 +360,120 @@ impl NoteFile {
         if stamp(&before) != stamp(&after)
             || there.is_none_or(|there| stamp(&there) != stamp(&after))
         {
-            return Ok(Look::Moving);
+            return Ok(ReadAttempt::Moving);
         }
-        Ok(Look::Still {
+        Ok(ReadAttempt::Still(StillText {
             file,
             text,
             no_writer,
             changed_ms: changed_ms(&after),
-        })
+        }))
     }
 
     /// Reads into one buffer, which becomes the text; no second copy.
     fn text_of(&self, mut file: &File) -> Result<String, NoteError> {
-        let path = || self.path.clone();
-        let unreadable = |cause| NoteError::Unreadable {
-            path: path(),
-            cause,
+        let check_size = |size| {
+            if size <= self.limit {
+                return Ok(());
+            }
+            Err(NoteError::TooLarge {
+                path: self.path.clone(),
+                size,
+                limit: self.limit,
+            })
+        };
+        let not_text = |what, offset| NoteError::NotText {
+            path: self.path.clone(),
+            what,
+            offset,
         };
         let size = self.stat(file)?.len();
-        if size > self.limit {
-            let limit = self.limit;
-            return Err(NoteError::TooLarge {
-                path: path(),
-                size,
-                limit,
-            });
-        }
+        check_size(size)?;
         // Room for what is there; the limit holds also against a file that grows under the reading.
         let mut bytes = Vec::with_capacity(usize::try_from(size).unwrap_or(0) + 1);
-        file.rewind().map_err(unreadable)?;
-        let size = file
-            .take(self.limit + 1)
-            .read_to_end(&mut bytes)
-            .map_err(unreadable)? as u64;
-        if size > self.limit {
-            let limit = self.limit;
-            return Err(NoteError::TooLarge {
-                path: path(),
-                size,
-                limit,
-            });
-        }
+        let read = file.rewind();
+        let read = read.and_then(|()| file.take(self.limit + 1).read_to_end(&mut bytes));
+        check_size(read.map_err(|cause| self.unreadable(cause))? as u64)?;
         if let Some(offset) = memchr::memchr(0, &bytes) {
-            let what = NotText::Nul;
-            return Err(NoteError::NotText {
-                path: path(),
-                what,
-                offset,
-            });
+            return Err(not_text(NotText::Nul, offset));
         }
-        String::from_utf8(bytes).map_err(|error| NoteError::NotText {
-            path: path(),
-            what: NotText::NotUtf8,
-            offset: error.utf8_error().valid_up_to(),
-        })
+        String::from_utf8(bytes)
+            .map_err(|error| not_text(NotText::NotUtf8, error.utf8_error().valid_up_to()))
     }
 
     /// Opens the watched file, or what came out of its place, for reading; or says what else it is. A symbolic link here was put there
     /// since the path was followed.
     fn open(&self, folder: &OpenFolder, at: &Path) -> Result<Option<File>, NoteError> {
-        let path = || self.path.clone();
-        let not_a_file = |kind| NoteError::NotAFile { path: path(), kind };
-        let unreadable = |cause| NoteError::Unreadable {
-            path: path(),
-            cause,
+        let check_kind = |meta: &Metadata| {
+            if meta.is_file() {
+                return Ok(());
+            }
+            Err(NoteError::NotAFile {
+                path: self.path.clone(),
+                kind: kind(meta),
+            })
         };
         // Before it is opened, as opening a device can do things.
         match folder.metadata(at) {
-            Ok(meta) if meta.is_file() => {}
-            Ok(meta) => return Err(not_a_file(kind(&meta))),
+            Ok(meta) => check_kind(&meta)?,
             Err(error) if is_missing(&error) => return Ok(None),
-            Err(error) => return Err(unreadable(error)),
+            Err(error) => return Err(self.unreadable(error)),
         }
         // Should it be a fifo by now, this does not wait for its writer.
         match folder.open_file(at, OFlags::RDONLY | OFlags::NONBLOCK, 0) {
-            Ok(file) => match self.stat(&file)? {
-                meta if meta.is_file() => Ok(Some(file)),
-                meta => Err(not_a_file(kind(&meta))),
-            },
+            Ok(file) => {
+                check_kind(&self.stat(&file)?)?;
+                Ok(Some(file))
+            }
             Err(error) if is_missing(&error) => Ok(None),
-            Err(error) => Err(unreadable(error)),
+            Err(error) => Err(self.unreadable(error)),
         }
     }
 
     fn stat(&self, file: &File) -> Result<Metadata, NoteError> {
-        file.metadata().map_err(|cause| NoteError::Unreadable {
-            path: self.path.clone(),
-            cause,
-        })
+        file.metadata().map_err(|cause| self.unreadable(cause))
+    }
+
+    fn unreadable(&self, cause: io::Error) -> NoteError {
+        let path = self.path.clone();
+        NoteError::Unreadable { path, cause }
+    }
+
+    fn unsteady(&self) -> NoteError {
+        let path = self.path.clone();
+        NoteError::Unsteady { path }
+    }
+
+    fn gone(&self) -> NoteError {
+        let path = self.path.clone();
+        NoteError::Gone { path }
+    }
+
+    fn not_writable(&self, cause: io::Error) -> NoteError {
+        let path = self.path.clone();
+        NoteError::NotWritable { path, cause }
+    }
+
+    fn cannot(&self, step: ReplaceStep, cause: io::Error) -> NoteError {
+        let path = self.path.clone();
+        NoteError::CannotReplace { path, step, cause }
     }
 }
 
-enum Look {
+/// One try to read the file.
+enum ReadAttempt {
     Missing,
     /// It changed while it was read.
     Moving,
-    Still {
-        file: File,
-        text: Result<String, NoteError>,
-        no_writer: Option<bool>,
-        changed_ms: i64,
-    },
+    Still(StillText),
+}
+
+/// A text that did not change while it was read; see [`NoteReading::Text`].
+struct StillText {
+    file: File,
+    text: Result<String, NoteError>,
+    no_writer: Option<bool>,
+    changed_ms: i64,
 }
 
 fn changed_ms(meta: &Metadata) -> i64 {
@@ -532,9 +535,9 @@ fn follow(given: &Path) -> Result<(PathBuf, Vec<PathBuf>), NoteError> {
     Err(unreadable(Errno::LOOP.into()))
 }
 
-/// What tells one state of a file from another without reading it.
+/// The metadata that tell one state of a file from another without reading it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Stamp {
+struct NoteStamp {
     device: u64,
     inode: u64,
     size: u64,
@@ -542,15 +545,15 @@ struct Stamp {
     changed: (i64, i64),
 }
 
-impl Stamp {
+impl NoteStamp {
     /// Without what also a rename of the file changes.
     fn text(&self) -> (u64, (i64, i64)) {
         (self.size, self.written)
     }
 }
 
-fn stamp(meta: &Metadata) -> Stamp {
-    Stamp {
+fn stamp(meta: &Metadata) -> NoteStamp {
+    NoteStamp {
         device: meta.dev(),
         inode: meta.ino(),
         size: meta.len(),

@@ -28,31 +28,34 @@
 //! systems, files of others) the inode that came out gets a late look, which promises less; where there is no exchange, a save by
 //! rename that lands between two system calls is lost.
 
-use super::{Look, NoteError, NoteFile, STEP, Stamp, Step, WriteBack, is_busy, is_missing, stamp};
+use super::{
+    NoteError, NoteFile, NoteStamp, ReadAttempt, ReplaceStep, STEP, WriteBack, is_busy, is_missing,
+    stamp,
+};
 use crate::reply::note::has_lines;
 use crate::world::folder::OpenFolder;
-use crate::world::{attributes, lease};
+use crate::world::{attributes, compare, lease};
 use rustix::fs::OFlags;
 use rustix::io::Errno;
 use std::ffi::OsString;
 use std::fs::File;
-use std::io::{self, Read, Seek, Write};
+use std::io::{self, Write};
 use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-/// How long a write-back waits, before it begins, for somebody who is in the middle of a save.
+/// The longest wait, before a write-back begins, for somebody who is in the middle of a save.
 const BEFORE: Duration = Duration::from_secs(2);
-/// How long a file may be missing in the middle of a save (backup by rename) before it counts as deleted.
+/// The longest time that a file may be missing in the middle of a save (backup by rename); after that it counts as deleted.
 const MISSING: Duration = Duration::from_secs(1);
-/// How long a write-back waits for those who have the old inode open, and goes on against somebody who saves all the time.
+/// The longest wait for those who have the old inode open, and the longest fight against somebody who saves all the time.
 const PATIENCE: Duration = Duration::from_secs(10);
-/// When to look a second time at the old inode where there are no leases, and where it is empty.
+/// The time until a second look at the old inode where there are no leases, and where it is empty.
 const LATE_LOOK: Duration = Duration::from_millis(200);
-/// How many bytes of the watched file's name are in that of a file of ours, as names end at 255.
+/// The number of bytes of the watched file's name in that of a file of ours, as names end at 255.
 pub(super) const LONGEST_NAME: usize = 200;
-/// How many random letters and digits the name of a file of ours ends with.
+/// The number of random letters and digits at the end of the name of a file of ours.
 pub(super) const RANDOM: usize = 6;
 
 impl NoteFile {
@@ -76,23 +79,18 @@ impl NoteFile {
             return self.write_in_place(&folder, expected, merge, links);
         }
         let text = merge(&before);
-        if text == before {
-            let others = text != expected;
-            return Ok(WriteBack {
-                text,
-                others,
-                saved: Vec::new(),
-            });
-        }
-        Rounds {
+        let rounds = Rounds {
             note: self,
             folder: &folder,
             expected,
             until: Instant::now() + PATIENCE,
             others: before != expected,
             saved: Vec::new(),
+        };
+        if text == before {
+            return Ok(rounds.done(text));
         }
-        .run(file, before, text, merge)
+        rounds.run(file, before, text, merge)
     }
 
     /// Asked for before anything is made: a file that was made read-only is not to be replaced just because its directory allows it.
@@ -100,10 +98,7 @@ impl NoteFile {
         match folder.may_write(&self.path) {
             // The missing one is waited for, as it may be missing for a moment only.
             Ok(()) | Err(Errno::NOENT) => Ok(()),
-            Err(cause) => Err(NoteError::NotWritable {
-                path: self.path.clone(),
-                cause: cause.into(),
-            }),
+            Err(cause) => Err(self.not_writable(cause.into())),
         }
     }
 
@@ -121,26 +116,16 @@ impl NoteFile {
             let (missing, busy) = (over(MISSING), over(BEFORE));
             let look = match &folder {
                 Some(folder) => self.look_in(folder)?,
-                None => Look::Missing,
+                None => ReadAttempt::Missing,
             };
             match look {
-                Look::Missing if missing => {
-                    let path = self.path.clone();
-                    return Err(NoteError::Gone { path });
-                }
-                Look::Moving if busy => {
-                    let path = self.path.clone();
-                    return Err(NoteError::Unsteady { path });
-                }
-                Look::Still {
-                    file,
-                    text,
-                    no_writer,
-                    ..
-                } if (no_writer != Some(false) || busy)
-                    && let Some(folder) = folder =>
+                ReadAttempt::Missing if missing => return Err(self.gone()),
+                ReadAttempt::Moving if busy => return Err(self.unsteady()),
+                ReadAttempt::Still(still)
+                    if (still.no_writer != Some(false) || busy)
+                        && let Some(folder) = folder =>
                 {
-                    return Ok((folder, file, text?));
+                    return Ok((folder, still.file, still.text?));
                 }
                 _ => sleep(STEP),
             }
@@ -155,25 +140,19 @@ impl NoteFile {
         like: &File,
         durable: bool,
     ) -> Result<PathBuf, NoteError> {
-        let failed = |step| {
-            move |cause| NoteError::CannotReplace {
-                path: self.path.clone(),
-                step,
-                cause,
-            }
-        };
+        let failed = |step| move |cause| self.cannot(step, cause);
         let flags = OFlags::RDWR | OFlags::CREATE | OFlags::EXCL;
         let (name, mut file) = self
             .fresh_name("tmp", |name| folder.open_file(name, flags, 0o600))
-            .map_err(failed(Step::Create))?;
+            .map_err(failed(ReplaceStep::Create))?;
         let mut fill = || {
             file.write_all(text.as_bytes())
-                .map_err(failed(Step::Store))?;
-            attributes::copy(like, &file).map_err(failed(Step::Keep))?;
-            match durable {
-                true => file.sync_data().map_err(failed(Step::Store)),
-                false => Ok(()),
+                .map_err(failed(ReplaceStep::Store))?;
+            attributes::copy(like, &file).map_err(failed(ReplaceStep::Keep))?;
+            if durable {
+                file.sync_data().map_err(failed(ReplaceStep::Store))?;
             }
+            Ok(())
         };
         if let Err(error) = fill() {
             let _ = folder.remove(&name);
@@ -219,9 +198,10 @@ impl NoteFile {
         match folder.rename(incoming, &self.path) {
             Ok(()) => Ok(old),
             Err(error) => {
-                match folder.metadata(&self.path).is_err() {
-                    true => folder.rename(&old, &self.path)?,
-                    false => folder.remove(&old)?, // The second name of what is still there.
+                if folder.metadata(&self.path).is_err() {
+                    folder.rename(&old, &self.path)?;
+                } else {
+                    folder.remove(&old)?; // The second name of what is still there.
                 }
                 Err(error)
             }
@@ -244,7 +224,7 @@ impl NoteFile {
             return false;
         };
         let quiet = self.wait_for_writers(&file, Instant::now() + BEFORE);
-        quiet && holds(&file, ours).unwrap_or(false)
+        quiet && holds_text(&file, ours).unwrap_or(false)
     }
 
     /// Waits until nobody has the file open for writing; false if that takes too long. Where it cannot be told, waits a moment.
@@ -324,37 +304,29 @@ impl NoteFile {
                     sleep(STEP);
                     continue;
                 }
-                Err(cause) => {
-                    let path = self.path.clone();
-                    return Err(NoteError::NotWritable { path, cause });
-                }
+                Err(cause) => return Err(self.not_writable(cause)),
             };
-            let busy = match lease::alone(&file) {
+            match lease::alone(&file) {
                 lease::Granted::Yes(_held) => {
                     let there = folder.metadata(&self.path).ok();
-                    if there.is_some_and(|there| {
-                        there.ino() == self.stat(&file).map_or(0, |own| own.ino())
-                    }) {
+                    let own = self.stat(&file)?.ino();
+                    if there.is_some_and(|there| there.ino() == own) {
                         return self.rewrite(folder, &file, expected, merge);
                     }
-                    true
                 }
-                lease::Granted::Busy => true,
-                lease::Granted::Unknown => false,
-            };
-            match busy {
-                true if !self.hurry.is_over(until) => sleep(STEP),
-                true => {
-                    return Err(refuse(
-                        "another program keeps it open, so clada cannot write it safely",
-                    ));
-                }
-                false => {
+                lease::Granted::Busy => {}
+                lease::Granted::Unknown => {
                     return Err(refuse(
                         "cannot be locked here, so clada cannot write it safely",
                     ));
                 }
             }
+            if self.hurry.is_over(until) {
+                return Err(refuse(
+                    "another program keeps it open, so clada cannot write it safely",
+                ));
+            }
+            sleep(STEP);
         }
     }
 
@@ -370,12 +342,14 @@ impl NoteFile {
         let text = merge(&before);
         let others = before != expected;
         let saved = Vec::new();
-        if text == before {
-            return Ok(WriteBack {
-                text,
-                others,
-                saved,
-            });
+        let same = text == before;
+        let done = WriteBack {
+            text,
+            others,
+            saved,
+        };
+        if same {
+            return Ok(done);
         }
         let backup = self.make(folder, &before, file, true)?;
         let fill = |text: &str| {
@@ -383,10 +357,8 @@ impl NoteFile {
             file.set_len(text.len() as u64)?;
             file.sync_data()
         };
-        if let Err(cause) = fill(&text) {
-            let path = self.path.clone();
-            let step = Step::Store;
-            let cause = NoteError::CannotReplace { path, step, cause };
+        if let Err(cause) = fill(&done.text) {
+            let cause = self.cannot(ReplaceStep::Store, cause);
             if fill(&before).is_ok() {
                 let _ = folder.remove(&backup);
                 return Err(cause);
@@ -397,11 +369,7 @@ impl NoteFile {
             });
         }
         let _ = folder.remove(&backup);
-        Ok(WriteBack {
-            text,
-            others,
-            saved,
-        })
+        Ok(done)
     }
 }
 
@@ -420,11 +388,11 @@ struct Rounds<'a> {
 }
 
 /// A file of the user's that an exchange took off the path, and whose text the next one puts back there.
-struct Taken {
+struct DisplacedFile {
     name: PathBuf,
     file: File,
     /// From before it was read.
-    stamp: Stamp,
+    stamp: NoteStamp,
 }
 
 impl Rounds<'_> {
@@ -437,62 +405,53 @@ impl Rounds<'_> {
         merge: &mut dyn FnMut(&str) -> String,
     ) -> Result<WriteBack, NoteError> {
         let note = self.note;
-        let mut taken: Option<Taken> = None;
+        let mut displaced: Option<DisplacedFile> = None;
         loop {
             // Between two rounds a save is off the path: there the disk is not waited for first.
-            let like = taken.as_ref().map_or(&first, |taken| &taken.file);
-            let put = note
-                .make(self.folder, &text, like, taken.is_none())
-                .and_then(|new| self.put(new));
-            let out = match (put, taken.as_ref()) {
-                (Ok(out), _) => out,
-                (Err(error), None) => return Err(error),
-                (Err(error), Some(taken)) => {
-                    let name = taken.name.clone();
-                    return Err(self.fail(name, &before, error));
+            let like = displaced.as_ref().map_or(&first, |it| &it.file);
+            let made = note.make(self.folder, &text, like, displaced.is_none());
+            let out = match made.and_then(|new| self.put(new)) {
+                Ok(out) => out,
+                Err(error) => {
+                    return Err(match displaced {
+                        Some(displaced) => self.fail(displaced.name, &before, error),
+                        None => error,
+                    });
                 }
             };
-            let newer = match self.newer(&out, &before) {
-                Ok(newer) => newer,
+            let (newer, newest) = match self.newer(&out, &before) {
+                Ok(Newer::Text(newer, newest)) => (newer, newest),
+                Ok(Newer::Nothing) => {
+                    if displaced.is_some() {
+                        // Not waited for before; a failure leaves the old text to the system's own time of writing.
+                        let new = note.open(self.folder, &note.path);
+                        let _ = new.map(|file| file.map(|file| file.sync_data()));
+                    }
+                    let _ = self.folder.remove(&out);
+                    self.discard(displaced);
+                    return Ok(self.done(text));
+                }
+                Ok(Newer::StillOpen) => {
+                    self.keep(out);
+                    self.discard(displaced);
+                    return Ok(self.done(text));
+                }
                 Err(error) => {
-                    taken.into_iter().for_each(|taken| self.keep(taken.name));
+                    displaced.into_iter().for_each(|it| self.keep(it.name));
                     return Err(self.fail(out, &text, error));
                 }
             };
-            let (file, stamp, newest) = match newer {
-                Newer::Nothing => {
-                    if taken.is_some() {
-                        // Not waited for before; a failure leaves the old text to the system's own time of writing.
-                        let _ = note
-                            .open(self.folder, &note.path)
-                            .map(|file| file.map(|file| file.sync_data()));
-                    }
-                    let _ = self.folder.remove(&out);
-                    self.discard(taken);
-                    return Ok(self.done(text));
-                }
-                Newer::StillOpen => {
-                    self.keep(out);
-                    self.discard(taken);
-                    return Ok(self.done(text));
-                }
-                Newer::Text(file, stamp, newest) => (file, stamp, newest),
-            };
             self.others |= newest != self.expected;
             let next = merge(&newest);
-            match taken {
-                Some(taken) if !has_lines(&next, &text) => self.keep(taken.name),
-                taken => self.discard(taken),
+            match displaced {
+                Some(older) if !has_lines(&next, &text) => self.keep(older.name),
+                older => self.discard(older),
             }
             if note.hurry.is_over(self.until) {
                 let path = note.path.clone();
                 return Err(self.fail(out, &text, NoteError::Busy { path }));
             }
-            taken = Some(Taken {
-                name: out,
-                file,
-                stamp,
-            });
+            displaced = Some(newer);
             before = std::mem::replace(&mut text, next);
         }
     }
@@ -500,19 +459,14 @@ impl Rounds<'_> {
     fn put(&self, new: PathBuf) -> Result<PathBuf, NoteError> {
         self.note.swap(self.folder, &new).map_err(|cause| {
             let _ = self.folder.remove(&new);
-            let path = self.note.path.clone();
-            match is_missing(&cause) {
-                true => NoteError::Gone { path },
-                false => NoteError::CannotReplace {
-                    path,
-                    step: Step::Exchange,
-                    cause,
-                },
+            if is_missing(&cause) {
+                return self.note.gone();
             }
+            self.note.cannot(ReplaceStep::Exchange, cause)
         })
     }
 
-    /// What the inode that came out holds beyond `before`, once nobody writes into it any more.
+    /// Reads the text of the inode that came out, if it is not `before`, once nobody writes into it any more.
     fn newer(&self, out: &Path, before: &str) -> Result<Newer, NoteError> {
         let Some(file) = self.note.open(self.folder, out)? else {
             return Ok(Newer::Nothing); // Somebody removed it under its new name; there is nothing to look at.
@@ -522,29 +476,28 @@ impl Rounds<'_> {
             if !self.note.wait_for_writers(&file, self.until) {
                 return Ok(Newer::StillOpen);
             }
-            let same = holds(&file, before).map_err(|cause| NoteError::Unreadable {
-                path: self.note.path.clone(),
-                cause,
-            })?;
+            let same = holds_text(&file, before).map_err(|cause| self.note.unreadable(cause))?;
             if !same {
                 let stamp = stamp(&self.note.stat(&file)?);
                 let text = self.note.text_of(&file)?;
-                return Ok(Newer::Text(file, stamp, text));
+                let name = out.to_owned();
+                return Ok(Newer::Text(DisplacedFile { name, file, stamp }, text));
             }
             sleep(STEP);
         }
         Ok(Newer::Nothing)
     }
 
-    fn discard(&mut self, taken: Option<Taken>) {
-        let Some(taken) = taken else { return };
-        let untouched = self
-            .note
-            .stat(&taken.file)
-            .is_ok_and(|now| stamp(&now).text() == taken.stamp.text());
-        match untouched {
-            true => drop(self.folder.remove(&taken.name)),
-            false => self.keep(taken.name),
+    /// Removes a file whose text is in the notes now, unless somebody has written into it since it was read.
+    fn discard(&mut self, displaced: Option<DisplacedFile>) {
+        let Some(DisplacedFile { name, file, stamp }) = displaced else {
+            return;
+        };
+        let now = self.note.stat(&file);
+        if now.is_ok_and(|now| self::stamp(&now).text() == stamp.text()) {
+            let _ = self.folder.remove(&name);
+        } else {
+            self.keep(name);
         }
     }
 
@@ -557,10 +510,12 @@ impl Rounds<'_> {
         if let Some(name) = self.note.give_back(self.folder, theirs, ours) {
             self.keep(name);
         }
-        let (saved, cause) = (self.saved, Box::new(cause));
-        match saved.is_empty() {
-            true => *cause,
-            false => NoteError::Kept { saved, cause },
+        if self.saved.is_empty() {
+            return cause;
+        }
+        NoteError::Kept {
+            saved: self.saved,
+            cause: Box::new(cause),
         }
     }
 
@@ -575,26 +530,11 @@ impl Rounds<'_> {
 
 enum Newer {
     Nothing,
-    Text(File, Stamp, String),
+    Text(DisplacedFile, String),
     /// Somebody still has it open for writing.
     StillOpen,
 }
 
-/// Whether the file holds exactly this text; read piece by piece, as in the usual case it does and need not be held twice.
-fn holds(mut file: &File, text: &str) -> io::Result<bool> {
-    if file.metadata()?.len() != text.len() as u64 {
-        return Ok(false);
-    }
-    file.rewind()?;
-    let mut rest = text.as_bytes();
-    let mut piece = vec![0; 256 * 1024];
-    loop {
-        match file.read(&mut piece)? {
-            0 => return Ok(rest.is_empty()),
-            length => match rest.strip_prefix(&piece[..length]) {
-                Some(left) => rest = left,
-                None => return Ok(false),
-            },
-        }
-    }
+fn holds_text(file: &File, text: &str) -> io::Result<bool> {
+    Ok(file.metadata()?.len() == text.len() as u64 && compare::holds(file, text.as_bytes())?)
 }

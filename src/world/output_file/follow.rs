@@ -6,20 +6,21 @@ use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 use super::RUNNING;
+use crate::world::folder::if_there;
 
-/// How much is read at once.
+/// The most that is read at once.
 const MOST: usize = 64 * 1024;
-/// How much of what was read last must still be there, or else it is another run's.
+/// The length of what was read last that must still be there, or else it is another run's.
 const KNOWN: usize = 256;
 /// The longest results that are looked for.
 const LONGEST: u64 = 4 * 1024 * 1024;
 /// The lines that end the results.
 const ENDS: [&str; 2] = ["=== OUTPUTS ===\n", "=== END ===\n"];
 
-/// What was written since the last look.
+/// A text that was written since the last look.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Piece {
-    /// What a command wrote, and lines about it.
+    /// The output of a command, and lines about it.
     Live(Vec<u8>),
     /// The results of a run that is over.
     Results(String),
@@ -44,7 +45,7 @@ impl Follower {
         }
     }
 
-    /// Where it is.
+    /// The path of the file.
     pub fn path(&self) -> &Path {
         &self.path
     }
@@ -56,9 +57,9 @@ impl Follower {
     pub fn read(&mut self) -> io::Result<Option<Piece>> {
         let mut options = OpenOptions::new();
         let flags = libc::O_NOFOLLOW | libc::O_NONBLOCK | libc::O_CLOEXEC;
-        let file = match options.read(true).custom_flags(flags).open(&self.path) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-            file => file?,
+        let file = options.read(true).custom_flags(flags).open(&self.path);
+        let Some(file) = if_there(file)? else {
+            return Ok(None);
         };
         if !file.metadata()?.is_file() {
             return Err(io::Error::other("it is not a regular file"));
@@ -69,9 +70,10 @@ impl Follower {
             Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => return Ok(None),
             read => read?,
         }
-        match first == *RUNNING.as_bytes() {
-            true => self.live(&file),
-            false => self.results(file),
+        if first == *RUNNING.as_bytes() {
+            self.live(&file)
+        } else {
+            self.results(file)
         }
     }
 

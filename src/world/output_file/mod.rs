@@ -30,12 +30,12 @@ impl OutputFile {
         Self { path, file: None }
     }
 
-    /// Where it is.
+    /// The path of the file.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// What a run wrote that never came to its end, or the end of that; `None` if the file is in its final form.
+    /// Reads the output of a run that never came to its end, or the end of that; `None` if the file is in its final form.
     pub fn unfinished(&self) -> Option<String> {
         const MOST: u64 = 1024 * 1024;
         let mut file = self.to_read()?;

@@ -27,10 +27,10 @@ use tokio::sync::Notify;
 
 use super::scarce;
 
-/// How often a directory, or when polling a file, that is not there is looked for.
+/// The pause between two looks for a directory, or when polling a file, that is not there.
 const RETRY: Duration = Duration::from_secs(1);
 
-/// Why to look.
+/// A reason to look at a watched file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Signal {
     /// Something happened to the file. It may be half-written.
@@ -41,18 +41,18 @@ pub enum Signal {
     Lost,
 }
 
-/// What a watcher has to do that sleeps.
+/// The work of a watcher that was woken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Stirred {
     /// Something happened.
     Told,
-    /// What is not there is to be looked for.
+    /// It is time to look for what is not there.
     Due,
 }
 
-/// How to learn of changes.
+/// The way to learn of changes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Mode {
+pub enum WatchMode {
     Events,
     /// For file systems that give no events (network, some containers): the file is read this often, as the polling watcher of `notify`
     /// sees times in whole seconds only and would miss the second save of a second.
@@ -61,7 +61,7 @@ pub enum Mode {
     },
 }
 
-/// Why a file cannot be watched.
+/// A reason why a file cannot be watched.
 #[derive(Debug, thiserror::Error)]
 pub enum WatchError {
     #[error("the directory `{}` does not exist: create it, or give another file to watch", path.display())]
@@ -86,16 +86,16 @@ pub enum WatchError {
 
 /// A watch that is always armed, or looking for what to watch.
 pub struct Watcher {
-    source: Source,
+    source: EventSource,
     subscriber: Arc<Subscriber>,
     armed: Vec<Armed>,
-    /// What is to be watched and is not there, and when to look for it again.
+    /// The paths that are to be watched and are not there, and the time to look for them again.
     absent: Vec<PathBuf>,
     retry: Instant,
     every: Duration,
 }
 
-/// What is watched, and what was there when that began.
+/// A path that is watched, and the directory that was there when that began.
 struct Armed {
     path: PathBuf,
     directory: Option<Directory>,
@@ -104,23 +104,23 @@ struct Armed {
 /// Tells one directory from another: device and inode.
 type Directory = (u64, u64);
 
-enum Source {
+enum EventSource {
     Events(Hub),
     Poll(Debouncer<PollWatcher, NoCache>),
 }
 
-/// Where the events of all files of this process come from: the system allows few who ask for any, and each has a thread.
+/// The source of the events of all files of this process: the system allows few such sources, and each has a thread.
 /// Clones are the same one.
 #[derive(Clone, Default)]
 pub struct Hub {
     /// Made when the first directory is watched.
     events: Arc<Mutex<Option<RecommendedWatcher>>>,
     /// Never locked while the other is waited for, as that is answered by the thread that reads this.
-    told: Arc<Mutex<Told>>,
+    told: Arc<Mutex<Subscriptions>>,
 }
 
-/// Who is told of what happens in which directory.
-type Told = HashMap<PathBuf, Directions>;
+/// The subscribers of each directory.
+type Subscriptions = HashMap<PathBuf, Directions>;
 
 #[derive(Default)]
 struct Directions {
@@ -137,7 +137,7 @@ struct Subscriber {
 }
 
 impl Hub {
-    fn told(&self) -> MutexGuard<'_, Told> {
+    fn told(&self) -> MutexGuard<'_, Subscriptions> {
         self.told.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -215,7 +215,7 @@ impl Hub {
 }
 
 /// Tells of an event those whom it is about.
-fn tell(told: &mut Told, event: &Event) {
+fn tell(told: &mut Subscriptions, event: &Event) {
     // That a directory went may be among what was missed.
     if event.need_rescan() {
         return tell_all(told, Signal::Lost);
@@ -239,7 +239,7 @@ fn tell(told: &mut Told, event: &Event) {
 }
 
 /// Tells all of what may be about any of them.
-fn tell_all(told: &mut Told, signal: Signal) {
+fn tell_all(told: &mut Subscriptions, signal: Signal) {
     for directions in told.values() {
         for subscriber in directions.subscribers.iter().filter_map(Weak::upgrade) {
             subscriber.mailbox.post(signal);
@@ -253,7 +253,7 @@ impl Watcher {
     ///
     /// # Errors
     /// Where a directory is not there or none, and where the system does not let it be watched.
-    pub fn start(hub: &Hub, places: &[PathBuf], mode: Mode) -> Result<Watcher, WatchError> {
+    pub fn start(hub: &Hub, places: &[PathBuf], mode: WatchMode) -> Result<Watcher, WatchError> {
         let directories = directories(places);
         for path in &directories {
             check(path)?;
@@ -264,12 +264,12 @@ impl Watcher {
             mailbox: Mailbox::default(),
         });
         let (source, watched, every) = match mode {
-            Mode::Events => {
+            WatchMode::Events => {
                 let watched = subscriber.directories.clone();
-                (Source::Events(hub.clone()), watched, RETRY)
+                (EventSource::Events(hub.clone()), watched, RETRY)
             }
-            Mode::Poll { every } => {
-                let source = Source::poll(places, every, &subscriber)?;
+            WatchMode::Poll { every } => {
+                let source = EventSource::poll(places, every, &subscriber)?;
                 (source, places.to_vec(), every)
             }
         };
@@ -357,7 +357,7 @@ impl Watcher {
 }
 
 impl Armed {
-    /// Whether the path of a watched directory leads to another one now, or to none.
+    /// True if the path of a watched directory leads to another one now, or to none.
     fn is_elsewhere(&self) -> bool {
         self.directory.is_some() && self.directory != directory_at(&self.path)
     }
@@ -368,13 +368,13 @@ fn directory_at(path: &Path) -> Option<Directory> {
     Some((meta.dev(), meta.ino()))
 }
 
-impl Source {
+impl EventSource {
     /// Polls the files themselves: of a directory it would read every file in it each time.
     fn poll(
         places: &[PathBuf],
         every: Duration,
         subscriber: &Arc<Subscriber>,
-    ) -> Result<Source, WatchError> {
+    ) -> Result<EventSource, WatchError> {
         let subscriber = Arc::clone(subscriber);
         let handler = move |result: DebounceEventResult| {
             // An error is a file that is not there, each time again; that it went is an event.
@@ -387,7 +387,7 @@ impl Source {
             .with_compare_contents(true);
         let timeout = (every / 2).clamp(Duration::from_millis(20), Duration::from_millis(500));
         match new_debouncer_opt(timeout, None, handler, NoCache, config) {
-            Ok(debouncer) => Ok(Source::Poll(debouncer)),
+            Ok(debouncer) => Ok(EventSource::Poll(debouncer)),
             Err(cause) => Err(explain(places.first().cloned().unwrap_or_default(), cause)),
         }
     }
@@ -395,11 +395,11 @@ impl Source {
     /// Watches a path for somebody; `None` if it is not there.
     fn arm(&mut self, path: &Path, subscriber: &Arc<Subscriber>) -> notify::Result<Option<Armed>> {
         let armed = match self {
-            Source::Events(hub) => hub.arm(path, subscriber).map(|found| found.map(Some)),
+            EventSource::Events(hub) => hub.arm(path, subscriber).map(|found| found.map(Some)),
             // It would take a path that is not there without an error and never look again.
-            Source::Poll(_) if !path.exists() => return Ok(None),
+            EventSource::Poll(_) if !path.exists() => return Ok(None),
             // It goes by the path each time.
-            Source::Poll(debouncer) => debouncer
+            EventSource::Poll(debouncer) => debouncer
                 .watch(path, RecursiveMode::NonRecursive)
                 .map(|()| Some(None)),
         };
@@ -414,7 +414,7 @@ impl Source {
 
 impl Drop for Watcher {
     fn drop(&mut self) {
-        if let Source::Events(hub) = &self.source {
+        if let EventSource::Events(hub) = &self.source {
             hub.leave(&self.subscriber);
         }
     }
@@ -423,7 +423,7 @@ impl Drop for Watcher {
 /// Takes all directories for lost whenever something is mounted or taken away, anywhere: so they are looked for, and watched anew.
 /// `notify` passes over the event of a file system that goes, and also the same one at the same place is not watched after that.
 #[cfg(target_os = "linux")]
-fn tell_of_mounts(told: &Arc<Mutex<Told>>) {
+fn tell_of_mounts(told: &Arc<Mutex<Subscriptions>>) {
     use rustix::event::{PollFd, PollFlags, poll};
     let told = Arc::downgrade(told);
     // Where there is no such table nothing tells.
@@ -453,7 +453,7 @@ fn tell_of_mounts(told: &Arc<Mutex<Told>>) {
         .spawn(tell);
 }
 
-/// What an event means for these places, if anything.
+/// Returns the signal that an event is for these places, if it is any.
 fn meaning(event: &Event, places: &[PathBuf], directories: &[PathBuf]) -> Option<Signal> {
     let is_about = |path: Option<&PathBuf>| path.is_some_and(|path| places.contains(path));
     let gone = matches!(
@@ -512,9 +512,10 @@ impl Mailbox {
     }
 }
 
-/// When to look: at once after a save that is over, else after a quiet time, and under constant writing after a longest wait.
+/// Decides when to look: at once after a save that is over, else after a quiet time, and under constant writing after a
+/// longest wait.
 ///
-/// Has no clock and no timer: told of each signal, it says when to look, and it is told when that was done. The quiet time is not what
+/// It has no clock and no timer: it is told of each signal, says when to look, and is told when that was done. The quiet time is not what
 /// keeps clada from acting on half a text, so it may be short; below 10 ms it would only make more work of the same save.
 #[derive(Debug)]
 pub struct Settle {
@@ -537,7 +538,7 @@ impl Settle {
         }
     }
 
-    /// Has another quiet time count from now on.
+    /// Makes another quiet time count from now on.
     pub fn take(&mut self, quiet: Duration) {
         self.quiet = quiet.max(Settle::LEAST);
     }
@@ -549,16 +550,17 @@ impl Settle {
         self.over |= signal == Signal::Over;
     }
 
-    /// When to look; `None` while there is nothing to look at.
+    /// Returns the time to look; `None` while there is nothing to look at.
     pub fn due(&self) -> Option<Instant> {
         let (first, last) = self.since?;
-        match self.over {
-            true => Some(last),
-            false => Some((last + self.quiet).min(first + Settle::LONGEST)),
-        }
+        Some(if self.over {
+            last
+        } else {
+            (last + self.quiet).min(first + Settle::LONGEST)
+        })
     }
 
-    /// Told after a look: whether the file is surely whole (`no_writer` of its reading), or was looked at because the time was up.
+    /// Notes a look. It was the last one if the file is surely whole (`no_writer` of its reading), or the time was up.
     /// Else the quiet time counts after all, from the last signal on.
     pub fn looked(&mut self, no_writer: Option<bool>, now: Instant) {
         self.over = false;

@@ -31,7 +31,7 @@ impl Place {
         self.path("notes.md")
     }
     fn watch(&self) -> Watcher {
-        Watcher::start(&Hub::default(), &[self.notes()], Mode::Events).unwrap()
+        Watcher::start(&Hub::default(), &[self.notes()], WatchMode::Events).unwrap()
     }
 }
 
@@ -125,7 +125,7 @@ async fn the_target_of_a_link_and_the_link_are_watched() {
     let mut watcher = Watcher::start(
         &Hub::default(),
         &[place.notes(), link.clone()],
-        Mode::Events,
+        WatchMode::Events,
     )
     .unwrap();
     fs::write(&link, "through the link").unwrap();
@@ -201,8 +201,12 @@ async fn another_name_further_up_is_noticed_at_the_next_event() {
     let upper = place.directory().join("upper");
     let notes = upper.join("lower/notes.md");
     fs::create_dir_all(upper.join("lower")).unwrap();
-    let mut watcher =
-        Watcher::start(&Hub::default(), std::slice::from_ref(&notes), Mode::Events).unwrap();
+    let mut watcher = Watcher::start(
+        &Hub::default(),
+        std::slice::from_ref(&notes),
+        WatchMode::Events,
+    )
+    .unwrap();
     let away = upper.with_extension("away");
     fs::rename(&upper, &away).unwrap();
     fs::write(away.join("lower/notes.md"), "away").unwrap();
@@ -221,7 +225,7 @@ async fn polling_sees_each_save() {
     let mut watcher = Watcher::start(
         &Hub::default(),
         &[place.notes(), later.clone()],
-        Mode::Poll { every },
+        WatchMode::Poll { every },
     )
     .unwrap();
     for text in ["one", "two", "two!"] {
@@ -239,7 +243,8 @@ async fn polling_sees_each_save() {
 #[test]
 fn a_directory_that_is_none_is_said_to_be() {
     let place = Place::new();
-    let start = |path: &str| Watcher::start(&Hub::default(), &[place.path(path)], Mode::Events);
+    let start =
+        |path: &str| Watcher::start(&Hub::default(), &[place.path(path)], WatchMode::Events);
     assert!(matches!(
         start("missing/notes.md"),
         Err(WatchError::NoDirectory { .. })
@@ -254,7 +259,7 @@ fn a_directory_that_is_none_is_said_to_be() {
 fn missed_events_are_a_reason_to_look() {
     let event = Event::new(EventKind::Other).set_flag(notify::event::Flag::Rescan);
     let (hub, place) = (Hub::default(), Place::new());
-    let watcher = Watcher::start(&hub, &[place.notes()], Mode::Events).unwrap();
+    let watcher = Watcher::start(&hub, &[place.notes()], WatchMode::Events).unwrap();
     tell(&mut hub.told(), &event);
     assert_eq!(watcher.subscriber.mailbox.take(), Some(Signal::Lost));
 }
@@ -314,7 +319,7 @@ fn settles_at_once_later_or_at_the_latest() {
 #[cfg(target_os = "linux")]
 async fn one_hub_serves_many_and_each_is_told_of_its_own_only() {
     let (hub, here, there) = (Hub::default(), Place::new(), Place::new());
-    let start = |path: PathBuf| Watcher::start(&hub, &[path], Mode::Events).unwrap();
+    let start = |path: PathBuf| Watcher::start(&hub, &[path], WatchMode::Events).unwrap();
     let mut notes = start(here.notes());
     let mut others = start(here.path("others.md"));
     let elsewhere = start(there.notes());

@@ -6,31 +6,32 @@
 
 use std::ffi::{OsStr, OsString};
 use std::io::{self, BufWriter, Read, Write};
-use std::ops::Deref;
 use std::path::{Component, Path, PathBuf};
+use std::sync::Arc;
 
 use cap_fs_ext::{DirExt, FollowSymlinks, OpenOptionsFollowExt};
 use cap_std::ambient_authority;
 use cap_std::fs::{
-    Dir, File, Metadata, MetadataExt, OpenOptions, OpenOptionsExt, Permissions, PermissionsExt,
+    Dir, File, FileType, Metadata, MetadataExt, OpenOptions, OpenOptionsExt, Permissions,
+    PermissionsExt,
 };
 use cap_tempfile::TempFile;
 use rustix::fs::{AtFlags, RenameFlags};
 
-use super::entry::{io_error, last, rename_at, show, stamp};
+use super::entry::{io_error, last, rename_at, show, stamp, unused_name};
 use super::flush::Flush;
-use super::own::{Concern, Found, Id, Own, id};
-use super::removal::{Removal, check_tree, out_of_the_way};
+use super::own::{Concern, Id, Own, PlaceIds, id};
+use super::removal::{Removal, check_tree};
 use super::replace::{replace_any, replace_expected};
-use super::walk::{Seen, walk};
-use super::{Content, Files, FsError, Kind, Place};
+use super::walk::{StepKind, walk};
+use super::{FileContent, FileKind, FsError, ProjectFiles, ResolvedPath};
 use crate::policy::paths::{Access, Paths};
-use crate::reply::path::{PathError, RelPath, Spellings};
+use crate::reply::path::{RelPath, Spellings};
 use crate::world::attributes::{self, Regrouped};
-use crate::world::folder::{FolderError, OpenFolder};
+use crate::world::folder::{FolderError, OpenFolder, if_there};
 use crate::world::scarce;
 
-/// Why the root is not where it was.
+/// A reason why the root is not where it was.
 #[derive(Debug, thiserror::Error)]
 pub enum RootMoved {
     #[error("cannot reach the project folder `{}` ({}): put it back", .0.display(), .1)]
@@ -52,21 +53,27 @@ const LARGEST: u64 = 4 * 1024 * 1024 * 1024;
 /// Memory is had for no more of a file before it is read, in bytes.
 const AT_ONCE: usize = 64 * 1024 * 1024;
 
+/// The bounds of what tasks may do.
+struct TaskLimits {
+    /// The largest file that a task reads or writes, in bytes.
+    largest: u64,
+    /// The paths that tasks may read and change; all where there is none.
+    paths: Option<Paths>,
+}
+
 /// The files under one root.
 pub struct Disk {
-    root: Dir,
-    /// Where the root was when it was opened.
+    /// Shared: it is not duplicated for each walk.
+    root: Arc<Dir>,
+    /// The root's path when it was opened.
     path: PathBuf,
     root_id: Id,
     spellings: Spellings,
     own: Own,
-    /// The largest file that a task reads or writes, in bytes.
-    largest: u64,
-    /// What tasks may read and change; all where there is none.
-    paths: Option<Paths>,
+    limits: TaskLimits,
     flush: Flush,
     /// The files whose group could not be kept, until they are asked for.
-    regrouped: Vec<(Place, Regrouped)>,
+    regrouped: Vec<(ResolvedPath, Regrouped)>,
 }
 
 impl Disk {
@@ -87,7 +94,7 @@ impl Disk {
         let root = Dir::open_ambient_dir(&canonical, ambient_authority())?;
         Ok(Self {
             root_id: id(&root.dir_metadata()?),
-            root,
+            root: Arc::new(root),
             path: canonical.clone(),
             spellings: Spellings {
                 given: text(&given),
@@ -95,20 +102,22 @@ impl Disk {
                 home: home.as_deref().map(text),
             },
             own: Own::new(protected, &canonical),
-            largest: u64::MAX,
-            paths: None,
+            limits: TaskLimits {
+                largest: u64::MAX,
+                paths: None,
+            },
             flush: Flush::default(),
             regrouped: Vec::new(),
         })
     }
 
-    /// Where the root was when it was opened: its canonical path.
+    /// The canonical path that the root had when it was opened.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Why what is at the root's path is not the root any more. What cannot be found out for want of open files is not told:
-    /// nothing else goes well then.
+    /// Returns the reason why the root is not at its path any more. Says nothing where there are too few open files to find
+    /// out: nothing else goes well then.
     pub fn moved(&self) -> Option<RootMoved> {
         let path = self.path.clone();
         match OpenFolder::open(&self.path) {
@@ -129,26 +138,26 @@ impl Disk {
 
     /// No task reads or writes a file of more bytes from now on.
     pub fn limit(&mut self, largest: u64) {
-        self.largest = largest;
+        self.limits.largest = largest;
     }
 
     /// Refused where more is to be written than a file may have.
-    pub(super) fn check_size(&self, place: &Place, parts: &[&[u8]]) -> Result<(), FsError> {
+    pub(super) fn check_size(&self, place: &ResolvedPath, parts: &[&[u8]]) -> Result<(), FsError> {
         let size = parts.iter().map(|part| part.len() as u64).sum();
-        match size <= self.largest {
-            true => Ok(()),
-            false => Err(too_large(place, (size, self.largest), false)),
+        if size > self.limits.largest {
+            return Err(too_large(place, size, self.limits.largest, false));
         }
+        Ok(())
     }
 
-    /// Has tasks read and change no more than this from now on.
+    /// Lets tasks read and change no more than this from now on.
     pub fn obey(&mut self, paths: Paths) {
-        self.paths = Some(paths);
+        self.limits.paths = Some(paths);
     }
 
-    /// Whether a task may read or change what is at a place.
-    pub(super) fn allowed(&self, access: Access, place: &Place) -> Result<(), FsError> {
-        let paths = self.paths.as_ref();
+    /// Refuses a task that may not read, or change, what is at a place.
+    pub(super) fn allowed(&self, access: Access, place: &ResolvedPath) -> Result<(), FsError> {
+        let paths = self.limits.paths.as_ref();
         let Some(denial) = paths.and_then(|paths| paths.refuses(access, &place.0)) else {
             return Ok(());
         };
@@ -159,32 +168,32 @@ impl Disk {
         })
     }
 
-    /// Whether a task may have something be at another place: it must not be shown by that.
-    pub(super) fn may_move(&self, from: &Place, to: &Place) -> Result<(), FsError> {
+    /// Refuses a task that may not move something to another place: the move must not show what tasks may not read.
+    pub(super) fn may_move(&self, from: &ResolvedPath, to: &ResolvedPath) -> Result<(), FsError> {
         self.allowed(Access::Write, from)?;
         self.allowed(Access::Write, to)?;
-        match self.allowed(Access::Read, from).is_err() && self.allowed(Access::Read, to).is_ok() {
-            true => Err(FsError::WouldShow(show(from), show(to))),
-            false => Ok(()),
+        if self.allowed(Access::Read, from).is_err() && self.allowed(Access::Read, to).is_ok() {
+            return Err(FsError::WouldShow(show(from), show(to)));
         }
+        Ok(())
     }
 
     /// The content of a file, whatever a task may do with it and however large its files may be.
-    pub(super) fn content(&self, place: &Place) -> Result<Content, FsError> {
+    pub(super) fn content(&self, place: &ResolvedPath) -> Result<FileContent, FsError> {
         self.read_up_to(place, LARGEST, open_sole)
     }
 
     /// The content of a file that is not too large, for changing it.
-    pub(super) fn sized(&self, place: &Place) -> Result<Content, FsError> {
-        self.read_up_to(place, self.largest, open_sole)
+    pub(super) fn sized(&self, place: &ResolvedPath) -> Result<FileContent, FsError> {
+        self.read_up_to(place, self.limits.largest, open_sole)
     }
 
     /// The same for no more than showing it: it may have other names too, as in pnpm's `node_modules`.
-    pub(super) fn shown(&self, place: &Place) -> Result<Content, FsError> {
-        self.read_up_to(place, self.largest, open_regular)
+    pub(super) fn shown(&self, place: &ResolvedPath) -> Result<FileContent, FsError> {
+        self.read_up_to(place, self.limits.largest, open_regular)
     }
 
-    /// Told at the end of a batch: what was changed is on its way to the disk.
+    /// Ends a batch: what was changed is on its way to the disk.
     pub fn settle(&mut self) {
         self.flush.hand_over();
     }
@@ -198,31 +207,35 @@ impl Disk {
         &self.spellings
     }
 
-    /// What is at a place, for following links.
-    pub(super) fn look(&self, place: &Place) -> io::Result<Seen> {
+    /// Looks at a place, for following links.
+    pub(super) fn look(&self, place: &ResolvedPath) -> io::Result<StepKind> {
         let Some(name) = place.0.file_name() else {
-            return Ok(Seen::Folder);
+            return Ok(StepKind::Folder);
         };
-        match self.folder(place.0.parent().unwrap_or(Path::new(""))) {
-            Ok(dir) => look(&dir, name),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Seen::Nothing),
-            Err(error) => Err(error),
+        match if_there(self.folder_of(&place.0))? {
+            Some(dir) => look(&dir, name),
+            None => Ok(StepKind::Nothing),
         }
     }
 
     /// A folder under the root, opened without following any link.
-    pub(super) fn folder(&self, path: &Path) -> io::Result<Folder<'_>> {
-        let mut dir = Folder::Root(&self.root);
+    pub(super) fn folder(&self, path: &Path) -> io::Result<Arc<Dir>> {
+        let mut dir = Arc::clone(&self.root);
         for name in path.components() {
-            dir = Folder::Below(dir.open_dir_nofollow(name)?);
+            dir = Arc::new(dir.open_dir_nofollow(name)?);
         }
         Ok(dir)
     }
 
+    /// The folder that a path is in.
+    pub(super) fn folder_of(&self, path: &Path) -> io::Result<Arc<Dir>> {
+        self.folder(path.parent().unwrap_or(Path::new("")))
+    }
+
     /// Goes to a place as far as it exists, without following any link. Refused where it belongs to clada.
-    pub(super) fn way(&self, place: &Place) -> Result<Way<'_>, FsError> {
+    pub(super) fn way(&self, place: &ResolvedPath) -> Result<WalkedPath, FsError> {
         let way = self.unguarded_way(place)?;
-        let concern = self.own.concerns(&Found {
+        let concern = self.own.concerns(&PlaceIds {
             above: &way.above,
             itself: way
                 .itself
@@ -242,31 +255,28 @@ impl Disk {
     }
 
     /// The same without asking whether it belongs to clada.
-    fn unguarded_way(&self, place: &Place) -> Result<Way<'_>, FsError> {
+    fn unguarded_way(&self, place: &ResolvedPath) -> Result<WalkedPath, FsError> {
         let open = |e| io_error("open the folder of", place, e);
         let mut names: Vec<OsString> = place.0.iter().map(OsString::from).collect();
         names.reverse();
-        let mut dir = Folder::Root(&self.root);
+        let mut dir = Arc::clone(&self.root);
         let mut above = vec![self.root_id];
         while names.len() > 1 {
-            match names.last().map(|name| dir.open_dir_nofollow(name)) {
-                Some(Err(error)) if error.kind() == io::ErrorKind::NotFound => break,
-                Some(opened) => dir = Folder::Below(opened.map_err(open)?),
-                None => break,
-            }
-            names.pop();
+            let Some(name) = names.pop() else { break };
+            let Some(inner) = if_there(dir.open_dir_nofollow(&name)).map_err(open)? else {
+                names.push(name);
+                break;
+            };
+            dir = Arc::new(inner);
             above.push(id(&dir.dir_metadata().map_err(open)?));
         }
         let itself = match names.as_slice() {
-            [name] => match dir.symlink_metadata(name) {
-                Ok(found) => Some(found),
-                Err(error) if error.kind() == io::ErrorKind::NotFound => None,
-                Err(error) => return Err(io_error("look at", place, error)),
-            },
+            [name] => if_there(dir.symlink_metadata(name))
+                .map_err(|error| io_error("look at", place, error))?,
             _ => None,
         };
         names.reverse();
-        Ok(Way {
+        Ok(WalkedPath {
             dir,
             above,
             names,
@@ -275,7 +285,10 @@ impl Disk {
     }
 
     /// Goes to a place in a folder that exists.
-    pub(super) fn way_to_existing(&self, place: &Place) -> Result<(Folder<'_>, Metadata), FsError> {
+    pub(super) fn way_to_existing(
+        &self,
+        place: &ResolvedPath,
+    ) -> Result<(Arc<Dir>, Metadata), FsError> {
         let way = self.way(place)?;
         match way.itself {
             Some(found) => Ok((way.dir, found)),
@@ -283,8 +296,8 @@ impl Disk {
         }
     }
 
-    /// Whether creating something here would be refused, for a preview.
-    pub(super) fn check_new(&self, place: &Place) -> Result<(), FsError> {
+    /// Refuses what would be refused where something is created here, for a preview.
+    pub(super) fn check_new(&self, place: &ResolvedPath) -> Result<(), FsError> {
         self.allowed(Access::Write, place)?;
         match self.way(place) {
             // What is in the way on the disk has been moved or deleted in thought.
@@ -293,14 +306,18 @@ impl Disk {
         }
     }
 
-    /// Whether replacing the file at this place would be refused, for a preview.
-    pub(super) fn check_replacement(&self, place: &Place) -> Result<(), FsError> {
+    /// Refuses what would be refused where the file at this place is replaced, for a preview.
+    pub(super) fn check_replacement(&self, place: &ResolvedPath) -> Result<(), FsError> {
         let (dir, _) = self.way_to_existing(place)?;
         replaceable(&dir, place).map(drop)
     }
 
-    /// Whether deleting what is at this place, or moving it, would be refused, for a preview.
-    pub(super) fn check_removal(&self, place: &Place, to: Option<&Place>) -> Result<(), FsError> {
+    /// Refuses what would be refused where something is deleted from this place or moved, for a preview.
+    pub(super) fn check_removal(
+        &self,
+        place: &ResolvedPath,
+        to: Option<&ResolvedPath>,
+    ) -> Result<(), FsError> {
         let (dir, found) = self.way_to_existing(place)?;
         match to {
             None => check_tree(&dir, &found, place, Removal::Delete, &|place| {
@@ -313,12 +330,17 @@ impl Disk {
     }
 
     /// The content of a file that has no more bytes than this.
-    fn read_up_to(&self, place: &Place, limit: u64, open: Open) -> Result<Content, FsError> {
+    fn read_up_to(
+        &self,
+        place: &ResolvedPath,
+        limit: u64,
+        open: impl Fn(&Dir, &OsStr, &ResolvedPath) -> Result<(File, Metadata), FsError>,
+    ) -> Result<FileContent, FsError> {
         let (dir, _) = self.way_to_existing(place)?;
         let (file, found) = open(&dir, last(place)?, place)?;
         let stamp = stamp(&found);
         if stamp.size > limit {
-            return Err(too_large(place, (stamp.size, limit), true));
+            return Err(too_large(place, stamp.size, limit, true));
         }
         // More than is there may be in no memory.
         let expected = usize::try_from(stamp.size).map_or(AT_ONCE, |size| size.min(AT_ONCE));
@@ -328,18 +350,18 @@ impl Disk {
             .read_to_end(&mut bytes)
             .map_err(|e| io_error("read", place, e))?;
         if bytes.len() as u64 > limit {
-            return Err(too_large(place, (bytes.len() as u64, limit), true));
+            return Err(too_large(place, bytes.len() as u64, limit, true));
         }
-        Ok(Content { bytes, stamp })
+        Ok(FileContent { bytes, stamp })
     }
 
-    /// Writes a file as [`Files::write`] does, and returns its group if that could not be kept; `runs` says whether it may be
+    /// Writes a file as [`ProjectFiles::write`] does, and returns its group if that could not be kept; `runs` says whether it may be
     /// executed, where that is known.
     pub(super) fn write_file(
         &mut self,
-        place: &Place,
+        place: &ResolvedPath,
         parts: &[&[u8]],
-        expected: Option<&Content>,
+        expected: Option<&FileContent>,
         runs: Option<bool>,
     ) -> Result<Option<Regrouped>, FsError> {
         let fail = |action| move |e| io_error(action, place, e);
@@ -353,17 +375,8 @@ impl Disk {
         // Nameless until it is whole, so that clada leaves nothing behind when it is killed here. (A file with a name
         // from the start made 200 edits 8 % faster.)
         let mut new = TempFile::new(&dir).map_err(fail("write in the folder of"))?;
-        if let Some((_, found)) = &old {
-            let mode = new.as_file().metadata().map_err(fail("write"))?.mode();
-            // Until it has the old one's mode: who may not read that one shall not read this one.
-            if mode & 0o077 & !found.mode() != 0 {
-                let private = Permissions::from_mode(0o600);
-                new.as_file()
-                    .set_permissions(private)
-                    .map_err(fail("write"))?;
-            }
-        }
-        write_parts(parts, new.as_file_mut()).map_err(fail("write"))?;
+        let found = old.as_ref().map(|(_, found)| found);
+        fill(new.as_file_mut(), parts, found).map_err(fail("write"))?;
         let old = old.map(|(file, _)| file);
         let mut regrouped = None;
         if let Some(old) = &old {
@@ -374,16 +387,7 @@ impl Disk {
             })?;
         }
         if let Some(runs) = runs {
-            let data = new.as_file().metadata().map_err(fail("write"))?;
-            let mode = match runs {
-                // Whoever may read it, as git does.
-                true => data.mode() | (data.mode() & 0o444) >> 2,
-                false => data.mode() & !0o111,
-            };
-            if mode != data.mode() {
-                let mode = Permissions::from_mode(mode & 0o7777);
-                new.as_file().set_permissions(mode).map_err(fail("write"))?;
-            }
+            let_run(new.as_file(), runs).map_err(fail("write"))?;
         }
         let mut written = None;
         match expected {
@@ -403,27 +407,10 @@ impl Disk {
     }
 }
 
-/// A folder that a walk has come to: the root's handle is not duplicated for each walk.
-pub(super) enum Folder<'d> {
-    Root(&'d Dir),
-    Below(Dir),
-}
-
-impl Deref for Folder<'_> {
-    type Target = Dir;
-
-    fn deref(&self) -> &Dir {
-        match self {
-            Self::Root(dir) => dir,
-            Self::Below(dir) => dir,
-        }
-    }
-}
-
-/// How far there is a way to a place.
-pub(super) struct Way<'d> {
+/// The part of the path to a place that exists.
+pub(super) struct WalkedPath {
     /// The last folder on it that exists.
-    dir: Folder<'d>,
+    dir: Arc<Dir>,
     /// The folders from the root to that one.
     above: Vec<Id>,
     /// The names below that: the place's own, and before it those of folders that do not exist.
@@ -431,9 +418,9 @@ pub(super) struct Way<'d> {
     itself: Option<Metadata>,
 }
 
-impl<'d> Way<'d> {
+impl WalkedPath {
     /// The folder that the place is in, created if need be.
-    pub(super) fn made(self, place: &Place) -> Result<(Folder<'d>, MadeDirs), FsError> {
+    pub(super) fn made(self, place: &ResolvedPath) -> Result<(Arc<Dir>, MadeDirs), FsError> {
         let fail = |e| io_error("create a folder for", place, e);
         let mut dir = self.dir;
         let mut made = MadeDirs(Vec::new());
@@ -444,14 +431,14 @@ impl<'d> Way<'d> {
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
                 Err(error) => return Err(fail(error)),
             }
-            dir = Folder::Below(dir.open_dir_nofollow(name).map_err(fail)?);
+            dir = Arc::new(dir.open_dir_nofollow(name).map_err(fail)?);
         }
         Ok((dir, made))
     }
 }
 
-/// What the file is now, if it is a regular one that may be replaced.
-fn replaceable(dir: &Dir, place: &Place) -> Result<Option<(File, Metadata)>, FsError> {
+/// Opens the file at a place, if there is one; it must be a regular one that may be replaced.
+fn replaceable(dir: &Dir, place: &ResolvedPath) -> Result<Option<(File, Metadata)>, FsError> {
     let name = last(place)?;
     let file = match open_sole(dir, name, place) {
         Err(FsError::NotFound(_)) => return Ok(None),
@@ -463,23 +450,19 @@ fn replaceable(dir: &Dir, place: &Place) -> Result<Option<(File, Metadata)>, FsE
     Ok(Some(file))
 }
 
-impl Files for Disk {
-    fn parse(&self, text: &str) -> Result<RelPath, PathError> {
-        RelPath::parse(text, &self.spellings, |path| super::exists(self, path))
-    }
-
-    fn place(&self, path: &RelPath, follow: bool) -> Result<Place, FsError> {
+impl ProjectFiles for Disk {
+    fn place(&self, path: &RelPath, follow: bool) -> Result<ResolvedPath, FsError> {
         // The folder that was looked into last stays open: a walk mostly goes down one by one.
-        let mut last: Option<(PathBuf, Folder<'_>)> = None;
+        let mut last: Option<(PathBuf, Arc<Dir>)> = None;
         walk(path, follow, &self.spellings, |path| {
             let (Some(name), Some(parent)) = (path.file_name(), path.parent()) else {
-                return Ok(Seen::Folder);
+                return Ok(StepKind::Folder);
             };
             let dir = match last.take() {
                 Some((opened, dir)) if opened == parent => dir,
                 Some((opened, dir)) if parent.parent() == Some(&opened) => {
                     let name = parent.file_name().unwrap_or_default();
-                    Folder::Below(dir.open_dir_nofollow(name)?)
+                    Arc::new(dir.open_dir_nofollow(name)?)
                 }
                 _ => self.folder(parent)?,
             };
@@ -489,39 +472,31 @@ impl Files for Disk {
         })
     }
 
-    fn kind(&self, place: &Place) -> Result<Option<Kind>, FsError> {
+    fn kind(&self, place: &ResolvedPath) -> Result<Option<FileKind>, FsError> {
         let Some(name) = place.0.file_name() else {
-            return Ok(Some(Kind::Dir));
+            return Ok(Some(FileKind::Dir));
         };
-        let found = self
-            .folder(place.0.parent().unwrap_or(Path::new("")))
-            .and_then(|dir| dir.symlink_metadata(name));
-        match found {
-            Ok(found) => Ok(Some(kind(&found))),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-            Err(error) => Err(io_error("look at", place, error)),
-        }
+        let found = self.folder_of(&place.0);
+        let found = if_there(found.and_then(|dir| dir.symlink_metadata(name)));
+        let found = found.map_err(|error| io_error("look at", place, error))?;
+        Ok(found.map(|found| kind(found.file_type())))
     }
 
-    fn read(&self, place: &Place) -> Result<Content, FsError> {
+    fn read(&self, place: &ResolvedPath) -> Result<FileContent, FsError> {
         self.allowed(Access::Read, place)?;
         self.shown(place)
     }
 
-    fn read_to_change(&self, place: &Place) -> Result<Content, FsError> {
+    fn read_to_change(&self, place: &ResolvedPath) -> Result<FileContent, FsError> {
         self.allowed(Access::Write, place)?;
         self.sized(place)
     }
 
-    fn may_show(&self, place: &Place) -> Result<(), FsError> {
-        self.allowed(Access::Read, place)
-    }
-
     fn write(
         &mut self,
-        place: &Place,
+        place: &ResolvedPath,
         parts: &[&[u8]],
-        expected: Option<&Content>,
+        expected: Option<&FileContent>,
     ) -> Result<(), FsError> {
         self.allowed(Access::Write, place)?;
         self.check_size(place, parts)?;
@@ -531,7 +506,7 @@ impl Files for Disk {
         Ok(())
     }
 
-    fn remove(&mut self, place: &Place) -> Result<(), FsError> {
+    fn remove(&mut self, place: &ResolvedPath) -> Result<(), FsError> {
         let fail = |e| io_error("delete", place, e);
         let (dir, found) = self.way_to_existing(place)?;
         check_tree(&dir, &found, place, Removal::Delete, &|place| {
@@ -542,7 +517,8 @@ impl Files for Disk {
             return dir.remove_file(name).map_err(fail);
         }
         // First out of the way under another name: that either happens as a whole or not at all.
-        let aside = out_of_the_way(&dir, name).map_err(fail)?;
+        let rename = |aside: &OsStr| rename_at(&dir, name, &dir, aside, RenameFlags::NOREPLACE);
+        let aside = unused_name("deleted", rename).map_err(fail)?;
         dir.remove_dir_all(&aside).map_err(|error| {
             // What is left goes back to its name, where the user will look for it.
             let _ = rename_at(&dir, &aside, &dir, name, RenameFlags::NOREPLACE);
@@ -550,7 +526,12 @@ impl Files for Disk {
         })
     }
 
-    fn rename(&mut self, from: &Place, to: &Place, overwrite: bool) -> Result<(), FsError> {
+    fn rename(
+        &mut self,
+        from: &ResolvedPath,
+        to: &ResolvedPath,
+        overwrite: bool,
+    ) -> Result<(), FsError> {
         let (source, found) = self.way_to_existing(from)?;
         check_tree(&source, &found, from, Removal::Move, &|place| {
             self.may_move(place, &place.moved(from, to))
@@ -581,7 +562,7 @@ impl Files for Disk {
         }
     }
 
-    fn make_folder(&mut self, place: &Place) -> Result<bool, FsError> {
+    fn make_folder(&mut self, place: &ResolvedPath) -> Result<bool, FsError> {
         self.allowed(Access::Write, place)?;
         let way = self.way(place)?;
         match &way.itself {
@@ -602,7 +583,7 @@ impl Files for Disk {
         }
     }
 
-    fn remove_folder(&mut self, place: &Place) -> Result<(), FsError> {
+    fn remove_folder(&mut self, place: &ResolvedPath) -> Result<(), FsError> {
         self.allowed(Access::Write, place)?;
         let (dir, found) = self.way_to_existing(place)?;
         if !found.is_dir() {
@@ -615,17 +596,14 @@ impl Files for Disk {
             })
     }
 
-    fn names(&self, dir: &Place) -> Vec<String> {
+    fn names(&self, dir: &ResolvedPath) -> Vec<String> {
         let entries = self.folder(&dir.0).and_then(|dir| dir.entries());
-        entries
-            .into_iter()
-            .flatten()
-            .flatten()
-            .filter_map(|e| e.file_name().into_string().ok())
-            .collect()
+        let names = entries.into_iter().flatten().flatten();
+        let names = names.map(|entry| entry.file_name());
+        names.filter_map(|name| name.into_string().ok()).collect()
     }
 
-    fn regrouped(&mut self) -> Vec<(Place, Regrouped)> {
+    fn regrouped(&mut self) -> Vec<(ResolvedPath, Regrouped)> {
         std::mem::take(&mut self.regrouped)
     }
 
@@ -651,7 +629,7 @@ impl Drop for MadeDirs {
     }
 }
 
-fn too_large(place: &Place, (size, limit): (u64, u64), is_there: bool) -> FsError {
+fn too_large(place: &ResolvedPath, size: u64, limit: u64, is_there: bool) -> FsError {
     FsError::TooLarge {
         path: show(place),
         size,
@@ -660,11 +638,34 @@ fn too_large(place: &Place, (size, limit): (u64, u64), is_there: bool) -> FsErro
     }
 }
 
-/// One system call for a file of usual size: its parts are a few lines and what is around them.
-fn write_parts(parts: &[&[u8]], file: &mut File) -> io::Result<()> {
+/// Writes the parts into a new file, which nobody shall read who may not read the old one.
+fn fill(file: &mut File, parts: &[&[u8]], old: Option<&Metadata>) -> io::Result<()> {
+    if let Some(old) = old {
+        let mode = file.metadata()?.mode();
+        // Until it has the old one's mode.
+        if mode & 0o077 & !old.mode() != 0 {
+            file.set_permissions(Permissions::from_mode(0o600))?;
+        }
+    }
+    // One system call for a file of usual size: its parts are a few lines and what is around them.
     let mut file = BufWriter::with_capacity(64 * 1024, file);
     parts.iter().try_for_each(|part| file.write_all(part))?;
     file.flush()
+}
+
+/// Makes a file one that may be executed, or none.
+fn let_run(file: &File, runs: bool) -> io::Result<()> {
+    let before = file.metadata()?.mode();
+    let mode = if runs {
+        // By whoever may read it, as git does.
+        before | (before & 0o444) >> 2
+    } else {
+        before & !0o111
+    };
+    if mode == before {
+        return Ok(());
+    }
+    file.set_permissions(Permissions::from_mode(mode & 0o7777))
 }
 
 /// Opens what is no link for reading, without waiting where it is a pipe.
@@ -681,7 +682,7 @@ pub(super) fn open_for_reading(dir: &Dir, name: &OsStr) -> io::Result<File> {
 pub(super) fn open_regular(
     dir: &Dir,
     name: &OsStr,
-    place: &Place,
+    place: &ResolvedPath,
 ) -> Result<(File, Metadata), FsError> {
     let file = open_for_reading(dir, name).map_err(|error| match error.kind() {
         io::ErrorKind::NotFound => FsError::NotFound(show(place)),
@@ -692,15 +693,15 @@ pub(super) fn open_regular(
         },
     })?;
     let found = file.metadata().map_err(|e| io_error("read", place, e))?;
-    match kind(&found) {
-        Kind::Dir => Err(FsError::IsAFolder(show(place))),
-        Kind::Link | Kind::Other => Err(FsError::NotAFile(show(place))),
-        Kind::File => Ok((file, found)),
+    match kind(found.file_type()) {
+        FileKind::Dir => Err(FsError::IsAFolder(show(place))),
+        FileKind::Link | FileKind::Other => Err(FsError::NotAFile(show(place))),
+        FileKind::File => Ok((file, found)),
     }
 }
 
 /// The same of one that has no other name: what is done to it is done to nothing else.
-fn open_sole(dir: &Dir, name: &OsStr, place: &Place) -> Result<(File, Metadata), FsError> {
+fn open_sole(dir: &Dir, name: &OsStr, place: &ResolvedPath) -> Result<(File, Metadata), FsError> {
     let (file, found) = open_regular(dir, name, place)?;
     match found.nlink() {
         0 | 1 => Ok((file, found)),
@@ -711,24 +712,23 @@ fn open_sole(dir: &Dir, name: &OsStr, place: &Place) -> Result<(File, Metadata),
     }
 }
 
-/// How a file is opened for reading.
-type Open = fn(&Dir, &OsStr, &Place) -> Result<(File, Metadata), FsError>;
-
-pub(super) fn kind(found: &Metadata) -> Kind {
-    match found.file_type() {
-        kind if kind.is_file() => Kind::File,
-        kind if kind.is_dir() => Kind::Dir,
-        kind if kind.is_symlink() => Kind::Link,
-        _ => Kind::Other,
+pub(super) fn kind(found: FileType) -> FileKind {
+    if found.is_file() {
+        FileKind::File
+    } else if found.is_dir() {
+        FileKind::Dir
+    } else if found.is_symlink() {
+        FileKind::Link
+    } else {
+        FileKind::Other
     }
 }
 
-fn look(dir: &Dir, name: &OsStr) -> io::Result<Seen> {
-    match dir.symlink_metadata(name) {
-        Ok(found) if found.is_dir() => Ok(Seen::Folder),
-        Ok(found) if found.is_symlink() => dir.read_link_contents(name).map(Seen::Link),
-        Ok(_) => Ok(Seen::Other),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Seen::Nothing),
-        Err(error) => Err(error),
-    }
+fn look(dir: &Dir, name: &OsStr) -> io::Result<StepKind> {
+    Ok(match if_there(dir.symlink_metadata(name))? {
+        None => StepKind::Nothing,
+        Some(found) if found.is_dir() => StepKind::Folder,
+        Some(found) if found.is_symlink() => StepKind::Link(dir.read_link_contents(name)?),
+        Some(_) => StepKind::Other,
+    })
 }

@@ -6,12 +6,12 @@ use std::io;
 use cap_std::fs::{Dir, Metadata, MetadataExt};
 use rustix::fs::RenameFlags;
 
-use super::{FsError, Place, Stamp};
+use super::{FileStamp, FsError, ResolvedPath};
 
 /// Identity, size and time of change of a file.
-pub(super) fn stamp(found: &Metadata) -> Stamp {
+pub(super) fn stamp(found: &Metadata) -> FileStamp {
     let modified = (found.mtime(), found.mtime_nsec());
-    Stamp {
+    FileStamp {
         dev: found.dev(),
         ino: found.ino(),
         size: found.size(),
@@ -42,7 +42,7 @@ pub(super) fn rename_at(
 }
 
 /// The name of a place in its folder; the root has none.
-pub(super) fn last(place: &Place) -> Result<&OsStr, FsError> {
+pub(super) fn last(place: &ResolvedPath) -> Result<&OsStr, FsError> {
     place
         .0
         .file_name()
@@ -50,7 +50,7 @@ pub(super) fn last(place: &Place) -> Result<&OsStr, FsError> {
 }
 
 /// A place as messages name it.
-pub(super) fn show(place: &Place) -> String {
+pub(super) fn show(place: &ResolvedPath) -> String {
     if place.0.as_os_str().is_empty() {
         ".".to_owned()
     } else {
@@ -58,12 +58,27 @@ pub(super) fn show(place: &Place) -> String {
     }
 }
 
-/// What the system said, with the place and what was tried.
-pub(super) fn io_error(action: &'static str, place: &Place, error: io::Error) -> FsError {
+/// Puts into words an error of the system, with the place and the action.
+pub(super) fn io_error(action: &'static str, place: &ResolvedPath, error: io::Error) -> FsError {
     FsError::Io {
         action,
         path: show(place),
         error,
+    }
+}
+
+/// Makes something under a name beside a file that nothing has; the name.
+pub(super) fn unused_name(
+    what: &str,
+    mut make: impl FnMut(&OsStr) -> io::Result<()>,
+) -> io::Result<OsString> {
+    let mut number = 0;
+    loop {
+        let aside = aside_name(what, number);
+        match make(&aside) {
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => number += 1,
+            made => return made.map(|()| aside),
+        }
     }
 }
 

@@ -1,4 +1,4 @@
-//! Has the system write new files to the disk soon, on a thread of its own. Nothing waits for it but the end.
+//! Makes the system write new files to the disk soon, on a thread of its own. Nothing waits for it but the end.
 //!
 //! ext4, XFS and btrfs begin to write a file by themselves where it is renamed over another, so that after a power cut
 //! the name has the old content or the new. They do not where two names are exchanged: there the new content could stay
@@ -9,7 +9,7 @@ use std::fs::File;
 use std::sync::mpsc::{Sender, channel};
 use std::thread::{self, JoinHandle};
 
-/// How many files are gathered before the thread is woken for them.
+/// The number of files that are gathered before the thread is woken for them.
 const MANY: usize = 64;
 /// A file of more bytes is not kept waiting.
 const LARGE: u64 = 1024 * 1024;

@@ -19,26 +19,27 @@ mod walk;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use crate::policy::paths::Access;
 use crate::reply::path::{PathError, RelPath};
 use crate::text::size;
 use crate::world::attributes::Regrouped;
 
 pub use disk::{Disk, RootMoved};
 pub use preview::Preview;
-pub use search::{Hit, Hits, NoSearch, Search};
-pub use tree::{Listed, Reach, Tree};
+pub use search::{LineSearch, NoSearch, SearchHit, SearchHits};
+pub use tree::{FileTree, FolderEntry, TreeQuery};
 
 /// A place under the root with no symbolic link in it but perhaps its last name.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Place(PathBuf);
+pub struct ResolvedPath(PathBuf);
 
-impl Place {
+impl ResolvedPath {
     /// Relative to the root.
     pub fn path(&self) -> &Path {
         &self.0
     }
 
-    /// Where this is once what it is in has gone from one place to another.
+    /// Returns its place once what it is in has gone from one place to another.
     fn moved(&self, from: &Self, to: &Self) -> Self {
         match self.0.strip_prefix(&from.0) {
             Ok(rest) if rest.as_os_str().is_empty() => to.clone(),
@@ -53,9 +54,9 @@ impl Place {
     }
 }
 
-/// What is at a place.
+/// The kind of what is at a place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
+pub enum FileKind {
     File,
     Dir,
     Link,
@@ -65,58 +66,66 @@ pub enum Kind {
 
 /// A file's content together with what tells whether it is still the same.
 #[derive(Debug, Clone)]
-pub struct Content {
+pub struct FileContent {
     pub bytes: Vec<u8>,
-    stamp: Stamp,
+    stamp: FileStamp,
 }
 
 /// Identity, size and time of change of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-struct Stamp {
+struct FileStamp {
     dev: u64,
     ino: u64,
     size: u64,
     modified: (i64, i64),
 }
 
-/// What the file commands need. Each either does all that it says or leaves no trace.
-pub trait Files {
+/// The project's files, as the file commands need them. Each operation does all that it says or leaves no trace.
+pub trait ProjectFiles {
     /// Reads a path of a reply.
     ///
     /// # Errors
     /// See [`RelPath::parse`].
-    fn parse(&self, text: &str) -> Result<RelPath, PathError>;
+    fn parse(&self, text: &str) -> Result<RelPath, PathError> {
+        let exists = |path: &RelPath| {
+            let place = self.place(path, true);
+            place.is_ok_and(|place| matches!(self.kind(&place), Ok(Some(_))))
+        };
+        RelPath::parse(text, self.disk().spellings(), exists)
+    }
 
     /// Follows the links in a path; the last name's link only where `follow` says so.
     ///
     /// # Errors
     /// For a link that leads outside the root or into a `.git`, or round in a circle, and for a file used as a folder.
-    fn place(&self, path: &RelPath, follow: bool) -> Result<Place, FsError>;
+    fn place(&self, path: &RelPath, follow: bool) -> Result<ResolvedPath, FsError>;
 
-    /// What is at a place.
+    /// Returns the kind of what is at a place; `None` where nothing is.
     ///
     /// # Errors
     /// Where the folder cannot be looked at.
-    fn kind(&self, place: &Place) -> Result<Option<Kind>, FsError>;
+    fn kind(&self, place: &ResolvedPath) -> Result<Option<FileKind>, FsError>;
 
     /// The content of a regular file, for showing it.
     ///
     /// # Errors
     /// For anything but a readable regular file, for one that is too large, which is not read at all, and for one that may
     /// not be shown.
-    fn read(&self, place: &Place) -> Result<Content, FsError>;
+    fn read(&self, place: &ResolvedPath) -> Result<FileContent, FsError>;
 
     /// The same for changing it: no more of it may be shown than [`Self::may_show`] allows.
     ///
     /// # Errors
     /// For anything but a readable regular file with one name, and for one that may not be changed.
-    fn read_to_change(&self, place: &Place) -> Result<Content, FsError>;
+    fn read_to_change(&self, place: &ResolvedPath) -> Result<FileContent, FsError>;
 
-    /// Whether what is at a place may be shown.
+    /// Refuses to show what is at a place where no task may read it.
     ///
     /// # Errors
     /// Where it may not be.
-    fn may_show(&self, place: &Place) -> Result<(), FsError>;
+    fn may_show(&self, place: &ResolvedPath) -> Result<(), FsError> {
+        self.disk().allowed(Access::Read, place)
+    }
 
     /// Creates a file with its parent folders, or replaces its content and keeps its mode and owner. With `expected`,
     /// only if the file is still what was read.
@@ -126,55 +135,54 @@ pub trait Files {
     /// more than a file may have.
     fn write(
         &mut self,
-        place: &Place,
+        place: &ResolvedPath,
         parts: &[&[u8]],
-        expected: Option<&Content>,
+        expected: Option<&FileContent>,
     ) -> Result<(), FsError>;
 
     /// Deletes a file, a link, or a folder with all that is in it.
     ///
     /// # Errors
     /// Where something in it cannot be deleted, or must not be.
-    fn remove(&mut self, place: &Place) -> Result<(), FsError>;
+    fn remove(&mut self, place: &ResolvedPath) -> Result<(), FsError>;
 
     /// Moves what is at a place to another, where there must be nothing unless `overwrite` allows a file. Creates
     /// parent folders.
     ///
     /// # Errors
     /// Where something is there, or either place must not be touched.
-    fn rename(&mut self, from: &Place, to: &Place, overwrite: bool) -> Result<(), FsError>;
+    fn rename(
+        &mut self,
+        from: &ResolvedPath,
+        to: &ResolvedPath,
+        overwrite: bool,
+    ) -> Result<(), FsError>;
 
     /// Makes a folder, with those that it is in. Whether it was not there before.
     ///
     /// # Errors
     /// [`FsError::Exists`] where something else is there; for a place that is clada's own.
-    fn make_folder(&mut self, place: &Place) -> Result<bool, FsError>;
+    fn make_folder(&mut self, place: &ResolvedPath) -> Result<bool, FsError>;
 
     /// Deletes a folder with nothing in it.
     ///
     /// # Errors
     /// [`FsError::NotEmpty`] where something is in it; where it must not be touched.
-    fn remove_folder(&mut self, place: &Place) -> Result<(), FsError>;
+    fn remove_folder(&mut self, place: &ResolvedPath) -> Result<(), FsError>;
 
     /// The names in a folder, for suggesting what may have been meant. Empty where it cannot be read.
-    fn names(&self, dir: &Place) -> Vec<String>;
+    fn names(&self, dir: &ResolvedPath) -> Vec<String>;
 
     /// The files that were written since this was asked last and whose group could not be kept.
-    fn regrouped(&mut self) -> Vec<(Place, Regrouped)> {
+    fn regrouped(&mut self) -> Vec<(ResolvedPath, Regrouped)> {
         Vec::new()
     }
 
-    /// What is on the disk, for looking around in it: changes that are only thought are not seen there.
+    /// The files on the disk, for looking around in them: changes that are only thought are not seen there.
     fn disk(&self) -> &Disk;
 }
 
-/// Whether something is at the end of a path.
-fn exists(files: &impl Files, path: &RelPath) -> bool {
-    let place = files.place(path, true);
-    place.is_ok_and(|place| matches!(files.kind(&place), Ok(Some(_))))
-}
-
-/// Why a file command could not do its work.
+/// A reason why a file command could not do its work.
 #[derive(Debug, thiserror::Error)]
 pub enum FsError {
     #[error(

@@ -1,4 +1,4 @@
-//! What belongs to clada itself, and whether a place is that. Told by identity, since a link or another spelling may
+//! Tells if a place belongs to clada itself. Goes by identity, since a link or another spelling may
 //! name it; what does not exist yet, by its names below what does.
 
 use std::ffi::{OsStr, OsString};
@@ -18,17 +18,17 @@ pub(super) struct Own {
     above: Vec<Id>,
 }
 
-/// What there is of a place.
-pub(super) struct Found<'w> {
+/// The identities of what exists on the way to a place.
+pub(super) struct PlaceIds<'w> {
     /// The folders from the root to it, as far as they exist.
     pub(super) above: &'w [Id],
-    /// What is at the place, and whether something may be in it: a folder, or a link to one.
+    /// The identity of what is at the place, and true if something may be in it: in a folder, or a link to one.
     pub(super) itself: Option<(Id, bool)>,
     /// The names below the last of these that do not exist.
     pub(super) missing: &'w [OsString],
 }
 
-/// How a place concerns clada.
+/// The relation of a place to what is clada's.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Concern {
     Is,
@@ -50,13 +50,13 @@ impl Own {
         self.places.dedup();
     }
 
-    /// What is there of them.
+    /// Returns the identities of those that exist.
     pub(super) fn ids(&self) -> Vec<Id> {
         self.places.iter().filter_map(|own| both(own).1).collect()
     }
 
-    /// Whether a place is clada's, in a folder of clada's, or holds something of clada's.
-    pub(super) fn concerns(&self, found: &Found<'_>) -> Option<Concern> {
+    /// Tells if a place is clada's, is in a folder of clada's, or holds something of clada's.
+    pub(super) fn concerns(&self, found: &PlaceIds<'_>) -> Option<Concern> {
         self.places.iter().find_map(|own| {
             let (link, id) = both(own);
             let same = |other: &Id| id.as_ref() == Some(other);
@@ -88,9 +88,9 @@ impl Own {
     }
 }
 
-/// Whether creating what is found missing would create clada's, or what is above or below it. In any letter case, as
+/// True if creating what is found missing would create clada's, or what is above or below it. In any letter case, as
 /// the file system may not tell them apart.
-fn will_be(own: &Path, found: &Found<'_>) -> bool {
+fn will_be(own: &Path, found: &PlaceIds<'_>) -> bool {
     if found.missing.is_empty() {
         return false;
     }
@@ -116,8 +116,8 @@ fn followed(path: &Path) -> Option<Id> {
     metadata(path).ok().map(|found| (found.dev(), found.ino()))
 }
 
-/// What is at a path itself, and what is there when a link is followed. Mostly one system call: this is asked for each
-/// of clada's own files at each task, and took most of the time of 200 edits when it was two or more.
+/// Returns the identity of what is at a path itself, and of what is there when a link is followed. Mostly one system call:
+/// this is asked for each of clada's own files at each task, and took most of the time of 200 edits when it was two or more.
 fn both(path: &Path) -> (Option<Id>, Option<Id>) {
     match symlink_metadata(path) {
         Ok(found) => {

@@ -3,29 +3,30 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use super::entry::show;
 use super::state::state_of;
-use super::walk::{Seen, walk};
-use super::{Content, Disk, Files, FsError, Kind, Place, Stamp};
+use super::walk::{StepKind, walk};
+use super::{Disk, FileContent, FileKind, FileStamp, FsError, ProjectFiles, ResolvedPath};
 use crate::policy::paths::Access;
-use crate::reply::path::{PathError, RelPath};
+use crate::reply::path::RelPath;
 use crate::reply::record::FileState;
 
 /// The files under a root with changes that are only thought.
 #[derive(Clone)]
 pub struct Preview<'d> {
     disk: &'d Disk,
-    changes: BTreeMap<PathBuf, Node>,
+    changes: BTreeMap<PathBuf, PreviewNode>,
 }
 
-/// What is at a place that a change names.
+/// The content of a place that a change names.
 #[derive(Debug, Clone)]
-enum Node {
+enum PreviewNode {
     File(Vec<u8>),
     /// A new one. What is in it are changes of their own.
     Folder,
     Absent,
-    /// What is, or was, at this place on disk, with all that is in it.
-    Disk(Place),
+    /// The content that this place has, or had, on disk, with all that is in it.
+    Disk(ResolvedPath),
 }
 
 impl<'d> Preview<'d> {
@@ -37,41 +38,35 @@ impl<'d> Preview<'d> {
         }
     }
 
-    /// What is at a place: what the nearest change at or above it says.
-    fn node(&self, path: &Path) -> Node {
+    /// Returns the content of a place, as the nearest change at or above it has it.
+    fn node(&self, path: &Path) -> PreviewNode {
         let change = path
             .ancestors()
             .find_map(|above| self.changes.get(above).map(|node| (above, node)));
         match change {
-            None => Node::Disk(Place(path.to_owned())),
-            Some((above, Node::Disk(moved))) => {
-                let rest = path.strip_prefix(above).unwrap_or(Path::new(""));
-                Node::Disk(if rest.as_os_str().is_empty() {
-                    moved.clone()
-                } else {
-                    moved.child(rest)
-                })
+            None => PreviewNode::Disk(ResolvedPath(path.to_owned())),
+            Some((above, PreviewNode::Disk(moved))) => {
+                let place = ResolvedPath(path.to_owned());
+                PreviewNode::Disk(place.moved(&ResolvedPath(above.to_owned()), moved))
             }
             Some((above, node)) if above == path => node.clone(),
-            Some(_) => Node::Absent,
+            Some(_) => PreviewNode::Absent,
         }
     }
 
-    fn inside(&self, path: &Path) -> Vec<PathBuf> {
-        self.changes
-            .keys()
-            .filter(|key| key.starts_with(path) && *key != path)
-            .cloned()
-            .collect()
+    /// The changes below a place.
+    fn inside(&self, path: &Path) -> impl Iterator<Item = (&PathBuf, &PreviewNode)> {
+        let changes = self.changes.iter();
+        changes.filter(move |(key, _)| key.starts_with(path) && *key != path)
     }
 
-    /// Has something be at a place, and the folders that it is in.
-    fn put(&mut self, place: &Place, node: Node) -> Result<(), FsError> {
+    /// Puts something at a place, and makes the folders that it is in.
+    fn put(&mut self, place: &ResolvedPath, node: PreviewNode) -> Result<(), FsError> {
         for above in place.0.ancestors().skip(1) {
-            if self.kind(&Place(above.to_owned()))?.is_some() {
+            if self.kind(&ResolvedPath(above.to_owned()))?.is_some() {
                 break;
             }
-            self.changes.insert(above.to_owned(), Node::Folder);
+            self.changes.insert(above.to_owned(), PreviewNode::Folder);
         }
         self.changes.insert(place.0.clone(), node);
         Ok(())
@@ -80,99 +75,89 @@ impl<'d> Preview<'d> {
     /// The content of a file, whatever a task may do with it; `on_disk` reads one that is as it is on the disk.
     fn content(
         &self,
-        place: &Place,
-        on_disk: fn(&Disk, &Place) -> Result<Content, FsError>,
-    ) -> Result<Content, FsError> {
+        place: &ResolvedPath,
+        on_disk: fn(&Disk, &ResolvedPath) -> Result<FileContent, FsError>,
+    ) -> Result<FileContent, FsError> {
         match self.node(&place.0) {
-            Node::File(bytes) => Ok(Content {
+            PreviewNode::File(bytes) => Ok(FileContent {
                 bytes,
-                stamp: Stamp::default(),
+                stamp: FileStamp::default(),
             }),
-            Node::Folder => Err(FsError::IsAFolder(place.0.display().to_string())),
-            Node::Absent => Err(Self::missing(place)),
-            Node::Disk(there) => on_disk(self.disk, &there),
+            PreviewNode::Folder => Err(FsError::IsAFolder(show(place))),
+            PreviewNode::Absent => Err(FsError::NotFound(show(place))),
+            PreviewNode::Disk(there) => on_disk(self.disk, &there),
         }
-    }
-
-    fn missing(place: &Place) -> FsError {
-        FsError::NotFound(place.0.display().to_string())
     }
 }
 
-impl Files for Preview<'_> {
-    fn parse(&self, text: &str) -> Result<RelPath, PathError> {
-        RelPath::parse(text, self.disk.spellings(), |path| {
-            super::exists(self, path)
-        })
-    }
-
-    fn place(&self, path: &RelPath, follow: bool) -> Result<Place, FsError> {
+impl ProjectFiles for Preview<'_> {
+    fn place(&self, path: &RelPath, follow: bool) -> Result<ResolvedPath, FsError> {
         walk(path, follow, self.disk.spellings(), |path| {
             Ok(match self.node(path) {
-                Node::File(_) => Seen::Other,
-                Node::Folder => Seen::Folder,
-                Node::Absent => Seen::Nothing,
-                Node::Disk(on_disk) => self.disk.look(&on_disk)?,
+                PreviewNode::File(_) => StepKind::Other,
+                PreviewNode::Folder => StepKind::Folder,
+                PreviewNode::Absent => StepKind::Nothing,
+                PreviewNode::Disk(on_disk) => self.disk.look(&on_disk)?,
             })
         })
     }
 
-    fn kind(&self, place: &Place) -> Result<Option<Kind>, FsError> {
+    fn kind(&self, place: &ResolvedPath) -> Result<Option<FileKind>, FsError> {
         Ok(match self.node(&place.0) {
-            Node::File(_) => Some(Kind::File),
-            Node::Folder => Some(Kind::Dir),
-            Node::Absent => None,
-            Node::Disk(on_disk) => self.disk.kind(&on_disk)?,
+            PreviewNode::File(_) => Some(FileKind::File),
+            PreviewNode::Folder => Some(FileKind::Dir),
+            PreviewNode::Absent => None,
+            PreviewNode::Disk(on_disk) => self.disk.kind(&on_disk)?,
         })
     }
 
-    fn read(&self, place: &Place) -> Result<Content, FsError> {
+    fn read(&self, place: &ResolvedPath) -> Result<FileContent, FsError> {
         self.disk.allowed(Access::Read, place)?;
         self.content(place, Disk::shown)
     }
 
-    fn read_to_change(&self, place: &Place) -> Result<Content, FsError> {
+    fn read_to_change(&self, place: &ResolvedPath) -> Result<FileContent, FsError> {
         self.disk.allowed(Access::Write, place)?;
         self.content(place, Disk::sized)
     }
 
-    fn may_show(&self, place: &Place) -> Result<(), FsError> {
-        self.disk.allowed(Access::Read, place)
-    }
-
     fn write(
         &mut self,
-        place: &Place,
+        place: &ResolvedPath,
         parts: &[&[u8]],
-        _: Option<&Content>,
+        _: Option<&FileContent>,
     ) -> Result<(), FsError> {
         self.disk.check_size(place, parts)?;
         self.disk.check_new(place)?;
-        if self.kind(place)? == Some(Kind::Dir) {
-            return Err(FsError::IsAFolder(place.0.display().to_string()));
+        if self.kind(place)? == Some(FileKind::Dir) {
+            return Err(FsError::IsAFolder(show(place)));
         }
-        if let Node::Disk(old) = self.node(&place.0)
+        if let PreviewNode::Disk(old) = self.node(&place.0)
             && self.disk.kind(&old)?.is_some()
         {
             self.disk.check_replacement(&old)?;
         }
-        self.put(place, Node::File(parts.concat()))
+        self.put(place, PreviewNode::File(parts.concat()))
     }
 
-    fn remove(&mut self, place: &Place) -> Result<(), FsError> {
+    fn remove(&mut self, place: &ResolvedPath) -> Result<(), FsError> {
         self.take_away(place, None)
     }
 
-    fn rename(&mut self, from: &Place, to: &Place, overwrite: bool) -> Result<(), FsError> {
+    fn rename(
+        &mut self,
+        from: &ResolvedPath,
+        to: &ResolvedPath,
+        overwrite: bool,
+    ) -> Result<(), FsError> {
         if self.kind(to)?.is_some() && !overwrite {
-            return Err(FsError::Exists(to.0.display().to_string()));
+            return Err(FsError::Exists(show(to)));
         }
         self.disk.check_new(to)?;
         let moved = self.node(&from.0);
-        let inner: Vec<(PathBuf, Node)> = self
+        let inner: Vec<(PathBuf, PreviewNode)> = self
             .inside(&from.0)
-            .into_iter()
-            .filter_map(|path| self.changes.get(&path).cloned().map(|n| (path, n)))
+            .map(|(path, node)| (path.clone(), node.clone()))
             .collect();
         self.take_away(from, Some(to))?;
         self.put(to, moved)?;
@@ -183,37 +168,36 @@ impl Files for Preview<'_> {
         Ok(())
     }
 
-    fn make_folder(&mut self, place: &Place) -> Result<bool, FsError> {
+    fn make_folder(&mut self, place: &ResolvedPath) -> Result<bool, FsError> {
         self.disk.allowed(Access::Write, place)?;
         match self.kind(place)? {
-            Some(Kind::Dir) => return Ok(false),
-            Some(_) => return Err(FsError::Exists(place.0.display().to_string())),
+            Some(FileKind::Dir) => return Ok(false),
+            Some(_) => return Err(FsError::Exists(show(place))),
             None => {}
         }
         self.disk.check_new(place)?;
-        self.put(place, Node::Folder)?;
+        self.put(place, PreviewNode::Folder)?;
         Ok(true)
     }
 
-    fn remove_folder(&mut self, place: &Place) -> Result<(), FsError> {
+    fn remove_folder(&mut self, place: &ResolvedPath) -> Result<(), FsError> {
         self.disk.allowed(Access::Write, place)?;
-        let show = || place.0.display().to_string();
-        if let Node::Disk(on_disk) = self.node(&place.0) {
+        if let PreviewNode::Disk(on_disk) = self.node(&place.0) {
             self.disk.way_to_existing(&on_disk)?;
         }
         match self.kind(place)? {
-            Some(Kind::Dir) if self.names(place).is_empty() => {}
-            Some(Kind::Dir) => return Err(FsError::NotEmpty(show())),
-            Some(_) => return Err(FsError::NotAFolder(show())),
-            None => return Err(Self::missing(place)),
+            Some(FileKind::Dir) if self.names(place).is_empty() => {}
+            Some(FileKind::Dir) => return Err(FsError::NotEmpty(show(place))),
+            Some(_) => return Err(FsError::NotAFolder(show(place))),
+            None => return Err(FsError::NotFound(show(place))),
         }
         self.take_away(place, None)
     }
 
-    fn names(&self, dir: &Place) -> Vec<String> {
+    fn names(&self, dir: &ResolvedPath) -> Vec<String> {
         let mut names = match self.node(&dir.0) {
-            Node::Disk(on_disk) => self.disk.names(&on_disk),
-            Node::File(_) | Node::Folder | Node::Absent => Vec::new(),
+            PreviewNode::Disk(on_disk) => self.disk.names(&on_disk),
+            PreviewNode::File(_) | PreviewNode::Folder | PreviewNode::Absent => Vec::new(),
         };
         names.extend(self.changes.keys().filter_map(|path| {
             let name = path.strip_prefix(&dir.0).ok()?.iter().next()?;
@@ -232,36 +216,37 @@ impl Files for Preview<'_> {
 
 impl Preview<'_> {
     /// Takes away what is at a place; `to` is where it goes.
-    fn take_away(&mut self, place: &Place, to: Option<&Place>) -> Result<(), FsError> {
+    fn take_away(
+        &mut self,
+        place: &ResolvedPath,
+        to: Option<&ResolvedPath>,
+    ) -> Result<(), FsError> {
         // What is there only in thought, too.
-        for path in self.inside(&place.0).into_iter().chain([place.0.clone()]) {
-            let inner = Place(path);
+        let inside = self.inside(&place.0).map(|(path, _)| path);
+        for path in inside.chain([&place.0]) {
+            let inner = ResolvedPath(path.clone());
             match to {
                 None => self.disk.allowed(Access::Write, &inner)?,
                 Some(to) => self.disk.may_move(&inner, &inner.moved(place, to))?,
             }
         }
         match self.node(&place.0) {
-            Node::Absent => return Err(Self::missing(place)),
-            Node::Disk(on_disk) => self.disk.check_removal(&on_disk, to)?,
-            Node::File(_) | Node::Folder => {}
+            PreviewNode::Absent => return Err(FsError::NotFound(show(place))),
+            PreviewNode::Disk(on_disk) => self.disk.check_removal(&on_disk, to)?,
+            PreviewNode::File(_) | PreviewNode::Folder => {}
         }
-        for path in self.inside(&place.0) {
-            self.changes.remove(&path);
-        }
-        self.changes.insert(place.0.clone(), Node::Absent);
+        self.changes.retain(|path, _| !path.starts_with(&place.0));
+        self.changes.insert(place.0.clone(), PreviewNode::Absent);
         Ok(())
     }
-}
 
-impl Preview<'_> {
-    /// The files and links at and below a path relative to the root; the path itself where there is nothing.
+    /// Returns the files and links at and below a path relative to the root; the path itself where there is nothing.
     pub fn files_at(&self, path: &Path) -> Vec<PathBuf> {
         let mut files = Vec::new();
-        let mut folders = vec![Place(path.to_owned())];
+        let mut folders = vec![ResolvedPath(path.to_owned())];
         while let Some(place) = folders.pop() {
             match self.kind(&place) {
-                Ok(Some(Kind::Dir)) => {
+                Ok(Some(FileKind::Dir)) => {
                     let names = self.names(&place).into_iter();
                     folders.extend(names.map(|name| place.child(name)));
                 }
@@ -272,16 +257,19 @@ impl Preview<'_> {
     }
 
     pub fn is_folder(&self, path: &Path) -> bool {
-        matches!(self.kind(&Place(path.to_owned())), Ok(Some(Kind::Dir)))
+        matches!(
+            self.kind(&ResolvedPath(path.to_owned())),
+            Ok(Some(FileKind::Dir))
+        )
     }
 
-    /// What will be at the path of a file or link: whether it may be executed is not known of one that is written.
+    /// Returns the states that a path may have then: a file that is written may become one that can be executed, or not.
     pub fn states(&self, path: &Path) -> Vec<FileState> {
         match self.node(path) {
-            Node::File(bytes) => vec![state_of(&bytes, false), state_of(&bytes, true)],
-            Node::Folder => vec![FileState::UNKNOWN],
-            Node::Absent => vec![FileState::missing()],
-            Node::Disk(on_disk) => vec![self.disk.state(on_disk.path())],
+            PreviewNode::File(bytes) => vec![state_of(&bytes, false), state_of(&bytes, true)],
+            PreviewNode::Folder => vec![FileState::UNKNOWN],
+            PreviewNode::Absent => vec![FileState::missing()],
+            PreviewNode::Disk(on_disk) => vec![self.disk.state(on_disk.path())],
         }
     }
 }

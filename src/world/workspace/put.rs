@@ -1,50 +1,50 @@
-//! What was at a path put back there: a file with its bytes, a link, or nothing. Takes paths from git, not from a reply;
+//! Puts back what was at a path: a file with its bytes, a link, or nothing. Takes paths from git, not from a reply;
 //! follows no link, and touches nothing that a task must not.
 
-use std::ffi::OsString;
+use std::ffi::OsStr;
 use std::path::{Component, Path, PathBuf};
 
-use cap_std::fs::{Dir, MetadataExt};
+use cap_std::fs::MetadataExt;
 use rustix::fs::RenameFlags;
 
 use super::disk::{Disk, kind};
-use super::entry::{aside_name, io_error, last, rename_at, show};
-use super::{Files, FsError, Kind, Place};
+use super::entry::{io_error, last, rename_at, show, unused_name};
+use super::{FileKind, FsError, ProjectFiles, ResolvedPath};
 use crate::reply::path::is_git;
-use crate::world::entry::Entry;
+use crate::world::file_or_link::FileOrLink;
+use crate::world::folder::if_there;
 
 impl Disk {
-    /// What is at a path relative to the root, its links not followed. A folder is nothing.
+    /// Reads what is at a path relative to the root, its links not followed. A folder is nothing.
     ///
     /// # Errors
     /// For what no task may replace, and what cannot be read.
-    pub fn entry(&self, path: &Path) -> Result<Option<Entry>, FsError> {
+    pub fn entry(&self, path: &Path) -> Result<Option<FileOrLink>, FsError> {
         let place = literal(path)?;
-        let Ok(dir) = self.folder(place.0.parent().unwrap_or(Path::new(""))) else {
+        let Ok(dir) = self.folder_of(path) else {
             return Ok(None);
         };
         let name = last(&place)?;
-        let found = match dir.symlink_metadata(name) {
-            Ok(found) => found,
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
-            Err(error) => return Err(io_error("look at", &place, error)),
+        let found = if_there(dir.symlink_metadata(name));
+        let Some(found) = found.map_err(|error| io_error("look at", &place, error))? else {
+            return Ok(None);
         };
-        Ok(match kind(&found) {
-            Kind::Dir => None,
-            Kind::Other => return Err(FsError::NotAFile(show(&place))),
-            Kind::Link => {
+        Ok(match kind(found.file_type()) {
+            FileKind::Dir => None,
+            FileKind::Other => return Err(FsError::NotAFile(show(&place))),
+            FileKind::Link => {
                 let target = dir.read_link_contents(name);
                 let target = target.map_err(|error| io_error("read", &place, error))?;
-                Some(Entry::Link(target))
+                Some(FileOrLink::Link(target))
             }
-            Kind::File => Some(Entry::File {
+            FileKind::File => Some(FileOrLink::File {
                 bytes: self.content(&place)?.bytes,
                 runs: found.mode() & 0o100 != 0,
             }),
         })
     }
 
-    /// Has a path relative to the root hold this, if it still holds what is `expected`; `None` is nothing. Each either
+    /// Puts this at a path relative to the root, if what is `expected` is still there; `None` is nothing. Each either
     /// happens as a whole or not at all. Folders are made for it, and those that it leaves empty are removed, as git does.
     ///
     /// # Errors
@@ -52,8 +52,8 @@ impl Disk {
     pub fn put(
         &mut self,
         path: &Path,
-        entry: Option<&Entry>,
-        expected: Option<&Entry>,
+        entry: Option<&FileOrLink>,
+        expected: Option<&FileOrLink>,
     ) -> Result<(), FsError> {
         let place = literal(path)?;
         if self.entry(path)?.as_ref() != expected {
@@ -62,31 +62,25 @@ impl Disk {
         if entry == expected {
             return Ok(());
         }
-        match (entry, expected) {
-            (None, _) => {
+        match entry {
+            None => {
                 self.remove_file(&place)?;
                 self.clear_above(path);
-                Ok(())
             }
-            (Some(Entry::File { bytes, runs }), Some(Entry::File { .. })) => {
-                let content = self.content(&place)?;
-                self.write_file(&place, &[bytes], Some(&content), Some(*runs))
-                    .map(drop)
+            Some(FileOrLink::File { bytes, runs }) => {
+                let content = match expected {
+                    Some(FileOrLink::File { .. }) => Some(self.content(&place)?),
+                    Some(FileOrLink::Link(_)) => self.remove_file(&place).map(|()| None)?,
+                    None => None,
+                };
+                self.write_file(&place, &[bytes], content.as_ref(), Some(*runs))?;
             }
-            (Some(Entry::File { bytes, runs }), expected) => {
-                if expected.is_some() {
-                    self.remove_file(&place)?;
-                }
-                self.write_file(&place, &[bytes], None, Some(*runs))
-                    .map(drop)
-            }
-            (Some(Entry::Link(target)), expected) => {
-                self.put_link(&place, target, expected.is_some())
-            }
+            Some(FileOrLink::Link(target)) => self.put_link(&place, target, expected.is_some())?,
         }
+        Ok(())
     }
 
-    /// Has a folder be at a path relative to the root.
+    /// Makes a folder at a path relative to the root, if there is none.
     ///
     /// # Errors
     /// Where something else is there, and for what no task may touch.
@@ -101,35 +95,42 @@ impl Disk {
                 return;
             };
             let removed = self.folder(above).and_then(|dir| dir.remove_dir(name));
-            if removed.is_err_and(|error| error.kind() != std::io::ErrorKind::NotFound) {
+            if if_there(removed).is_err() {
                 return;
             }
         }
     }
 
-    /// What a clada of that process id left in a folder (relative to the root) when it was killed.
-    pub fn left_behind(&self, folder: &Path, pid: u32) -> Vec<Place> {
+    /// Returns the files that a clada of that process id left in a folder (relative to the root) when it was killed.
+    pub fn left_behind(&self, folder: &Path, pid: u32) -> Vec<ResolvedPath> {
         let starts = ["deleted", "new", "link"].map(|what| format!(".clada-{what}-{pid}-"));
-        let place = Place(folder.to_owned());
+        let place = ResolvedPath(folder.to_owned());
         let names = self.names(&place).into_iter();
         let names = names.filter(|name| starts.iter().any(|start| name.starts_with(start)));
         names.map(|name| place.child(name)).collect()
     }
 
-    fn remove_file(&self, place: &Place) -> Result<(), FsError> {
+    fn remove_file(&self, place: &ResolvedPath) -> Result<(), FsError> {
         let (dir, _) = self.way_to_existing(place)?;
         let removed = dir.remove_file(last(place)?);
         removed.map_err(|error| io_error("delete", place, error))
     }
 
-    fn put_link(&self, place: &Place, target: &Path, overwrite: bool) -> Result<(), FsError> {
+    fn put_link(
+        &self,
+        place: &ResolvedPath,
+        target: &Path,
+        overwrite: bool,
+    ) -> Result<(), FsError> {
         let fail = |error| io_error("write", place, error);
         let name = last(place)?;
         let (dir, made) = self.way(place)?.made(place)?;
-        let aside = link_aside(&dir, target).map_err(fail)?;
-        let flags = match overwrite {
-            true => RenameFlags::empty(),
-            false => RenameFlags::NOREPLACE,
+        let link = |aside: &OsStr| Ok(rustix::fs::symlinkat(target, &*dir, aside)?);
+        let aside = unused_name("link", link).map_err(fail)?;
+        let flags = if overwrite {
+            RenameFlags::empty()
+        } else {
+            RenameFlags::NOREPLACE
         };
         rename_at(&dir, &aside, &dir, name, flags).map_err(|error| {
             let _ = dir.remove_file(&aside);
@@ -140,20 +141,8 @@ impl Disk {
     }
 }
 
-/// A link under a name that nothing has.
-fn link_aside(dir: &Dir, target: &Path) -> std::io::Result<OsString> {
-    for number in 0.. {
-        let aside = aside_name("link", number);
-        match rustix::fs::symlinkat(target, dir, &aside) {
-            Err(rustix::io::Errno::EXIST) => {}
-            made => return made.map(|()| aside).map_err(Into::into),
-        }
-    }
-    unreachable!("there are more numbers than files")
-}
-
 /// The place that a path names, if it is one.
-fn literal(path: &Path) -> Result<Place, FsError> {
+fn literal(path: &Path) -> Result<ResolvedPath, FsError> {
     let mut names = path.components().peekable();
     let outside = || FsError::Escapes(path.display().to_string());
     if names.peek().is_none() {
@@ -168,5 +157,5 @@ fn literal(path: &Path) -> Result<Place, FsError> {
             _ => return Err(outside()),
         }
     }
-    Ok(Place(PathBuf::from(path)))
+    Ok(ResolvedPath(PathBuf::from(path)))
 }

@@ -1,17 +1,15 @@
-//! Whether what is at a place may be deleted or moved with all that is in it, seen before the first step.
-
-use std::ffi::{OsStr, OsString};
-use std::io;
+//! Looks through what is to be deleted or moved before the first step: all of it must be allowed.
 
 use cap_fs_ext::DirExt;
 use cap_std::fs::{Dir, Metadata};
-use rustix::fs::{Access, AtFlags, RenameFlags};
+use rustix::fs::{Access, AtFlags};
 
-use super::entry::{aside_name, io_error, last, rename_at, show};
-use super::{FsError, Place};
+use super::entry::{io_error, last, show};
+use super::{FsError, ResolvedPath};
 use crate::reply::path::is_git;
+use crate::world::folder::if_there;
 
-/// What is done to what is at a place.
+/// The reason to take something away from a place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Removal {
     Delete,
@@ -24,9 +22,9 @@ pub(super) enum Removal {
 pub(super) fn check_tree(
     dir: &Dir,
     found: &Metadata,
-    place: &Place,
+    place: &ResolvedPath,
     removal: Removal,
-    allowed: &dyn Fn(&Place) -> Result<(), FsError>,
+    allowed: &dyn Fn(&ResolvedPath) -> Result<(), FsError>,
 ) -> Result<(), FsError> {
     allowed(place)?;
     if !found.is_dir() {
@@ -48,17 +46,17 @@ pub(super) fn check_tree(
         if name.to_str().is_some_and(is_git) {
             return Err(FsError::HoldsGit(show(place)));
         }
-        match dir.symlink_metadata(&name) {
-            Ok(found) => check_tree(&dir, &found, &place.child(name), removal, allowed)?,
-            // Gone in the meantime.
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-            Err(error) => return Err(io_error("look at", &place.child(name), error)),
+        let found = if_there(dir.symlink_metadata(&name));
+        let place = place.child(name);
+        // None where it is gone in the meantime.
+        if let Some(found) = found.map_err(|error| io_error("look at", &place, error))? {
+            check_tree(&dir, &found, &place, removal, allowed)?;
         }
     }
     Ok(())
 }
 
-/// Whether a folder is where another file system, or another part of this one, begins.
+/// True if another file system, or another part of this one, begins at a folder.
 #[cfg(target_os = "linux")]
 fn is_mounted(dir: &Dir) -> bool {
     use rustix::fs::{StatxAttributes, StatxFlags, statx};
@@ -66,22 +64,10 @@ fn is_mounted(dir: &Dir) -> bool {
         .is_ok_and(|found| found.stx_attributes.contains(StatxAttributes::MOUNT_ROOT))
 }
 
-/// Whether a folder is where another file system begins. A part of the same one that is mounted there is not noticed.
+/// True if another file system begins at a folder. A part of the same one that is mounted there is not noticed.
 #[cfg(not(target_os = "linux"))]
 fn is_mounted(dir: &Dir) -> bool {
     let dev =
         |path: &str| rustix::fs::statat(dir, path, AtFlags::empty()).map(|found| found.st_dev);
     dev(".").ok() != dev("..").ok()
-}
-
-/// Renames something to a name beside it that nothing has; the name.
-pub(super) fn out_of_the_way(dir: &Dir, name: &OsStr) -> io::Result<OsString> {
-    for number in 0.. {
-        let aside = aside_name("deleted", number);
-        match rename_at(dir, name, dir, &aside, RenameFlags::NOREPLACE) {
-            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
-            renamed => return renamed.map(|()| aside),
-        }
-    }
-    unreachable!("there are more numbers than files")
 }

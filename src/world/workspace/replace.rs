@@ -1,7 +1,7 @@
 //! Puts a new file in the place of the one that was read, and loses nobody's save that comes in between.
 
 use std::ffi::OsStr;
-use std::io::{self, Read, Seek};
+use std::io;
 use std::os::fd::AsRawFd;
 
 use cap_std::fs::{Dir, File, Metadata};
@@ -10,7 +10,8 @@ use rustix::fs::{AtFlags, CWD, RenameFlags};
 
 use super::entry::{aside_name, io_error, last, rename_at, show, stamp};
 use super::own::{Id, id};
-use super::{Content, FsError, Place};
+use super::{FileContent, FsError, ResolvedPath};
+use crate::world::compare::holds;
 
 /// Puts a new file in the place of the expected one, which is open as `old`.
 ///
@@ -21,19 +22,19 @@ pub(super) fn replace_expected(
     dir: &Dir,
     new: TempFile<'_>,
     old: Option<File>,
-    expected: &Content,
-    place: &Place,
+    expected: &FileContent,
+    place: &ResolvedPath,
 ) -> Result<(), FsError> {
     let name = last(place)?;
     let fail = |e| io_error("write", place, e);
     let changed = || FsError::Changed(show(place));
-    let mut old = old.ok_or_else(changed)?;
+    let old = old.ok_or_else(changed)?;
     // Before anything is moved; that the name and the handle are of one file is what `is_still` counts on.
     let there = dir.symlink_metadata(name).map_err(|_| changed())?;
     if [&there, &old.metadata().map_err(fail)?].map(stamp) != [expected.stamp; 2] {
         return Err(changed());
     }
-    let mut check = |name: &OsStr| match is_still(dir, name, &mut old, expected) {
+    let check = |name: &OsStr| match is_still(dir, name, &old, expected) {
         Ok(true) => Ok(()),
         Ok(false) => Err(changed()),
         Err(error) => Err(io_error("read", place, error)),
@@ -100,21 +101,7 @@ fn give_back(dir: &Dir, aside: &OsStr, name: &OsStr, ours: Id) -> bool {
     false
 }
 
-/// Whether the name is that of the expected file, open as `file`, with nothing in it changed.
-fn is_still(dir: &Dir, name: &OsStr, file: &mut File, expected: &Content) -> io::Result<bool> {
-    if stamp(&dir.symlink_metadata(name)?) != expected.stamp {
-        return Ok(false);
-    }
-    file.rewind()?;
-    let mut rest = expected.bytes.as_slice();
-    let mut buffer = vec![0; (256 * 1024).min(rest.len() + 1)];
-    loop {
-        match file.read(&mut buffer)? {
-            0 => return Ok(rest.is_empty()),
-            length => match rest.strip_prefix(&buffer[..length]) {
-                Some(after) => rest = after,
-                None => return Ok(false),
-            },
-        }
-    }
+/// Tells if the name is that of the expected file, open as `file`, with nothing in it changed.
+fn is_still(dir: &Dir, name: &OsStr, file: &File, expected: &FileContent) -> io::Result<bool> {
+    Ok(stamp(&dir.symlink_metadata(name)?) == expected.stamp && holds(file, &expected.bytes)?)
 }

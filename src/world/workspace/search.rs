@@ -5,20 +5,20 @@ use std::ffi::OsStr;
 use std::io::{self, Read};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
-use std::sync::Mutex;
-use std::sync::PoisonError;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::Instant;
 
-use cap_std::fs::File;
+use cap_std::fs::{Dir, File};
 use grep_matcher::Matcher;
 use grep_regex::{ErrorKind, RegexMatcher, RegexMatcherBuilder};
 use grep_searcher::{BinaryDetection, Searcher, SearcherBuilder, Sink, SinkFinish, SinkMatch};
 
-use super::disk::{Disk, Folder, open_for_reading};
+use super::disk::{Disk, open_for_reading};
 use super::own::{Id, id};
-use super::{FsError, Place};
+use super::{FsError, ResolvedPath};
+use crate::world::folder::if_there;
 
 /// No more of a line is shown, in bytes; and so much of it before the match.
 const LINE: usize = 400;
@@ -32,11 +32,11 @@ const SHARE: usize = 16;
 
 /// A regular expression to look for.
 #[derive(Debug, Clone)]
-pub struct Search {
+pub struct LineSearch {
     matcher: RegexMatcher,
 }
 
-/// Why a text cannot be looked for as a regular expression.
+/// A reason why a text cannot be looked for as a regular expression.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum NoSearch {
     /// It is none, and why.
@@ -47,7 +47,7 @@ pub enum NoSearch {
 
 /// A line that matches.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Hit {
+pub struct SearchHit {
     /// Relative to the root.
     pub path: PathBuf,
     /// From 1.
@@ -56,34 +56,26 @@ pub struct Hit {
     pub line: String,
 }
 
-/// What a search has found.
+/// The result of a search.
 #[derive(Debug, Default)]
-pub struct Hits {
+pub struct SearchHits {
     /// The first ones, in the order of the paths.
-    pub shown: Vec<Hit>,
-    /// How many lines match, and in how many files.
+    pub shown: Vec<SearchHit>,
+    /// The number of lines that match, and of files that they are in.
     pub lines: usize,
     pub files: usize,
-    /// How many files were searched.
+    /// The number of files that were searched.
     pub searched: usize,
-    /// Those that could not be.
+    /// The files that could not be.
     pub unread: Vec<PathBuf>,
     /// There was no time for all of it.
     pub cut: bool,
 }
 
-/// What became of one file.
-enum Searched {
-    /// The first hits, and how many there are.
-    Hits(Vec<Hit>, usize),
-    /// It is binary, clada's own, or gone.
-    PassedOver,
-    Unread,
-    /// There was no time for it.
-    Cut,
-}
+/// The first hits of one file, and the number of its lines that match.
+type FileHits = (Vec<SearchHit>, usize);
 
-impl Search {
+impl LineSearch {
     /// Reads a regular expression.
     ///
     /// # Errors
@@ -103,10 +95,9 @@ impl Search {
     /// Looks for this very text.
     ///
     /// # Errors
-    /// Where it spans lines or is too long; in words.
-    pub fn literal(text: &str, ignore_case: bool) -> Result<Self, String> {
-        let matcher = builder(ignore_case).fixed_strings(true).build(text);
-        let matcher = matcher.map_err(|error| error.to_string())?;
+    /// Where it spans lines or is too long.
+    pub fn literal(text: &str, ignore_case: bool) -> Result<Self, grep_regex::Error> {
+        let matcher = builder(ignore_case).fixed_strings(true).build(text)?;
         Ok(Self { matcher })
     }
 }
@@ -122,7 +113,13 @@ fn builder(ignore_case: bool) -> RegexMatcherBuilder {
 
 impl Disk {
     /// Searches these files, given in their order; at most `limit` hits are kept.
-    pub fn search(&self, search: &Search, paths: &[PathBuf], limit: usize, until: Instant) -> Hits {
+    pub fn search(
+        &self,
+        search: &LineSearch,
+        paths: &[PathBuf],
+        limit: usize,
+        until: Instant,
+    ) -> SearchHits {
         let own = self.own_files();
         let next = AtomicUsize::new(0);
         let found = Mutex::new(Vec::new());
@@ -139,7 +136,7 @@ impl Disk {
                 }
                 for (index, path) in share {
                     let searched = worker.search(path, room);
-                    if let Searched::Hits(hits, _) = &searched {
+                    if let Ok(Some((hits, _))) = &searched {
                         room -= hits.len();
                     }
                     here.push((index, searched));
@@ -163,51 +160,51 @@ impl Disk {
         }
         let mut found = found.into_inner().unwrap_or_else(PoisonError::into_inner);
         found.sort_by_key(|(index, _)| *index);
-        let mut hits = Hits::default();
+        let mut hits = SearchHits::default();
         for (index, searched) in found {
             hits.take(&paths[index], searched, limit);
         }
         hits
     }
 
-    /// Whether a file is clada's own: what is pasted into the notes is no part of the project.
-    pub fn is_own(&self, place: &Place) -> bool {
+    /// True if a file is clada's own: what is pasted into the notes is no part of the project.
+    pub fn is_own(&self, place: &ResolvedPath) -> bool {
         matches!(self.way(place), Err(FsError::Protected(_)))
     }
 }
 
-impl Hits {
-    fn take(&mut self, path: &Path, searched: Searched, limit: usize) {
+impl SearchHits {
+    fn take(&mut self, path: &Path, searched: io::Result<Option<FileHits>>, limit: usize) {
         match searched {
-            Searched::Hits(hits, lines) => {
+            Ok(Some((hits, lines))) => {
                 self.searched += 1;
                 self.files += usize::from(lines > 0);
                 self.lines += lines;
                 let room = limit - self.shown.len();
                 self.shown.extend(hits.into_iter().take(room));
             }
-            Searched::PassedOver => {}
-            Searched::Unread => self.unread.push(path.to_owned()),
-            Searched::Cut => self.cut = true,
+            Ok(None) => {}
+            Err(error) if error.kind() == io::ErrorKind::TimedOut => self.cut = true,
+            Err(_) => self.unread.push(path.to_owned()),
         }
     }
 }
 
-/// What one processor does.
+/// The part of a search that one processor does.
 struct Worker<'w> {
     disk: &'w Disk,
     matcher: &'w RegexMatcher,
     own: &'w [Id],
     until: Instant,
     searcher: Searcher,
-    /// Of the file that is searched, where it is small.
+    /// The content of the file that is searched, where it is small.
     content: Vec<u8>,
     /// The folder that was looked into last: files that follow each other are mostly in the same.
-    last: Option<(&'w Path, Folder<'w>)>,
+    last: Option<(&'w Path, Arc<Dir>)>,
 }
 
 impl<'w> Worker<'w> {
-    fn new(disk: &'w Disk, search: &'w Search, own: &'w [Id], until: Instant) -> Self {
+    fn new(disk: &'w Disk, search: &'w LineSearch, own: &'w [Id], until: Instant) -> Self {
         Self {
             disk,
             matcher: &search.matcher,
@@ -223,15 +220,13 @@ impl<'w> Worker<'w> {
         }
     }
 
-    fn search(&mut self, path: &'w Path, keep: usize) -> Searched {
+    /// Searches one file; `None` if it is binary, clada's own, or gone.
+    fn search(&mut self, path: &'w Path, keep: usize) -> io::Result<Option<FileHits>> {
         if Instant::now() >= self.until {
-            return Searched::Cut;
+            return Err(io::ErrorKind::TimedOut.into());
         }
-        let (file, size) = match self.open(path) {
-            Ok(Some(opened)) => opened,
-            Ok(None) => return Searched::PassedOver,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Searched::PassedOver,
-            Err(_) => return Searched::Unread,
+        let Some((file, size)) = if_there(self.open(path))?.flatten() else {
+            return Ok(None);
         };
         let mut finds = Finds {
             path,
@@ -256,12 +251,8 @@ impl<'w> Worker<'w> {
             self.searcher
                 .search_reader(self.matcher, &mut timed, &mut finds)
         };
-        match searched {
-            Ok(()) if finds.is_binary => Searched::PassedOver,
-            Ok(()) => Searched::Hits(finds.hits, finds.lines),
-            Err(error) if error.kind() == io::ErrorKind::TimedOut => Searched::Cut,
-            Err(_) => Searched::Unread,
-        }
+        searched?;
+        Ok((!finds.is_binary).then_some((finds.hits, finds.lines)))
     }
 
     /// A regular file that is not clada's own, and its size.
@@ -279,7 +270,7 @@ impl<'w> Worker<'w> {
     }
 }
 
-fn opened(folder: &Folder<'_>, name: &OsStr, own: &[Id]) -> io::Result<Option<(File, u64)>> {
+fn opened(folder: &Dir, name: &OsStr, own: &[Id]) -> io::Result<Option<(File, u64)>> {
     let file = open_for_reading(folder, name)?;
     let found = file.metadata()?;
     let is_wanted = found.is_file() && !own.contains(&id(&found));
@@ -306,7 +297,7 @@ struct Finds<'f> {
     path: &'f Path,
     matcher: &'f RegexMatcher,
     keep: usize,
-    hits: Vec<Hit>,
+    hits: Vec<SearchHit>,
     lines: usize,
     is_binary: bool,
 }
@@ -320,14 +311,12 @@ impl Sink for Finds<'_> {
             let line = found.bytes();
             let line = line.strip_suffix(b"\n").unwrap_or(line);
             let line = line.strip_suffix(b"\r").unwrap_or(line);
-            let at = match line.len() > LINE {
-                true => self.matcher.find(line).ok().flatten(),
-                false => None,
-            };
-            self.hits.push(Hit {
+            let is_long = line.len() > LINE;
+            let at = is_long.then(|| self.matcher.find(line).ok().flatten());
+            self.hits.push(SearchHit {
                 path: self.path.to_owned(),
                 number: found.line_number().unwrap_or_default(),
-                line: around(line, at.map_or(0, |at| at.start())),
+                line: around(line, at.flatten().map_or(0, |at| at.start())),
             });
         }
         Ok(true)

@@ -1,4 +1,4 @@
-//! What is at a place, as a short text to compare with later. Changes nothing.
+//! The state of a place, as a short text to compare with later. Changes nothing.
 
 use std::ffi::OsStr;
 use std::io::{self, Read};
@@ -6,41 +6,38 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::time::Duration;
 
-use cap_fs_ext::{DirExt, FollowSymlinks, OpenOptionsFollowExt};
-use cap_std::fs::{Dir, MetadataExt, OpenOptions, OpenOptionsExt};
+use cap_fs_ext::DirExt;
+use cap_std::fs::{Dir, MetadataExt};
 use sha2::{Digest, Sha256};
 
-use super::Disk;
+use super::disk::{Disk, open_for_reading};
 use crate::reply::record::FileState;
 use crate::text::hex::hex;
+use crate::world::folder::if_there;
 
-/// How much is read for one state: what is larger cannot be told from another state of itself.
+/// The most that is read for one state: something larger cannot be told from another state of itself.
 const MOST_BYTES: u64 = 64 * 1024 * 1024;
 const MOST_ENTRIES: usize = 2_000;
 /// Longer than a tick of the clock that file systems go by.
 const TICK: Duration = Duration::from_millis(50);
 
 impl Disk {
-    /// What is at a path relative to the root, its last name's link not followed.
+    /// Returns the state of what is at a path relative to the root, its last name's link not followed.
     ///
     /// Not refused for clada's own files or a `.git`: it tells nothing but whether something changed.
     pub fn state(&self, path: &Path) -> FileState {
         let Some(name) = path.file_name() else {
             return FileState::UNKNOWN;
         };
-        let state = match self.folder(path.parent().unwrap_or(Path::new(""))) {
-            Ok(dir) => Sum::of(&dir, name),
-            Err(error) => Err(error),
-        };
-        match state {
-            Ok(state) => FileState(Some(state)),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => FileState::missing(),
+        let mut sum = Sum::default();
+        let added = self.folder_of(path).and_then(|dir| sum.add(&dir, name));
+        match if_there(added) {
+            Ok(Some(())) => sum.state(),
+            Ok(None) => FileState::missing(),
             Err(_) => FileState::UNKNOWN,
         }
     }
-}
 
-impl Disk {
     /// Returns what tells cheaply that a file is still the same: its identity, size and time of change. Not sure for one that was
     /// changed just now: it could be changed once more within the same tick of the system's clock.
     pub fn mark(&self, path: &Path) -> Option<(String, bool)> {
@@ -57,15 +54,16 @@ impl Disk {
     }
 }
 
-/// What a file with this content is.
+/// Returns the state of a file with this content.
 pub(super) fn state_of(bytes: &[u8], runs: bool) -> FileState {
-    let mut sum = Sum::new();
+    let mut sum = Sum::default();
     sum.file(bytes.len() as u64, runs);
     sum.hash.update(bytes);
-    FileState(Some(sum.text()))
+    sum.state()
 }
 
 /// A sum over what was found.
+#[derive(Default)]
 struct Sum {
     hash: Sha256,
     bytes: u64,
@@ -73,22 +71,8 @@ struct Sum {
 }
 
 impl Sum {
-    fn of(dir: &Dir, name: &OsStr) -> io::Result<String> {
-        let mut sum = Self::new();
-        sum.add(dir, name)?;
-        Ok(sum.text())
-    }
-
-    fn new() -> Self {
-        Self {
-            hash: Sha256::new(),
-            bytes: 0,
-            entries: 0,
-        }
-    }
-
-    fn text(self) -> String {
-        hex(&self.hash.finalize()[..16])
+    fn state(self) -> FileState {
+        FileState(Some(hex(&self.hash.finalize()[..16])))
     }
 
     fn file(&mut self, size: u64, runs: bool) {
@@ -121,17 +105,8 @@ impl Sum {
                 return Err(io::ErrorKind::FileTooLarge.into());
             }
             self.file(found.size(), found.mode() & 0o111 != 0);
-            let mut options = OpenOptions::new();
-            // Should it be a pipe by now, this does not wait for its writer.
-            options
-                .read(true)
-                .follow(FollowSymlinks::No)
-                .custom_flags(libc::O_NONBLOCK);
-            let file = dir.open_with(name, &options)?;
-            io::copy(
-                &mut file.take(found.size() + 1),
-                &mut Hashing(&mut self.hash),
-            )?;
+            let mut file = open_for_reading(dir, name)?.take(found.size() + 1);
+            io::copy(&mut file, &mut Hashing(&mut self.hash))?;
         } else {
             return Err(io::ErrorKind::Unsupported.into());
         }

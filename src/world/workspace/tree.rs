@@ -1,4 +1,4 @@
-//! What there is under a folder of the project, in the order of the paths: what git ignores is left out, links are not
+//! The files under a folder of the project, in the order of the paths: what git ignores is left out, links are not
 //! followed, a `.git` is not entered. Goes by directory handles only.
 
 use std::ffi::{OsStr, OsString};
@@ -8,41 +8,41 @@ use std::time::Instant;
 
 use cap_fs_ext::DirExt;
 use cap_std::fs::{Dir, MetadataExt};
-use ignore::Match;
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
 use rustix::fs::{FileType, Mode, OFlags, open};
 
-use super::disk::{Disk, Folder, kind, open_regular};
+use super::disk::{Disk, kind, open_regular};
 use super::entry::io_error;
-use super::{FsError, Kind, Place};
+use super::{FileKind, FsError, ResolvedPath};
 use crate::policy::paths::Access;
 use crate::reply::path::is_git;
+use crate::world::folder::if_there;
 use crate::world::sandbox;
 
 /// Folders in folders in folders: below so many nothing is looked at, as each is held open.
 const DEEPEST: usize = 128;
-/// What is read of a file that says what git ignores.
+/// The most that is read of a file that says what git ignores.
 const LONGEST_RULES: u64 = 1024 * 1024;
 
 /// A name in a folder.
 #[derive(Debug, Clone)]
-pub struct Listed {
+pub struct FolderEntry {
     pub name: OsString,
-    pub kind: Kind,
+    pub kind: FileKind,
     /// In bytes.
     pub size: u64,
     /// A second since 1970.
     pub modified: i64,
-    /// What is written in a link.
+    /// The target that is written in a link.
     pub target: Option<PathBuf>,
 }
 
-/// What was found under a folder.
+/// The files that were found under a folder.
 #[derive(Debug, Default)]
-pub struct Tree {
+pub struct FileTree {
     /// Relative to the root, in the order of the paths.
     pub paths: Vec<PathBuf>,
-    /// How many were left out because nobody may read them.
+    /// The number of files that were left out because tasks may not read them.
     pub withheld: usize,
     /// Folders that could not be read.
     pub unread: Vec<PathBuf>,
@@ -52,75 +52,68 @@ pub struct Tree {
     pub cut: bool,
 }
 
-/// How far to look.
-pub struct Reach<'r> {
-    /// Whether something is wanted, by its path from where the walk begins.
-    pub wants: &'r dyn Fn(&str, Kind) -> bool,
-    /// How many names deep; `None` for any number.
+/// The bounds of a look at all that is under a folder.
+pub struct TreeQuery<'r> {
+    /// True for what is wanted, by its path from where the walk begins.
+    pub wants: &'r dyn Fn(&str, FileKind) -> bool,
+    /// The number of names in the deepest path; `None` for any number.
     pub depth: Option<usize>,
-    /// When to end.
+    /// The time to end.
     pub until: Instant,
 }
 
 impl Disk {
-    /// Whether the content of what is at a place may be shown.
-    pub fn may_read(&self, place: &Place) -> bool {
+    /// True if the content of what is at a place may be shown.
+    pub fn may_read(&self, place: &ResolvedPath) -> bool {
         self.allowed(Access::Read, place).is_ok()
     }
 
-    /// What is at a place; nothing where nothing is.
+    /// Looks at a place; `None` where nothing is.
     ///
     /// # Errors
     /// Where its folder cannot be looked at.
-    pub fn list_one(&self, place: &Place) -> Result<Option<Listed>, FsError> {
+    pub fn list_one(&self, place: &ResolvedPath) -> Result<Option<FolderEntry>, FsError> {
         let (Some(name), Some(parent)) = (place.path().file_name(), place.path().parent()) else {
             return Ok(None);
         };
-        let found = self
-            .folder(parent)
-            .and_then(|folder| listed(&folder, name.to_owned()));
-        match found {
-            Ok(found) => Ok(Some(found)),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-            Err(error) => Err(io_error("look at", place, error)),
-        }
+        let found = self.folder(parent);
+        let found = found.and_then(|folder| listed(&folder, name.to_owned()));
+        if_there(found).map_err(|error| io_error("look at", place, error))
     }
 
     /// All that is in a folder, by name; nothing where there is no such folder on the disk.
     ///
     /// # Errors
     /// Where it cannot be read.
-    pub fn list(&self, place: &Place) -> Result<Vec<Listed>, FsError> {
+    pub fn list(&self, place: &ResolvedPath) -> Result<Vec<FolderEntry>, FsError> {
         let fail = |error| io_error("read the folder", place, error);
-        let folder = match self.folder(place.path()) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
-            opened => opened.map_err(fail)?,
+        let Some(folder) = if_there(self.folder(place.path())).map_err(fail)? else {
+            return Ok(Vec::new());
         };
         let names = names(&folder).map_err(fail)?.into_iter();
         // What is gone in the meantime is not there.
-        Ok(names
-            .filter_map(|(name, _)| listed(&folder, name).ok())
-            .collect())
+        let there = names.filter_map(|(name, _)| listed(&folder, name).ok());
+        Ok(there.collect())
     }
 
     /// All that is wanted under a folder. The folder itself is looked into also where git ignores it.
-    pub fn tree(&self, base: &Place, reach: &Reach<'_>) -> Tree {
-        let mut walk = Walk {
+    pub fn tree(&self, base: &ResolvedPath, reach: &TreeQuery<'_>) -> FileTree {
+        let mut walk = TreeWalk {
             disk: self,
             base: base.path(),
             reach,
             rules: self.rules_above(base.path()),
-            tree: Tree::default(),
+            tree: FileTree::default(),
         };
-        match self.folder(base.path()) {
-            Ok(folder) => walk.look_into(&folder, base.path(), 1),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+        match if_there(self.folder(base.path())) {
+            Ok(Some(folder)) => walk.look_into(&folder, base.path(), 1),
+            Ok(None) => {}
             Err(_) => walk.tree.unread.push(base.path().to_owned()),
         }
         walk.tree
     }
 
-    /// What git ignores according to the folders above one, its repository's outside the root included.
+    /// Reads the rules of git in the folders above one, also those of its repository outside the root.
     fn rules_above(&self, base: &Path) -> Vec<Gitignore> {
         let root = Path::new(&self.spellings().canonical);
         let mut rules = Vec::new();
@@ -150,17 +143,17 @@ impl Disk {
 }
 
 /// A walk in progress.
-struct Walk<'w> {
+struct TreeWalk<'w> {
     disk: &'w Disk,
     base: &'w Path,
-    reach: &'w Reach<'w>,
+    reach: &'w TreeQuery<'w>,
     /// From the outermost folder to the one that is looked into.
     rules: Vec<Gitignore>,
-    tree: Tree,
+    tree: FileTree,
 }
 
-impl Walk<'_> {
-    fn look_into(&mut self, folder: &Folder<'_>, path: &Path, depth: usize) {
+impl TreeWalk<'_> {
+    fn look_into(&mut self, folder: &Dir, path: &Path, depth: usize) {
         let Ok(names) = names(folder) else {
             self.tree.unread.push(path.to_owned());
             return;
@@ -180,33 +173,36 @@ impl Walk<'_> {
             }
             let kind = match kind {
                 // Not every file system says it in its folders.
-                Kind::Other => kind_of(folder, &name),
+                FileKind::Other => folder
+                    .symlink_metadata(&name)
+                    .map_or(kind, |found| self::kind(found.file_type())),
                 kind => kind,
             };
             let found = path.join(&name);
             if name.to_str().is_some_and(is_git)
-                || self.is_ignored(&root.join(&found), kind == Kind::Dir)
+                || self.is_ignored(&root.join(&found), kind == FileKind::Dir)
             {
                 continue;
             }
-            if kind == Kind::Other {
+            if kind == FileKind::Other {
                 let what = oddity(folder, &name);
                 self.tree.odd.extend(what.map(|what| (found.clone(), what)));
             }
             let from_base = found.strip_prefix(self.base).unwrap_or(&found);
             if (self.reach.wants)(&from_base.to_string_lossy(), kind) {
-                match self.disk.may_read(&Place(found.clone())) {
-                    true => self.tree.paths.push(found.clone()),
-                    false => self.tree.withheld += 1,
+                if self.disk.may_read(&ResolvedPath(found.clone())) {
+                    self.tree.paths.push(found.clone());
+                } else {
+                    self.tree.withheld += 1;
                 }
             }
-            if kind == Kind::Dir && self.reach.depth.is_none_or(|deepest| depth < deepest) {
-                match folder.open_dir_nofollow(&name) {
-                    Ok(inner) if depth < DEEPEST => {
-                        self.look_into(&Folder::Below(inner), &found, depth + 1);
+            if kind == FileKind::Dir && self.reach.depth.is_none_or(|deepest| depth < deepest) {
+                match if_there(folder.open_dir_nofollow(&name)) {
+                    Ok(Some(inner)) if depth < DEEPEST => {
+                        self.look_into(&inner, &found, depth + 1);
                     }
                     // Gone in the meantime.
-                    Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+                    Ok(None) => {}
                     _ => self.tree.unread.push(found),
                 }
             }
@@ -216,14 +212,10 @@ impl Walk<'_> {
 
     /// The innermost folder that says something about it decides.
     fn is_ignored(&self, path: &Path, is_dir: bool) -> bool {
-        let said = self
-            .rules
-            .iter()
-            .rev()
-            .map(|rules| rules.matched(path, is_dir));
-        said.into_iter()
-            .find(|said| !said.is_none())
-            .is_some_and(|said| matches!(said, Match::Ignore(_)))
+        let innermost_first = self.rules.iter().rev();
+        let mut said = innermost_first.map(|rules| rules.matched(path, is_dir));
+        said.find(|said| !said.is_none())
+            .is_some_and(|said| said.is_ignore())
     }
 }
 
@@ -232,11 +224,9 @@ const RULES: [&str; 2] = [".gitignore", ".ignore"];
 
 fn rules_of(folder: &Dir, path: &Path) -> Option<Gitignore> {
     let read = |name: &&str| {
-        let place = Place(path.join(name));
+        let place = ResolvedPath(path.join(name));
         let (file, _) = open_regular(folder, OsStr::new(name), &place).ok()?;
-        let mut text = Vec::new();
-        file.take(LONGEST_RULES).read_to_end(&mut text).ok()?;
-        Some(String::from_utf8_lossy(&text).into_owned())
+        beginning(file)
     };
     let texts: Vec<String> = RULES.iter().filter_map(read).collect();
     parsed(path, &texts)
@@ -246,9 +236,12 @@ fn rules_of(folder: &Dir, path: &Path) -> Option<Gitignore> {
 fn rules_at(path: &Path) -> Option<String> {
     let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
     let file = std::fs::File::from(open(path, flags, Mode::empty()).ok()?);
-    if !file.metadata().ok()?.is_file() {
-        return None;
-    }
+    let is_file = file.metadata().ok()?.is_file();
+    is_file.then(|| beginning(file)).flatten()
+}
+
+/// As much of a file with rules as is read.
+fn beginning(file: impl Read) -> Option<String> {
     let mut text = Vec::new();
     file.take(LONGEST_RULES).read_to_end(&mut text).ok()?;
     Some(String::from_utf8_lossy(&text).into_owned())
@@ -265,25 +258,14 @@ fn parsed(folder: &Path, texts: &[String]) -> Option<Gitignore> {
 }
 
 /// The names in a folder, sorted, with what the folder says that they are.
-fn names(folder: &Dir) -> io::Result<Vec<(OsString, Kind)>> {
+fn names(folder: &Dir) -> io::Result<Vec<(OsString, FileKind)>> {
     let mut names = Vec::new();
     for entry in folder.entries()? {
         let entry = entry?;
-        let kind = match entry.file_type()? {
-            found if found.is_file() => Kind::File,
-            found if found.is_dir() => Kind::Dir,
-            found if found.is_symlink() => Kind::Link,
-            _ => Kind::Other,
-        };
-        names.push((entry.file_name(), kind));
+        names.push((entry.file_name(), kind(entry.file_type()?)));
     }
     names.sort_by(|a, b| a.0.cmp(&b.0));
     Ok(names)
-}
-
-fn kind_of(folder: &Dir, name: &OsStr) -> Kind {
-    let found = folder.symlink_metadata(name);
-    found.map_or(Kind::Other, |found| kind(&found))
 }
 
 /// The word for what is neither a file nor a folder nor a link.
@@ -297,16 +279,15 @@ fn oddity(folder: &Dir, name: &OsStr) -> Option<&'static str> {
     }
 }
 
-fn listed(folder: &Dir, name: OsString) -> io::Result<Listed> {
+fn listed(folder: &Dir, name: OsString) -> io::Result<FolderEntry> {
     let found = folder.symlink_metadata(&name)?;
-    let kind = kind(&found);
-    Ok(Listed {
+    let kind = kind(found.file_type());
+    let target = (kind == FileKind::Link).then(|| folder.read_link_contents(&name).ok());
+    Ok(FolderEntry {
         kind,
         size: found.size(),
         modified: found.mtime(),
-        target: (kind == Kind::Link)
-            .then(|| folder.read_link_contents(&name).ok())
-            .flatten(),
+        target: target.flatten(),
         name,
     })
 }

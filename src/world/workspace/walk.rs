@@ -1,18 +1,18 @@
-//! How a path becomes a place: links are followed by name, and what leaves the root is refused. Opens nothing itself.
+//! Resolves a path of a reply: follows links by name, and refuses what leaves the root. Opens nothing itself.
 
 use std::collections::VecDeque;
 use std::ffi::OsString;
 use std::io;
 use std::path::{Component, Path, PathBuf};
 
-use super::{FsError, Place};
+use super::{FsError, ResolvedPath};
 use crate::reply::path::{RelPath, Spellings, is_git};
 
-/// How many links one path may lead through, as in Linux.
+/// The number of links that one path may lead through, as in Linux.
 const MAX_LINKS: usize = 40;
 
-/// What is at a place, as far as a walk needs to know.
-pub(super) enum Seen {
+/// The kind of what is at a place, as far as a walk needs to know it.
+pub(super) enum StepKind {
     Nothing,
     Folder,
     /// A link with what is written in it.
@@ -25,8 +25,8 @@ pub(super) fn walk(
     path: &RelPath,
     follow: bool,
     root: &Spellings,
-    mut look: impl FnMut(&Path) -> io::Result<Seen>,
-) -> Result<Place, FsError> {
+    mut look: impl FnMut(&Path) -> io::Result<StepKind>,
+) -> Result<ResolvedPath, FsError> {
     let escapes = || FsError::Escapes(path.to_string());
     let mut names: VecDeque<OsString> = path.names().map(OsString::from).collect();
     let mut walked = PathBuf::new();
@@ -44,7 +44,7 @@ pub(super) fn walk(
         }
         let next = walked.join(name);
         let seen = if missing {
-            Seen::Nothing
+            StepKind::Nothing
         } else {
             look(&next).map_err(|error| FsError::Io {
                 action: "look at",
@@ -53,7 +53,7 @@ pub(super) fn walk(
             })?
         };
         match seen {
-            Seen::Link(target) if follow || !names.is_empty() => {
+            StepKind::Link(target) if follow || !names.is_empty() => {
                 links += 1;
                 if links > MAX_LINKS {
                     return Err(FsError::Loop(path.to_string()));
@@ -67,15 +67,15 @@ pub(super) fn walk(
                 }
                 continue;
             }
-            Seen::Other | Seen::Link(_) if !names.is_empty() => {
+            StepKind::Other | StepKind::Link(_) if !names.is_empty() => {
                 return Err(FsError::NotAFolder(next.display().to_string()));
             }
-            Seen::Nothing => missing = true,
-            Seen::Folder | Seen::Other | Seen::Link(_) => {}
+            StepKind::Nothing => missing = true,
+            StepKind::Folder | StepKind::Other | StepKind::Link(_) => {}
         }
         walked = next;
     }
-    Ok(Place(walked))
+    Ok(ResolvedPath(walked))
 }
 
 fn push_front(names: &mut VecDeque<OsString>, target: &Path) {

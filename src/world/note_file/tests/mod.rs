@@ -47,10 +47,10 @@ fn skipped(why: &str) {
     eprintln!("skipped: {why}");
 }
 
-fn text(reading: Reading) -> String {
+fn text(reading: NoteReading) -> String {
     match reading {
-        Reading::Text { text, .. } => text,
-        Reading::Missing => panic!("missing"),
+        NoteReading::Text { text, .. } => text,
+        NoteReading::Missing => panic!("missing"),
     }
 }
 
@@ -65,7 +65,7 @@ fn results(text: &str) -> String {
 fn reads_text_and_says_that_nobody_writes() {
     let place = Place::new();
     let note = place.note("hello 🌍\r\n");
-    let Reading::Text {
+    let NoteReading::Text {
         text,
         no_writer,
         changed_ms,
@@ -82,7 +82,7 @@ fn reads_text_and_says_that_nobody_writes() {
         let _writer = OpenOptions::new().append(true).open(note.path()).unwrap();
         assert!(matches!(
             note.read().unwrap(),
-            Reading::Text {
+            NoteReading::Text {
                 no_writer: Some(false),
                 ..
             }
@@ -118,7 +118,7 @@ fn refuses_what_is_not_a_text_file() {
     fs::write(note.path(), vec![b'x'; LIMIT as usize]).unwrap();
     assert_eq!(text(note.read().unwrap()).len() as u64, LIMIT);
     fs::remove_file(note.path()).unwrap();
-    assert_eq!(note.read().unwrap(), Reading::Missing);
+    assert_eq!(note.read().unwrap(), NoteReading::Missing);
     fs::create_dir(note.path()).unwrap();
     assert!(matches!(
         note.read(),
@@ -172,7 +172,7 @@ fn a_symbolic_link_is_known_by_what_it_leads_to() {
     symlink("later/../later.md", place.path("dangling.md")).unwrap();
     let dangling = NoteFile::new(&place.path("dangling.md"), LIMIT).unwrap();
     assert_eq!(dangling.path().file_name().unwrap(), "later.md");
-    assert_eq!(dangling.read().unwrap(), Reading::Missing);
+    assert_eq!(dangling.read().unwrap(), NoteReading::Missing);
 
     symlink("circle.md", place.path("circle.md")).unwrap();
     assert!(matches!(

@@ -2,14 +2,14 @@
 
 use std::path::PathBuf;
 
-/// What is at a path, as git tells such things apart: a folder is none by itself.
+/// The content of a path, as git tells such things apart: a folder is none by itself.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Entry {
+pub enum FileOrLink {
     File {
         bytes: Vec<u8>,
-        /// Whether it may be executed.
+        /// It may be executed.
         runs: bool,
     },
-    /// What is written in a link; it need not lead anywhere.
+    /// The target that is written in a link; it need not exist.
     Link(PathBuf),
 }

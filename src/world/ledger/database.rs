@@ -1,4 +1,4 @@
-//! Where the ledger is: its folder, how it is made and opened, and what becomes of a damaged one. Never reads its tables.
+//! The file of the ledger: makes and opens it in its folder, and puts a damaged one aside. Never reads its tables.
 //!
 //! Opening is a matter for one process at a time, by a lock of its own. A new ledger is made whole under another name and
 //! then renamed, so an empty file is a damaged ledger and never one that was just being made.
@@ -14,10 +14,15 @@ use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use rusqlite::{Connection, OpenFlags, TransactionBehavior, ffi};
+use rusqlite::{Connection, OpenFlags, ffi};
 
-use super::error::{Failure, LedgerError, Result};
-use super::schema::{self, FORMAT};
+use super::error::{LedgerError, RequestError, Result};
+use super::rows::cell;
+use crate::world::folder::if_there;
+
+/// The format that this program reads and writes, and its tables.
+const FORMAT: usize = 5;
+const SCHEMA: &str = include_str!("schema.sql");
 
 const NAME: &str = "ledger.db";
 const NEW: &str = "ledger.db.new";
@@ -25,24 +30,21 @@ const DAMAGED: &str = "ledger.db.damaged";
 const LOCK: &str = "ledger.lock";
 /// The end of the name of the write-ahead log, which SQLite has beside a database until that is closed by everybody.
 const LOG: &str = "-wal";
-/// What SQLite may put beside a database.
+/// The ends of the names of the files that SQLite may put beside a database.
 const SIDECARS: [&str; 3] = [LOG, "-shm", "-journal"];
-/// How long another process may keep this one waiting.
+/// The longest wait for another process.
 const PATIENCE: Duration = Duration::from_secs(5);
 
 /// A database that is open.
 #[derive(Debug)]
-pub(super) struct Place {
+pub(super) struct DatabaseFile {
     pub(super) path: PathBuf,
-    /// Which file that is; `None` for somebody who may only look.
-    file: Option<Inode>,
+    /// Its device and inode; `None` for a caller that may only look.
+    id: Option<(u64, u64)>,
 }
 
-/// Device and number.
-type Inode = (u64, u64);
-
 /// The ledger of a folder, for reading and writing; made where there is none.
-pub(super) fn open(folder: &Path) -> Result<(Connection, Place)> {
+pub(super) fn open(folder: &Path) -> Result<(Connection, DatabaseFile)> {
     make_folder(folder).map_err(|error| LedgerError::io(folder, error))?;
     let path = folder.join(NAME);
     let _alone = lock(folder)?;
@@ -52,24 +54,20 @@ pub(super) fn open(folder: &Path) -> Result<(Connection, Place)> {
     }
     // There is none after a clean end.
     let has_log = fs::metadata(beside(&path, LOG)).is_ok_and(|log| log.len() > 0);
-    let mut db = connect(&path).map_err(|error| LedgerError::of(error, &path))?;
-    prepare(&mut db, &path, has_log).map_err(|failure| match failure {
-        Failure::Refused(error) => error,
-        Failure::Sqlite(error) => match LedgerError::of(error, &path) {
+    let db = connect(&path).map_err(|error| LedgerError::of(error, &path))?;
+    prepare(&db, &path, has_log).map_err(|error| match error {
+        RequestError::Refused(error) => error,
+        RequestError::Sqlite(error) => match LedgerError::of(error, &path) {
             LedgerError::DamagedInPlace(path) => put_aside(&path),
             error => error,
         },
     })?;
-    let file = inode(&path).map_err(|error| LedgerError::io(&path, error))?;
-    let place = Place {
-        path,
-        file: Some(file),
-    };
-    Ok((db, place))
+    let id = inode(&path).map_err(|error| LedgerError::io(&path, error))?;
+    Ok((db, DatabaseFile { path, id: Some(id) }))
 }
 
 /// The ledger of a folder, for a look at it as it is now; `None` where there is none. Nothing is made or changed.
-pub(super) fn read(folder: &Path) -> Result<Option<(Connection, Place)>> {
+pub(super) fn read(folder: &Path) -> Result<Option<(Connection, DatabaseFile)>> {
     let path = folder.join(NAME);
     if !exists(&path)? {
         return refuse_after_damage(folder).map(|()| None);
@@ -86,40 +84,35 @@ pub(super) fn read(folder: &Path) -> Result<Option<(Connection, Place)>> {
     let open = || {
         let db = Connection::open_with_flags(uri(&path) + as_it_is, flags)?;
         db.busy_timeout(PATIENCE)?;
-        let format = schema::format(&db)?;
-        Ok((db, format))
+        check_format(&db, &path)?;
+        Ok(db)
     };
-    let (db, found) = open().map_err(|error| LedgerError::of(error, &path))?;
-    match found {
-        0 => Err(LedgerError::DamagedInPlace(path)),
-        // What is read has been there from the first format on, or can be done without.
-        1..=FORMAT => Ok(Some((db, Place { path, file: None }))),
-        _ => Err(newer(&path, found)),
+    match open() {
+        Ok(db) => Ok(Some((db, DatabaseFile { path, id: None }))),
+        Err(RequestError::Refused(error)) => Err(error),
+        Err(RequestError::Sqlite(error)) => Err(LedgerError::of(error, &path)),
     }
 }
 
-impl Place {
-    /// The words for what went wrong here. A database that turns out to be damaged is put aside by this.
-    pub(super) fn explain(&self, failure: Failure) -> LedgerError {
-        let error = match failure {
-            Failure::Refused(error) => return error,
-            Failure::Sqlite(error) => LedgerError::of(error, &self.path),
+impl DatabaseFile {
+    /// Puts into words what went wrong here. A database that turns out to be damaged is put aside by this.
+    pub(super) fn explain(&self, error: RequestError) -> LedgerError {
+        let error = match error {
+            RequestError::Refused(error) => return error,
+            RequestError::Sqlite(error) => LedgerError::of(error, &self.path),
         };
-        match (error, self.file, self.path.parent()) {
-            (LedgerError::DamagedInPlace(path), Some(file), Some(folder)) => {
-                let Ok(_alone) = lock(folder) else {
-                    return LedgerError::DamagedInPlace(path);
-                };
-                // Somebody else may have put it aside, and there may even be a new one in its place.
-                match inode(&path) {
-                    Ok(now) if now == file => put_aside(&path),
-                    _ => refuse_after_damage(folder)
-                        .err()
-                        .unwrap_or(LedgerError::DamagedInPlace(path)),
-                }
-            }
-            (error, ..) => error,
+        let (LedgerError::DamagedInPlace(path), Some(_)) = (&error, self.id) else {
+            return error;
+        };
+        let folder = path.parent().unwrap_or(Path::new("/"));
+        let Ok(_alone) = lock(folder) else {
+            return error;
+        };
+        // Somebody else may have put it aside, and there may even be a new one in its place.
+        if inode(path).ok() == self.id {
+            return put_aside(path);
         }
+        refuse_after_damage(folder).err().unwrap_or(error)
     }
 }
 
@@ -136,11 +129,8 @@ fn put_aside(path: &Path) -> LedgerError {
         return LedgerError::DamagedInPlace(path.to_owned());
     };
     for (from, to) in all_of(path).zip(all_of(&kept)) {
-        match fs::rename(from, to) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => {
-                return LedgerError::DamagedInPlace(path.to_owned());
-            }
-            _ => {}
+        if if_there(fs::rename(from, to)).is_err() {
+            return LedgerError::DamagedInPlace(path.to_owned());
         }
     }
     LedgerError::Damaged {
@@ -151,16 +141,12 @@ fn put_aside(path: &Path) -> LedgerError {
 
 /// Refuses to begin with nothing where a damaged ledger waits for somebody to look at it.
 fn refuse_after_damage(folder: &Path) -> Result<()> {
-    let entries = match fs::read_dir(folder) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
-        entries => entries,
+    let names = || {
+        let entries = if_there(fs::read_dir(folder))?.into_iter().flatten();
+        let names = entries.map(|entry| Ok(entry?.file_name()));
+        names.collect::<io::Result<Vec<OsString>>>()
     };
-    let names = entries.and_then(|entries| {
-        entries
-            .map(|entry| Ok(entry?.file_name()))
-            .collect::<io::Result<Vec<OsString>>>()
-    });
-    let mut names = names.map_err(|error| LedgerError::io(folder, error))?;
+    let mut names = names().map_err(|error| LedgerError::io(folder, error))?;
     names.sort();
     let is_ledger = |name: &&OsString| {
         let name = name.as_bytes();
@@ -211,60 +197,59 @@ fn create(folder: &Path) -> Result<()> {
         // Left by a process that ended while it made one; and by a ledger that somebody moved away without its log,
         // which would be taken for the log of this one.
         for left in all_of(&new).chain(sidecars(&path)) {
-            remove(&left)?;
+            if_there(fs::remove_file(left))?;
         }
         let mut options = OpenOptions::new();
         options.write(true).create_new(true).mode(0o600).open(&new)
     };
     made().map_err(|error| LedgerError::io(&new, error))?;
     let fill = || {
-        let mut db = connect(&new)?;
+        let db = connect(&new)?;
         // These two have to be known before the first table is made.
         db.execute_batch("PRAGMA synchronous = FULL; PRAGMA auto_vacuum = INCREMENTAL;")?;
-        let transaction = db.transaction()?;
-        schema::migrate(&transaction)?;
-        transaction.commit()
+        db.execute_batch(&format!(
+            "BEGIN; {SCHEMA} PRAGMA user_version = {FORMAT}; COMMIT;"
+        ))
     };
     fill().map_err(|error| LedgerError::of(error, &path))?;
     fs::rename(&new, &path).map_err(|error| LedgerError::io(&path, error))
 }
 
-fn remove(path: &Path) -> io::Result<()> {
-    match fs::remove_file(path) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
-        _ => Ok(()),
-    }
-}
-
-/// After an unclean end, or while others have it open, all of the database is looked through: 0.05 s for 80 MB.
-fn prepare(db: &mut Connection, path: &Path, has_log: bool) -> std::result::Result<(), Failure> {
-    let found = schema::format(db)?;
-    if found == 0 {
-        // Somebody emptied it: one of ours is never without a format.
-        return Err(damage().into());
-    }
-    if found > FORMAT {
-        return Err(newer(path, found).into());
-    }
+/// Makes a database that was opened ready for use. After an unclean end, or while others have it open, all of it is looked
+/// through: 0.05 s for 80 MB.
+fn prepare(db: &Connection, path: &Path, has_log: bool) -> std::result::Result<(), RequestError> {
+    check_format(db, path)?;
     if db.is_readonly("main")? {
         return Err(LedgerError::Denied(path.to_owned()).into());
-    }
-    if found < FORMAT {
-        let transaction = db.transaction_with_behavior(TransactionBehavior::Immediate)?;
-        schema::migrate(&transaction)?;
-        transaction.commit()?;
     }
     // Kept in the database, but one that was repaired has lost it.
     db.pragma_update(None, "journal_mode", "WAL")?;
     // In KiB where negative. A listener lives for weeks and looks at the same few pages again and again.
     db.pragma_update(None, "cache_size", -256)?;
     if has_log {
-        let said: String = db.pragma_query_value(None, "quick_check", |row| row.get(0))?;
-        if said != "ok" {
-            return Err(damage().into());
-        }
+        check(db)?;
     }
     Ok(())
+}
+
+/// Refuses a database of another format. Without one it was emptied by somebody, and nothing older was ever released.
+fn check_format(db: &Connection, path: &Path) -> std::result::Result<(), RequestError> {
+    let found: usize = db.pragma_query_value(None, "user_version", cell)?;
+    match found {
+        FORMAT => Ok(()),
+        ..FORMAT => Err(damage().into()),
+        _ => Err(RequestError::Refused(LedgerError::Newer {
+            path: path.to_owned(),
+            found,
+            known: FORMAT,
+        })),
+    }
+}
+
+/// Looks through all of a database.
+pub(super) fn check(db: &Connection) -> rusqlite::Result<()> {
+    let said: String = db.pragma_query_value(None, "quick_check", cell)?;
+    if said == "ok" { Ok(()) } else { Err(damage()) }
 }
 
 fn connect(path: &Path) -> rusqlite::Result<Connection> {
@@ -276,16 +261,8 @@ fn connect(path: &Path) -> rusqlite::Result<Connection> {
     Ok(db)
 }
 
-pub(super) fn damage() -> rusqlite::Error {
+fn damage() -> rusqlite::Error {
     rusqlite::Error::SqliteFailure(ffi::Error::new(ffi::SQLITE_CORRUPT), None)
-}
-
-fn newer(path: &Path, found: usize) -> LedgerError {
-    LedgerError::Newer {
-        path: path.to_owned(),
-        found,
-        known: FORMAT,
-    }
 }
 
 fn exists(path: &Path) -> Result<bool> {
@@ -293,7 +270,7 @@ fn exists(path: &Path) -> Result<bool> {
         .map_err(|error| LedgerError::io(path, error))
 }
 
-fn inode(path: &Path) -> io::Result<Inode> {
+fn inode(path: &Path) -> io::Result<(u64, u64)> {
     let found = fs::metadata(path)?;
     Ok((found.dev(), found.ino()))
 }
@@ -315,16 +292,13 @@ fn beside(path: &Path, end: &str) -> PathBuf {
 
 /// A path as SQLite takes it where parameters follow.
 fn uri(path: &Path) -> String {
-    let encoded: String = path
-        .as_os_str()
-        .as_bytes()
-        .iter()
-        .map(|byte| match byte {
-            b'/' | b'.' | b'-' | b'_' | b'0'..=b'9' | b'a'..=b'z' | b'A'..=b'Z' => {
-                char::from(*byte).to_string()
-            }
-            _ => format!("%{byte:02x}"),
-        })
-        .collect();
-    format!("file:{encoded}")
+    let mut uri = "file:".to_owned();
+    for byte in path.as_os_str().as_bytes() {
+        if byte.is_ascii_alphanumeric() || b"/.-_".contains(byte) {
+            uri.push(char::from(*byte));
+        } else {
+            uri.push_str(&format!("%{byte:02x}"));
+        }
+    }
+    uri
 }

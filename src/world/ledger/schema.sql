@@ -1,20 +1,8 @@
-//! The tables of the ledger and the way from each format to the next. Never touches what is in them.
+-- The tables of the ledger.
+--
+-- Ids are never used again (`AUTOINCREMENT`), so that one which a process still has cannot come to mean something else.
+-- Times are Unix time: in milliseconds where the name ends with `_ms`, else in seconds.
 
-use rusqlite::{Connection, Transaction};
-
-/// What makes each format out of the one before; the first makes it out of an empty database. `PRAGMA user_version` says
-/// how many of these were done. A format that was released is never edited here: changes are a new one.
-const MIGRATIONS: [&str; 5] = [FIRST, APPROVALS, PRIVATE, SPOTS, UNREAD];
-
-/// The first format that knows of private repositories.
-pub(super) const PRIVATE_SINCE: usize = 3;
-
-/// The format that this program reads and writes.
-pub(super) const FORMAT: usize = MIGRATIONS.len();
-
-/// Ids are never used again (`AUTOINCREMENT`), so that one which a process still has cannot come to mean something else.
-/// Times are Unix time: in milliseconds where the name ends with `_ms`, else in seconds.
-const FIRST: &str = "
 CREATE TABLE meta (
     name TEXT PRIMARY KEY,
     value BLOB NOT NULL
@@ -49,7 +37,9 @@ CREATE TABLE batch (
     ended_ms INTEGER,
     commit_before TEXT,
     commit_after TEXT,
-    -- Whether a results block tells of its end.
+    -- The commits are in a private repository.
+    is_private INTEGER NOT NULL DEFAULT 0,
+    -- The results block that tells of its end; 0 while none does.
     told INTEGER NOT NULL DEFAULT 0,
     UNIQUE (file, number)
 ) STRICT;
@@ -79,7 +69,7 @@ CREATE TABLE block (
     -- NULL for a block that is not ours.
     key INTEGER,
     text TEXT NOT NULL,
-    -- Whether it is in its file, or need not come there.
+    -- It is in its file, or need not come there.
     delivered INTEGER NOT NULL,
     time INTEGER NOT NULL
 ) STRICT;
@@ -92,21 +82,14 @@ CREATE TABLE offer (
     -- A JSON array of pairs: a batch, and its tasks.
     batches TEXT NOT NULL,
     used INTEGER NOT NULL DEFAULT 0,
+    -- It answers a question before a task runs.
+    approves INTEGER NOT NULL DEFAULT 0,
+    -- The place at which it carries out an edit, as JSON.
+    spot TEXT,
     PRIMARY KEY (block, line)
 ) STRICT, WITHOUT ROWID;
-";
 
-/// Offers that answer a question before a task runs.
-const APPROVALS: &str = "ALTER TABLE offer ADD COLUMN approves INTEGER NOT NULL DEFAULT 0;";
-
-/// Commits in a private repository.
-const PRIVATE: &str = "ALTER TABLE batch ADD COLUMN is_private INTEGER NOT NULL DEFAULT 0;";
-
-/// Offers to carry out an edit at a place, as JSON.
-const SPOTS: &str = "ALTER TABLE offer ADD COLUMN spot TEXT;";
-
-/// The results that the newest block of a file shows, and the block that told of a batch: `told` holds its id from now on.
-const UNREAD: &str = "
+-- The results that the newest block of a file shows.
 CREATE TABLE unread (
     file INTEGER PRIMARY KEY REFERENCES file ON DELETE CASCADE,
     block INTEGER NOT NULL,
@@ -116,17 +99,3 @@ CREATE TABLE unread (
     written_ms INTEGER,
     is_read INTEGER NOT NULL DEFAULT 0
 ) STRICT;
-";
-
-/// The format of a database; 0 for an empty one.
-pub(super) fn format(db: &Connection) -> rusqlite::Result<usize> {
-    db.pragma_query_value(None, "user_version", |row| row.get(0))
-}
-
-/// Brings a database from its format to this program's.
-pub(super) fn migrate(db: &Transaction<'_>) -> rusqlite::Result<()> {
-    for step in MIGRATIONS.iter().skip(format(db)?) {
-        db.execute_batch(step)?;
-    }
-    db.pragma_update(None, "user_version", FORMAT)
-}

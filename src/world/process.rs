@@ -1,0 +1,49 @@
+//! Looks a process up in the system's table. Ends none.
+
+use rustix::process::Pid;
+
+/// A process, as Linux has it in its table.
+#[derive(Debug)]
+pub struct ProcessEntry {
+    /// The name of its program.
+    pub name: String,
+    /// A zombie, or about to be none.
+    pub is_dead: bool,
+    /// The time of its start, in ticks since the system was started: no other process with its number has the same.
+    pub began: u64,
+}
+
+/// Returns the entry of a process; `None` where there is none, and where the system has no such table.
+pub fn look_up(pid: Pid) -> Option<ProcessEntry> {
+    parse(&std::fs::read(format!("/proc/{pid}/stat")).ok()?)
+}
+
+/// Reads `PID (NAME) STATE …`, where the name may hold anything, also spaces and parentheses. The start is the 20th field behind
+/// it.
+fn parse(stat: &[u8]) -> Option<ProcessEntry> {
+    let stat = String::from_utf8_lossy(stat);
+    let (start, rest) = stat.rsplit_once(')')?;
+    let mut fields = rest.split_ascii_whitespace();
+    Some(ProcessEntry {
+        name: start.split_once('(')?.1.to_owned(),
+        is_dead: matches!(fields.next()?, "Z" | "X"),
+        began: fields.nth(18)?.parse().ok()?,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_start_stands_behind_any_name() {
+        let fields = "S 1 1 1 0 -1 4194560 1 0 0 0 0 0 0 0 20 0 1 0 4711 1 1";
+        for name in ["cat", "a b", "a) S 1 1 (b", "))"] {
+            let stat = format!("12 ({name}) {fields}\n");
+            let entry = parse(stat.as_bytes()).expect("an entry");
+            assert_eq!((entry.began, &*entry.name), (4711, name));
+        }
+        assert!(parse(b"12 (cat) S 1").is_none());
+        assert!(parse(b"").is_none());
+    }
+}
