@@ -9,7 +9,7 @@ use std::time::Duration;
 use tokio::sync::OnceCell;
 
 use crate::cli::Exec;
-use crate::git::{self, Notes};
+use crate::git::{self, NotesFiles};
 use crate::policy::Policy;
 use crate::policy::actions::Actions;
 use crate::policy::paths::Paths;
@@ -328,17 +328,17 @@ pub(crate) fn git_of(settings: &settings::Git, folders: &Folders, env: login_env
     Git {
         options: git::Options {
             target: match settings.target {
-                settings::Target::Branch => git::Target::Branch,
-                settings::Target::Side => git::Target::Side,
+                settings::Target::Branch => git::CommitTarget::Branch,
+                settings::Target::Side => git::CommitTarget::Side,
             },
             untracked: match settings.untracked {
-                settings::Untracked::Leave => git::Untracked::Leave,
-                settings::Untracked::Commit => git::Untracked::Commit,
+                settings::Untracked::Leave => git::UntrackedRule::Leave,
+                settings::Untracked::Commit => git::UntrackedRule::Commit,
             },
             new_file: settings.new_file,
             notes: {
                 let folders = folders.clone();
-                Notes(Arc::new(move || notes_of(&folders)))
+                NotesFiles(Arc::new(move || notes_of(&folders)))
             },
             secrets: SECRETS.clone(),
             private: folders.state.join("snapshots"),

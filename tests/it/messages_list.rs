@@ -569,7 +569,7 @@ const WITHOUT_CASE: &[Without] = &[
         why: NO_MESSAGE,
     },
     Without {
-        file: "src/git/mod.rs",
+        file: "src/git/save.rs",
         text: "commit (initial)",
         why: NO_MESSAGE,
     },
