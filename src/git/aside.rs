@@ -10,7 +10,7 @@ use std::{fmt, fs};
 use git2::{IndexEntry, Repository};
 
 use super::at::find;
-use super::error::Result;
+use super::error::GitResult;
 use super::recorded::is_kept;
 use super::rules::SaveRules;
 use super::stage::Staging;
@@ -29,7 +29,7 @@ const COMMITS: usize = 500;
 /// The paths that were guarded since the last save after a task, as they were named, and what was saved of them. All are
 /// relative to the root.
 #[derive(Default)]
-pub(super) struct Guarded {
+pub(super) struct GuardedPaths {
     paths: Vec<PathBuf>,
     pub(super) files: BTreeSet<PathBuf>,
 }
@@ -121,7 +121,7 @@ impl Snapshots {
     }
 
     /// Lists the files to save aside, relative to the root; with false, those that no longer need to be there.
-    pub(super) fn to_keep(&self, before: bool) -> Result<Vec<(PathBuf, bool)>> {
+    pub(super) fn to_keep(&self, before: bool) -> GitResult<Vec<(PathBuf, bool)>> {
         let store = &self.store;
         let ours = store.index_now()?;
         let state = &self.untracked;
@@ -196,7 +196,7 @@ impl Snapshots {
         folders.find(|folder| self.has_batch(folder, batches).unwrap_or(false))
     }
 
-    fn has_batch(&self, folder: &Path, batches: &[&str]) -> Result<bool> {
+    fn has_batch(&self, folder: &Path, batches: &[&str]) -> GitResult<bool> {
         let options = &self.store.rules.options;
         if !private::exists(folder, options) {
             return Ok(false);
@@ -219,7 +219,7 @@ impl Snapshots {
     /// Lists what is left out at these paths (relative to the root) and those that were guarded, or was when it was saved.
     pub(super) fn left_out_now(&mut self, paths: &[PathBuf]) -> Vec<PathBuf> {
         let _working = self.store.relief.working();
-        let Guarded {
+        let GuardedPaths {
             paths: mut all,
             mut files,
         } = std::mem::take(&mut self.guarded);
@@ -264,7 +264,7 @@ impl Snapshots {
         }
     }
 
-    fn save_left_out(&mut self, files: &[PathBuf], message: &Message) -> Result<SaveOutcome> {
+    fn save_left_out(&mut self, files: &[PathBuf], message: &Message) -> GitResult<SaveOutcome> {
         let message = self.beside(message)?;
         let scope = SaveScope::Paths(files);
         if !self.store.is_private() {
@@ -276,7 +276,7 @@ impl Snapshots {
     }
 
     /// The message of a commit that is made aside now.
-    fn beside(&self, message: &Message) -> Result<Message> {
+    fn beside(&self, message: &Message) -> GitResult<Message> {
         let tip = if self.store.is_private() {
             None
         } else {
@@ -288,7 +288,7 @@ impl Snapshots {
         })
     }
 
-    fn aside_to_write(&mut self) -> Result<&mut Store> {
+    fn aside_to_write(&mut self) -> GitResult<&mut Store> {
         if !matches!(self.aside.get(), Some(Some(_))) {
             self.aside = OnceCell::from(Some(self.open_aside()?));
         }
@@ -296,7 +296,7 @@ impl Snapshots {
         aside.ok_or_else(|| SnapshotError::OutsideRoot(PathBuf::new()))
     }
 
-    fn open_aside(&self) -> Result<Store> {
+    fn open_aside(&self) -> GitResult<Store> {
         let (root, options) = (self.store.root_path(), &self.store.rules.options);
         let opened = private::repository(&root, options)?;
         let rules = SaveRules::of(options, true);
@@ -306,7 +306,7 @@ impl Snapshots {
 
     /// Lists what no save takes in at these paths, relative to the root; `None` where it is more than what is kept aside. With
     /// `not_saved` only what was there when the batch began and was not saved then.
-    fn left_out(&self, paths: &[PathBuf], not_saved: bool) -> Result<Option<Vec<PathBuf>>> {
+    fn left_out(&self, paths: &[PathBuf], not_saved: bool) -> GitResult<Option<Vec<PathBuf>>> {
         let store = &self.store;
         let mut index = store.index_now()?;
         let written = walk::written(&store.index_path());
@@ -346,7 +346,7 @@ impl Snapshots {
 
     /// True for a file or link that the private snapshots know, by its place below the repository's top. It was saved when the
     /// batch began, and no task overwrites what somebody made of it since.
-    pub(super) fn is_kept_aside(&self, place: &Path) -> Result<bool> {
+    pub(super) fn is_kept_aside(&self, place: &Path) -> GitResult<bool> {
         let below = self.store.below_root(place);
         match self.aside().zip(below) {
             Some((aside, below)) => aside.is_tracked(&below),
@@ -356,13 +356,13 @@ impl Snapshots {
 }
 
 /// Saves in a private repository.
-fn save_in(store: &mut Store, scope: SaveScope<'_>, message: &Message) -> Result<SaveOutcome> {
+fn save_in(store: &mut Store, scope: SaveScope<'_>, message: &Message) -> GitResult<SaveOutcome> {
     store.healed(|store| store.save(scope, message, &mut UntrackedState::default()))
 }
 
 impl UnsavedSearch<'_> {
     /// Looks at a place and all below it. `whole`: nothing of it is saved otherwise.
-    fn see(&mut self, place: PathBuf, whole: bool) -> Result<()> {
+    fn see(&mut self, place: PathBuf, whole: bool) -> GitResult<()> {
         let snapshots = self.snapshots;
         let at = snapshots.store.top.join(&place);
         let Ok(data) = fs::symlink_metadata(&at) else {
@@ -401,7 +401,7 @@ impl UnsavedSearch<'_> {
     }
 
     /// True if no save takes in the file or link at a place.
-    fn leaves_out(&mut self, place: &Path) -> Result<bool> {
+    fn leaves_out(&mut self, place: &Path) -> GitResult<bool> {
         let (snapshots, store) = (self.snapshots, &self.snapshots.store);
         let recorded = self.staging.index.get_path(place, 0);
         let kind = find(&store.top, place)?;
@@ -425,7 +425,7 @@ impl UnsavedSearch<'_> {
     }
 
     /// True if no save takes in a folder with all that is in it.
-    fn leaves_out_whole(&self, place: &Path) -> Result<bool> {
+    fn leaves_out_whole(&self, place: &Path) -> GitResult<bool> {
         let index = &*self.staging.index;
         if place.as_os_str().is_empty() || look::below(index, place).next().is_some() {
             return Ok(false);
@@ -445,7 +445,7 @@ struct CleanCheck<'s> {
 }
 
 impl<'s> CleanCheck<'s> {
-    fn of(store: &'s Store) -> Result<Self> {
+    fn of(store: &'s Store) -> GitResult<Self> {
         let config = store.repo.config()?.snapshot()?;
         let written = walk::written(&store.index_path());
         Ok(Self {

@@ -7,7 +7,7 @@ use std::path::Path;
 use rustix::fs::{Mode, OFlags, open};
 
 use super::SnapshotError;
-use super::error::Result;
+use super::error::GitResult;
 
 /// The kind of a place in the work tree, as git sees it.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -19,7 +19,7 @@ pub(super) enum PathKind {
 
 /// A file or link, reached through real folders: what is behind a link is not at this path for git. Anything
 /// else (a folder, a pipe) is nothing; but what could not be looked at is an error, not a deletion.
-pub(super) fn find(top: &Path, path: &Path) -> Result<PathKind> {
+pub(super) fn find(top: &Path, path: &Path) -> GitResult<PathKind> {
     let mut at = top.to_path_buf();
     let mut parts = path.components().peekable();
     while let Some(part) = parts.next() {
@@ -69,7 +69,7 @@ pub(super) fn content(place: &Path, most: u64) -> Option<Vec<u8>> {
     (bytes.len() as u64 <= most).then_some(bytes)
 }
 
-/// Tells if a file has so many bytes that no save takes it.
+/// True for a file that is too large for any save.
 pub(super) fn is_huge(place: &Path) -> bool {
     fs::symlink_metadata(place).is_ok_and(|found| found.is_file() && found.len() > LARGEST)
 }

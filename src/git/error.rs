@@ -9,7 +9,7 @@ use thiserror::Error;
 use crate::world::programs::NoProgram;
 
 /// The result of what needs the repository.
-pub(super) type Result<T, E = SnapshotError> = std::result::Result<T, E>;
+pub(super) type GitResult<T> = Result<T, SnapshotError>;
 
 /// The end of messages about an operation that the user can finish.
 pub const TRY_AGAIN: &str = ", then try again";

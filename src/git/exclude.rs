@@ -26,7 +26,7 @@ const LARGEST: u64 = 1024 * 1024;
 pub struct SeenByGit {
     /// The git directory that all its work trees share.
     pub git_dir: PathBuf,
-    /// From the top of the work tree.
+    /// The paths of the files from the top of the work tree.
     pub names: Vec<PathBuf>,
 }
 

@@ -3,7 +3,7 @@
 use git2::{Commit, Oid};
 
 use super::Store;
-use super::error::Result;
+use super::error::GitResult;
 use super::index::first_parent;
 use super::message::{self, Message};
 
@@ -48,7 +48,7 @@ impl<'h> History<'h> {
     ///
     /// # Errors
     /// Where the history cannot be read.
-    pub fn advance(&mut self) -> Result<Option<Option<Saved>>> {
+    pub fn advance(&mut self) -> GitResult<Option<Option<Saved>>> {
         let Some(commit) = self.next.take() else {
             return Ok(None);
         };
@@ -60,7 +60,7 @@ impl<'h> History<'h> {
     ///
     /// # Errors
     /// Where the history cannot be read.
-    pub fn next_saved(&mut self) -> Result<Option<Saved>> {
+    pub fn next_saved(&mut self) -> GitResult<Option<Saved>> {
         while let Some(found) = self.advance()? {
             if found.is_some() {
                 return Ok(found);
@@ -93,7 +93,7 @@ impl Store {
     ///
     /// # Errors
     /// Where the newest cannot be read.
-    pub fn history(&self) -> Result<History<'_>> {
+    pub fn history(&self) -> GitResult<History<'_>> {
         Ok(History::from(self.tip()?))
     }
 
@@ -101,7 +101,7 @@ impl Store {
     ///
     /// # Errors
     /// Where it cannot be read.
-    pub fn subject(&self, commit: &str) -> Result<String> {
+    pub fn subject(&self, commit: &str) -> GitResult<String> {
         let commit = self.commit_at(commit)?;
         let text = String::from_utf8_lossy(commit.message_bytes());
         let first = text.trim_start().lines().next().unwrap_or_default();
@@ -112,7 +112,7 @@ impl Store {
     ///
     /// # Errors
     /// Where it cannot be read.
-    pub(super) fn reach(&self, saved: &Saved) -> Result<RootReach> {
+    pub(super) fn reach(&self, saved: &Saved) -> GitResult<RootReach> {
         let mut reach = RootReach::default();
         if self.root.as_os_str().is_empty() {
             reach.inside = true;
@@ -133,7 +133,7 @@ impl Store {
     }
 
     /// A commit by all its hex digits.
-    pub(super) fn commit_at(&self, hex: &str) -> Result<Commit<'_>> {
+    pub(super) fn commit_at(&self, hex: &str) -> GitResult<Commit<'_>> {
         Ok(self.repo.find_commit(Oid::from_str(hex)?)?)
     }
 }

@@ -9,7 +9,7 @@ use std::path::PathBuf;
 
 use git2::{Commit, Index, Oid, Tree};
 
-use super::error::Result;
+use super::error::GitResult;
 use super::history::Saved;
 use super::stage::{self, Staged};
 use super::target::remove;
@@ -30,7 +30,7 @@ pub(super) struct PendingIndex {
 
 impl Store {
     /// Makes git's index anew from the last commit where its file is gone: git takes that for one in which all is deleted.
-    pub(super) fn mend_index(&self) -> Result<()> {
+    pub(super) fn mend_index(&self) -> GitResult<()> {
         let path = self.index_path();
         if self.is_private() || self.rules.is_beside_branch() || path.exists() {
             return Ok(());
@@ -46,7 +46,7 @@ impl Store {
     }
 
     /// The index as it is, with what waits to be written.
-    pub(super) fn index_now(&self) -> Result<Index> {
+    pub(super) fn index_now(&self) -> GitResult<Index> {
         let mut index = self.repo.index()?;
         // A missing index file is an empty index, which libgit2 believes only when forced.
         index.read(self.index.given_up.get() || !self.index_path().exists())?;
@@ -62,7 +62,7 @@ impl Store {
     }
 
     /// Notes that these changes are committed, and written later.
-    pub(super) fn put_off(&self, staged: Vec<Staged>) -> Result<()> {
+    pub(super) fn put_off(&self, staged: Vec<Staged>) -> GitResult<()> {
         let mut unsettled = self.index.unsettled.borrow_mut();
         if unsettled.is_empty() && !staged.is_empty() && !self.is_private() {
             let mark = self.unsettled_mark();
@@ -78,8 +78,8 @@ impl Store {
         Ok(())
     }
 
-    /// Has the index's file say what was committed after file tasks: `git status` goes by it.
-    pub(super) fn settle(&self) -> Result<()> {
+    /// Writes to the index's file what was committed after file tasks, as `git status` reads that file.
+    pub(super) fn settle(&self) -> GitResult<()> {
         if self.index.unsettled.borrow().is_empty() {
             return Ok(());
         }
@@ -93,7 +93,7 @@ impl Store {
     /// does, so an `add` that ends within the same few milliseconds is still lost from the index (its content
     /// is not: it is on disk, and the next save sees it). Taking the lock ourselves would close that gap, but
     /// then libgit2 could not write the file.
-    pub(super) fn write_index(&self, staged: &[Staged]) -> Result<()> {
+    pub(super) fn write_index(&self, staged: &[Staged]) -> GitResult<()> {
         let mut unsettled = self.index.unsettled.borrow_mut();
         let mut index = self.repo.index()?;
         self.locks.patiently(&self.index_path(), || {
@@ -126,7 +126,7 @@ impl Store {
         &self,
         index: &Index,
         differing: &BTreeSet<PathBuf>,
-    ) -> Result<(Option<Oid>, BTreeSet<PathBuf>)> {
+    ) -> GitResult<(Option<Oid>, BTreeSet<PathBuf>)> {
         let mut staged = differing.clone();
         if staged.is_empty() {
             return Ok((None, staged));
@@ -147,7 +147,7 @@ impl Store {
         paths: &mut BTreeSet<PathBuf>,
         index: &Index,
         head: Option<&Commit<'_>>,
-    ) -> Result<()> {
+    ) -> GitResult<()> {
         let mut commit = head.cloned();
         for _ in 0..LATE {
             let Some(ours) = commit.filter(|commit| Saved::of(commit).is_some()) else {
@@ -173,7 +173,7 @@ impl Store {
         index: &Index,
         base: Option<&Tree<'_>>,
         paths: &BTreeSet<PathBuf>,
-    ) -> Result<Option<Oid>> {
+    ) -> GitResult<Option<Oid>> {
         let saved = paths.iter().filter(|path| !self.rules.is_left_out(path));
         let edits: Vec<TreeEdit<'_>> = saved
             .map(|path| {

@@ -1,13 +1,13 @@
-//! Git's locks: how long another program may hold one before a save is given up.
+//! Git's locks, and the wait for them.
 
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use super::error::Result;
+use super::error::GitResult;
 use super::{SnapshotError, Store};
 use crate::world::hurry::Hurry;
 
-/// How long another program may hold one of git's locks before a save is given up.
+/// The time that another program may hold one of git's locks before a save is given up.
 const LOCK_WAIT: Duration = Duration::from_secs(5);
 const LOCK_PAUSE: Duration = Duration::from_millis(25);
 
@@ -32,8 +32,8 @@ impl LockWait {
     pub(super) fn patiently<T>(
         &self,
         path: &Path,
-        mut act: impl FnMut() -> Result<T>,
-    ) -> Result<T> {
+        mut act: impl FnMut() -> GitResult<T>,
+    ) -> GitResult<T> {
         let until = Instant::now() + self.longest;
         let unlock = || std::fs::remove_file(lock_of(path)).is_ok();
         loop {
@@ -51,7 +51,7 @@ impl LockWait {
 impl Store {
     /// Waits while somebody holds the index's lock, who is about to change index and files (a checkout, an open
     /// `git commit`): what would be saved now is half of something, even if writing could wait.
-    pub(super) fn wait_until_unlocked(&self) -> Result<()> {
+    pub(super) fn wait_until_unlocked(&self) -> GitResult<()> {
         // Beside a branch, the index that others lock is not that of clada.
         for path in [self.index_path(), self.repo.path().join("index")] {
             self.locks.patiently(&path, || refuse_locked(&path))?;
@@ -62,7 +62,7 @@ impl Store {
 
 /// # Errors
 /// Where a program holds the lock of this file.
-pub(super) fn refuse_locked(path: &Path) -> Result<()> {
+pub(super) fn refuse_locked(path: &Path) -> GitResult<()> {
     let lock = lock_of(path);
     if lock.exists() {
         return Err(SnapshotError::Locked(lock));

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use git2::{Delta, DiffOptions, Index, IndexEntry, Repository};
 
-use super::error::Result;
+use super::error::GitResult;
 use super::tools;
 
 /// The paths that [`changed_among`] saw.
@@ -30,7 +30,7 @@ pub(super) fn changed_among(
     repo: &Repository,
     index: &Index,
     paths: &[PathBuf],
-) -> Result<Differences> {
+) -> GitResult<Differences> {
     let mut changed = Differences::default();
     if paths.is_empty() {
         return Ok(changed);

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use git2::{Commit, ErrorCode, Index, Oid, Reference, Tree};
 use sha2::{Digest, Sha256};
 
-use super::error::Result;
+use super::error::GitResult;
 use super::index::first_parent;
 use super::{Message, SaveScope, Saved, SnapshotError, Snapshots, Store, look, recorded};
 use crate::text::hex::hex;
@@ -35,7 +35,7 @@ pub struct Stop {
 impl Snapshots {
     /// # Errors
     /// While an older state is looked at, here or in the private repository of a folder that got one of the user's meanwhile.
-    pub(super) fn refuse_looking(&self) -> Result<()> {
+    pub(super) fn refuse_looking(&self) -> GitResult<()> {
         self.stores()
             .into_iter()
             .try_for_each(Store::refuse_looking)
@@ -45,7 +45,7 @@ impl Snapshots {
     ///
     /// # Errors
     /// Where that cannot be read.
-    pub fn where_looking(&self) -> Result<Option<&Store>> {
+    pub fn where_looking(&self) -> GitResult<Option<&Store>> {
         for store in self.stores() {
             if store.looking_ref("present")?.is_some() {
                 return Ok(Some(store));
@@ -59,7 +59,7 @@ impl Snapshots {
     ///
     /// # Errors
     /// Where a save would not be possible, and where nothing was saved yet.
-    pub fn begin_looking(&mut self, message: &Message) -> Result<()> {
+    pub fn begin_looking(&mut self, message: &Message) -> GitResult<()> {
         self.store.refuse_diverted()?;
         self.refuse_looking()?;
         let prepared = self
@@ -96,7 +96,7 @@ impl Snapshots {
     ///
     /// # Errors
     /// Where the files or the commits cannot be read.
-    pub fn edited(&self, store: &Store, looking: &Looking) -> Result<Vec<PathBuf>> {
+    pub fn edited(&self, store: &Store, looking: &Looking) -> GitResult<Vec<PathBuf>> {
         let _working = store.relief.working();
         let mut index = store.repo.index()?;
         index.read(true)?;
@@ -123,7 +123,7 @@ impl Snapshots {
     ///
     /// # Errors
     /// Where an index cannot be read.
-    pub fn is_users(&self, store: &Store, path: &Path) -> Result<bool> {
+    pub fn is_users(&self, store: &Store, path: &Path) -> GitResult<bool> {
         let _working = store.relief.working();
         match self.aside() {
             Some(aside) if !store.is_private() => {
@@ -139,8 +139,8 @@ impl Store {
     ///
     /// # Errors
     /// Where that cannot be read.
-    pub fn looking(&self) -> Result<Option<Looking>> {
-        let id = |name| -> Result<Option<String>> {
+    pub fn looking(&self) -> GitResult<Option<Looking>> {
+        let id = |name| -> GitResult<Option<String>> {
             let found = self.looking_ref(name)?;
             Ok(found.and_then(|found| Some(found.target()?.to_string())))
         };
@@ -151,7 +151,7 @@ impl Store {
         Ok(Some(Looking { present, at, to }))
     }
 
-    pub(super) fn refuse_looking(&self) -> Result<()> {
+    pub(super) fn refuse_looking(&self) -> GitResult<()> {
         match self.looking_ref("present")? {
             Some(_) => Err(SnapshotError::Looking),
             None => Ok(()),
@@ -165,7 +165,7 @@ impl Store {
         tree: Option<&Tree<'_>>,
         index: &Index,
         place: &PathBuf,
-    ) -> Result<BTreeSet<PathBuf>> {
+    ) -> GitResult<BTreeSet<PathBuf>> {
         let mut paths = look::changed_among(&self.repo, index, std::slice::from_ref(place))?.files;
         let mut committed = recorded::committed_otherwise(&self.repo, tree, index, place)?;
         paths.append(&mut committed);
@@ -176,7 +176,7 @@ impl Store {
     ///
     /// # Errors
     /// Where the refs cannot be written.
-    pub fn end_looking(&self, keep: bool) -> Result<Option<String>> {
+    pub fn end_looking(&self, keep: bool) -> GitResult<Option<String>> {
         let mut kept = None;
         if let Some(looking) = self.looking()?.filter(|_| keep) {
             // Each has a name of its own: nothing else holds it.
@@ -197,7 +197,7 @@ impl Store {
     ///
     /// # Errors
     /// Where the history cannot be read.
-    pub fn stops(&self, looking: &Looking, further: usize) -> Result<Vec<Stop>> {
+    pub fn stops(&self, looking: &Looking, further: usize) -> GitResult<Vec<Stop>> {
         let _working = self.relief.working();
         let mut stops: Vec<Stop> = Vec::new();
         let mut here = None;
@@ -232,7 +232,7 @@ impl Store {
     ///
     /// # Errors
     /// Where the file or a commit cannot be read.
-    pub fn shows(&self, looking: &Looking, path: &Path) -> Result<bool> {
+    pub fn shows(&self, looking: &Looking, path: &Path) -> GitResult<bool> {
         let _working = self.relief.working();
         let now = self.held_now(path)?;
         for commit in [&looking.at, &looking.to, &looking.present] {
@@ -243,7 +243,7 @@ impl Store {
         Ok(false)
     }
 
-    fn looking_ref(&self, name: &str) -> Result<Option<Reference<'_>>> {
+    fn looking_ref(&self, name: &str) -> GitResult<Option<Reference<'_>>> {
         match self.repo.find_reference(&self.looking_name(name)) {
             Ok(found) => Ok(Some(found)),
             Err(why) if why.code() == ErrorCode::NotFound => Ok(None),
@@ -252,7 +252,7 @@ impl Store {
     }
 
     /// Notes a commit under a name: `to` is the one that will be shown next, `at` the one that is shown from now on.
-    pub(super) fn look_at(&self, name: &str, commit: &str) -> Result<()> {
+    pub(super) fn look_at(&self, name: &str, commit: &str) -> GitResult<()> {
         let id = Oid::from_str(commit)?;
         let name = self.looking_name(name);
         self.repo.reference(&name, id, true, "clada: looking")?;

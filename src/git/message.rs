@@ -19,27 +19,27 @@ pub struct Message {
     /// The batch's id, for the trailers by which clada finds its commits again.
     pub batch: String,
     pub step: CommitStep,
-    /// Of a squashed batch: the batches that it was.
+    /// The batches that a squashed batch was.
     pub of: Vec<String>,
     /// The commit that the branch was at before, where a command of the batch has moved it elsewhere.
     pub moved: Option<String>,
-    /// In the private snapshots: the commit that is git's last one, by which the two histories can be read as one.
+    /// The commit, in the private snapshots, that is git's last one, by which the two histories can be read as one.
     pub beside: Option<String>,
 }
 
 /// The part that a commit has in its batch.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub enum CommitStep {
-    /// It saves what the user had changed before it.
+    /// The commit saves what the user had changed before the batch.
     Before,
-    /// It adds untracked files that the user had added: it is no batch's.
+    /// The commit adds untracked files at the user's request; it belongs to no batch.
     Add,
-    /// It saves what the batch did.
+    /// The commit saves what the batch did.
     #[default]
     Task,
-    /// It takes back that batch.
+    /// The commit takes back that batch.
     Undo(String),
-    /// It does again what was taken back of that batch.
+    /// The commit does again what was taken back of that batch.
     Redo(String),
     /// Several commits in one.
     Squash,

@@ -93,9 +93,9 @@ use tokio::sync::watch;
 
 use crate::world::hurry::Hurry;
 
-use aside::Guarded;
+use aside::GuardedPaths;
 pub use aside::Lost;
-use error::Result;
+use error::GitResult;
 pub use error::{Beginner, Operation, SnapshotError, TRY_AGAIN, Without};
 pub use exclude::{ExcludeError, SeenByGit, seen_by_git};
 pub use history::{History, Saved};
@@ -125,7 +125,7 @@ pub struct Snapshots {
     pub store: Store,
     /// The private repository for what this one leaves out, once it was asked for.
     aside: OnceCell<Option<Store>>,
-    guarded: Guarded,
+    guarded: GuardedPaths,
     /// The paths that saves left as the index has them.
     passed_over: BTreeSet<PathBuf>,
     untracked: UntrackedState,
@@ -148,7 +148,7 @@ impl Snapshots {
         never: &[PathBuf],
         options: &Options,
         stop: &watch::Receiver<bool>,
-    ) -> Result<Option<Self>> {
+    ) -> GitResult<Option<Self>> {
         let root = canonical(root)?;
         let (opened, top, is_private) = match discover(&root)? {
             Discovered::WorkTree(repo, top) => (Opened { repo, notice: None }, top, false),
@@ -175,7 +175,7 @@ impl Snapshots {
         Self {
             store,
             aside: OnceCell::new(),
-            guarded: Guarded::default(),
+            guarded: GuardedPaths::default(),
             passed_over: BTreeSet::new(),
             untracked: UntrackedState::default(),
             last: None,
@@ -198,7 +198,7 @@ impl Snapshots {
     ///
     /// # Errors
     /// Where that cannot be done. A private repository is never in the way: [`SnapshotError::Without`].
-    pub fn before(&mut self, message: &Message) -> Result<SaveOutcome> {
+    pub fn before(&mut self, message: &Message) -> GitResult<SaveOutcome> {
         if self.store.is_private() {
             return self.save_private(message);
         }
@@ -210,7 +210,7 @@ impl Snapshots {
 
     /// Commits what a file task made of these paths (relative to the root), and looks at nothing else: a file, or a
     /// folder with all that is in it, or something that is gone.
-    pub fn after_paths(&mut self, paths: &[PathBuf], message: &Message) -> Result<SaveOutcome> {
+    pub fn after_paths(&mut self, paths: &[PathBuf], message: &Message) -> GitResult<SaveOutcome> {
         let mut outcome = self.after_file_task(SaveScope::Paths(paths), paths, message)?;
         self.name_from_root(&mut outcome);
         Ok(outcome)
@@ -221,7 +221,7 @@ impl Snapshots {
         &mut self,
         paths: &[(PathBuf, bool)],
         message: &Message,
-    ) -> Result<SaveOutcome> {
+    ) -> GitResult<SaveOutcome> {
         let plain: Vec<PathBuf> = paths.iter().map(|(path, _)| path.clone()).collect();
         self.after_file_task(SaveScope::Restored(paths), &plain, message)
     }
@@ -231,7 +231,7 @@ impl Snapshots {
         scope: SaveScope<'_>,
         paths: &[PathBuf],
         message: &Message,
-    ) -> Result<SaveOutcome> {
+    ) -> GitResult<SaveOutcome> {
         if self.store.is_private() {
             let left_out = self.left_out_now(paths);
             return self.save(SaveScope::Paths(&[paths, &left_out].concat()), message);
@@ -243,12 +243,12 @@ impl Snapshots {
     }
 
     /// Commits whatever a command changed. A command can change anything, so this looks at everything.
-    pub fn after_all(&mut self, message: &Message) -> Result<SaveOutcome> {
+    pub fn after_all(&mut self, message: &Message) -> GitResult<SaveOutcome> {
         let saved = self.after_command(message);
         saved.map_err(|why| self.store.begun_by_command(why))
     }
 
-    fn after_command(&mut self, message: &Message) -> Result<SaveOutcome> {
+    fn after_command(&mut self, message: &Message) -> GitResult<SaveOutcome> {
         if self.store.is_private() {
             let mut outcome = self.save_private(message)?;
             let left_out = self.left_out_now(&[]);
@@ -271,18 +271,18 @@ impl Snapshots {
         Ok(outcome)
     }
 
-    /// Has the paths of what was left off begin where the root is.
+    /// Makes the paths of what was left off relative to the root.
     fn name_from_root(&self, outcome: &mut SaveOutcome) {
         for left in &mut outcome.left_off {
             left.strip(&self.store.root);
         }
     }
 
-    /// Has the index's file say what was committed after file tasks: `git status` goes by it.
+    /// Writes to the index's file what was committed after file tasks, as `git status` reads that file.
     ///
     /// # Errors
     /// Where it cannot be written: the next save tries again.
-    pub fn settle(&mut self) -> Result<()> {
+    pub fn settle(&mut self) -> GitResult<()> {
         let _working = self.store.relief.working();
         if let Some(Some(aside)) = self.aside.get() {
             aside.settle()?;
@@ -290,7 +290,7 @@ impl Snapshots {
         self.store.settle()
     }
 
-    fn save(&mut self, scope: SaveScope<'_>, message: &Message) -> Result<SaveOutcome> {
+    fn save(&mut self, scope: SaveScope<'_>, message: &Message) -> GitResult<SaveOutcome> {
         self.refuse_looking()?;
         let outcome = self.store.save(scope, message, &mut self.untracked)?;
         self.note(&outcome);
@@ -306,7 +306,7 @@ impl Snapshots {
 
     /// Saves everything in a private repository, without being in the way: where that cannot be done, it is
     /// [`SnapshotError::Without`].
-    fn save_private(&mut self, message: &Message) -> Result<SaveOutcome> {
+    fn save_private(&mut self, message: &Message) -> GitResult<SaveOutcome> {
         let untracked = &mut self.untracked;
         let saved = self
             .store

@@ -21,7 +21,7 @@ fn silent() -> MutexGuard<'static, BTreeSet<PathBuf>> {
 }
 
 impl Store {
-    /// Has commits leave out the notes files, but those that git tracks.
+    /// Leaves the notes files out of commits, but not those that git tracks.
     pub(super) fn leave_notes(&mut self) {
         // What is wrong with git's own files, a save says; until then nothing is read through a pipe.
         let notes = (self.rules.options.notes.0)();

@@ -30,7 +30,7 @@ pub struct UsersWork {
     pub commit: String,
     /// The number of files that it changes below the root.
     pub files: usize,
-    /// It is what was staged, and the rest is in another one.
+    /// True if it holds what was staged; the rest is in another commit.
     pub staged: bool,
 }
 
@@ -48,7 +48,7 @@ pub enum SkipReason {
     Filter(String),
     /// `working-tree-encoding=NAME`: git would recode the file, libgit2 does not.
     Encoding(String),
-    /// In another repository. `git add` would make it a gitlink without a `.gitmodules`, which breaks clones.
+    /// The path is in another repository. `git add` would make it a gitlink without a `.gitmodules`, which breaks clones.
     NestedRepository,
     /// `git update-index --assume-unchanged` or `--skip-worktree`: the user keeps this change to himself.
     KeptByUser,

@@ -8,14 +8,14 @@ use std::path::{Path, PathBuf};
 
 use git2::Repository;
 
-use super::error::Result;
+use super::error::GitResult;
 use super::{SnapshotError, Store, canonical};
 use crate::world::sandbox;
 
 impl Store {
     /// # Errors
     /// Where the git directory is not that of this work tree.
-    pub(super) fn refuse_anothers(&self) -> Result<()> {
+    pub(super) fn refuse_anothers(&self) -> GitResult<()> {
         if self.is_private() {
             return Ok(());
         }
@@ -24,7 +24,7 @@ impl Store {
 
     /// # Errors
     /// [`SnapshotError::Diverted`] where a save would write elsewhere.
-    pub(super) fn refuse_diverted(&self) -> Result<()> {
+    pub(super) fn refuse_diverted(&self) -> GitResult<()> {
         let (own, common) = (self.repo.path(), self.repo.commondir());
         self.refuse_anothers()?;
         let diverted =
@@ -52,7 +52,7 @@ impl Store {
 ///
 /// # Errors
 /// [`SnapshotError::Diverted`] where one is in the way.
-pub(super) fn refuse_odd(root: &Path) -> Result<()> {
+pub(super) fn refuse_odd(root: &Path) -> GitResult<()> {
     const READ: [&str; 8] = [
         "HEAD",
         "config",

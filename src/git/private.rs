@@ -10,7 +10,7 @@ use git2::{ErrorClass, Repository, RepositoryInitOptions};
 use sha2::{Digest, Sha256};
 
 use super::at::{LARGEST, is_huge};
-use super::error::Result;
+use super::error::GitResult;
 use super::index::PendingIndex;
 use super::untracked::UntrackedState;
 use super::{
@@ -38,7 +38,11 @@ const TOO_MANY: &str = "clada-too-many";
 ///
 /// # Errors
 /// [`SnapshotError::Without`] for a root that can have none.
-pub(super) fn open(root: &Path, bare: Option<&Path>, options: &Options) -> Result<Option<Opened>> {
+pub(super) fn open(
+    root: &Path,
+    bare: Option<&Path>,
+    options: &Options,
+) -> GitResult<Option<Opened>> {
     if !is_wanted(root, bare, options)? {
         return Ok(None);
     }
@@ -53,7 +57,7 @@ pub(super) fn open(root: &Path, bare: Option<&Path>, options: &Options) -> Resul
 ///
 /// # Errors
 /// [`SnapshotError::Without`] for a root that can have none.
-pub(super) fn is_wanted(root: &Path, bare: Option<&Path>, options: &Options) -> Result<bool> {
+pub(super) fn is_wanted(root: &Path, bare: Option<&Path>, options: &Options) -> GitResult<bool> {
     if options.private_limit == 0 {
         return Ok(false);
     }
@@ -72,7 +76,7 @@ pub(super) fn is_wanted(root: &Path, bare: Option<&Path>, options: &Options) -> 
     Err(why(root.to_path_buf()).into())
 }
 
-fn with_excludes(root: &Path, bare: Option<&Path>, options: &Options) -> Result<Opened> {
+fn with_excludes(root: &Path, bare: Option<&Path>, options: &Options) -> GitResult<Opened> {
     let opened = repository(root, options)?;
     let mut exclude = excludes();
     // Work trees beside their repository: that is not for snapshots, and they have their own.
@@ -93,7 +97,7 @@ pub(super) struct Opened {
 }
 
 /// The private repository of any root, without a look at whether it is to have one. One that is damaged is put aside.
-pub(super) fn repository(root: &Path, options: &Options) -> Result<Opened> {
+pub(super) fn repository(root: &Path, options: &Options) -> GitResult<Opened> {
     let path = path_of(root, options);
     let repo = if exists(root, options) {
         match Repository::open_bare(&path) {
@@ -117,7 +121,7 @@ pub(super) fn path_of(root: &Path, options: &Options) -> PathBuf {
     options.private.join(name + ".git")
 }
 
-fn make(root: &Path, path: &Path, options: &Options) -> Result<Repository> {
+fn make(root: &Path, path: &Path, options: &Options) -> GitResult<Repository> {
     let cannot = |why| failed(path, why);
     // They hold what the folder holds, which may be for nobody else to read.
     let mut folder = DirBuilder::new();
@@ -150,7 +154,7 @@ fn make(root: &Path, path: &Path, options: &Options) -> Result<Repository> {
 }
 
 /// Puts a damaged repository aside, and begins a new one.
-fn begin_anew(root: &Path, options: &Options, cause: &str) -> Result<Opened> {
+fn begin_anew(root: &Path, options: &Options, cause: &str) -> GitResult<Opened> {
     let path = path_of(root, options);
     let aside = (1..)
         .map(|number| path.with_extension(format!("damaged-{number}")))
@@ -197,8 +201,8 @@ impl Store {
     /// Saves; once more in a new repository where this one is damaged.
     pub(super) fn healed(
         &mut self,
-        mut save: impl FnMut(&Self) -> Result<SaveOutcome>,
-    ) -> Result<SaveOutcome> {
+        mut save: impl FnMut(&Self) -> GitResult<SaveOutcome>,
+    ) -> GitResult<SaveOutcome> {
         match save(self) {
             Err(SnapshotError::Git(why)) if is_damage(&why) => {
                 let root = self.root_path();
@@ -219,7 +223,7 @@ impl Store {
         &self,
         message: &Message,
         untracked: &mut UntrackedState,
-    ) -> Result<SaveOutcome> {
+    ) -> GitResult<SaveOutcome> {
         let _working = self.relief.working();
         let mark = self.repo.path().join(TOO_MANY);
         let was_too_many = mark.exists();
@@ -242,7 +246,7 @@ impl Store {
     }
 
     /// Looks at no more than it must: a folder with a million files costs no more than one at the limit.
-    fn has_more_files_than(&self, limit: usize) -> Result<bool> {
+    fn has_more_files_than(&self, limit: usize) -> GitResult<bool> {
         let mut waiting = vec![PathBuf::new()];
         let (mut files, mut folders) = (0, 0);
         while let Some(folder) = waiting.pop() {

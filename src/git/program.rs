@@ -19,7 +19,7 @@ use rustix::process::{Pid, Signal, kill_process_group, setsid};
 use crate::world::programs::Programs;
 use tempfile::TempDir;
 
-use super::error::Result;
+use super::error::GitResult;
 use super::message::{self, Message};
 use super::stage::Staged;
 use super::{SnapshotError, Store};
@@ -48,7 +48,7 @@ const ASK_AGAIN: Duration = Duration::from_secs(60);
 
 impl Store {
     /// Writes a commit that nothing points to, signed where that is wished.
-    pub(super) fn make(&self, new: &NewCommit<'_>) -> Result<Oid> {
+    pub(super) fn make(&self, new: &NewCommit<'_>) -> GitResult<Oid> {
         if !self.rules.signs() {
             let (author, committer) = (new.author, new.committer);
             let made = self
@@ -81,7 +81,7 @@ impl Store {
     }
 
     /// Runs `pre-commit` with the index as it will be, in a copy: where the hook refuses, the index is as it was.
-    pub(super) fn pre_commit(&self, tree: Oid, staged: &[Staged]) -> Result<()> {
+    pub(super) fn pre_commit(&self, tree: Oid, staged: &[Staged]) -> GitResult<()> {
         let git = self.repo.path();
         let refused = REFUSED.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some((at, of, when, why)) = &*refused
@@ -109,7 +109,7 @@ impl Store {
     }
 
     /// The message as `commit-msg` leaves it.
-    pub(super) fn commit_msg(&self, tree: Oid, message: &Message) -> Result<String> {
+    pub(super) fn commit_msg(&self, tree: Oid, message: &Message) -> GitResult<String> {
         let text = message.to_string();
         if !self.rules.runs_hooks() {
             return Ok(text);
@@ -141,7 +141,7 @@ impl Store {
         ran.err().map(|why| why.to_string())
     }
 
-    fn hook(&self, name: &str, index: &Path, file: Option<&Path>) -> Result<()> {
+    fn hook(&self, name: &str, index: &Path, file: Option<&Path>) -> GitResult<()> {
         let mut git = self.git(index)?;
         git.args(["hook", "run", "--ignore-missing", name])
             .env("GIT_EDITOR", ":");
@@ -168,14 +168,14 @@ impl Store {
     }
 
     /// A folder in the git directory, which goes when it is dropped.
-    fn temporary(&self) -> Result<TempDir> {
+    fn temporary(&self) -> GitResult<TempDir> {
         let git = self.repo.path();
         let made = tempfile::Builder::new().prefix("clada-").tempdir_in(git);
         made.map_err(|why| SnapshotError::OwnIndex(git.to_owned(), why))
     }
 
     /// Git for this repository, in its work tree. It runs what it finds by PATH, in this one too.
-    fn git(&self, index: &Path) -> Result<Command> {
+    fn git(&self, index: &Path) -> GitResult<Command> {
         let env = self
             .rules
             .options
@@ -210,7 +210,7 @@ impl Store {
     /// Runs it to its end, or to the limit.
     ///
     /// What it says goes into files: whatever a hook leaves running may keep a pipe open for ever.
-    fn see_through(&self, mut git: Command, input: &str) -> Result<GitOutput> {
+    fn see_through(&self, mut git: Command, input: &str) -> GitResult<GitOutput> {
         let mut run = || {
             let mut stdin = tempfile::tempfile()?;
             let (mut out, mut said) = (tempfile::tempfile()?, tempfile::tempfile()?);

@@ -36,7 +36,7 @@ struct PipeWatch {
     top: PathBuf,
     /// Odd while git works; another number each time.
     work: AtomicU64,
-    /// Those that were found and nobody was told of.
+    /// The pipes that were found and that nobody was told of.
     found: Mutex<BTreeSet<PathBuf>>,
 }
 
@@ -52,7 +52,7 @@ impl Drop for Working {
 }
 
 impl Relief {
-    /// Below this folder.
+    /// Starts the help below this folder.
     pub(super) fn of(top: &Path) -> Self {
         let shared = Arc::new(PipeWatch {
             top: top.to_owned(),

@@ -17,7 +17,7 @@ use git2::{
 };
 
 use super::at::{PathKind, find, is_huge};
-use super::error::Result;
+use super::error::GitResult;
 use super::recorded::LINK;
 use super::{SnapshotError, Snapshots, Store};
 use crate::world::entry::Entry;
@@ -51,7 +51,7 @@ impl Store {
     ///
     /// # Errors
     /// Where a commit cannot be read.
-    pub fn changes(&self, from: Option<&str>, to: Option<&str>) -> Result<Vec<PathChange>> {
+    pub fn changes(&self, from: Option<&str>, to: Option<&str>) -> GitResult<Vec<PathChange>> {
         let _working = self.relief.working();
         let mut options = DiffOptions::new();
         options.skip_binary_check(true).include_typechange(true);
@@ -87,7 +87,12 @@ impl Store {
     ///
     /// # Errors
     /// Where a commit cannot be read.
-    pub fn patch(&self, from: Option<&str>, to: &str, but: &BTreeSet<PathBuf>) -> Result<String> {
+    pub fn patch(
+        &self,
+        from: Option<&str>,
+        to: &str,
+        but: &BTreeSet<PathBuf>,
+    ) -> GitResult<String> {
         let _working = self.relief.working();
         let diff = self.diff(from, Some(to), DiffOptions::new())?;
         let mut text = Vec::new();
@@ -111,7 +116,7 @@ impl Store {
         from: Option<&str>,
         to: Option<&str>,
         mut options: DiffOptions,
-    ) -> Result<Diff<'_>> {
+    ) -> GitResult<Diff<'_>> {
         let (from, to) = (self.tree_of(from)?, self.tree_of(to)?);
         options.disable_pathspec_match(true);
         if !self.root.as_os_str().is_empty() {
@@ -126,7 +131,11 @@ impl Store {
     ///
     /// # Errors
     /// Where the commit cannot be read, or there is no room for temporary files.
-    pub fn entries(&self, commit: Option<&str>, paths: &[PathBuf]) -> Result<Vec<Option<Entry>>> {
+    pub fn entries(
+        &self,
+        commit: Option<&str>,
+        paths: &[PathBuf],
+    ) -> GitResult<Vec<Option<Entry>>> {
         let _working = self.relief.working();
         let tree = self.tree_of(commit)?;
         let blobs = self.held_in(tree.as_ref(), paths)?;
@@ -164,7 +173,7 @@ impl Store {
     ///
     /// # Errors
     /// See [`Self::entries`].
-    pub fn entry(&self, commit: Option<&str>, path: &Path) -> Result<Option<Entry>> {
+    pub fn entry(&self, commit: Option<&str>, path: &Path) -> GitResult<Option<Entry>> {
         let _working = self.relief.working();
         let mut one = self.entries(commit, &[path.to_path_buf()])?;
         Ok(one.pop().flatten())
@@ -174,7 +183,7 @@ impl Store {
     ///
     /// # Errors
     /// Where the commit or the file cannot be read.
-    pub fn is_now(&self, commit: Option<&str>, path: &Path) -> Result<bool> {
+    pub fn is_now(&self, commit: Option<&str>, path: &Path) -> GitResult<bool> {
         let _working = self.relief.working();
         Ok(self.held_now(path)? == self.held(commit, path)?)
     }
@@ -183,7 +192,7 @@ impl Store {
     ///
     /// # Errors
     /// Where the commit cannot be read.
-    pub fn held(&self, commit: Option<&str>, path: &Path) -> Result<Option<ContentId>> {
+    pub fn held(&self, commit: Option<&str>, path: &Path) -> GitResult<Option<ContentId>> {
         let one = [path.to_path_buf()];
         let held = self.held_in(self.tree_of(commit)?.as_ref(), &one)?;
         Ok(held.into_iter().next().flatten())
@@ -193,7 +202,7 @@ impl Store {
     ///
     /// # Errors
     /// Where it cannot be read.
-    pub fn held_at_tip(&self, paths: &[PathBuf]) -> Result<Vec<Option<ContentId>>> {
+    pub fn held_at_tip(&self, paths: &[PathBuf]) -> GitResult<Vec<Option<ContentId>>> {
         let tree = self.tip()?.map(|commit| commit.tree()).transpose()?;
         self.held_in(tree.as_ref(), paths)
     }
@@ -202,7 +211,7 @@ impl Store {
     ///
     /// # Errors
     /// Where the file cannot be read.
-    pub fn held_now(&self, path: &Path) -> Result<Option<ContentId>> {
+    pub fn held_now(&self, path: &Path) -> GitResult<Option<ContentId>> {
         let _working = self.relief.working();
         let below = self.root.join(path);
         let place = self.top.join(&below);
@@ -240,7 +249,7 @@ impl Store {
     }
 
     /// The tree of a commit, or the tree itself, given by all its hex digits; none of none.
-    pub(super) fn tree_of(&self, commit: Option<&str>) -> Result<Option<Tree<'_>>> {
+    pub(super) fn tree_of(&self, commit: Option<&str>) -> GitResult<Option<Tree<'_>>> {
         let tree = |hex| {
             Ok(self
                 .repo
@@ -255,7 +264,7 @@ impl Store {
         &self,
         tree: Option<&Tree<'_>>,
         paths: &[PathBuf],
-    ) -> Result<Vec<Option<ContentId>>> {
+    ) -> GitResult<Vec<Option<ContentId>>> {
         let Some(tree) = tree else {
             return Ok(vec![None; paths.len()]);
         };
@@ -279,7 +288,7 @@ impl Store {
         Ok(all)
     }
 
-    fn folder_in<'r>(&'r self, tree: &Tree<'r>, path: &Path) -> Result<Option<Tree<'r>>> {
+    fn folder_in<'r>(&'r self, tree: &Tree<'r>, path: &Path) -> GitResult<Option<Tree<'r>>> {
         if path.as_os_str().is_empty() {
             return Ok(Some(tree.clone()));
         }
@@ -296,7 +305,7 @@ impl Store {
     /// These files of a tree as they are to be in the work tree, in a folder of their own. By a repository opened anew and
     /// with an index that is nowhere: else a checkout goes by what HEAD has, and forgets some of what the index in memory
     /// holds.
-    fn check_out(&self, tree: &Tree<'_>, files: &[PathBuf]) -> Result<tempfile::TempDir> {
+    fn check_out(&self, tree: &Tree<'_>, files: &[PathBuf]) -> GitResult<tempfile::TempDir> {
         let folder = tempfile::tempdir()
             .map_err(|why| SnapshotError::NoFolder(std::env::temp_dir(), why))?;
         let mut how = CheckoutBuilder::new();
@@ -336,7 +345,7 @@ impl Snapshots {
     ///
     /// # Errors
     /// Where they cannot be written.
-    pub fn keep(&self, bytes: &[u8]) -> Result<String> {
+    pub fn keep(&self, bytes: &[u8]) -> GitResult<String> {
         let store = self.aside().unwrap_or(&self.store);
         Ok(store.repo.blob(bytes)?.to_string())
     }

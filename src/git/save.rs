@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use git2::{Commit, Index, Oid, Signature, Tree};
 
-use super::error::Result;
+use super::error::GitResult;
 use super::outcome::{SaveOutcome, UsersWork};
 use super::program::NewCommit;
 use super::stage::{Gathered, Staging, Takes};
@@ -18,9 +18,9 @@ pub(super) enum SaveScope<'p> {
     Before,
     /// Everything that a command may have changed. With it the commit at which the last save left the branch.
     After(Option<Oid>),
-    /// What a file task changed, relative to the root.
+    /// The paths that a file task changed, relative to the root.
     Paths(&'p [PathBuf]),
-    /// What was put back, relative to the root, with true if it is to be tracked.
+    /// The paths that were put back, relative to the root, each with true if it is to be tracked.
     Restored(&'p [(PathBuf, bool)]),
 }
 
@@ -51,7 +51,7 @@ impl Store {
         scope: SaveScope<'_>,
         message: &Message,
         untracked: &mut UntrackedState,
-    ) -> Result<SaveOutcome> {
+    ) -> GitResult<SaveOutcome> {
         match self.attempt(scope, message, untracked) {
             Err(SnapshotError::HeadMoved) => self.attempt(scope, message, untracked),
             // What clada's own index knows may be damaged, or gone from git since.
@@ -68,7 +68,7 @@ impl Store {
         scope: SaveScope<'_>,
         message: &Message,
         untracked: &mut UntrackedState,
-    ) -> Result<SaveOutcome> {
+    ) -> GitResult<SaveOutcome> {
         let _working = self.relief.working();
         self.refuse_diverted()?;
         let mut prepared = self.prepare(scope, None, untracked)?;
@@ -88,7 +88,7 @@ impl Store {
         scope: SaveScope<'p>,
         since: Option<&Tree<'_>>,
         untracked: &mut UntrackedState,
-    ) -> Result<PreparedSave<'p>> {
+    ) -> GitResult<PreparedSave<'p>> {
         let _working = self.relief.working();
         self.wait_until_unlocked()?;
         self.mend_index()?;
@@ -138,7 +138,7 @@ impl Store {
         &self,
         prepared: PreparedSave<'_>,
         message: &Message,
-    ) -> Result<SaveOutcome> {
+    ) -> GitResult<SaveOutcome> {
         let head = self.tip()?;
         if head.as_ref().map(Commit::id) != prepared.head {
             return Err(SnapshotError::HeadMoved);
@@ -185,7 +185,7 @@ impl Store {
         })
     }
 
-    fn users_work(&self, from: Option<Oid>, to: Option<Oid>, staged: bool) -> Result<UsersWork> {
+    fn users_work(&self, from: Option<Oid>, to: Option<Oid>, staged: bool) -> GitResult<UsersWork> {
         let [from, to] = [from, to].map(|id| id.map(|id| id.to_string()));
         Ok(UsersWork {
             files: self.changes(from.as_deref(), to.as_deref())?.len(),
@@ -195,7 +195,7 @@ impl Store {
     }
 
     /// The commit of the last save, where a command has moved the branch to where that is not.
-    fn moved(&self, scope: SaveScope<'_>, head: Option<&Commit<'_>>) -> Result<Option<String>> {
+    fn moved(&self, scope: SaveScope<'_>, head: Option<&Commit<'_>>) -> GitResult<Option<String>> {
         let SaveScope::After(Some(last)) = scope else {
             return Ok(None);
         };
@@ -206,7 +206,7 @@ impl Store {
         Ok((!is_on_it).then(|| last.to_string()))
     }
 
-    pub(super) fn commit(&self, head: Option<Oid>, tree: Oid, message: &Message) -> Result<Oid> {
+    pub(super) fn commit(&self, head: Option<Oid>, tree: Oid, message: &Message) -> GitResult<Oid> {
         let who = self.author()?;
         let parents = self.parents(head)?;
         let text = self.commit_msg(tree, message)?;
@@ -236,7 +236,7 @@ impl Store {
 
     /// # Errors
     /// Where git has begun something and not ended it, and while an older state is looked at here.
-    pub(super) fn refuse_in_the_middle(&self, index: &Index) -> Result<()> {
+    pub(super) fn refuse_in_the_middle(&self, index: &Index) -> GitResult<()> {
         if let Some(operation) = Operation::of(self.repo.state()) {
             return Err(SnapshotError::Busy(operation, self.beginner()));
         }

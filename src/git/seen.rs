@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use git2::{Index, IndexEntry};
 
 use super::at::{PathKind, find};
-use super::error::Result;
+use super::error::GitResult;
 use super::recorded::{is_gitlink, is_kept};
 use super::{SaveScope, Snapshots};
 
@@ -21,7 +21,7 @@ impl Snapshots {
         &mut self,
         paths: Option<&[PathBuf]>,
         since: Option<&str>,
-    ) -> Result<Option<String>> {
+    ) -> GitResult<Option<String>> {
         let _working = self.store.relief.working();
         self.refuse_looking()?;
         let since = self.store.tree_of(since.filter(|_| paths.is_some()))?;
@@ -52,7 +52,7 @@ impl Snapshots {
     ///
     /// # Errors
     /// Where it cannot be read.
-    pub fn news(&self, seen: Option<&str>, path: &Path) -> Result<Option<PathBuf>> {
+    pub fn news(&self, seen: Option<&str>, path: &Path) -> GitResult<Option<PathBuf>> {
         let store = &self.store;
         let _working = store.relief.working();
         let place = store.root.join(path);
@@ -85,7 +85,7 @@ impl Snapshots {
 
     /// Notes what the batch left at these places (relative to the root), and at all that is saved aside where a command ran.
     /// They are saved at its end, with what git saves of it.
-    fn leave_unsaved(&mut self, mut files: Vec<PathBuf>, all: bool) -> Result<()> {
+    fn leave_unsaved(&mut self, mut files: Vec<PathBuf>, all: bool) -> GitResult<()> {
         if all {
             let kept = self.to_keep(false)?.into_iter();
             files.extend(kept.map(|(path, _)| path));
@@ -103,7 +103,7 @@ impl Snapshots {
     }
 
     /// Compares what is at a path (relative to the root) with the private snapshots; `None` where they do not know it.
-    fn aside_has(&self, path: &Path) -> Result<Option<bool>> {
+    fn aside_has(&self, path: &Path) -> GitResult<Option<bool>> {
         let Some(aside) = self.aside() else {
             return Ok(None);
         };
@@ -121,13 +121,13 @@ impl Snapshots {
     ///
     /// # Errors
     /// Where it cannot be read.
-    pub fn is_kept(&self, seen: Option<&str>, path: &Path) -> Result<bool> {
+    pub fn is_kept(&self, seen: Option<&str>, path: &Path) -> GitResult<bool> {
         let _working = self.store.relief.working();
         Ok(self.store.is_now(seen, path)? || self.aside_has(path)? == Some(true))
     }
 
     /// True if a save takes what is at a path (relative to the root), as far as that is known without one.
-    fn is_saved(&self, seen: Option<&str>, path: &Path, index: &Index) -> Result<bool> {
+    fn is_saved(&self, seen: Option<&str>, path: &Path, index: &Index) -> GitResult<bool> {
         let store = &self.store;
         let file = store.root.join(path);
         let in_another = |folder: &Path| {

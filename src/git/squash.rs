@@ -10,7 +10,7 @@ use std::path::PathBuf;
 
 use git2::{Commit, ErrorCode, ObjectType, Oid, Sort};
 
-use super::error::Result;
+use super::error::GitResult;
 use super::history::Saved;
 use super::index::first_parent;
 use super::message::{CommitStep, Message};
@@ -23,11 +23,11 @@ pub struct SquashRequest {
     pub range: SquashRange,
     /// The subject, in place of what the commits say.
     pub message: Option<String>,
-    /// Also what is pushed, and though signatures are lost.
+    /// Commits that are pushed are squashed too, and signatures may be lost.
     pub force: bool,
-    /// Nothing is changed.
+    /// True if nothing is to be changed.
     pub dry_run: bool,
-    /// Marks the commits that are made.
+    /// The batch id of the commits that are made.
     pub id: String,
     /// The local time: the subject where there is none.
     pub time: String,
@@ -36,17 +36,17 @@ pub struct SquashRequest {
 /// The commits of clada's to squash.
 #[derive(Debug, Clone)]
 pub enum SquashRange {
-    /// Those on top of the newest of the user's.
+    /// The commits on top of the newest one of the user's.
     Top,
-    /// So many, from the newest on.
+    /// This number of commits, from the newest on.
     Newest(usize),
-    /// Those whose message has this text.
+    /// The commits whose message has this text.
     Containing(String),
-    /// Those that this revision does not have.
+    /// The commits that this revision does not have.
     After(String),
-    /// Those of this second since 1970 and later.
+    /// The commits since this Unix time, in seconds.
     Since(i64),
-    /// Those of a batch, by the beginning of its id.
+    /// The commits of a batch, by the beginning of its id.
     Batch(String),
 }
 
@@ -167,7 +167,7 @@ impl RangeChoice<'_> {
     }
 
     /// Keeps only the batch of that name, as an id may be the beginning of another.
-    fn settle(mut self, chain: &mut [Link]) -> Result<()> {
+    fn settle(mut self, chain: &mut [Link]) -> GitResult<()> {
         let SquashRange::Batch(given) = self.range else {
             return Ok(());
         };
@@ -197,7 +197,7 @@ impl Snapshots {
     ///
     /// # Errors
     /// Where nothing can be saved either, for a revision or a batch that is not there, and where a signature would be lost.
-    pub fn squash(&self, request: &SquashRequest) -> Result<Squashed> {
+    pub fn squash(&self, request: &SquashRequest) -> GitResult<Squashed> {
         self.store.refuse_diverted()?;
         self.store.wait_until_unlocked()?;
         self.store.refuse_in_the_middle(&self.store.repo.index()?)?;
@@ -207,7 +207,7 @@ impl Snapshots {
 }
 
 impl Store {
-    fn squash(&self, request: &SquashRequest) -> Result<Squashed> {
+    fn squash(&self, request: &SquashRequest) -> GitResult<Squashed> {
         let Some(tip) = self.tip()? else {
             return Ok(Squashed::default());
         };
@@ -251,7 +251,7 @@ impl Store {
     }
 
     /// The first parents as far back as they matter, newest first.
-    fn chosen(&self, tip: &Commit<'_>, range: &SquashRange) -> Result<Vec<Link>> {
+    fn chosen(&self, tip: &Commit<'_>, range: &SquashRange) -> GitResult<Vec<Link>> {
         let shallow = self.shallow();
         // Beside a branch, what the branch has is left as it is.
         let beside: Option<HashSet<Oid>> = match self.head()? {
@@ -306,14 +306,14 @@ impl Store {
         ids.collect()
     }
 
-    fn revision(&self, text: &str) -> Result<Oid> {
+    fn revision(&self, text: &str) -> GitResult<Oid> {
         let unknown = |_| SnapshotError::NoRevision(text.to_owned());
         let found = self.repo.revparse_single(text).map_err(unknown)?;
         Ok(found.peel_to_commit().map_err(unknown)?.id())
     }
 
     /// The commits that `tip` has and these have not, parents first.
-    fn beyond<C: FromIterator<Oid>>(&self, tip: Oid, these: &[Oid]) -> Result<C> {
+    fn beyond<C: FromIterator<Oid>>(&self, tip: Oid, these: &[Oid]) -> GitResult<C> {
         let mut walk = self.repo.revwalk()?;
         walk.set_sorting(Sort::TOPOLOGICAL | Sort::REVERSE)?;
         walk.push(tip)?;
@@ -329,7 +329,7 @@ impl Store {
         tip: &Commit<'_>,
         chain: &mut [Link],
         force: bool,
-    ) -> Result<Option<Pushed>> {
+    ) -> GitResult<Option<Pushed>> {
         let mut remotes = Vec::new();
         for found in self.repo.references_glob("refs/remotes/*")? {
             let found = found?;
@@ -367,7 +367,7 @@ impl Store {
         Ok(Some(Pushed { count, refs }))
     }
 
-    fn plan(&self, tip: &Commit<'_>, chain: &[Link]) -> Result<SquashPlan<'_>> {
+    fn plan(&self, tip: &Commit<'_>, chain: &[Link]) -> GitResult<SquashPlan<'_>> {
         let mut plan = SquashPlan {
             range: Vec::new(),
             groups: Vec::new(),
@@ -426,7 +426,7 @@ impl Store {
     }
 
     /// Refs that point at what is rewritten, but for the one that is moved.
-    fn refs_at(&self, plan: &SquashPlan<'_>) -> Result<Vec<String>> {
+    fn refs_at(&self, plan: &SquashPlan<'_>) -> GitResult<Vec<String>> {
         let own = self.full_ref_name();
         let mut left = Vec::new();
         for found in self.repo.references()? {
@@ -448,7 +448,7 @@ impl Store {
         tip: &Commit<'_>,
         plan: &SquashPlan<'_>,
         done: &mut Squashed,
-    ) -> Result<()> {
+    ) -> GitResult<()> {
         let mut new: HashMap<Oid, Oid> = HashMap::new();
         for commit in &plan.range {
             let id = commit.id();
@@ -492,7 +492,7 @@ impl Store {
     }
 
     /// A commit with the tree, the names and the times of another.
-    fn make_on(&self, like: &Commit<'_>, text: &str, parents: &[Oid]) -> Result<Oid> {
+    fn make_on(&self, like: &Commit<'_>, text: &str, parents: &[Oid]) -> GitResult<Oid> {
         let found = parents.iter().map(|id| self.repo.find_commit(*id));
         let parents = found.collect::<Result<Vec<_>, _>>()?;
         self.make(&NewCommit {
@@ -505,7 +505,7 @@ impl Store {
     }
 
     /// The same commit to the byte, with other parents and without a signature.
-    fn copy_on(&self, commit: &Commit<'_>, parents: &[Oid]) -> Result<Oid> {
+    fn copy_on(&self, commit: &Commit<'_>, parents: &[Oid]) -> GitResult<Oid> {
         let odb = self.repo.odb()?;
         let object = odb.read(commit.id())?;
         let bytes = object.data();

@@ -14,7 +14,7 @@ use git2::{
 };
 
 use super::at::{PathKind, find, is_huge, is_missing, opened};
-use super::error::Result;
+use super::error::GitResult;
 use super::look::{self, WithoutTools};
 use super::recorded::{
     self, ASSUME_UNCHANGED, INTENT_TO_ADD, IndexFolder, LINK, SKIP_WORKTREE, is_gitlink,
@@ -84,7 +84,7 @@ pub(super) struct Gathered {
     pub(super) staged: Vec<Staged>,
     pub(super) skipped: Vec<Skipped>,
     pub(super) left_off: Vec<LeftOff>,
-    /// Of a look at everything.
+    /// The result of a look at everything.
     pub(super) looked: Looked,
     /// The tree of what the user has staged, where that is to be known.
     pub(super) first: Option<Oid>,
@@ -96,7 +96,7 @@ pub(super) enum Takes {
     /// All, but those that look like a secret.
     All,
     None,
-    /// Those that came since the batch began; see `untracked.rs`.
+    /// The files that came since the batch began; see `untracked.rs`.
     Made,
 }
 
@@ -119,7 +119,7 @@ impl<'s> Staging<'s> {
         index: &'s mut Index,
         base: Option<&Tree<'s>>,
         written: Moment,
-    ) -> Result<Self> {
+    ) -> GitResult<Self> {
         let config = store.repo.config()?.snapshot()?;
         Ok(Self {
             walk: IndexWalk::by(&config, &store.top, written),
@@ -142,7 +142,11 @@ impl<'s> Staging<'s> {
 
     /// Stages all that differs under the root, from the index or of that from HEAD's tree; returns the paths that may differ
     /// from the latter. With `splits` the tree of what the user has staged is made too.
-    pub(super) fn everything(&mut self, takes: Takes, splits: bool) -> Result<BTreeSet<PathBuf>> {
+    pub(super) fn everything(
+        &mut self,
+        takes: Takes,
+        splits: bool,
+    ) -> GitResult<BTreeSet<PathBuf>> {
         let store = self.store;
         let root = &store.root;
         let entries = recorded::entries_below(self.index, root);
@@ -184,7 +188,7 @@ impl<'s> Staging<'s> {
     }
 
     /// Chooses those of these untracked files that go into the index. Of what a command made, those that do not are told.
-    fn taken(&mut self, untracked: &BTreeSet<PathBuf>, takes: Takes) -> Result<Vec<PathBuf>> {
+    fn taken(&mut self, untracked: &BTreeSet<PathBuf>, takes: Takes) -> GitResult<Vec<PathBuf>> {
         let store = self.store;
         // Beside a branch, what clada has committed is not in the user's index.
         let of_user = if store.rules.is_beside_branch() {
@@ -243,7 +247,7 @@ impl<'s> Staging<'s> {
     }
 
     /// The files among these that a command has taken out of the index.
-    fn taken_out(&self, differing: &BTreeSet<PathBuf>) -> Result<BTreeSet<PathBuf>> {
+    fn taken_out(&self, differing: &BTreeSet<PathBuf>) -> GitResult<BTreeSet<PathBuf>> {
         let mut out = BTreeSet::new();
         for path in differing {
             if self.base.has(path)
@@ -267,7 +271,7 @@ impl<'s> Staging<'s> {
 
     /// Takes out of the index again what a command has put there and what stays off the branch; these paths. `differing`
     /// are paths that the commit has otherwise.
-    fn unstage(&mut self, differing: &BTreeSet<PathBuf>) -> Result<Vec<PathBuf>> {
+    fn unstage(&mut self, differing: &BTreeSet<PathBuf>) -> GitResult<Vec<PathBuf>> {
         let mut out = Vec::new();
         for path in differing {
             if self.base.has(path) || self.untracked.before.staged.contains(path) {
@@ -325,7 +329,7 @@ impl<'s> Staging<'s> {
     }
 
     /// Stages these paths (relative to the root) with all that is at and below them; returns the paths that were looked at.
-    pub(super) fn paths(&mut self, paths: &[PathBuf]) -> Result<BTreeSet<PathBuf>> {
+    pub(super) fn paths(&mut self, paths: &[PathBuf]) -> GitResult<BTreeSet<PathBuf>> {
         let mut files = BTreeSet::new();
         let mut places = Vec::new();
         for path in paths {
@@ -340,7 +344,7 @@ impl<'s> Staging<'s> {
     }
 
     /// Stages these files (relative to the root), each with true if it is to be tracked; returns those that were looked at.
-    pub(super) fn restored(&mut self, files: &[(PathBuf, bool)]) -> Result<BTreeSet<PathBuf>> {
+    pub(super) fn restored(&mut self, files: &[(PathBuf, bool)]) -> GitResult<BTreeSet<PathBuf>> {
         let (mut tracked, mut all) = (BTreeSet::new(), BTreeSet::new());
         for (path, is_tracked) in files {
             let path = self.store.root.join(path);
@@ -358,7 +362,7 @@ impl<'s> Staging<'s> {
 
     /// Stages these files. libgit2 goes by the `.gitattributes` of the index too, behind the file: what the file no longer says must be gone
     /// from there before anything else is looked at, and it itself is not to be seen as it was.
-    fn stage_all(&mut self, files: &BTreeSet<PathBuf>) -> Result<()> {
+    fn stage_all(&mut self, files: &BTreeSet<PathBuf>) -> GitResult<()> {
         let is_rules = |path: &&PathBuf| path.ends_with(".gitattributes");
         let rules = files.iter().filter(is_rules);
         rules
@@ -369,7 +373,7 @@ impl<'s> Staging<'s> {
     }
 
     /// Puts into the index what `path` is now.
-    fn stage(&mut self, path: &Path) -> Result<()> {
+    fn stage(&mut self, path: &Path) -> GitResult<()> {
         match self.try_stage(path) {
             Err(SnapshotError::Unreadable { cause, .. }) if self.store.is_private() => {
                 let why = match cause.downcast::<git2::Error>() {
@@ -383,7 +387,7 @@ impl<'s> Staging<'s> {
         }
     }
 
-    fn try_stage(&mut self, path: &Path) -> Result<()> {
+    fn try_stage(&mut self, path: &Path) -> GitResult<()> {
         let recorded = self.index.get_path(path, 0);
         if self.store.rules.is_left_out(path) || recorded.as_ref().is_some_and(is_gitlink) {
             return Ok(());
@@ -444,7 +448,7 @@ impl<'s> Staging<'s> {
         path: &Path,
         recorded: Option<&IndexEntry>,
         kind: PathKind,
-    ) -> Result<Option<SkipReason>> {
+    ) -> GitResult<Option<SkipReason>> {
         if recorded.is_some_and(|entry| self.is_kept_by_user(entry, kind)) {
             return Ok(Some(SkipReason::KeptByUser));
         }
@@ -458,7 +462,7 @@ impl<'s> Staging<'s> {
         }
     }
 
-    fn take_away(&mut self, path: &Path, recorded: Option<IndexEntry>) -> Result<()> {
+    fn take_away(&mut self, path: &Path, recorded: Option<IndexEntry>) -> GitResult<()> {
         if recorded.is_some() {
             self.index.remove(path, 0)?;
             self.seen.staged.push(Staged::Gone(path.to_path_buf()));
@@ -475,7 +479,7 @@ impl<'s> Staging<'s> {
     }
 
     /// Finds the program through which git would pass the content, and which libgit2 does not have.
-    fn needs_git_itself(&mut self, path: &Path) -> Result<Option<SkipReason>> {
+    fn needs_git_itself(&mut self, path: &Path) -> GitResult<Option<SkipReason>> {
         if let Some(name) = self.store.attribute(path, "filter")? {
             let config = &self.config;
             let runs = *self.filters.entry(name.clone()).or_insert_with(|| {
@@ -496,7 +500,7 @@ impl<'s> Staging<'s> {
     /// The paths to look at because of one place: itself and all that is or was below it. A file that stood
     /// where it now has a folder gives way by itself, in the index as in the tree. `places` are all that a task changed:
     /// what it moved along with a folder goes on being tracked, or not.
-    fn files_at(&mut self, place: &Path, places: &[PathBuf]) -> Result<BTreeSet<PathBuf>> {
+    fn files_at(&mut self, place: &Path, places: &[PathBuf]) -> GitResult<BTreeSet<PathBuf>> {
         if place.as_os_str().is_empty() {
             return self.differing_below(place, places);
         }
@@ -539,7 +543,7 @@ impl<'s> Staging<'s> {
         })
     }
 
-    fn differing_below(&mut self, from: &Path, places: &[PathBuf]) -> Result<BTreeSet<PathBuf>> {
+    fn differing_below(&mut self, from: &Path, places: &[PathBuf]) -> GitResult<BTreeSet<PathBuf>> {
         let entries = recorded::entries_below(self.index, from);
         let Differing {
             tracked: mut files,
@@ -561,7 +565,7 @@ impl<'s> Staging<'s> {
     }
 
     /// The paths that may differ from the index at or below `from`. Libgit2 says which untracked files are ignored.
-    fn differing_in(&mut self, from: &Path, folder: &IndexFolder<'_>) -> Result<Differing> {
+    fn differing_in(&mut self, from: &Path, folder: &IndexFolder<'_>) -> GitResult<Differing> {
         let doubts = if folder.is_empty() {
             Doubts {
                 others: vec![from.to_path_buf()],
@@ -606,7 +610,7 @@ impl Store {
     /// Finds the real places of a path (relative to the root): links among its folders are followed, since the file
     /// that a task changed through them is elsewhere for git. If the path itself is a link, so may be the file
     /// behind it. Places outside the root are none.
-    pub(super) fn real_places(&self, path: &Path) -> Result<Vec<PathBuf>> {
+    pub(super) fn real_places(&self, path: &Path) -> GitResult<Vec<PathBuf>> {
         let plain = |part: Component<'_>| match part {
             // git2 panics at a NUL.
             Component::Normal(name) => !name.as_bytes().contains(&0),
@@ -643,7 +647,7 @@ impl Store {
     }
 
     /// Reads what git's attributes say of a path, where they say more than yes or no.
-    pub(super) fn attribute(&self, path: &Path, name: &str) -> Result<Option<String>> {
+    pub(super) fn attribute(&self, path: &Path, name: &str) -> GitResult<Option<String>> {
         let how = AttrCheckFlags::FILE_THEN_INDEX;
         let value = self.repo.get_attr_bytes(path, name, how)?;
         Ok(match AttrValue::from_bytes(value) {
@@ -655,7 +659,7 @@ impl Store {
 }
 
 impl Staged {
-    /// Tells that the change is made in this index.
+    /// True if the change is made in this index.
     pub(super) fn is_in(&self, index: &Index) -> bool {
         match self {
             Self::Here(entry) => {

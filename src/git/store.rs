@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use git2::{ErrorCode, Repository, RepositoryOpenFlags};
 
-use super::error::Result;
+use super::error::GitResult;
 use super::index::PendingIndex;
 use super::locks::LockWait;
 use super::private::Opened;
@@ -35,7 +35,7 @@ pub struct Store {
 pub(super) enum Discovered {
     /// A repository, and the top of the work tree that the root lies in.
     WorkTree(Repository, PathBuf),
-    /// It lies in none; perhaps in a repository that has none there, or it holds that.
+    /// The root lies in no work tree. With it the repository that it lies in all the same, or that it holds.
     NoWorkTree(Option<PathBuf>),
 }
 
@@ -64,7 +64,7 @@ impl Store {
         self.rules.is_private
     }
 
-    /// Has pipes hold up no git that the user's own program is, as long as the answer lives.
+    /// Keeps pipes from holding up the user's own git, as long as the answer lives.
     pub fn relieved(&self) -> Working {
         self.relief.working()
     }
@@ -106,7 +106,7 @@ impl Store {
 }
 
 /// Finds the user's repository around a root.
-pub(super) fn discover(root: &Path) -> Result<Discovered> {
+pub(super) fn discover(root: &Path) -> GitResult<Discovered> {
     place::refuse_odd(root)?;
     let above = RepositoryOpenFlags::empty();
     let repo = match Repository::open_ext(root, above, [] as [&OsStr; 0]) {
@@ -126,7 +126,7 @@ pub(super) fn discover(root: &Path) -> Result<Discovered> {
     }
 }
 
-pub(super) fn canonical(path: &Path) -> Result<PathBuf> {
+pub(super) fn canonical(path: &Path) -> GitResult<PathBuf> {
     path.canonicalize()
         .map_err(|why| SnapshotError::NoFolder(path.to_path_buf(), why))
 }

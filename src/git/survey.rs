@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use git2::Repository;
 use tokio::sync::watch;
 
-use super::error::Result;
+use super::error::GitResult;
 use super::locks::refuse_locked;
 use super::private::{self, Opened};
 use super::rules::SaveRules;
@@ -35,7 +35,7 @@ pub enum Survey {
 ///
 /// # Errors
 /// What stands in the way of one, as a save would say it.
-pub fn survey(root: &Path, options: &Options) -> Result<Survey> {
+pub fn survey(root: &Path, options: &Options) -> GitResult<Survey> {
     let root = canonical(root)?;
     let bare = match discover(&root)? {
         Discovered::WorkTree(repo, top) => return in_repository(repo, top, &root, options),
@@ -51,7 +51,7 @@ pub fn survey(root: &Path, options: &Options) -> Result<Survey> {
     Ok(Survey::Private(path))
 }
 
-/// Those of these absolute paths in a root that the user's git does not ignore.
+/// Returns those of these absolute paths in a root that the user's git does not ignore.
 pub fn not_ignored(root: &Path, paths: Vec<PathBuf>) -> Vec<PathBuf> {
     if paths.is_empty() {
         return paths;
@@ -76,7 +76,12 @@ pub fn not_ignored(root: &Path, paths: Vec<PathBuf>) -> Vec<PathBuf> {
     paths.into_iter().filter(|path| !is_ignored(path)).collect()
 }
 
-fn in_repository(repo: Repository, top: PathBuf, root: &Path, options: &Options) -> Result<Survey> {
+fn in_repository(
+    repo: Repository,
+    top: PathBuf,
+    root: &Path,
+    options: &Options,
+) -> GitResult<Survey> {
     let opened = Opened { repo, notice: None };
     let hurry = Hurry::new(watch::channel(true).1);
     let rules = SaveRules::of(options, false);

@@ -8,7 +8,7 @@ use std::time::SystemTime;
 
 use git2::{Commit, ErrorCode, Index, Oid, ReferenceType};
 
-use super::error::Result;
+use super::error::GitResult;
 use super::{SnapshotError, Store};
 
 /// The target of commits.
@@ -30,7 +30,7 @@ impl Store {
 
     /// The commit that the next one is put on; none before the first. Beside a branch that is the branch's own commit, as
     /// long as nothing was saved there.
-    pub(super) fn tip(&self) -> Result<Option<Commit<'_>>> {
+    pub(super) fn tip(&self) -> GitResult<Option<Commit<'_>>> {
         if self.rules.is_beside_branch() {
             match self.repo.find_reference(&self.ref_name()) {
                 // Through it the user's own branch would be moved.
@@ -46,7 +46,7 @@ impl Store {
     }
 
     /// HEAD's commit; none where the branch has none yet.
-    pub(super) fn head(&self) -> Result<Option<Commit<'_>>> {
+    pub(super) fn head(&self) -> GitResult<Option<Commit<'_>>> {
         match self.repo.head() {
             Ok(head) => Ok(Some(head.peel_to_commit()?)),
             Err(why) if why.code() == ErrorCode::UnbornBranch => Ok(None),
@@ -55,7 +55,7 @@ impl Store {
     }
 
     /// The parents of a commit that is put on this one. Beside a branch also what the user has committed there since.
-    pub(super) fn parents(&self, tip: Option<Oid>) -> Result<Vec<Commit<'_>>> {
+    pub(super) fn parents(&self, tip: Option<Oid>) -> GitResult<Vec<Commit<'_>>> {
         let Some(tip) = tip else {
             return Ok(Vec::new());
         };
@@ -74,7 +74,7 @@ impl Store {
     ///
     /// # Errors
     /// [`SnapshotError::HeadMoved`] where somebody else moved it.
-    pub(super) fn advance(&self, old: Option<Oid>, new: Oid, log: &str) -> Result<()> {
+    pub(super) fn advance(&self, old: Option<Oid>, new: Oid, log: &str) -> GitResult<()> {
         let name = self.full_ref_name();
         // Beside a branch, the first commit is put on the branch's.
         let begins = self.rules.is_beside_branch() && self.repo.refname_to_id(&name).is_err();
@@ -97,7 +97,7 @@ impl Store {
 
     /// Puts away the histories of branches that are gone where they are in the way: with a `refs/clada/a` there can be no
     /// `refs/clada/a/b`, nor the other way round.
-    fn make_room(&self, name: &str) -> Result<()> {
+    fn make_room(&self, name: &str) -> GitResult<()> {
         let below = format!("{name}/");
         for found in self.repo.references_glob("refs/clada/*")? {
             let mut found = found?;
@@ -165,9 +165,9 @@ impl Store {
             .join(if is_own { OWN_INDEX } else { "index" })
     }
 
-    /// Beside a branch the index is clada's own. It is a copy of the user's, made anew when that has changed: marks such as
+    /// Opens clada's own index, where commits go beside a branch. It is a copy of the user's, made anew when that has changed: marks such as
     /// skip-worktree are in it.
-    pub(super) fn take_own_index(&self) -> Result<()> {
+    pub(super) fn take_own_index(&self) -> GitResult<()> {
         if !self.rules.is_beside_branch() {
             return Ok(());
         }
@@ -182,7 +182,7 @@ impl Store {
     }
 
     /// Puts a copy of the user's index in its place.
-    pub(super) fn make_own_index(&self) -> Result<()> {
+    pub(super) fn make_own_index(&self) -> GitResult<()> {
         let path = self.index_path();
         let failed = |error| SnapshotError::OwnIndex(path.clone(), error);
         let git = self.repo.path();
@@ -210,7 +210,7 @@ pub(super) fn remove(path: &Path) -> io::Result<()> {
 }
 
 /// The time at which a file was changed, if it is there; what is no file would be waited for, or lead elsewhere.
-fn plain(path: PathBuf) -> Result<Option<SystemTime>> {
+fn plain(path: PathBuf) -> GitResult<Option<SystemTime>> {
     match fs::symlink_metadata(&path) {
         Ok(data) if data.is_file() => Ok(data.modified().ok()),
         Ok(_) => Err(SnapshotError::Diverted(path)),

@@ -31,13 +31,13 @@ pub(super) const LITTER: &str = ".DS_Store";
 /// The beginning of a `CACHEDIR.TAG`, by its specification.
 const TAG: &[u8; 43] = b"Signature: 8a477f597d28d172789f06886806bc55";
 
-/// Tells a folder that is hardly anything else, by its name alone.
+/// True for a folder that only a tool would name so.
 pub fn has_tool_name(folder: &Path) -> bool {
     let name = folder.file_name().and_then(|name| name.to_str());
     name.is_some_and(|name| is_among(NAMES, name) || is_among(BY_NAME, name))
 }
 
-/// Tells that the folder at this absolute path is one.
+/// True if the folder at this absolute path is a tool's.
 pub(super) fn is_tool_folder(folder: &Path) -> bool {
     let Some(name) = folder.file_name().and_then(|name| name.to_str()) else {
         return false;

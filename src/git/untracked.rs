@@ -15,7 +15,7 @@ use std::time::SystemTime;
 use git2::{Index, ObjectType, Oid};
 
 use super::at::{self, PathKind, find, opened};
-use super::error::Result;
+use super::error::GitResult;
 use super::{CommitStep, ContentId, Message, SaveOutcome, Snapshots, Store, look, tools};
 use crate::policy::secrets::{self, begins_like_key};
 use crate::text::size;
@@ -39,15 +39,15 @@ pub struct LeftOff {
 
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub enum OffReason {
-    /// By its name, or as its content begins like a private key.
+    /// The file looks like a secret, by its name or as its content begins like a private key.
     Secret,
     /// Larger than what commands make may be, in bytes.
     Large(u64),
     /// A folder of a tool.
     Tool,
-    /// It has the content of this one, or is it: git leaves that out.
+    /// The file is this one, or has its content, and git leaves that out.
     Copy(PathBuf),
-    /// It was there before, untracked, and a command put it into git's index.
+    /// The file was there before, untracked, and a command put it into git's index.
     Staged,
     /// Likewise a notes or output file.
     Notes,
@@ -56,7 +56,7 @@ pub enum OffReason {
 }
 
 impl LeftOff {
-    /// Has its paths begin where the root is.
+    /// Makes its paths relative to the root.
     pub(super) fn strip(&mut self, root: &Path) {
         let strip = |path: &mut PathBuf| {
             if let Ok(below) = path.strip_prefix(root) {
@@ -100,7 +100,7 @@ pub(super) struct Looked {
 /// The files beside git while a batch runs, relative to the repository's top.
 #[derive(Default)]
 pub(super) struct UntrackedState {
-    /// As of the last look at everything.
+    /// The paths of the last look at everything.
     pub(super) looked: Looked,
     pub(super) before: BeforeBatch,
     /// Places of which no snapshot has what a file task found there: what it left there is no commit's either, as an undo
@@ -108,13 +108,13 @@ pub(super) struct UntrackedState {
     pub(super) lost: BTreeSet<PathBuf>,
     /// The places that file tasks of the batch named.
     named: BTreeSet<PathBuf>,
-    /// There was more than what is saved aside, so nothing new is: an undo would take away what may only have been moved.
+    /// True if there was more than what is saved aside, so nothing new is: an undo would take away what may only have been moved.
     pub(super) is_unkept: bool,
     /// Files left off that are the only copy of something that no save has: an undo leaves them where they are.
     pub(super) only: BTreeSet<PathBuf>,
     /// The state of places that tasks changed and that are not saved aside yet, where the batch is one commit.
     pub(super) unsaved: BTreeMap<PathBuf, Option<ContentId>>,
-    /// As it was before the last command.
+    /// The fingerprints as they were before the last command.
     fingerprints: Fingerprints,
 }
 
@@ -136,7 +136,7 @@ struct Fingerprints {
     by_identity: HashMap<FileIdentity, PathBuf>,
     /// Folders of which all is left out.
     folders: HashMap<FileIdentity, PathBuf>,
-    /// Those whose content was not looked at.
+    /// The files whose content was not looked at.
     by_size: HashMap<u64, Vec<PathBuf>>,
 }
 
@@ -173,7 +173,7 @@ const IGNORED: usize = 5_000;
 const SMALL: u64 = 64 * 1024;
 const READ: u64 = 2 * 1024 * 1024;
 
-/// So many bytes beside white space are a content of its own; and in a file that looks like a secret.
+/// The number of bytes beside white space that make a content of its own; and in a file that looks like a secret.
 const SOME: usize = 8;
 const SOME_SECRET: usize = 4;
 
@@ -219,7 +219,7 @@ impl Snapshots {
     ///
     /// # Errors
     /// As for a save.
-    pub fn add_untracked(&mut self, message: &Message) -> Result<(usize, SaveOutcome)> {
+    pub fn add_untracked(&mut self, message: &Message) -> GitResult<(usize, SaveOutcome)> {
         let before = Message {
             step: CommitStep::Before,
             ..message.clone()
@@ -315,7 +315,7 @@ impl Snapshots {
         self.untracked.only.extend(only);
     }
 
-    /// Has what file tasks did at these places (relative to the root) go on the branch.
+    /// Notes these places (relative to the root): what file tasks did there goes on the branch.
     pub fn named(&mut self, paths: &[PathBuf]) {
         let places = paths.iter().map(|path| self.store.root.join(path));
         self.untracked.named.extend(places);
@@ -489,7 +489,7 @@ impl Store {
     ///
     /// # Errors
     /// Where the index cannot be read.
-    pub fn is_tracked(&self, path: &Path) -> Result<bool> {
+    pub fn is_tracked(&self, path: &Path) -> GitResult<bool> {
         let index = self.index_now()?;
         Ok(index.get_path(&self.root.join(path), 0).is_some())
     }

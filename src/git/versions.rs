@@ -4,7 +4,7 @@ use std::path::Path;
 
 use git2::{Commit, ObjectType, Oid};
 
-use super::error::Result;
+use super::error::GitResult;
 use super::index::first_parent;
 use super::message;
 use super::{Snapshots, Store};
@@ -35,7 +35,7 @@ impl Snapshots {
         &self,
         path: &Path,
         mut look: impl FnMut(&[u8]) -> Option<T>,
-    ) -> Result<Option<(T, Option<Successor>)>> {
+    ) -> GitResult<Option<(T, Option<Successor>)>> {
         if let Some(found) = self.store.earlier(path, &mut look)? {
             return Ok(Some(found));
         }
@@ -56,7 +56,7 @@ impl Store {
         &self,
         path: &Path,
         look: &mut impl FnMut(&[u8]) -> Option<T>,
-    ) -> Result<Option<(T, Option<Successor>)>> {
+    ) -> GitResult<Option<(T, Option<Successor>)>> {
         let path = self.root.join(path);
         let mut next = self.tip()?;
         let mut successor: Option<Commit<'_>> = None;

@@ -18,7 +18,7 @@ use rustix::fs::{AtFlags, Dir, DirEntry, FileType, Mode, OFlags, Stat, statat};
 use super::look;
 use super::recorded::{ASSUME_UNCHANGED, IndexFolder, LINK, is_gitlink, is_kept};
 
-/// So many folders are worth a thread.
+/// The number of folders that are worth a thread.
 const SHARE: usize = 32;
 
 /// A folder that is to be listed is opened so.

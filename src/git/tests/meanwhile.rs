@@ -190,7 +190,7 @@ fn a_branch_that_somebody_else_moved_is_left_there() {
         if detached {
             repo.git(&["checkout", "-q", "--detach"]);
         }
-        let mut snapshots = repo.open();
+        let snapshots = repo.open();
         let read = Oid::from_str(&repo.head()).unwrap();
         repo.git(&["commit", "-qm", "meanwhile", "--allow-empty"]);
         let now = repo.head();

@@ -14,7 +14,7 @@ pub struct BatchCommits {
     pub id: String,
     /// Newest first, each with the store that it is in.
     pub commits: Vec<(usize, Saved)>,
-    /// Where it changed something outside of the root too, it can be taken back as a whole only where it ran.
+    /// A batch that changed something outside of the root too can be taken back as a whole only where it ran.
     reach: RootReach,
 }
 
@@ -225,9 +225,9 @@ struct Reverts {
     redone: Vec<String>,
     /// Squashed batches, and the ids of what they are by now.
     squashed: HashMap<String, String>,
-    /// By their own ids.
+    /// The redos, by their own ids.
     redos: HashSet<String>,
-    /// Those that were seen, with true if they stand.
+    /// The undos that were seen, with true if they stand.
     undos: HashMap<String, bool>,
 }
 

@@ -19,7 +19,7 @@ pub struct InTheWay {
 /// The one who changed it.
 #[derive(Debug, Clone)]
 enum Obstacle {
-    /// It is not committed.
+    /// The user, who has not committed it.
     Edit,
     /// A commit of the user's: its id and subject.
     Commit(String, String),

@@ -47,7 +47,7 @@ pub struct UndoOptions<'h> {
     pub keep: bool,
     /// Only shows what would be done.
     pub dry_run: bool,
-    /// Marks the commits.
+    /// The batch id of the commits.
     pub id: &'h str,
     /// The local time.
     pub time: &'h str,

@@ -22,9 +22,9 @@ pub(super) struct FileWrite {
 /// The content of a path, as commit after commit is taken back.
 #[derive(Debug, Clone)]
 enum PathContent {
-    /// It is what is on the disk.
+    /// The content on the disk.
     Present,
-    /// It is what a commit of a store has; no commit is before the first.
+    /// The content that a commit of a store has; no commit is before the first.
     Of(usize, Option<ContentId>, Option<String>),
     Merged(Option<Entry>),
 }
