@@ -7,7 +7,9 @@ use std::fs;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use clada::git::{Message, Notes, Options, Snapshots, Step, Target, Untracked};
+use clada::git::{
+    CommitStep, CommitTarget, Message, NotesFiles, Options, Snapshots, UntrackedRule,
+};
 use clada::policy::secrets::Secrets;
 use tokio::sync::watch;
 
@@ -191,11 +193,11 @@ impl Repo {
 
     fn open(&self) -> Snapshots {
         let options = Options {
-            target: Target::Branch,
-            untracked: Untracked::Leave,
+            target: CommitTarget::Branch,
+            untracked: UntrackedRule::Leave,
             new_file: 5 << 20,
             secrets: Secrets::new(&[]),
-            notes: Notes::default(),
+            notes: NotesFiles::default(),
             private: self.project.root().with_file_name("snapshots"),
             home: PathBuf::from("/nonexistent"),
             private_limit: 20_000,
@@ -239,11 +241,11 @@ fn after(snapshots: &mut Snapshots, path: PathBuf) {
 
 fn message() -> Message {
     Message {
-        subject: Some("A benchmark's".to_owned()),
+        subject: "A benchmark's".to_owned(),
         time: "2024-05-06 07:08".to_owned(),
         body: vec!["overwrite file".to_owned()],
         batch: "benchmark".to_owned(),
-        step: Step::Task,
+        step: CommitStep::Task,
         ..Message::default()
     }
 }

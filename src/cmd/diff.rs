@@ -11,8 +11,8 @@ use crate::cli::Diff;
 use crate::cli::terminal;
 use crate::cmd::history::History;
 use crate::error::Error;
-use crate::git::Snapshots;
-use crate::git::undo::{self, Group};
+use crate::git::Store;
+use crate::git::undo::{self, BatchCommits};
 use crate::text::hidden::in_colour;
 use crate::world::programs::Programs;
 
@@ -25,7 +25,7 @@ const EMPTY: &str = "4b825dc642cb6eb9a060e54bf8d69288fbee4904";
 /// Where there is no such batch, or git's history cannot be read.
 pub fn main(args: &Diff) -> Result<ExitCode, Error> {
     let history = History::open(args.root.as_deref(), false)?;
-    let stores = undo::stores(&history.snapshots);
+    let stores = history.snapshots.stores();
     let groups = undo::newest(&stores, args.batch.as_deref())?;
     let mut code = ExitCode::SUCCESS;
     for group in groups.iter().rev() {
@@ -43,7 +43,7 @@ pub fn main(args: &Diff) -> Result<ExitCode, Error> {
 }
 
 /// Returns the commits between which a batch is in a store.
-fn ends(group: &Group, store: usize) -> Option<(Option<&str>, &str)> {
+fn ends(group: &BatchCommits, store: usize) -> Option<(Option<&str>, &str)> {
     let commits = group.commits.iter().filter(|(at, _)| *at == store);
     let commits: Vec<_> = commits.map(|(_, saved)| saved).collect();
     let (newest, oldest) = (commits.first()?, commits.last()?);
@@ -52,7 +52,7 @@ fn ends(group: &Group, store: usize) -> Option<(Option<&str>, &str)> {
 
 /// Shows what differs between two commits, except the paths (relative to the root) that were already shown.
 fn show(
-    store: &Snapshots,
+    store: &Store,
     (before, after): (Option<&str>, &str),
     stat: bool,
     shown: &BTreeSet<PathBuf>,
@@ -108,7 +108,7 @@ fn show(
 
 /// Shows the difference without git.
 fn plain(
-    store: &Snapshots,
+    store: &Store,
     (before, after): (Option<&str>, &str),
     shown: &BTreeSet<PathBuf>,
 ) -> Result<ExitCode, Error> {

@@ -46,7 +46,7 @@ pub(crate) fn offer(
 ) -> Result<Answer, Error> {
     let mut answer = Answer::Settled;
     for shown in seen_by_git(files) {
-        let memory = Memory::of(folders, shown.git_dir());
+        let memory = Memory::of(folders, &shown.git_dir);
         let names = names(&shown);
         let command = offer.command;
         if !offer.yes {
@@ -86,12 +86,8 @@ pub(crate) fn offer(
 }
 
 fn names(shown: &SeenByGit) -> String {
-    let names: Vec<String> = shown
-        .names()
-        .iter()
-        .map(|name| name.display().to_string())
-        .collect();
-    names.join(" and ")
+    let names = shown.names.iter().map(|name| name.display().to_string());
+    names.collect::<Vec<_>>().join(" and ")
 }
 
 /// Explains why git still shows them, and what the user can do.

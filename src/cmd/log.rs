@@ -156,7 +156,7 @@ fn marks_of(
     let git = rules::git_of(&settings.git, folders, std::env::vars_os().collect());
     let stop = watch::channel(false).1;
     match Snapshots::open(root, &[], &git.options, &stop)? {
-        Some(snapshots) => undo::marks(&undo::stores(&snapshots), since),
+        Some(snapshots) => undo::marks(&snapshots.stores(), since),
         None => Ok(HashMap::new()),
     }
 }

@@ -14,7 +14,7 @@ use crate::clock;
 use crate::cmd;
 use crate::cmd::history::History;
 use crate::error::Error;
-use crate::git::{Ask, Group, Moved, Squashed, Which, short};
+use crate::git::{Moved, SquashGroup, SquashRange, SquashRequest, Squashed, short};
 use crate::text::paths;
 
 /// Squashes the chosen commits, and prints how to go back. Fails where all of them are pushed.
@@ -23,8 +23,8 @@ use crate::text::paths;
 /// Where no repository exists or it cannot be written now, where the choice matches nothing, and where a task calls this.
 pub fn main(args: &Squash) -> Result<ExitCode, Error> {
     cmd::for_the_user("squash")?;
-    let ask = Ask {
-        which: which(args),
+    let ask = SquashRequest {
+        range: range(args),
         message: args.message.clone(),
         force: args.force,
         dry_run: args.dry_run,
@@ -38,25 +38,25 @@ pub fn main(args: &Squash) -> Result<ExitCode, Error> {
     Ok(ExitCode::from(u8::from(is_kept)))
 }
 
-fn which(args: &Squash) -> Which {
+fn range(args: &Squash) -> SquashRange {
     match args {
         Squash {
             batch: Some(id), ..
-        } => Which::Batch(id.clone()),
+        } => SquashRange::Batch(id.clone()),
         Squash {
             containing: Some(text),
             ..
-        } => Which::Containing(text.clone()),
+        } => SquashRange::Containing(text.clone()),
         Squash {
             number: Some(most), ..
-        } => Which::Newest(*most),
+        } => SquashRange::Newest(*most),
         Squash {
             since: Some(since), ..
         } => match moment(since) {
-            Some(moment) => Which::Since(moment.as_second()),
-            None => Which::After(since.clone()),
+            Some(moment) => SquashRange::Since(moment.as_second()),
+            None => SquashRange::After(since.clone()),
         },
-        _ => Which::Top,
+        _ => SquashRange::Top,
     }
 }
 
@@ -153,14 +153,14 @@ fn told(done: &Squashed, args: &Squash) -> String {
     text
 }
 
-fn group_text(group: &Group, dry_run: bool) -> String {
+fn group_text(group: &SquashGroup, dry_run: bool) -> String {
     let count = group.commits.len();
     let mut text = match &group.commit {
         Some(commit) => format!("{count} commits became {}:\n", short(commit)),
         None => format!("{count} commits would become one:\n"),
     };
     for saved in group.commits.iter().filter(|_| dry_run) {
-        let _ = writeln!(text, "  {} {}", short(&saved.commit), saved.subject);
+        let _ = writeln!(text, "  {} {}", short(&saved.commit), saved.message.subject);
     }
     if dry_run {
         text += "with this message:\n";

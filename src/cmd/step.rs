@@ -9,8 +9,8 @@ use crate::clock;
 use crate::cmd;
 use crate::cmd::history::History;
 use crate::error::Error;
-use crate::git::undo::{self, Look, Shown, UndoError};
-use crate::git::{self, Message, Step, Stop};
+use crate::git::undo::{self, LookStep, ShownState, UndoError};
+use crate::git::{self, CommitStep, Message, Stop};
 use crate::report::one_line;
 
 /// Shows an older state.
@@ -20,7 +20,7 @@ use crate::report::one_line;
 pub fn back(args: &StepBack) -> Result<ExitCode, Error> {
     cmd::for_the_user("step-back")?;
     let mut history = History::open(args.root.as_deref(), true)?;
-    go(&mut history, Look::Back(args.number.into()))
+    go(&mut history, LookStep::Back(args.number.into()))
 }
 
 /// Shows a newer state, or continues from the one that is shown.
@@ -36,27 +36,27 @@ pub fn forward(args: &StepForward) -> Result<ExitCode, Error> {
     go(
         &mut history,
         match args.end {
-            true => Look::End,
-            false => Look::Forward(args.number.into()),
+            true => LookStep::End,
+            false => LookStep::Forward(args.number.into()),
         },
     )
 }
 
-fn go(history: &mut History, to: Look) -> Result<ExitCode, Error> {
+fn go(history: &mut History, to: LookStep) -> Result<ExitCode, Error> {
     let message = Message {
-        subject: Some("step-back".to_owned()),
+        subject: "step-back".to_owned(),
         time: clock::date_time(),
         body: Vec::new(),
         batch: clock::run_id(),
-        step: Step::Before,
+        step: CommitStep::Before,
         of: Vec::new(),
         moved: None,
         beside: None,
     };
     let shown = undo::step(&mut history.snapshots, &mut history.disk, to, &message)?;
     let said = match shown {
-        Shown::Present => "the files are in their present state again\n".to_owned(),
-        Shown::Older(stop, distance) => format!(
+        ShownState::Present => "the files are in their present state again\n".to_owned(),
+        ShownState::Older(stop, distance) => format!(
             "{distance} back: {}\nreturn to the present with `clada step-forward --end`, or continue from here with `clada step-forward --stay`\n",
             name(&stop)
         ),
@@ -84,9 +84,9 @@ fn name(stop: &Stop) -> String {
         None => format!("{commit}, your own commit"),
         Some(saved) => format!(
             "{commit} {} ({}, {})",
-            one_line(&saved.subject),
+            one_line(&saved.message.subject),
             clock::when(saved.time),
-            saved.batch
+            saved.message.batch
         ),
     }
 }

@@ -9,7 +9,7 @@ use crate::clock;
 use crate::cmd;
 use crate::cmd::history::History;
 use crate::error::Error;
-use crate::git::undo::{self, Done, How, Way, Which};
+use crate::git::undo::{self, Direction, UndoOptions, UndoOutcome, UndoTarget};
 use crate::git::{self, ChangeKind};
 use crate::report::one_line;
 use crate::run::saved_work;
@@ -21,11 +21,11 @@ use crate::run::saved_work;
 pub fn main(args: &Undo) -> Result<ExitCode, Error> {
     cmd::for_the_user("undo")?;
     let which = match &args.which {
-        None => Which::Last(1),
-        Some(cli::Which::Last(number)) => Which::Last(*number),
-        Some(cli::Which::Named(name)) => Which::Named(name),
+        None => UndoTarget::Last(1),
+        Some(cli::Which::Last(number)) => UndoTarget::Last(*number),
+        Some(cli::Which::Named(name)) => UndoTarget::Named(name),
     };
-    revert(which, Way::Undo, &args.back)
+    revert(which, Direction::Undo, &args.back)
 }
 
 /// Reapplies what was undone.
@@ -34,29 +34,33 @@ pub fn main(args: &Undo) -> Result<ExitCode, Error> {
 /// As [`main`].
 pub fn redo(args: &Redo) -> Result<ExitCode, Error> {
     cmd::for_the_user("redo")?;
-    revert(Which::Last(args.number.into()), Way::Redo, &args.back)
+    revert(
+        UndoTarget::Last(args.number.into()),
+        Direction::Redo,
+        &args.back,
+    )
 }
 
-fn revert(which: Which<'_>, way: Way, args: &Back) -> Result<ExitCode, Error> {
+fn revert(which: UndoTarget<'_>, direction: Direction, args: &Back) -> Result<ExitCode, Error> {
     let mut history = History::open(args.root.as_deref(), true)?;
-    let how = How {
-        way,
+    let how = UndoOptions {
+        direction,
         keep: args.keep,
         dry_run: args.dry_run,
         id: &clock::run_id(),
         time: &clock::date_time(),
     };
     let done = undo::perform(&mut history.snapshots, &mut history.disk, which, &how)?;
-    let private = history.snapshots.is_private();
+    let private = history.snapshots.store.is_private();
     terminal::stdout().write_all(said(&done, &how, which, private).as_bytes())?;
     Ok(ExitCode::SUCCESS)
 }
 
 /// Describes what was done.
-fn said(done: &Done, how: &How<'_>, which: Which<'_>, private: bool) -> String {
-    let (word, back) = match how.way {
-        Way::Undo => ("undo", "redo"),
-        Way::Redo => ("redo", "undo"),
+fn said(done: &UndoOutcome, how: &UndoOptions<'_>, which: UndoTarget<'_>, private: bool) -> String {
+    let (word, back) = match how.direction {
+        Direction::Undo => ("undo", "redo"),
+        Direction::Redo => ("redo", "undo"),
     };
     let mut text = String::new();
     for (id, subject) in &done.taken {
@@ -78,11 +82,11 @@ fn said(done: &Done, how: &How<'_>, which: Which<'_>, private: bool) -> String {
     }
     text += &match &done.commit {
         _ if done.changes.is_empty() => match which {
-            Which::Last(asked) => format!(
+            UndoTarget::Last(asked) => format!(
                 "nothing was changed, as the files are already like that; to include the previous batch, run `clada {word} {}`\n",
                 asked + 1
             ),
-            Which::Named(_) => {
+            UndoTarget::Named(_) => {
                 "nothing was changed, as the files are already like that\n".to_owned()
             }
         },

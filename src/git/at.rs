@@ -7,10 +7,11 @@ use std::path::Path;
 use rustix::fs::{Mode, OFlags, open};
 
 use super::SnapshotError;
+use super::error::GitResult;
 
-/// A place in the work tree, as git sees it.
-#[derive(PartialEq, Eq)]
-pub(super) enum Found {
+/// The kind of a place in the work tree, as git sees it.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum PathKind {
     File,
     Link,
     Nothing,
@@ -18,24 +19,24 @@ pub(super) enum Found {
 
 /// A file or link, reached through real folders: what is behind a link is not at this path for git. Anything
 /// else (a folder, a pipe) is nothing; but what could not be looked at is an error, not a deletion.
-pub(super) fn find(top: &Path, path: &Path) -> Result<Found, SnapshotError> {
+pub(super) fn find(top: &Path, path: &Path) -> GitResult<PathKind> {
     let mut at = top.to_path_buf();
     let mut parts = path.components().peekable();
     while let Some(part) = parts.next() {
         at.push(part);
         let kind = match fs::symlink_metadata(&at) {
             Ok(data) => data.file_type(),
-            Err(why) if is_missing(&why) => return Ok(Found::Nothing),
+            Err(why) if is_missing(&why) => return Ok(PathKind::Nothing),
             Err(why) => return Err(SnapshotError::unreadable(path, why)),
         };
         match parts.peek() {
             Some(_) if kind.is_dir() => {}
-            None if kind.is_file() => return Ok(Found::File),
-            None if kind.is_symlink() => return Ok(Found::Link),
+            None if kind.is_file() => return Ok(PathKind::File),
+            None if kind.is_symlink() => return Ok(PathKind::Link),
             _ => break,
         }
     }
-    Ok(Found::Nothing)
+    Ok(PathKind::Nothing)
 }
 
 /// A file is also missing where one of its folders is now a file.
@@ -68,7 +69,7 @@ pub(super) fn content(place: &Path, most: u64) -> Option<Vec<u8>> {
     (bytes.len() as u64 <= most).then_some(bytes)
 }
 
-/// Tells if a file has so many bytes that no save takes it.
+/// True for a file that is too large for any save.
 pub(super) fn is_huge(place: &Path) -> bool {
     fs::symlink_metadata(place).is_ok_and(|found| found.is_file() && found.len() > LARGEST)
 }

@@ -1,4 +1,4 @@
-//! Who began what git has in progress: clada remembers in its state where a command of a reply did. Changes nothing of git's.
+//! The beginner of what git has in progress: clada remembers in its state where a command of a reply did. Changes nothing of git's.
 //!
 //! The steps of a rebase name programs, and a command can write them without git. So nobody is told to go on with it.
 
@@ -10,10 +10,10 @@ use std::time::UNIX_EPOCH;
 use sha2::{Digest, Sha256};
 
 use super::error::Beginner;
-use super::{SnapshotError, Snapshots};
+use super::{SnapshotError, Store};
 use crate::text::hex::hex;
 
-/// What is in a git directory while something is in progress.
+/// The files in a git directory while something is in progress.
 const STATE: [&str; 8] = [
     "rebase-merge",
     "rebase-apply",
@@ -28,7 +28,7 @@ const STATE: [&str; 8] = [
 /// The folder beside the private repositories where that is remembered.
 const FOLDER: &str = "begun";
 
-impl Snapshots {
+impl Store {
     /// Remembers that a command began what is in progress, if that is why nothing could be saved after it.
     pub(super) fn begun_by_command(&self, why: SnapshotError) -> SnapshotError {
         let SnapshotError::Busy(operation, _) = why else {
@@ -46,28 +46,26 @@ impl Snapshots {
         SnapshotError::Busy(operation, Beginner::Command)
     }
 
-    /// Who began what is in progress, as far as that is known.
+    /// Tells who began what is in progress, as far as that is known.
     pub(super) fn beginner(&self) -> Beginner {
         let marks = self.mark_of_begun().map(fs::read_to_string);
-        let Some(Ok(marks)) = marks else {
-            return Beginner::Unknown;
-        };
         let now = self.in_progress();
-        if marks.lines().any(|mark| now.iter().any(|one| one == mark)) {
-            Beginner::Command
-        } else {
-            Beginner::Unknown
+        let is_marked = |mark| now.iter().any(|one| one == mark);
+        match marks {
+            Some(Ok(marks)) if marks.lines().any(is_marked) => Beginner::Command,
+            _ => Beginner::Unknown,
         }
     }
 
     fn mark_of_begun(&self) -> Option<PathBuf> {
-        self.options.private.file_name()?;
+        let private = &self.rules.options.private;
+        private.file_name()?;
         let name = self.repo.path().as_os_str().as_encoded_bytes();
         let name = hex(&Sha256::digest(name)[..16]);
-        Some(self.options.private.with_file_name(FOLDER).join(name))
+        Some(private.with_file_name(FOLDER).join(name))
     }
 
-    /// What there is of it, each by what no other file has.
+    /// The files that there are of it, each by what no other file has.
     fn in_progress(&self) -> Vec<String> {
         let marks = STATE.iter().filter_map(|name| {
             let data = fs::symlink_metadata(self.repo.path().join(name)).ok()?;
@@ -78,7 +76,7 @@ impl Snapshots {
     }
 }
 
-/// When a file was made, in nanoseconds; 0 where the file system does not tell.
+/// The time at which a file was made, in nanoseconds; 0 where the file system does not tell.
 fn made(data: &Metadata) -> u128 {
     let made = data.created().ok();
     let since = made.and_then(|made| made.duration_since(UNIX_EPOCH).ok());

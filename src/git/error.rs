@@ -8,6 +8,9 @@ use thiserror::Error;
 
 use crate::world::programs::NoProgram;
 
+/// The result of what needs the repository.
+pub(super) type GitResult<T> = Result<T, SnapshotError>;
+
 /// The end of messages about an operation that the user can finish.
 pub const TRY_AGAIN: &str = ", then try again";
 
@@ -16,7 +19,7 @@ pub const TRY_AGAIN: &str = ", then try again";
 pub enum SnapshotError {
     #[error("{}", busy(*.0, *.1))]
     Busy(Operation, Beginner),
-    #[error("unresolved conflicts in {}: resolve and `git add` them, then try again", list(.0))]
+    #[error("unresolved conflicts in {}: resolve and `git add` them, then try again", list(.0, 3))]
     Conflicts(Vec<PathBuf>),
     #[error(
         "another git process holds `{}`: wait until it ends (or delete that file if none is running), then try again", .0.display()
@@ -100,7 +103,7 @@ pub enum SnapshotError {
     Without(#[from] Without),
 }
 
-/// Why a folder in no repository has no private snapshots, though the user wants them.
+/// The reason why a folder in no repository has no private snapshots, though the user wants them.
 #[derive(Debug, Error)]
 pub enum Without {
     #[error("`{}` contains your whole home folder: run clada in a folder of its own, or run `git init` there", .0.display())]
@@ -122,7 +125,7 @@ pub enum Without {
     Failed(PathBuf, Box<SnapshotError>),
 }
 
-/// What is wrong, without the next step of a repository of the user's.
+/// Says what is wrong, without the next step of a repository of the user's.
 fn cause(error: &SnapshotError) -> String {
     match error {
         SnapshotError::Git(why) => why.message().to_owned(),
@@ -131,7 +134,7 @@ fn cause(error: &SnapshotError) -> String {
     }
 }
 
-/// What git has begun and not ended.
+/// An operation that git has begun and not ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Operation {
     Merge,
@@ -142,7 +145,7 @@ pub enum Operation {
     ApplyMailbox,
 }
 
-/// Who began it.
+/// The one who began it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Beginner {
     /// Perhaps the user.
@@ -153,7 +156,7 @@ pub enum Beginner {
 
 /// Nobody is led to go on with what a command may have begun: its steps can name programs.
 fn busy(operation: Operation, beginner: Beginner) -> String {
-    let (name, abort) = (operation.name(), operation.abort());
+    let (name, abort) = operation.name_and_abort();
     match beginner {
         Beginner::Unknown => format!(
             "{name} in progress: if you began it, finish or abort it (`git status` says how); otherwise run \
@@ -180,25 +183,15 @@ impl Operation {
         }
     }
 
-    fn name(self) -> &'static str {
+    /// Its name in a sentence, and the command that aborts it.
+    fn name_and_abort(self) -> (&'static str, &'static str) {
         match self {
-            Self::Merge => "a merge is",
-            Self::Rebase => "a rebase is",
-            Self::CherryPick => "a cherry-pick is",
-            Self::Revert => "a revert is",
-            Self::Bisect => "a bisect is",
-            Self::ApplyMailbox => "a `git am` is",
-        }
-    }
-
-    fn abort(self) -> &'static str {
-        match self {
-            Self::Merge => "git merge --abort",
-            Self::Rebase => "git rebase --abort",
-            Self::CherryPick => "git cherry-pick --abort",
-            Self::Revert => "git revert --abort",
-            Self::Bisect => "git bisect reset",
-            Self::ApplyMailbox => "git am --abort",
+            Self::Merge => ("a merge is", "git merge --abort"),
+            Self::Rebase => ("a rebase is", "git rebase --abort"),
+            Self::CherryPick => ("a cherry-pick is", "git cherry-pick --abort"),
+            Self::Revert => ("a revert is", "git revert --abort"),
+            Self::Bisect => ("a bisect is", "git bisect reset"),
+            Self::ApplyMailbox => ("a `git am` is", "git am --abort"),
         }
     }
 }
@@ -235,21 +228,21 @@ impl From<git2::Error> for SnapshotError {
             "unsupported extension",
             "unsupported mandatory extension",
         ];
-        match unknown.iter().any(|start| why.message().starts_with(start)) {
-            true => Self::Unsupported(why.message().to_owned()),
-            false => Self::Git(why),
+        if unknown.iter().any(|start| why.message().starts_with(start)) {
+            Self::Unsupported(why.message().to_owned())
+        } else {
+            Self::Git(why)
         }
     }
 }
 
-fn list(paths: &[PathBuf]) -> String {
-    let shown = paths
-        .iter()
-        .take(3)
-        .map(|path| format!("`{}`", path.display()));
-    let mut text = shown.collect::<Vec<_>>().join(", ");
-    if paths.len() > 3 {
-        text.push_str(&format!(" and {} more", paths.len() - 3));
-    }
-    text
+/// Lists some of these paths, and counts the others.
+pub(super) fn list(paths: &[PathBuf], most: usize) -> String {
+    let quoted = |path: &PathBuf| format!("`{}`", path.display());
+    let shown: Vec<String> = paths.iter().take(most).map(quoted).collect();
+    let more = match paths.len().saturating_sub(most) {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    shown.join(", ") + &more
 }

@@ -16,7 +16,7 @@ use rustix::io::Errno;
 
 use super::place::not_own;
 use super::relief::Relief;
-use super::{Found, Snapshots, canonical};
+use super::{Discovered, canonical, discover};
 
 /// The largest list that is read.
 const LARGEST: u64 = 1024 * 1024;
@@ -24,13 +24,13 @@ const LARGEST: u64 = 1024 * 1024;
 /// Files of one repository that git shows, as it neither tracks nor ignores them.
 #[derive(Debug, PartialEq, Eq)]
 pub struct SeenByGit {
-    /// What all its work trees share.
-    git_dir: PathBuf,
-    /// From the top of the work tree.
-    names: Vec<PathBuf>,
+    /// The git directory that all its work trees share.
+    pub git_dir: PathBuf,
+    /// The paths of the files from the top of the work tree.
+    pub names: Vec<PathBuf>,
 }
 
-/// Why nothing was excluded.
+/// The reason why nothing was excluded.
 #[derive(Debug, thiserror::Error)]
 pub enum ExcludeError {
     #[error("`{}` is a symbolic link, and clada follows none in a git directory", .0.display())]
@@ -65,7 +65,7 @@ pub fn seen_by_git(files: &[PathBuf]) -> Vec<SeenByGit> {
 /// The shared git directory and the name of a file that git shows.
 fn shown(file: &Path) -> Option<(PathBuf, PathBuf)> {
     let folder = canonical(file.parent()?).ok()?;
-    let Ok(Found::WorkTree(repo, top)) = Snapshots::found(&folder) else {
+    let Ok(Discovered::WorkTree(repo, top)) = discover(&folder) else {
         return None;
     };
     let relief = Relief::of(&top);
@@ -80,40 +80,22 @@ fn shown(file: &Path) -> Option<(PathBuf, PathBuf)> {
     is_shown.then(|| (repo.commondir().to_owned(), name))
 }
 
-/// Whether git takes a path that it does not track for a new one. Where the list has its line already, another one has git
+/// True if git takes a path that it does not track for a new one. Where the list has its line already, another one has git
 /// show it all the same.
 fn is_not_ignored(repo: &Repository, name: &Path) -> Option<bool> {
-    match List::open(repo.commondir()) {
+    use ExcludeError::{Io, Link, NotAFile, ReadOnly};
+    match ExcludeFile::open(repo.commondir()) {
         Ok(list) if list.has(&pattern(name)) => return Some(false),
-        Ok(_) => {}
         // libgit2 would wait for a pipe.
-        Err(why) if !why.place().is_file() => return Some(true),
-        Err(_) => {}
+        Err(Link(path) | NotAFile(path) | ReadOnly(path) | Io { path, .. }) if !path.is_file() => {
+            return Some(true);
+        }
+        _ => {}
     }
     Some(!repo.is_path_ignored(name).ok()?)
 }
 
-impl ExcludeError {
-    /// Where that is.
-    fn place(&self) -> &Path {
-        match self {
-            Self::Link(path) | Self::NotAFile(path) | Self::ReadOnly(path) => path,
-            Self::Io { path, .. } => path,
-        }
-    }
-}
-
 impl SeenByGit {
-    /// What all work trees of the repository share.
-    pub fn git_dir(&self) -> &Path {
-        &self.git_dir
-    }
-
-    /// From the top of the work tree.
-    pub fn names(&self) -> &[PathBuf] {
-        &self.names
-    }
-
     /// The lines that have git leave them out.
     pub fn patterns(&self) -> impl Iterator<Item = Vec<u8>> {
         self.names.iter().map(|name| pattern(name))
@@ -124,7 +106,7 @@ impl SeenByGit {
     /// # Errors
     /// Where the list is no plain file in the git directory, or cannot be written.
     pub fn exclude(&self) -> Result<(), ExcludeError> {
-        let list = List::open(&self.git_dir)?;
+        let list = ExcludeFile::open(&self.git_dir)?;
         let mut text = list.text.clone();
         for pattern in self.patterns().filter(|pattern| !list.has(pattern)) {
             if text.last().is_some_and(|last| *last != b'\n') {
@@ -158,7 +140,7 @@ fn pattern(name: &Path) -> Vec<u8> {
 }
 
 /// The list as it is, and the folder that it is in.
-struct List {
+struct ExcludeFile {
     path: PathBuf,
     /// None where it is missing; it is made only to be written to.
     folder: Option<OwnedFd>,
@@ -168,30 +150,27 @@ struct List {
     mode: Option<Mode>,
 }
 
+/// A folder is opened so, to reach what is in it.
+const LISTED: OFlags = OFlags::RDONLY
+    .union(OFlags::DIRECTORY)
+    .union(OFlags::NOFOLLOW)
+    .union(OFlags::CLOEXEC);
+
 const FOLDER: &str = "info";
 const NAME: &str = "exclude";
 
-impl List {
+impl ExcludeFile {
     fn open(git_dir: &Path) -> Result<Self, ExcludeError> {
         let path = git_dir.join(FOLDER).join(NAME);
-        let flags = OFlags::RDONLY | OFlags::CLOEXEC;
-        let opened = fs::open(git_dir, flags | OFlags::DIRECTORY, Mode::empty());
-        let git_dir = opened.map_err(|why| failed(&path, why))?;
+        let opened = fs::open(git_dir, LISTED.difference(OFlags::NOFOLLOW), Mode::empty());
         let mut list = Self {
             folder: None,
-            git_dir,
+            git_dir: opened.map_err(|why| failed(&path, why))?,
             text: Vec::new(),
             mode: None,
             path,
         };
-        let flags = flags | OFlags::NOFOLLOW;
-        let folder = openat(
-            &list.git_dir,
-            FOLDER,
-            flags | OFlags::DIRECTORY,
-            Mode::empty(),
-        );
-        let folder = match folder {
+        let folder = match openat(&list.git_dir, FOLDER, LISTED, Mode::empty()) {
             Ok(folder) => folder,
             Err(Errno::NOENT) => return Ok(list),
             // As a link is no directory either.
@@ -201,27 +180,26 @@ impl List {
             }
             Err(why) => return Err(failed(&list.path, why)),
         };
-        match openat(&folder, NAME, flags | OFlags::NONBLOCK, Mode::empty()) {
-            Ok(file) => {
-                let found = fstat(&file).map_err(|why| failed(&list.path, why))?;
-                let size = u64::try_from(found.st_size).unwrap_or(u64::MAX);
-                if FileType::from_raw_mode(found.st_mode) != FileType::RegularFile || size > LARGEST
-                {
-                    return Err(ExcludeError::NotAFile(list.path));
-                }
-                list.mode = Some(Mode::from_raw_mode(found.st_mode));
-                let read = File::from(file).take(LARGEST).read_to_end(&mut list.text);
-                read.map_err(|error| ExcludeError::Io {
-                    path: list.path.clone(),
-                    error,
-                })?;
-            }
+        let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+        match openat(&folder, NAME, flags, Mode::empty()) {
+            Ok(file) => list.read(file)?,
             Err(Errno::NOENT) => {}
             Err(Errno::LOOP) => return Err(ExcludeError::Link(list.path)),
             Err(why) => return Err(failed(&list.path, why)),
         }
         list.folder = Some(folder);
         Ok(list)
+    }
+
+    fn read(&mut self, file: OwnedFd) -> Result<(), ExcludeError> {
+        let found = fstat(&file).map_err(|why| failed(&self.path, why))?;
+        let is_file = FileType::from_raw_mode(found.st_mode).is_file();
+        if !is_file || u64::try_from(found.st_size).is_ok_and(|size| size > LARGEST) {
+            return Err(ExcludeError::NotAFile(self.path.clone()));
+        }
+        self.mode = Some(Mode::from_raw_mode(found.st_mode));
+        let read = File::from(file).take(LARGEST).read_to_end(&mut self.text);
+        read.map(drop).map_err(|why| failed(&self.path, why))
     }
 
     fn has(&self, pattern: &[u8]) -> bool {
@@ -231,14 +209,13 @@ impl List {
 
     /// Puts a new list into its place, whole.
     fn replace(&self, text: &[u8]) -> Result<(), ExcludeError> {
-        let failed = |why| failed(&self.path, why);
+        let failed = |why: Errno| failed(&self.path, why);
         let made;
         let folder = match &self.folder {
             Some(folder) => folder,
             None => {
                 mkdirat(&self.git_dir, FOLDER, Mode::from_raw_mode(0o777)).map_err(failed)?;
-                let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-                made = openat(&self.git_dir, FOLDER, flags, Mode::empty()).map_err(failed)?;
+                made = openat(&self.git_dir, FOLDER, LISTED, Mode::empty()).map_err(failed)?;
                 &made
             }
         };
@@ -252,17 +229,10 @@ impl List {
         let new = format!(".{NAME}-clada-{}", std::process::id());
         let flags =
             OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        let mode = Mode::from_raw_mode(0o666);
-        let mut file = match openat(folder, &new, flags, mode) {
-            // Of a clada that was killed, with the same number.
-            Err(Errno::EXIST) => {
-                unlinkat(folder, &new, AtFlags::empty()).map_err(failed)?;
-                openat(folder, &new, flags, mode)
-            }
-            opened => opened,
-        }
-        .map(File::from)
-        .map_err(failed)?;
+        // One may be there of a clada that was killed, with the same number.
+        let _ = unlinkat(folder, &new, AtFlags::empty());
+        let file = openat(folder, &new, flags, Mode::from_raw_mode(0o666)).map_err(failed)?;
+        let mut file = File::from(file);
         let mut put = || -> io::Result<()> {
             file.write_all(text)?;
             if let Some(mode) = self.mode {
@@ -271,12 +241,10 @@ impl List {
             fsync(&file)?;
             Ok(renameat(folder, &new, folder, NAME)?)
         };
-        put().map_err(|error| {
+        put().map_err(|why| {
             let _ = unlinkat(folder, &new, AtFlags::empty());
-            ExcludeError::Io {
-                path: self.path.clone(),
-                error,
-            }
+            let path = self.path.clone();
+            ExcludeError::Io { path, error: why }
         })
     }
 }
@@ -284,7 +252,7 @@ impl List {
 /// The bits by which somebody may write.
 const WRITABLE: RawMode = 0o222;
 
-fn failed(path: &Path, why: Errno) -> ExcludeError {
+fn failed(path: &Path, why: impl Into<io::Error>) -> ExcludeError {
     ExcludeError::Io {
         path: path.to_owned(),
         error: why.into(),

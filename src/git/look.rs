@@ -1,4 +1,4 @@
-//! Which paths may differ. Owns libgit2's way of comparing folders with the index; never decides what becomes of a path,
+//! The paths that may differ. Owns libgit2's way of comparing folders with the index; never decides what becomes of a path,
 //! which `stage.rs` finds out from the file itself.
 
 use std::collections::BTreeSet;
@@ -9,11 +9,12 @@ use std::path::{Path, PathBuf};
 
 use git2::{Delta, DiffOptions, Index, IndexEntry, Repository};
 
-use super::{SnapshotError, tools};
+use super::error::GitResult;
+use super::tools;
 
-/// What [`changed_among`] saw.
+/// The paths that [`changed_among`] saw.
 #[derive(Default)]
-pub(super) struct Changed {
+pub(super) struct Differences {
     pub(super) files: BTreeSet<PathBuf>,
     /// Untracked folders with a `.git`, which were not entered.
     pub(super) repositories: BTreeSet<PathBuf>,
@@ -29,8 +30,8 @@ pub(super) fn changed_among(
     repo: &Repository,
     index: &Index,
     paths: &[PathBuf],
-) -> Result<Changed, SnapshotError> {
-    let mut changed = Changed::default();
+) -> GitResult<Differences> {
+    let mut changed = Differences::default();
     if paths.is_empty() {
         return Ok(changed);
     }
@@ -79,7 +80,7 @@ pub(super) struct WithoutTools<'w> {
     pub(super) tools: Vec<PathBuf>,
 }
 
-/// How many folders are looked into for those of tools.
+/// The number of folders that are looked into for those of tools.
 const FOLDERS: usize = 50_000;
 
 impl<'w> WithoutTools<'w> {
@@ -99,7 +100,7 @@ impl<'w> WithoutTools<'w> {
         without
     }
 
-    /// Adds to `own` what is left of a place; whether something is missing there.
+    /// Adds to `own` what is left of a place; true if something is missing there.
     fn split(&mut self, place: &Path, own: &mut Vec<PathBuf>) -> bool {
         let folder = self.top.join(place);
         let is_top = place.as_os_str().is_empty();
@@ -142,7 +143,7 @@ impl<'w> WithoutTools<'w> {
     }
 }
 
-/// What the index has below the folder `from`, whether or not that is there.
+/// The entries of the index below the folder `from`, also where that is not there.
 pub(super) fn below(index: &Index, from: &Path) -> impl Iterator<Item = IndexEntry> {
     let mut prefix = from.as_os_str().as_bytes().to_vec();
     prefix.push(b'/');

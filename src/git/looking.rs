@@ -1,15 +1,18 @@
 //! Looking at older states: what was there is kept in a commit that no branch has, so that all of it can come back. Owns
 //! the refs for that; HEAD, index and branch stay as they are, and files are changed by others.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use git2::{Commit, ErrorCode, Oid, Reference};
+use git2::{Commit, ErrorCode, Index, Oid, Reference, Tree};
 use sha2::{Digest, Sha256};
 
-use super::{Look, Message, Saved, SnapshotError, Snapshots, look, recorded};
+use super::error::GitResult;
+use super::index::first_parent;
+use super::{Message, SaveScope, Saved, SnapshotError, Snapshots, Store, look, recorded};
 use crate::text::hex::hex;
 
-/// What is looked at.
+/// The older state that is looked at.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Looking {
     /// The commit that keeps what was there.
@@ -25,33 +28,25 @@ pub struct Looking {
 pub struct Stop {
     /// All hex digits.
     pub commit: String,
-    /// What clada says of it; none for a commit of the user's.
+    /// The commit as clada wrote it; none for a commit of the user's.
     pub saved: Option<Saved>,
 }
 
 impl Snapshots {
-    /// What is looked at now, if anything is.
-    ///
     /// # Errors
-    /// Where that cannot be read.
-    pub fn looking(&self) -> Result<Option<Looking>, SnapshotError> {
-        let id = |name| -> Result<Option<String>, SnapshotError> {
-            let found = self.looking_ref(name)?;
-            Ok(found.and_then(|found| Some(found.target()?.to_string())))
-        };
-        let (Some(present), Some(at)) = (id("present")?, id("at")?) else {
-            return Ok(None);
-        };
-        let to = id("to")?.unwrap_or_else(|| at.clone());
-        Ok(Some(Looking { present, at, to }))
+    /// While an older state is looked at, here or in the private repository of a folder that got one of the user's meanwhile.
+    pub(super) fn refuse_looking(&self) -> GitResult<()> {
+        self.stores()
+            .into_iter()
+            .try_for_each(Store::refuse_looking)
     }
 
-    /// Where anything is looked at: here, or in the private repository of a folder that got one of the user's meanwhile.
+    /// The repository in which an older state is looked at.
     ///
     /// # Errors
     /// Where that cannot be read.
-    pub fn where_looking(&self) -> Result<Option<&Self>, SnapshotError> {
-        for store in [Some(self), self.aside()].into_iter().flatten() {
+    pub fn where_looking(&self) -> GitResult<Option<&Store>> {
+        for store in self.stores() {
             if store.looking_ref("present")?.is_some() {
                 return Ok(Some(store));
             }
@@ -64,65 +59,131 @@ impl Snapshots {
     ///
     /// # Errors
     /// Where a save would not be possible, and where nothing was saved yet.
-    pub fn begin_looking(&mut self, message: &Message) -> Result<(), SnapshotError> {
-        self.refuse_diverted()?;
-        let prepared = self.prepare(Look::Before)?;
+    pub fn begin_looking(&mut self, message: &Message) -> GitResult<()> {
+        self.store.refuse_diverted()?;
+        self.refuse_looking()?;
+        let prepared = self
+            .store
+            .prepare(SaveScope::Before, None, &mut self.untracked)?;
         // What was staged in memory is not to be written.
-        self.given_up.set(true);
-        if !self.private {
-            self.users.get_mut().begin(&self.looked.borrow());
+        self.store.index.given_up.set(true);
+        if !self.store.is_private() {
+            self.untracked.begin();
             self.keep_untracked(true, message);
         }
-        let tip = self.tip()?;
+        let store = &self.store;
+        let tip = store.tip()?;
         let tree = match (prepared.tree, &tip) {
-            (Some(tree), _) => self.repo.find_tree(tree)?,
+            (Some(tree), _) => store.repo.find_tree(tree)?,
             (None, Some(tip)) => tip.tree()?,
             (None, None) => return Err(SnapshotError::NothingSaved),
         };
-        let who = self.author()?;
+        let who = store.author()?;
         let parents: Vec<&Commit<'_>> = tip.iter().collect();
         let text = message.to_string();
-        let present = self
+        let present = store
             .repo
             .commit(None, &who, &who, &text, &tree, &parents)?
             .to_string();
         // One may be left of a clada that was killed as it ended looking.
-        self.look_at("to", &present)?;
-        self.look_at("at", &present)?;
-        self.look_at("present", &present)?;
+        for name in ["to", "at", "present"] {
+            store.look_at(name, &present)?;
+        }
         Ok(())
     }
 
-    /// Notes which commit will be shown next.
+    /// Files that do not hold what the commit that is shown has, of those that it or what was there before has.
     ///
     /// # Errors
-    /// Where that cannot be written.
-    pub fn will_look_at(&self, commit: &str) -> Result<(), SnapshotError> {
-        self.look_at("to", commit)
+    /// Where the files or the commits cannot be read.
+    pub fn edited(&self, store: &Store, looking: &Looking) -> GitResult<Vec<PathBuf>> {
+        let _working = store.relief.working();
+        let mut index = store.repo.index()?;
+        index.read(true)?;
+        let tree = store.commit_at(&looking.at)?.tree()?;
+        let paths = store.otherwise(Some(&tree), &index, &store.root)?;
+        let mut edited = Vec::new();
+        for path in paths.iter().filter(|path| !store.rules.is_left_out(path)) {
+            let Some(below) = store.below_root(path) else {
+                continue;
+            };
+            let has = |commit: &str| store.held(Some(commit), &below).map(|held| held.is_some());
+            if !self.is_users(store, &below)?
+                && (has(&looking.at)? || has(&looking.present)?)
+                && !store.shows(looking, &below)?
+            {
+                edited.push(below);
+            }
+        }
+        Ok(edited)
     }
 
-    /// Notes which commit is shown from now on.
+    /// True for an untracked file of the user's at a path (relative to the root), which no older state in this repository
+    /// replaces.
     ///
     /// # Errors
-    /// Where that cannot be written.
-    pub fn looks_at(&self, commit: &str) -> Result<(), SnapshotError> {
-        self.look_at("at", commit)
+    /// Where an index cannot be read.
+    pub fn is_users(&self, store: &Store, path: &Path) -> GitResult<bool> {
+        let _working = store.relief.working();
+        match self.aside() {
+            Some(aside) if !store.is_private() => {
+                Ok(aside.is_tracked(path)? && !store.is_tracked(path)?)
+            }
+            _ => Ok(false),
+        }
+    }
+}
+
+impl Store {
+    /// The older state that is looked at here, if there is one.
+    ///
+    /// # Errors
+    /// Where that cannot be read.
+    pub fn looking(&self) -> GitResult<Option<Looking>> {
+        let id = |name| -> GitResult<Option<String>> {
+            let found = self.looking_ref(name)?;
+            Ok(found.and_then(|found| Some(found.target()?.to_string())))
+        };
+        let (Some(present), Some(at)) = (id("present")?, id("at")?) else {
+            return Ok(None);
+        };
+        let to = id("to")?.unwrap_or_else(|| at.clone());
+        Ok(Some(Looking { present, at, to }))
+    }
+
+    pub(super) fn refuse_looking(&self) -> GitResult<()> {
+        match self.looking_ref("present")? {
+            Some(_) => Err(SnapshotError::Looking),
+            None => Ok(()),
+        }
+    }
+
+    /// Files at or below a place that the work tree, or a tree, does not have as the index has them. By stat data first: that
+    /// is only to be asked of what the index knows.
+    pub(super) fn otherwise(
+        &self,
+        tree: Option<&Tree<'_>>,
+        index: &Index,
+        place: &PathBuf,
+    ) -> GitResult<BTreeSet<PathBuf>> {
+        let mut paths = look::changed_among(&self.repo, index, std::slice::from_ref(place))?.files;
+        let mut committed = recorded::committed_otherwise(&self.repo, tree, index, place)?;
+        paths.append(&mut committed);
+        Ok(paths)
     }
 
     /// Ends looking. With `keep` what was there stays to be found, under the name that is returned.
     ///
     /// # Errors
     /// Where the refs cannot be written.
-    pub fn end_looking(&self, keep: bool) -> Result<Option<String>, SnapshotError> {
-        let kept = match (keep, self.looking()?) {
-            (true, Some(looking)) => {
-                // Each has a name of its own: nothing else holds it.
-                let name = format!("left-{}", &looking.present[..12]);
-                self.look_at(&name, &looking.present)?;
-                Some(self.looking_name(&name))
-            }
-            _ => None,
-        };
+    pub fn end_looking(&self, keep: bool) -> GitResult<Option<String>> {
+        let mut kept = None;
+        if let Some(looking) = self.looking()?.filter(|_| keep) {
+            // Each has a name of its own: nothing else holds it.
+            let name = format!("left-{}", &looking.present[..12]);
+            self.look_at(&name, &looking.present)?;
+            kept = Some(self.looking_name(&name));
+        }
         for name in ["present", "at", "to"] {
             if let Some(mut found) = self.looking_ref(name)? {
                 found.delete()?;
@@ -136,7 +197,7 @@ impl Snapshots {
     ///
     /// # Errors
     /// Where the history cannot be read.
-    pub fn stops(&self, looking: &Looking, further: usize) -> Result<Vec<Stop>, SnapshotError> {
+    pub fn stops(&self, looking: &Looking, further: usize) -> GitResult<Vec<Stop>> {
         let _working = self.relief.working();
         let mut stops: Vec<Stop> = Vec::new();
         let mut here = None;
@@ -162,51 +223,16 @@ impl Snapshots {
             if here.is_some_and(|here| stops.len() > here.saturating_add(further)) {
                 break;
             }
-            if commit.parent_count() > 0 {
-                next = Some(commit.parent(0)?);
-            }
+            next = first_parent(&commit)?;
         }
         Ok(stops)
     }
 
-    /// Files that do not hold what the commit that is shown has, of those that it or what was there before has.
-    ///
-    /// # Errors
-    /// Where the files or the commits cannot be read.
-    pub fn edited(&self, looking: &Looking) -> Result<Vec<PathBuf>, SnapshotError> {
-        let _working = self.relief.working();
-        let mut index = self.repo.index()?;
-        index.read(true)?;
-        let tree = self.commit_at(&looking.at)?.tree()?;
-        let root = std::slice::from_ref(&self.root);
-        let mut paths = look::changed_among(&self.repo, &index, root)?.files;
-        paths.extend(recorded::committed_otherwise(
-            &self.repo,
-            Some(&tree),
-            &index,
-            &self.root,
-        )?);
-        let mut edited = Vec::new();
-        for path in paths.iter().filter(|path| !self.is_left_out(path)) {
-            let Ok(below) = path.strip_prefix(&self.root) else {
-                continue;
-            };
-            let has = |commit: &str| self.held(Some(commit), below).map(|held| held.is_some());
-            if self.is_users(below)? {
-                continue;
-            }
-            if (has(&looking.at)? || has(&looking.present)?) && !self.shows(looking, below)? {
-                edited.push(below.to_path_buf());
-            }
-        }
-        Ok(edited)
-    }
-
-    /// Whether a path holds what is shown, or what was there before: the user may have put that back, by `git stash`, say.
+    /// True if a path holds what is shown, or what was there before: the user may have put that back, by `git stash`, say.
     ///
     /// # Errors
     /// Where the file or a commit cannot be read.
-    pub fn shows(&self, looking: &Looking, path: &Path) -> Result<bool, SnapshotError> {
+    pub fn shows(&self, looking: &Looking, path: &Path) -> GitResult<bool> {
         let _working = self.relief.working();
         let now = self.held_now(path)?;
         for commit in [&looking.at, &looking.to, &looking.present] {
@@ -217,19 +243,7 @@ impl Snapshots {
         Ok(false)
     }
 
-    /// Tells that there is an untracked file of the user's at a path (relative to the root), which no older state replaces.
-    ///
-    /// # Errors
-    /// Where an index cannot be read.
-    pub fn is_users(&self, path: &Path) -> Result<bool, SnapshotError> {
-        let _working = self.relief.working();
-        let Some(aside) = self.aside() else {
-            return Ok(false);
-        };
-        Ok(aside.index_now()?.get_path(path, 0).is_some() && !self.is_tracked(path)?)
-    }
-
-    fn looking_ref(&self, name: &str) -> Result<Option<Reference<'_>>, SnapshotError> {
+    fn looking_ref(&self, name: &str) -> GitResult<Option<Reference<'_>>> {
         match self.repo.find_reference(&self.looking_name(name)) {
             Ok(found) => Ok(Some(found)),
             Err(why) if why.code() == ErrorCode::NotFound => Ok(None),
@@ -237,7 +251,8 @@ impl Snapshots {
         }
     }
 
-    fn look_at(&self, name: &str, commit: &str) -> Result<(), SnapshotError> {
+    /// Notes a commit under a name: `to` is the one that will be shown next, `at` the one that is shown from now on.
+    pub(super) fn look_at(&self, name: &str, commit: &str) -> GitResult<()> {
         let id = Oid::from_str(commit)?;
         let name = self.looking_name(name);
         self.repo.reference(&name, id, true, "clada: looking")?;

@@ -4,7 +4,7 @@ use git2::{MergeFileInput, merge_file};
 
 use crate::world::file_or_link::FileOrLink;
 
-/// What `ours` becomes when what leads from `base` to `theirs` is done to it. `None` where they collide, and for what
+/// Does to `ours` what leads from `base` to `theirs`. `None` where they collide, and for what
 /// has no lines.
 pub fn merge(
     base: Option<&FileOrLink>,
@@ -17,24 +17,22 @@ pub fn merge(
     if theirs == base {
         return Some(ours.cloned());
     }
-    let (bytes, runs) = (
-        [base, ours, theirs].map(|entry| text(entry).map(|(bytes, _)| bytes)),
-        [base, ours, theirs].map(|entry| text(entry).is_some_and(|(_, runs)| runs)),
-    );
-    let [Some(old), Some(here), Some(there)] = bytes else {
-        return None;
-    };
+    let [(old, runs), (here, our_runs), (there, their_runs)] =
+        [text(base)?, text(ours)?, text(theirs)?];
     let input = |bytes| {
         let mut input = MergeFileInput::new();
         input.path("file").content(bytes);
         input
     };
     let merged = merge_file(&input(old), &input(here), &input(there), None).ok()?;
-    let [base, ours, theirs] = runs;
     merged.is_automergeable().then(|| {
         Some(FileOrLink::File {
             bytes: merged.content().to_vec(),
-            runs: if ours == base { theirs } else { ours },
+            runs: if our_runs == runs {
+                their_runs
+            } else {
+                our_runs
+            },
         })
     })
 }

@@ -1,4 +1,4 @@
-//! What a commit says. Owns the form of the message; never decides when to commit.
+//! The message of a commit. Owns the form of the message; never decides when to commit.
 
 use std::fmt;
 
@@ -7,39 +7,39 @@ use crate::text::hidden::left_out;
 /// The mark that every subject of ours ends in.
 const MARK: &str = "💚clada";
 
-/// What the caller has to say about a save.
-#[derive(Debug, Clone, Default)]
+/// The message of a commit, in parts.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Message {
     /// The words of the subject. The step adds before them what kind of commit it is.
-    pub subject: Option<String>,
+    pub subject: String,
     /// The local time: the last line of the body, and the subject where there is none.
     pub time: String,
     /// A line for each task.
     pub body: Vec<String>,
     /// The batch's id, for the trailers by which clada finds its commits again.
     pub batch: String,
-    pub step: Step,
-    /// Of a squashed batch: the batches that it was.
+    pub step: CommitStep,
+    /// The batches that a squashed batch was.
     pub of: Vec<String>,
     /// The commit that the branch was at before, where a command of the batch has moved it elsewhere.
     pub moved: Option<String>,
-    /// In the private snapshots: the commit that is git's last one, by which the two histories can be read as one.
+    /// The commit, in the private snapshots, that is git's last one, by which the two histories can be read as one.
     pub beside: Option<String>,
 }
 
-/// What part a commit has in its batch.
+/// The part that a commit has in its batch.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub enum Step {
-    /// What the user had changed before it.
+pub enum CommitStep {
+    /// The commit saves what the user had changed before the batch.
     Before,
-    /// Untracked files that the user had added: it is no batch's.
+    /// The commit adds untracked files at the user's request; it belongs to no batch.
     Add,
-    /// What it did.
+    /// The commit saves what the batch did.
     #[default]
     Task,
-    /// It takes back that batch.
+    /// The commit takes back that batch.
     Undo(String),
-    /// It does again what was taken back of that batch.
+    /// The commit does again what was taken back of that batch.
     Redo(String),
     /// Several commits in one.
     Squash,
@@ -48,19 +48,18 @@ pub enum Step {
 impl Message {
     /// The same for what the user has staged, where that is a commit of its own.
     pub(super) fn of_staged(&self) -> Self {
-        let subject = self.subject.as_deref().unwrap_or_default().trim();
-        let subject = match subject {
+        let subject = match self.subject.trim() {
             "" => &self.time,
             subject => subject,
         };
         Self {
-            subject: Some(format!("{subject} (staged)")),
+            subject: format!("{subject} (staged)"),
             ..self.clone()
         }
     }
 }
 
-impl fmt::Display for Step {
+impl fmt::Display for CommitStep {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Before => f.write_str("before"),
@@ -73,8 +72,8 @@ impl fmt::Display for Step {
     }
 }
 
-impl Step {
-    /// What kind of commit it is, before the words of its subject.
+impl CommitStep {
+    /// The kind of commit, as it stands before the words of its subject.
     fn prefix(&self) -> &'static str {
         match self {
             Self::Before => "before: ",
@@ -86,17 +85,7 @@ impl Step {
 
     /// The words of a subject that such a commit has.
     pub(super) fn words<'s>(&self, subject: &'s str) -> &'s str {
-        // As clada wrote it at first.
-        let quoted = match self {
-            Self::Undo(_) => "Undo \"",
-            Self::Redo(_) => "Redo \"",
-            _ => "",
-        };
-        let older = subject.strip_prefix(quoted).filter(|_| !quoted.is_empty());
-        older
-            .and_then(|words| words.strip_suffix('"'))
-            .or_else(|| subject.strip_prefix(self.prefix()))
-            .unwrap_or(subject)
+        subject.strip_prefix(self.prefix()).unwrap_or(subject)
     }
 
     fn parse(text: &str) -> Option<Self> {
@@ -116,12 +105,10 @@ impl Step {
 /// each part is one line, and the trailers stand alone in the last paragraph.
 impl fmt::Display for Message {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let subject = one_line(self.subject.as_deref().unwrap_or_default());
-        let subject = subject.strip_suffix(MARK).unwrap_or(&subject).trim_end();
-        let subject = if subject.is_empty() {
-            &self.time
-        } else {
-            subject
+        let subject = one_line(&self.subject);
+        let subject = match subject.strip_suffix(MARK).unwrap_or(&subject).trim_end() {
+            "" => &self.time,
+            subject => subject,
         };
         write!(f, "{}{subject} {MARK}\n\n", self.step.prefix())?;
         for line in &self.body {
@@ -148,7 +135,7 @@ impl fmt::Display for Message {
     }
 }
 
-/// What a line of a task begins with; the time does not.
+/// The beginning of a task's line; the time has none.
 const INDENT: &str = "  ";
 
 /// The trailers, in the last paragraph: a `commit-msg` hook may have put others there.
@@ -162,37 +149,30 @@ const BESIDE: &str = "Clada-Beside: ";
 pub(super) fn read(text: &str) -> Option<Message> {
     let (text, trailers) = text.trim_end().rsplit_once("\n\n")?;
     let mut trailers = trailers.lines();
-    let batch = trailers
-        .find_map(|line| line.strip_prefix(BATCH))?
-        .to_owned();
-    let step = Step::parse(trailers.next()?.strip_prefix(STEP)?)?;
+    let batch = trailers.find_map(|line| line.strip_prefix(BATCH))?;
+    let step = CommitStep::parse(trailers.next()?.strip_prefix(STEP)?)?;
     let rest: Vec<&str> = trailers.collect();
-    let of = rest.iter().find_map(|line| line.strip_prefix(OF));
-    let moved = rest.iter().find_map(|line| line.strip_prefix(MOVED));
-    let beside = rest.iter().find_map(|line| line.strip_prefix(BESIDE));
+    let trailer = |name| rest.iter().find_map(|line| line.strip_prefix(name));
     let (subject, body) = text.split_once('\n').unwrap_or((text, ""));
     let subject = subject.strip_suffix(MARK)?.trim_end().to_owned();
-    let mut body: Vec<&str> = body
-        .lines()
-        .filter(|line| !line.trim().is_empty())
-        .collect();
+    let lines = body.lines().filter(|line| !line.trim().is_empty());
+    let mut body: Vec<&str> = lines.collect();
     let time = body.pop_if(|line| is_time(line)).unwrap_or_default();
     let unindented = |line: &str| line.strip_prefix(INDENT).unwrap_or(line).to_owned();
+    let of = trailer(OF).into_iter().flat_map(|of| of.split(' '));
     Some(Message {
-        subject: Some(subject),
+        subject,
         time: time.to_owned(),
         body: body.into_iter().map(unindented).collect(),
-        batch,
+        batch: batch.to_owned(),
         step,
-        of: of
-            .map(|of| of.split(' ').map(str::to_owned).collect())
-            .unwrap_or_default(),
-        moved: moved.map(str::to_owned),
-        beside: beside.map(str::to_owned),
+        of: of.map(str::to_owned).collect(),
+        moved: trailer(MOVED).map(str::to_owned),
+        beside: trailer(BESIDE).map(str::to_owned),
     })
 }
 
-/// Whether a line is a date and a time, as clada's commits end with. Older ones have none.
+/// True for a date and a time, with which the body of clada's commits ends.
 fn is_time(line: &str) -> bool {
     let is_of_time = |byte: u8| byte.is_ascii_digit() || b"-: ".contains(&byte);
     line.starts_with(|c: char| c.is_ascii_digit())

@@ -1,16 +1,16 @@
-//! Where the notes files of this user are in a work tree, as commits leave them out. A file system that does not answer holds
+//! The places of the notes files of this user in a work tree, as commits leave them out. A file system that does not answer holds
 //! up no save: what is on it is in no other folder.
 
-use std::collections::{BTreeSet, VecDeque};
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
-use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::sync::mpsc::channel;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::Duration;
 
-use super::places_of;
+use super::{Store, places_of};
 
-/// How long an answer is waited for.
+/// The longest wait for an answer.
 const PATIENCE: Duration = Duration::from_millis(300);
 
 /// The paths that a thread still waits for.
@@ -20,40 +20,51 @@ fn silent() -> MutexGuard<'static, BTreeSet<PathBuf>> {
     SILENT.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
+impl Store {
+    /// Leaves the notes files out of commits, but not those that git tracks.
+    pub(super) fn leave_notes(&mut self) {
+        // What is wrong with git's own files, a save says; until then nothing is read through a pipe.
+        let notes = (self.rules.options.notes.0)();
+        if notes.is_empty() || self.refuse_diverted().is_err() {
+            return;
+        }
+        let Ok(index) = self.index_now() else {
+            return;
+        };
+        let mut untracked = places(notes, &self.top);
+        untracked.retain(|path| index.get_path(path, 0).is_none());
+        self.rules.never.extend(untracked);
+    }
+}
+
 /// The places in the work tree of those that are there. A path from elsewhere may lead into it by symbolic links.
-pub(super) fn places(notes: Vec<PathBuf>, top: &Path) -> Vec<PathBuf> {
-    let (inside, outside): (Vec<_>, Vec<_>) =
+fn places(notes: Vec<PathBuf>, top: &Path) -> Vec<PathBuf> {
+    let (inside, outside): (BTreeSet<_>, BTreeSet<_>) =
         notes.into_iter().partition(|path| path.starts_with(top));
     let mut found: Vec<PathBuf> = inside.iter().flat_map(|path| at(path, top)).collect();
-    let outside = outside.into_iter().filter(|path| !silent().contains(path));
-    let mut left: VecDeque<PathBuf> = outside.collect();
-    while let Some(first) = left.front().cloned() {
-        let (send, answers) = channel();
-        let (asked, of) = (left.clone(), top.to_owned());
+    let mut waiting = &outside - &silent();
+    let (send, answers) = channel();
+    for path in waiting.clone() {
+        let (send, asked, of) = (send.clone(), path.clone(), top.to_owned());
         let ask = move || {
-            for path in asked {
-                if send.send(at(&path, &of)).is_err() {
-                    // It has answered after all.
-                    silent().remove(&path);
-                    return;
-                }
+            let places = at(&asked, &of);
+            if let Err(unheard) = send.send((asked, places)) {
+                // It has answered after all.
+                silent().remove(&unheard.0.0);
             }
         };
         if thread::Builder::new().spawn(ask).is_err() {
-            found.extend(at(&first, top));
-            left.pop_front();
-            continue;
+            waiting.remove(&path);
+            found.extend(at(&path, top));
         }
-        while let Some(path) = left.pop_front() {
-            match answers.recv_timeout(PATIENCE) {
-                Ok(places) => found.extend(places),
-                Err(RecvTimeoutError::Timeout) => {
-                    silent().insert(path);
-                    break;
-                }
-                Err(RecvTimeoutError::Disconnected) => break,
-            }
-        }
+    }
+    while !waiting.is_empty() {
+        let Ok((path, places)) = answers.recv_timeout(PATIENCE) else {
+            silent().append(&mut waiting);
+            break;
+        };
+        waiting.remove(&path);
+        found.extend(places);
     }
     found
 }
@@ -61,7 +72,7 @@ pub(super) fn places(notes: Vec<PathBuf>, top: &Path) -> Vec<PathBuf> {
 /// The places of one, if it is there.
 fn at(path: &Path, top: &Path) -> Vec<PathBuf> {
     match path.symlink_metadata() {
-        Ok(_) => places_of(path, top).into_iter().collect(),
+        Ok(_) => places_of(path, top),
         Err(_) => Vec::new(),
     }
 }

@@ -1,4 +1,4 @@
-//! Whether what a save writes to is git's own. Looks at names only, and changes nothing.
+//! A check that what a save writes to is git's own. Looks at names only, and changes nothing.
 //!
 //! A command writes in the git directory, and clada saves outside every fence: through a link there it would write to
 //! whatever the link leads to, and for a pipe it would wait for ever.
@@ -8,52 +8,43 @@ use std::path::{Path, PathBuf};
 
 use git2::Repository;
 
-use super::{SnapshotError, Snapshots, canonical};
+use super::error::GitResult;
+use super::{SnapshotError, Store, canonical};
 use crate::world::sandbox;
 
-impl Snapshots {
+impl Store {
     /// # Errors
     /// Where the git directory is not that of this work tree.
-    pub(super) fn refuse_anothers(&self) -> Result<(), SnapshotError> {
-        let anothers = (!self.private).then(|| not_own(&self.repo, &self.top));
-        anothers.flatten().map_or(Ok(()), Err)
+    pub(super) fn refuse_anothers(&self) -> GitResult<()> {
+        if self.is_private() {
+            return Ok(());
+        }
+        not_own(&self.repo, &self.top).map_or(Ok(()), Err)
     }
 
     /// # Errors
     /// [`SnapshotError::Diverted`] where a save would write elsewhere.
-    pub(super) fn refuse_diverted(&self) -> Result<(), SnapshotError> {
+    pub(super) fn refuse_diverted(&self) -> GitResult<()> {
         let (own, common) = (self.repo.path(), self.repo.commondir());
-        let diverted = |path: PathBuf| Err(SnapshotError::Diverted(path));
         self.refuse_anothers()?;
-        if let Some(link) = link_in(&common.join("objects")) {
-            return diverted(link);
-        }
+        let diverted =
+            |path: Option<PathBuf>| path.map_or(Ok(()), |path| Err(SnapshotError::Diverted(path)));
+        diverted(link_in(&common.join("objects")))?;
         let index = self.index_path();
         let index = index.strip_prefix(own).unwrap_or(&index);
-        let in_own = [Path::new("HEAD"), index, Path::new("logs/HEAD")];
-        let in_own = in_own.map(|name| (own, name.to_owned()));
-        let in_common = ["objects", "packed-refs"].map(|name| (common, PathBuf::from(name)));
-        let mut places: Vec<(&Path, PathBuf)> = in_own.into_iter().chain(in_common).collect();
+        let in_own = ["HEAD", "logs/HEAD"].map(Path::new);
+        let mut in_own = in_own.into_iter().chain([index]);
+        let mut in_common = ["objects", "packed-refs"].map(Path::new).into_iter();
         // HEAD is read only once it is known to be a file.
-        if let Some(path) = places.iter().find_map(|(base, name)| not_plain(base, name)) {
-            return diverted(path);
-        }
+        diverted(in_own.find_map(|name| not_plain(own, name)))?;
+        diverted(in_common.find_map(|name| not_plain(common, name)))?;
         // These may be links of the user's, but nothing that is waited for.
         let rules = ["info/exclude", "info/attributes"].map(|name| common.join(name));
-        let is_special = |path: &PathBuf| fs::metadata(path).is_ok_and(|it| !it.is_file());
-        if let Some(path) = rules.into_iter().find(is_special) {
-            return diverted(path);
-        }
+        diverted(rules.into_iter().find(is_special))?;
         let branch = self.ref_path();
         let branch = branch.strip_prefix(common).unwrap_or(&branch);
-        places = vec![
-            (common, branch.to_owned()),
-            (common, Path::new("logs").join(branch)),
-        ];
-        match places.iter().find_map(|(base, name)| not_plain(base, name)) {
-            Some(path) => diverted(path),
-            None => Ok(()),
-        }
+        diverted(not_plain(common, branch))?;
+        diverted(not_plain(common, &Path::new("logs").join(branch)))
     }
 }
 
@@ -61,7 +52,7 @@ impl Snapshots {
 ///
 /// # Errors
 /// [`SnapshotError::Diverted`] where one is in the way.
-pub(super) fn refuse_odd(root: &Path) -> Result<(), SnapshotError> {
+pub(super) fn refuse_odd(root: &Path) -> GitResult<()> {
     const READ: [&str; 8] = [
         "HEAD",
         "config",
@@ -74,13 +65,12 @@ pub(super) fn refuse_odd(root: &Path) -> Result<(), SnapshotError> {
     ];
     let dirs = sandbox::led_to(root).map_err(SnapshotError::Diverted)?;
     let files = dirs.iter().flat_map(|dir| READ.map(|name| dir.join(name)));
-    let is_odd = |path: &PathBuf| fs::metadata(path).is_ok_and(|it| !it.is_file());
-    let mut odd = files.filter(is_odd);
+    let mut odd = files.filter(is_special);
     odd.next()
         .map_or(Ok(()), |path| Err(SnapshotError::Diverted(path)))
 }
 
-/// What leads to a git directory that is not that of this work tree.
+/// Finds the file that leads to a git directory that is not that of this work tree.
 pub(super) fn not_own(repo: &Repository, top: &Path) -> Option<SnapshotError> {
     let dot_git = top.join(".git");
     let Ok(kind) = fs::symlink_metadata(&dot_git) else {
@@ -100,6 +90,11 @@ pub(super) fn not_own(repo: &Repository, top: &Path) -> Option<SnapshotError> {
     }
     let is_shared = is(repo.commondir(), &common);
     (!is_shared).then(|| SnapshotError::Diverted(own.join("commondir")))
+}
+
+/// True for what is there and is no file, nor a link to one.
+fn is_special(path: &PathBuf) -> bool {
+    fs::metadata(path).is_ok_and(|it| !it.is_file())
 }
 
 /// A link among the folders of objects: what is saved would go where it leads.

@@ -9,15 +9,19 @@ use std::path::{Path, PathBuf};
 use git2::{ErrorClass, Repository, RepositoryInitOptions};
 use sha2::{Digest, Sha256};
 
-use super::at::{Found, LARGEST, is_huge};
+use super::at::{LARGEST, is_huge};
+use super::error::GitResult;
+use super::index::PendingIndex;
+use super::untracked::UntrackedState;
 use super::{
-    Look, Message, Options, SkipReason, SnapshotError, Snapshots, State, Without, canonical, tools,
+    Message, Options, SaveOutcome, SaveScope, SkipReason, SnapshotError, Store, Without, canonical,
+    tools,
 };
 use crate::text::hex::hex;
 
-/// What such a repository leaves out, beside what a `.gitignore` names: what tools make and can make again.
+/// The lines for what such a repository leaves out, beside what a `.gitignore` names: what tools make and can make again.
 fn excludes() -> String {
-    let names = tools::NAMES.iter().chain(&tools::BY_NAME);
+    let names = tools::NAMES.split(' ').chain(tools::BY_NAME.split(' '));
     let folders: String = names.map(|name| format!("{name}/\n")).collect();
     folders + tools::LITTER + "\n"
 }
@@ -38,7 +42,7 @@ pub(super) fn open(
     root: &Path,
     bare: Option<&Path>,
     options: &Options,
-) -> Result<Option<Opened>, SnapshotError> {
+) -> GitResult<Option<Opened>> {
     if !is_wanted(root, bare, options)? {
         return Ok(None);
     }
@@ -49,15 +53,11 @@ pub(super) fn open(
     })
 }
 
-/// Whether the user wants one.
+/// True if the user wants one.
 ///
 /// # Errors
 /// [`SnapshotError::Without`] for a root that can have none.
-pub(super) fn is_wanted(
-    root: &Path,
-    bare: Option<&Path>,
-    options: &Options,
-) -> Result<bool, SnapshotError> {
+pub(super) fn is_wanted(root: &Path, bare: Option<&Path>, options: &Options) -> GitResult<bool> {
     if options.private_limit == 0 {
         return Ok(false);
     }
@@ -76,11 +76,7 @@ pub(super) fn is_wanted(
     Err(why(root.to_path_buf()).into())
 }
 
-fn with_excludes(
-    root: &Path,
-    bare: Option<&Path>,
-    options: &Options,
-) -> Result<Opened, SnapshotError> {
+fn with_excludes(root: &Path, bare: Option<&Path>, options: &Options) -> GitResult<Opened> {
     let opened = repository(root, options)?;
     let mut exclude = excludes();
     // Work trees beside their repository: that is not for snapshots, and they have their own.
@@ -101,23 +97,21 @@ pub(super) struct Opened {
 }
 
 /// The private repository of any root, without a look at whether it is to have one. One that is damaged is put aside.
-pub(super) fn repository(root: &Path, options: &Options) -> Result<Opened, SnapshotError> {
+pub(super) fn repository(root: &Path, options: &Options) -> GitResult<Opened> {
     let path = path_of(root, options);
-    if !exists(root, options) {
-        let repo = make(root, &path, options)?;
-        return Ok(Opened { repo, notice: None });
-    }
-    match Repository::open_bare(&path) {
-        Ok(repo) => {
-            repo.set_workdir(root, false)?;
-            Ok(Opened { repo, notice: None })
+    let repo = if exists(root, options) {
+        match Repository::open_bare(&path) {
+            Err(why) if is_damage(&why) => return begin_anew(root, options, why.message()),
+            opened => opened?,
         }
-        Err(why) if is_damage(&why) => begin_anew(root, options, why.message()),
-        Err(why) => Err(why.into()),
-    }
+    } else {
+        make(root, &path, options)?
+    };
+    repo.set_workdir(root, false)?;
+    Ok(Opened { repo, notice: None })
 }
 
-/// Whether there is one.
+/// True if there is one.
 pub(super) fn exists(root: &Path, options: &Options) -> bool {
     path_of(root, options).symlink_metadata().is_ok()
 }
@@ -127,7 +121,7 @@ pub(super) fn path_of(root: &Path, options: &Options) -> PathBuf {
     options.private.join(name + ".git")
 }
 
-fn make(root: &Path, path: &Path, options: &Options) -> Result<Repository, SnapshotError> {
+fn make(root: &Path, path: &Path, options: &Options) -> GitResult<Repository> {
     let cannot = |why| failed(path, why);
     // They hold what the folder holds, which may be for nobody else to read.
     let mut folder = DirBuilder::new();
@@ -156,13 +150,11 @@ fn make(root: &Path, path: &Path, options: &Options) -> Result<Repository, Snaps
     fs::write(info.join("exclude"), excludes()).map_err(cannot)?;
     fs::write(info.join("attributes"), ATTRIBUTES).map_err(cannot)?;
     fs::rename(&new, path).map_err(cannot)?;
-    let repo = Repository::open_bare(path)?;
-    repo.set_workdir(root, false)?;
-    Ok(repo)
+    Ok(Repository::open_bare(path)?)
 }
 
 /// Puts a damaged repository aside, and begins a new one.
-fn begin_anew(root: &Path, options: &Options, cause: &str) -> Result<Opened, SnapshotError> {
+fn begin_anew(root: &Path, options: &Options, cause: &str) -> GitResult<Opened> {
     let path = path_of(root, options);
     let aside = (1..)
         .map(|number| path.with_extension(format!("damaged-{number}")))
@@ -174,13 +166,15 @@ fn begin_anew(root: &Path, options: &Options, cause: &str) -> Result<Opened, Sna
          undo` cannot go back beyond this batch",
         aside.display()
     );
+    let repo = make(root, &path, options)?;
+    repo.set_workdir(root, false)?;
     Ok(Opened {
-        repo: make(root, &path, options)?,
+        repo,
         notice: Some(notice),
     })
 }
 
-/// Whether an error says that the repository itself is broken; not that the disk is full or forbids it.
+/// True if an error says that the repository itself is broken; not that the disk is full or forbids it.
 fn is_damage(why: &git2::Error) -> bool {
     use ErrorClass as C;
     matches!(
@@ -203,68 +197,56 @@ fn failed(path: &Path, why: io::Error) -> SnapshotError {
     SnapshotError::NoFolder(path.to_path_buf(), why)
 }
 
-impl Snapshots {
-    /// Saves everything, without being in the way: where that cannot be done, it is [`SnapshotError::Without`].
-    pub(super) fn save_private(&mut self, message: &Message) -> Result<State, SnapshotError> {
-        let saved = self.healed(|it| it.save_counted(message));
-        saved.map_err(|why| match why {
-            // What is looked at is not what the batch is about.
-            known @ (SnapshotError::Without(_) | SnapshotError::Looking) => known,
-            why => Without::Failed(self.repo.path().to_path_buf(), Box::new(why)).into(),
-        })
-    }
-
+impl Store {
     /// Saves; once more in a new repository where this one is damaged.
     pub(super) fn healed(
         &mut self,
-        save: impl Fn(&Self) -> Result<State, SnapshotError>,
-    ) -> Result<State, SnapshotError> {
+        mut save: impl FnMut(&Self) -> GitResult<SaveOutcome>,
+    ) -> GitResult<SaveOutcome> {
         match save(self) {
             Err(SnapshotError::Git(why)) if is_damage(&why) => {
-                self.replace(why.message())?;
+                let root = self.root_path();
+                let opened = begin_anew(&root, &self.rules.options, why.message())?;
+                self.repo = opened.repo;
+                self.notices.get_mut().extend(opened.notice);
+                self.index = PendingIndex::default();
+                self.index.given_up.set(true);
                 save(self)
             }
             saved => saved,
         }
     }
 
-    fn replace(&mut self, cause: &str) -> Result<(), SnapshotError> {
-        let root = self.root_path();
-        let opened = begin_anew(&root, &self.options, cause)?;
-        self.repo = opened.repo;
-        self.notices.borrow_mut().extend(opened.notice);
-        self.unsettled.borrow_mut().clear();
-        self.given_up.set(true);
-        Ok(())
-    }
-
     /// Counts the files before the first save, and after there were too many. Else the save itself sees it: to count
     /// them is a walk of its own.
-    fn save_counted(&self, message: &Message) -> Result<State, SnapshotError> {
+    pub(super) fn save_counted(
+        &self,
+        message: &Message,
+        untracked: &mut UntrackedState,
+    ) -> GitResult<SaveOutcome> {
         let _working = self.relief.working();
         let mark = self.repo.path().join(TOO_MANY);
         let was_too_many = mark.exists();
         if was_too_many || self.head()?.is_none() {
-            let limit = self.options.private_limit;
-            if self.has_more_files_than(limit)? {
+            if self.has_more_files_than(self.rules.options.private_limit)? {
                 return Err(self.too_many());
             }
             if was_too_many {
                 fs::remove_file(&mark).map_err(|why| failed(&mark, why))?;
             }
         }
-        self.save(Look::Before, message)
+        self.save(SaveScope::Before, message, untracked)
     }
 
-    /// Where a folder now has too many files.
+    /// Remembers that a folder has too many files by now.
     pub(super) fn too_many(&self) -> SnapshotError {
         // Without the mark the next save only takes longer to find that out.
         let _ = File::create(self.repo.path().join(TOO_MANY));
-        Without::TooMany(self.options.private_limit).into()
+        Without::TooMany(self.rules.options.private_limit).into()
     }
 
     /// Looks at no more than it must: a folder with a million files costs no more than one at the limit.
-    fn has_more_files_than(&self, limit: usize) -> Result<bool, SnapshotError> {
+    fn has_more_files_than(&self, limit: usize) -> GitResult<bool> {
         let mut waiting = vec![PathBuf::new()];
         let (mut files, mut folders) = (0, 0);
         while let Some(folder) = waiting.pop() {
@@ -280,10 +262,10 @@ impl Snapshots {
                 if self.repo.is_path_ignored(&path)? {
                     continue;
                 }
-                match is_folder {
-                    true if self.top.join(&path).join(".git").exists() => {}
-                    true => waiting.push(path),
-                    false => files += 1,
+                if !is_folder {
+                    files += 1;
+                } else if !self.top.join(&path).join(".git").exists() {
+                    waiting.push(path);
                 }
                 // Nor are folders without a file looked through for ever.
                 if files > limit || folders + waiting.len() > limit {
@@ -294,16 +276,14 @@ impl Snapshots {
         Ok(false)
     }
 
-    /// Why a private repository does not take a file.
-    pub(super) fn too_large(&self, path: &Path, found: &Found) -> Option<SkipReason> {
-        if *found != Found::File {
-            return None;
+    /// Finds that a file is larger than what the repository takes.
+    pub(super) fn too_large(&self, path: &Path) -> Option<SkipReason> {
+        let place = self.top.join(path);
+        if !self.is_private() {
+            return is_huge(&place).then_some(SkipReason::Huge(LARGEST));
         }
-        if !self.private {
-            return is_huge(&self.top.join(path)).then_some(SkipReason::Huge(LARGEST));
-        }
-        let size = fs::symlink_metadata(self.top.join(path)).ok()?.len();
-        let limit = self.options.private_file;
+        let limit = self.rules.options.private_file;
+        let size = fs::symlink_metadata(place).ok()?.len();
         (size > limit).then_some(SkipReason::TooLarge(limit))
     }
 }

@@ -19,20 +19,21 @@ use rustix::process::{Pid, Signal, kill_process_group, setsid};
 use crate::world::programs::Programs;
 use tempfile::TempDir;
 
+use super::error::GitResult;
 use super::message::{self, Message};
 use super::stage::Staged;
-use super::{SnapshotError, Snapshots};
+use super::{SnapshotError, Store};
 
-/// How long git may take to sign, and a hook to end.
+/// The time that git may take to sign, and a hook to end.
 const PATIENCE: Duration = Duration::from_secs(60);
 const PAUSE: Duration = Duration::from_millis(2);
 
-/// What is shown of what it said, and what it may say at all, in bytes.
+/// The most that is shown of what it said, and the most that it may say at all, in bytes.
 const SHOWN: usize = 600;
 const MOST: u64 = 16 * 1024 * 1024;
 
 /// A commit's content, once its tree is written.
-pub(super) struct New<'n> {
+pub(super) struct NewCommit<'n> {
     pub(super) author: &'n Signature<'n>,
     pub(super) committer: &'n Signature<'n>,
     pub(super) text: &'n str,
@@ -45,20 +46,15 @@ pub(super) struct New<'n> {
 static REFUSED: Mutex<Option<(PathBuf, Oid, Instant, String)>> = Mutex::new(None);
 const ASK_AGAIN: Duration = Duration::from_secs(60);
 
-impl Snapshots {
+impl Store {
     /// Writes a commit that nothing points to, signed where that is wished.
-    pub(super) fn make(&self, new: &New<'_>) -> Result<Oid, SnapshotError> {
-        if !self.signs() {
-            let New {
-                author,
-                committer,
-                text,
-                tree,
-                parents,
-            } = new;
-            return Ok(self
+    pub(super) fn make(&self, new: &NewCommit<'_>) -> GitResult<Oid> {
+        if !self.rules.signs() {
+            let (author, committer) = (new.author, new.committer);
+            let made = self
                 .repo
-                .commit(None, author, committer, text, tree, parents)?);
+                .commit(None, author, committer, new.text, new.tree, new.parents);
+            return Ok(made?);
         }
         let mut git = self.git(&self.index_path())?;
         // Else git would name another encoding in the commit, where the user has set one.
@@ -84,17 +80,8 @@ impl Snapshots {
         }
     }
 
-    /// Nobody sees the commits of a private repository.
-    pub(super) fn signs(&self) -> bool {
-        self.options.sign && !self.private
-    }
-
-    pub(super) fn hooks(&self) -> bool {
-        self.options.hooks && !self.private
-    }
-
     /// Runs `pre-commit` with the index as it will be, in a copy: where the hook refuses, the index is as it was.
-    pub(super) fn pre_commit(&self, tree: Oid, staged: &[Staged]) -> Result<(), SnapshotError> {
+    pub(super) fn pre_commit(&self, tree: Oid, staged: &[Staged]) -> GitResult<()> {
         let git = self.repo.path();
         let refused = REFUSED.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some((at, of, when, why)) = &*refused
@@ -113,7 +100,7 @@ impl Snapshots {
             _ => {}
         }
         let mut index = Index::open(&path)?;
-        for one in self.unsettled.borrow().iter().chain(staged) {
+        for one in self.index.unsettled.borrow().iter().chain(staged) {
             one.put(&mut index)?;
         }
         index.write()?;
@@ -122,9 +109,9 @@ impl Snapshots {
     }
 
     /// The message as `commit-msg` leaves it.
-    pub(super) fn commit_msg(&self, tree: Oid, message: &Message) -> Result<String, SnapshotError> {
+    pub(super) fn commit_msg(&self, tree: Oid, message: &Message) -> GitResult<String> {
         let text = message.to_string();
-        if !self.hooks() {
+        if !self.rules.runs_hooks() {
             return Ok(text);
         }
         let folder = self.temporary()?;
@@ -147,14 +134,14 @@ impl Snapshots {
 
     /// Runs `post-commit`, which can no longer change anything.
     pub(super) fn post_commit(&self) -> Option<String> {
-        if !self.hooks() {
+        if !self.rules.runs_hooks() {
             return None;
         }
         let ran = self.hook("post-commit", &self.index_path(), None);
         ran.err().map(|why| why.to_string())
     }
 
-    fn hook(&self, name: &str, index: &Path, file: Option<&Path>) -> Result<(), SnapshotError> {
+    fn hook(&self, name: &str, index: &Path, file: Option<&Path>) -> GitResult<()> {
         let mut git = self.git(index)?;
         git.args(["hook", "run", "--ignore-missing", name])
             .env("GIT_EDITOR", ":");
@@ -176,24 +163,25 @@ impl Snapshots {
             return;
         };
         let mut refused = REFUSED.lock().unwrap_or_else(PoisonError::into_inner);
-        *refused = Some((
-            self.repo.path().to_owned(),
-            tree,
-            Instant::now(),
-            why.clone(),
-        ));
+        let git = self.repo.path().to_owned();
+        *refused = Some((git, tree, Instant::now(), why.clone()));
     }
 
     /// A folder in the git directory, which goes when it is dropped.
-    fn temporary(&self) -> Result<TempDir, SnapshotError> {
+    fn temporary(&self) -> GitResult<TempDir> {
         let git = self.repo.path();
         let made = tempfile::Builder::new().prefix("clada-").tempdir_in(git);
         made.map_err(|why| SnapshotError::OwnIndex(git.to_owned(), why))
     }
 
     /// Git for this repository, in its work tree. It runs what it finds by PATH, in this one too.
-    fn git(&self, index: &Path) -> Result<Command, SnapshotError> {
-        let env = self.options.env.iter().map(|(name, value)| (name, value));
+    fn git(&self, index: &Path) -> GitResult<Command> {
+        let env = self
+            .rules
+            .options
+            .env
+            .iter()
+            .map(|(name, value)| (name, value));
         let programs = Programs::of_vars(env.clone());
         let mut git = programs.command_in("git", env)?;
         // They would lead git to another repository, or have it ask on the terminal.
@@ -222,13 +210,10 @@ impl Snapshots {
     /// Runs it to its end, or to the limit.
     ///
     /// What it says goes into files: whatever a hook leaves running may keep a pipe open for ever.
-    fn see_through(&self, mut git: Command, input: &str) -> Result<Ran, SnapshotError> {
+    fn see_through(&self, mut git: Command, input: &str) -> GitResult<GitOutput> {
         let mut run = || {
-            let (mut stdin, mut out, mut said) = (
-                tempfile::tempfile()?,
-                tempfile::tempfile()?,
-                tempfile::tempfile()?,
-            );
+            let mut stdin = tempfile::tempfile()?;
+            let (mut out, mut said) = (tempfile::tempfile()?, tempfile::tempfile()?);
             stdin.write_all(input.as_bytes())?;
             stdin.rewind()?;
             git.stdin(Stdio::from(stdin))
@@ -244,7 +229,7 @@ impl Snapshots {
                     None => status.to_string(),
                 }),
             };
-            Ok(Ran {
+            Ok(GitOutput {
                 trouble,
                 out: tail(&mut out)?,
                 said: tail(&mut said)?,
@@ -266,14 +251,15 @@ impl Snapshots {
             let floods = files
                 .iter()
                 .any(|file| file.metadata().is_ok_and(|data| data.len() > MOST));
-            let why = match () {
-                () if floods => "clada killed it, because it wrote too much",
-                () if Instant::now() >= until => "clada killed it after 60 seconds",
-                () if self.hurry.is_over(until) => "clada killed it, because clada is stopping",
-                () => {
-                    std::thread::sleep(PAUSE);
-                    continue;
-                }
+            let why = if floods {
+                "clada killed it, because it wrote too much"
+            } else if Instant::now() >= until {
+                "clada killed it after 60 seconds"
+            } else if self.locks.hurry.is_over(until) {
+                "clada killed it, because clada is stopping"
+            } else {
+                std::thread::sleep(PAUSE);
+                continue;
             };
             let _ = kill_process_group(Pid::from_child(child), Signal::KILL);
             child.wait()?;
@@ -282,26 +268,23 @@ impl Snapshots {
     }
 }
 
-/// What came of git.
-struct Ran {
+/// The result of git.
+struct GitOutput {
     /// None where it ended well.
     trouble: Option<String>,
     out: Vec<u8>,
     said: Vec<u8>,
 }
 
-/// What went wrong, with the last lines of what was said, as one line.
+/// The trouble with the last lines of what was said, as one line.
 fn told(trouble: String, said: &[u8]) -> String {
     let said = String::from_utf8_lossy(said);
-    let lines: Vec<&str> = said
-        .lines()
-        .map(str::trim)
-        .filter(|line| !line.is_empty())
-        .collect();
-    match lines.is_empty() {
-        true => trouble,
-        false => format!("{trouble}: {}", lines.join(" / ")),
+    let lines = said.lines().map(str::trim).filter(|line| !line.is_empty());
+    let parts: Vec<&str> = lines.collect();
+    if parts.is_empty() {
+        return trouble;
     }
+    format!("{trouble}: {}", parts.join(" / "))
 }
 
 /// The end of a file.
@@ -315,12 +298,11 @@ fn tail(file: &mut File) -> io::Result<Vec<u8>> {
 
 /// A time as git reads it from the environment.
 fn date(who: &Signature<'_>) -> String {
-    let minutes = who.when().offset_minutes();
-    let sign = if minutes < 0 { '-' } else { '+' };
-    let minutes = minutes.abs();
+    let (when, sign) = (who.when(), who.when().sign());
+    let minutes = when.offset_minutes().abs();
     format!(
         "@{} {sign}{:02}{:02}",
-        who.when().seconds(),
+        when.seconds(),
         minutes / 60,
         minutes % 60
     )

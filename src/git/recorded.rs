@@ -1,4 +1,4 @@
-//! What the index has, in folders as a tree has it, and where a tree has it otherwise. Never looks at a file of the work
+//! The entries of the index, in folders as a tree has them, and the paths that a tree has otherwise. Never looks at a file of the work
 //! tree, and writes nothing.
 //!
 //! libgit2's comparison of a tree with the index reads every tree of a commit. Here the trees that the index would make
@@ -25,16 +25,17 @@ pub(super) fn is_gitlink(entry: &IndexEntry) -> bool {
     entry.mode == GITLINK
 }
 
-/// Whether the user keeps changes of that file out of commits.
+/// True if the user keeps changes of that file out of commits.
 pub(super) fn is_kept(entry: &IndexEntry) -> bool {
     entry.flags & ASSUME_UNCHANGED != 0 || entry.flags_extended & SKIP_WORKTREE != 0
 }
 
 /// The entries at or below `from`, in the order of their paths.
 pub(super) fn entries_below(index: &Index, from: &Path) -> Vec<IndexEntry> {
-    let mut entries: Vec<IndexEntry> = match from.as_os_str().is_empty() {
-        true => index.iter().collect(),
-        false => look::below(index, from).collect(),
+    let mut entries: Vec<IndexEntry> = if from.as_os_str().is_empty() {
+        index.iter().collect()
+    } else {
+        look::below(index, from).collect()
     };
     // Where the file system knows no case, libgit2's order does not either.
     entries.sort_by(|one, other| one.path.cmp(&other.path));
@@ -42,15 +43,15 @@ pub(super) fn entries_below(index: &Index, from: &Path) -> Vec<IndexEntry> {
 }
 
 /// A folder as the index has it.
-pub(super) struct Folder<'e> {
+pub(super) struct IndexFolder<'e> {
     /// Its tree's name, whether or not there is such a tree.
     id: Oid,
     /// By their names.
     pub(super) files: Vec<(&'e [u8], &'e IndexEntry)>,
-    pub(super) folders: Vec<(&'e [u8], Folder<'e>)>,
+    pub(super) folders: Vec<(&'e [u8], IndexFolder<'e>)>,
 }
 
-impl<'e> Folder<'e> {
+impl<'e> IndexFolder<'e> {
     /// The folder `from`; the entries are all that are below it, in the order of their paths.
     pub(super) fn new(from: &Path, entries: &'e [IndexEntry]) -> Result<Self, git2::Error> {
         let depth = match from.as_os_str().len() {
@@ -85,7 +86,7 @@ impl<'e> Folder<'e> {
             let is_inside = |other: &IndexEntry| other.path.starts_with(&entry.path[..below]);
             let inside;
             (inside, entries) = entries.split_at(entries.partition_point(is_inside));
-            let folder = Folder::of(below, inside)?;
+            let folder = IndexFolder::of(below, inside)?;
             line(FOLDER, name, folder.id);
             folders.push((name, folder));
         }
@@ -126,7 +127,7 @@ pub(super) fn committed_otherwise(
     from: &Path,
 ) -> Result<BTreeSet<PathBuf>, git2::Error> {
     let entries = entries_below(index, from);
-    otherwise(repo, tree, from, &Folder::new(from, &entries)?)
+    otherwise(repo, tree, from, &IndexFolder::new(from, &entries)?)
 }
 
 /// The same of the folder `from` of the index.
@@ -134,7 +135,7 @@ pub(super) fn otherwise(
     repo: &Repository,
     tree: Option<&Tree<'_>>,
     from: &Path,
-    folder: &Folder<'_>,
+    folder: &IndexFolder<'_>,
 ) -> Result<BTreeSet<PathBuf>, git2::Error> {
     let mut paths = BTreeSet::new();
     let here = match tree {
@@ -152,7 +153,7 @@ pub(super) fn otherwise(
 fn compare(
     repo: &Repository,
     tree: Option<&Tree<'_>>,
-    folder: Option<&Folder<'_>>,
+    folder: Option<&IndexFolder<'_>>,
     path: &Path,
     paths: &mut BTreeSet<PathBuf>,
 ) -> Result<(), git2::Error> {

@@ -15,7 +15,8 @@ use std::time::{Duration, Instant};
 
 use rustix::fs::{Mode, OFlags, open};
 
-/// How long git may work before such pipes are looked for, how often it is then helped, and how long with those that were found.
+/// The time that git may work before such pipes are looked for; then the time from help to help, and the time after which they
+/// are looked for anew.
 const PATIENCE: Duration = Duration::from_millis(500);
 const PAUSE: Duration = Duration::from_millis(2);
 const AGAIN: Duration = Duration::from_secs(1);
@@ -26,21 +27,21 @@ const RULES: [&str; 3] = [".gitignore", ".gitattributes", ".gitmodules"];
 
 /// Helps git over such pipes below a folder while it works. What there is of it ends with this value.
 pub(super) struct Relief {
-    shared: Arc<Shared>,
+    shared: Arc<PipeWatch>,
     /// Dropped at the end.
     _lives: Sender<()>,
 }
 
-struct Shared {
+struct PipeWatch {
     top: PathBuf,
     /// Odd while git works; another number each time.
     work: AtomicU64,
-    /// Those that were found and nobody was told of.
+    /// The pipes that were found and that nobody was told of.
     found: Mutex<BTreeSet<PathBuf>>,
 }
 
 /// Git works as long as this lives.
-pub struct Working(Option<Arc<Shared>>);
+pub struct Working(Option<Arc<PipeWatch>>);
 
 impl Drop for Working {
     fn drop(&mut self) {
@@ -51,9 +52,9 @@ impl Drop for Working {
 }
 
 impl Relief {
-    /// Below this folder.
+    /// Starts the help below this folder.
     pub(super) fn of(top: &Path) -> Self {
-        let shared = Arc::new(Shared {
+        let shared = Arc::new(PipeWatch {
             top: top.to_owned(),
             work: AtomicU64::new(0),
             found: Mutex::default(),
@@ -87,7 +88,7 @@ impl Relief {
     }
 }
 
-impl Shared {
+impl PipeWatch {
     fn watch(&self, ends: &Receiver<()>) {
         let mut last = 0;
         while let Err(RecvTimeoutError::Timeout) = ends.recv_timeout(PATIENCE) {

@@ -1,5 +1,5 @@
-//! What commits hold, as it is to be in the work tree, and whether it is there. Changes no file of the work tree: who puts
-//! back what is read here does that through the workspace.
+//! The contents of commits, as they are to be in the work tree, compared with what is there. Changes no file of the work
+//! tree: who puts back what is read here does that through the workspace.
 //!
 //! Paths are relative to the root.
 
@@ -16,18 +16,19 @@ use git2::{
     Tree,
 };
 
-use super::at::{Found, find, is_huge};
+use super::at::{PathKind, find, is_huge};
+use super::error::GitResult;
 use super::recorded::LINK;
-use super::{SnapshotError, Snapshots};
+use super::{SnapshotError, Snapshots, Store};
 use crate::world::file_or_link::FileOrLink;
 
 /// A path that two commits do not have alike.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Change {
+pub struct PathChange {
     pub path: PathBuf,
     pub kind: ChangeKind,
-    /// What the one and the other commit have there.
-    pub held: [Option<Held>; 2],
+    /// The contents that the one and the other commit have there.
+    pub held: [Option<ContentId>; 2],
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -37,28 +38,20 @@ pub enum ChangeKind {
     Deleted,
 }
 
-/// A file or a link, as git saves it.
+/// A file or a link, as git saves it: the name of its content, and its mode, which is one of the three below.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Held(Oid, Mode);
+pub struct ContentId(Oid, u32);
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Mode {
-    File,
-    Program,
-    Link,
-}
+const FILE: u32 = 0o100_644;
+const PROGRAM: u32 = 0o100_755;
 
-impl Snapshots {
+impl Store {
     /// The files and links below the root that differ between two commits, in order; without what clada never saves, and
     /// without submodules. `None` is the state before the first commit.
     ///
     /// # Errors
     /// Where a commit cannot be read.
-    pub fn changes(
-        &self,
-        from: Option<&str>,
-        to: Option<&str>,
-    ) -> Result<Vec<Change>, SnapshotError> {
+    pub fn changes(&self, from: Option<&str>, to: Option<&str>) -> GitResult<Vec<PathChange>> {
         let _working = self.relief.working();
         let mut options = DiffOptions::new();
         options.skip_binary_check(true).include_typechange(true);
@@ -69,28 +62,28 @@ impl Snapshots {
             let Some(path) = new.path().or(old.path()) else {
                 continue;
             };
-            let submodule = [old.mode(), new.mode()].contains(&FileMode::Commit);
-            let Ok(below) = path.strip_prefix(&self.root) else {
+            let is_submodule = [old.mode(), new.mode()].contains(&FileMode::Commit);
+            let Some(below) = self.below_root(path) else {
                 continue;
             };
-            if submodule || self.is_left_out(path) {
+            if is_submodule || self.rules.is_left_out(path) {
                 continue;
             }
-            changes.push(Change {
-                path: below.to_path_buf(),
+            changes.push(PathChange {
+                path: below,
                 kind: match delta.status() {
                     Delta::Added => ChangeKind::Added,
                     Delta::Deleted => ChangeKind::Deleted,
                     _ => ChangeKind::Changed,
                 },
-                held: [&old, &new].map(|file| held(file.id(), file.mode().into())),
+                held: [&old, &new].map(|file| ContentId::of(file.id(), file.mode().into())),
             });
         }
         changes.sort();
         Ok(changes)
     }
 
-    /// What differs between two commits below the root, as text, but for these paths.
+    /// The differences between two commits below the root, as text, but for these paths.
     ///
     /// # Errors
     /// Where a commit cannot be read.
@@ -99,7 +92,7 @@ impl Snapshots {
         from: Option<&str>,
         to: &str,
         but: &BTreeSet<PathBuf>,
-    ) -> Result<String, SnapshotError> {
+    ) -> GitResult<String> {
         let _working = self.relief.working();
         let diff = self.diff(from, Some(to), DiffOptions::new())?;
         let mut text = Vec::new();
@@ -123,7 +116,7 @@ impl Snapshots {
         from: Option<&str>,
         to: Option<&str>,
         mut options: DiffOptions,
-    ) -> Result<Diff<'_>, SnapshotError> {
+    ) -> GitResult<Diff<'_>> {
         let (from, to) = (self.tree_of(from)?, self.tree_of(to)?);
         options.disable_pathspec_match(true);
         if !self.root.as_os_str().is_empty() {
@@ -133,7 +126,7 @@ impl Snapshots {
         Ok(self.repo.diff_tree_to_tree(from, to, Some(&mut options))?)
     }
 
-    /// What a commit has at these paths, in their order, with what git converts for the work tree (line ends). `None` is
+    /// Reads what a commit has at these paths, in their order, with what git converts for the work tree (line ends). `None` is
     /// nothing, as is a folder or a submodule.
     ///
     /// # Errors
@@ -142,152 +135,121 @@ impl Snapshots {
         &self,
         commit: Option<&str>,
         paths: &[PathBuf],
-    ) -> Result<Vec<Option<FileOrLink>>, SnapshotError> {
+    ) -> GitResult<Vec<Option<FileOrLink>>> {
         let _working = self.relief.working();
         let tree = self.tree_of(commit)?;
         let blobs = self.held_in(tree.as_ref(), paths)?;
-        let is_file = |mode| mode != Mode::Link;
-        let files = paths
-            .iter()
-            .zip(&blobs)
-            .filter(|(_, blob)| blob.is_some_and(|held| is_file(held.1)))
-            .map(|(path, _)| self.root.join(path))
-            .collect::<Vec<_>>();
+        let is_file = |held: &Option<ContentId>| held.is_some_and(|held| held.1 != LINK);
+        let files = paths.iter().zip(&blobs).filter(|(_, blob)| is_file(blob));
+        let files: Vec<PathBuf> = files.map(|(path, _)| self.root.join(path)).collect();
         let converted = match &tree {
-            Some(tree) if !self.private && !files.is_empty() => Some(self.check_out(tree, &files)?),
+            Some(tree) if !self.is_private() && !files.is_empty() => {
+                Some(self.check_out(tree, &files)?)
+            }
             _ => None,
         };
-        let entry = |(path, blob): (&PathBuf, &Option<Held>)| {
-            let Some(Held(id, mode)) = *blob else {
+        let entry = |(path, blob): (&PathBuf, &Option<ContentId>)| {
+            let Some(ContentId(id, mode)) = *blob else {
                 return Ok(None);
             };
-            let bytes = match (&converted, is_file(mode)) {
-                (Some(folder), true) => {
+            let bytes = match &converted {
+                Some(folder) if mode != LINK => {
                     let place = folder.path().join(self.root.join(path));
                     fs::read(place).map_err(|why| SnapshotError::unreadable(path, why))?
                 }
                 _ => self.repo.find_blob(id)?.content().to_vec(),
             };
-            Ok(Some(match is_file(mode) {
-                true => FileOrLink::File {
-                    bytes,
-                    runs: mode == Mode::Program,
-                },
-                false => FileOrLink::Link(OsStr::from_bytes(&bytes).into()),
+            Ok(Some(if mode == LINK {
+                FileOrLink::Link(OsStr::from_bytes(&bytes).into())
+            } else {
+                let runs = mode == PROGRAM;
+                FileOrLink::File { bytes, runs }
             }))
         };
         paths.iter().zip(&blobs).map(entry).collect()
     }
 
-    /// The same of one path.
+    /// Reads what a commit has at one path.
     ///
     /// # Errors
     /// See [`Self::entries`].
-    pub fn entry(
-        &self,
-        commit: Option<&str>,
-        path: &Path,
-    ) -> Result<Option<FileOrLink>, SnapshotError> {
+    pub fn entry(&self, commit: Option<&str>, path: &Path) -> GitResult<Option<FileOrLink>> {
         let _working = self.relief.working();
         let mut one = self.entries(commit, &[path.to_path_buf()])?;
         Ok(one.pop().flatten())
     }
 
-    /// Keeps bytes, and nothing converts them; the name they have. Nothing points to them: git clears them away in time. They
-    /// are in the private snapshots, where there are any: git may know nothing of their file.
-    ///
-    /// # Errors
-    /// Where they cannot be written.
-    pub fn keep(&self, bytes: &[u8]) -> Result<String, SnapshotError> {
-        let store = self.aside().unwrap_or(self);
-        Ok(store.repo.blob(bytes)?.to_string())
-    }
-
-    /// What was kept under a name, if it still is.
-    pub fn kept(&self, name: &str) -> Option<Vec<u8>> {
-        let id = Oid::from_str(name).ok()?;
-        let stores = [Some(self), self.aside()];
-        let mut found = stores.into_iter().flatten();
-        let blob = found.find_map(|store| store.repo.find_blob(id).ok())?;
-        Some(blob.content().to_vec())
-    }
-
-    /// Whether the work tree has at a path what the commit has there, as git compares them; a folder is nothing.
+    /// True if the work tree has at a path what the commit has there, as git compares them; a folder is nothing.
     ///
     /// # Errors
     /// Where the commit or the file cannot be read.
-    pub fn is_now(&self, commit: Option<&str>, path: &Path) -> Result<bool, SnapshotError> {
+    pub fn is_now(&self, commit: Option<&str>, path: &Path) -> GitResult<bool> {
         let _working = self.relief.working();
         Ok(self.held_now(path)? == self.held(commit, path)?)
     }
 
-    /// What a commit has at a path, to compare; `None` is nothing.
+    /// The content that a commit has at a path, to compare; `None` is nothing.
     ///
     /// # Errors
     /// Where the commit cannot be read.
-    pub fn held(&self, commit: Option<&str>, path: &Path) -> Result<Option<Held>, SnapshotError> {
+    pub fn held(&self, commit: Option<&str>, path: &Path) -> GitResult<Option<ContentId>> {
         let one = [path.to_path_buf()];
         let held = self.held_in(self.tree_of(commit)?.as_ref(), &one)?;
         Ok(held.into_iter().next().flatten())
     }
 
-    /// What the newest commit has at these paths.
+    /// The contents that the newest commit has at these paths.
     ///
     /// # Errors
     /// Where it cannot be read.
-    pub fn held_at_tip(&self, paths: &[PathBuf]) -> Result<Vec<Option<Held>>, SnapshotError> {
+    pub fn held_at_tip(&self, paths: &[PathBuf]) -> GitResult<Vec<Option<ContentId>>> {
         let tree = self.tip()?.map(|commit| commit.tree()).transpose()?;
         self.held_in(tree.as_ref(), paths)
     }
 
-    /// What the work tree has at a path, as git would save it.
+    /// The content that the work tree has at a path, as git would save it.
     ///
     /// # Errors
     /// Where the file cannot be read.
-    pub fn held_now(&self, path: &Path) -> Result<Option<Held>, SnapshotError> {
+    pub fn held_now(&self, path: &Path) -> GitResult<Option<ContentId>> {
         let _working = self.relief.working();
         let below = self.root.join(path);
         let place = self.top.join(&below);
         let failed = |why| SnapshotError::unreadable(path, why);
-        Ok(match find(&self.top, &below)? {
-            Found::Nothing => None,
-            Found::Link => {
+        match find(&self.top, &below)? {
+            PathKind::Nothing => return Ok(None),
+            PathKind::Link => {
                 let target = fs::read_link(&place).map_err(failed)?;
                 let bytes = target.as_os_str().as_bytes();
                 let id = Oid::hash_object(ObjectType::Blob, bytes)?;
-                Some(Held(id, Mode::Link))
+                return Ok(Some(ContentId(id, LINK)));
             }
-            Found::File => {
-                let data = fs::symlink_metadata(&place).map_err(failed)?;
-                let config = self.repo.config()?;
-                let runs = match config.get_bool("core.fileMode").unwrap_or(true) {
-                    true => data.permissions().mode() & 0o100 != 0,
-                    // Git goes by what the index says.
-                    false => {
-                        let entry = self.repo.index()?.get_path(&below, 0);
-                        entry.is_some_and(|entry| entry.mode & 0o111 != 0)
-                    }
-                };
-                let mode = match runs {
-                    true => Mode::Program,
-                    false => Mode::File,
-                };
-                if is_huge(&place) {
-                    // No commit has it.
-                    return Ok(Some(Held(Oid::ZERO_SHA1, mode)));
-                }
-                let id = match self.repo.index()?.get_path(&below, 0) {
-                    Some(_) => self.repo.blob_path(&place)?,
-                    // Git is not to get what it does not track, not even as an object that nothing points to.
-                    None => Oid::hash_file(ObjectType::Blob, &place)?,
-                };
-                Some(Held(id, mode))
-            }
-        })
+            PathKind::File => {}
+        }
+        let data = fs::symlink_metadata(&place).map_err(failed)?;
+        let entry = self.repo.index()?.get_path(&below, 0);
+        let config = self.repo.config()?;
+        let runs = if config.get_bool("core.fileMode").unwrap_or(true) {
+            data.permissions().mode() & 0o100 != 0
+        } else {
+            // Git goes by what the index says.
+            let entry = entry.as_ref();
+            entry.is_some_and(|entry| entry.mode & 0o111 != 0)
+        };
+        let id = if is_huge(&place) {
+            // No commit has it.
+            Oid::ZERO_SHA1
+        } else if entry.is_some() {
+            self.repo.blob_path(&place)?
+        } else {
+            // Git is not to get what it does not track, not even as an object that nothing points to.
+            Oid::hash_file(ObjectType::Blob, &place)?
+        };
+        Ok(Some(ContentId(id, if runs { PROGRAM } else { FILE })))
     }
 
     /// The tree of a commit, or the tree itself, given by all its hex digits; none of none.
-    pub(super) fn tree_of(&self, commit: Option<&str>) -> Result<Option<Tree<'_>>, SnapshotError> {
+    pub(super) fn tree_of(&self, commit: Option<&str>) -> GitResult<Option<Tree<'_>>> {
         let tree = |hex| {
             Ok(self
                 .repo
@@ -302,7 +264,7 @@ impl Snapshots {
         &self,
         tree: Option<&Tree<'_>>,
         paths: &[PathBuf],
-    ) -> Result<Vec<Option<Held>>, SnapshotError> {
+    ) -> GitResult<Vec<Option<ContentId>>> {
         let Some(tree) = tree else {
             return Ok(vec![None; paths.len()]);
         };
@@ -319,16 +281,14 @@ impl Snapshots {
             let entry = folder
                 .as_ref()
                 .and_then(|folder| folder.get_name_bytes(name));
-            all.push(entry.and_then(|entry| held(entry.id(), entry.filemode().cast_unsigned())));
+            all.push(
+                entry.and_then(|entry| ContentId::of(entry.id(), entry.filemode().cast_unsigned())),
+            );
         }
         Ok(all)
     }
 
-    fn folder_in<'r>(
-        &'r self,
-        tree: &Tree<'r>,
-        path: &Path,
-    ) -> Result<Option<Tree<'r>>, SnapshotError> {
+    fn folder_in<'r>(&'r self, tree: &Tree<'r>, path: &Path) -> GitResult<Option<Tree<'r>>> {
         if path.as_os_str().is_empty() {
             return Ok(Some(tree.clone()));
         }
@@ -345,11 +305,7 @@ impl Snapshots {
     /// These files of a tree as they are to be in the work tree, in a folder of their own. By a repository opened anew and
     /// with an index that is nowhere: else a checkout goes by what HEAD has, and forgets some of what the index in memory
     /// holds.
-    fn check_out(
-        &self,
-        tree: &Tree<'_>,
-        files: &[PathBuf],
-    ) -> Result<tempfile::TempDir, SnapshotError> {
+    fn check_out(&self, tree: &Tree<'_>, files: &[PathBuf]) -> GitResult<tempfile::TempDir> {
         let folder = tempfile::tempdir()
             .map_err(|why| SnapshotError::NoFolder(std::env::temp_dir(), why))?;
         let mut how = CheckoutBuilder::new();
@@ -370,13 +326,37 @@ impl Snapshots {
     }
 }
 
-/// None for what is no file and no link.
-fn held(id: Oid, mode: u32) -> Option<Held> {
-    let mode = match mode {
-        LINK => Mode::Link,
-        mode if mode & 0o170_000 != 0o100_000 => return None,
-        mode if mode & 0o111 != 0 => Mode::Program,
-        _ => Mode::File,
-    };
-    Some(Held(id, mode))
+impl ContentId {
+    /// None for what is no file and no link.
+    fn of(id: Oid, mode: u32) -> Option<Self> {
+        let mode = match mode {
+            LINK => LINK,
+            mode if mode & 0o170_000 != 0o100_000 => return None,
+            mode if mode & 0o111 != 0 => PROGRAM,
+            _ => FILE,
+        };
+        Some(Self(id, mode))
+    }
+}
+
+impl Snapshots {
+    /// Keeps bytes, and nothing converts them; returns the name they have. Nothing points to them: git clears them away in time. They
+    /// are in the private snapshots, where there are any: git may know nothing of their file.
+    ///
+    /// # Errors
+    /// Where they cannot be written.
+    pub fn keep(&self, bytes: &[u8]) -> GitResult<String> {
+        let store = self.aside().unwrap_or(&self.store);
+        Ok(store.repo.blob(bytes)?.to_string())
+    }
+
+    /// Reads what was kept under a name, if it still is.
+    pub fn kept(&self, name: &str) -> Option<Vec<u8>> {
+        let id = Oid::from_str(name).ok()?;
+        let stores = self.stores();
+        let blob = stores
+            .iter()
+            .find_map(|store| store.repo.find_blob(id).ok())?;
+        Some(blob.content().to_vec())
+    }
 }

@@ -1,64 +1,65 @@
-//! Several of clada's commits made one. Owns which commits are rewritten, and how; never changes a tree, the index or a
+//! The squash of several of clada's commits into one. Owns which commits are rewritten, and how; never changes a tree, the index or a
 //! file, nor rewrites what is pushed unless it is told to.
 //!
 //! The first parents from the newest commit on are the history that is looked through. What is on top of a squashed commit is
 //! made again to the byte, with other parents only. All commits are written before the ref is moved, once.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::fs;
 use std::path::PathBuf;
 
 use git2::{Commit, ErrorCode, ObjectType, Oid, Sort};
 
+use super::error::GitResult;
 use super::history::Saved;
-use super::message::{Message, Step};
-use super::program::New;
-use super::{SnapshotError, Snapshots, Target};
-use crate::git::subject;
+use super::index::first_parent;
+use super::message::{CommitStep, Message};
+use super::program::NewCommit;
+use super::{SnapshotError, Snapshots, Store, subject};
 
-/// What is to be squashed.
+/// A squash that is asked for.
 #[derive(Debug, Clone)]
-pub struct Ask {
-    pub which: Which,
+pub struct SquashRequest {
+    pub range: SquashRange,
     /// The subject, in place of what the commits say.
     pub message: Option<String>,
-    /// Also what is pushed, and though signatures are lost.
+    /// Commits that are pushed are squashed too, and signatures may be lost.
     pub force: bool,
-    /// Nothing is changed.
+    /// True if nothing is to be changed.
     pub dry_run: bool,
-    /// Marks the commits that are made.
+    /// The batch id of the commits that are made.
     pub id: String,
     /// The local time: the subject where there is none.
     pub time: String,
 }
 
-/// Which of clada's commits.
+/// The commits of clada's to squash.
 #[derive(Debug, Clone)]
-pub enum Which {
-    /// Those on top of the newest of the user's.
+pub enum SquashRange {
+    /// The commits on top of the newest one of the user's.
     Top,
-    /// So many, from the newest on.
+    /// This number of commits, from the newest on.
     Newest(usize),
-    /// Those whose message has this text.
+    /// The commits whose message has this text.
     Containing(String),
-    /// Those that this revision does not have.
+    /// The commits that this revision does not have.
     After(String),
-    /// Those of this second since 1970 and later.
+    /// The commits since this Unix time, in seconds.
     Since(i64),
-    /// Those of a batch, by the beginning of its id.
+    /// The commits of a batch, by the beginning of its id.
     Batch(String),
 }
 
-/// What was done, or would be.
+/// The result of a squash, or what it would be.
 #[derive(Debug, Default)]
 pub struct Squashed {
     /// Oldest first.
-    pub groups: Vec<Group>,
+    pub groups: Vec<SquashGroup>,
     /// The newest commit before and after, and the ref that was moved between them; none where nothing was changed.
     pub moved: Option<Moved>,
-    /// How many other commits were made again, on top of what was squashed.
+    /// The number of other commits that were made again, on top of what was squashed.
     pub again: usize,
-    /// How many of those and of the squashed lost a signature.
+    /// The number of those and of the squashed that lost a signature.
     pub unsigned: usize,
     pub pushed: Option<Pushed>,
     /// Other refs that still point at what was rewritten.
@@ -67,21 +68,21 @@ pub struct Squashed {
 
 /// Several commits that became one.
 #[derive(Debug)]
-pub struct Group {
+pub struct SquashGroup {
     /// Oldest first.
     pub commits: Vec<Saved>,
-    /// What the new one says.
+    /// The message of the new one.
     pub message: String,
     /// The new one; none in a dry run.
     pub commit: Option<String>,
 }
 
-/// How the newest commit was replaced.
+/// The newest commit before and after it was replaced.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Moved {
     pub old: String,
     pub new: String,
-    /// What was moved, where it is not the user's own HEAD.
+    /// The ref that was moved, where it is not the user's own HEAD.
     pub by_name: Option<String>,
     /// The private repository that it is in.
     pub git_dir: Option<PathBuf>,
@@ -103,8 +104,8 @@ struct Link {
     chosen: bool,
 }
 
-/// What is to be made again.
-struct Plan<'r> {
+/// The commits to make again.
+struct SquashPlan<'r> {
     /// All that may be, parents first.
     range: Vec<Commit<'r>>,
     groups: Vec<Vec<Oid>>,
@@ -114,20 +115,104 @@ struct Plan<'r> {
     again: HashSet<Oid>,
 }
 
+impl SquashPlan<'_> {
+    fn rewrites(&self, id: Oid) -> bool {
+        self.member.contains_key(&id) || self.again.contains(&id)
+    }
+}
+
+/// The choice of commits in a range, on the way back from the newest.
+struct RangeChoice<'w> {
+    range: &'w SquashRange,
+    /// The commits that the range's revision does not have.
+    after: HashSet<Oid>,
+    /// The number of commits that may still be chosen.
+    left: usize,
+    /// The batches that the range names.
+    batches: Vec<String>,
+}
+
+impl RangeChoice<'_> {
+    fn is_over(&self, commit: &Commit<'_>, saved: Option<&Saved>) -> bool {
+        match self.range {
+            SquashRange::Top => saved.is_none(),
+            SquashRange::Newest(_) => self.left == 0,
+            SquashRange::After(_) => !self.after.contains(&commit.id()),
+            SquashRange::Since(second) => commit.time().seconds() < *second,
+            // Its commits are together, but for those of the user.
+            SquashRange::Batch(given) => saved.is_some_and(|saved| {
+                saved.message.batch != *given && self.batches.first() == Some(given)
+            }),
+            SquashRange::Containing(_) => false,
+        }
+    }
+
+    fn takes(&mut self, commit: &Commit<'_>, saved: &Saved) -> bool {
+        let batch = &saved.message.batch;
+        let is_chosen = match self.range {
+            SquashRange::Containing(text) => {
+                String::from_utf8_lossy(commit.message_bytes()).contains(text)
+            }
+            SquashRange::Batch(given) => batch.starts_with(given),
+            _ => true,
+        };
+        if is_chosen {
+            self.left = self.left.saturating_sub(1);
+            let is_by_batch = matches!(self.range, SquashRange::Batch(_));
+            if is_by_batch && !self.batches.contains(batch) {
+                self.batches.push(batch.clone());
+            }
+        }
+        is_chosen
+    }
+
+    /// Keeps only the batch of that name, as an id may be the beginning of another.
+    fn settle(mut self, chain: &mut [Link]) -> GitResult<()> {
+        let SquashRange::Batch(given) = self.range else {
+            return Ok(());
+        };
+        if self.batches.contains(given) {
+            for link in chain {
+                let saved = link.saved.as_ref();
+                link.chosen &= saved.is_some_and(|saved| saved.message.batch == *given);
+            }
+            return Ok(());
+        }
+        match self.batches.len() {
+            0 => Err(SnapshotError::NoBatch(given.clone())),
+            1 => Ok(()),
+            _ => {
+                self.batches.truncate(5);
+                Err(SnapshotError::SeveralBatches {
+                    given: given.clone(),
+                    found: self.batches,
+                })
+            }
+        }
+    }
+}
+
 impl Snapshots {
     /// Makes one commit of each run of chosen ones.
     ///
     /// # Errors
     /// Where nothing can be saved either, for a revision or a batch that is not there, and where a signature would be lost.
-    pub fn squash(&self, ask: &Ask) -> Result<Squashed, SnapshotError> {
-        self.refuse_diverted()?;
-        self.wait_until_unlocked()?;
-        self.refuse_in_the_middle(&self.repo.index()?)?;
+    pub fn squash(&self, request: &SquashRequest) -> GitResult<Squashed> {
+        self.store.refuse_diverted()?;
+        self.store.wait_until_unlocked()?;
+        self.store.refuse_in_the_middle(&self.store.repo.index()?)?;
+        self.refuse_looking()?;
+        self.store.squash(request)
+    }
+}
+
+impl Store {
+    fn squash(&self, request: &SquashRequest) -> GitResult<Squashed> {
         let Some(tip) = self.tip()? else {
             return Ok(Squashed::default());
         };
-        let mut chain = self.chosen(&tip, &ask.which)?;
-        let pushed = self.spare_pushed(&tip, &mut chain, ask.force)?;
+        let mut chain = self.chosen(&tip, &request.range)?;
+        let pushed = self.spare_pushed(&tip, &mut chain, request.force)?;
         let plan = self.plan(&tip, &chain)?;
         let mut done = Squashed {
             pushed,
@@ -137,142 +222,98 @@ impl Snapshots {
         if plan.groups.is_empty() {
             return Ok(done);
         }
-        let mut saved: HashMap<Oid, Saved> = chain
-            .into_iter()
+        let links = chain.into_iter();
+        let mut saved: HashMap<Oid, Saved> = links
             .filter_map(|link| Some((link.id, link.saved?)))
             .collect();
         done.unsigned = self.unsigned(&plan, &saved);
-        if done.unsigned > 0 && !ask.force {
+        if done.unsigned > 0 && !request.force {
             return Err(SnapshotError::LosesSignatures(done.unsigned));
         }
         for (at, group) in plan.groups.iter().enumerate() {
             let commits: Vec<Saved> = group.iter().filter_map(|id| saved.remove(id)).collect();
             // As the ids of several batches of one run are told apart.
             let batch = match at {
-                0 => ask.id.clone(),
-                _ => format!("{}.{}", ask.id, at + 1),
+                0 => request.id.clone(),
+                _ => format!("{}.{}", request.id, at + 1),
             };
-            done.groups.push(Group {
-                message: message(&commits, ask, batch).to_string(),
+            done.groups.push(SquashGroup {
+                message: message(&commits, request, batch).to_string(),
                 commits,
                 commit: None,
             });
         }
         done.left = self.refs_at(&plan)?;
-        if !ask.dry_run {
+        if !request.dry_run {
             self.carry_out(&tip, &plan, &mut done)?;
         }
         Ok(done)
     }
 
     /// The first parents as far back as they matter, newest first.
-    fn chosen(&self, tip: &Commit<'_>, which: &Which) -> Result<Vec<Link>, SnapshotError> {
+    fn chosen(&self, tip: &Commit<'_>, range: &SquashRange) -> GitResult<Vec<Link>> {
         let shallow = self.shallow();
         // Beside a branch, what the branch has is left as it is.
-        let beside = match self.head()? {
-            Some(head) if self.target == Target::Side => Some(self.beyond(tip.id(), &[head.id()])?),
+        let beside: Option<HashSet<Oid>> = match self.head()? {
+            Some(head) if self.rules.is_beside_branch() => {
+                Some(self.beyond(tip.id(), &[head.id()])?)
+            }
             _ => None,
         };
-        let beside: Option<HashSet<Oid>> = beside.map(|ids| ids.into_iter().collect());
-        let mut left = match which {
-            Which::Newest(most) => *most,
-            _ => usize::MAX,
+        let mut choice = RangeChoice {
+            range,
+            after: match range {
+                SquashRange::After(text) => self.beyond(tip.id(), &[self.revision(text)?])?,
+                _ => HashSet::new(),
+            },
+            left: match range {
+                SquashRange::Newest(most) => *most,
+                _ => usize::MAX,
+            },
+            batches: Vec::new(),
         };
-        let after = match which {
-            Which::After(revision) => Some(self.beyond(tip.id(), &[self.revision(revision)?])?),
-            _ => None,
-        };
-        let after: Option<HashSet<Oid>> = after.map(|ids| ids.into_iter().collect());
-        let mut batches: Vec<String> = Vec::new();
         let mut chain = Vec::new();
         let mut next = Some(tip.clone());
         while let Some(commit) = next {
             let id = commit.id();
             let saved = Saved::of(&commit);
-            let is_over = match which {
-                Which::Top => saved.is_none(),
-                Which::Newest(_) => left == 0,
-                Which::After(_) => after.as_ref().is_some_and(|after| !after.contains(&id)),
-                Which::Since(second) => commit.time().seconds() < *second,
-                // Its commits are together, but for those of the user.
-                Which::Batch(given) => saved
-                    .as_ref()
-                    .is_some_and(|saved| saved.batch != *given && batches.first() == Some(given)),
-                Which::Containing(_) => false,
-            };
             let is_of_branch = beside.as_ref().is_some_and(|beside| !beside.contains(&id));
-            if is_over || is_of_branch || shallow.contains(&id) {
+            if is_of_branch || shallow.contains(&id) || choice.is_over(&commit, saved.as_ref()) {
                 break;
             }
-            let chosen = saved.as_ref().is_some_and(|saved| match which {
-                Which::Containing(text) => {
-                    String::from_utf8_lossy(commit.message_bytes()).contains(text.as_str())
-                }
-                Which::Batch(given) => {
-                    let is_it = saved.batch.starts_with(given.as_str());
-                    if is_it && !batches.contains(&saved.batch) {
-                        batches.push(saved.batch.clone());
-                    }
-                    is_it
-                }
-                _ => true,
-            });
-            left = left.saturating_sub(usize::from(chosen));
             let parents: Vec<Oid> = commit.parent_ids().collect();
             // Beside a branch, what the user committed comes in as a second parent.
-            let ends = matches!(which, Which::Top) && parents.len() > 1;
-            next = match parents.first().filter(|_| !ends) {
-                Some(parent) => Some(self.repo.find_commit(*parent)?),
-                None => None,
-            };
+            let ends = matches!(range, SquashRange::Top) && parents.len() > 1;
+            next = first_parent(&commit)?.filter(|_| !ends);
             chain.push(Link {
                 id,
+                chosen: saved
+                    .as_ref()
+                    .is_some_and(|saved| choice.takes(&commit, saved)),
                 saved,
                 parents,
-                chosen,
             });
         }
-        if let Which::Batch(given) = which {
-            // An id may be the beginning of another.
-            let exact = batches.contains(given);
-            match batches.len() {
-                0 => return Err(SnapshotError::NoBatch(given.clone())),
-                2.. if !exact => {
-                    batches.truncate(5);
-                    return Err(SnapshotError::SeveralBatches {
-                        given: given.clone(),
-                        found: batches,
-                    });
-                }
-                _ => {}
-            }
-            for link in chain.iter_mut().filter(|_| exact) {
-                link.chosen &= link
-                    .saved
-                    .as_ref()
-                    .is_some_and(|saved| saved.batch == *given);
-            }
-        }
+        choice.settle(&mut chain)?;
         Ok(chain)
     }
 
-    /// Where a shallow clone ends: what is made again there would lose its parents, which are not known here.
+    /// The commits at which a shallow clone ends: what is made again there would lose its parents, which are not known here.
     fn shallow(&self) -> HashSet<Oid> {
         let path = self.repo.commondir().join("shallow");
         let text = fs::read_to_string(path).unwrap_or_default();
-        text.lines()
-            .filter_map(|line| Oid::from_str(line).ok())
-            .collect()
+        let ids = text.lines().filter_map(|line| Oid::from_str(line).ok());
+        ids.collect()
     }
 
-    fn revision(&self, text: &str) -> Result<Oid, SnapshotError> {
+    fn revision(&self, text: &str) -> GitResult<Oid> {
         let unknown = |_| SnapshotError::NoRevision(text.to_owned());
         let found = self.repo.revparse_single(text).map_err(unknown)?;
         Ok(found.peel_to_commit().map_err(unknown)?.id())
     }
 
-    /// What `tip` has and these have not, parents first.
-    fn beyond(&self, tip: Oid, these: &[Oid]) -> Result<Vec<Oid>, SnapshotError> {
+    /// The commits that `tip` has and these have not, parents first.
+    fn beyond<C: FromIterator<Oid>>(&self, tip: Oid, these: &[Oid]) -> GitResult<C> {
         let mut walk = self.repo.revwalk()?;
         walk.set_sorting(Sort::TOPOLOGICAL | Sort::REVERSE)?;
         walk.push(tip)?;
@@ -288,7 +329,7 @@ impl Snapshots {
         tip: &Commit<'_>,
         chain: &mut [Link],
         force: bool,
-    ) -> Result<Option<Pushed>, SnapshotError> {
+    ) -> GitResult<Option<Pushed>> {
         let mut remotes = Vec::new();
         for found in self.repo.references_glob("refs/remotes/*")? {
             let found = found?;
@@ -303,7 +344,7 @@ impl Snapshots {
             return Ok(None);
         }
         let ids: Vec<Oid> = remotes.iter().map(|(_, id)| *id).collect();
-        let own: HashSet<Oid> = self.beyond(tip.id(), &ids)?.into_iter().collect();
+        let own: HashSet<Oid> = self.beyond(tip.id(), &ids)?;
         let is_pushed = |link: &&mut Link| link.chosen && !own.contains(&link.id);
         let (mut count, mut newest) = (0, None);
         for link in chain.iter_mut().filter(is_pushed) {
@@ -326,8 +367,8 @@ impl Snapshots {
         Ok(Some(Pushed { count, refs }))
     }
 
-    fn plan(&self, tip: &Commit<'_>, chain: &[Link]) -> Result<Plan<'_>, SnapshotError> {
-        let mut plan = Plan {
+    fn plan(&self, tip: &Commit<'_>, chain: &[Link]) -> GitResult<SquashPlan<'_>> {
+        let mut plan = SquashPlan {
             range: Vec::new(),
             groups: Vec::new(),
             member: HashMap::new(),
@@ -336,7 +377,7 @@ impl Snapshots {
         let Some(oldest) = chain.iter().rfind(|link| link.chosen) else {
             return Ok(plan);
         };
-        for id in self.beyond(tip.id(), &oldest.parents)? {
+        for id in self.beyond::<Vec<Oid>>(tip.id(), &oldest.parents)? {
             plan.range.push(self.repo.find_commit(id)?);
         }
         let mut children: HashMap<Oid, usize> = HashMap::new();
@@ -366,28 +407,26 @@ impl Snapshots {
             plan.member.extend(group.iter().map(|id| (*id, at)));
         }
         for commit in &plan.range {
-            let is_new = |id| plan.member.contains_key(&id) || plan.again.contains(&id);
-            if !plan.member.contains_key(&commit.id()) && commit.parent_ids().any(is_new) {
+            let is_member = plan.member.contains_key(&commit.id());
+            if !is_member && commit.parent_ids().any(|id| plan.rewrites(id)) {
                 plan.again.insert(commit.id());
             }
         }
         Ok(plan)
     }
 
-    /// How many signatures cannot be made again: all, but those of clada's own commits where it signs them.
-    fn unsigned(&self, plan: &Plan<'_>, saved: &HashMap<Oid, Saved>) -> usize {
+    /// Counts the signatures that cannot be made again: all, but those of clada's own commits where it signs them.
+    fn unsigned(&self, plan: &SquashPlan<'_>, saved: &HashMap<Oid, Saved>) -> usize {
         let is_lost = |commit: &&Commit<'_>| {
             let id = commit.id();
-            let is_made_of = plan.member.contains_key(&id);
-            (is_made_of || plan.again.contains(&id))
-                && is_signed(commit)
-                && !(self.signs() && (is_made_of || saved.contains_key(&id)))
+            let is_ours = plan.member.contains_key(&id) || saved.contains_key(&id);
+            plan.rewrites(id) && is_signed(commit) && !(self.rules.signs() && is_ours)
         };
         plan.range.iter().filter(is_lost).count()
     }
 
     /// Refs that point at what is rewritten, but for the one that is moved.
-    fn refs_at(&self, plan: &Plan<'_>) -> Result<Vec<String>, SnapshotError> {
+    fn refs_at(&self, plan: &SquashPlan<'_>) -> GitResult<Vec<String>> {
         let own = self.full_ref_name();
         let mut left = Vec::new();
         for found in self.repo.references()? {
@@ -395,8 +434,7 @@ impl Snapshots {
             let Ok(commit) = found.peel_to_commit() else {
                 continue;
             };
-            let is_gone =
-                plan.member.contains_key(&commit.id()) || plan.again.contains(&commit.id());
+            let is_gone = plan.rewrites(commit.id());
             let name = String::from_utf8_lossy(found.name_bytes()).into_owned();
             if is_gone && name != own && found.symbolic_target_bytes().is_none() {
                 left.push(String::from_utf8_lossy(found.shorthand_bytes()).into_owned());
@@ -408,9 +446,9 @@ impl Snapshots {
     fn carry_out(
         &self,
         tip: &Commit<'_>,
-        plan: &Plan<'_>,
+        plan: &SquashPlan<'_>,
         done: &mut Squashed,
-    ) -> Result<(), SnapshotError> {
+    ) -> GitResult<()> {
         let mut new: HashMap<Oid, Oid> = HashMap::new();
         for commit in &plan.range {
             let id = commit.id();
@@ -427,7 +465,7 @@ impl Snapshots {
                 }
                 Some(_) => continue,
                 None if !plan.again.contains(&id) => continue,
-                None if is_signed(commit) && self.signs() && Saved::of(commit).is_some() => {
+                None if is_signed(commit) && self.rules.signs() && Saved::of(commit).is_some() => {
                     let text = String::from_utf8_lossy(commit.message_raw_bytes());
                     self.make_on(commit, &text, &mapped(commit))?
                 }
@@ -443,26 +481,21 @@ impl Snapshots {
             _ => {}
         }
         self.advance(Some(tip.id()), made, "clada squash")?;
-        let is_users = self.target == Target::Branch && !self.private;
+        let is_users = !self.is_private() && !self.rules.is_beside_branch();
         done.moved = Some(Moved {
             old: tip.id().to_string(),
             new: made.to_string(),
             by_name: (!is_users).then_some(name),
-            git_dir: self.private.then(|| self.repo.path().to_owned()),
+            git_dir: self.is_private().then(|| self.repo.path().to_owned()),
         });
         Ok(())
     }
 
     /// A commit with the tree, the names and the times of another.
-    fn make_on(
-        &self,
-        like: &Commit<'_>,
-        text: &str,
-        parents: &[Oid],
-    ) -> Result<Oid, SnapshotError> {
+    fn make_on(&self, like: &Commit<'_>, text: &str, parents: &[Oid]) -> GitResult<Oid> {
         let found = parents.iter().map(|id| self.repo.find_commit(*id));
         let parents = found.collect::<Result<Vec<_>, _>>()?;
-        self.make(&New {
+        self.make(&NewCommit {
             author: &like.author(),
             committer: &like.committer(),
             text,
@@ -472,7 +505,7 @@ impl Snapshots {
     }
 
     /// The same commit to the byte, with other parents and without a signature.
-    fn copy_on(&self, commit: &Commit<'_>, parents: &[Oid]) -> Result<Oid, SnapshotError> {
+    fn copy_on(&self, commit: &Commit<'_>, parents: &[Oid]) -> GitResult<Oid> {
         let odb = self.repo.odb()?;
         let object = odb.read(commit.id())?;
         let bytes = object.data();
@@ -482,13 +515,10 @@ impl Snapshots {
         let (mut in_signature, mut put) = (false, false);
         for line in header.split_inclusive(|byte| *byte == b'\n') {
             // A field of several lines goes on with a space.
-            in_signature = match line.first() {
-                Some(b' ') => in_signature,
-                _ => SIGNATURES.iter().any(|name| {
-                    line.strip_prefix(name.as_bytes())
-                        .is_some_and(|rest| rest.first() == Some(&b' '))
-                }),
-            };
+            if !line.starts_with(b" ") {
+                let name = line.split(|byte| *byte == b' ').next();
+                in_signature = SIGNATURES.iter().any(|one| name == Some(one.as_bytes()));
+            }
             if in_signature || line.starts_with(b"parent ") {
                 continue;
             }
@@ -513,47 +543,44 @@ fn is_signed(commit: &Commit<'_>) -> bool {
         .any(|name| commit.header_field_bytes(*name).is_ok())
 }
 
-/// What a group's commit says.
-fn message(commits: &[Saved], ask: &Ask, batch: String) -> Message {
+/// Makes the message of a group's commit.
+fn message(commits: &[Saved], request: &SquashRequest, batch: String) -> Message {
     let mut body: Vec<String> = Vec::new();
-    let mut of: Vec<String> = Vec::new();
-    for saved in commits {
-        of.extend(saved.of.iter().cloned());
-        of.push(saved.batch.clone());
-    }
-    of.sort();
-    of.dedup();
-    for saved in commits {
-        let lines = match saved.step {
+    let mut of = BTreeSet::new();
+    for Saved { message, .. } in commits {
+        of.extend(message.of.iter().cloned());
+        of.insert(message.batch.clone());
+        let lines = match message.step {
             // What it lists is what came after it.
-            Step::Before => vec!["what was changed before".to_owned()],
-            _ if saved.body.is_empty() => vec![saved.subject.clone()],
-            _ => saved.body.clone(),
+            CommitStep::Before => &["what was changed before".to_owned()],
+            _ if message.body.is_empty() => std::slice::from_ref(&message.subject),
+            _ => &message.body[..],
         };
-        body.extend(lines.into_iter().filter(|line| !line.is_empty()));
+        body.extend(lines.iter().filter(|line| !line.is_empty()).cloned());
     }
     Message {
-        subject: Some(ask.message.clone().unwrap_or_else(|| words(commits))),
-        time: ask.time.clone(),
+        subject: request.message.clone().unwrap_or_else(|| words(commits)),
+        time: request.time.clone(),
         body,
         batch,
-        step: Step::Squash,
-        of,
-        moved: None,
-        beside: None,
+        step: CommitStep::Squash,
+        of: of.into_iter().collect(),
+        ..Message::default()
     }
 }
 
 /// The words of a group, batch by batch: what the user had changed before one goes without saying.
 fn words(commits: &[Saved]) -> String {
-    let is_said = |saved: &&Saved| saved.step != Step::Before;
-    let mut said: Vec<&Saved> = commits.iter().filter(is_said).collect();
+    let messages = || commits.iter().map(|saved| &saved.message);
+    let mut said: Vec<&Message> = messages()
+        .filter(|message| message.step != CommitStep::Before)
+        .collect();
     if said.is_empty() {
-        said = commits.iter().collect();
+        said = messages().collect();
     }
     // An undo is told from what it took back by its whole subject.
     let of_batch =
-        |batch: &[&Saved]| subject::of_batch(batch.iter().map(|saved| saved.subject.as_str()));
+        |batch: &[&Message]| subject::of_batch(batch.iter().map(|it| it.subject.as_str()));
     let batches = said.chunk_by(|one, next| one.batch == next.batch);
     let batches: Vec<String> = batches.map(of_batch).collect();
     subject::summed(batches.iter().map(String::as_str))

@@ -1,4 +1,4 @@
-//! What a path is now, put into the index. Owns the rules of what is saved and what is left alone; never
+//! The present state of a path, put into the index. Owns the rules of what is saved and what is left alone; never
 //! writes the index file, moves HEAD, or trusts what a comparison said about a file.
 
 use std::cell::OnceCell;
@@ -13,30 +13,69 @@ use git2::{
     Tree, TreeWalkMode, TreeWalkResult,
 };
 
-use super::at::{Found, find, is_huge, is_missing, opened};
-use super::look::WithoutTools;
+use super::at::{PathKind, find, is_huge, is_missing, opened};
+use super::error::GitResult;
+use super::look::{self, WithoutTools};
 use super::recorded::{
-    self, ASSUME_UNCHANGED, Folder, INTENT_TO_ADD, LINK, SKIP_WORKTREE, is_gitlink,
+    self, ASSUME_UNCHANGED, INTENT_TO_ADD, IndexFolder, LINK, SKIP_WORKTREE, is_gitlink,
 };
-use super::untracked::{self, Looked};
-use super::walk::{Doubts, Moment, Walk};
-use super::{LeftOff, OffReason, SkipReason, Skipped, SnapshotError, Snapshots, Target, look};
+use super::untracked::{self, Looked, UntrackedState};
+use super::walk::{Doubts, IndexWalk, Moment};
+use super::{LeftOff, OffReason, SkipReason, Skipped, SnapshotError, Store};
 
 /// One save's work on the index in memory.
 pub(super) struct Staging<'s> {
-    snapshots: &'s Snapshots,
+    store: &'s Store,
+    untracked: &'s mut UntrackedState,
     pub(super) index: &'s mut Index,
-    /// When its file was written.
-    written: Moment,
+    /// The comparison with the files, by the settings of the repository.
+    walk: IndexWalk<'s>,
     config: Config,
-    /// In a sparse checkout git itself takes skip-worktree off a file that is there nevertheless; elsewhere
-    /// the mark is the user's way to keep a local change out of commits.
-    sparse: bool,
     filters: HashMap<String, bool>,
-    /// The commit that is saved on, and all contents that it has.
-    base: Option<Tree<'s>>,
-    contents: OnceCell<HashSet<Oid>>,
+    base: Base<'s>,
     seen: Gathered,
+}
+
+/// The commit that is saved on.
+struct Base<'s> {
+    tree: Option<Tree<'s>>,
+    /// All contents that it has, once that was asked.
+    contents: OnceCell<HashSet<Oid>>,
+}
+
+impl Base<'_> {
+    fn has(&self, path: &Path) -> bool {
+        let tree = self.tree.as_ref();
+        tree.is_some_and(|tree| tree.get_path(path).is_ok())
+    }
+
+    fn has_file(&self, path: &Path) -> bool {
+        has_file(self.tree.as_ref(), path)
+    }
+
+    /// True if the commit has that content somewhere.
+    fn has_content(&self, content: Oid) -> bool {
+        let contents = self.contents.get_or_init(|| {
+            let mut contents = HashSet::new();
+            let walked = self.tree.as_ref().map(|tree| {
+                tree.walk(TreeWalkMode::PreOrder, |_, entry| {
+                    contents.insert(entry.id());
+                    TreeWalkResult::Ok
+                })
+            });
+            if matches!(walked, Some(Ok(()))) {
+                contents
+            } else {
+                HashSet::new()
+            }
+        });
+        contents.contains(&content)
+    }
+}
+
+fn has_file(tree: Option<&Tree<'_>>, path: &Path) -> bool {
+    let entry = tree.and_then(|tree| tree.get_path(path).ok());
+    entry.is_some_and(|entry| entry.kind() != Some(ObjectType::Tree))
 }
 
 /// The result of one save's work.
@@ -45,7 +84,7 @@ pub(super) struct Gathered {
     pub(super) staged: Vec<Staged>,
     pub(super) skipped: Vec<Skipped>,
     pub(super) left_off: Vec<LeftOff>,
-    /// Of a look at everything.
+    /// The result of a look at everything.
     pub(super) looked: Looked,
     /// The tree of what the user has staged, where that is to be known.
     pub(super) first: Option<Oid>,
@@ -57,7 +96,7 @@ pub(super) enum Takes {
     /// All, but those that look like a secret.
     All,
     None,
-    /// Those that came since the batch began; see `untracked.rs`.
+    /// The files that came since the batch began; see `untracked.rs`.
     Made,
 }
 
@@ -75,20 +114,24 @@ pub(super) enum Staged {
 
 impl<'s> Staging<'s> {
     pub(super) fn new(
-        snapshots: &'s Snapshots,
+        store: &'s Store,
+        untracked: &'s mut UntrackedState,
         index: &'s mut Index,
-        (base, written): (Option<&Tree<'s>>, Moment),
-    ) -> Result<Self, SnapshotError> {
-        let config = snapshots.repo.config()?.snapshot()?;
+        base: Option<&Tree<'s>>,
+        written: Moment,
+    ) -> GitResult<Self> {
+        let config = store.repo.config()?.snapshot()?;
         Ok(Self {
-            sparse: config.get_bool("core.sparseCheckout").unwrap_or(false),
+            walk: IndexWalk::by(&config, &store.top, written),
             config,
-            snapshots,
+            store,
+            untracked,
             index,
-            written,
             filters: HashMap::new(),
-            base: base.cloned(),
-            contents: OnceCell::new(),
+            base: Base {
+                tree: base.cloned(),
+                contents: OnceCell::new(),
+            },
             seen: Gathered::default(),
         })
     }
@@ -97,30 +140,29 @@ impl<'s> Staging<'s> {
         self.seen
     }
 
-    /// All that differs under the root, from the index or of that from HEAD's tree; the answer is what may differ from the
-    /// latter. With `splits` the tree of what the user has staged is made too.
+    /// Stages all that differs under the root, from the index or of that from HEAD's tree; returns the paths that may differ
+    /// from the latter. With `splits` the tree of what the user has staged is made too.
     pub(super) fn everything(
         &mut self,
         takes: Takes,
         splits: bool,
-    ) -> Result<BTreeSet<PathBuf>, SnapshotError> {
-        let root = &self.snapshots.root;
+    ) -> GitResult<BTreeSet<PathBuf>> {
+        let store = self.store;
+        let root = &store.root;
         let entries = recorded::entries_below(self.index, root);
-        let folder = Folder::new(root, &entries)?;
+        let folder = IndexFolder::new(root, &entries)?;
         let Differing {
             tracked: mut files,
             mut untracked,
         } = self.differing_in(root, &folder)?;
-        let mut paths =
-            recorded::otherwise(&self.snapshots.repo, self.base.as_ref(), root, &folder)?;
+        let mut paths = recorded::otherwise(&store.repo, self.base.tree.as_ref(), root, &folder)?;
         let mut late = BTreeSet::new();
         if splits {
-            (self.seen.first, late) = self.snapshots.staged_tree(self.index, &paths)?;
+            (self.seen.first, late) = store.staged_tree(self.index, &paths)?;
         }
-        if self.snapshots.private {
-            let limit = self.snapshots.options.private_limit;
-            if self.index.len() + untracked.len() > limit {
-                return Err(self.snapshots.too_many());
+        if store.is_private() {
+            if self.index.len() + untracked.len() > store.rules.options.private_limit {
+                return Err(store.too_many());
             }
             files.extend(untracked);
         } else {
@@ -146,62 +188,36 @@ impl<'s> Staging<'s> {
     }
 
     /// Chooses those of these untracked files that go into the index. Of what a command made, those that do not are told.
-    fn taken(
-        &mut self,
-        untracked: &BTreeSet<PathBuf>,
-        takes: Takes,
-    ) -> Result<Vec<PathBuf>, SnapshotError> {
-        let base = self.base.clone();
-        let tree = base.as_ref();
-        let has = |tree: Option<&Tree<'_>>, path: &Path| {
-            let entry = tree.and_then(|tree| tree.get_path(path).ok());
-            entry.is_some_and(|entry| entry.kind() != Some(ObjectType::Tree))
-        };
+    fn taken(&mut self, untracked: &BTreeSet<PathBuf>, takes: Takes) -> GitResult<Vec<PathBuf>> {
+        let store = self.store;
         // Beside a branch, what clada has committed is not in the user's index.
-        let of_user = match self.snapshots.target {
-            Target::Branch => None,
-            Target::Side => Some(
-                self.snapshots
-                    .head()?
-                    .map(|commit| commit.tree())
-                    .transpose()?,
-            ),
+        let of_user = if store.rules.is_beside_branch() {
+            let head = store.head()?;
+            Some(head.map(|commit| commit.tree()).transpose()?)
+        } else {
+            None
         };
-        let mut taken = Vec::new();
-        let mut moved = BTreeSet::new();
+        let (mut taken, mut moved) = (Vec::new(), BTreeSet::new());
         if takes == Takes::Made {
-            self.snapshots.expect_copies(untracked);
+            self.untracked.expect_copies(store, untracked);
         }
         for path in untracked {
             let is_own = of_user
                 .as_ref()
-                .is_some_and(|users| has(tree, path) && !has(users.as_ref(), path));
-            let why = match takes {
-                _ if is_own => None,
-                Takes::All if self.snapshots.is_secret(path) => continue,
-                Takes::All => None,
-                Takes::None => continue,
-                // What the index had, a command took out of it.
-                Takes::Made if has(tree, path) => continue,
-                Takes::Made if untracked::is_below(path, &moved) => continue,
-                Takes::Made if let Some((folder, of)) = self.snapshots.moved_folder(path) => {
-                    self.leave_off(&folder, OffReason::Copy(of));
-                    moved.insert(folder);
-                    continue;
-                }
-                Takes::Made => match self.snapshots.stays_off(path) {
-                    None => continue,
-                    Some(why) => why.filter(|_| !self.has_content_of(path)),
-                },
-            };
-            match why {
-                None => taken.push(path.clone()),
-                Some(why) => self.leave_off(path, why),
+                .is_some_and(|users| self.base.has_file(path) && !has_file(users.as_ref(), path));
+            let is_taken = is_own
+                || match takes {
+                    Takes::All => !store.is_secret(path),
+                    Takes::None => false,
+                    Takes::Made => self.takes_made(path, &mut moved),
+                };
+            if is_taken {
+                taken.push(path.clone());
             }
         }
         if takes == Takes::Made {
             for folder in self.seen.looked.tools.clone() {
-                if self.snapshots.is_new(&folder) {
+                if self.untracked.is_new(&folder) {
                     self.leave_off(&folder, OffReason::Tool);
                 }
             }
@@ -209,18 +225,35 @@ impl<'s> Staging<'s> {
         Ok(taken)
     }
 
-    /// Files among these that a command has taken out of the index.
-    fn taken_out(&self, differing: &BTreeSet<PathBuf>) -> Result<BTreeSet<PathBuf>, SnapshotError> {
+    /// True for an untracked file that a command made and that goes into the index. One that does not is told.
+    fn takes_made(&mut self, path: &Path, moved: &mut BTreeSet<PathBuf>) -> bool {
+        // What the index had, a command took out of it.
+        if self.base.has_file(path) || untracked::is_below(path, moved) {
+            return false;
+        }
+        if let Some((folder, of)) = self.untracked.moved_folder(self.store, path) {
+            self.leave_off(&folder, OffReason::Copy(of));
+            moved.insert(folder);
+            return false;
+        }
+        match self.untracked.stays_off(self.store, path) {
+            None => false,
+            Some(Some(why)) if !self.has_content_of(path) => {
+                self.leave_off(path, why);
+                false
+            }
+            Some(_) => true,
+        }
+    }
+
+    /// The files among these that a command has taken out of the index.
+    fn taken_out(&self, differing: &BTreeSet<PathBuf>) -> GitResult<BTreeSet<PathBuf>> {
         let mut out = BTreeSet::new();
-        let is_in_commit = |path: &Path| {
-            let base = self.base.as_ref();
-            base.is_some_and(|tree| tree.get_path(path).is_ok())
-        };
         for path in differing {
-            if is_in_commit(path)
+            if self.base.has(path)
                 && self.index.get_path(path, 0).is_none()
-                && !self.snapshots.is_left_out(path)
-                && find(&self.snapshots.top, path)? != Found::Nothing
+                && !self.store.rules.is_left_out(path)
+                && find(&self.store.top, path)? != PathKind::Nothing
             {
                 out.insert(path.clone());
             }
@@ -231,34 +264,33 @@ impl<'s> Staging<'s> {
     /// Clada's own files among these that the user has put into the index: they stay there, and no commit takes them.
     fn own_staged(&self, differing: &BTreeSet<PathBuf>) -> BTreeSet<PathBuf> {
         let is_staged = |path: &&PathBuf| {
-            self.snapshots.is_left_out(path) && self.index.get_path(path, 0).is_some()
+            self.store.rules.is_left_out(path) && self.index.get_path(path, 0).is_some()
         };
         differing.iter().filter(is_staged).cloned().collect()
     }
 
     /// Takes out of the index again what a command has put there and what stays off the branch; these paths. `differing`
     /// are paths that the commit has otherwise.
-    fn unstage(&mut self, differing: &BTreeSet<PathBuf>) -> Result<Vec<PathBuf>, SnapshotError> {
+    fn unstage(&mut self, differing: &BTreeSet<PathBuf>) -> GitResult<Vec<PathBuf>> {
         let mut out = Vec::new();
         for path in differing {
-            let base = self.base.as_ref();
-            let is_in_tree = base.is_some_and(|tree| tree.get_path(path).is_ok());
-            let entry = self.index.get_path(path, 0);
-            let Some(entry) = entry.filter(|_| !is_in_tree && !self.snapshots.was_staged(path))
-            else {
+            if self.base.has(path) || self.untracked.before.staged.contains(path) {
+                continue;
+            }
+            let Some(entry) = self.index.get_path(path, 0) else {
                 continue;
             };
             // A submodule that a command has made is meant.
             let is_kept = if is_gitlink(&entry) {
-                self.snapshots.is_new(path)
+                self.untracked.is_new(path)
             } else {
-                find(&self.snapshots.top, path)? == Found::Nothing
+                find(&self.store.top, path)? == PathKind::Nothing
             };
             if is_kept {
                 continue;
             }
-            let is_notes = self.snapshots.is_left_out(path);
-            let why = match self.snapshots.stays_off(path) {
+            let is_notes = self.store.rules.is_left_out(path);
+            let why = match self.untracked.stays_off(self.store, path) {
                 _ if is_notes => OffReason::Notes,
                 None => OffReason::Staged,
                 Some(Some(why)) if !self.has_content_of(path) => why,
@@ -267,17 +299,13 @@ impl<'s> Staging<'s> {
             self.index.remove(path, 0)?;
             self.seen.staged.push(Staged::Gone(path.clone()));
             // What lies in a folder that is left out is left alone there.
-            let folder = self.snapshots.left_out_folder(path);
+            let folder = self.untracked.left_out_folder(path);
             if !is_notes && folder.is_none() {
                 self.seen.looked.untracked.insert(path.clone());
             }
             let told = folder.unwrap_or_else(|| path.clone());
-            if self
-                .seen
-                .left_off
-                .last()
-                .is_none_or(|last| last.path != told)
-            {
+            let last = self.seen.left_off.last();
+            if last.is_none_or(|last| last.path != told) {
                 self.leave_off(&told, why);
             }
             out.push(path.clone());
@@ -285,29 +313,14 @@ impl<'s> Staging<'s> {
         Ok(out)
     }
 
-    /// Tells that the commit has the content of a file, perhaps elsewhere: then that is known, and the file may only be moved.
+    /// True if the commit has the content of a file, perhaps elsewhere: then that is known, and the file may only be moved.
     fn has_content_of(&self, path: &Path) -> bool {
-        let place = self.snapshots.top.join(path);
+        let place = self.store.top.join(path);
         if opened(&place).is_none() || is_huge(&place) {
             return false;
         }
-        let Ok(content) = Oid::hash_file(ObjectType::Blob, place) else {
-            return false;
-        };
-        let contents = self.contents.get_or_init(|| {
-            let mut contents = HashSet::new();
-            let walked = self.base.as_ref().map(|base| {
-                base.walk(TreeWalkMode::PreOrder, |_, entry| {
-                    contents.insert(entry.id());
-                    TreeWalkResult::Ok
-                })
-            });
-            match walked {
-                Some(Ok(())) => contents,
-                _ => HashSet::new(),
-            }
-        });
-        contents.contains(&content)
+        let content = Oid::hash_file(ObjectType::Blob, place);
+        content.is_ok_and(|content| self.base.has_content(content))
     }
 
     fn leave_off(&mut self, path: &Path, why: OffReason) {
@@ -315,13 +328,12 @@ impl<'s> Staging<'s> {
         self.seen.left_off.push(LeftOff { path, why });
     }
 
-    /// These paths (relative to the root) with all that is at and below them; the answer is what was
-    /// looked at.
-    pub(super) fn paths(&mut self, paths: &[PathBuf]) -> Result<BTreeSet<PathBuf>, SnapshotError> {
+    /// Stages these paths (relative to the root) with all that is at and below them; returns the paths that were looked at.
+    pub(super) fn paths(&mut self, paths: &[PathBuf]) -> GitResult<BTreeSet<PathBuf>> {
         let mut files = BTreeSet::new();
         let mut places = Vec::new();
         for path in paths {
-            places.append(&mut self.places_of(path)?);
+            places.append(&mut self.store.real_places(path)?);
         }
         for place in &places {
             // To append would go through all that is there each time.
@@ -331,17 +343,14 @@ impl<'s> Staging<'s> {
         Ok(files)
     }
 
-    /// These files (relative to the root), each with whether it is to be tracked; the answer is what was looked at.
-    pub(super) fn restored(
-        &mut self,
-        files: &[(PathBuf, bool)],
-    ) -> Result<BTreeSet<PathBuf>, SnapshotError> {
+    /// Stages these files (relative to the root), each with true if it is to be tracked; returns those that were looked at.
+    pub(super) fn restored(&mut self, files: &[(PathBuf, bool)]) -> GitResult<BTreeSet<PathBuf>> {
         let (mut tracked, mut all) = (BTreeSet::new(), BTreeSet::new());
         for (path, is_tracked) in files {
-            let path = self.snapshots.root.join(path);
+            let path = self.store.root.join(path);
             if *is_tracked {
                 tracked.insert(path.clone());
-            } else if !self.snapshots.is_left_out(&path) {
+            } else if !self.store.rules.is_left_out(&path) {
                 let recorded = self.index.get_path(&path, 0);
                 self.take_away(&path, recorded)?;
             }
@@ -351,9 +360,9 @@ impl<'s> Staging<'s> {
         Ok(all)
     }
 
-    /// libgit2 goes by the `.gitattributes` of the index too, behind the file: what the file no longer says must be gone
+    /// Stages these files. libgit2 goes by the `.gitattributes` of the index too, behind the file: what the file no longer says must be gone
     /// from there before anything else is looked at, and it itself is not to be seen as it was.
-    fn stage_all(&mut self, files: &BTreeSet<PathBuf>) -> Result<(), SnapshotError> {
+    fn stage_all(&mut self, files: &BTreeSet<PathBuf>) -> GitResult<()> {
         let is_rules = |path: &&PathBuf| path.ends_with(".gitattributes");
         let rules = files.iter().filter(is_rules);
         rules
@@ -364,9 +373,9 @@ impl<'s> Staging<'s> {
     }
 
     /// Puts into the index what `path` is now.
-    fn stage(&mut self, path: &Path) -> Result<(), SnapshotError> {
+    fn stage(&mut self, path: &Path) -> GitResult<()> {
         match self.try_stage(path) {
-            Err(SnapshotError::Unreadable { cause, .. }) if self.snapshots.private => {
+            Err(SnapshotError::Unreadable { cause, .. }) if self.store.is_private() => {
                 let why = match cause.downcast::<git2::Error>() {
                     Ok(why) => why.message().to_owned(),
                     Err(why) => why.to_string(),
@@ -378,22 +387,22 @@ impl<'s> Staging<'s> {
         }
     }
 
-    fn try_stage(&mut self, path: &Path) -> Result<(), SnapshotError> {
+    fn try_stage(&mut self, path: &Path) -> GitResult<()> {
         let recorded = self.index.get_path(path, 0);
-        if self.snapshots.is_left_out(path) || recorded.as_ref().is_some_and(is_gitlink) {
+        if self.store.rules.is_left_out(path) || recorded.as_ref().is_some_and(is_gitlink) {
             return Ok(());
         }
-        let found = find(&self.snapshots.top, path)?;
-        if let Some(why) = self.withheld(path, recorded.as_ref(), &found)? {
-            if found != Found::Nothing {
+        let kind = find(&self.store.top, path)?;
+        if let Some(why) = self.withheld(path, recorded.as_ref(), kind)? {
+            if kind != PathKind::Nothing {
                 self.skip(path, why);
             }
             return Ok(());
         }
-        if found == Found::Nothing {
+        if kind == PathKind::Nothing {
             return self.take_away(path, recorded);
         }
-        match self.add(path, recorded.as_ref(), &found) {
+        match self.add(path, recorded.as_ref(), kind) {
             Ok(()) => {
                 let added = self.index.get_path(path, 0);
                 let news = added.filter(|added| !recorded.is_some_and(|old| same(&old, added)));
@@ -405,8 +414,8 @@ impl<'s> Staging<'s> {
             // The disk may be full.
             Err(why)
                 if why.class() == ErrorClass::Os
-                    && found == Found::File
-                    && fs::File::open(self.snapshots.top.join(path)).is_ok() =>
+                    && kind == PathKind::File
+                    && fs::File::open(self.store.top.join(path)).is_ok() =>
             {
                 Err(why.into())
             }
@@ -418,9 +427,9 @@ impl<'s> Staging<'s> {
         &mut self,
         path: &Path,
         recorded: Option<&IndexEntry>,
-        found: &Found,
+        kind: PathKind,
     ) -> Result<(), git2::Error> {
-        let link = recorded.filter(|entry| *found == Found::File && entry.mode == LINK);
+        let link = recorded.filter(|entry| kind == PathKind::File && entry.mode == LINK);
         let Some(link) = link else {
             return self.index.add_path(path);
         };
@@ -433,31 +442,27 @@ impl<'s> Staging<'s> {
         added
     }
 
-    /// Why the index keeps what it has of a path.
+    /// Finds a reason why the index keeps what it has of a path.
     pub(super) fn withheld(
         &mut self,
         path: &Path,
         recorded: Option<&IndexEntry>,
-        found: &Found,
-    ) -> Result<Option<SkipReason>, SnapshotError> {
-        if recorded.is_some_and(|entry| self.is_kept_by_user(entry, found)) {
+        kind: PathKind,
+    ) -> GitResult<Option<SkipReason>> {
+        if recorded.is_some_and(|entry| self.is_kept_by_user(entry, kind)) {
             return Ok(Some(SkipReason::KeptByUser));
         }
-        if let Some(why) = self.snapshots.too_large(path, found) {
-            return Ok(Some(why));
-        }
         // No filter sees what a link says.
-        match found {
-            Found::File => self.needs_git_itself(path),
-            Found::Link | Found::Nothing => Ok(None),
+        if kind != PathKind::File {
+            return Ok(None);
+        }
+        match self.store.too_large(path) {
+            None => self.needs_git_itself(path),
+            why => Ok(why),
         }
     }
 
-    fn take_away(
-        &mut self,
-        path: &Path,
-        recorded: Option<IndexEntry>,
-    ) -> Result<(), SnapshotError> {
+    fn take_away(&mut self, path: &Path, recorded: Option<IndexEntry>) -> GitResult<()> {
         if recorded.is_some() {
             self.index.remove(path, 0)?;
             self.seen.staged.push(Staged::Gone(path.to_path_buf()));
@@ -465,15 +470,17 @@ impl<'s> Staging<'s> {
         Ok(())
     }
 
-    fn is_kept_by_user(&self, entry: &IndexEntry, found: &Found) -> bool {
+    /// True if the user keeps a change to himself. In a sparse checkout git itself takes skip-worktree off a file that is
+    /// there nevertheless; elsewhere the mark is the user's way to keep a local change out of commits.
+    fn is_kept_by_user(&self, entry: &IndexEntry, kind: PathKind) -> bool {
         let skipped = entry.flags_extended & SKIP_WORKTREE != 0;
-        let brought_back = self.sparse && *found != Found::Nothing;
+        let brought_back = self.walk.sparse && kind != PathKind::Nothing;
         entry.flags & ASSUME_UNCHANGED != 0 || (skipped && !brought_back)
     }
 
-    /// Whether git would pass the content through something that libgit2 has not.
-    fn needs_git_itself(&mut self, path: &Path) -> Result<Option<SkipReason>, SnapshotError> {
-        if let Some(name) = self.snapshots.attribute(path, "filter")? {
+    /// Finds the program through which git would pass the content, and which libgit2 does not have.
+    fn needs_git_itself(&mut self, path: &Path) -> GitResult<Option<SkipReason>> {
+        if let Some(name) = self.store.attribute(path, "filter")? {
             let config = &self.config;
             let runs = *self.filters.entry(name.clone()).or_insert_with(|| {
                 let set = |key| config.get_entry(&format!("filter.{name}.{key}")).is_ok();
@@ -485,75 +492,26 @@ impl<'s> Staging<'s> {
                 return Ok(Some(SkipReason::Filter(name)));
             }
         }
-        let encoding = self.snapshots.attribute(path, "working-tree-encoding")?;
+        let encoding = self.store.attribute(path, "working-tree-encoding")?;
         let encoding = encoding.filter(|name| !name.eq_ignore_ascii_case("utf-8"));
         Ok(encoding.map(SkipReason::Encoding))
     }
 
-    /// Where a path (relative to the root) really is: links among its folders are followed, since the file
-    /// that a task changed through them is elsewhere for git. If the path itself is a link, so may be the file
-    /// behind it. Places outside the root are none.
-    pub(super) fn places_of(&self, path: &Path) -> Result<Vec<PathBuf>, SnapshotError> {
-        let plain = |part: Component<'_>| match part {
-            // git2 panics at a NUL.
-            Component::Normal(name) => !name.as_bytes().contains(&0),
-            part => part == Component::CurDir,
-        };
-        if !path.components().all(plain) {
-            return Err(SnapshotError::OutsideRoot(path.to_path_buf()));
-        }
-        let root = self.snapshots.top.join(&self.snapshots.root);
-        let mut folder = root.join(path);
-        let mut rest = Vec::new();
-        let real = loop {
-            match (folder.file_name().map(OsStr::to_owned), folder == root) {
-                (Some(name), false) => rest.push(name),
-                _ => break root.clone(),
-            }
-            folder.pop();
-            match folder.canonicalize() {
-                Ok(real) => break real,
-                Err(why) if is_missing(&why) => {}
-                Err(why) => return Err(SnapshotError::unreadable(path, why)),
-            }
-        };
-        let itself = rest.iter().rev().fold(real, |real, name| real.join(name));
-        let behind = match itself.is_symlink() {
-            true => itself.canonicalize().ok().filter(|behind| behind.is_file()),
-            false => None,
-        };
-        let inside = |place: PathBuf| {
-            let below = place.strip_prefix(&self.snapshots.top).ok()?;
-            below
-                .starts_with(&self.snapshots.root)
-                .then(|| below.to_path_buf())
-        };
-        Ok([Some(itself), behind]
-            .into_iter()
-            .flatten()
-            .filter_map(inside)
-            .collect())
-    }
-
-    /// What has to be looked at because of one place: itself and all that is or was below it. A file that stood
+    /// The paths to look at because of one place: itself and all that is or was below it. A file that stood
     /// where it now has a folder gives way by itself, in the index as in the tree. `places` are all that a task changed:
     /// what it moved along with a folder goes on being tracked, or not.
-    fn files_at(
-        &mut self,
-        place: &Path,
-        places: &[PathBuf],
-    ) -> Result<BTreeSet<PathBuf>, SnapshotError> {
+    fn files_at(&mut self, place: &Path, places: &[PathBuf]) -> GitResult<BTreeSet<PathBuf>> {
         if place.as_os_str().is_empty() {
             return self.differing_below(place, places);
         }
         let mut files = BTreeSet::new();
         let tracked = self.index.get_path(place, 0).is_some();
-        let private = self.snapshots.private;
+        let private = self.store.is_private();
         if self.in_another_repository(place, tracked) && !private {
             self.skip(place, SkipReason::NestedRepository);
             return Ok(files);
         }
-        let found = fs::symlink_metadata(self.snapshots.top.join(place));
+        let found = fs::symlink_metadata(self.store.top.join(place));
         let is_folder = found.as_ref().is_ok_and(fs::Metadata::is_dir);
         if is_folder {
             files.extend(self.differing_below(place, places)?);
@@ -564,9 +522,9 @@ impl<'s> Staging<'s> {
         // A private repository takes all that a task changes.
         if tracked || private {
             files.insert(place.to_path_buf());
-        } else if found.is_ok() && !is_folder && !self.snapshots.repo.is_path_ignored(place)? {
-            match self.snapshots.named_stays_off(place) {
-                Some(_) if self.snapshots.is_left_out(place) => {}
+        } else if found.is_ok() && !is_folder && !self.store.repo.is_path_ignored(place)? {
+            match self.untracked.named_stays_off(self.store, place) {
+                Some(_) if self.store.rules.is_left_out(place) => {}
                 Some(why) if !self.has_content_of(place) => self.leave_off(place, why),
                 _ => drop(files.insert(place.to_path_buf())),
             }
@@ -574,60 +532,52 @@ impl<'s> Staging<'s> {
         Ok(files)
     }
 
-    /// Whether a place lies in a submodule or in a repository that this one knows nothing of.
+    /// True if a place lies in a submodule or in a repository that this one knows nothing of.
     pub(super) fn in_another_repository(&self, place: &Path, tracked: bool) -> bool {
         let folders = place.ancestors().skip(1);
         let mut folders = folders.filter(|folder| *folder != Path::new(""));
         folders.any(|folder| {
             let entry = self.index.get_path(folder, 0);
-            let repository = self.snapshots.top.join(folder).join(".git");
+            let repository = self.store.top.join(folder).join(".git");
             entry.as_ref().is_some_and(is_gitlink) || (!tracked && repository.exists())
         })
     }
 
-    fn differing_below(
-        &mut self,
-        from: &Path,
-        places: &[PathBuf],
-    ) -> Result<BTreeSet<PathBuf>, SnapshotError> {
+    fn differing_below(&mut self, from: &Path, places: &[PathBuf]) -> GitResult<BTreeSet<PathBuf>> {
         let entries = recorded::entries_below(self.index, from);
         let Differing {
             tracked: mut files,
             untracked,
-        } = self.differing_in(from, &Folder::new(from, &entries)?)?;
-        let (private, index) = (self.snapshots.private, &*self.index);
+        } = self.differing_in(from, &IndexFolder::new(from, &entries)?)?;
+        let (store, index) = (self.store, &*self.index);
         let was_tracked = |path: &PathBuf| {
             let name = path.strip_prefix(from).unwrap_or(path);
             let mut others = places.iter().filter(|place| *place != from);
             others.any(|place| index.get_path(&place.join(name), 0).is_some())
         };
-        let snapshots = self.snapshots;
         let is_taken = |path: &PathBuf| {
-            private
+            store.is_private()
                 || was_tracked(path)
-                || !snapshots.leaves_untracked() && !snapshots.is_secret(path)
+                || !store.rules.leaves_untracked() && !store.is_secret(path)
         };
         files.extend(untracked.into_iter().filter(is_taken));
         Ok(files)
     }
 
-    /// What may differ from the index at or below `from`. Whether an untracked file is ignored is for libgit2 to say.
-    fn differing_in(
-        &mut self,
-        from: &Path,
-        folder: &Folder<'_>,
-    ) -> Result<Differing, SnapshotError> {
-        let doubts = match folder.is_empty() {
-            true => Doubts {
+    /// The paths that may differ from the index at or below `from`. Libgit2 says which untracked files are ignored.
+    fn differing_in(&mut self, from: &Path, folder: &IndexFolder<'_>) -> GitResult<Differing> {
+        let doubts = if folder.is_empty() {
+            Doubts {
                 others: vec![from.to_path_buf()],
                 ..Doubts::default()
-            },
-            false => self.walk().doubts(from, folder),
+            }
+        } else {
+            self.walk.doubts(from, folder)
         };
-        let (repo, top) = (&self.snapshots.repo, &self.snapshots.top);
+        let repo = &self.store.repo;
         let mut places = doubts.others;
-        if self.snapshots.leaves_untracked() {
-            let without = WithoutTools::of(repo, top, &places);
+        if self.store.rules.leaves_untracked() {
+            let without = WithoutTools::of(repo, &self.store.top, &places);
             (places, self.seen.looked.tools) = (without.places, without.tools);
         }
         let changed = look::changed_among(repo, self.index, &places)?;
@@ -642,13 +592,9 @@ impl<'s> Staging<'s> {
         tracked.extend(doubts.tracked);
         let untracked = untracked
             .into_iter()
-            .filter(|path| !self.snapshots.is_left_out(path))
+            .filter(|path| !self.store.rules.is_left_out(path))
             .collect();
         Ok(Differing { tracked, untracked })
-    }
-
-    fn walk(&self) -> Walk<'s> {
-        self.snapshots.walk_of(&self.config, self.written)
     }
 
     fn skip(&mut self, path: &Path, why: SkipReason) {
@@ -660,25 +606,48 @@ impl<'s> Staging<'s> {
     }
 }
 
-impl Snapshots {
-    /// A walk by the settings of a repository whose index was written then.
-    pub(super) fn walk_of(&self, config: &Config, written: Moment) -> Walk<'_> {
-        let is_set = |name, otherwise| config.get_bool(name).unwrap_or(otherwise);
-        Walk {
-            top: &self.top,
-            written,
-            modes: is_set("core.fileMode", true),
-            ctime: is_set("core.trustCTime", true),
-            sparse: is_set("core.sparseCheckout", false),
+impl Store {
+    /// Finds the real places of a path (relative to the root): links among its folders are followed, since the file
+    /// that a task changed through them is elsewhere for git. If the path itself is a link, so may be the file
+    /// behind it. Places outside the root are none.
+    pub(super) fn real_places(&self, path: &Path) -> GitResult<Vec<PathBuf>> {
+        let plain = |part: Component<'_>| match part {
+            // git2 panics at a NUL.
+            Component::Normal(name) => !name.as_bytes().contains(&0),
+            part => part == Component::CurDir,
+        };
+        if !path.components().all(plain) {
+            return Err(SnapshotError::OutsideRoot(path.to_path_buf()));
         }
+        let root = self.top.join(&self.root);
+        let mut folder = root.join(path);
+        let mut rest = Vec::new();
+        let real = loop {
+            match folder.file_name().map(OsStr::to_owned) {
+                Some(name) if folder != root => rest.push(name),
+                _ => break root.clone(),
+            }
+            folder.pop();
+            match folder.canonicalize() {
+                Ok(real) => break real,
+                Err(why) if is_missing(&why) => {}
+                Err(why) => return Err(SnapshotError::unreadable(path, why)),
+            }
+        };
+        let itself = rest.iter().rev().fold(real, |real, name| real.join(name));
+        let is_link = itself.is_symlink();
+        let behind = is_link.then(|| itself.canonicalize().ok()).flatten();
+        let behind = behind.filter(|behind| behind.is_file());
+        let inside = |place: PathBuf| {
+            let below = place.strip_prefix(&self.top).ok()?;
+            below.starts_with(&self.root).then(|| below.to_path_buf())
+        };
+        let places = [Some(itself), behind].into_iter().flatten();
+        Ok(places.filter_map(inside).collect())
     }
 
-    /// What git's attributes say of a path, where they say more than yes or no.
-    pub(super) fn attribute(
-        &self,
-        path: &Path,
-        name: &str,
-    ) -> Result<Option<String>, SnapshotError> {
+    /// Reads what git's attributes say of a path, where they say more than yes or no.
+    pub(super) fn attribute(&self, path: &Path, name: &str) -> GitResult<Option<String>> {
         let how = AttrCheckFlags::FILE_THEN_INDEX;
         let value = self.repo.get_attr_bytes(path, name, how)?;
         Ok(match AttrValue::from_bytes(value) {
@@ -690,7 +659,7 @@ impl Snapshots {
 }
 
 impl Staged {
-    /// Tells that the change is made in this index.
+    /// True if the change is made in this index.
     pub(super) fn is_in(&self, index: &Index) -> bool {
         match self {
             Self::Here(entry) => {
@@ -711,23 +680,15 @@ impl Staged {
     }
 }
 
-/// By `git add -N`.
+/// True if `git add -N` made the entry.
 pub(super) fn is_announced(entry: &IndexEntry) -> bool {
     entry.flags_extended & INTENT_TO_ADD != 0
 }
 
-/// Whether two entries of one path say the same of it, stat data included.
+/// True if two entries of one path say the same of it, stat data included.
 fn same(one: &IndexEntry, other: &IndexEntry) -> bool {
-    let said = |entry: &IndexEntry| {
-        let marks = entry.flags_extended & (SKIP_WORKTREE | INTENT_TO_ADD);
-        (
-            entry.id,
-            entry.mode,
-            entry.mtime,
-            entry.ctime,
-            entry.file_size,
-            marks,
-        )
-    };
-    said(one) == said(other)
+    let marks = |entry: &IndexEntry| entry.flags_extended & (SKIP_WORKTREE | INTENT_TO_ADD);
+    (one.id, one.mode, one.file_size) == (other.id, other.mode, other.file_size)
+        && (one.mtime, one.ctime) == (other.mtime, other.ctime)
+        && marks(one) == marks(other)
 }

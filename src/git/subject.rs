@@ -3,10 +3,10 @@
 
 use std::collections::HashSet;
 
-/// How many characters the words of several texts, or of a long one, may take.
+/// The number of characters that the words of several texts, or of a long one, may take.
 const LIMIT: usize = 72;
 
-/// What stands between the words of two texts.
+/// The separator of the words of two texts.
 const BETWEEN: &str = "; ";
 
 /// Joins the words of several texts, in their order and each once. Those that do not fit are counted: `One; two (+2 more)`.

@@ -1,15 +1,18 @@
-//! What a save would meet, looked at without one. Changes nothing, and makes no private repository.
+//! A look at what a save would meet, without one. Changes nothing, and makes no private repository.
 
 use std::path::{Path, PathBuf};
 
 use git2::Repository;
 use tokio::sync::watch;
 
+use super::error::GitResult;
+use super::locks::refuse_locked;
 use super::private::{self, Opened};
-use super::{Found, Options, SnapshotError, Snapshots, Target, canonical, lock_of};
+use super::rules::SaveRules;
+use super::{Discovered, Options, Snapshots, Store, canonical, discover};
 use crate::world::hurry::Hurry;
 
-/// Where the snapshots of a root go.
+/// The place to which the snapshots of a root go.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Survey {
     /// The user's repository.
@@ -32,11 +35,11 @@ pub enum Survey {
 ///
 /// # Errors
 /// What stands in the way of one, as a save would say it.
-pub fn survey(root: &Path, options: &Options) -> Result<Survey, SnapshotError> {
+pub fn survey(root: &Path, options: &Options) -> GitResult<Survey> {
     let root = canonical(root)?;
-    let bare = match Snapshots::found(&root)? {
-        Found::WorkTree(repo, top) => return in_repository(repo, top, &root, options),
-        Found::NoWorkTree(bare) => bare,
+    let bare = match discover(&root)? {
+        Discovered::WorkTree(repo, top) => return in_repository(repo, top, &root, options),
+        Discovered::NoWorkTree(bare) => bare,
     };
     if !private::is_wanted(&root, bare.as_deref(), options)? {
         return Ok(Survey::Nothing);
@@ -48,12 +51,12 @@ pub fn survey(root: &Path, options: &Options) -> Result<Survey, SnapshotError> {
     Ok(Survey::Private(path))
 }
 
-/// Those of these absolute paths in a root that the user's git does not ignore.
+/// Returns those of these absolute paths in a root that the user's git does not ignore.
 pub fn not_ignored(root: &Path, paths: Vec<PathBuf>) -> Vec<PathBuf> {
     if paths.is_empty() {
         return paths;
     }
-    let Ok(Found::WorkTree(repo, top)) = Snapshots::found(root) else {
+    let Ok(Discovered::WorkTree(repo, top)) = discover(root) else {
         return paths;
     };
     // libgit2 would wait for a pipe.
@@ -78,24 +81,22 @@ fn in_repository(
     top: PathBuf,
     root: &Path,
     options: &Options,
-) -> Result<Survey, SnapshotError> {
+) -> GitResult<Survey> {
     let opened = Opened { repo, notice: None };
     let hurry = Hurry::new(watch::channel(true).1);
-    let mut snapshots = Snapshots::of(opened, top, root, (options, hurry));
-    snapshots.target = options.target;
-    snapshots.refuse_diverted()?;
-    let lock = lock_of(&snapshots.index_path());
-    if lock.exists() {
-        return Err(SnapshotError::Locked(lock));
-    }
-    snapshots.refuse_in_the_middle(&snapshots.repo.index()?)?;
-    snapshots.tip()?;
-    let branch = snapshots.branch();
-    let beside = (options.target == Target::Side).then(|| snapshots.ref_name());
+    let rules = SaveRules::of(options, false);
+    let snapshots = Snapshots::of(Store::new(opened, top, root, rules, hurry));
+    let store = &snapshots.store;
+    store.refuse_diverted()?;
+    refuse_locked(&store.index_path())?;
+    store.refuse_in_the_middle(&store.repo.index()?)?;
+    snapshots.refuse_looking()?;
+    store.tip()?;
+    let branch = store.branch();
     Ok(Survey::Repository {
         branch: branch.map(|name| name.trim_start_matches("refs/heads/").to_owned()),
-        beside,
-        has_author: snapshots.repo.signature().is_ok(),
-        top: snapshots.top,
+        beside: store.rules.is_beside_branch().then(|| store.ref_name()),
+        has_author: store.repo.signature().is_ok(),
+        top: snapshots.store.top,
     })
 }

@@ -1,18 +1,19 @@
-//! Where commits go: onto the branch that is checked out, or beside it. Owns the names of refs and of the index's file;
+//! The target of commits: onto the branch that is checked out, or beside it. Owns the names of refs and of the index's file;
 //! never decides what is committed.
 
 use std::fs::{self, File};
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use git2::{Commit, ErrorCode, Index, Oid, ReferenceType};
 
-use super::{SnapshotError, Snapshots};
+use super::error::GitResult;
+use super::{SnapshotError, Store};
 
-/// Where commits go.
+/// The target of commits.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum Target {
+pub enum CommitTarget {
     /// Onto the branch that is checked out, or onto HEAD itself where it is detached.
     #[default]
     Branch,
@@ -20,17 +21,17 @@ pub enum Target {
     Side,
 }
 
-impl Snapshots {
-    /// Whether commits go onto a detached HEAD of the user's, so that no branch has them.
+impl Store {
+    /// True if commits go onto a detached HEAD of the user's, so that no branch has them.
     pub fn is_detached(&self) -> bool {
-        let is_users = !self.private && self.target == Target::Branch;
-        is_users && self.repo.head_detached().unwrap_or(false)
+        let is_beside = self.is_private() || self.rules.is_beside_branch();
+        !is_beside && self.repo.head_detached().unwrap_or(false)
     }
 
     /// The commit that the next one is put on; none before the first. Beside a branch that is the branch's own commit, as
     /// long as nothing was saved there.
-    pub(super) fn tip(&self) -> Result<Option<Commit<'_>>, SnapshotError> {
-        if self.target == Target::Side {
+    pub(super) fn tip(&self) -> GitResult<Option<Commit<'_>>> {
+        if self.rules.is_beside_branch() {
             match self.repo.find_reference(&self.ref_name()) {
                 // Through it the user's own branch would be moved.
                 Ok(side) if side.kind() == Some(ReferenceType::Symbolic) => {
@@ -45,7 +46,7 @@ impl Snapshots {
     }
 
     /// HEAD's commit; none where the branch has none yet.
-    pub(super) fn head(&self) -> Result<Option<Commit<'_>>, SnapshotError> {
+    pub(super) fn head(&self) -> GitResult<Option<Commit<'_>>> {
         match self.repo.head() {
             Ok(head) => Ok(Some(head.peel_to_commit()?)),
             Err(why) if why.code() == ErrorCode::UnbornBranch => Ok(None),
@@ -54,14 +55,15 @@ impl Snapshots {
     }
 
     /// The parents of a commit that is put on this one. Beside a branch also what the user has committed there since.
-    pub(super) fn parents<'r>(
-        &'r self,
-        tip: Option<&Commit<'r>>,
-    ) -> Result<Vec<Commit<'r>>, SnapshotError> {
-        let mut parents: Vec<Commit<'r>> = tip.into_iter().cloned().collect();
-        if let (Target::Side, Some(tip), Some(head)) = (self.target, tip, self.head()?)
-            && head.id() != tip.id()
-            && !self.repo.graph_descendant_of(tip.id(), head.id())?
+    pub(super) fn parents(&self, tip: Option<Oid>) -> GitResult<Vec<Commit<'_>>> {
+        let Some(tip) = tip else {
+            return Ok(Vec::new());
+        };
+        let mut parents = vec![self.repo.find_commit(tip)?];
+        if self.rules.is_beside_branch()
+            && let Some(head) = self.head()?
+            && head.id() != tip
+            && !self.repo.graph_descendant_of(tip, head.id())?
         {
             parents.push(head);
         }
@@ -72,19 +74,14 @@ impl Snapshots {
     ///
     /// # Errors
     /// [`SnapshotError::HeadMoved`] where somebody else moved it.
-    pub(super) fn advance(
-        &self,
-        old: Option<Oid>,
-        new: Oid,
-        log: &str,
-    ) -> Result<(), SnapshotError> {
+    pub(super) fn advance(&self, old: Option<Oid>, new: Oid, log: &str) -> GitResult<()> {
         let name = self.full_ref_name();
         // Beside a branch, the first commit is put on the branch's.
-        let begins = self.target == Target::Side && self.repo.refname_to_id(&name).is_err();
+        let begins = self.rules.is_beside_branch() && self.repo.refname_to_id(&name).is_err();
         if begins {
             self.make_room(&name)?;
         }
-        self.patiently(&self.ref_path(), || {
+        self.locks.patiently(&self.ref_path(), || {
             let moved = match old.filter(|_| !begins) {
                 Some(old) => self.repo.reference_matching(&name, new, true, old, log),
                 None => self.repo.reference(&name, new, false, log),
@@ -100,7 +97,7 @@ impl Snapshots {
 
     /// Puts away the histories of branches that are gone where they are in the way: with a `refs/clada/a` there can be no
     /// `refs/clada/a/b`, nor the other way round.
-    fn make_room(&self, name: &str) -> Result<(), SnapshotError> {
+    fn make_room(&self, name: &str) -> GitResult<()> {
         let below = format!("{name}/");
         for found in self.repo.references_glob("refs/clada/*")? {
             let mut found = found?;
@@ -119,13 +116,16 @@ impl Snapshots {
 
     /// The ref that a commit moves.
     pub(super) fn ref_name(&self) -> String {
-        if self.target == Target::Branch {
+        if !self.rules.is_beside_branch() {
             return "HEAD".to_owned();
         }
-        let branch = self.branch();
-        let branch = branch.as_deref();
-        match branch.map(|name| name.strip_prefix("refs/heads/").unwrap_or(name)) {
-            Some(name) => format!("refs/clada/{name}"),
+        match self.branch() {
+            Some(name) => {
+                format!(
+                    "refs/clada/{}",
+                    name.strip_prefix("refs/heads/").unwrap_or(&name)
+                )
+            }
             // A linked work tree has a HEAD of its own.
             None if self.repo.is_worktree() => {
                 let tree = self.repo.path().file_name().unwrap_or_default();
@@ -137,21 +137,17 @@ impl Snapshots {
 
     /// The same with the branch's own name, where HEAD is on one.
     pub(super) fn full_ref_name(&self) -> String {
-        match self.target {
-            Target::Branch => self.branch().unwrap_or("HEAD".to_owned()),
-            Target::Side => self.ref_name(),
+        if self.rules.is_beside_branch() {
+            return self.ref_name();
         }
+        self.branch().unwrap_or("HEAD".to_owned())
     }
 
     /// That ref's file: the branch's, or HEAD itself where it is detached.
     pub(super) fn ref_path(&self) -> PathBuf {
-        let name = match self.target {
-            Target::Branch => self.branch(),
-            Target::Side => Some(self.ref_name()),
-        };
-        match name {
-            Some(name) => self.repo.commondir().join(name),
-            None => self.repo.path().join("HEAD"),
+        match self.full_ref_name() {
+            name if name == "HEAD" => self.repo.path().join(name),
+            name => self.repo.commondir().join(name),
         }
     }
 
@@ -163,25 +159,22 @@ impl Snapshots {
 
     pub(super) fn index_path(&self) -> PathBuf {
         // A linked work tree has an index of its own, beside its HEAD.
-        self.repo.path().join(match self.target {
-            Target::Branch => "index",
-            Target::Side => SIDE_INDEX,
-        })
+        let is_own = self.rules.is_beside_branch();
+        self.repo
+            .path()
+            .join(if is_own { OWN_INDEX } else { "index" })
     }
 
-    /// Beside a branch the index is clada's own. It is a copy of the user's, made anew when that has changed: marks such as
+    /// Opens clada's own index, where commits go beside a branch. It is a copy of the user's, made anew when that has changed: marks such as
     /// skip-worktree are in it.
-    pub(super) fn take_own_index(&self) -> Result<(), SnapshotError> {
-        if self.target == Target::Branch {
+    pub(super) fn take_own_index(&self) -> GitResult<()> {
+        if !self.rules.is_beside_branch() {
             return Ok(());
         }
         let own = plain(self.index_path())?;
         let users = plain(self.repo.path().join("index"))?;
-        let is_stale = match (own, users) {
-            (Some(own), Some(users)) => users >= own,
-            (None, _) => true,
-            (Some(_), None) => false,
-        };
+        // None is before all others.
+        let is_stale = own.is_none() || users >= own;
         match Index::open(&self.index_path()) {
             Ok(mut index) if !is_stale => Ok(self.repo.set_index(&mut index)?),
             _ => self.make_own_index(),
@@ -189,7 +182,7 @@ impl Snapshots {
     }
 
     /// Puts a copy of the user's index in its place.
-    pub(super) fn make_own_index(&self) -> Result<(), SnapshotError> {
+    pub(super) fn make_own_index(&self) -> GitResult<()> {
         let path = self.index_path();
         let failed = |error| SnapshotError::OwnIndex(path.clone(), error);
         let git = self.repo.path();
@@ -201,18 +194,23 @@ impl Snapshots {
                 io::copy(&mut users, &mut new).map_err(failed)?;
                 new.persist(&path).map_err(|why| failed(why.error))?;
             }
-            Err(_) => match fs::remove_file(&path) {
-                Err(why) if why.kind() != io::ErrorKind::NotFound => return Err(failed(why)),
-                _ => {}
-            },
+            Err(_) => remove(&path).map_err(failed)?,
         }
         let mut index = Index::open(&path)?;
         Ok(self.repo.set_index(&mut index)?)
     }
 }
 
-/// When a file was changed, if it is there; what is no file would be waited for, or lead elsewhere.
-fn plain(path: PathBuf) -> Result<Option<SystemTime>, SnapshotError> {
+/// Removes a file, if it is there.
+pub(super) fn remove(path: &Path) -> io::Result<()> {
+    match fs::remove_file(path) {
+        Err(why) if why.kind() != io::ErrorKind::NotFound => Err(why),
+        _ => Ok(()),
+    }
+}
+
+/// The time at which a file was changed, if it is there; what is no file would be waited for, or lead elsewhere.
+fn plain(path: PathBuf) -> GitResult<Option<SystemTime>> {
     match fs::symlink_metadata(&path) {
         Ok(data) if data.is_file() => Ok(data.modified().ok()),
         Ok(_) => Err(SnapshotError::Diverted(path)),
@@ -221,4 +219,4 @@ fn plain(path: PathBuf) -> Result<Option<SystemTime>, SnapshotError> {
 }
 
 /// Clada's own index, beside git's.
-const SIDE_INDEX: &str = "clada-index";
+const OWN_INDEX: &str = "clada-index";

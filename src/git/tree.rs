@@ -9,8 +9,8 @@ use git2::{ObjectType, Oid, Repository, Tree};
 
 const FOLDER: i32 = 0o040_000;
 
-/// What a path is to be: a blob or gitlink with its mode, or nothing.
-pub(super) struct Edit<'p> {
+/// A path, and what it is to be: a blob or gitlink with its mode, or nothing.
+pub(super) struct TreeEdit<'p> {
     pub(super) path: &'p [u8],
     pub(super) now: Option<(Oid, u32)>,
 }
@@ -22,17 +22,20 @@ pub(super) struct Edit<'p> {
 pub(super) fn rewrite(
     repo: &Repository,
     base: Option<&Tree<'_>>,
-    edits: &[Edit<'_>],
+    edits: &[TreeEdit<'_>],
 ) -> Result<Option<Oid>, git2::Error> {
     let mut here = BTreeMap::new();
-    let mut below: BTreeMap<&[u8], Vec<Edit<'_>>> = BTreeMap::new();
+    let mut below: BTreeMap<&[u8], Vec<TreeEdit<'_>>> = BTreeMap::new();
     for edit in edits {
         match memchr::memchr(b'/', edit.path) {
             None => drop(here.insert(edit.path, edit.now)),
-            Some(slash) => below.entry(&edit.path[..slash]).or_default().push(Edit {
-                path: &edit.path[slash + 1..],
-                now: edit.now,
-            }),
+            Some(slash) => below
+                .entry(&edit.path[..slash])
+                .or_default()
+                .push(TreeEdit {
+                    path: &edit.path[slash + 1..],
+                    now: edit.now,
+                }),
         }
     }
 

@@ -1,4 +1,4 @@
-//! What git does not track. Owns which of it goes on the branch after all, and why the rest stays off. Writes nothing.
+//! The files that git does not track. Owns which of them go on the branch after all, and why the rest stays off.
 //!
 //! What is untracked when a batch begins is the user's: it stays off the branch, unless a file task names it. What a command
 //! makes goes there, but for what looks like a secret, is large, lies in a tool's folder, or is something left off under
@@ -14,14 +14,15 @@ use std::time::SystemTime;
 
 use git2::{Index, ObjectType, Oid};
 
-use super::at::{self, Found, find, opened};
-use super::{Held, Message, SnapshotError, Snapshots, State, Step, look, tools};
+use super::at::{self, PathKind, find, opened};
+use super::error::GitResult;
+use super::{CommitStep, ContentId, Message, SaveOutcome, Snapshots, Store, look, tools};
 use crate::policy::secrets::{self, begins_like_key};
 use crate::text::size;
 
 /// The rule for files that git neither tracks nor ignores.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum Untracked {
+pub enum UntrackedRule {
     /// They stay off the branch; see the top of `untracked.rs`.
     #[default]
     Leave,
@@ -38,15 +39,15 @@ pub struct LeftOff {
 
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub enum OffReason {
-    /// By its name, or as its content begins like a private key.
+    /// The file looks like a secret, by its name or as its content begins like a private key.
     Secret,
     /// Larger than what commands make may be, in bytes.
     Large(u64),
     /// A folder of a tool.
     Tool,
-    /// It has the content of this one, or is it: git leaves that out.
+    /// The file is this one, or has its content, and git leaves that out.
     Copy(PathBuf),
-    /// It was there before, untracked, and a command put it into git's index.
+    /// The file was there before, untracked, and a command put it into git's index.
     Staged,
     /// Likewise a notes or output file.
     Notes,
@@ -55,7 +56,7 @@ pub enum OffReason {
 }
 
 impl LeftOff {
-    /// Has its paths begin where the root is.
+    /// Makes its paths relative to the root.
     pub(super) fn strip(&mut self, root: &Path) {
         let strip = |path: &mut PathBuf| {
             if let Ok(below) = path.strip_prefix(root) {
@@ -96,50 +97,71 @@ pub(super) struct Looked {
     pub(super) staged: BTreeSet<PathBuf>,
 }
 
-/// The user's own work beside git, relative to the repository's top.
+/// The files beside git while a batch runs, relative to the repository's top.
 #[derive(Default)]
-pub(super) struct Users {
-    /// Untracked and ignored files that were there when the batch began, or were told of since.
-    pub(super) paths: BTreeSet<PathBuf>,
-    /// Folders of which all was left out then: those of tools, ignored ones, repositories.
-    folders: BTreeSet<PathBuf>,
+pub(super) struct UntrackedState {
+    /// The paths of the last look at everything.
+    pub(super) looked: Looked,
+    pub(super) before: BeforeBatch,
     /// Places of which no snapshot has what a file task found there: what it left there is no commit's either, as an undo
     /// would take that away and bring nothing back.
     pub(super) lost: BTreeSet<PathBuf>,
-    /// Clada's own files that the user himself has put into the index.
-    staged: BTreeSet<PathBuf>,
     /// The places that file tasks of the batch named.
-    pub(super) named: BTreeSet<PathBuf>,
-    /// There was more than what is saved aside, so nothing new is: an undo would take away what may only have been moved.
+    named: BTreeSet<PathBuf>,
+    /// True if there was more than what is saved aside, so nothing new is: an undo would take away what may only have been moved.
     pub(super) is_unkept: bool,
     /// Files left off that are the only copy of something that no save has: an undo leaves them where they are.
     pub(super) only: BTreeSet<PathBuf>,
     /// The state of places that tasks changed and that are not saved aside yet, where the batch is one commit.
-    pub(super) unsaved: BTreeMap<PathBuf, Option<Held>>,
-    /// As it was before the last command.
-    marks: Marks,
+    pub(super) unsaved: BTreeMap<PathBuf, Option<ContentId>>,
+    /// The fingerprints as they were before the last command.
+    fingerprints: Fingerprints,
+}
+
+/// The user's own files beside git when a batch begins.
+#[derive(Default)]
+pub(super) struct BeforeBatch {
+    /// Untracked and ignored files that were there, or were told of since.
+    pub(super) paths: BTreeSet<PathBuf>,
+    /// Folders of which all was left out: those of tools, ignored ones, repositories.
+    folders: BTreeSet<PathBuf>,
+    /// Clada's own files that the user himself has put into the index.
+    pub(super) staged: BTreeSet<PathBuf>,
 }
 
 /// Files that git leaves out, to know them again.
 #[derive(Default)]
-struct Marks {
+struct Fingerprints {
     by_content: HashMap<Oid, PathBuf>,
-    by_identity: HashMap<Identity, PathBuf>,
+    by_identity: HashMap<FileIdentity, PathBuf>,
     /// Folders of which all is left out.
-    folders: HashMap<Identity, PathBuf>,
-    /// Those whose content was not looked at.
+    folders: HashMap<FileIdentity, PathBuf>,
+    /// The files whose content was not looked at.
     by_size: HashMap<u64, Vec<PathBuf>>,
+}
+
+/// A look at the files that git leaves out, within limits.
+struct Fingerprinting<'s> {
+    store: &'s Store,
+    aside: Option<Index>,
+    /// The number of files that may still be looked at, and of bytes that may be read.
+    files: usize,
+    bytes: u64,
+    found: Fingerprints,
 }
 
 /// A file, whatever its name: numbers of files are used again, so the time when it was made is part of it.
 #[derive(PartialEq, Eq, Hash)]
-struct Identity(u64, u64, Option<SystemTime>);
+struct FileIdentity(u64, u64, SystemTime);
 
-impl Identity {
+impl FileIdentity {
     fn of(data: &Metadata) -> Option<Self> {
         // Without the time, a new file may be taken for one that is gone.
-        let made = data.created().ok()?;
-        Some(Self(data.dev(), data.ino(), Some(made)))
+        Some(Self(data.dev(), data.ino(), data.created().ok()?))
+    }
+
+    fn at(place: &Path) -> Option<Self> {
+        Self::of(&fs::symlink_metadata(place).ok()?)
     }
 }
 
@@ -151,39 +173,37 @@ const IGNORED: usize = 5_000;
 const SMALL: u64 = 64 * 1024;
 const READ: u64 = 2 * 1024 * 1024;
 
-/// So many bytes beside white space are a content of its own; and in a file that looks like a secret.
+/// The number of bytes beside white space that make a content of its own; and in a file that looks like a secret.
 const SOME: usize = 8;
 const SOME_SECRET: usize = 4;
 
-impl Users {
-    /// A batch begins.
-    pub(super) fn begin(&mut self, looked: &Looked) {
+impl BeforeBatch {
+    fn of(looked: &Looked) -> Self {
         let is_folder = |path: &&PathBuf| path.as_os_str().as_encoded_bytes().ends_with(b"/");
         let (folders, files): (Vec<&PathBuf>, Vec<&PathBuf>) =
             looked.ignored.iter().partition(is_folder);
         let folders = folders.into_iter().chain(&looked.repositories);
         // Without the slash at the end.
         let folders = folders.map(|path| path.components().collect());
-        *self = Self {
+        Self {
             paths: looked.untracked.iter().chain(files).cloned().collect(),
             folders: folders.chain(looked.tools.iter().cloned()).collect(),
             staged: looked.staged.clone(),
-            ..Self::default()
-        };
+        }
     }
 }
 
 impl Snapshots {
     /// Counts the untracked files that could go into git, where it tracks fewer than that; once in a repository. As of the
     /// last look at everything.
-    pub fn offers_to_add(&mut self) -> Option<usize> {
-        let _working = self.relief.working();
-        if self.private || self.options.untracked == Untracked::Commit {
+    pub fn offers_to_add(&self) -> Option<usize> {
+        let _working = self.store.relief.working();
+        if !self.store.rules.leaves_untracked() {
             return None;
         }
         let mark = self.aside()?.repo.path().join(OFFERED);
-        let tracked = self.index_now().ok()?.len();
-        let untracked = self.looked.borrow().untracked.len();
+        let tracked = self.store.index_now().ok()?.len();
+        let untracked = self.untracked.looked.untracked.len();
         if tracked >= untracked || mark.exists() {
             return None;
         }
@@ -194,21 +214,20 @@ impl Snapshots {
         File::create_new(mark).ok().map(|_| addable)
     }
 
-    /// Adds untracked files and commits them, but for secrets and large ones; how many. What the user has changed besides is
-    /// committed before.
+    /// Adds untracked files and commits them, but for secrets and large ones; returns their number. What the user has changed
+    /// besides is committed before.
     ///
     /// # Errors
     /// As for a save.
-    pub fn add_untracked(&mut self, message: &Message) -> Result<(usize, State), SnapshotError> {
+    pub fn add_untracked(&mut self, message: &Message) -> GitResult<(usize, SaveOutcome)> {
         let before = Message {
-            step: Step::Before,
+            step: CommitStep::Before,
             ..message.clone()
         };
         self.before(&before)?;
-        let files: Vec<(PathBuf, bool)> = self
-            .addable()
-            .into_iter()
-            .filter_map(|path| Some((path.strip_prefix(&self.root).ok()?.to_path_buf(), true)))
+        let addable = self.addable().into_iter();
+        let files: Vec<(PathBuf, bool)> = addable
+            .filter_map(|path| Some((self.store.below_root(&path)?, true)))
             .collect();
         let count = files.len();
         let text = match count {
@@ -216,77 +235,106 @@ impl Snapshots {
             _ => format!("Add {count} files that git did not track"),
         };
         let message = Message {
-            subject: Some(text),
-            step: Step::Add,
+            subject: text,
+            step: CommitStep::Add,
             ..before
         };
-        let state = self.after_restoring(&files, &message)?;
+        let outcome = self.after_restoring(&files, &message)?;
         self.settle()?;
-        Ok((count, state))
+        Ok((count, outcome))
     }
 
     /// Untracked files that are no secrets, and not large, relative to the top.
     fn addable(&self) -> Vec<PathBuf> {
-        let Ok(index) = self.index_now() else {
+        let Ok(index) = self.store.index_now() else {
             return Vec::new();
         };
+        let limit = self.store.rules.options.new_file;
         let is_small = |path: &Path| {
-            let data = fs::symlink_metadata(self.top.join(path));
-            data.is_ok_and(|data| data.len() <= self.options.new_file)
+            let data = fs::symlink_metadata(self.store.top.join(path));
+            data.is_ok_and(|data| data.len() <= limit)
         };
-        let looked = self.looked.borrow();
-        let untracked = looked.untracked.iter();
+        let untracked = self.untracked.looked.untracked.iter();
         untracked
             .filter(|path| index.get_path(path, 0).is_none())
-            .filter(|path| is_small(path) && !self.is_secret(path))
+            .filter(|path| is_small(path) && !self.store.is_secret(path))
             .cloned()
             .collect()
     }
 
     /// Looks at what git leaves out, before a command runs that may copy or rename it.
     pub fn expect_command(&mut self) {
-        let _working = self.relief.working();
-        if self.private || self.options.untracked == Untracked::Commit {
+        let store = &self.store;
+        let _working = store.relief.working();
+        if !store.rules.leaves_untracked() {
             return;
         }
-        let mut marks = Marks::default();
-        let aside = self.aside().and_then(|aside| aside.index_now().ok());
-        if let Some(index) = &aside {
-            for entry in index.iter() {
-                let path = self.root.join(look::path_of(&entry));
-                if entry.file_size as usize >= SOME || self.options.secrets.has_name(&path) {
-                    marks.by_content.insert(entry.id, path);
-                }
+        let mut look = Fingerprinting {
+            store,
+            aside: self.aside().and_then(|aside| aside.index_now().ok()),
+            files: usize::MAX,
+            bytes: READ,
+            found: Fingerprints::default(),
+        };
+        for entry in look.aside.iter().flat_map(Index::iter) {
+            let path = store.root.join(look::path_of(&entry));
+            let is_secret = store.rules.options.secrets.has_name(&path);
+            if entry.file_size as usize >= SOME || is_secret {
+                look.found.by_content.insert(entry.id, path);
             }
         }
-        let looked = self.looked.borrow();
+        let Looked {
+            untracked,
+            ignored,
+            repositories,
+            ..
+        } = &self.untracked.looked;
         // What a command of this batch made is no secret by itself.
-        let untracked = looked.untracked.iter().filter(|path| !self.is_new(path));
-        let mut left = (usize::MAX, READ);
-        for path in untracked.chain(&self.never) {
-            self.mark(path, aside.as_ref(), &mut left, &mut marks);
+        let untracked = untracked.iter().filter(|path| !self.untracked.is_new(path));
+        for path in untracked.chain(&store.rules.never) {
+            look.see(path);
         }
-        left.0 = IGNORED;
-        for path in looked.ignored.iter().chain(&looked.repositories) {
-            self.mark(path, aside.as_ref(), &mut left, &mut marks);
+        look.files = IGNORED;
+        for path in ignored.iter().chain(repositories) {
+            look.see(path);
         }
-        let folders = self.users.borrow();
-        for folder in &folders.folders {
-            let data = fs::symlink_metadata(self.top.join(folder));
-            if let Some(identity) = data.ok().and_then(|data| Identity::of(&data)) {
-                marks.folders.insert(identity, folder.clone());
+        for folder in &self.untracked.before.folders {
+            if let Some(identity) = FileIdentity::at(&store.top.join(folder)) {
+                look.found.folders.insert(identity, folder.clone());
             }
         }
-        drop((looked, folders));
-        self.users.get_mut().marks = marks;
+        self.untracked.fingerprints = look.found;
     }
 
-    fn mark(&self, path: &Path, aside: Option<&Index>, left: &mut (usize, u64), marks: &mut Marks) {
-        let place = self.top.join(path);
+    /// Notes those of these that are the only copy of something that is gone, and that no save has.
+    pub(super) fn spare_only_copies(&mut self, left: &[LeftOff]) {
+        let is_gone = |of: &Path| self.store.top.join(of).symlink_metadata().is_err();
+        let is_only = |left: &&LeftOff| matches!(&left.why, OffReason::Copy(of) if is_gone(of) && !self.is_kept_aside(of).unwrap_or(false));
+        let only = left.iter().filter(is_only).map(|left| left.path.clone());
+        let only: Vec<PathBuf> = only.collect();
+        self.untracked.only.extend(only);
+    }
+
+    /// Notes these places (relative to the root): what file tasks did there goes on the branch.
+    pub fn named(&mut self, paths: &[PathBuf]) {
+        let places = paths.iter().map(|path| self.store.root.join(path));
+        self.untracked.named.extend(places);
+    }
+
+    /// Forgets the named places: their changes were taken back.
+    pub fn unnamed(&mut self) {
+        self.untracked.named.clear();
+    }
+}
+
+impl Fingerprinting<'_> {
+    /// Takes the fingerprints of a file, or of all that is in a folder.
+    fn see(&mut self, path: &Path) {
+        let place = self.store.top.join(path);
         let Ok(data) = fs::symlink_metadata(&place) else {
             return;
         };
-        if left.0 == 0 {
+        if self.files == 0 {
             return;
         }
         if data.is_dir() {
@@ -294,144 +342,165 @@ impl Snapshots {
                 return;
             }
             for entry in fs::read_dir(&place).into_iter().flatten().flatten() {
-                self.mark(&path.join(entry.file_name()), aside, left, marks);
+                self.see(&path.join(entry.file_name()));
             }
             return;
         }
-        left.0 = left.0.saturating_sub(1);
-        if !data.is_file() || data.len() < SOME_SECRET as u64 {
+        self.files = self.files.saturating_sub(1);
+        let size = data.len();
+        if !data.is_file() || size < SOME_SECRET as u64 {
             return;
         }
-        if let Some(identity) = Identity::of(&data) {
-            marks.by_identity.insert(identity, path.to_path_buf());
+        if let Some(identity) = FileIdentity::of(&data) {
+            self.found.by_identity.insert(identity, path.to_path_buf());
         }
-        let is_saved = |index: &Index| {
-            let below = path.strip_prefix(&self.root).ok();
-            below.is_some_and(|below| index.get_path(below, 0).is_some())
-        };
-        if aside.is_some_and(is_saved) {
+        let below = self.store.below_root(path).zip(self.aside.as_ref());
+        if below.is_some_and(|(below, index)| index.get_path(&below, 0).is_some()) {
             return;
         }
-        if data.len() <= SMALL
-            && data.len() <= left.1
-            && let Some(content) = self.content_of(path)
+        if size <= SMALL
+            && size <= self.bytes
+            && let Some(content) = self.store.content_of(path)
         {
-            left.1 -= data.len();
-            let known = marks.by_content.entry(content);
+            self.bytes -= size;
+            let known = self.found.by_content.entry(content);
             known.or_insert_with(|| path.to_path_buf());
         } else {
-            let same = marks.by_size.entry(data.len()).or_default();
+            let same = self.found.by_size.entry(size).or_default();
             same.push(path.to_path_buf());
         }
     }
+}
 
-    /// Notes those of these that are the only copy of something that is gone, and that no save has.
-    pub(super) fn spare_only_copies(&mut self, left: &[LeftOff]) {
-        let aside = self.aside().and_then(|aside| aside.index_now().ok());
-        let is_saved = |of: &Path| {
-            let below = of.strip_prefix(&self.root).ok();
-            let below = below.zip(aside.as_ref());
-            below.is_some_and(|(below, index)| index.get_path(below, 0).is_some())
+impl UntrackedState {
+    /// Takes all that was looked at last for the user's: a batch begins.
+    pub(super) fn begin(&mut self) {
+        let looked = std::mem::take(&mut self.looked);
+        *self = Self {
+            before: BeforeBatch::of(&looked),
+            looked,
+            ..Self::default()
         };
-        let is_only = |left: &&LeftOff| match &left.why {
-            OffReason::Copy(of) => self.top.join(of).symlink_metadata().is_err() && !is_saved(of),
-            _ => false,
-        };
-        let only = left.iter().filter(is_only).map(|left| left.path.clone());
-        let only: Vec<PathBuf> = only.collect();
-        self.users.get_mut().only.extend(only);
-    }
-
-    /// Has what file tasks did at these places (relative to the root) go on the branch.
-    pub fn named(&mut self, paths: &[PathBuf]) {
-        let places = paths.iter().map(|path| self.root.join(path));
-        self.users.get_mut().named.extend(places);
-    }
-
-    /// Forgets the named places: their changes were taken back.
-    pub fn unnamed(&mut self) {
-        self.users.get_mut().named.clear();
     }
 
     /// Decides about an untracked file after a command: the reason to keep it off the branch, or none. The outer `None` is
     /// for one of the user's, of which there is nothing to tell.
-    pub(super) fn stays_off(&self, path: &Path) -> Option<Option<OffReason>> {
-        let _working = self.relief.working();
-        if self.users.borrow().named.contains(path) {
-            return Some(self.named_stays_off(path));
+    pub(super) fn stays_off(&self, store: &Store, path: &Path) -> Option<Option<OffReason>> {
+        let _working = store.relief.working();
+        if self.named.contains(path) {
+            return Some(self.named_stays_off(store, path));
         }
-        self.is_new(path).then(|| self.made_stays_off(path))
+        self.is_new(path).then(|| self.made_stays_off(store, path))
     }
 
-    /// Tells that git tracks a path (relative to the root).
-    ///
-    /// # Errors
-    /// Where the index cannot be read.
-    pub fn is_tracked(&self, path: &Path) -> Result<bool, SnapshotError> {
-        Ok(self
-            .index_now()?
-            .get_path(&self.root.join(path), 0)
-            .is_some())
-    }
-
-    /// Tells that something untracked was not there when the batch began.
+    /// True for something untracked that was not there when the batch began.
     pub(super) fn is_new(&self, path: &Path) -> bool {
-        let users = self.users.borrow();
-        !users.paths.contains(path) && !is_below(path, &users.folders)
+        !self.before.paths.contains(path) && !is_below(path, &self.before.folders)
     }
 
     /// The folder of the user's that something untracked lies in, where all of that was left out.
     pub(super) fn left_out_folder(&self, path: &Path) -> Option<PathBuf> {
-        let users = self.users.borrow();
         let mut above = path.ancestors();
-        above
-            .find(|place| users.folders.contains(*place))
-            .map(Path::to_path_buf)
+        let folder = above.find(|place| self.before.folders.contains(*place));
+        folder.map(Path::to_path_buf)
     }
 
-    /// Tells that no snapshot has what was at a place before a file task.
+    /// True if no snapshot has what was at a place before a file task.
     pub(super) fn is_lost(&self, path: &Path) -> bool {
-        is_below(path, &self.users.borrow().lost)
-    }
-
-    /// Tells that one of clada's own files was in the index when the batch began.
-    pub(super) fn was_staged(&self, path: &Path) -> bool {
-        self.users.borrow().staged.contains(path)
-    }
-
-    /// Tells that untracked files stay off the branch.
-    pub(super) fn leaves_untracked(&self) -> bool {
-        !self.private && self.options.untracked == Untracked::Leave
+        is_below(path, &self.lost)
     }
 
     /// Finds a reason to keep an untracked file off the branch though a file task named it.
-    pub(super) fn named_stays_off(&self, path: &Path) -> Option<OffReason> {
-        match () {
-            () if self.is_lost(path) => Some(OffReason::Lost),
-            () if self.is_secret(path) => Some(OffReason::Secret),
-            () => None,
+    pub(super) fn named_stays_off(&self, store: &Store, path: &Path) -> Option<OffReason> {
+        if self.is_lost(path) {
+            return Some(OffReason::Lost);
         }
+        store.is_secret(path).then_some(OffReason::Secret)
     }
 
     /// Finds a reason to keep a file that a command made off the branch.
-    fn made_stays_off(&self, path: &Path) -> Option<OffReason> {
-        let data = fs::symlink_metadata(self.top.join(path)).ok()?;
-        let limit = self.options.new_file;
-        match () {
-            () if self.is_secret(path) => Some(OffReason::Secret),
-            () if !data.is_file() => None,
-            () if data.len() > limit => Some(OffReason::Large(limit)),
-            () => self.copy_of(path, &data).map(OffReason::Copy),
+    fn made_stays_off(&self, store: &Store, path: &Path) -> Option<OffReason> {
+        let data = fs::symlink_metadata(store.top.join(path)).ok()?;
+        let limit = store.rules.options.new_file;
+        if store.is_secret(path) {
+            Some(OffReason::Secret)
+        } else if !data.is_file() {
+            None
+        } else if data.len() > limit {
+            Some(OffReason::Large(limit))
+        } else {
+            self.copy_of(store, path, &data).map(OffReason::Copy)
         }
     }
 
-    /// Tells that the file or link at a place looks like a secret.
+    /// Notes the contents of what a command made and looks like a secret, by path: it may have made a copy as well.
+    pub(super) fn expect_copies(&mut self, store: &Store, made: &BTreeSet<PathBuf>) {
+        let is_small = |path: &&PathBuf| {
+            let data = fs::symlink_metadata(store.top.join(path));
+            data.is_ok_and(|data| data.is_file() && data.len() <= SMALL)
+        };
+        let secrets = made.iter().filter(is_small);
+        let secrets = secrets.filter(|path| self.is_new(path) && store.is_secret(path));
+        let contents: Vec<_> = secrets
+            .filter_map(|path| Some((store.content_of(path)?, path.clone())))
+            .collect();
+        self.fingerprints.by_content.extend(contents);
+    }
+
+    /// The folder that a file lies in and that a command has moved there, where all of it was left out; and what it was.
+    pub(super) fn moved_folder(&self, store: &Store, path: &Path) -> Option<(PathBuf, PathBuf)> {
+        let known = &self.fingerprints.folders;
+        if known.is_empty() {
+            return None;
+        }
+        let below = |place: &&Path| place.starts_with(&store.root) && **place != *store.root;
+        let mut above = path.ancestors().skip(1).take_while(below);
+        above.find_map(|place| {
+            let was = known.get(&FileIdentity::at(&store.top.join(place))?)?;
+            (was != place).then(|| (place.to_path_buf(), was.clone()))
+        })
+    }
+
+    /// Finds the file that git leaves out and that this one is, or has the content of.
+    fn copy_of(&self, store: &Store, path: &Path, data: &Metadata) -> Option<PathBuf> {
+        let known = &self.fingerprints;
+        let is_another = |of: &&PathBuf| of.as_path() != path;
+        if let Some(of) = FileIdentity::of(data).and_then(|id| known.by_identity.get(&id)) {
+            return Some(of).filter(is_another).cloned();
+        }
+        let size = data.len();
+        let of_same_size = known.by_size.get(&size);
+        if known.by_content.is_empty() && of_same_size.is_none() {
+            return None;
+        }
+        let bytes = at::content(&store.top.join(path), size)?;
+        let content = content(&bytes, SOME_SECRET)?;
+        let is_same = |of: &&PathBuf| {
+            at::content(&store.top.join(of), size).is_some_and(|other| other == bytes)
+        };
+        let of = known.by_content.get(&content);
+        let of = of.or_else(|| of_same_size?.iter().find(is_same));
+        of.filter(is_another).cloned()
+    }
+}
+
+impl Store {
+    /// True if git tracks a path (relative to the root).
+    ///
+    /// # Errors
+    /// Where the index cannot be read.
+    pub fn is_tracked(&self, path: &Path) -> GitResult<bool> {
+        let index = self.index_now()?;
+        Ok(index.get_path(&self.root.join(path), 0).is_some())
+    }
+
+    /// True if the file or link at a place looks like a secret.
     pub(super) fn is_secret(&self, path: &Path) -> bool {
-        self.options.secrets.has_name(path) || self.holds_key(path)
+        self.rules.options.secrets.has_name(path) || self.holds_key(path)
     }
 
     fn holds_key(&self, path: &Path) -> bool {
-        if !matches!(find(&self.top, path), Ok(Found::File)) {
+        if !matches!(find(&self.top, path), Ok(PathKind::File)) {
             return false;
         }
         let mut head = Vec::new();
@@ -450,64 +519,9 @@ impl Snapshots {
         };
         content(&bytes, least)
     }
-
-    /// Notes the contents of what a command made and looks like a secret, by path: it may have made a copy as well.
-    pub(super) fn expect_copies(&self, made: &BTreeSet<PathBuf>) {
-        let is_small = |path: &&PathBuf| {
-            let data = fs::symlink_metadata(self.top.join(path));
-            data.is_ok_and(|data| data.is_file() && data.len() <= SMALL)
-        };
-        let secrets = made.iter().filter(is_small);
-        let secrets = secrets.filter(|path| self.is_new(path) && self.is_secret(path));
-        let contents: Vec<_> = secrets
-            .filter_map(|path| Some((self.content_of(path)?, path.clone())))
-            .collect();
-        self.users.borrow_mut().marks.by_content.extend(contents);
-    }
-
-    /// The folder that a file lies in and that a command has moved there, where all of it was left out; and what it was.
-    pub(super) fn moved_folder(&self, path: &Path) -> Option<(PathBuf, PathBuf)> {
-        let users = self.users.borrow();
-        if users.marks.folders.is_empty() {
-            return None;
-        }
-        let below = |place: &&Path| place.starts_with(&self.root) && **place != *self.root;
-        path.ancestors()
-            .skip(1)
-            .take_while(below)
-            .find_map(|place| {
-                let data = fs::symlink_metadata(self.top.join(place)).ok()?;
-                let was = users.marks.folders.get(&Identity::of(&data)?)?;
-                (was != place).then(|| (place.to_path_buf(), was.clone()))
-            })
-    }
-
-    /// Finds the file that git leaves out and that this one is, or has the content of.
-    fn copy_of(&self, path: &Path, data: &Metadata) -> Option<PathBuf> {
-        let users = self.users.borrow();
-        let marks = &users.marks;
-        let is_another = |of: &&PathBuf| of.as_path() != path;
-        if let Some(of) = Identity::of(data).and_then(|id| marks.by_identity.get(&id)) {
-            return Some(of).filter(is_another).cloned();
-        }
-        if marks.by_content.is_empty() && !marks.by_size.contains_key(&data.len()) {
-            return None;
-        }
-        let size = data.len();
-        let bytes = at::content(&self.top.join(path), size)?;
-        let content = content(&bytes, SOME_SECRET)?;
-        let of_same_size = || {
-            let mut same = marks.by_size.get(&data.len())?.iter();
-            same.find(|of| {
-                at::content(&self.top.join(of), size).is_some_and(|other| other == bytes)
-            })
-        };
-        let of = marks.by_content.get(&content).or_else(of_same_size);
-        of.filter(is_another).cloned()
-    }
 }
 
-/// Tells that a path is one of these, or lies in one.
+/// True if a path is one of these, or lies in one.
 pub(super) fn is_below(path: &Path, places: &BTreeSet<PathBuf>) -> bool {
     path.ancestors().any(|place| places.contains(place))
 }

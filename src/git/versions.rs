@@ -1,13 +1,15 @@
-//! What a file was in earlier commits. Reads only, and never more than some of them.
+//! The contents of a file in earlier commits. Reads only, and never more than some of them.
 
 use std::path::Path;
 
 use git2::{Commit, ObjectType, Oid};
 
+use super::error::GitResult;
+use super::index::first_parent;
 use super::message;
-use super::{SnapshotError, Snapshots};
+use super::{Snapshots, Store};
 
-/// How far it is looked back: commits, different contents of the file, and bytes of them.
+/// The limits of a look back: commits, different contents of the file, and bytes of them.
 const COMMITS: usize = 200;
 const VERSIONS: usize = 20;
 const BYTES: usize = 8 * 1024 * 1024;
@@ -33,26 +35,28 @@ impl Snapshots {
         &self,
         path: &Path,
         mut look: impl FnMut(&[u8]) -> Option<T>,
-    ) -> Result<Option<(T, Option<Successor>)>, SnapshotError> {
-        if let Some(found) = self.earlier_here(path, &mut look)? {
+    ) -> GitResult<Option<(T, Option<Successor>)>> {
+        if let Some(found) = self.store.earlier(path, &mut look)? {
             return Ok(Some(found));
         }
         // Git may not have tracked it then.
-        let found = self
-            .aside()
-            .map(|aside| aside.earlier_here(path, &mut look));
-        let mut found = found.transpose()?.flatten();
+        let Some(aside) = self.aside() else {
+            return Ok(None);
+        };
+        let mut found = aside.earlier(path, &mut look)?;
         if let Some((_, Some(successor))) = &mut found {
             successor.commit = None;
         }
         Ok(found)
     }
+}
 
-    fn earlier_here<T>(
+impl Store {
+    fn earlier<T>(
         &self,
         path: &Path,
         look: &mut impl FnMut(&[u8]) -> Option<T>,
-    ) -> Result<Option<(T, Option<Successor>)>, SnapshotError> {
+    ) -> GitResult<Option<(T, Option<Successor>)>> {
         let path = self.root.join(path);
         let mut next = self.tip()?;
         let mut successor: Option<Commit<'_>> = None;
@@ -75,10 +79,7 @@ impl Snapshots {
                 }
             }
             last = blob;
-            next = match commit.parent_count() {
-                0 => None,
-                _ => Some(commit.parent(0)?),
-            };
+            next = first_parent(&commit)?;
             successor = Some(commit);
         }
         Ok(None)
@@ -88,11 +89,10 @@ impl Snapshots {
 impl Successor {
     fn of(commit: &Commit<'_>) -> Self {
         let text = String::from_utf8_lossy(commit.message_bytes());
-        let own = message::read(&text).and_then(|message| message.subject);
-        let subject = own.unwrap_or_else(|| text.lines().next().unwrap_or_default().to_owned());
+        let first = || text.lines().next().unwrap_or_default().to_owned();
         Self {
             commit: Some(commit.id().to_string()),
-            subject,
+            subject: message::read(&text).map_or_else(first, |message| message.subject),
             time: commit.time().seconds(),
         }
     }

@@ -1,4 +1,4 @@
-//! Which files may not be as the index has them: one look at each file, in several threads. Goes by stat data alone,
+//! The files that may not be as the index has them: one look at each file, in several threads. Goes by stat data alone,
 //! and what that leaves open is doubtful; never reads a file, nor a rule of what is ignored.
 //!
 //! libgit2's comparison does the same in one thread, which is slower than `git status`.
@@ -12,34 +12,40 @@ use std::panic::resume_unwind;
 use std::path::{Path, PathBuf};
 use std::thread;
 
-use git2::IndexEntry;
+use git2::{Config, IndexEntry};
 use rustix::fs::{AtFlags, Dir, DirEntry, FileType, Mode, OFlags, Stat, statat};
 
 use super::look;
-use super::recorded::{ASSUME_UNCHANGED, Folder, LINK, is_gitlink, is_kept};
+use super::recorded::{ASSUME_UNCHANGED, IndexFolder, LINK, is_gitlink, is_kept};
 
-/// So many folders are worth a thread.
+/// The number of folders that are worth a thread.
 const SHARE: usize = 32;
+
+/// A folder that is to be listed is opened so.
+const LISTING: OFlags = OFlags::RDONLY
+    .union(OFlags::DIRECTORY)
+    .union(OFlags::NOFOLLOW)
+    .union(OFlags::CLOEXEC);
 
 /// Seconds and nanoseconds.
 pub(super) type Moment = (i64, i64);
 
-/// When a file was written last; before all others if it is not there.
+/// The time at which a file was written last; before all others if it is not there.
 pub(super) fn written(path: &Path) -> Moment {
     let file = fs::symlink_metadata(path);
     file.map_or((i64::MIN, 0), |file| (file.mtime(), file.mtime_nsec()))
 }
 
-/// What a walk goes by.
-pub(super) struct Walk<'w> {
-    pub(super) top: &'w Path,
-    /// When the index was written. What was written to a file in that moment or later may
+/// A comparison of the work tree with the index.
+pub(super) struct IndexWalk<'w> {
+    top: &'w Path,
+    /// The time at which the index was written. What was written to a file in that moment or later may
     /// not show in its stat data.
-    pub(super) written: Moment,
-    /// `core.fileMode`: whether a file can be made executable.
-    pub(super) modes: bool,
+    written: Moment,
+    /// `core.fileMode`: files can be made executable.
+    modes: bool,
     /// `core.trustCTime`
-    pub(super) ctime: bool,
+    ctime: bool,
     /// A file outside of the sparse checkout is git's again once it is there.
     pub(super) sparse: bool,
 }
@@ -53,17 +59,29 @@ pub(super) struct Doubts {
     pub(super) others: Vec<PathBuf>,
 }
 
-/// What is seen in one folder.
+/// The doubts about one folder, and the folders in it.
 #[derive(Default)]
-struct Seen<'f> {
+struct FolderDoubts<'f> {
     doubts: Doubts,
-    below: Vec<(PathBuf, &'f Folder<'f>)>,
+    below: Vec<(PathBuf, &'f IndexFolder<'f>)>,
 }
 
-impl Walk<'_> {
+impl<'w> IndexWalk<'w> {
+    /// A walk by the settings of a repository whose index was written then.
+    pub(super) fn by(config: &Config, top: &'w Path, written: Moment) -> Self {
+        let is_set = |name, otherwise| config.get_bool(name).unwrap_or(otherwise);
+        Self {
+            top,
+            written,
+            modes: is_set("core.fileMode", true),
+            ctime: is_set("core.trustCTime", true),
+            sparse: is_set("core.sparseCheckout", false),
+        }
+    }
+
     /// Looks at the folder `from` and at all below it. Links are not followed, and no folder is entered of which the index
     /// has nothing.
-    pub(super) fn doubts(&self, from: &Path, folder: &Folder<'_>) -> Doubts {
+    pub(super) fn doubts(&self, from: &Path, folder: &IndexFolder<'_>) -> Doubts {
         let mut all = Doubts::default();
         let mut level = vec![(from.to_path_buf(), folder)];
         while !level.is_empty() {
@@ -78,8 +96,8 @@ impl Walk<'_> {
         all
     }
 
-    fn look<'f>(&self, path: &Path, folder: &'f Folder<'f>) -> Seen<'f> {
-        let mut seen = Seen::default();
+    fn look<'f>(&self, path: &Path, folder: &'f IndexFolder<'f>) -> FolderDoubts<'f> {
+        let mut seen = FolderDoubts::default();
         let mut missing = vec![true; folder.files.len()];
         let mut gone = vec![true; folder.folders.len()];
         let mut meet = |listed: &Dir, item: &DirEntry| -> rustix::io::Result<()> {
@@ -112,9 +130,8 @@ impl Walk<'_> {
             Ok(())
         };
         let mut list = || -> rustix::io::Result<()> {
-            let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-            let mut listed =
-                Dir::new(rustix::fs::open(self.top.join(path), flags, Mode::empty())?)?;
+            let opened = rustix::fs::open(self.top.join(path), LISTING, Mode::empty())?;
+            let mut listed = Dir::new(opened)?;
             while let Some(item) = listed.read() {
                 meet(&listed, &item?)?;
             }
@@ -128,15 +145,11 @@ impl Walk<'_> {
                 seen.doubts.tracked.push(look::path_of(entry));
             }
         };
-        for (at, (_, entry)) in folder.files.iter().enumerate() {
-            if missing[at] {
-                miss(entry);
-            }
+        for ((_, entry), _) in folder.files.iter().zip(missing).filter(|(_, is)| *is) {
+            miss(entry);
         }
-        for (at, (_, folder)) in folder.folders.iter().enumerate() {
-            if gone[at] {
-                folder.each(&mut miss);
-            }
+        for ((_, folder), _) in folder.folders.iter().zip(gone).filter(|(_, is)| *is) {
+            folder.each(&mut miss);
         }
         seen
     }
@@ -155,13 +168,13 @@ impl Walk<'_> {
         Ok(!self.is_as(entry, &stat()?))
     }
 
-    /// Whether a file is as its entry says.
+    /// True if a file is as its entry says.
     pub(super) fn is_clean(&self, entry: &IndexEntry) -> bool {
         let file = rustix::fs::lstat(self.top.join(look::path_of(entry)));
         file.is_ok_and(|file| self.is_as(entry, &file))
     }
 
-    /// As git tells it by default.
+    /// Compares as git does by default.
     fn is_as(&self, entry: &IndexEntry, file: &Stat) -> bool {
         let written = (file.st_mtime, file.st_mtime_nsec as i64);
         let changed = (file.st_ctime, file.st_ctime_nsec as i64);

@@ -9,7 +9,7 @@ use std::time::Duration;
 use tokio::sync::OnceCell;
 
 use crate::cli::Exec;
-use crate::git::{self, Notes};
+use crate::git::{self, NotesFiles};
 use crate::policy::Policy;
 use crate::policy::actions::Actions;
 use crate::policy::paths::Paths;
@@ -334,17 +334,17 @@ pub(crate) fn git_of(
     Git {
         options: git::Options {
             target: match settings.target {
-                settings::TargetSetting::Branch => git::Target::Branch,
-                settings::TargetSetting::Side => git::Target::Side,
+                settings::TargetSetting::Branch => git::CommitTarget::Branch,
+                settings::TargetSetting::Side => git::CommitTarget::Side,
             },
             untracked: match settings.untracked {
-                settings::UntrackedSetting::Leave => git::Untracked::Leave,
-                settings::UntrackedSetting::Commit => git::Untracked::Commit,
+                settings::UntrackedSetting::Leave => git::UntrackedRule::Leave,
+                settings::UntrackedSetting::Commit => git::UntrackedRule::Commit,
             },
             new_file: settings.new_file,
             notes: {
                 let folders = folders.clone();
-                Notes(Arc::new(move || notes_of(&folders)))
+                NotesFiles(Arc::new(move || notes_of(&folders)))
             },
             secrets: SECRETS.clone(),
             private: folders.state.join("snapshots"),

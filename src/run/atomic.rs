@@ -191,7 +191,10 @@ impl Atomic {
                 }
                 let state = state(disk, path);
                 let missing = state.is(&FileState::missing());
-                let in_git = snapshots.is_now(seen.as_deref(), path).unwrap_or(false);
+                let in_git = snapshots
+                    .store
+                    .is_now(seen.as_deref(), path)
+                    .unwrap_or(false);
                 let is_kept = || snapshots.is_kept(seen.as_deref(), path).unwrap_or(false);
                 if !missing && !in_git && !is_kept() {
                     match self.strict {
@@ -386,7 +389,7 @@ impl Change {
         let there = disk.entry(path)?;
         let kept = self.kept.as_ref().and_then(|kept| kept.entry(snapshots));
         let before = match (kept, &self.from) {
-            (None, Some(from)) => snapshots.entry(Some(from), path)?,
+            (None, Some(from)) => snapshots.store.entry(Some(from), path)?,
             (None, None) if !self.before.is(&FileState::missing()) => {
                 return Err(PutBackError::Gone);
             }

@@ -22,7 +22,7 @@ use std::path::{Path, PathBuf};
 
 use tokio::sync::watch;
 
-use crate::git::{self, Lost, Message, SnapshotError, Snapshots, State};
+use crate::git::{self, Lost, Message, SaveOutcome, SnapshotError, Snapshots};
 use crate::policy::actions::Actions;
 use crate::policy::paths::Paths;
 use crate::reply::dialect::Dialects;
@@ -250,7 +250,7 @@ impl Runner {
             Snapshots::open(&self.root, &self.never, &git.options, &around.stop)
         });
         match &snapshots {
-            Ok(Some(snapshots)) => run.private = snapshots.is_private(),
+            Ok(Some(snapshots)) => run.private = snapshots.store.is_private(),
             Ok(None) if git.is_some() => run.unsaved = Some(NO_REPOSITORY.to_owned()),
             _ => {}
         }
@@ -303,7 +303,7 @@ impl Runner {
                 .transpose()
         });
         match added {
-            Some(Ok(Some((count, State { commit, .. })))) => {
+            Some(Ok(Some((count, SaveOutcome { commit, .. })))) => {
                 let files = if count == 1 { "file" } else { "files" };
                 let commit = commit.unwrap_or_default();
                 format!("💚 added {count} {files} to git ({})", git::short(&commit))

@@ -10,7 +10,7 @@ use serde_json::Value;
 use super::changes::Changes;
 use super::{JobEnd, Journal, Progress, Ran, Surroundings};
 use crate::git::subject;
-use crate::git::{self, LeftOff, Message, Skipped, Snapshots, State, Step, UsersWork};
+use crate::git::{self, CommitStep, LeftOff, Message, SaveOutcome, Skipped, Snapshots, UsersWork};
 use crate::reply::dialect::Dialect;
 use crate::reply::record::Commits;
 use crate::reply::task::{Action, Batch, Cause, Lines, Problem, Task};
@@ -449,7 +449,12 @@ impl<'r, 't> Run<'r, 't> {
     }
 
     /// What a commit says that a batch makes: its words, masked.
-    pub(super) fn message(&self, batch: &Batch<'_>, body: Vec<String>, step: Step) -> Message {
+    pub(super) fn message(
+        &self,
+        batch: &Batch<'_>,
+        body: Vec<String>,
+        step: CommitStep,
+    ) -> Message {
         let masked = |text: &str| self.mask.text(text).into_owned();
         let subject = self.given(batch).map(masked).unwrap_or_else(|| {
             let mut known = self.subject.borrow_mut();
@@ -468,7 +473,7 @@ impl<'r, 't> Run<'r, 't> {
                 .unwrap_or_default()
         });
         Message {
-            subject: Some(subject),
+            subject,
             time: (self.around.now)(),
             body: body.iter().map(|line| masked(line)).collect(),
             batch: batch_id(&self.around.id, self.jobs.len()),
@@ -481,10 +486,12 @@ impl<'r, 't> Run<'r, 't> {
 
     /// What the commit of a part of a batch says: a task's own reason, where it has one.
     pub(super) fn message_of(&self, batch: &Batch<'_>, work: Work<'_>) -> Message {
-        let mut message = self.message(batch, vec![work.line], Step::Task);
+        let mut message = self.message(batch, vec![work.line], CommitStep::Task);
         let own = work.why.filter(|_| self.given(batch).is_none());
         let own = own.map(|why| subject::joined([&*self.mask.text(why)]));
-        message.subject = own.filter(|own| !own.is_empty()).or(message.subject);
+        if let Some(own) = own.filter(|own| !own.is_empty()) {
+            message.subject = own;
+        }
         message
     }
 
@@ -493,7 +500,7 @@ impl<'r, 't> Run<'r, 't> {
         batch.message.as_deref().or(self.around.message.as_deref())
     }
 
-    pub(super) fn saved(&mut self, state: State) {
+    pub(super) fn saved(&mut self, state: SaveOutcome) {
         for saved in [&mut self.saved, &mut self.saved_of_batch] {
             match saved {
                 None => *saved = Some((state.commit.clone(), state.commit.clone())),

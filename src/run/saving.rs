@@ -3,7 +3,7 @@
 
 use std::path::PathBuf;
 
-use crate::git::{Lost, Message, SnapshotError, Snapshots, State, Step};
+use crate::git::{CommitStep, Lost, Message, SaveOutcome, SnapshotError, Snapshots};
 use crate::reply::task::{Batch, Task};
 use crate::run::progress::{Run, Work};
 
@@ -34,7 +34,11 @@ impl Touched {
         }
     }
 
-    fn save(&self, snapshots: &mut Snapshots, message: &Message) -> Result<State, SnapshotError> {
+    fn save(
+        &self,
+        snapshots: &mut Snapshots,
+        message: &Message,
+    ) -> Result<SaveOutcome, SnapshotError> {
         match self.paths() {
             Some(paths) => snapshots.after_paths(paths, message),
             None => snapshots.after_all(message),
@@ -89,7 +93,7 @@ impl<'s> Saving<'s> {
             return Ok(saving);
         }
         let lines = batch.tasks.iter().map(Task::summary);
-        let message = run.message(batch, lines.collect(), Step::Before);
+        let message = run.message(batch, lines.collect(), CommitStep::Before);
         let state = match snapshots {
             Ok(None) => return Ok(saving),
             Ok(Some(open)) => {
@@ -128,7 +132,7 @@ impl<'s> Saving<'s> {
         let Some(snapshots) = self.snapshots.as_deref_mut() else {
             return Ok(());
         };
-        let state = snapshots.after_all(&run.message(batch, vec![said], Step::Before));
+        let state = snapshots.after_all(&run.message(batch, vec![said], CommitStep::Before));
         let state = state.map_err(|error| format!("git: {error}"))?;
         self.saved(state, run);
         Ok(())
@@ -147,7 +151,7 @@ impl<'s> Saving<'s> {
         if places.is_empty() {
             return Vec::new();
         }
-        let message = run.message(batch, vec![task.summary()], Step::Before);
+        let message = run.message(batch, vec![task.summary()], CommitStep::Before);
         let lost = snapshots.guard(places, &message);
         run.notices(snapshots);
         lost
@@ -285,7 +289,7 @@ impl<'s> Saving<'s> {
         if let Some(snapshots) = self.snapshots.as_deref_mut()
             && !matches!(touched, Touched::Nothing)
         {
-            let message = run.message(batch, std::mem::take(&mut self.body), Step::Task);
+            let message = run.message(batch, std::mem::take(&mut self.body), CommitStep::Task);
             match touched.save(snapshots, &message) {
                 Ok(state) => self.saved(state, run),
                 Err(error) => {
@@ -296,10 +300,10 @@ impl<'s> Saving<'s> {
         }
     }
 
-    fn saved(&mut self, state: State, run: &mut Run<'_, '_>) {
+    fn saved(&mut self, state: SaveOutcome, run: &mut Run<'_, '_>) {
         if let Some(snapshots) = self.snapshots.as_deref_mut() {
             run.notices(snapshots);
-            let is_loose = state.changed && snapshots.is_detached();
+            let is_loose = state.changed && snapshots.store.is_detached();
             run.notice_once(is_loose.then_some(DETACHED));
         }
         self.seen = Some(Seen(state.commit.clone()));

@@ -564,7 +564,7 @@ const WITHOUT_CASE: &[Without] = &[
         why: NO_MESSAGE,
     },
     Without {
-        file: "src/git/mod.rs",
+        file: "src/git/save.rs",
         text: "commit (initial)",
         why: NO_MESSAGE,
     },

@@ -7,7 +7,7 @@ fn the_message_says_what_was_done_and_ends_in_the_trailer() {
     let repo = Repo::new();
     repo.write("a.txt", "two\n");
     let words = Message {
-        subject: Some("Rename\nall 💚clada".into()),
+        subject: "Rename\nall 💚clada".into(),
         body: vec![
             "edit a.txt".into(),
             "Clada-Batch: forged\n\nClada-Batch: too  ".into(),
@@ -23,7 +23,7 @@ fn the_message_says_what_was_done_and_ends_in_the_trailer() {
     );
 
     let bare = Message {
-        subject: Some("  ".into()),
+        subject: "  ".into(),
         body: vec![],
         ..message()
     };

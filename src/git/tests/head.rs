@@ -1,11 +1,13 @@
 //! Where the commits go, from no commit at all to a linked work tree.
 
+use std::time::Duration;
+
 use super::*;
 
 #[test]
 fn the_first_commit_may_be_ours() {
     let repo = Repo::unborn();
-    let nothing = State {
+    let nothing = SaveOutcome {
         commit: None,
         changed: false,
         work: vec![],
@@ -77,7 +79,7 @@ fn a_linked_work_tree_has_its_own_branch() {
     assert_eq!((repo.head(), repo.status()), (main, String::new()));
     let lock = repo.at(".git/worktrees/tree/index.lock");
     fs::write(&lock, "").unwrap();
-    snapshots.lock_wait = Duration::ZERO;
+    snapshots.store.locks.longest = Duration::ZERO;
     let error = snapshots.before(&message()).unwrap_err();
     assert!(matches!(error, SnapshotError::Locked(path) if path == lock));
 }
@@ -99,10 +101,13 @@ fn only_work_trees_are_opened() {
         assert!(open(root, &[]).unwrap().is_none(), "{}", root.display());
     }
     repo.write("sub/deep/x", "");
-    assert_eq!(repo.open_at("sub/deep").root, Path::new("sub/deep"));
+    assert_eq!(repo.open_at("sub/deep").store.root, Path::new("sub/deep"));
     let link = plain.path().join("link");
     symlink(repo.at("sub"), &link).unwrap();
-    assert_eq!(open(&link, &[]).unwrap().unwrap().root, Path::new("sub"));
+    assert_eq!(
+        open(&link, &[]).unwrap().unwrap().store.root,
+        Path::new("sub")
+    );
     assert!(open(&repo.at("missing"), &[]).is_err());
 }
 

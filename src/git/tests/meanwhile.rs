@@ -1,5 +1,7 @@
 //! What the user, another git or a crash does between the steps of a save.
 
+use std::time::Duration;
+
 use super::*;
 
 #[test]
@@ -36,9 +38,15 @@ fn a_git_add_in_the_middle_of_a_save_survives() {
     repo.write("sub/task.txt", "task");
     repo.write("other.txt", "user");
     let mut snapshots = repo.open_at("sub");
-    let prepared = snapshots.prepare(Look::Before).unwrap();
+    let prepared = snapshots.prepare_all();
     repo.git(&["add", "other.txt"]);
-    assert!(snapshots.conclude(prepared, &message()).unwrap().changed);
+    assert!(
+        snapshots
+            .store
+            .conclude(prepared, &message())
+            .unwrap()
+            .changed
+    );
     assert_eq!(repo.status(), "A  other.txt\n");
     assert!(!snapshots.before(&message()).unwrap().changed);
 }
@@ -48,26 +56,35 @@ fn a_commit_in_the_middle_of_a_save_is_not_lost() {
     let repo = Repo::new();
     repo.write("task.txt", "task");
     let mut snapshots = repo.open();
-    let prepared = snapshots.prepare(Look::Before).unwrap();
+    let prepared = snapshots.prepare_all();
     repo.write("a.txt", "user\n");
     repo.git(&["commit", "-qm", "user", "a.txt"]);
-    let error = snapshots.conclude(prepared, &message()).unwrap_err();
+    let error = snapshots.store.conclude(prepared, &message()).unwrap_err();
     assert!(matches!(error, SnapshotError::HeadMoved), "{error}");
     assert_eq!((repo.commits(), repo.status()), (2, "?? task.txt\n".into()));
 
     // The same between the look at HEAD and the commit itself.
-    let tree = snapshots.repo.head().unwrap().peel_to_tree().unwrap().id();
+    let tree = snapshots
+        .store
+        .repo
+        .head()
+        .unwrap()
+        .peel_to_tree()
+        .unwrap()
+        .id();
     let parent = snapshots
+        .store
         .repo
         .revparse_single("HEAD~1")
         .unwrap()
         .peel_to_commit()
         .unwrap();
     let error = snapshots
-        .commit(Some(&parent), tree, &message())
+        .store
+        .commit(Some(parent.id()), tree, &message())
         .unwrap_err();
     assert!(matches!(error, SnapshotError::HeadMoved), "{error}");
-    let error = snapshots.commit(None, tree, &message()).unwrap_err();
+    let error = snapshots.store.commit(None, tree, &message()).unwrap_err();
     assert!(matches!(error, SnapshotError::HeadMoved), "{error}");
     drop(parent);
 
@@ -88,14 +105,14 @@ fn a_merge_that_begins_in_the_middle_of_a_save_is_left_alone() {
         repo.write("a.txt", "main\n");
         repo.git(&["commit", "-qam", "main"]);
         repo.write("task.txt", "task");
-        let snapshots = repo.open();
-        let mut prepared = snapshots.prepare(Look::Before).unwrap();
+        let mut snapshots = repo.open();
+        let mut prepared = snapshots.prepare_all();
         if staged {
-            prepared.staged.clear(); // As if the user had staged it all.
+            prepared.gathered.staged.clear(); // As if the user had staged it all.
         }
         repo.try_git(&["merge", "--no-commit", "side"]);
         let trace = repo.trace();
-        let error = snapshots.conclude(prepared, &message()).unwrap_err();
+        let error = snapshots.store.conclude(prepared, &message()).unwrap_err();
         assert!(matches!(error, SnapshotError::Busy(Operation::Merge, _)));
         assert_eq!(repo.trace(), trace);
     }
@@ -106,12 +123,12 @@ fn a_lock_taken_in_the_middle_of_a_save_moves_nothing() {
     let repo = Repo::new();
     repo.write("a.txt", "two\n");
     let mut snapshots = repo.open();
-    snapshots.lock_wait = Duration::from_millis(60);
-    let prepared = snapshots.prepare(Look::Before).unwrap();
+    snapshots.store.locks.longest = Duration::from_millis(60);
+    let prepared = snapshots.prepare_all();
     let lock = repo.at(".git/index.lock");
     fs::write(&lock, "").unwrap();
     let trace = repo.trace();
-    let error = snapshots.conclude(prepared, &message()).unwrap_err();
+    let error = snapshots.store.conclude(prepared, &message()).unwrap_err();
     assert!(
         matches!(&error, SnapshotError::Locked(path) if *path == lock),
         "{error}"
@@ -128,13 +145,16 @@ fn a_save_that_was_cut_off_leaves_changes_staged_at_most() {
     repo.write("a.txt", "two\n");
     repo.write("new.txt", "new\n");
     let trace = repo.trace();
-    drop(repo.open().prepare(Look::Before).unwrap());
+    drop(repo.open().prepare_all());
     assert_eq!(repo.trace(), trace);
     assert_eq!(repo.status(), " M a.txt\n?? new.txt\n");
 
-    let snapshots = repo.open();
-    let prepared = snapshots.prepare(Look::Before).unwrap();
-    snapshots.write_index(&prepared.staged).unwrap();
+    let mut snapshots = repo.open();
+    let prepared = snapshots.prepare_all();
+    snapshots
+        .store
+        .write_index(&prepared.gathered.staged)
+        .unwrap();
     drop(snapshots);
     assert_eq!(repo.status(), "M  a.txt\nA  new.txt\n");
     repo.git(&["fsck", "--strict"]);
@@ -147,7 +167,7 @@ fn a_save_that_failed_leaves_nothing_behind_for_the_next() {
     let repo = Repo::new();
     let mut snapshots = repo.open();
     repo.write("b.txt", "given up");
-    drop(snapshots.prepare(Look::Before).unwrap());
+    drop(snapshots.prepare_all());
     repo.remove("b.txt");
     repo.write("c.txt", "c");
     assert!(
@@ -174,7 +194,7 @@ fn a_branch_that_somebody_else_moved_is_left_there() {
         let read = Oid::from_str(&repo.head()).unwrap();
         repo.git(&["commit", "-qm", "meanwhile", "--allow-empty"]);
         let now = repo.head();
-        let moved = snapshots.advance(Some(read), read, "too late");
+        let moved = snapshots.store.advance(Some(read), read, "too late");
         assert!(matches!(moved, Err(SnapshotError::HeadMoved)));
         assert_eq!(repo.head(), now);
     }

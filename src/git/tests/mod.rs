@@ -25,14 +25,27 @@ use std::sync::Once;
 
 use tempfile::TempDir;
 
+use super::save::PreparedSave;
 use super::*;
+use crate::policy::secrets::Secrets;
 
 impl Snapshots {
     /// The end of a batch of one task.
-    fn after_task(&mut self, paths: &[PathBuf], message: &Message) -> Result<State, SnapshotError> {
+    fn after_task(
+        &mut self,
+        paths: &[PathBuf],
+        message: &Message,
+    ) -> Result<SaveOutcome, SnapshotError> {
         let state = self.after_paths(paths, message)?;
         self.settle()?;
         Ok(state)
+    }
+
+    /// The first half of a save of everything.
+    fn prepare_all(&mut self) -> PreparedSave<'static> {
+        let untracked = &mut self.untracked;
+        let prepared = self.store.prepare(SaveScope::Before, None, untracked);
+        prepared.unwrap()
     }
 }
 
@@ -55,11 +68,11 @@ fn open_as(
 
 fn options() -> Options {
     Options {
-        target: Target::Branch,
-        untracked: Untracked::Commit,
+        target: CommitTarget::Branch,
+        untracked: UntrackedRule::Commit,
         new_file: 1000,
         secrets: Secrets::new(&[]),
-        notes: Notes::default(),
+        notes: NotesFiles::default(),
         private: PathBuf::new(),
         home: PathBuf::new(),
         private_limit: 0,
@@ -140,11 +153,11 @@ impl Repo {
         open(&self.top(), &never).unwrap().unwrap()
     }
 
-    fn before(&self) -> State {
+    fn before(&self) -> SaveOutcome {
         self.open().before(&message()).unwrap()
     }
 
-    fn after(&self, paths: &[&str]) -> State {
+    fn after(&self, paths: &[&str]) -> SaveOutcome {
         self.open()
             .after_task(&paths_of(paths), &message())
             .unwrap()
@@ -242,11 +255,11 @@ fn hermetic() {
 
 fn message() -> Message {
     Message {
-        subject: Some("Try".into()),
+        subject: "Try".into(),
         time: "2024-05-06 07:08".into(),
         body: vec!["edit a.txt".into()],
         batch: "b1".into(),
-        step: Step::Task,
+        step: CommitStep::Task,
         of: Vec::new(),
         moved: None,
         beside: None,

@@ -1,5 +1,7 @@
 //! A save that is not possible says why and has changed nothing.
 
+use std::time::{Duration, Instant};
+
 use super::*;
 
 #[test]
@@ -69,7 +71,7 @@ fn a_lock_is_waited_for_and_then_named() {
         let lock = repo.at(lock);
         fs::write(&lock, "").unwrap();
         let mut snapshots = repo.open();
-        snapshots.lock_wait = Duration::from_millis(60);
+        snapshots.store.locks.longest = Duration::from_millis(60);
         let head = repo.head();
         let error = snapshots.before(&message()).unwrap_err();
         assert!(
@@ -78,7 +80,7 @@ fn a_lock_is_waited_for_and_then_named() {
         );
         assert_eq!(repo.head(), head);
 
-        snapshots.lock_wait = Duration::from_secs(20);
+        snapshots.store.locks.longest = Duration::from_secs(20);
         let opener = std::thread::spawn(move || {
             std::thread::sleep(Duration::from_millis(100));
             fs::remove_file(lock).unwrap();
@@ -99,7 +101,7 @@ fn a_lock_is_hardly_waited_for_once_clada_is_to_stop() {
     let mut snapshots = Snapshots::open(&repo.top(), &[], &options(), &stopped)
         .unwrap()
         .unwrap();
-    snapshots.lock_wait = Duration::from_secs(60);
+    snapshots.store.locks.longest = Duration::from_secs(60);
     let start = Instant::now();
     std::thread::scope(|scope| {
         scope.spawn(|| {
@@ -201,11 +203,11 @@ fn the_users_lock_counts_beside_the_branch_too() {
     let lock = repo.at(".git/index.lock");
     fs::write(&lock, "").unwrap();
     let options = Options {
-        target: Target::Side,
+        target: CommitTarget::Side,
         ..options()
     };
     let mut snapshots = open_as(&repo.top(), &[], &options).unwrap().unwrap();
-    snapshots.lock_wait = Duration::ZERO;
+    snapshots.store.locks.longest = Duration::ZERO;
     let error = snapshots.before(&message()).unwrap_err();
     assert!(matches!(error, SnapshotError::Locked(path) if path == lock));
 }

@@ -11,7 +11,7 @@ fn file(bytes: impl AsRef<[u8]>, runs: bool) -> Option<FileOrLink> {
 }
 
 fn changes(repo: &Snapshots, from: Option<&str>, to: &str) -> Vec<(PathBuf, ChangeKind)> {
-    let changes = repo.changes(from, Some(to)).unwrap();
+    let changes = repo.store.changes(from, Some(to)).unwrap();
     changes
         .into_iter()
         .map(|one| (one.path, one.kind))
@@ -35,29 +35,58 @@ fn files_links_and_modes() {
     let all = changes(&snapshots, None, &saved);
     assert_eq!(all.len(), 4, "{all:?}");
     let paths = expected.map(Path::to_path_buf);
-    let entries = snapshots.entries(Some(&saved), &paths).unwrap();
+    let entries = snapshots.store.entries(Some(&saved), &paths).unwrap();
     let link = Some(FileOrLink::Link("/nowhere".into()));
     assert_eq!(
         entries,
         [file("odd\n", false), link, file("#!/bin/sh\n", true)]
     );
     assert_eq!(
-        snapshots.entries(Some(&first), &paths).unwrap(),
+        snapshots.store.entries(Some(&first), &paths).unwrap(),
         [None, None, None]
     );
-    assert_eq!(snapshots.entry(None, odd).unwrap(), None);
-    assert_eq!(snapshots.entry(Some(&saved), Path::new("d")).unwrap(), None);
+    assert_eq!(snapshots.store.entry(None, odd).unwrap(), None);
+    assert_eq!(
+        snapshots.store.entry(Some(&saved), Path::new("d")).unwrap(),
+        None
+    );
     for path in &paths {
-        assert!(snapshots.is_now(Some(&saved), path).unwrap(), "{path:?}");
-        assert!(!snapshots.is_now(Some(&first), path).unwrap(), "{path:?}");
+        assert!(
+            snapshots.store.is_now(Some(&saved), path).unwrap(),
+            "{path:?}"
+        );
+        assert!(
+            !snapshots.store.is_now(Some(&first), path).unwrap(),
+            "{path:?}"
+        );
     }
     fs::set_permissions(repo.at("run.sh"), Permissions::from_mode(0o644)).unwrap();
-    assert!(!snapshots.is_now(Some(&saved), Path::new("run.sh")).unwrap());
+    assert!(
+        !snapshots
+            .store
+            .is_now(Some(&saved), Path::new("run.sh"))
+            .unwrap()
+    );
     repo.remove("link");
-    assert!(snapshots.is_now(Some(&first), Path::new("link")).unwrap());
+    assert!(
+        snapshots
+            .store
+            .is_now(Some(&first), Path::new("link"))
+            .unwrap()
+    );
     repo.write("link", "/nowhere");
-    assert!(!snapshots.is_now(Some(&saved), Path::new("link")).unwrap());
-    assert!(snapshots.is_now(Some(&first), Path::new("d")).unwrap());
+    assert!(
+        !snapshots
+            .store
+            .is_now(Some(&saved), Path::new("link"))
+            .unwrap()
+    );
+    assert!(
+        snapshots
+            .store
+            .is_now(Some(&first), Path::new("d"))
+            .unwrap()
+    );
 }
 
 #[test]
@@ -73,9 +102,15 @@ fn line_ends_are_those_of_the_work_tree() {
     let snapshots = repo.open();
     let paths = paths_of(&["a.txt", "b.sh", "c.bin"]);
     let expected = ["one\r\ntwo\r\n", "one\n", "one\n\0"].map(|text| file(text, false));
-    assert_eq!(snapshots.entries(Some(&saved), &paths).unwrap(), expected);
+    assert_eq!(
+        snapshots.store.entries(Some(&saved), &paths).unwrap(),
+        expected
+    );
     for path in &paths {
-        assert!(snapshots.is_now(Some(&saved), path).unwrap(), "{path:?}");
+        assert!(
+            snapshots.store.is_now(Some(&saved), path).unwrap(),
+            "{path:?}"
+        );
     }
     assert_eq!(repo.status(), "");
 }
@@ -95,6 +130,7 @@ fn below_the_root_only_and_nothing_that_is_never_saved() {
     assert_eq!(changes(&snapshots, Some(&first), &repo.head()), expected);
     assert!(
         snapshots
+            .store
             .is_now(Some(&repo.head()), Path::new("a"))
             .unwrap()
     );
@@ -110,10 +146,10 @@ fn a_linked_work_tree_and_a_private_repository() {
     let linked = open(&work, &[]).unwrap().unwrap();
     let at = Path::new("a.txt");
     assert_eq!(
-        linked.entry(Some(&repo.head()), at).unwrap(),
+        linked.store.entry(Some(&repo.head()), at).unwrap(),
         file("one\r\n", false)
     );
-    assert!(linked.is_now(Some(&repo.head()), at).unwrap());
+    assert!(linked.store.is_now(Some(&repo.head()), at).unwrap());
 
     let plain = TempDir::new().unwrap();
     let options = Options {
@@ -126,8 +162,8 @@ fn a_linked_work_tree_and_a_private_repository() {
     let saved = private.before(&message()).unwrap().commit.unwrap();
     let at = Path::new("mixed");
     assert_eq!(
-        private.entry(Some(&saved), at).unwrap(),
+        private.store.entry(Some(&saved), at).unwrap(),
         file("a\r\nb\n", false)
     );
-    assert!(private.is_now(Some(&saved), at).unwrap());
+    assert!(private.store.is_now(Some(&saved), at).unwrap());
 }

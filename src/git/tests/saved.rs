@@ -1,5 +1,7 @@
 //! What is saved, and that it is what git would save.
 
+use std::ffi::OsStr;
+
 use super::*;
 
 #[test]

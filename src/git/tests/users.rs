@@ -2,6 +2,7 @@
 //! untracked stays off the branch.
 
 use super::*;
+use crate::policy::secrets::Secrets;
 
 /// The repository in each state that a user can leave it in.
 const STATES: [(&str, &[&str]); 21] = [
@@ -157,7 +158,7 @@ fn trees(folder: &Path) -> Vec<String> {
 fn leaving() -> (Options, TempDir) {
     let private = TempDir::new().unwrap();
     let options = Options {
-        untracked: Untracked::Leave,
+        untracked: UntrackedRule::Leave,
         private: private.path().join("snapshots"),
         home: "/nonexistent".into(),
         private_limit: 100,

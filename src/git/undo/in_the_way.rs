@@ -1,15 +1,12 @@
 //! The changes in the way of an undo: an edit, a commit of the user's, a newer batch. Reads only; the sentences are here, as
 //! each has its own next step.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-use super::{Group, UndoError};
-use crate::git::{Held, Saved, Snapshots, Step, short};
-
-/// How many paths are shown.
-const SHOWN: usize = 10;
+use super::{BatchCommits, SHOWN, UndoError};
+use crate::git::{CommitStep, ContentId, Saved, Store, short};
 
 /// A path that is not as it was left, and why.
 #[derive(Debug)]
@@ -19,14 +16,14 @@ pub struct InTheWay {
     by: Vec<Obstacle>,
 }
 
-/// Who changed it.
+/// The one who changed it.
 #[derive(Debug, Clone)]
 enum Obstacle {
-    /// It is not committed.
+    /// The user, who has not committed it.
     Edit,
     /// A commit of the user's: its id and subject.
     Commit(String, String),
-    /// What the user had changed before a batch, which clada saved: the commit's id, and the words of that batch.
+    /// A change of the user's before a batch, which clada saved: the commit's id, and the words of that batch.
     Before(String, String),
     /// A batch, by its id and words.
     Batch(String, String),
@@ -37,17 +34,19 @@ enum Obstacle {
 }
 
 impl Obstacle {
-    fn of(commit: &str, saved: Option<&Saved>, store: &Snapshots) -> Result<Self, UndoError> {
+    fn of(commit: &str, saved: Option<&Saved>, store: &Store) -> Result<Self, UndoError> {
         let id = short(commit).to_owned();
         let Some(saved) = saved else {
             return Ok(Self::Commit(id, store.subject(commit)?));
         };
         let words = saved.words().to_owned();
-        Ok(match saved.step {
-            Step::Before | Step::Add => Self::Before(id, words),
-            Step::Task | Step::Squash => Self::Batch(saved.batch.clone(), words),
-            Step::Undo(_) => Self::Undo(id, words),
-            Step::Redo(_) => Self::Redo(id, words),
+        Ok(match saved.message.step {
+            CommitStep::Before | CommitStep::Add => Self::Before(id, words),
+            CommitStep::Task | CommitStep::Squash => {
+                Self::Batch(saved.message.batch.clone(), words)
+            }
+            CommitStep::Undo(_) => Self::Undo(id, words),
+            CommitStep::Redo(_) => Self::Redo(id, words),
         })
     }
 }
@@ -106,38 +105,28 @@ pub(super) fn list(all: &[InTheWay], how: &str) -> String {
 /// # Errors
 /// Where the histories cannot be read.
 pub(super) fn name(
-    stores: &[&Snapshots],
-    groups: &[Group],
+    stores: &[&Store],
+    groups: &[BatchCommits],
     paths: Vec<PathBuf>,
 ) -> Result<Vec<InTheWay>, UndoError> {
-    let mut by: HashMap<&Path, Vec<Obstacle>> = HashMap::new();
+    let mut by: BTreeMap<PathBuf, Vec<Obstacle>> =
+        paths.into_iter().map(|path| (path, Vec::new())).collect();
     for (at, store) in stores.iter().enumerate() {
         let commits = groups.iter().flat_map(|group| &group.commits);
         let chosen: HashSet<&str> = commits
             .filter(|(of, _)| *of == at)
             .map(|(_, saved)| saved.commit.as_str())
             .collect();
-        for (path, found) in of_store(store, &chosen, &paths)? {
-            by.entry(path).or_default().extend(found);
-        }
+        add_obstacles(store, &chosen, &mut by)?;
     }
-    let mut named: HashMap<PathBuf, Vec<Obstacle>> = by
-        .into_iter()
-        .map(|(path, found)| (path.to_owned(), found))
-        .collect();
-    let in_the_way = paths.into_iter().map(|path| InTheWay {
-        by: named.remove(&path).unwrap_or_default(),
-        path,
-    });
+    let in_the_way = by.into_iter().map(|(path, by)| InTheWay { path, by });
     Ok(in_the_way.collect())
 }
 
 /// A path on the way back through a history.
-struct Way {
-    /// What it holds where the walk is.
-    held: Option<Held>,
-    /// It is not so on the disk.
-    is_edited: bool,
+struct PathWalk {
+    /// The content that it holds where the walk is.
+    held: Option<ContentId>,
     /// The commit that had it hold that, as far as the walk is.
     since: Option<usize>,
     /// A chosen commit changed it.
@@ -145,70 +134,77 @@ struct Way {
     is_stopped: bool,
 }
 
-/// Walks back as far as the chosen commits go, and takes these back in thought.
-fn of_store<'p>(
-    store: &Snapshots,
+impl PathWalk {
+    /// Goes back over a commit that changed the path; a chosen one is taken back in thought.
+    fn pass(&mut self, at: usize, [was, left]: [Option<ContentId>; 2], is_chosen: bool) {
+        self.is_chosen |= is_chosen;
+        let is_left = self.held == left && !self.is_stopped;
+        if is_chosen && is_left {
+            self.held = was;
+            self.since = None;
+        } else if is_chosen && self.held != was {
+            self.is_stopped = true;
+        } else if !is_chosen && is_left {
+            self.since = Some(at);
+        }
+    }
+}
+
+/// Adds what is in the way of these chosen commits in a history: walks back as far as they go.
+fn add_obstacles(
+    store: &Store,
     chosen: &HashSet<&str>,
-    paths: &'p [PathBuf],
-) -> Result<Vec<(&'p Path, Vec<Obstacle>)>, UndoError> {
+    by: &mut BTreeMap<PathBuf, Vec<Obstacle>>,
+) -> Result<(), UndoError> {
     let mut walked: Vec<(String, Option<Saved>)> = Vec::new();
     let mut left = chosen.len();
-    store.walk(|commit, saved| {
-        // One more: it is the parent of the last.
+    let mut history = store.history()?;
+    while let Some((commit, _)) = history.peek() {
         let is_wanted = left > 0;
-        left -= usize::from(chosen.contains(commit));
-        walked.push((commit.to_owned(), saved));
-        is_wanted
-    })?;
-    let mut ways: HashMap<&Path, Way> = HashMap::new();
-    for (path, held) in paths.iter().zip(store.held_at_tip(paths)?) {
-        let way = Way {
-            held,
-            is_edited: store.held_now(path)? != held,
+        left -= usize::from(chosen.contains(commit.as_str()));
+        walked.push((commit, history.advance()?.flatten()));
+        // One more: it is the parent of the last.
+        if !is_wanted {
+            break;
+        }
+    }
+    let paths: Vec<PathBuf> = by.keys().cloned().collect();
+    let at_tip = store.held_at_tip(&paths)?;
+    let walks = paths.iter().zip(&at_tip).map(|(path, held)| {
+        let walk = PathWalk {
+            held: *held,
             since: None,
             is_chosen: false,
             is_stopped: false,
         };
-        ways.insert(path, way);
-    }
+        (path.as_path(), walk)
+    });
+    let mut walks: HashMap<&Path, PathWalk> = walks.collect();
     for (at, (commit, _)) in walked.iter().enumerate() {
         let parent = walked.get(at + 1).map(|(parent, _)| parent.as_str());
-        if at + 1 == walked.len() && !chosen.contains(commit.as_str()) {
+        let is_chosen = chosen.contains(commit.as_str());
+        if parent.is_none() && !is_chosen {
             break;
         }
         for change in store.changes(parent, Some(commit))? {
-            let [was, left] = change.held;
-            let Some(way) = ways.get_mut(change.path.as_path()) else {
-                continue;
-            };
-            if chosen.contains(commit.as_str()) {
-                way.is_chosen = true;
-                if way.held == left && !way.is_stopped {
-                    way.held = was;
-                    way.since = None;
-                } else if way.held != was {
-                    way.is_stopped = true;
-                }
-            } else if way.held == left && !way.is_stopped {
-                way.since = Some(at);
+            if let Some(walk) = walks.get_mut(change.path.as_path()) {
+                walk.pass(at, change.held, is_chosen);
             }
         }
     }
-    let mut found = Vec::new();
-    for path in paths {
-        let Some(way) = ways.remove(path.as_path()).filter(|way| way.is_chosen) else {
+    for ((path, obstacles), held) in by.iter_mut().zip(at_tip) {
+        let Some(walk) = walks.get(path.as_path()).filter(|walk| walk.is_chosen) else {
             continue;
         };
-        let mut by = Vec::new();
-        if way.is_edited {
-            by.push(Obstacle::Edit);
+        if store.held_now(path)? != held {
+            obstacles.push(Obstacle::Edit);
         }
-        if let Some((commit, saved)) = way.since.filter(|_| way.is_stopped).map(|at| &walked[at]) {
-            by.push(Obstacle::of(commit, saved.as_ref(), store)?);
+        if let Some(at) = walk.since.filter(|_| walk.is_stopped) {
+            let (commit, saved) = &walked[at];
+            obstacles.push(Obstacle::of(commit, saved.as_ref(), store)?);
         }
-        found.push((path.as_path(), by));
     }
-    Ok(found)
+    Ok(())
 }
 
 #[cfg(test)]

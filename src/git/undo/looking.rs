@@ -1,26 +1,26 @@
-//! Walks through the saved states for looking. What was there is kept first and comes back at the end.
+//! A walk through the saved states, to look at them. What was there is kept first and comes back at the end.
 
 use std::collections::BTreeSet;
 
-use super::{UndoError, Write, present, write};
-use crate::git::{Looking, Message, Snapshots, Stop};
+use super::{FileWrite, UndoError, write};
+use crate::git::{Looking, Message, Snapshots, Stop, Store};
 use crate::world::workspace::Disk;
 
-/// Where to go.
+/// A step to another state.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Step {
+pub enum LookStep {
     Back(usize),
     Forward(usize),
     /// To what was there.
     End,
 }
 
-/// What is there now.
+/// The state that is there now.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Shown {
+pub enum ShownState {
     /// An older state, and how many steps it is from what was there.
     Older(Box<Stop>, usize),
-    /// What was there before looking.
+    /// The one that was there before looking.
     Present,
 }
 
@@ -31,98 +31,97 @@ pub enum Shown {
 pub fn step(
     snapshots: &mut Snapshots,
     disk: &mut Disk,
-    to: Step,
+    to: LookStep,
     message: &Message,
-) -> Result<Shown, UndoError> {
-    let begun = match (snapshots.where_looking()?, to) {
-        (Some(_), _) => false,
-        (None, Step::Back(_)) => {
-            snapshots.begin_looking(message)?;
-            true
+) -> Result<ShownState, UndoError> {
+    let begins = snapshots.where_looking()?.is_none();
+    if begins {
+        if !matches!(to, LookStep::Back(_)) {
+            return Err(UndoError::NotLooking);
         }
-        (None, Step::Forward(_) | Step::End) => return Err(UndoError::NotLooking),
-    };
-    let snapshots = snapshots.where_looking()?.ok_or(UndoError::NotLooking)?;
-    let looking = snapshots.looking()?.ok_or(UndoError::NotLooking)?;
-    let shown = go(snapshots, disk, to, &looking);
+        snapshots.begin_looking(message)?;
+    }
+    let store = snapshots.where_looking()?.ok_or(UndoError::NotLooking)?;
+    let looking = store.looking()?.ok_or(UndoError::NotLooking)?;
+    let shown = go(snapshots, store, disk, to, &looking);
     let is_over = match &shown {
-        Ok(shown) => *shown == Shown::Present,
-        Err(_) => begun,
+        Ok(shown) => *shown == ShownState::Present,
+        Err(_) => begins,
     };
     if is_over {
-        snapshots.end_looking(false)?;
+        store.end_looking(false)?;
     }
     shown
 }
 
 fn go(
     snapshots: &Snapshots,
+    store: &Store,
     disk: &mut Disk,
-    to: Step,
+    to: LookStep,
     looking: &Looking,
-) -> Result<Shown, UndoError> {
-    let edited = snapshots.edited(looking)?;
+) -> Result<ShownState, UndoError> {
+    let edited = snapshots.edited(store, looking)?;
     if !edited.is_empty() {
         return Err(UndoError::Edited(edited));
     }
-    let (stop, distance) = match to {
-        Step::End => (None, 0),
-        Step::Back(steps) | Step::Forward(steps) => {
-            let further = match to {
-                Step::Back(_) => steps,
-                _ => 0,
-            };
-            let stops = snapshots.stops(looking, further)?;
-            let here = stops.iter().position(|stop| stop.commit == looking.at);
-            let here = here.unwrap_or_default();
-            let there = match to {
-                Step::Back(_) => here.saturating_add(steps),
-                _ => here.saturating_sub(steps),
-            };
-            // As far back as there is anything.
-            let there = there.min(stops.len() - 1);
-            if there == here {
-                return Err(UndoError::NoOlder);
-            }
-            (stops.into_iter().nth(there).filter(|_| there > 0), there)
-        }
-    };
+    let (stop, distance) = aim(store, to, looking)?;
     let target = stop.as_ref().map_or(&looking.present, |stop| &stop.commit);
     // A file may be of any of these.
-    let mut paths = BTreeSet::new();
+    let mut changed = BTreeSet::new();
     for from in [&looking.at, &looking.to, &looking.present] {
-        let changes = snapshots.changes(Some(from), Some(target))?;
-        paths.extend(changes.into_iter().map(|change| change.path));
+        let changes = store.changes(Some(from), Some(target))?;
+        changed.extend(changes.into_iter().map(|change| change.path));
     }
-    let mut shown = Vec::new();
-    for path in paths {
-        if !snapshots.is_users(&path)? {
-            shown.push(path);
+    let mut paths = Vec::new();
+    for path in changed {
+        if !snapshots.is_users(store, &path)? {
+            paths.push(path);
         }
     }
-    let paths = shown;
     let mut writes = Vec::new();
     let mut in_the_way = Vec::new();
-    let entries = snapshots.entries(Some(target), &paths)?;
+    let entries = store.entries(Some(target), &paths)?;
     for (path, new) in paths.into_iter().zip(entries) {
-        if !snapshots.shows(looking, &path)? {
+        if store.shows(looking, &path)? {
+            writes.push(FileWrite {
+                old: disk.entry(&path)?,
+                path,
+                new,
+                tracked: true,
+            });
+        } else {
             in_the_way.push(path);
-            continue;
         }
-        let old = present(disk, &path)?;
-        writes.push(Write {
-            path,
-            old,
-            new,
-            tracked: true,
-        });
     }
     if !in_the_way.is_empty() {
         return Err(UndoError::Edited(in_the_way));
     }
-    snapshots.will_look_at(target)?;
-    write(disk, &writes, || snapshots.looks_at(target))?;
-    Ok(stop.map_or(Shown::Present, |stop| {
-        Shown::Older(Box::new(stop), distance)
+    store.look_at("to", target)?;
+    write(disk, &writes, || store.look_at("at", target))?;
+    Ok(stop.map_or(ShownState::Present, |stop| {
+        ShownState::Older(Box::new(stop), distance)
     }))
+}
+
+/// Finds the state to show, and how many steps it is from what was there; no state is what was there.
+fn aim(store: &Store, to: LookStep, looking: &Looking) -> Result<(Option<Stop>, usize), UndoError> {
+    let further = match to {
+        LookStep::End => return Ok((None, 0)),
+        LookStep::Back(steps) => steps,
+        LookStep::Forward(_) => 0,
+    };
+    let mut stops = store.stops(looking, further)?;
+    let here = stops.iter().position(|stop| stop.commit == looking.at);
+    let here = here.unwrap_or_default();
+    let there = match to {
+        LookStep::Forward(steps) => here.saturating_sub(steps),
+        _ => here.saturating_add(further),
+    };
+    // As far back as there is anything.
+    let there = there.min(stops.len() - 1);
+    if there == here {
+        return Err(UndoError::NoOlder);
+    }
+    Ok(((there > 0).then(|| stops.swap_remove(there)), there))
 }

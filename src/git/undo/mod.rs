@@ -1,69 +1,71 @@
 //! Reverts batches, and reapplies what was reverted: new commits, never a reset. What was undone is known from the
 //! history alone. Nothing here asks the user, and nothing is lost: what is in the way is saved first, or refuses all of it.
 
+mod batches;
 mod in_the_way;
-mod known;
 mod looking;
 mod plan;
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use crate::git::subject;
-use crate::git::{ChangeKind, Message, SnapshotError, Snapshots, Step, UsersWork};
-use crate::world::file_or_link::FileOrLink;
+use super::error::list;
+use super::{ChangeKind, CommitStep, Message, SnapshotError, Snapshots, UsersWork, subject};
 use crate::world::workspace::{Disk, FsError};
 
+pub use batches::{BatchCommits, Mark, marks, newest};
 pub use in_the_way::InTheWay;
-pub use known::{Group, Mark, marks, newest};
-pub use looking::{Shown, Step as Look, step};
-use plan::{Plan, Write};
+pub use looking::{LookStep, ShownState, step};
+use plan::{FileWrite, plan};
+
+/// The number of paths that a message shows.
+const SHOWN: usize = 10;
 
 /// The batches to revert.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Which<'w> {
+pub enum UndoTarget<'w> {
     /// The latest N.
     Last(usize),
     /// One, by its id or the beginning of it.
     Named(&'w str),
 }
 
-/// Which way it goes.
+/// The direction: back, or forth again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Way {
+pub enum Direction {
     /// Reverts batches.
     Undo,
     /// Reapplies what an undo reverted.
     Redo,
 }
 
-/// How it is done.
+/// The way in which batches are reverted.
 #[derive(Debug, Clone)]
-pub struct How<'h> {
-    pub way: Way,
-    /// What has changed since is kept, and merged with.
+pub struct UndoOptions<'h> {
+    pub direction: Direction,
+    /// Later changes are kept, and merged with.
     pub keep: bool,
     /// Only shows what would be done.
     pub dry_run: bool,
-    /// Marks the commits.
+    /// The batch id of the commits.
     pub id: &'h str,
     /// The local time.
     pub time: &'h str,
 }
 
-/// What was done, or would be.
+/// The result of an undo or a redo, or what it would be.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Done {
+pub struct UndoOutcome {
     /// The subjects of what was taken back, newest first, with the ids by which they can be named.
     pub taken: Vec<(String, String)>,
     pub changes: Vec<(PathBuf, ChangeKind)>,
-    /// What of the user's own work was committed before.
+    /// The user's own work that was committed before.
     pub work: Vec<UsersWork>,
     /// All hex digits; none where nothing was saved but what git leaves out.
     pub commit: Option<String>,
 }
 
-/// Why nothing was done.
+/// The reason why nothing was done.
 #[derive(Debug, thiserror::Error)]
 pub enum UndoError {
     #[error("nothing to undo: no batch that changed files is left to undo")]
@@ -119,13 +121,13 @@ pub enum UndoError {
     Collides(Vec<InTheWay>),
     #[error(
         "git cannot save {} as it is now, so nothing was done: move it away, then try again",
-        list(.0)
+        list(.0, SHOWN)
     )]
     NotSaved(Vec<PathBuf>),
     #[error("{0}. The files are as they were before: fix that, then try again")]
     Failed(Box<Self>),
     #[error(
-        "{why}. clada could not restore {}: see `git status` and `git diff`; the last commit has the earlier content", list(.left)
+        "{why}. clada could not restore {}: see `git status` and `git diff`; the last commit has the earlier content", list(.left, SHOWN)
     )]
     Halfway { why: Box<Self>, left: Vec<PathBuf> },
     #[error("no older state exists here")]
@@ -134,7 +136,7 @@ pub enum UndoError {
     NotLooking,
     #[error(
         "{} changed after the older state was shown, so nothing was done: undo those edits and try again, or keep all \
-         files as they are with `clada step-forward --stay`", list(.0)
+         files as they are with `clada step-forward --stay`", list(.0, SHOWN)
     )]
     Edited(Vec<PathBuf>),
     #[error("git: {0}")]
@@ -163,25 +165,6 @@ fn undos(count: usize, batches: usize) -> String {
     }
 }
 
-/// Paths in words.
-fn list(paths: &[PathBuf]) -> String {
-    let shown = paths.iter().take(10);
-    let shown: Vec<String> = shown.map(|path| format!("`{}`", path.display())).collect();
-    let more = match paths.len().saturating_sub(shown.len()) {
-        0 => String::new(),
-        more => format!(" and {more} more"),
-    };
-    shown.join(", ") + &more
-}
-
-/// The histories here: what git saves, and what is kept beside it.
-pub fn stores(snapshots: &Snapshots) -> Vec<&Snapshots> {
-    [Some(snapshots), snapshots.aside()]
-        .into_iter()
-        .flatten()
-        .collect()
-}
-
 /// Reverts what is asked for, all of it or nothing.
 ///
 /// # Errors
@@ -189,64 +172,60 @@ pub fn stores(snapshots: &Snapshots) -> Vec<&Snapshots> {
 pub fn perform(
     snapshots: &mut Snapshots,
     disk: &mut Disk,
-    which: Which<'_>,
-    how: &How<'_>,
-) -> Result<Done, UndoError> {
+    target: UndoTarget<'_>,
+    options: &UndoOptions<'_>,
+) -> Result<UndoOutcome, UndoError> {
     if snapshots.where_looking()?.is_some() {
         return Err(SnapshotError::Looking.into());
     }
-    let (plan, chosen) = {
-        let stores = stores(snapshots);
-        let chosen = known::choose(&stores, which, how.way)?;
-        (Plan::of(&stores, &chosen, how.keep, disk)?, chosen)
-    };
+    let stores = snapshots.stores();
+    let chosen = batches::choose(&stores, target, options.direction)?;
+    let writes = plan(&stores, &chosen, options.keep, disk)?;
     let ids: Vec<&str> = chosen.iter().map(|group| group.id.as_str()).collect();
-    let changed: Vec<&Path> = plan
-        .writes
-        .iter()
-        .map(|write| write.path.as_path())
-        .collect();
+    let changed: Vec<&Path> = writes.iter().map(|write| write.path.as_path()).collect();
     if let Some(folder) = snapshots.saved_elsewhere(&ids, &changed) {
         return Err(UndoError::Elsewhere(ids.join(", "), folder));
     }
-    let mut done = Done {
-        taken: chosen
-            .iter()
-            .map(|group| (group.id.clone(), group.words()))
-            .collect(),
-        changes: plan.writes.iter().map(change).collect(),
+    let taken = chosen.iter().map(|group| (group.id.clone(), group.words()));
+    let mut done = UndoOutcome {
+        taken: taken.collect(),
+        changes: writes.iter().map(change).collect(),
         work: Vec::new(),
         commit: None,
     };
     done.changes.sort();
-    if how.dry_run || plan.writes.is_empty() {
+    if options.dry_run || writes.is_empty() {
         return Ok(done);
     }
-    let message = |step| message(&chosen, how, step);
-    let paths: Vec<PathBuf> = plan.writes.iter().map(|write| write.path.clone()).collect();
-    done.work = snapshots.before(&message(Step::Before))?.work;
+    let before = message(&chosen, options, CommitStep::Before);
+    done.work = snapshots.before(&before)?.work;
     // What is not saved is in the way.
-    snapshots.guard(&paths, &message(Step::Before));
-    refuse_unsaved(snapshots, &plan.writes)?;
-    let ids: Vec<&str> = chosen.iter().flat_map(Group::ids).collect();
-    let message = message(match how.way {
-        Way::Undo => Step::Undo(ids.join(" ")),
-        Way::Redo => Step::Redo(ids.join(" ")),
-    });
-    let places = plan.writes.iter();
-    let places: Vec<_> = places
-        .map(|write| (write.path.clone(), write.tracked))
-        .collect();
-    let state = write(disk, &plan.writes, || {
+    let paths: Vec<PathBuf> = writes.iter().map(|write| write.path.clone()).collect();
+    snapshots.guard(&paths, &before);
+    refuse_unsaved(snapshots, &writes)?;
+    let ids: Vec<&str> = chosen.iter().flat_map(BatchCommits::ids).collect();
+    let message = message(
+        &chosen,
+        options,
+        match options.direction {
+            Direction::Undo => CommitStep::Undo(ids.join(" ")),
+            Direction::Redo => CommitStep::Redo(ids.join(" ")),
+        },
+    );
+    let places = writes
+        .iter()
+        .map(|write| (write.path.clone(), write.tracked));
+    let places: Vec<_> = places.collect();
+    let outcome = write(disk, &writes, || {
         snapshots.after_restoring(&places, &message)
     })?;
     // Else the next save does it.
     let _ = snapshots.settle();
-    done.commit = state.commit.filter(|_| state.changed);
+    done.commit = outcome.commit.filter(|_| outcome.changed);
     Ok(done)
 }
 
-fn change(write: &Write) -> (PathBuf, ChangeKind) {
+fn change(write: &FileWrite) -> (PathBuf, ChangeKind) {
     let kind = match (&write.old, &write.new) {
         (None, _) => ChangeKind::Added,
         (_, None) => ChangeKind::Deleted,
@@ -255,55 +234,54 @@ fn change(write: &Write) -> (PathBuf, ChangeKind) {
     (write.path.clone(), kind)
 }
 
-/// What the commits say: the words of the batches, oldest first.
-fn message(chosen: &[Group], how: &How<'_>, step: Step) -> Message {
-    let words: Vec<String> = chosen.iter().rev().map(Group::words).collect();
+/// Makes the message of the commits: the words of the batches, oldest first.
+fn message(chosen: &[BatchCommits], options: &UndoOptions<'_>, step: CommitStep) -> Message {
+    let words: Vec<String> = chosen.iter().rev().map(BatchCommits::words).collect();
     let words = subject::summed(words.iter().map(String::as_str));
-    let subject = match (&step, how.way) {
-        (Step::Before, Way::Undo) => format!("undo: {words}"),
-        (Step::Before, Way::Redo) => format!("redo: {words}"),
+    let subject = match (&step, options.direction) {
+        (CommitStep::Before, Direction::Undo) => format!("undo: {words}"),
+        (CommitStep::Before, Direction::Redo) => format!("redo: {words}"),
         _ => words,
     };
     let newest_first = chosen.iter();
     Message {
-        subject: Some(subject),
-        time: how.time.to_owned(),
+        subject,
+        time: options.time.to_owned(),
         body: newest_first
             .map(|group| format!("{} ({})", group.words(), group.id))
             .collect(),
-        batch: how.id.to_owned(),
+        batch: options.id.to_owned(),
         step,
-        of: Vec::new(),
-        moved: None,
-        beside: None,
+        ..Message::default()
     }
 }
 
-/// What is replaced must be in the last commit.
-fn refuse_unsaved(snapshots: &Snapshots, writes: &[Write]) -> Result<(), UndoError> {
+/// # Errors
+/// Where something that is replaced is not in the last commit.
+fn refuse_unsaved(snapshots: &Snapshots, writes: &[FileWrite]) -> Result<(), UndoError> {
     let replaced = writes.iter().filter(|write| write.old.is_some());
-    let paths: Vec<PathBuf> = replaced.map(|write| write.path.clone()).collect();
+    let mut unsaved: Vec<PathBuf> = replaced.map(|write| write.path.clone()).collect();
     // Each store has a file in its own way: one converts line ends, another does not.
-    let mut saved = vec![false; paths.len()];
-    for store in stores(snapshots) {
-        for (at, held) in store.held_at_tip(&paths)?.into_iter().enumerate() {
-            saved[at] |= held == store.held_now(&paths[at])?;
+    for store in snapshots.stores() {
+        let held = store.held_at_tip(&unsaved)?;
+        let mut left = Vec::new();
+        for (path, held) in unsaved.into_iter().zip(held) {
+            if held != store.held_now(&path)? {
+                left.push(path);
+            }
         }
+        unsaved = left;
     }
-    let paths = paths.into_iter().zip(saved);
-    let unsaved: Vec<PathBuf> = paths
-        .filter_map(|(path, saved)| (!saved).then_some(path))
-        .collect();
-    match unsaved.is_empty() {
-        true => Ok(()),
-        false => Err(UndoError::NotSaved(unsaved)),
+    if unsaved.is_empty() {
+        return Ok(());
     }
+    Err(UndoError::NotSaved(unsaved))
 }
 
 /// Writes the files and then does `save`; where either fails, all is put back.
 fn write<T>(
     disk: &mut Disk,
-    writes: &[Write],
+    writes: &[FileWrite],
     save: impl FnOnce() -> Result<T, SnapshotError>,
 ) -> Result<T, UndoError> {
     let order = in_order(writes);
@@ -320,37 +298,29 @@ fn write<T>(
     disk.settle();
     saved.map_err(|why| {
         let why = Box::new(why);
-        let left = put_back(disk, &order[..written]);
-        match left.is_empty() {
-            true => UndoError::Failed(why),
-            false => UndoError::Halfway { why, left },
+        // Places that cannot have again what they held.
+        let mut left = BTreeSet::new();
+        for write in order[..written].iter().rev() {
+            let back = disk.put(&write.path, write.old.as_ref(), write.new.as_ref());
+            if back.is_err() {
+                left.insert(write.path.clone());
+            }
         }
+        if left.is_empty() {
+            return UndoError::Failed(why);
+        }
+        let left = left.into_iter().collect();
+        UndoError::Halfway { why, left }
     })
 }
 
-/// What goes, goes first, the deepest before what it is in: a file may take a folder's place, and the other way round.
-fn in_order(writes: &[Write]) -> Vec<&Write> {
-    let (mut gone, mut here): (Vec<&Write>, Vec<&Write>) =
+/// The writes in their order. What goes, goes first, the deepest before what it is in: a file may take a folder's place, and
+/// the other way round.
+fn in_order(writes: &[FileWrite]) -> Vec<&FileWrite> {
+    let (mut gone, mut here): (Vec<&FileWrite>, Vec<&FileWrite>) =
         writes.iter().partition(|write| write.new.is_none());
     gone.sort_by(|one, other| other.path.cmp(&one.path));
     here.sort_by(|one, other| one.path.cmp(&other.path));
     gone.append(&mut here);
     gone
-}
-
-/// Has these places hold again what they held; those where that cannot be.
-fn put_back(disk: &mut Disk, written: &[&Write]) -> Vec<PathBuf> {
-    let mut left = BTreeSet::new();
-    for write in written.iter().rev() {
-        let back = disk.put(&write.path, write.old.as_ref(), write.new.as_ref());
-        if back.is_err() {
-            left.insert(write.path.clone());
-        }
-    }
-    left.into_iter().collect()
-}
-
-/// What is at a path, as far as it can be read at all.
-fn present(disk: &Disk, path: &Path) -> Result<Option<FileOrLink>, UndoError> {
-    Ok(disk.entry(path)?)
 }
