@@ -28,7 +28,7 @@ use crate::clock::Clock;
 use crate::novelty::{self, Effect, Event, Look};
 use crate::reply::record::{Number, Plan, Tick};
 use crate::reply::scan::{scan, scan_for};
-use crate::reply::task::Lines;
+use crate::reply::task::LineNumbers;
 use crate::report::{Offered, ParseError, Report};
 use crate::run::{Progress, Runner, Setup};
 use crate::settings::places;
@@ -605,7 +605,7 @@ impl Daemon {
             copies: !recovered.outcomes.is_empty(),
             report: recovered,
         };
-        let mut lines = Lines::new(look.body);
+        let mut lines = LineNumbers::new(look.body);
         for effect in effects {
             match effect {
                 Effect::Run {

@@ -16,14 +16,13 @@ use aho_corasick::{AhoCorasick, MatchKind};
 use memchr::memmem;
 
 use super::dialect::{Dialect, Dialects};
-use super::found::Found;
 use super::task::{Batch, BatchState, Cause, Problem, Scan};
 use crate::reply::cml;
 use crate::reply::cml::payload::Ends;
 use crate::reply::cml::tag::{
     Kind, Name, Tag, follows, line_start, next_line, opens, rest_is_blank, skip_blanks, starts_line,
 };
-use crate::reply::dialects::{aider, codex, diff, nesl, replacer};
+use crate::reply::dialects::{ParsedBlock, aider, codex, diff, nesl, replacer};
 
 /// Reads a text in all dialects. Never fails: what cannot be read is a problem of a batch, a task or the text.
 pub fn scan(text: &str) -> Scan<'_> {
@@ -91,7 +90,7 @@ impl<'t> Pass<'t> {
     fn read(&mut self, at: usize) -> Option<usize> {
         let (text, bytes) = (self.text, self.text.as_bytes());
         if let Some(dialect) = self.places.mark(at)
-            && let Some(other) = read_other(text, (at, dialect), self.floor)
+            && let Some(other) = read_other(text, at, dialect, self.floor)
         {
             return self.other(at, other);
         }
@@ -151,7 +150,7 @@ impl<'t> Pass<'t> {
     }
 
     /// A batch of another dialect, whose mark is at an offset.
-    fn other(&mut self, mark: usize, other: Found<'t>) -> Option<usize> {
+    fn other(&mut self, mark: usize, other: ParsedBlock<'t>) -> Option<usize> {
         // A header in prose ends at the next; all else that does not end reads to the end of the text, or near it.
         let swallows = other.batch.as_ref().is_some_and(|batch| {
             let is_open = matches!(batch.state, BatchState::Open(_));
@@ -259,9 +258,10 @@ pub fn part_alone(text: &str, batch: &Batch<'_>) -> Option<String> {
 /// Reads what begins with a mark, if it is a block of that dialect.
 fn read_other<'t>(
     text: &'t str,
-    (mark, dialect): (usize, Dialect),
+    mark: usize,
+    dialect: Dialect,
     floor: usize,
-) -> Option<Found<'t>> {
+) -> Option<ParsedBlock<'t>> {
     match dialect {
         Dialect::Cml => None,
         Dialect::Sham | Dialect::Nesl => nesl::read(text, mark),

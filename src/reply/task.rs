@@ -4,11 +4,12 @@ use std::borrow::Cow;
 use std::ops::Range;
 use std::sync::Arc;
 
-use serde_json::{Map, Value};
+use serde::Serialize;
+use serde_json::{Map, Value, json};
 
 use super::dialect::Dialect;
 
-pub use super::action::{Action, Change, Command, ContextTask, Payload};
+pub use super::action::{Action, Command, ContextTask, Payload, Replacement};
 pub use super::hunk::{Hunk, Sign};
 
 /// What a scan of a text found.
@@ -43,14 +44,32 @@ pub struct Batch<'t> {
     pub tasks: Vec<Task<'t>>,
 }
 
-impl Batch<'_> {
-    /// Whether a task of it runs a command.
+impl<'t> Batch<'t> {
+    /// A batch of which nothing more is asked.
+    pub(crate) fn new(
+        dialect: Dialect,
+        span: Range<usize>,
+        state: BatchState,
+        tasks: Vec<Task<'t>>,
+    ) -> Self {
+        Self {
+            dialect,
+            span,
+            atomic: false,
+            message: None,
+            state,
+            is_inside: false,
+            tasks,
+        }
+    }
+
+    /// True if a task of it runs a command.
     pub fn has_exec(&self) -> bool {
         let mut actions = self.tasks.iter().map(|task| &task.action);
         actions.any(|action| matches!(action, Ok(Action::Exec { .. })))
     }
 
-    /// Whether a task of it may change anything.
+    /// True if a task of it may change anything.
     pub fn changes(&self) -> bool {
         let mut actions = self.tasks.iter().flat_map(|task| &task.action);
         actions.any(Action::changes)
@@ -110,12 +129,13 @@ pub struct Call<'t> {
     /// What it is about: the action's first parameter of note.
     pub primary: String,
     /// What the action knows of its parameters.
-    pub params: Vec<(&'static str, Given<'t>)>,
+    pub params: Vec<(&'static str, ParamValue<'t>)>,
 }
 
 /// The value of a parameter.
-#[derive(Debug, Clone)]
-pub enum Given<'t> {
+#[derive(Debug, Clone, Serialize)]
+#[serde(untagged)]
+pub enum ParamValue<'t> {
     Text(Cow<'t, str>),
     Number(u64),
     Flag(bool),
@@ -124,27 +144,34 @@ pub enum Given<'t> {
 impl Call<'_> {
     /// Its parameters, for `--json`.
     pub fn params(&self) -> Value {
-        let params = self.params.iter().map(|(name, value)| {
-            let value = match value {
-                Given::Text(text) => text.as_ref().into(),
-                Given::Number(number) => (*number).into(),
-                Given::Flag(flag) => (*flag).into(),
-            };
-            ((*name).to_owned(), value)
-        });
+        let params = self.params.iter();
+        let params = params.map(|(name, value)| ((*name).to_owned(), json!(value)));
         params.collect::<Map<_, _>>().into()
     }
 
     /// A parameter that is a text.
     pub fn text(&self, name: &str) -> Option<&str> {
         self.params.iter().find_map(|(known, value)| match value {
-            Given::Text(text) if *known == name => Some(text.as_ref()),
+            ParamValue::Text(text) if *known == name => Some(text.as_ref()),
             _ => None,
         })
     }
 }
 
 impl<'t> Task<'t> {
+    /// A task without explanation and warnings.
+    pub(crate) fn new(span: Range<usize>, action: Result<Action<'t>, Problem>) -> Self {
+        Self {
+            span,
+            why: "",
+            why_span: None,
+            command: action.as_ref().ok().map(Action::command),
+            call: None,
+            action,
+            warnings: Vec::new(),
+        }
+    }
+
     /// The command's main name, or what the block calls it; empty where the reply names none.
     pub fn command_name(&self) -> &str {
         match &self.call {
@@ -360,13 +387,13 @@ impl Cause {
 
 /// Finds the line numbers of byte offsets. Made only where a problem is told, because counting lines costs a pass.
 #[derive(Debug)]
-pub struct Lines<'t> {
+pub struct LineNumbers<'t> {
     text: &'t [u8],
     /// The last answer: an offset and its line.
     last: (usize, usize),
 }
 
-impl<'t> Lines<'t> {
+impl<'t> LineNumbers<'t> {
     pub fn new(text: &'t str) -> Self {
         Self {
             text: text.as_bytes(),

@@ -1,7 +1,7 @@
 //! The scanner and the CML reader: `test-data/cml`, and properties that hold for any text.
 
 use clada::reply::scan::scan;
-use clada::reply::task::{Action, BatchState, Lines};
+use clada::reply::task::{Action, BatchState, LineNumbers};
 use proptest::prelude::*;
 
 use crate::scanned::{self, describe, describe_task};
@@ -81,7 +81,7 @@ proptest! {
             complete.map(|b| {
                 let mut out = String::new();
                 for task in &b.tasks {
-                    describe_task(task, &mut Lines::new(text), &mut out);
+                    describe_task(task, &mut LineNumbers::new(text), &mut out);
                 }
                 (b.span.clone(), out)
             }).collect()

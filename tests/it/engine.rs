@@ -9,7 +9,7 @@ use clada::reply::record::{
     Fate, FileState, Key, Number, Offer, Plan, Record, Seed, Source, Spot, Target, Tick,
 };
 use clada::reply::scan::{part_alone, scan, scan_for};
-use clada::reply::task::{Lines, Scan};
+use clada::reply::task::{LineNumbers, Scan};
 use clada::report::wording;
 use proptest::prelude::*;
 
@@ -145,7 +145,7 @@ impl Story {
             run_existing,
             ticks: &ticks,
         };
-        let mut lines = Lines::new(&body);
+        let mut lines = LineNumbers::new(&body);
         let mut out = String::new();
         let mut offers = Vec::new();
         for effect in step(&mut self.state, Event::Looked(look)) {
@@ -323,7 +323,7 @@ impl Story {
             .map(|it| it.parse().expect("a number"))
             .collect();
         let [batch, task, line] = numbers.try_into().expect("BATCH TASK LINE");
-        let mut lines = Lines::new(&self.body);
+        let mut lines = LineNumbers::new(&self.body);
         let mut present = self.state.present().into_iter();
         let is_there = |number: &Number| {
             let at = self.body.find(&self.records[number].1);

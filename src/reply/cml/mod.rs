@@ -19,7 +19,9 @@ pub(crate) mod tag;
 use memchr::memchr;
 
 use super::dialect::Dialect;
-use super::task::{Action, Batch, BatchState, Cause, Change, Payload, Problem, WholePart, Within};
+use super::task::{
+    Action, Batch, BatchState, Cause, Payload, Problem, Replacement, WholePart, Within,
+};
 use super::text::Form;
 use crate::reply::cml::elements::{Content, Element, Elements};
 use crate::reply::cml::payload::{Ends, UnknownEnd};
@@ -42,15 +44,12 @@ pub(crate) fn read<'t>(text: &'t str, open: &Tag<'t>, ends: &mut Ends<'t>) -> Re
         lone,
         depth: usize::from(lone),
         task: Elements::default(),
-        batch: Batch {
-            dialect: Dialect::Cml,
-            span: open.at..open.end,
-            atomic: false,
-            message: None,
-            state: BatchState::Complete,
-            is_inside: false,
-            tasks: Vec::with_capacity(1),
-        },
+        batch: Batch::new(
+            Dialect::Cml,
+            open.at..open.end,
+            BatchState::Complete,
+            Vec::with_capacity(1),
+        ),
         whole: None,
         broken: None,
         provisional: false,
@@ -484,7 +483,7 @@ fn indented(stretch: &str, indent: &str) -> bool {
 fn set_indent<'t>(action: &mut Action<'t>, indent: &'t str) {
     let payloads: Vec<&mut Payload<'t>> = match action {
         Action::Edit {
-            change: Change::Pairs(pairs),
+            change: Replacement::Pairs(pairs),
             ..
         } => pairs
             .iter_mut()
@@ -492,7 +491,7 @@ fn set_indent<'t>(action: &mut Action<'t>, indent: &'t str) {
             .collect(),
         Action::Edit {
             change:
-                Change::Stretch {
+                Replacement::Stretch {
                     head,
                     tail,
                     replace,

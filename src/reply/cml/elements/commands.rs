@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use super::{Element, Elements, OPTIONS};
-use crate::reply::action::{Action, Change, Command, ContextTask, Payload};
+use crate::reply::action::{Action, Command, ContextTask, Payload, Replacement};
 use crate::reply::cml::tag::{Name, decode_entities};
 use crate::reply::task::{Cause, Problem};
 use crate::reply::text::Form;
@@ -228,7 +228,7 @@ impl<'t> Elements<'t> {
         found.into_iter().flatten().collect()
     }
 
-    pub(super) fn change(&self, command: Command) -> Result<Change<'t>, Problem> {
+    pub(super) fn change(&self, command: Command) -> Result<Replacement<'t>, Problem> {
         let count = |name| self.all(name).count();
         let of_stretch = |e: &Element<'_>| matches!(e.name, Name::SearchHead | Name::SearchTail);
         let stretch = self.elements.iter().any(of_stretch);
@@ -245,7 +245,7 @@ impl<'t> Elements<'t> {
                     },
                 ));
             }
-            return Ok(Change::Stretch {
+            return Ok(Replacement::Stretch {
                 head: self.payload(Name::SearchHead, command)?,
                 tail: self.payload(Name::SearchTail, command)?,
                 replace: self.payload(Name::Replace, command)?,
@@ -260,7 +260,7 @@ impl<'t> Elements<'t> {
         // Exactly the room for them: for the usual single pair, collecting would make room for four.
         let mut pairs = Vec::with_capacity(searches);
         pairs.extend(self.all(Name::Search).zip(self.all(Name::Replace)));
-        Ok(Change::Pairs(pairs))
+        Ok(Replacement::Pairs(pairs))
     }
 
     /// An exec with the values of its attributes.

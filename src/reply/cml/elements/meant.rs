@@ -114,7 +114,7 @@ pub(super) fn unknown_command(name: &str) -> Cause {
     let wanted = name.to_ascii_lowercase().replace('-', "_");
     let called = CALLED.iter().find(|(called, _)| *called == wanted);
     let names = || {
-        let names = Command::ALL.into_iter().map(Command::names);
+        let names = Command::all().map(Command::names);
         nearest(&name.to_ascii_lowercase(), names.flatten().copied())
     };
     Cause::UnknownCommand {

@@ -129,13 +129,11 @@ impl<'t> Elements<'t> {
         self.elements.clear();
         self.is_open = false;
         Task {
-            span: self.at..end,
-            why_span,
             why,
-            command,
-            call: None,
-            action,
+            why_span,
             warnings: std::mem::take(&mut self.warnings),
+            command,
+            ..Task::new(self.at..end, action)
         }
     }
 
