@@ -1,5 +1,5 @@
-//! The languages in which a reply can say what to do. CML is the main one; the others are older, or what other tools have
-//! taught LLMs to write. All of them come to the same tasks.
+//! The dialects of replies. CML is the main one; the others are older, or other tools have taught them to LLMs. All of them
+//! come to the same tasks.
 
 use serde::{Deserialize, Serialize};
 

@@ -1,4 +1,4 @@
-//! What a reply asks for: batches of tasks, and the problems found while reading them. Values only; `scan` makes them.
+//! The values that a reply is read to: batches of tasks, and the problems in them. `scan` makes them.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -12,7 +12,7 @@ use super::dialect::Dialect;
 pub use super::action::{Action, Command, ContextTask, Payload, Replacement};
 pub use super::hunk::{Hunk, Sign};
 
-/// What a scan of a text found.
+/// The batches and problems that a scan of a text found.
 #[derive(Debug, Clone, Default)]
 pub struct Scan<'t> {
     /// In the order of the text.
@@ -20,7 +20,7 @@ pub struct Scan<'t> {
     /// Those that stand where an open batch, or a `clada:off` without its `on`, has not ended: they may be quotations in it,
     /// or replies of their own. Only who remembers when each came can tell; for everybody else they are not there.
     pub inside: Vec<Batch<'t>>,
-    /// Where a `clada:off` is that does not end.
+    /// The offset of a `clada:off` that does not end.
     pub off: Option<usize>,
     /// Problems of the text outside any batch: hints, damaged batches.
     pub problems: Vec<Problem>,
@@ -76,7 +76,7 @@ impl<'t> Batch<'t> {
     }
 }
 
-/// Whether a batch may run.
+/// The state of a batch, by which it may run or not.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum BatchState {
     /// Closed, and no text that follows can change what it means.
@@ -108,13 +108,13 @@ pub struct Task<'t> {
     pub why: &'t str,
     /// The bytes of its `<i>` element.
     pub why_span: Option<Range<usize>>,
-    /// What `<c>` names, as far as it is known.
+    /// The command that `<c>` names, as far as it is known.
     pub command: Option<Command>,
-    /// How a block of SHAM or NESL asks for it, as the results echo it.
+    /// The block of SHAM or NESL that asks for it, as the results echo it.
     pub call: Option<Box<Call<'t>>>,
-    /// What to do, or why this task alone cannot be done.
+    /// The action, or the reason that this task alone cannot be done.
     pub action: Result<Action<'t>, Problem>,
-    /// What looks wrong but does not stop the task.
+    /// Problems that do not stop the task.
     pub warnings: Vec<Problem>,
 }
 
@@ -126,9 +126,9 @@ pub struct Call<'t> {
     pub id: &'t str,
     /// The action's name, as the reply wrote it; empty where it names none.
     pub name: Cow<'t, str>,
-    /// What it is about: the action's first parameter of note.
+    /// Its subject: the action's first parameter of note.
     pub primary: String,
-    /// What the action knows of its parameters.
+    /// The parameters that the action has.
     pub params: Vec<(&'static str, ParamValue<'t>)>,
 }
 
@@ -180,7 +180,7 @@ impl<'t> Task<'t> {
         }
     }
 
-    /// What it is about, in one line of text as the reply wrote it.
+    /// Its subject, in one line of text as the reply wrote it.
     pub fn target(&self) -> Cow<'_, str> {
         match (&self.call, &self.action) {
             (Some(call), _) => call.primary.as_str().into(),
@@ -189,7 +189,7 @@ impl<'t> Task<'t> {
         }
     }
 
-    /// Its line in a commit message: what it does, and why.
+    /// Its line in a commit message, with the reason for it.
     pub fn summary(&self) -> String {
         let words = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
         let what = words(&format!("{} {}", self.command_name(), self.target()));
@@ -200,7 +200,7 @@ impl<'t> Task<'t> {
     }
 }
 
-/// Something wrong in a reply: where, and what. The sentences are in `report`.
+/// A problem in a reply, with its place. The sentences are in `report`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Problem {
     /// A byte offset in the scanned text.
@@ -229,7 +229,7 @@ pub struct BlockError {
     /// `syntax`, `validation` or `type`.
     pub error_type: &'static str,
     pub message: String,
-    /// What would end the block, where it never ends.
+    /// The lines that would end the block, where it never ends.
     pub end: Option<String>,
     /// The block, for whoever is to repair it; empty where another error of it carries that.
     pub content: Arc<str>,
@@ -256,7 +256,7 @@ pub struct WholePart {
     pub end: usize,
 }
 
-/// What can be wrong in a reply.
+/// The kinds of problems in a reply.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Cause {
     /// An element of a batch, or the batch, never closes.
@@ -371,7 +371,7 @@ impl Cause {
         )
     }
 
-    /// Whether it only deserves to be said.
+    /// True if it does not stop the task.
     pub fn is_warning(&self) -> bool {
         matches!(
             self,

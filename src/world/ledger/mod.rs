@@ -20,7 +20,7 @@ use std::path::{Path, PathBuf};
 
 use rusqlite::{Connection, OptionalExtension, Transaction, TransactionBehavior, params};
 
-use crate::reply::record::{Commits, Fate, Key, Number, Record, Seed, Source};
+use crate::reply::record::{Commits, Fate, Key, Number, Record, Seed, TickSource};
 pub use entries::{
     Asked, Begun, BlockId, FileId, ForeignBlock, KnownBlock, KnownFile, KnownOffer, LogBatch,
     LogTask, NewBlock, Noted, Sight, TaskEnded,
@@ -251,7 +251,7 @@ impl Ledger {
                 }
                 None => {}
             }
-            if let Some(Source { block, line }) = begun.offer {
+            if let Some(TickSource { block, line }) = begun.offer {
                 let taken = db.execute(
                     "UPDATE offer SET used = 1 WHERE block = ? AND line = ? AND used = 0",
                     params![block, line],
@@ -637,7 +637,7 @@ impl Ledger {
     ///
     /// # Errors
     /// Where the ledger cannot be read.
-    pub fn is_newest(&self, file: FileId, source: Source) -> Result<bool> {
+    pub fn is_newest(&self, file: FileId, source: TickSource) -> Result<bool> {
         self.look(|db| {
             db.query_row(
                 "SELECT max(id) IS ? FROM block WHERE file = ? AND key IS NOT NULL",
@@ -676,7 +676,7 @@ impl Ledger {
         &self,
         file: FileId,
         (batch, task): (Number, usize),
-        source: Source,
+        source: TickSource,
     ) -> Result<bool> {
         self.look(|db| {
             db.query_row(
@@ -729,7 +729,7 @@ impl Ledger {
     ///
     /// # Errors
     /// Where the ledger cannot be written.
-    pub fn void(&mut self, Source { block, line }: Source) -> Result<()> {
+    pub fn void(&mut self, TickSource { block, line }: TickSource) -> Result<()> {
         self.write(Durability::ProcessEnd, |db| {
             db.execute(
                 "UPDATE offer SET used = 1 WHERE block = ? AND line = ?",
@@ -863,14 +863,7 @@ fn insert_batch(
     for (position, (task, (command, target))) in record.tasks.iter().zip(noted.tasks).enumerate() {
         let (fate, changed) = fate_columns(&task.fate);
         row.execute(params![
-            id,
-            position,
-            task.key,
-            task.is_exec,
-            command,
-            target,
-            fate,
-            changed
+            id, position, task.key, task.tells, command, target, fate, changed
         ])?;
     }
     Ok(id)

@@ -10,7 +10,9 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use super::{BlockId, FileId, KnownOffer, LogBatch, LogTask, schema};
-use crate::reply::record::{Commits, Fate, Key, Offer, Prose, Record, Source, Target, TaskRecord};
+use crate::reply::record::{
+    Commits, Fate, Key, Offer, Prose, Record, TaskRecord, TaskTarget, TickSource,
+};
 
 impl ToSql for Key {
     fn to_sql(&self) -> rusqlite::Result<ToSqlOutput<'_>> {
@@ -68,7 +70,7 @@ impl<T: DeserializeOwned> FromSql for Json<T> {
 }
 
 /// The columns `fate` and `changed`.
-pub(super) fn fate_columns(fate: &Fate) -> (&'static str, Option<Json<&[Target]>>) {
+pub(super) fn fate_columns(fate: &Fate) -> (&'static str, Option<Json<&[TaskTarget]>>) {
     match fate {
         Fate::NotRun => ("not-run", None),
         Fate::Interrupted => ("interrupted", None),
@@ -103,7 +105,7 @@ pub(super) fn path(row: &Row<'_>) -> rusqlite::Result<PathBuf> {
 /// An offer, of a row with all of its columns.
 pub(super) fn offer(row: &Row<'_>) -> rusqlite::Result<KnownOffer> {
     Ok(KnownOffer {
-        source: Source {
+        source: TickSource {
             block: row.get("block")?,
             line: row.get("line")?,
         },
@@ -146,7 +148,7 @@ pub(super) fn records(db: &Connection, file: FileId) -> rusqlite::Result<Vec<Rec
         if let Ok(at) = records.binary_search_by_key(&number, |record| record.number) {
             records[at].tasks.push(TaskRecord {
                 key: row.get("key")?,
-                is_exec: row.get("is_exec")?,
+                tells: row.get("is_exec")?,
                 fate: fate(row)?,
             });
         }
