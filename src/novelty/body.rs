@@ -49,9 +49,15 @@ pub(super) struct BodyReading<'b> {
     pub(super) found: HashMap<Key, usize>,
     /// The signs that something cannot be read.
     pub(super) troubles: BTreeSet<Key>,
-    /// Batches that are not closed, or closed in a way that text to come could overturn.
+    pub(super) unfinished: Unfinished,
+}
+
+/// The parts of a body that more text could change.
+#[derive(Default)]
+pub(super) struct Unfinished {
+    /// The number of batches that are not closed, or closed in a way that text to come could overturn.
     pub(super) unclosed: usize,
-    /// Something in it may get another meaning by text that is still to come.
+    /// Something may get another meaning by text that is still to come.
     pub(super) waits: bool,
     /// The offset of the first batch that is closed, and waits: those behind it keep their place.
     pub(super) held: Option<usize>,
@@ -62,7 +68,7 @@ impl<'b> BodyReading<'b> {
         let mut read = Self::default();
         read.new = read.sure(seed, look, earlier, settled);
         for problem in &look.scan.problems {
-            read.waits |= !settled && problems::is_unfinished(problem);
+            read.unfinished.waits |= !settled && problems::is_unfinished(problem);
             let line = enclosure::line_at(look.body, problem.at);
             read.troubles.insert(seed.key(line));
         }
@@ -100,10 +106,10 @@ impl<'b> BodyReading<'b> {
                 continue;
             }
             let unclosed = !matches!(batch.state, BatchState::Broken(_));
-            self.unclosed += usize::from(unclosed);
-            self.waits |= !settled && unclosed;
+            self.unfinished.unclosed += usize::from(unclosed);
+            self.unfinished.waits |= !settled && unclosed;
             if batch.state == BatchState::Provisional {
-                self.held.get_or_insert(batch.span.start);
+                self.unfinished.held.get_or_insert(batch.span.start);
             }
             self.troubles.insert(key);
         }

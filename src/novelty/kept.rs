@@ -19,7 +19,7 @@ pub(super) struct KeptState {
     /// The dialects in which the last body was read. A text without them is of a clada that read no other than CML.
     #[serde(default = "only_cml")]
     pub(super) dialects: Dialects,
-    pub(super) body: LastBody,
+    pub(super) body: KeptBody,
     /// The problems that were told, and the number of times that each was there.
     pub(super) told: BTreeMap<Key, usize>,
     /// The places where batches stood last, beside those where they were first seen.
@@ -34,7 +34,7 @@ pub(super) struct KeptState {
 
 /// The batches of the last body.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
-pub(super) struct LastBody {
+pub(super) struct KeptBody {
     /// The batches that were there and need no run any more; `None` before the first body.
     pub(super) there: Option<Vec<SeenBatch>>,
     pub(super) hidden: Vec<SeenBatch>,
@@ -52,7 +52,7 @@ fn only_cml() -> Dialects {
     Dialects::from_iter([Dialect::Cml])
 }
 
-impl LastBody {
+impl KeptBody {
     fn lists(&mut self) -> impl Iterator<Item = &mut Vec<SeenBatch>> {
         let lists = [&mut self.hidden, &mut self.replaced];
         self.there.iter_mut().chain(lists)

@@ -47,7 +47,7 @@ use crate::reply::task::{Batch, Command, Task};
 use body::{BodyReading, Candidate};
 use enclosure::{Enclosure, Enclosures};
 pub use event::{Effect, Event, Look, OfferReason};
-use kept::{KeptState, LastBody};
+use kept::{KeptBody, KeptState};
 use seen::{EarlierPlace, SeenBatch, Uncertainty, Unfound};
 use verdict::{BatchVerdict, NotedAs, Scene};
 
@@ -107,7 +107,7 @@ impl NoveltyState {
             kept: KeptState {
                 next: 1,
                 dialects: Dialects::ALL,
-                body: LastBody::default(),
+                body: KeptBody::default(),
                 told: BTreeMap::new(),
                 stood: BTreeMap::new(),
                 ticks: Vec::new(),
@@ -193,28 +193,16 @@ impl NoveltyState {
         };
         self.kept.body.troubles = mem::take(&mut body.troubles);
         // What seems to have gone from a half-written file is believed when the file has settled.
-        let waits = body.waits || unsure && !hidden.is_empty();
+        let waits = body.unfinished.waits || unsure && !hidden.is_empty();
 
-        for number in mem::take(&mut body.freed) {
-            made.offers.freed.push(self.whole(number));
-        }
-        for number in mem::take(&mut body.moved) {
-            made.offers.moved.push(self.whole(number));
-            made.offers.ran = made.offers.ran.max(self.ran(number));
-        }
-        let unknown = match (look.foreign, switched) {
-            _ if look.run_existing => None,
-            (true, _) => Some(OfferReason::Foreign),
-            (false, true) => Some(OfferReason::Dialects),
-            (false, false) => first.then_some(OfferReason::FirstSight),
-        };
+        self.offer_returned(&body, &mut made.offers);
         let open = mem::take(&mut self.kept.open);
         let scene = Scene {
             look,
-            unknown,
+            unknown: unknown(look, first, switched),
             settled,
-            closed: body.unclosed < last.unclosed,
-            held: body.held,
+            closed: body.unfinished.unclosed < last.unclosed,
+            held: body.unfinished.held,
             typing: mem::take(&mut self.typing),
             hidden,
             enclosures: Enclosures::new(self.seed, look, open),
@@ -230,9 +218,19 @@ impl NoveltyState {
         }
         self.close(scene, made.came_inside);
         self.keep_places(&body.now);
-        self.kept.body.unclosed = body.unclosed;
+        self.kept.body.unclosed = body.unfinished.unclosed;
         self.kept.body.there = Some(body.now);
         effects
+    }
+
+    /// Offers the batches that were there and have another place now.
+    fn offer_returned(&self, body: &BodyReading<'_>, offers: &mut Offers) {
+        let freed = body.freed.iter().map(|number| self.whole(*number));
+        offers.freed.extend(freed);
+        for number in &body.moved {
+            offers.moved.push(self.whole(*number));
+            offers.ran = offers.ran.max(self.ran(*number));
+        }
     }
 
     /// Judges the new batches of a body one after the other, and takes them in.
@@ -618,6 +616,19 @@ impl NoveltyState {
                 stood.drain(..stood.len().saturating_sub(STOOD));
             }
         }
+    }
+}
+
+/// The reason that nobody can tell if the new batches of a look ran already, where there is one.
+fn unknown(look: &Look<'_>, first: bool, switched: bool) -> Option<OfferReason> {
+    if look.run_existing {
+        None
+    } else if look.foreign {
+        Some(OfferReason::Foreign)
+    } else if switched {
+        Some(OfferReason::Dialects)
+    } else {
+        first.then_some(OfferReason::FirstSight)
     }
 }
 

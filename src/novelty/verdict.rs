@@ -78,11 +78,7 @@ impl NoveltyState {
             let fates = revision.map_or(Vec::new(), Revision::into_fates);
             return BatchVerdict::Noted(NotedAs::Unknown, fates);
         }
-        let placement = if new.batch.is_inside {
-            Enclosure::place(&scene.enclosures.now, new.batch.span.start)
-        } else {
-            Placement::Own
-        };
+        let placement = placement(new, scene);
         let is_revision = revision.is_some();
         if new.batch.is_inside
             && (placement == Placement::Swallowed
@@ -180,6 +176,15 @@ impl NoveltyState {
         let records =
             records.filter_map(|seen| Some((self.records.get(&seen.number)?, seen.prose)));
         revision::revision(&draft, &records.collect::<Vec<_>>())
+    }
+}
+
+/// The relation of a batch to the things that do not end.
+fn placement(new: &Candidate<'_>, scene: &Scene<'_>) -> Placement {
+    if new.batch.is_inside {
+        Enclosure::place(&scene.enclosures.now, new.batch.span.start)
+    } else {
+        Placement::Own
     }
 }
 

@@ -125,7 +125,7 @@ pub enum Action<'t> {
         path: Cow<'t, str>,
         #[serde(flatten)]
         change: Replacement<'t>,
-        /// Where the file is moved to with its change.
+        /// The new path of the file, if it is moved with its change.
         to: Option<Cow<'t, str>>,
     },
     Overwrite {
@@ -151,7 +151,7 @@ pub enum Action<'t> {
         paths: Vec<Cow<'t, str>>,
         search: Payload<'t>,
         replace: Payload<'t>,
-        /// How many places there must be.
+        /// The number of places that there must be.
         count: Option<usize>,
     },
     ReplaceLines {

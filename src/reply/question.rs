@@ -14,7 +14,7 @@ const SHORT: usize = 100;
 /// A script that the person is to be asked about.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Question {
-    /// What it asks for, and each command on a line of its own; nothing where the script is one line that is shown whole.
+    /// The question, and each command on a line of its own; nothing where the script is one line that is shown whole.
     pub message: Option<String>,
     /// All that the person may want to read of it before an answer, where the line does not show it.
     pub whole: Option<String>,

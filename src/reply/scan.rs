@@ -168,7 +168,7 @@ impl<'t> Pass<'t> {
         Some(self.floor)
     }
 
-    /// What follows stands behind something that does not end; nothing where enough was looked into.
+    /// Notes that the text from here on is behind something that does not end; nothing where enough was looked into.
     fn enter(&mut self, has_own_tasks: bool) -> Option<()> {
         let behind = self.behind.get_or_insert_default();
         behind.has_own_tasks = has_own_tasks;

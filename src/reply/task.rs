@@ -345,9 +345,9 @@ pub enum Cause {
         closing: bool,
         count: usize,
     },
-    /// What is wrong with a block of SHAM or NESL, in the words of those dialects.
+    /// The errors in a block of SHAM or NESL, in the words of those dialects.
     Block(Vec<BlockError>),
-    /// What is wrong with a block of another dialect: a sentence with the next step.
+    /// The error in a block of another dialect: a sentence with the next step.
     Said(String),
     /// A block of another dialect that never ends, and what would end it.
     NotEnded { dialect: Dialect, end: &'static str },
@@ -356,7 +356,7 @@ pub enum Cause {
 }
 
 impl Cause {
-    /// Whether it stops the whole batch.
+    /// True if it stops the whole batch.
     pub fn is_structural(&self) -> bool {
         matches!(
             self,

@@ -149,7 +149,7 @@ impl<'t> Head<'t> {
                         divider: self.divider(&dividers, at),
                         last_line: at,
                     };
-                    return Ok((body, block::ended((at, line))));
+                    return Ok((body, block::ended(at, line)));
                 }
                 Some(_) => {
                     let role = |line: &str| match marker(line)? {

@@ -88,7 +88,7 @@ pub(crate) fn unended(text: &str, at: usize, dialect: Dialect, end: &'static str
 
 /// The end of a block whose last marker is on a line. Text behind it would make that a line like any other, so it may run
 /// at once only if the line has ended.
-pub(crate) fn ended((at, line): OffsetLine<'_>) -> EndOfBlock {
+pub(crate) fn ended(at: usize, line: &str) -> EndOfBlock {
     let state = if line.ends_with('\n') {
         BatchState::Complete
     } else {

@@ -84,7 +84,7 @@ impl<'t> PatchReader<'t> {
 #[derive(Debug, Default)]
 pub(crate) struct HunkLines<'t> {
     lines: Vec<(Sign, &'t str)>,
-    /// How many lines at its end have no sign and nothing else: context, or what only stands before the next thing.
+    /// The number of lines at its end that are empty: context, or blank lines before the next thing.
     empty: usize,
 }
 

@@ -150,17 +150,16 @@ fn texts<'t>(
                 break (here, line);
             }
             (END, None) => {
-                missing = Some(Problem::said(
-                    here,
-                    "`<<<REPLACE>>>` is missing: put it and the new text before this `<<<END>>>`",
-                ));
+                let said =
+                    "`<<<REPLACE>>>` is missing: put it and the new text before this `<<<END>>>`";
+                missing = Some(Problem::said(here, said));
                 break (here, line);
             }
             _ => return Err(damaged(text, here, END, lines, role)),
         }
         from = here + line.len();
     };
-    let end = block::ended(last);
+    let end = block::ended(last.0, last.1);
     let indent = common_indent(text, at, end.0);
     let part = |lines| block::payload(text, lines, indent);
     let action = match (path, missing) {
@@ -173,12 +172,8 @@ fn texts<'t>(
             only_new: false,
         }),
         (Ok(path), None) => {
-            let pairs = pairs.into_iter().map(|(search, replace)| {
-                let replace = part(replace);
-                // White space alone is how this format writes nothing.
-                let nothing = replace.is_blank().then(|| Payload::block(""));
-                (part(search), nothing.unwrap_or(replace))
-            });
+            let pairs = pairs.into_iter();
+            let pairs = pairs.map(|(search, replace)| (part(search), or_nothing(part(replace))));
             Ok(Action::Edit {
                 path: path.into(),
                 change: Replacement::Pairs(pairs.collect()),
@@ -187,6 +182,15 @@ fn texts<'t>(
         }
     };
     Ok((end, action))
+}
+
+/// A payload, of which white space alone is how this format writes nothing.
+fn or_nothing(payload: Payload<'_>) -> Payload<'_> {
+    if payload.is_blank() {
+        Payload::block("")
+    } else {
+        payload
+    }
 }
 
 /// The role of a line in a damaged block.

@@ -286,14 +286,11 @@ impl<'t> DiffReader<'t> {
             if left.is_none() && self.fence.is_none() && is_after_empty && !body.ends_empty() {
                 self.doubtful.get_or_insert(line.at);
             }
-            if let Some((old, new)) = &mut left {
+            if let Some((old, new)) = left {
                 let sign = body.last()?;
-                if sign != Sign::Added {
-                    *old = old.checked_sub(1)?;
-                }
-                if sign != Sign::Removed {
-                    *new = new.checked_sub(1)?;
-                }
+                let old = old.checked_sub(usize::from(sign != Sign::Added))?;
+                let new = new.checked_sub(usize::from(sign != Sign::Removed))?;
+                left = Some((old, new));
             }
             at = line.next;
             if !line.bare().is_empty() || left.is_some() {
