@@ -13,7 +13,7 @@ use crate::reply::task::{Batch, BatchState};
 const FIRST: usize = 2;
 
 /// Something in a body that does not end.
-#[derive(Debug, Clone, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub(super) struct Enclosure {
     text: OwnText,
     /// It stood in this.
@@ -33,7 +33,7 @@ pub(super) struct Enclosure {
 }
 
 /// The text that surely belongs to something that does not end.
-#[derive(Debug, Clone, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
 struct OwnText {
     /// Of its first line.
     head: Key,
@@ -139,17 +139,13 @@ impl Enclosure {
                 lines: own.lines().count(),
                 size: own.len(),
             },
-            prose: Prose::default(),
-            known: false,
-            typed: false,
             over: look.over,
-            is_off: false,
-            gone: false,
             arrival: Arrival {
                 at,
-                grew: false,
                 fresh: true,
+                ..Arrival::default()
             },
+            ..Self::default()
         }
     }
 

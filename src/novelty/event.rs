@@ -74,8 +74,8 @@ pub enum Effect {
     Wait,
 }
 
-/// OfferReason batches are offered and not run.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// The reason that batches are offered and not run, in the order in which they are offered.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub enum OfferReason {
     /// They were in the file at first sight.
     FirstSight,

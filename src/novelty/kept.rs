@@ -12,7 +12,7 @@ use crate::reply::dialect::{Dialect, Dialects};
 use crate::reply::record::{Key, Number, Prose, Record, Seed, Tick};
 
 /// The part of the state that is kept.
-#[derive(Debug, Clone, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub(super) struct KeptState {
     /// The number of the next batch that is seen.
     pub(super) next: Number,

@@ -38,7 +38,7 @@ mod verdict;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::mem;
 
-use crate::reply::dialect::{Dialect, Dialects};
+use crate::reply::dialect::Dialect;
 use crate::reply::record::{
     Fate, Key, Number, Offer, Record, Seed, Spot, TaskPlan, TaskRecord, Tick,
 };
@@ -47,7 +47,7 @@ use crate::reply::task::{Batch, Command, Task};
 use body::{BodyReading, Candidate};
 use enclosure::{Enclosure, Enclosures};
 pub use event::{Effect, Event, Look, OfferReason};
-use kept::{KeptBody, KeptState};
+use kept::KeptState;
 use seen::{EarlierPlace, SeenBatch, Uncertainty, Unfound};
 use verdict::{BatchVerdict, NotedAs, Scene};
 
@@ -106,13 +106,7 @@ impl NoveltyState {
             seed,
             kept: KeptState {
                 next: 1,
-                dialects: Dialects::ALL,
-                body: KeptBody::default(),
-                told: BTreeMap::new(),
-                stood: BTreeMap::new(),
-                ticks: Vec::new(),
-                open: Vec::new(),
-                parts: Vec::new(),
+                ..KeptState::default()
             },
             typing: Vec::new(),
             records: HashMap::new(),
@@ -209,7 +203,7 @@ impl NoveltyState {
         };
         self.judge(&mut body, &scene, vanished, &mut made);
         let mut effects = made.effects;
-        effects.extend(made.offers.effects(scene.unknown.as_ref()));
+        effects.extend(made.offers.effects());
         // Of what was there at first sight nothing is told because clada was started: it is old.
         let is_old = first && !look.run_existing;
         effects.extend(self.told(&scene, is_old, made.swallowed));
@@ -225,10 +219,11 @@ impl NoveltyState {
 
     /// Offers the batches that were there and have another place now.
     fn offer_returned(&self, body: &BodyReading<'_>, offers: &mut Offers) {
-        let freed = body.freed.iter().map(|number| self.whole(*number));
-        offers.freed.extend(freed);
+        for number in &body.freed {
+            offers.add(OfferReason::Freed, self.whole(*number));
+        }
         for number in &body.moved {
-            offers.moved.push(self.whole(*number));
+            offers.add(OfferReason::Moved { ran: None }, self.whole(*number));
             offers.ran = offers.ran.max(self.ran(*number));
         }
     }
@@ -273,7 +268,8 @@ impl NoveltyState {
             BatchVerdict::CameBack(was) => {
                 made.offers.ran = made.offers.ran.max(self.ran(was));
                 let number = self.come_back(new, was, look, &mut made.effects);
-                made.offers.came_back.push(self.whole(number));
+                let why = OfferReason::CameBack { ran: None };
+                made.offers.add(why, self.whole(number));
                 number
             }
             BatchVerdict::Reworded(was) => {
@@ -282,19 +278,23 @@ impl NoveltyState {
             }
             BatchVerdict::Noted(noted, fates) => {
                 let number = self.note(look, new, None, fates, &mut made.effects);
-                let offers = &mut made.offers;
                 match noted {
                     NotedAs::Bared => bared = true,
                     NotedAs::Swallowed => {
                         swallowed = true;
                         made.swallowed += new.batch.tasks.len();
                     }
-                    NotedAs::Doubtful => offers.inside.push(self.whole(number)),
                     // A block of which nothing can be read was told of when it did not end.
-                    NotedAs::Joined if new.batch.tasks.iter().all(|task| task.action.is_err()) => {}
-                    NotedAs::Joined => offers.joined.push(self.undone(number)),
-                    NotedAs::Unknown => offers.unknown.push(self.whole(number)),
-                    NotedAs::Trimmed => offers.trimmed.push(self.whole(number)),
+                    NotedAs::Offered(OfferReason::Joined)
+                        if new.batch.tasks.iter().all(|task| task.action.is_err()) => {}
+                    NotedAs::Offered(why) => {
+                        let batch = if why == OfferReason::Joined {
+                            self.undone(number)
+                        } else {
+                            self.whole(number)
+                        };
+                        made.offers.add(why, batch);
+                    }
                 }
                 number
             }
@@ -660,35 +660,25 @@ struct LookOutcome {
 /// The batches that are offered after a look, by reason.
 #[derive(Default)]
 struct Offers {
-    unknown: Vec<(Number, Vec<usize>)>,
-    came_back: Vec<(Number, Vec<usize>)>,
-    trimmed: Vec<(Number, Vec<usize>)>,
-    moved: Vec<(Number, Vec<usize>)>,
-    inside: Vec<(Number, Vec<usize>)>,
-    freed: Vec<(Number, Vec<usize>)>,
-    joined: Vec<(Number, Vec<usize>)>,
+    batches: BTreeMap<OfferReason, Vec<(Number, Vec<usize>)>>,
     /// The time at which the last of those that came back or were moved ran.
     ran: Option<i64>,
 }
 
 impl Offers {
-    fn effects(self, unknown: Option<&OfferReason>) -> Vec<Effect> {
-        let ran = self.ran;
-        let unknown = unknown.map(|unknown| (unknown.clone(), self.unknown));
-        let others = [
-            (OfferReason::CameBack { ran }, self.came_back),
-            (OfferReason::Moved { ran }, self.moved),
-            (OfferReason::Trimmed, self.trimmed),
-            (OfferReason::Inside, self.inside),
-            (OfferReason::Freed, self.freed),
-            (OfferReason::Joined, self.joined),
-        ];
-        let all = unknown.into_iter().chain(others);
-        let offered = all.filter(|(_, batches)| !batches.is_empty());
-        let offered = offered.map(|(why, batches)| Effect::Offer {
-            why,
-            offer: Offer::of_all(batches),
-        });
-        offered.collect()
+    fn add(&mut self, why: OfferReason, batch: (Number, Vec<usize>)) {
+        self.batches.entry(why).or_default().push(batch);
+    }
+
+    fn effects(self) -> impl Iterator<Item = Effect> {
+        self.batches.into_iter().map(move |(mut why, batches)| {
+            if let OfferReason::CameBack { ran } | OfferReason::Moved { ran } = &mut why {
+                *ran = self.ran;
+            }
+            Effect::Offer {
+                why,
+                offer: Offer::of_all(batches),
+            }
+        })
     }
 }

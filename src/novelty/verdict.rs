@@ -42,12 +42,8 @@ pub(super) enum NotedAs {
     Bared,
     /// It came in something that does not end, and belongs to that.
     Swallowed,
-    /// It may be a part of something that does not end.
-    Doubtful,
-    Joined,
-    /// Nobody knows if it ran.
-    Unknown,
-    Trimmed,
+    /// It is offered.
+    Offered(OfferReason),
 }
 
 impl NoveltyState {
@@ -61,6 +57,7 @@ impl NoveltyState {
     ) -> BatchVerdict {
         let look = scene.look;
         let noted = |noted| BatchVerdict::Noted(noted, Vec::new());
+        let offered = |why, fates| BatchVerdict::Noted(NotedAs::Offered(why), fates);
         if self.is_bared(new, &scene.hidden, now) {
             return noted(NotedAs::Bared);
         }
@@ -74,9 +71,9 @@ impl NoveltyState {
         let completed = self.completed(&tasks, self.is_in_place(new, scene));
         let is_completing = completed.is_some();
         let revision = completed.or_else(|| self.revision(new, look, &tasks, vanished));
-        if scene.unknown.is_some() {
+        if let Some(why) = &scene.unknown {
             let fates = revision.map_or(Vec::new(), Revision::into_fates);
-            return BatchVerdict::Noted(NotedAs::Unknown, fates);
+            return offered(why.clone(), fates);
         }
         let placement = placement(new, scene);
         let is_revision = revision.is_some();
@@ -95,16 +92,15 @@ impl NoveltyState {
             return BatchVerdict::Typed;
         }
         if placement == Placement::Doubtful {
-            return noted(NotedAs::Doubtful);
+            return offered(OfferReason::Inside, Vec::new());
         }
-        let text = new.text(look);
         let mut gone = scene.enclosures.gone();
-        if gone.any(|was| was.is_joined(self.seed, text, new.prose)) {
+        if gone.any(|was| was.is_joined(self.seed, new.text(look), new.prose)) {
             let fates = revision.map_or(Vec::new(), Revision::into_fates);
-            return BatchVerdict::Noted(NotedAs::Joined, fates);
+            return offered(OfferReason::Joined, fates);
         }
         match revision {
-            Some(Revision::Trimmed(fates)) => BatchVerdict::Noted(NotedAs::Trimmed, fates),
+            Some(Revision::Trimmed(fates)) => offered(OfferReason::Trimmed, fates),
             Some(Revision::Changed(plans)) => BatchVerdict::Run(plans),
             None => {
                 let all = new.batch.tasks.iter();

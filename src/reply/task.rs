@@ -4,10 +4,10 @@ use std::borrow::Cow;
 use std::ops::Range;
 use std::sync::Arc;
 
-use serde::Serialize;
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 
 use super::dialect::Dialect;
+use super::dialects::nesl::values;
 
 pub use super::action::{Action, Command, ContextTask, Payload, Replacement};
 pub use super::hunk::{Hunk, Sign};
@@ -129,32 +129,22 @@ pub struct Call<'t> {
     /// Its subject: the action's first parameter of note.
     pub primary: String,
     /// The parameters that the action has.
-    pub params: Vec<(&'static str, ParamValue<'t>)>,
-}
-
-/// The value of a parameter.
-#[derive(Debug, Clone, Serialize)]
-#[serde(untagged)]
-pub enum ParamValue<'t> {
-    Text(Cow<'t, str>),
-    Number(u64),
-    Flag(bool),
+    pub params: Vec<(&'static str, Cow<'t, str>)>,
 }
 
 impl Call<'_> {
     /// Its parameters, for `--json`.
     pub fn params(&self) -> Value {
         let params = self.params.iter();
-        let params = params.map(|(name, value)| ((*name).to_owned(), json!(value)));
+        let params = params.map(|(name, value)| ((*name).to_owned(), values::json(name, value)));
         params.collect::<Map<_, _>>().into()
     }
 
-    /// A parameter that is a text.
+    /// A parameter, as the reply wrote it.
     pub fn text(&self, name: &str) -> Option<&str> {
-        self.params.iter().find_map(|(known, value)| match value {
-            ParamValue::Text(text) if *known == name => Some(text.as_ref()),
-            _ => None,
-        })
+        let mut params = self.params.iter();
+        let (_, value) = params.find(|(known, _)| *known == name)?;
+        Some(value)
     }
 }
 
@@ -236,7 +226,7 @@ pub struct BlockError {
 }
 
 /// A place in a batch, in the words of the reply that holds it: whoever wrote that never saw the lines of the notes.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Within {
     /// The task that is open there, counted from 1; or how many are whole, where none is.
     pub task: usize,

@@ -127,17 +127,14 @@ fn texts<'t>(
     mut lines: impl Iterator<Item = OffsetLine<'t>>,
     path: Result<&'t str, &str>,
 ) -> BlockResult<'t> {
-    let at = first.0;
     let overwrites = marker(first.1) == Some(OVERWRITE);
     // The pairs that are read, the search of the next one, and where the text begins that is being read.
-    let mut pairs = Vec::new();
-    let mut search = None;
-    let mut from = at + first.1.len();
+    let (mut pairs, mut search) = (Vec::new(), None);
+    let mut from = first.0 + first.1.len();
     let mut missing = None;
     let last = loop {
-        let Some((here, line)) = lines.next() else {
-            return Err(block::unended(text, start, Dialect::Replacer, END));
-        };
+        let unended = || block::unended(text, start, Dialect::Replacer, END);
+        let (here, line) = lines.next().ok_or_else(unended)?;
         let Some(marker) = marker(line) else {
             continue;
         };
@@ -160,10 +157,10 @@ fn texts<'t>(
         from = here + line.len();
     };
     let end = block::ended(last.0, last.1);
-    let indent = common_indent(text, at, end.0);
+    let indent = common_indent(text, first.0, end.0);
     let part = |lines| block::payload(text, lines, indent);
     let action = match (path, missing) {
-        (Err(said), _) => Err(Problem::said(at, said)),
+        (Err(said), _) => Err(Problem::said(first.0, said)),
         (_, Some(problem)) => Err(problem),
         (Ok(path), None) if overwrites => Ok(Action::Overwrite {
             path: path.into(),

@@ -9,16 +9,16 @@ use crate::reply::task::Cause;
 const MEANT: [(ElementName, &str); 6] = [
     (
         ElementName::Path,
-        "file filename filepath file_path folder directory source",
+        "file|filename|filepath|file_path|folder|directory|source",
     ),
-    (ElementName::C, "command cmd action"),
+    (ElementName::C, "command|cmd|action"),
     (
         ElementName::X,
-        "content contents code body text destination pattern regex query new_content new_path script",
+        "content|contents|code|body|text|destination|pattern|regex|query|new_content|new_path|script",
     ),
-    (ElementName::Search, "find old old_text"),
-    (ElementName::Replace, "new new_text"),
-    (ElementName::I, "description explanation reason"),
+    (ElementName::Search, "find|old|old_text"),
+    (ElementName::Replace, "new|new_text"),
+    (ElementName::I, "description|explanation|reason"),
 ];
 
 /// Elements that models write for what is an attribute, and how that is written.
@@ -38,12 +38,12 @@ const OPTION_ELEMENTS: [(&str, &str); 10] = [
 /// The names of commands in other tools, where spelling alone would not lead to them.
 const CALLED: [(Command, &str); 7] = [
     (Command::Overwrite, "write_to_file"),
-    (Command::Edit, "replace_in_file str_replace insert"),
+    (Command::Edit, "replace_in_file|str_replace|insert"),
     (Command::MakeFolder, "make_dir"),
-    (Command::List, "list_dir list_files"),
-    (Command::Grep, "grep_search search_files"),
+    (Command::List, "list_dir|list_files"),
+    (Command::Grep, "grep_search|search_files"),
     (Command::Glob, "find_files"),
-    (Command::Exec, "run_command execute_command execute"),
+    (Command::Exec, "run_command|execute_command|execute"),
 ];
 
 /// The right name of an element that CML does not have, or the attribute that stands for it.
@@ -55,7 +55,7 @@ pub(super) fn meant(name: &str) -> Option<&'static str> {
     let names = ElementName::ELEMENTS.map(|name| (name.text(), name));
     let aliases = MEANT
         .iter()
-        .flat_map(|(meant, names)| names.split(' ').map(|name| (name, *meant)));
+        .flat_map(|(meant, names)| names.split('|').map(|name| (name, *meant)));
     let all: Vec<_> = names.into_iter().chain(aliases).collect();
     let known = nearest(&name, all.iter().map(|(known, _)| *known))?;
     let meant = all.iter().find(|(name, _)| *name == known);
@@ -67,7 +67,7 @@ pub(super) fn unknown_command(name: &str) -> Cause {
     let lower = name.to_ascii_lowercase();
     let wanted = lower.replace('-', "_");
     let mut called = CALLED.iter();
-    let called = called.find(|(_, names)| names.split(' ').any(|name| name == wanted));
+    let called = called.find(|(_, names)| names.split('|').any(|name| name == wanted));
     let command = called.map(|(command, _)| *command);
     let command = command.or_else(|| Some(schema(&wanted)?.command));
     let nearest = match command {

@@ -5,9 +5,8 @@ use std::time::Duration;
 
 use super::grammar::Properties;
 use super::schemas::{Schema, schema};
-use super::values::{Arguments, lines};
+use super::values::{Arguments, lines, number};
 use crate::reply::action::{Action, Command, ContextTask, Payload, Replacement};
-use crate::reply::task::ParamValue;
 use crate::text::language::Language;
 
 /// The languages of a script.
@@ -19,7 +18,7 @@ const DELIMITER: &str = ": ";
 /// An action with the parameters that a block gives it.
 #[derive(Debug)]
 pub(super) struct Request<'t> {
-    pub(super) params: Vec<(&'static str, ParamValue<'t>)>,
+    pub(super) params: Vec<(&'static str, Cow<'t, str>)>,
     pub(super) action: Action<'t>,
 }
 
@@ -55,7 +54,8 @@ pub(super) fn read<'t>(
     let mut params = Vec::new();
     for param in schema.params() {
         if let Some(value) = properties.get(param.name) {
-            params.push((param.name, read_value(param.name, value)?));
+            check(param.name, value)?;
+            params.push((param.name, value.clone()));
         }
     }
     Ok(Request {
@@ -64,52 +64,33 @@ pub(super) fn read<'t>(
     })
 }
 
-/// Reads the value of a parameter, by what that parameter must be.
-fn read_value<'t>(param: &str, value: &Cow<'t, str>) -> Result<ParamValue<'t>, InvalidRequest> {
-    let wrong = |message| {
-        Err(InvalidRequest {
-            kind: "type",
-            message,
-        })
-    };
-    match param {
-        "path" | "paths" | "old_path" | "new_path" | "base_path" | "cwd" => {
-            let path = |path: &&str| !is_absolute(path);
-            let relative = match param {
-                "paths" => lines(value).find(path),
-                _ => Some(value.as_ref()).filter(path),
-            };
-            if let Some(path) = relative {
-                return wrong(format!("Invalid absolute path: {path}"));
-            }
+/// Refuses the value of a parameter that must be something else.
+fn check(param: &str, value: &str) -> Result<(), InvalidRequest> {
+    let message = match param {
+        "path" | "old_path" | "new_path" | "base_path" | "cwd" if !is_absolute(value) => {
+            format!("Invalid absolute path: {value}")
         }
-        "count" | "timeout" => {
-            return match number(value.trim()) {
-                Some(number) => Ok(ParamValue::Number(number)),
-                None => wrong(format!("Invalid integer value: {value}")),
-            };
+        "paths" => match lines(value).find(|path| !is_absolute(path)) {
+            Some(path) => format!("Invalid absolute path: {path}"),
+            None => return Ok(()),
+        },
+        "count" | "timeout" if number(value).is_none() => {
+            format!("Invalid integer value: {value}")
         }
-        "return_output" => {
-            return match value.parse() {
-                Ok(flag) => Ok(ParamValue::Flag(flag)),
-                Err(_) => wrong(format!("Invalid boolean value: {value}")),
-            };
+        "return_output" if !matches!(value, "true" | "false") => {
+            format!("Invalid boolean value: {value}")
         }
-        "version" => {
-            let is_version = value.bytes().all(|b| b.is_ascii_digit() || b == b'.');
-            if !is_version || value.is_empty() || value.starts_with('.') {
-                return wrong(format!(
-                    "Invalid version: {value}. Write digits and dots, such as 3.11"
-                ));
-            }
+        "version" if !is_version(value) => {
+            format!("Invalid version: {value}. Write digits and dots, such as 3.11")
         }
-        "lang" if !LANGUAGES.contains(&value.as_ref()) => {
+        "lang" if !LANGUAGES.contains(&value) => {
             let allowed = LANGUAGES.join(", ");
-            return wrong(format!("Invalid enum value: {value}. Allowed: {allowed}"));
+            format!("Invalid enum value: {value}. Allowed: {allowed}")
         }
-        _ => {}
-    }
-    Ok(ParamValue::Text(value.clone()))
+        _ => return Ok(()),
+    };
+    let kind = "type";
+    Err(InvalidRequest { kind, message })
 }
 
 /// The action that these arguments come to.
@@ -203,7 +184,7 @@ fn action<'t>(schema: &Schema, of: &Arguments<'_, 't>) -> Action<'t> {
                 lang,
                 version: version.filter(|_| lang.is_some_and(|lang| !lang.is_shell())),
                 cwd: of.some("cwd").map(Cow::into_owned),
-                quiet: of.flag("return_output") == Some(false),
+                quiet: of.some("return_output").as_deref() == Some("false"),
             }
         }
         Command::ContextAdd => Action::Context(ContextTask::Add {
@@ -220,10 +201,9 @@ fn action<'t>(schema: &Schema, of: &Arguments<'_, 't>) -> Action<'t> {
     }
 }
 
-/// A plain decimal number.
-fn number(text: &str) -> Option<u64> {
-    let number = text.parse::<u64>().ok()?;
-    (number.to_string() == text).then_some(number)
+fn is_version(value: &str) -> bool {
+    let is_plain = value.bytes().all(|b| b.is_ascii_digit() || b == b'.');
+    is_plain && !value.is_empty() && !value.starts_with('.')
 }
 
 fn is_absolute(path: &str) -> bool {
@@ -231,25 +211,4 @@ fn is_absolute(path: &str) -> bool {
     path.starts_with(['/'])
         || path.starts_with(r"\\")
         || matches!(bytes, [drive, b':', b'\\', ..] if drive.is_ascii_alphabetic())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn only_plain_numbers_are_integers() {
-        for (text, expected) in [
-            ("0", Some(0)),
-            ("42", Some(42)),
-            ("007", None),
-            ("+1", None),
-            ("-1", None),
-            ("1.0", None),
-            ("", None),
-            ("99999999999999999999", None),
-        ] {
-            assert_eq!(number(text), expected, "{text}");
-        }
-    }
 }

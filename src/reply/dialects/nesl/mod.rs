@@ -41,16 +41,14 @@ pub(crate) fn read(text: &str, at: usize) -> Option<ParsedBlock<'_>> {
         Ok(block) => block,
         Err(header) => return Some(refused(text, &header)),
     };
+    let unended = |end| {
+        let end = block.strange.unwrap_or(end);
+        (end, end)
+    };
     let (end, resume) = match block.end {
         BlockEnd::Marker(line) => (line.end(), line.next),
-        BlockEnd::Header(line) => {
-            let end = block.strange.unwrap_or(line.at);
-            (end, end)
-        }
-        BlockEnd::Text => {
-            let end = block.strange.unwrap_or(text.len());
-            (end, end)
-        }
+        BlockEnd::Header(line) => unended(line.at),
+        BlockEnd::Text => unended(text.len()),
     };
     let span = block.at..block.at + text[block.at..end].trim_end().len();
     let dialect = block.markers.dialect;

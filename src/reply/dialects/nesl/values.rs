@@ -2,23 +2,17 @@
 
 use std::borrow::Cow;
 
+use serde_json::Value;
+
 use crate::reply::action::Command;
-use crate::reply::task::ParamValue;
 
 /// The values of an action's parameters, in the order of its description.
-pub(super) struct Arguments<'v, 't>(pub(super) &'v [(&'static str, ParamValue<'t>)]);
+pub(super) struct Arguments<'v, 't>(pub(super) &'v [(&'static str, Cow<'t, str>)]);
 
 impl<'t> Arguments<'_, 't> {
-    fn get(&self, name: &str) -> Option<&ParamValue<'t>> {
-        let mut all = self.0.iter();
-        all.find_map(|(known, value)| (*known == name).then_some(value))
-    }
-
     pub(super) fn some(&self, name: &str) -> Option<Cow<'t, str>> {
-        match self.get(name)? {
-            ParamValue::Text(text) => Some(text.clone()),
-            _ => None,
-        }
+        let mut all = self.0.iter();
+        all.find_map(|(known, value)| (*known == name).then(|| value.clone()))
     }
 
     /// The value of a required parameter.
@@ -27,17 +21,7 @@ impl<'t> Arguments<'_, 't> {
     }
 
     pub(super) fn number(&self, name: &str) -> Option<u64> {
-        match self.get(name)? {
-            ParamValue::Number(number) => Some(*number),
-            _ => None,
-        }
-    }
-
-    pub(super) fn flag(&self, name: &str) -> Option<bool> {
-        match self.get(name)? {
-            ParamValue::Flag(flag) => Some(*flag),
-            _ => None,
-        }
+        number(&self.some(name)?)
     }
 
     /// The one path, or all of several.
@@ -50,13 +34,29 @@ impl<'t> Arguments<'_, 't> {
     }
 }
 
+/// A plain decimal number, with blanks around it.
+pub(super) fn number(text: &str) -> Option<u64> {
+    let text = text.trim();
+    let number = text.parse::<u64>().ok()?;
+    (number.to_string() == text).then_some(number)
+}
+
+/// The value of a parameter, for `--json`.
+pub(crate) fn json(name: &str, value: &str) -> Value {
+    match name {
+        "count" | "timeout" => number(value).into(),
+        "return_output" => (value == "true").into(),
+        _ => value.into(),
+    }
+}
+
 /// The paths of a parameter that holds one on a line.
 pub(crate) fn lines(paths: &str) -> impl Iterator<Item = &str> {
     paths.lines().map(str::trim).filter(|path| !path.is_empty())
 }
 
 /// The subject of a block's action, for its line in the results.
-pub(super) fn primary(command: Command, params: &[(&'static str, ParamValue<'_>)]) -> String {
+pub(super) fn primary(command: Command, params: &[(&'static str, Cow<'_, str>)]) -> String {
     let values = Arguments(params);
     let order: &[&str] = match command {
         Command::Grep => &["pattern"],
@@ -69,5 +69,26 @@ pub(super) fn primary(command: Command, params: &[(&'static str, ParamValue<'_>)
         Some(("paths", paths)) => format!("({} files)", lines(&paths).count()),
         Some((_, value)) => value.into_owned(),
         None => String::new(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_plain_numbers_are_integers() {
+        for (text, expected) in [
+            ("0", Some(0)),
+            ("42", Some(42)),
+            ("007", None),
+            ("+1", None),
+            ("-1", None),
+            ("1.0", None),
+            ("", None),
+            ("99999999999999999999", None),
+        ] {
+            assert_eq!(number(text), expected, "{text}");
+        }
     }
 }
