@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use clada::novelty::{self, Event, Look, State};
+use clada::novelty::{self, Event, Look, NoveltyState};
 use clada::reply::dialect::Dialects;
 use clada::reply::note::{self, Blocks};
 use clada::reply::record::Seed;
@@ -79,7 +79,7 @@ pub(crate) fn save_path(print: &mut dyn FnMut(Row)) {
             run_existing: false,
             ticks: &[],
         };
-        let mut state = State::new(Seed(1, 2));
+        let mut state = NoveltyState::new(Seed(1, 2));
         (hash, novelty::step(&mut state, Event::Looked(look)))
     };
     let hash = |text: &[u8]| -> [u8; 32] { Sha256::digest(text).into() };

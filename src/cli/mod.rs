@@ -800,9 +800,9 @@ fn dialect(text: &str) -> Result<Dialect, String> {
 
 /// All names that [`action`] knows.
 fn actions() -> impl Iterator<Item = &'static str> {
-    let all = crate::reply::task::Command::ALL.into_iter();
+    let all = crate::reply::task::Command::all();
     all.flat_map(|command| {
-        let taught = lessons::task(command).map(|_| command.name());
+        let taught = lessons::lesson(command).map(|_| command.name());
         let actions = lessons::actions(command).flat_map(|action| action.names);
         taught.into_iter().chain(actions.copied())
     })
@@ -810,7 +810,10 @@ fn actions() -> impl Iterator<Item = &'static str> {
 
 fn action(text: &str) -> Result<String, String> {
     let name = text.trim();
-    lessons::command(name).map(|_| name.to_owned())
+    match lessons::command(name) {
+        Ok(_) => Ok(name.to_owned()),
+        Err(error) => Err(error.to_string()),
+    }
 }
 
 fn log_format(text: &str) -> Result<Format, String> {

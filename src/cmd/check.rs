@@ -14,7 +14,7 @@ use crate::policy::{Policy, Verdict};
 use crate::reply::dialects::nesl::{self, Document};
 use crate::reply::question::{self, Question};
 use crate::reply::scan::scan_for;
-use crate::reply::task::{Action, Batch, Lines, Scan, Task};
+use crate::reply::task::{Action, Batch, LineNumbers, Scan, Task};
 use crate::report::{self, ParseError};
 use crate::settings::places::Folders;
 use crate::settings::{ReadableSettings, Settings};
@@ -123,7 +123,7 @@ impl Listed {
 
 /// All tasks of a text, as the results number them.
 fn listed(text: &str, found: &Scan<'_>, policy: Option<&Policy>) -> Vec<Listed> {
-    let mut lines = Lines::new(text);
+    let mut lines = LineNumbers::new(text);
     let tasks = found.batches.iter().flat_map(|batch| &batch.tasks);
     let listed = (1..).zip(tasks).map(|(number, task)| {
         let whole = text[task.span.clone()].trim_end();
@@ -162,7 +162,7 @@ fn asks(task: &Task<'_>, policy: &Policy) -> Option<String> {
 
 /// All problems of a text, in its order.
 fn problems(text: &str, found: &Scan<'_>) -> Vec<ParseError> {
-    let mut lines = Lines::new(text);
+    let mut lines = LineNumbers::new(text);
     let mut all = Vec::new();
     for problem in &found.problems {
         all.extend(ParseError::of(problem, &mut lines));

@@ -130,7 +130,7 @@ pub fn text(dialect: Dialect, actions: &[String]) -> String {
         let mut names = actions.iter();
         names.any(|name| lessons::command(name).as_ref() == Ok(command))
     };
-    let all = Command::ALL.into_iter();
+    let all = Command::all();
     match dialect {
         Dialect::Cml if actions.is_empty() => CML.to_owned(),
         Dialect::Cml => CML.replace(LAST, &(tasks(all.filter(is_asked)) + LAST)),
@@ -150,7 +150,8 @@ pub fn text(dialect: Dialect, actions: &[String]) -> String {
 /// Returns an example task of each command, and their descriptions.
 fn tasks(commands: impl Iterator<Item = Command>) -> String {
     let (mut examples, mut list) = (String::new(), String::new());
-    for (command, task) in commands.filter_map(|command| Some((command, lessons::task(command)?))) {
+    for (command, task) in commands.filter_map(|command| Some((command, lessons::lesson(command)?)))
+    {
         examples += &format!("{}\n", task.example);
         list += &format!("- `{}` {}\n", command.name(), task.says);
     }
@@ -159,7 +160,7 @@ fn tasks(commands: impl Iterator<Item = Command>) -> String {
 
 /// Returns the descriptions of the actions with these names, or of all.
 fn blocks(names: &[String]) -> String {
-    let actions = Command::ALL.into_iter().flat_map(|command| {
+    let actions = Command::all().flat_map(|command| {
         let actions = lessons::actions(command);
         actions.map(move |action| (command, action))
     });
@@ -170,7 +171,7 @@ fn blocks(names: &[String]) -> String {
     actions
         .filter(|(command, action)| is_asked(*command, action))
         .map(|(_, action)| {
-            let needs = match lessons::params(action).as_str() {
+            let needs = match action.params.join(", ").as_str() {
                 "" => String::new(),
                 params => format!(" ({params})"),
             };

@@ -13,7 +13,7 @@ use crate::error::Error;
 use crate::listener::Running;
 use crate::listener::rules::{Login, Made, Source};
 use crate::reply::scan::scan_for;
-use crate::reply::task::{Batch, Lines};
+use crate::reply::task::{Batch, LineNumbers};
 use crate::report::outcome::{Section, Status};
 use crate::report::{ParseError, Report};
 use crate::run::{NoJournal, Part, Progress, Surroundings};
@@ -90,7 +90,7 @@ pub fn main(args: &Run) -> Result<ExitCode, Error> {
             runs.end()?;
             ran.report
         };
-        let mut lines = Lines::new(&text);
+        let mut lines = LineNumbers::new(&text);
         let problems = found
             .problems
             .iter()

@@ -6,7 +6,7 @@ use std::path::Path;
 use crate::listener::commands::Running;
 use crate::listener::memory::Memory;
 use crate::novelty::{self, Event};
-use crate::reply::record::{Commits, Fate, FileState, Number, Source};
+use crate::reply::record::{Commits, Fate, FileState, Number, TickSource};
 use crate::report::outcome::Outcome;
 use crate::run::{Journal, batch_id};
 use crate::world::ledger::{BatchStart, LedgerError, SavedState, TaskEnded};
@@ -19,7 +19,7 @@ pub(super) struct Entry {
     pub(super) tasks: Vec<(String, String)>,
     /// The batch of which it runs tasks again, and the tick that asked for it.
     pub(super) again: Option<Number>,
-    pub(super) source: Option<Source>,
+    pub(super) source: Option<TickSource>,
     /// When a batch ran, a short time ago, of which every task is the same.
     pub(super) same_as: Option<i64>,
 }

@@ -11,10 +11,10 @@ use sha2::{Digest, Sha256};
 
 use crate::listener::ticked::{Taken, Ticked};
 use crate::listener::unread::Unread;
-use crate::novelty::{self, Effect, Event, Look, State};
+use crate::novelty::{self, Effect, Event, Look, NoveltyState};
 use crate::reply::note::{self, Blocks, Note};
 use crate::reply::question::{self, Question};
-use crate::reply::record::{Key, Number, Offer, Seed, Source, Tick};
+use crate::reply::record::{Key, Number, Offer, Seed, Tick, TickSource};
 use crate::reply::scan::{alone, part_alone, scan};
 use crate::reply::task::{Action, Task};
 use crate::report::{self, Offered, Report};
@@ -51,7 +51,7 @@ pub struct Memory {
     pub(super) file: FileId,
     /// The path that the file had before, if it was renamed since.
     pub was: Option<PathBuf>,
-    pub(super) engine: State,
+    pub(super) engine: NoveltyState,
     /// The body last looked at.
     pub(super) looked: Option<Hash>,
     known: Known,
@@ -70,7 +70,7 @@ pub struct Memory {
     /// What the newest results block shows.
     pub(super) unread: Unread,
     /// Ticks that do not count, and were told of.
-    pub(super) ignored: HashSet<Source>,
+    pub(super) ignored: HashSet<TickSource>,
 }
 
 /// A batch that was noted.
@@ -114,10 +114,11 @@ impl Memory {
             let text = ledger.text(file, number).ok().flatten().unwrap_or_default();
             text.trim_start().to_owned()
         };
-        let engine = State::from_text(seed, state, records, &mut text_of).map_err(|error| {
-            tracing::error!(%error, "cannot read the state of the notes file");
-            ledger.damaged()
-        })?;
+        let engine =
+            NoveltyState::from_text(seed, state, records, &mut text_of).map_err(|error| {
+                tracing::error!(%error, "cannot read the state of the notes file");
+                ledger.damaged()
+            })?;
         let keys = ledger.blocks(file)?.into_iter().collect();
         let body = looked.map_or(LastBody::None, LastBody::Hash);
         let unread = Unread::of(ledger.standing(file)?);

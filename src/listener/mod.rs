@@ -26,9 +26,9 @@ use tracing::Instrument;
 
 use crate::clock::Clock;
 use crate::novelty::{self, Effect, Event, Look};
-use crate::reply::record::{Number, Plan, Tick};
+use crate::reply::record::{Number, TaskPlan, Tick};
 use crate::reply::scan::{scan, scan_for};
-use crate::reply::task::Lines;
+use crate::reply::task::LineNumbers;
 use crate::report::{Offered, ParseError, Report};
 use crate::run::{Progress, Runner, Setup};
 use crate::settings::places;
@@ -615,7 +615,7 @@ impl Daemon {
             copies: !recovered.outcomes.is_empty(),
             report: recovered,
         };
-        let mut lines = Lines::new(look.body);
+        let mut lines = LineNumbers::new(look.body);
         for effect in effects {
             match effect {
                 Effect::Run {
@@ -659,9 +659,9 @@ impl Daemon {
     }
 
     /// When a batch ran within the hour that did the same as this one, which runs as a whole.
-    fn same_as(&self, number: Number, plan: &[Plan]) -> Option<i64> {
+    fn same_as(&self, number: Number, plan: &[TaskPlan]) -> Option<i64> {
         let now = (self.clock.now_ms)().div_euclid(1000);
-        let is_whole = plan.iter().all(|plan| *plan == Plan::Run);
+        let is_whole = plan.iter().all(|plan| *plan == TaskPlan::Run);
         let ran = || self.memory.engine.same_as(number, now - places::SAME_REPLY);
         is_whole.then(ran).flatten()
     }
@@ -701,7 +701,7 @@ impl Daemon {
                 source,
             } = effect
             {
-                let tasks = (0..plan.len()).filter(|task| plan[*task] != Plan::Leave);
+                let tasks = (0..plan.len()).filter(|task| plan[*task] != TaskPlan::Leave);
                 let tasks = tasks.collect();
                 if wanted.add_again(self.memory.text(of), (of, number, plan), source) {
                     asked.push((of, tasks));

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use crate::novelty::Why;
+use crate::novelty::OfferReason;
 use crate::report::wording;
 
 /// Said of settings that were invalid before.
@@ -16,7 +16,11 @@ pub(super) const UNREADABLE: &str =
 pub(super) const MISSING: &str = "the notes file does not exist: waiting for it";
 
 /// Says why tasks were not run, and what a tick does.
-pub(super) fn reason(why: Why, tasks: usize, when: fn(i64) -> String) -> (String, &'static str) {
+pub(super) fn reason(
+    why: OfferReason,
+    tasks: usize,
+    when: fn(i64) -> String,
+) -> (String, &'static str) {
     let (came, are, them) = match tasks {
         1 => ("was", "is", "run it"),
         _ => ("were", "are", "run them"),
@@ -27,43 +31,45 @@ pub(super) fn reason(why: Why, tasks: usize, when: fn(i64) -> String) -> (String
         ran.map_or("never run".to_owned(), |ran| format!("ran {ran}"))
     };
     match why {
-        Why::FirstSight => (
+        OfferReason::FirstSight => (
             format!("⏸ {tasks} {came} here before clada began to watch: not run"),
             them,
         ),
-        Why::Foreign => (
+        OfferReason::Foreign => (
             format!(
                 "⏸ {tasks} came with results of another clada, or with results that were edited: not run here"
             ),
             them,
         ),
-        Why::Dialects => (
+        OfferReason::Dialects => (
             format!(
                 "⏸ {tasks} {came} not run: `dialects` in the settings changed since the last save"
             ),
             them,
         ),
-        Why::CameBack { ran: at } => (format!("↩ {tasks} came back ({})", ran(at)), "run again"),
-        Why::Moved { ran: at } => (
+        OfferReason::CameBack { ran: at } => {
+            (format!("↩ {tasks} came back ({})", ran(at)), "run again")
+        }
+        OfferReason::Moved { ran: at } => (
             format!(
                 "↩ {tasks} {are} unchanged, but the text around changed ({})",
                 ran(at)
             ),
             "run again",
         ),
-        Why::Trimmed => (
+        OfferReason::Trimmed => (
             format!("⏭ {tasks} left of a shortened batch: not run"),
             "run again",
         ),
-        Why::Inside => (
+        OfferReason::Inside => (
             format!("⏸ {tasks} {are} inside or after something that does not end: not run"),
             them,
         ),
-        Why::Freed => (
+        OfferReason::Freed => (
             format!("⏸ {tasks} came together with a reply that does not end: not run"),
             them,
         ),
-        Why::CutOff(within) => {
+        OfferReason::CutOff(within) => {
             let before = if within.is_open {
                 "before it"
             } else {
@@ -72,7 +78,7 @@ pub(super) fn reason(why: Why, tasks: usize, when: fn(i64) -> String) -> (String
             let whole = tasks.replacen(" ", " whole ", 1);
             (format!("✂ {}: {whole} {before}", within.end()), them)
         }
-        Why::Joined => (
+        OfferReason::Joined => (
             format!(
                 "⏸ {tasks} made of a cut-off reply and the text pasted after it: not run, as the parts may not fit; paste the \
                  whole reply"
@@ -120,42 +126,42 @@ mod tests {
         let when = |_| "10:32".to_owned();
         for (why, tasks, expected) in [
             (
-                Why::FirstSight,
+                OfferReason::FirstSight,
                 1,
                 "⏸ 1 task was here before clada began to watch: not run",
             ),
             (
-                Why::Foreign,
+                OfferReason::Foreign,
                 2,
                 "⏸ 2 tasks came with results of another clada, or with results that were edited: not run here",
             ),
             (
-                Why::Dialects,
+                OfferReason::Dialects,
                 2,
                 "⏸ 2 tasks were not run: `dialects` in the settings changed since the last save",
             ),
             (
-                Why::CameBack { ran: None },
+                OfferReason::CameBack { ran: None },
                 2,
                 "↩ 2 tasks came back (never run)",
             ),
             (
-                Why::Moved { ran: Some(0) },
+                OfferReason::Moved { ran: Some(0) },
                 1,
                 "↩ 1 task is unchanged, but the text around changed (ran 10:32)",
             ),
             (
-                Why::Trimmed,
+                OfferReason::Trimmed,
                 2,
                 "⏭ 2 tasks left of a shortened batch: not run",
             ),
             (
-                Why::Inside,
+                OfferReason::Inside,
                 2,
                 "⏸ 2 tasks are inside or after something that does not end: not run",
             ),
             (
-                Why::Freed,
+                OfferReason::Freed,
                 1,
                 "⏸ 1 task came together with a reply that does not end: not run",
             ),

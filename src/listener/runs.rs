@@ -14,7 +14,7 @@ use crate::listener::memory::{Known, Memory, names};
 use crate::listener::ticked::Ticked;
 use crate::listener::{Clock, Daemon, Listening, Refused, Shown, choices};
 use crate::novelty::{self, Event};
-use crate::reply::record::{Number, Offer, Plan, Source};
+use crate::reply::record::{Number, Offer, TaskPlan, TickSource};
 use crate::reply::scan::{alone, scan};
 use crate::reply::task::{Batch, Scan};
 use crate::report::outcome::{Outcome, Status};
@@ -33,7 +33,7 @@ const LATER: &str = "⚠ `watch.poll` or `watch.output_file` changed: restart cl
 /// Batches that are to run, in this order: those that were ticked, then those of the body.
 #[derive(Default)]
 pub(super) struct Wanted {
-    again: Vec<(Entry, Vec<Plan>)>,
+    again: Vec<(Entry, Vec<TaskPlan>)>,
     jobs: Vec<Job>,
     entries: Vec<Entry>,
 }
@@ -48,7 +48,7 @@ impl Wanted {
         &mut self,
         body: &str,
         found: &Batch<'_>,
-        (batch, number, plan): (usize, Number, Vec<Plan>),
+        (batch, number, plan): (usize, Number, Vec<TaskPlan>),
         same_as: Option<i64>,
     ) {
         self.jobs.push(Job { batch, plan });
@@ -66,8 +66,8 @@ impl Wanted {
     pub(super) fn add_again(
         &mut self,
         text: String,
-        (of, number, plan): (Number, Number, Vec<Plan>),
-        source: Option<Source>,
+        (of, number, plan): (Number, Number, Vec<TaskPlan>),
+        source: Option<TickSource>,
     ) -> bool {
         let found = scan(&text);
         let whole = found.batches.first();
@@ -101,10 +101,10 @@ impl Wanted {
                 continue;
             };
             let left = plan.iter_mut().enumerate();
-            for (task, plan) in left.filter(|(_, plan)| **plan == Plan::Leave) {
+            for (task, plan) in left.filter(|(_, plan)| **plan == TaskPlan::Leave) {
                 let mut all = questions.iter();
                 if let Some((_, question)) = all.find(|(place, _)| *place == (of, task)) {
-                    *plan = Plan::Ask(question.clone());
+                    *plan = TaskPlan::Ask(question.clone());
                 }
             }
         }
@@ -254,7 +254,7 @@ impl Daemon {
     /// Has git track what it does not, as these ticks ask; what there is to say of it, if clada was not stopped before.
     pub(super) async fn add_untracked(
         &mut self,
-        ticks: &[Source],
+        ticks: &[TickSource],
         stop: &watch::Receiver<bool>,
         show: &mut dyn FnMut(Shown<'_>),
     ) -> Option<String> {
@@ -442,7 +442,7 @@ fn untouched(wanted: &Wanted) -> HashSet<usize> {
     let of_body = wanted.entries.iter().zip(&wanted.jobs);
     let all = again.chain(of_body.map(|(entry, job)| (entry, &job.plan)));
     let is_left = all.flat_map(|(entry, plan)| {
-        (0..entry.tasks.len()).map(|task| plan.get(task) == Some(&Plan::Leave))
+        (0..entry.tasks.len()).map(|task| plan.get(task) == Some(&TaskPlan::Leave))
     });
     let numbered = (1..).zip(is_left);
     numbered

@@ -10,7 +10,7 @@ use crate::listener::commands::{self, Lingering, Writer};
 use crate::listener::memory::Memory;
 use crate::listener::ticked::{Taken, Ticked};
 
-use crate::reply::record::{Offer, Source, Tick};
+use crate::reply::record::{Offer, TickSource, Tick};
 use crate::report::{Offered, Report};
 use crate::world::ledger::LedgerError;
 
@@ -92,7 +92,7 @@ pub(super) struct Counted {
     /// Those that count.
     pub(super) ticks: Vec<Tick>,
     /// Those that count and have untracked files added to git.
-    pub(super) adds: Vec<Source>,
+    pub(super) adds: Vec<TickSource>,
     /// Why the others do not.
     pub(super) void: Option<Void>,
     /// The others.

@@ -1,23 +1,26 @@
 //! Replies that were cut off: their whole tasks can be run by themselves, and the whole reply completes them when it comes.
 
+use serde::{Deserialize, Serialize};
+
 use super::revision::{self, Revision};
-use super::{Effect, Look, State, Why, is_exec};
-use crate::reply::record::{Fate, Key, Number, Offer, Plan, Prose, Record, TaskRecord};
+use super::{Effect, Look, NoveltyState, OfferReason};
+use crate::reply::record::{Fate, Key, Number, Offer, Prose, Record, TaskPlan};
 use crate::reply::scan::{part_alone, scan};
 use crate::reply::task::{BatchState, Cause, Problem};
 
-/// How many are remembered.
+/// The number of parts that are remembered.
 const PARTS: usize = 8;
 
 /// The whole tasks of a reply that was cut off.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 pub(super) struct CutOff {
     pub(super) number: Number,
     /// The batch that completes it, and could not begin yet.
+    #[serde(skip)]
     pub(super) by: Option<Number>,
 }
 
-impl State {
+impl NoveltyState {
     /// Remembers and offers the whole tasks of the batches that are told to be cut off.
     pub(super) fn offer_parts(&mut self, look: &Look<'_>, told: &[Effect]) -> Vec<Effect> {
         let mut effects = Vec::new();
@@ -43,11 +46,12 @@ impl State {
                 number,
             });
             effects.push(Effect::Offer {
-                why: Why::CutOff(within.clone()),
+                why: OfferReason::CutOff(within.clone()),
                 offer: Offer::of_all(vec![self.whole(number)]),
             });
-            self.parts.push(CutOff { number, by: None });
-            self.parts.drain(..self.parts.len().saturating_sub(PARTS));
+            self.kept.parts.push(CutOff { number, by: None });
+            let parts = &mut self.kept.parts;
+            parts.drain(..parts.len().saturating_sub(PARTS));
         }
         effects
     }
@@ -58,30 +62,24 @@ impl State {
         if batch.state != BatchState::Complete || batch.tasks.is_empty() {
             return None;
         }
-        let tasks = batch.tasks.iter().map(|task| TaskRecord {
-            key: self.seed.key(&text[task.span.clone()]),
-            is_exec: is_exec(task),
-            fate: Fate::NotRun,
-        });
-        let number = self.next;
         let record = Record {
-            number,
+            number: self.number(),
             // No batch of the notes is this one, not even one that reads the same.
             key: self.seed.key(&format!("the whole tasks of\n{text}")),
             head: self.head(text, batch),
             prose: Prose::default(),
             ran: None,
-            tasks: tasks.collect(),
+            tasks: self.tasks(text, batch),
         };
+        let number = record.number;
         self.insert(record);
-        self.next += 1;
         Some(number)
     }
 
     /// The part that ran and that a batch of these tasks begins with. One without more of them completes nothing, but where
     /// it was only closed.
     fn part_of(&self, tasks: &[Key], in_place: bool) -> Option<&Record> {
-        let parts = self.parts.iter().rev();
+        let parts = self.kept.parts.iter().rev();
         let mut records = parts.filter_map(|part| self.records.get(&part.number));
         records.find(|record| {
             let part = record.tasks.iter().map(|task| &task.key);
@@ -92,12 +90,12 @@ impl State {
         })
     }
 
-    /// What to do about each task of a batch that completes a part.
+    /// The plans for the tasks of a batch that completes a part.
     pub(super) fn completed(&self, tasks: &[Key], in_place: bool) -> Option<Revision> {
         let part = self.part_of(tasks, in_place)?;
         let rest = tasks.len() - part.tasks.len();
         let done = (0..part.tasks.len()).map(|index| revision::plan(part, index));
-        let plans = done.chain((0..rest).map(|_| (Plan::Run, Fate::NotRun)));
+        let plans = done.chain((0..rest).map(|_| (TaskPlan::Run, Fate::NotRun)));
         let changed = Revision::Changed(plans.collect());
         Some(match rest {
             0 => Revision::Trimmed(changed.into_fates()),
@@ -108,7 +106,7 @@ impl State {
     /// A batch of these tasks is to run: it completes the part that it begins with.
     pub(super) fn completes(&mut self, tasks: &[Key], in_place: bool, number: Number) {
         let part = self.part_of(tasks, in_place).map(|record| record.number);
-        let mut parts = self.parts.iter_mut();
+        let mut parts = self.kept.parts.iter_mut();
         if let Some(part) = parts.find(|it| Some(it.number) == part) {
             part.by = Some(number);
         }

@@ -1,10 +1,10 @@
-//! What the engine is told, and what it asks for: values only.
+//! The events that are taken in, and the effects that they lead to: values only.
 
 use crate::reply::dialect::Dialects;
-use crate::reply::record::{Fate, Number, Offer, Plan, Source, Tick};
+use crate::reply::record::{Fate, Number, Offer, TaskPlan, Tick, TickSource};
 use crate::reply::task::{Problem, Scan, Within};
 
-/// What happened.
+/// Something that happened.
 #[derive(Debug)]
 pub enum Event<'e> {
     /// The file was read.
@@ -15,7 +15,7 @@ pub enum Event<'e> {
     Began(Number, i64),
     /// This batch could not begin: it stays new.
     Refused(Number),
-    /// This batch has ended: what came of each task.
+    /// This batch has ended, each task with this fate.
     Ended(Number, Vec<Fate>),
 }
 
@@ -24,7 +24,7 @@ pub enum Event<'e> {
 pub struct Look<'e> {
     pub body: &'e str,
     pub scan: &'e Scan<'e>,
-    /// In which it was read.
+    /// The dialects in which it was read.
     pub dialects: Dialects,
     /// The save is over: nobody had the file open for writing.
     pub over: bool,
@@ -32,35 +32,35 @@ pub struct Look<'e> {
     pub settled: bool,
     /// On top of it were the results of another clada.
     pub foreign: bool,
-    /// What is there at first sight is to run.
+    /// Batches that are there at first sight are to run.
     pub run_existing: bool,
-    /// What the user ticked in the results.
+    /// The ticks that the user made in the results.
     pub ticks: &'e [Tick],
 }
 
-/// What is to be done about it, in this order.
+/// Something to be done about an event, in the order of the list.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Effect {
     /// Run a batch of the body, by its place in the scan.
     Run {
         batch: usize,
         number: Number,
-        plan: Vec<Plan>,
+        plan: Vec<TaskPlan>,
     },
     /// Run a remembered batch once more, as a batch of its own number.
     Again {
         of: Number,
         number: Number,
-        plan: Vec<Plan>,
+        plan: Vec<TaskPlan>,
         /// See [`Tick::source`].
-        source: Option<Source>,
+        source: Option<TickSource>,
     },
     /// Remember a batch of the body without running it.
     Remember { batch: usize, number: Number },
     /// Remember the whole tasks of a batch that was cut off, as a batch of their own.
     RememberPart { batch: usize, number: Number },
     /// Say that these were not run, and offer to run them.
-    Offer { why: Why, offer: Offer },
+    Offer { why: OfferReason, offer: Offer },
     /// Tell a problem; one of that batch, or of the text.
     Tell {
         batch: Option<usize>,
@@ -74,9 +74,9 @@ pub enum Effect {
     Wait,
 }
 
-/// Why batches are offered and not run.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Why {
+/// The reason that batches are offered and not run, in the order in which they are offered.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub enum OfferReason {
     /// They were in the file at first sight.
     FirstSight,
     /// They came with the results of another clada.

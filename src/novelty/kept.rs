@@ -1,56 +1,88 @@
-//! What is kept of the engine's state beside the batches that were seen, as a text: what is as it was after a restart.
+//! The part of the state that is kept as a text beside the batches that were seen, so that it is the same after a restart.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
-use super::State;
+use super::NoveltyState;
 use super::cut_off::CutOff;
 use super::enclosure::Enclosure;
-use super::seen::Seen;
+use super::seen::SeenBatch;
 use crate::reply::dialect::{Dialect, Dialects};
 use crate::reply::record::{Key, Number, Prose, Record, Seed, Tick};
 
-/// What is kept of a [`State`].
-#[derive(Serialize, Deserialize)]
-struct Kept {
-    next: Number,
-    /// Without it this was written by a clada that read no other.
+/// The part of the state that is kept.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+pub(super) struct KeptState {
+    /// The number of the next batch that is seen.
+    pub(super) next: Number,
+    /// The dialects in which the last body was read. A text without them is of a clada that read no other than CML.
     #[serde(default = "only_cml")]
-    dialects: Dialects,
-    last: Option<Vec<Place>>,
-    hidden: Vec<Place>,
-    replaced: Vec<Place>,
-    unclosed: usize,
-    troubles: BTreeSet<Key>,
-    calm: BTreeSet<Key>,
-    told: BTreeMap<Key, usize>,
-    stood: BTreeMap<Number, Vec<Prose>>,
-    ticks: Vec<Tick>,
-    #[serde(default)]
-    open: Vec<Enclosure>,
-    /// The numbers of parts of replies that were cut off.
-    #[serde(default)]
-    parts: Vec<Number>,
+    pub(super) dialects: Dialects,
+    pub(super) body: KeptBody,
+    /// The problems that were told, and the number of times that each was there.
+    pub(super) told: BTreeMap<Key, usize>,
+    /// The places where batches stood last, beside those where they were first seen.
+    pub(super) stood: BTreeMap<Number, Vec<Prose>>,
+    /// Ticks that could not be carried out yet.
+    pub(super) ticks: Vec<Tick>,
+    /// The things that did not end in the last body.
+    pub(super) open: Vec<Enclosure>,
+    /// The whole tasks of replies that were cut off, which can be completed.
+    pub(super) parts: Vec<CutOff>,
 }
 
-/// What is kept of a [`Seen`].
-#[derive(Serialize, Deserialize)]
-struct Place {
-    number: Number,
-    prose: Prose,
-    bared: bool,
-    #[serde(default)]
-    swallowed: bool,
+/// The batches of the last body.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+pub(super) struct KeptBody {
+    /// The batches that were there and need no run any more; `None` before the first body.
+    pub(super) there: Option<Vec<SeenBatch>>,
+    pub(super) hidden: Vec<SeenBatch>,
+    /// The batches that vanished while the text in their place was being typed, or could not begin yet.
+    pub(super) replaced: Vec<SeenBatch>,
+    /// The number of batches that were not closed yet.
+    pub(super) unclosed: usize,
+    /// The signs that something could not be read.
+    pub(super) troubles: BTreeSet<Key>,
+    /// Those of a body in which nothing was hidden.
+    pub(super) calm: BTreeSet<Key>,
 }
 
 fn only_cml() -> Dialects {
     Dialects::from_iter([Dialect::Cml])
 }
 
-impl State {
-    /// As [`Self::to_text`] left it, with the batches that were seen and the texts of those that are asked for. An
-    /// empty text is a file of which nothing is known but that it is there: its first look is first sight.
+impl KeptBody {
+    fn lists(&mut self) -> impl Iterator<Item = &mut Vec<SeenBatch>> {
+        let lists = [&mut self.hidden, &mut self.replaced];
+        self.there.iter_mut().chain(lists)
+    }
+
+    /// The batches that were there, hidden or replaced.
+    pub(super) fn seen(&self) -> impl Iterator<Item = &SeenBatch> {
+        let there = self.there.iter().flatten();
+        there.chain(&self.hidden).chain(&self.replaced)
+    }
+}
+
+impl KeptState {
+    /// A tick has begun to run tasks, as a batch of this number, which stands for the one that it repeats from now on.
+    pub(super) fn begin(&mut self, tick: &Tick, number: Number) {
+        for other in &mut self.ticks {
+            other.follows(tick, number);
+        }
+        let of = tick.offer.batches[0].0;
+        let seen = self.body.lists().flatten().map(|seen| &mut seen.number);
+        let parts = self.parts.iter_mut().map(|part| &mut part.number);
+        for known in seen.chain(parts).filter(|known| **known == of) {
+            *known = number;
+        }
+    }
+}
+
+impl NoveltyState {
+    /// Reads a state as [`Self::to_text`] left it, with the batches that were seen and the texts of those that are asked
+    /// for. An empty text is a file of which nothing is known but that it is there: its first look is first sight.
     ///
     /// # Errors
     /// For a text that is none of these.
@@ -59,107 +91,51 @@ impl State {
         text: &str,
         records: Vec<Record>,
         text_of: &mut dyn FnMut(Number) -> String,
-    ) -> Result<Self, String> {
+    ) -> Result<Self, serde_json::Error> {
         let mut state = Self::new(seed);
-        let last = records.iter().map(|record| record.number).max();
         for record in records {
+            state.kept.next = state.kept.next.max(record.number + 1);
             state.insert(record);
         }
-        state.next = last.unwrap_or(0) + 1;
         if text.is_empty() {
             return Ok(state);
         }
-        let kept: Kept = serde_json::from_str(text).map_err(|error| error.to_string())?;
-        let mut list = |places: Vec<Place>, records: &HashMap<Number, Record>| {
-            let seen = places.into_iter().filter_map(|place| {
-                Some(Seen {
-                    number: place.number,
-                    key: records.get(&place.number)?.key,
-                    prose: place.prose,
-                    text: text_of(place.number).into(),
-                    bared: place.bared,
-                    swallowed: place.swallowed,
-                })
+        let mut kept: KeptState = serde_json::from_str(text)?;
+        for list in kept.body.lists() {
+            list.retain_mut(|seen| {
+                let Some(record) = state.records.get(&seen.number) else {
+                    return false;
+                };
+                seen.key = record.key;
+                seen.text = text_of(seen.number).into();
+                true
             });
-            seen.collect::<Vec<_>>()
-        };
-        state.last = kept.last.map(|last| list(last, &state.records));
-        state.hidden = list(kept.hidden, &state.records);
-        state.replaced = list(kept.replaced, &state.records);
-        state.next = state.next.max(kept.next);
-        state.dialects = kept.dialects;
-        state.unclosed = kept.unclosed;
-        state.troubles.last = kept.troubles.into_iter().collect();
-        state.troubles.calm = kept.calm.into_iter().collect();
-        state.told = kept.told.into_iter().collect();
-        state.stood = kept.stood.into_iter().collect();
-        state.ticks = kept.ticks;
-        state.open = kept.open;
-        let parts = kept.parts.into_iter();
-        state.parts = parts.map(|number| CutOff { number, by: None }).collect();
+        }
+        kept.next = kept.next.max(state.kept.next);
+        state.kept = kept;
         Ok(state)
     }
 
-    /// What must be kept beside the batches that were seen. The same state gives the same text.
+    /// The text of all that must be kept beside the batches that were seen. The same state gives the same text.
     ///
-    /// With `beginning` as it will be when that batch has begun: both must be kept in one step.
+    /// With `beginning` it is the state as it will be when that batch has begun: both must be kept in one step.
     pub fn to_text(&self, beginning: Option<Number>) -> String {
-        let is_kept = |seen: &&Seen| {
-            !self.waiting.contains_key(&seen.number) || beginning == Some(seen.number)
-        };
-        let tick = beginning.and_then(|number| self.waiting.get(&number)?.as_ref());
-        let repeated = tick.map(|tick| tick.offer.batches[0].0);
-        let place = |seen: &Seen| Place {
-            number: match beginning {
-                Some(number) if repeated == Some(seen.number) => number,
-                _ => seen.number,
-            },
-            prose: seen.prose,
-            bared: seen.bared,
-            swallowed: seen.swallowed,
-        };
-        let places = |list: &[Seen]| list.iter().filter(is_kept).map(place).collect();
-        let sorted = |keys: &HashSet<Key>| keys.iter().copied().collect();
+        let mut kept = self.kept.clone();
+        let is_begun = |number| beginning == Some(number) || !self.waiting.contains_key(&number);
+        for list in kept.body.lists() {
+            list.retain(|seen| is_begun(seen.number));
+        }
         // One that has not begun is asked for again after a crash.
-        let waiting: BTreeMap<_, _> = self.waiting.iter().collect();
-        let waiting = waiting.into_iter();
+        let waiting = self.waiting.iter();
         let others = waiting.filter(|(number, _)| beginning != Some(**number));
-        let others = others.filter_map(|(_, tick)| tick.as_ref());
-        let mut ticks: Vec<Tick> = self.ticks.iter().chain(others).cloned().collect();
-        if let (Some(tick), Some(number)) = (tick, beginning) {
-            for other in &mut ticks {
-                other.follows(tick, number);
+        kept.ticks
+            .extend(others.filter_map(|(_, tick)| tick.clone()));
+        if let Some(number) = beginning {
+            kept.parts.retain(|part| part.by != Some(number));
+            if let Some(Some(tick)) = self.waiting.get(&number) {
+                kept.begin(tick, number);
             }
         }
-        let begins = |by: Option<Number>| by.is_some() && by == beginning;
-        let parts = self.parts.iter().filter(|part| !begins(part.by));
-        let parts = parts.map(|part| match beginning {
-            Some(number) if repeated == Some(part.number) => number,
-            _ => part.number,
-        });
-        let kept = Kept {
-            next: self.next,
-            dialects: self.dialects,
-            last: self.last.as_deref().map(places),
-            hidden: places(&self.hidden),
-            replaced: places(&self.replaced),
-            unclosed: self.unclosed,
-            troubles: sorted(&self.troubles.last),
-            calm: sorted(&self.troubles.calm),
-            told: self
-                .told
-                .iter()
-                .map(|(key, count)| (*key, *count))
-                .collect(),
-            stood: self
-                .stood
-                .iter()
-                .map(|(number, stood)| (*number, stood.clone()))
-                .collect(),
-            ticks,
-            open: self.open.clone(),
-            parts: parts.collect(),
-        };
         serde_json::to_string(&kept).unwrap_or_default()
     }
 }

@@ -19,7 +19,7 @@
 //! A batch that was pasted arrives whole; one that may be half-typed, because it stands in the place of a vanished one
 //! or looks like it, waits until nothing changes any more.
 //!
-//! A batch that is to run counts as there from then on, but as remembered only once it has begun: [`State::to_text`]
+//! A batch that is to run counts as there from then on, but as remembered only once it has begun: [`NoveltyState::to_text`]
 //! leaves it out until then, so that it is new again after a crash before its first task.
 
 mod body;
@@ -35,67 +35,45 @@ mod seen;
 mod twins;
 mod verdict;
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::mem;
-use std::sync::Arc;
 
-use crate::reply::dialect::{Dialect, Dialects};
+use crate::reply::dialect::Dialect;
 use crate::reply::record::{
-    Fate, Key, Number, Offer, Plan, Prose, Record, Seed, Spot, TaskRecord, Tick,
+    Fate, Key, Number, Offer, Record, Seed, Spot, TaskPlan, TaskRecord, Tick,
 };
 use crate::reply::task::{Batch, Command, Task};
 
-use body::{Body, Candidate};
-use cut_off::CutOff;
-use enclosure::Enclosure;
-pub use event::{Effect, Event, Look, Why};
-use problems::Told;
-use seen::{Doubt, From, Seen, Troubles, Unfound};
-use verdict::{Scene, Verdict};
+use body::{BodyReading, Candidate};
+use enclosure::{Enclosure, Enclosures};
+pub use event::{Effect, Event, Look, OfferReason};
+use kept::KeptState;
+use seen::{EarlierPlace, SeenBatch, Uncertainty, Unfound};
+use verdict::{BatchVerdict, NotedAs, Scene};
 
-/// How many characters somebody may type between two saves; who adds more has pasted it.
+/// The most characters that somebody types between two saves; who adds more has pasted it.
 const TYPED: usize = 200;
 
-/// In how many surroundings a batch is known again when it comes back, beside the first.
+/// The number of surroundings in which a batch is known again when it comes back, beside the first.
 const STOOD: usize = 8;
 
-/// What the engine remembers of a watched file.
+/// The memory of a watched file.
 #[derive(Debug)]
-pub struct State {
+pub struct NoveltyState {
     seed: Seed,
-    /// The number of the next batch that is seen.
-    next: Number,
-    /// In which the last body was read.
-    dialects: Dialects,
-    /// What was in the last body and needs no run any more; `None` before the first.
-    last: Option<Vec<Seen>>,
-    hidden: Vec<Seen>,
-    /// What vanished while the text in its place was being typed, or could not begin yet.
-    replaced: Vec<Seen>,
+    kept: KeptState,
     /// The batches of the last body that may be half-typed; they have no numbers.
-    typing: Vec<Seen>,
-    /// How many batches of the last body were not closed yet.
-    unclosed: usize,
-    troubles: Troubles,
-    told: Told,
+    typing: Vec<SeenBatch>,
     /// All batches that were ever seen.
     records: HashMap<Number, Record>,
     /// Their numbers by their texts.
     by_key: HashMap<Key, Vec<Number>>,
-    /// Where batches stood last, beside where they were first seen.
-    stood: HashMap<Number, Vec<Prose>>,
     /// Batches that are to run and have not begun, with the tick that asked for one.
-    waiting: HashMap<Number, Option<Tick>>,
-    /// Ticks that could not be carried out yet.
-    ticks: Vec<Tick>,
-    /// What did not end in the last body.
-    open: Vec<Enclosure>,
-    /// What can be completed of replies that were cut off.
-    parts: Vec<CutOff>,
+    waiting: BTreeMap<Number, Option<Tick>>,
 }
 
 /// Takes an event in.
-pub fn step(state: &mut State, event: Event<'_>) -> Vec<Effect> {
+pub fn step(state: &mut NoveltyState, event: Event<'_>) -> Vec<Effect> {
     match event {
         Event::Looked(look) => state.looked(&look),
         Event::Asked(ticks) => state.ticked(ticks),
@@ -105,10 +83,11 @@ pub fn step(state: &mut State, event: Event<'_>) -> Vec<Effect> {
         }
         Event::Refused(number) => {
             if let Some(tick) = state.waiting.remove(&number) {
-                state.ticks.extend(tick);
+                state.kept.ticks.extend(tick);
             }
             state.forget(number);
-            for part in state.parts.iter_mut().filter(|it| it.by == Some(number)) {
+            let mut parts = state.kept.parts.iter_mut();
+            if let Some(part) = parts.find(|part| part.by == Some(number)) {
                 part.by = None;
             }
             Vec::new()
@@ -120,74 +99,59 @@ pub fn step(state: &mut State, event: Event<'_>) -> Vec<Effect> {
     }
 }
 
-/// When a batch ran, and what came of each of its tasks; none of that is known of a new one.
-type Past = (Option<i64>, Vec<Fate>);
-
-impl State {
+impl NoveltyState {
     /// Nothing was seen yet.
     pub fn new(seed: Seed) -> Self {
         Self {
             seed,
-            next: 1,
-            dialects: Dialects::ALL,
-            last: None,
-            hidden: Vec::new(),
-            replaced: Vec::new(),
+            kept: KeptState {
+                next: 1,
+                ..KeptState::default()
+            },
             typing: Vec::new(),
-            unclosed: 0,
-            troubles: Troubles::default(),
-            told: Told::new(),
             records: HashMap::new(),
             by_key: HashMap::new(),
-            stood: HashMap::new(),
-            waiting: HashMap::new(),
-            ticks: Vec::new(),
-            open: Vec::new(),
-            parts: Vec::new(),
+            waiting: BTreeMap::new(),
         }
     }
 
     /// The batches that are in the file, as far as is known.
     pub fn present(&self) -> Vec<Number> {
-        let lists = [
-            self.last.as_deref().unwrap_or_default(),
-            &self.hidden,
-            &self.replaced,
-        ];
-        let seen = lists.into_iter().flatten().map(|seen| seen.number);
-        let parts = self.parts.iter().map(|part| part.number);
+        let seen = self.kept.body.seen().map(|seen| seen.number);
+        let parts = self.kept.parts.iter().map(|part| part.number);
         seen.chain(parts).collect()
     }
 
-    /// Whether the user said that this task may run, and it could not begin yet.
+    /// True if the user said that this task may run, and it could not begin yet.
     pub fn is_approved(&self, batch: Number, task: usize) -> bool {
         self.has_tick(batch, task, |offer| offer.approves)
     }
 
-    /// Whether the user chose a place for this task, and it could not begin yet.
+    /// True if the user chose a place for this task, and it could not begin yet.
     pub fn is_chosen(&self, batch: Number, task: usize) -> bool {
         self.has_tick(batch, task, |offer| offer.spot.is_some())
     }
 
-    /// Whether this very tick could not be carried out yet.
+    /// True if this very tick could not be carried out yet.
     pub fn keeps(&self, tick: &Tick) -> bool {
-        let mut kept = self.ticks.iter();
+        let mut kept = self.kept.ticks.iter();
         tick.source.is_some() && kept.any(|kept| kept.source == tick.source)
     }
 
     fn has_tick(&self, batch: Number, task: usize, such: fn(&Offer) -> bool) -> bool {
-        let ticks = self.ticks.iter().filter(|tick| such(&tick.offer));
+        let ticks = self.kept.ticks.iter();
+        let ticks = ticks.filter(|tick| such(&tick.offer));
         let mut batches = ticks.flat_map(|tick| &tick.offer.batches);
         batches.any(|(of, tasks)| *of == batch && tasks.contains(&task))
     }
 
-    /// Whether a look at the same text would find nothing to do, as of when this batch has begun.
+    /// True if a look at the same text would find nothing to do, as of when this batch has begun.
     pub fn is_at_rest(&self, beginning: Option<Number>) -> bool {
         let mut waiting = self.waiting.keys();
         waiting.all(|number| beginning == Some(*number))
-            && self.ticks.is_empty()
+            && self.kept.ticks.is_empty()
             && self.typing.is_empty()
-            && self.unclosed == 0
+            && self.kept.body.unclosed == 0
     }
 
     /// A batch that was seen.
@@ -196,76 +160,90 @@ impl State {
     }
 
     fn looked(&mut self, look: &Look<'_>) -> Vec<Effect> {
-        let first = self.last.is_none();
-        let switched = !first && mem::replace(&mut self.dialects, look.dialects) != look.dialects;
-        self.dialects = look.dialects;
+        let first = self.kept.body.there.is_none();
+        let dialects = mem::replace(&mut self.kept.dialects, look.dialects);
+        let switched = !first && dialects != look.dialects;
         let settled = look.settled || first || switched;
+        let last = mem::take(&mut self.kept.body);
         let mut earlier = Unfound::default();
-        earlier.add(From::Last, self.last.take().unwrap_or_default());
-        earlier.add(From::Hidden, mem::take(&mut self.hidden));
-        earlier.add(From::Replaced, mem::take(&mut self.replaced));
-        let mut body = Body::read(self.seed, look, &mut earlier, settled);
-        let mut made = Made {
+        earlier.add(EarlierPlace::Last, last.there.unwrap_or_default());
+        earlier.add(EarlierPlace::Hidden, last.hidden);
+        earlier.add(EarlierPlace::Replaced, last.replaced);
+        let mut body = BodyReading::new(self.seed, look, &mut earlier, settled);
+        let mut made = LookOutcome {
             effects: self.ticked(look.ticks),
-            ..Made::default()
+            ..LookOutcome::default()
         };
 
         let unsure = !look.over && !settled;
-        let new_trouble = unsure || !body.troubles.is_subset(&self.troubles.last);
-        let calm = !unsure && body.troubles.is_subset(&self.troubles.calm);
-        let bare = body.new.iter().filter(|new| is_lone(new.batch));
-        let bare = bare.map(|new| new.key).collect();
-        let doubt = Doubt::new(self.seed, look, bare, (new_trouble, calm));
-        let (hidden, mut vanished) = earlier.part(&doubt, &body.found);
-        self.troubles.next(body.troubles, calm || hidden.is_empty());
+        let calm = !unsure && body.troubles.is_subset(&last.calm);
+        let new_trouble = unsure || !body.troubles.is_subset(&last.troubles);
+        let uncertainty = Uncertainty::new(self.seed, look, &body.new, new_trouble, calm);
+        let (hidden, vanished) = earlier.part(&uncertainty, &body.found);
+        self.kept.body.calm = if calm || hidden.is_empty() {
+            body.troubles.clone()
+        } else {
+            last.calm
+        };
+        self.kept.body.troubles = mem::take(&mut body.troubles);
         // What seems to have gone from a half-written file is believed when the file has settled.
-        let mut waits = body.waits || unsure && !hidden.is_empty();
+        let waits = body.unfinished.waits || unsure && !hidden.is_empty();
 
-        for number in mem::take(&mut body.freed) {
-            made.offers.freed.push(self.whole(number));
-        }
-        for number in mem::take(&mut body.moved) {
-            made.offers.moved.push(self.whole(number));
-            made.offers.ran = made.offers.ran.max(self.ran(number));
-        }
-        let was_open = mem::take(&mut self.open);
+        self.offer_returned(&body, &mut made.offers);
+        let open = mem::take(&mut self.kept.open);
         let scene = Scene {
             look,
-            first,
-            switched,
+            unknown: unknown(look, first, switched),
             settled,
-            closed: body.unclosed < self.unclosed,
-            held: body.held,
+            closed: body.unfinished.unclosed < last.unclosed,
+            held: body.unfinished.held,
             typing: mem::take(&mut self.typing),
             hidden,
-            open: Enclosure::all(self.seed, look, was_open.clone()),
-            was_open,
+            enclosures: Enclosures::new(self.seed, look, open),
         };
-        let asks = |new: &Candidate<'_>| !new.batch.tasks.is_empty();
-        for new in mem::take(&mut body.new).into_iter().filter(asks) {
-            let verdict = self.verdict(&new, &scene, &body.now, &vanished);
-            body.now
-                .extend(self.take(&new, verdict, &scene, &mut vanished, &mut made));
-        }
-        waits |= !self.typing.is_empty();
-        self.replaced = vanished;
-        self.forget_replaced();
-        let unknown = match (look.foreign, switched) {
-            (true, _) => Why::Foreign,
-            (false, true) => Why::Dialects,
-            (false, false) => Why::FirstSight,
-        };
+        self.judge(&mut body, &scene, vanished, &mut made);
         let mut effects = made.effects;
-        effects.extend(made.offers.effects(unknown));
-        effects.extend(self.told(&scene, made.swallowed));
-        self.close(scene, made.came_inside);
-        if waits {
+        effects.extend(made.offers.effects());
+        // Of what was there at first sight nothing is told because clada was started: it is old.
+        let is_old = first && !look.run_existing;
+        effects.extend(self.told(&scene, is_old, made.swallowed));
+        if waits || !self.typing.is_empty() {
             effects.push(Effect::Wait);
         }
+        self.close(scene, made.came_inside);
         self.keep_places(&body.now);
-        self.unclosed = body.unclosed;
-        self.last = Some(body.now);
+        self.kept.body.unclosed = body.unfinished.unclosed;
+        self.kept.body.there = Some(body.now);
         effects
+    }
+
+    /// Offers the batches that were there and have another place now.
+    fn offer_returned(&self, body: &BodyReading<'_>, offers: &mut Offers) {
+        for number in &body.freed {
+            offers.add(OfferReason::Freed, self.whole(*number));
+        }
+        for number in &body.moved {
+            offers.add(OfferReason::Moved { ran: None }, self.whole(*number));
+            offers.ran = offers.ran.max(self.ran(*number));
+        }
+    }
+
+    /// Judges the new batches of a body one after the other, and takes them in.
+    fn judge(
+        &mut self,
+        body: &mut BodyReading<'_>,
+        scene: &Scene<'_>,
+        mut vanished: Vec<SeenBatch>,
+        made: &mut LookOutcome,
+    ) {
+        let asks = |new: &Candidate<'_>| !new.batch.tasks.is_empty();
+        for new in mem::take(&mut body.new).into_iter().filter(asks) {
+            let verdict = self.verdict(&new, scene, &body.now, &vanished);
+            let seen = self.take(&new, verdict, scene, &mut vanished, made);
+            body.now.extend(seen);
+        }
+        self.kept.body.replaced = vanished;
+        self.forget_replaced();
     }
 
     /// Takes in a batch that was not in the last body, as it was judged. It is there from now on, unless it may still become
@@ -273,67 +251,58 @@ impl State {
     fn take(
         &mut self,
         new: &Candidate<'_>,
-        verdict: Verdict,
+        verdict: BatchVerdict,
         scene: &Scene<'_>,
-        vanished: &mut Vec<Seen>,
-        made: &mut Made,
-    ) -> Option<Seen> {
+        vanished: &mut Vec<SeenBatch>,
+        made: &mut LookOutcome,
+    ) -> Option<SeenBatch> {
         let look = scene.look;
-        let Made {
-            effects, offers, ..
-        } = made;
         made.came_inside |= new.batch.is_inside;
-        let bared = matches!(verdict, Verdict::Bared);
-        let swallowed = matches!(verdict, Verdict::Swallowed);
+        let (mut bared, mut swallowed) = (false, false);
         let number = match verdict {
-            Verdict::Typed => {
-                self.typing.push(seen(0, new, look));
+            BatchVerdict::Typed => {
+                self.typing.push(new.seen(0, look));
                 return None;
             }
-            Verdict::Run(plans) => self.run(new, plans, scene, effects),
-            Verdict::CameBack(was) => {
-                offers.ran = offers.ran.max(self.ran(was));
-                let number = self.come_back(new, was, look, effects);
-                offers.came_back.push(self.whole(number));
+            BatchVerdict::Run(plans) => self.run(new, plans, scene, &mut made.effects),
+            BatchVerdict::CameBack(was) => {
+                made.offers.ran = made.offers.ran.max(self.ran(was));
+                let number = self.come_back(new, was, look, &mut made.effects);
+                let why = OfferReason::CameBack { ran: None };
+                made.offers.add(why, self.whole(number));
                 number
             }
-            Verdict::Reworded(was) => {
+            BatchVerdict::Reworded(was) => {
                 vanished.retain(|seen| seen.number != was);
-                self.reword(new, was, look, effects)
+                self.reword(new, was, look, &mut made.effects)
             }
-            Verdict::Bared => self.note(look, new, (None, Vec::new()), effects),
-            Verdict::Swallowed => {
-                made.swallowed += new.batch.tasks.len();
-                self.note(look, new, (None, Vec::new()), effects)
-            }
-            Verdict::Doubtful => {
-                let number = self.note(look, new, (None, Vec::new()), effects);
-                offers.inside.push(self.whole(number));
-                number
-            }
-            Verdict::Joined(fates) => {
-                let number = self.note(look, new, (None, fates), effects);
-                // A block of which nothing can be read was told of when it did not end.
-                if new.batch.tasks.iter().any(|task| task.action.is_ok()) {
-                    offers.joined.push(self.undone(number));
+            BatchVerdict::Noted(noted, fates) => {
+                let number = self.note(look, new, None, fates, &mut made.effects);
+                match noted {
+                    NotedAs::Bared => bared = true,
+                    NotedAs::Swallowed => {
+                        swallowed = true;
+                        made.swallowed += new.batch.tasks.len();
+                    }
+                    // A block of which nothing can be read was told of when it did not end.
+                    NotedAs::Offered(OfferReason::Joined)
+                        if new.batch.tasks.iter().all(|task| task.action.is_err()) => {}
+                    NotedAs::Offered(why) => {
+                        let batch = if why == OfferReason::Joined {
+                            self.undone(number)
+                        } else {
+                            self.whole(number)
+                        };
+                        made.offers.add(why, batch);
+                    }
                 }
                 number
             }
-            Verdict::Unknown(fates) => {
-                let number = self.note(look, new, (None, fates), effects);
-                offers.unknown.push(self.whole(number));
-                number
-            }
-            Verdict::Trimmed(fates) => {
-                let number = self.note(look, new, (None, fates), effects);
-                offers.trimmed.push(self.whole(number));
-                number
-            }
         };
-        Some(Seen {
+        Some(SeenBatch {
             bared,
             swallowed,
-            ..seen(number, new, look)
+            ..new.seen(number, look)
         })
     }
 
@@ -341,12 +310,12 @@ impl State {
     fn run(
         &mut self,
         new: &Candidate<'_>,
-        plans: Vec<(Plan, Fate)>,
+        plans: Vec<(TaskPlan, Fate)>,
         scene: &Scene<'_>,
         effects: &mut Vec<Effect>,
     ) -> Number {
         let (plan, fates) = plans.into_iter().unzip();
-        let number = self.remember(scene.look, new, (None, fates));
+        let number = self.remember(scene.look, new, None, fates);
         let tasks = self.keys(scene.look, new);
         let in_place = self.is_in_place(new, scene);
         self.completes(&tasks, in_place, number);
@@ -359,7 +328,7 @@ impl State {
         number
     }
 
-    /// The number of a batch that came back: that which it had, unless its details are forgotten.
+    /// The number of a batch that came back: the one that it had, unless its details are forgotten.
     fn come_back(
         &mut self,
         new: &Candidate<'_>,
@@ -376,7 +345,7 @@ impl State {
             Some(_) => vec![Fate::Done(Vec::new()); new.batch.tasks.len()],
             None => Vec::new(),
         };
-        self.note(look, new, (ran, fates), effects)
+        self.note(look, new, ran, fates, effects)
     }
 
     /// Remembers a batch in which nothing but an `<i>` changed: what became of it is what became of the one that it was.
@@ -387,48 +356,41 @@ impl State {
         look: &Look<'_>,
         effects: &mut Vec<Effect>,
     ) -> Number {
-        let tasks = self.records.get(&was).into_iter();
-        let tasks = tasks.flat_map(|was| &was.tasks);
-        let fates = tasks.map(|task| task.fate.clone()).collect();
-        self.note(look, new, (self.ran(was), fates), effects)
+        let tasks = self.records.get(&was).map_or(&[][..], |was| &was.tasks);
+        let fates = tasks.iter().map(|task| task.fate.clone()).collect();
+        self.note(look, new, self.ran(was), fates, effects)
     }
 
-    /// Tells what is wrong, once. Of what was there at first sight nothing is told because clada was started: it is old.
-    fn told(&mut self, scene: &Scene<'_>, swallowed: usize) -> Vec<Effect> {
-        let look = scene.look;
-        let known = (scene.open.as_slice(), scene.settled);
-        let mut effects = problems::untold(&mut self.told, self.seed, look, known);
-        if scene.first && !look.run_existing {
+    /// Tells each problem once, unless the body is old.
+    fn told(&mut self, scene: &Scene<'_>, is_old: bool, swallowed: usize) -> Vec<Effect> {
+        let (look, open) = (scene.look, &scene.enclosures.now);
+        let mut effects =
+            problems::untold(&mut self.kept.told, self.seed, look, open, scene.settled);
+        if is_old {
             effects.clear();
         }
         effects.extend(self.offer_parts(look, &effects));
-        let is_told = swallowed > 0 && Enclosure::is_new_of_reply(&scene.open);
+        let is_told = swallowed > 0 && Enclosure::is_new_of_reply(open);
         effects.extend(is_told.then_some(Effect::Swallowed(swallowed)));
         effects
     }
 
-    /// Keeps what is not found, and what does not end, for the next look.
+    /// Keeps the batches that are hidden, and the things that do not end, for the next look.
     fn close(&mut self, scene: Scene<'_>, came_inside: bool) {
-        let Scene {
-            mut open,
-            was_open,
-            hidden,
-            settled,
-            ..
-        } = scene;
-        Enclosure::close(&mut open, settled, came_inside);
+        let Enclosures { mut now, before } = scene.enclosures;
+        Enclosure::close(&mut now, scene.settled, came_inside);
         if !self.typing.is_empty() {
-            open.extend(Enclosure::gone(was_open, &open));
+            now.extend(Enclosure::gone(before, &now));
         }
-        self.open = open;
-        self.hidden = hidden;
+        self.kept.open = now;
+        self.kept.body.hidden = scene.hidden;
     }
 
-    /// Runs what the user ticked.
+    /// Runs the tasks that the user ticked.
     fn ticked(&mut self, ticks: &[Tick]) -> Vec<Effect> {
         let mut effects = Vec::new();
         let mut taken = HashSet::new();
-        let kept = mem::take(&mut self.ticks);
+        let kept = mem::take(&mut self.kept.ticks);
         let all = || kept.iter().chain(ticks);
         // An edit for which the user chose a place is carried out there, and nowhere else.
         let mut chosen_at: HashMap<(Number, usize), &Spot> = HashMap::new();
@@ -441,76 +403,62 @@ impl State {
         for tick in all() {
             for (of, chosen) in &tick.offer.batches {
                 // One that could not begin is still ticked in the file if the results could not be written.
-                let is_new = taken.insert((tick.source, *of));
-                let record = self
-                    .records
-                    .get(of)
-                    .filter(|record| !record.tasks.is_empty());
-                let Some(mut again) = record.filter(|_| is_new).cloned() else {
-                    continue;
-                };
-                let mut plan = vec![Plan::Leave; again.tasks.len()];
-                for (index, task) in again.tasks.iter_mut().enumerate() {
-                    let at = chosen_at.get(&(*of, index));
-                    if !chosen.contains(&index) || at.copied() != tick.offer.spot.as_ref() {
-                        continue;
-                    }
-                    task.fate = Fate::NotRun;
-                    plan[index] = match &tick.offer {
-                        Offer {
-                            spot: Some(spot), ..
-                        } => Plan::Chosen(spot.clone()),
-                        Offer { approves: true, .. } => Plan::Approved,
-                        _ => Plan::Run,
-                    };
-                }
-                let asked = (0..plan.len()).filter(|index| plan[*index] != Plan::Leave);
-                let asked: Vec<usize> = asked.collect();
-                if asked.is_empty() {
+                if !taken.insert((tick.source, *of)) {
                     continue;
                 }
-                let number = self.number();
-                (again.number, again.ran) = (number, None);
-                self.insert(again);
-                let tick = Tick {
-                    source: tick.source,
-                    offer: Offer {
-                        batches: vec![(*of, asked)],
-                        ..tick.offer.clone()
-                    },
-                };
-                effects.push(Effect::Again {
-                    of: *of,
-                    number,
-                    plan,
-                    source: tick.source,
-                });
-                self.waiting.insert(number, Some(tick));
+                let spot = tick.offer.spot.as_ref();
+                let asked = chosen.iter().copied();
+                let asked = asked.filter(|task| chosen_at.get(&(*of, *task)).copied() == spot);
+                effects.extend(self.run_again(tick, *of, asked.collect()));
             }
         }
         effects
+    }
+
+    /// Has these tasks of a remembered batch run once more, as a tick asks.
+    fn run_again(&mut self, tick: &Tick, of: Number, mut asked: Vec<usize>) -> Option<Effect> {
+        let mut again = self.records.get(&of)?.clone();
+        asked.retain(|task| *task < again.tasks.len());
+        if asked.is_empty() {
+            return None;
+        }
+        let mut plan = vec![TaskPlan::Leave; again.tasks.len()];
+        for task in &asked {
+            again.tasks[*task].fate = Fate::NotRun;
+            plan[*task] = match &tick.offer.spot {
+                Some(spot) => TaskPlan::Chosen(spot.clone()),
+                None if tick.offer.approves => TaskPlan::Approved,
+                None => TaskPlan::Run,
+            };
+        }
+        let number = self.number();
+        (again.number, again.ran) = (number, None);
+        self.insert(again);
+        let offer = Offer {
+            batches: vec![(of, asked)],
+            ..tick.offer.clone()
+        };
+        let source = tick.source;
+        self.waiting.insert(number, Some(Tick { source, offer }));
+        Some(Effect::Again {
+            of,
+            number,
+            plan,
+            source,
+        })
     }
 
     fn began(&mut self, number: Number, at: i64) {
         if let Some(record) = self.records.get_mut(&number) {
             record.ran = Some(at);
         }
-        self.parts.retain(|part| part.by != Some(number));
+        self.kept.parts.retain(|part| part.by != Some(number));
         if let Some(tick) = self.waiting.remove(&number).flatten() {
             // The other batches of one tick need it no more.
-            let others = self.waiting.values_mut().flatten().chain(&mut self.ticks);
-            // It stands for the one that it repeats from now on.
-            let of = tick.offer.batches[0].0;
-            for other in others {
+            for other in self.waiting.values_mut().flatten() {
                 other.follows(&tick, number);
             }
-            let seen = self.last.iter_mut().flatten().chain(&mut self.hidden);
-            for seen in seen.filter(|seen| seen.number == of) {
-                seen.number = number;
-            }
-            for part in self.parts.iter_mut().filter(|part| part.number == of) {
-                part.number = number;
-            }
+            self.kept.begin(&tick, number);
         }
         self.forget_replaced();
     }
@@ -535,10 +483,10 @@ impl State {
         }
     }
 
-    /// What vanished matters for as long as something may have taken its place and has not begun.
+    /// Forgets what vanished, unless something may have taken its place and has not begun.
     fn forget_replaced(&mut self) {
         if self.waiting.is_empty() && self.typing.is_empty() {
-            self.replaced.clear();
+            self.kept.body.replaced.clear();
         }
     }
 
@@ -547,10 +495,11 @@ impl State {
         &mut self,
         look: &Look<'_>,
         new: &Candidate<'_>,
-        past: Past,
+        ran: Option<i64>,
+        fates: Vec<Fate>,
         effects: &mut Vec<Effect>,
     ) -> Number {
-        let number = self.remember(look, new, past);
+        let number = self.remember(look, new, ran, fates);
         effects.push(Effect::Remember {
             batch: new.index,
             number,
@@ -558,19 +507,25 @@ impl State {
         number
     }
 
-    /// When a batch ran.
+    /// The time at which a batch ran.
     fn ran(&self, number: Number) -> Option<i64> {
         self.records.get(&number)?.ran
     }
 
-    /// Whether nothing is known of a batch but that it was there.
+    /// True if nothing is known of a batch but that it was there.
     fn is_forgotten(&self, number: Number) -> bool {
         let record = self.records.get(&number);
         record.is_none_or(|record| record.tasks.is_empty())
     }
 
     /// Gives a batch of the body a number.
-    fn remember(&mut self, look: &Look<'_>, new: &Candidate<'_>, (ran, fates): Past) -> Number {
+    fn remember(
+        &mut self,
+        look: &Look<'_>,
+        new: &Candidate<'_>,
+        ran: Option<i64>,
+        fates: Vec<Fate>,
+    ) -> Number {
         let mut tasks = self.tasks(look.body, new.batch);
         for (task, fate) in tasks.iter_mut().zip(fates) {
             task.fate = fate;
@@ -597,14 +552,14 @@ impl State {
     }
 
     fn number(&mut self) -> Number {
-        let number = self.next;
-        self.next += 1;
+        let number = self.kept.next;
+        self.kept.next += 1;
         number
     }
 
     /// Forgets a batch that could not begin.
     fn forget(&mut self, number: Number) {
-        if let Some(last) = &mut self.last {
+        if let Some(last) = &mut self.kept.body.there {
             last.retain(|seen| seen.number != number);
         }
         if let Some(record) = self.records.remove(&number)
@@ -615,31 +570,25 @@ impl State {
     }
 
     fn tasks(&self, body: &str, batch: &Batch<'_>) -> Vec<TaskRecord> {
-        let tasks = batch.tasks.iter();
-        tasks
-            .map(|task| TaskRecord {
-                key: self.seed.key(&body[task.span.clone()]),
-                is_exec: is_exec(task),
-                fate: Fate::NotRun,
-            })
-            .collect()
+        let tasks = batch.tasks.iter().map(|task| TaskRecord {
+            key: self.seed.key(&body[task.span.clone()]),
+            tells: tells(task),
+            fate: Fate::NotRun,
+        });
+        tasks.collect()
     }
 
     /// The key of what is asked of the batch as a whole: its text up to its first task.
     fn head(&self, body: &str, batch: &Batch<'_>) -> Key {
-        let end = batch
-            .tasks
-            .first()
-            .map_or(batch.span.end, |task| task.span.start);
+        let first = batch.tasks.first();
+        let end = first.map_or(batch.span.end, |task| task.span.start);
         self.seed.key(body[batch.span.start..end].trim_end())
     }
 
     /// An offer of all tasks of a batch.
     fn whole(&self, number: Number) -> (Number, Vec<usize>) {
-        let tasks = self
-            .records
-            .get(&number)
-            .map_or(0, |record| record.tasks.len());
+        let record = self.records.get(&number);
+        let tasks = record.map_or(0, |record| record.tasks.len());
         (number, (0..tasks).collect())
     }
 
@@ -651,8 +600,8 @@ impl State {
         (number, undone.map(|(index, _)| index).collect())
     }
 
-    /// Keeps in mind where batches stand now.
-    fn keep_places(&mut self, now: &[Seen]) {
+    /// Remembers the places where batches stand now.
+    fn keep_places(&mut self, now: &[SeenBatch]) {
         for seen in now {
             let Some(record) = self.records.get(&seen.number) else {
                 continue;
@@ -660,7 +609,7 @@ impl State {
             if record.prose == seen.prose {
                 continue;
             }
-            let stood = self.stood.entry(seen.number).or_default();
+            let stood = self.kept.stood.entry(seen.number).or_default();
             if stood.last() != Some(&seen.prose) {
                 stood.retain(|prose| *prose != seen.prose);
                 stood.push(seen.prose);
@@ -670,73 +619,66 @@ impl State {
     }
 }
 
-fn seen(number: Number, new: &Candidate<'_>, look: &Look<'_>) -> Seen {
-    Seen {
-        number,
-        key: new.key,
-        prose: new.prose,
-        text: Arc::from(new.text(look)),
-        bared: false,
-        swallowed: false,
+/// The reason that nobody can tell if the new batches of a look ran already, where there is one.
+fn unknown(look: &Look<'_>, first: bool, switched: bool) -> Option<OfferReason> {
+    if look.run_existing {
+        None
+    } else if look.foreign {
+        Some(OfferReason::Foreign)
+    } else if switched {
+        Some(OfferReason::Dialects)
+    } else {
+        first.then_some(OfferReason::FirstSight)
     }
 }
 
-/// Whether a batch is a `<task>` outside any `<tasks>`.
+/// True if a batch is a `<task>` outside any `<tasks>`.
 fn is_lone(batch: &Batch<'_>) -> bool {
     batch.dialect == Dialect::Cml
         && matches!(batch.tasks.as_slice(), [task] if task.span == batch.span)
 }
 
-fn is_exec(task: &Task<'_>) -> bool {
+/// True if a task is done for what it reports: a command, or a task that only looks.
+fn tells(task: &Task<'_>) -> bool {
     match &task.action {
         Ok(action) => action.tells(),
         Err(_) => task.command == Some(Command::Exec),
     }
 }
 
-/// What the new batches of a look come to.
+/// The results of a look at a body.
 #[derive(Default)]
-struct Made {
+struct LookOutcome {
     effects: Vec<Effect>,
     offers: Offers,
-    /// How many tasks came with something that does not end.
+    /// The number of tasks that came with something that does not end.
     swallowed: usize,
-    /// A batch came that stands in something that does not end.
+    /// True if a batch came that stands in something that does not end.
     came_inside: bool,
 }
 
-/// What is offered after a look, by reason.
+/// The batches that are offered after a look, by reason.
 #[derive(Default)]
 struct Offers {
-    unknown: Vec<(Number, Vec<usize>)>,
-    came_back: Vec<(Number, Vec<usize>)>,
-    trimmed: Vec<(Number, Vec<usize>)>,
-    moved: Vec<(Number, Vec<usize>)>,
-    inside: Vec<(Number, Vec<usize>)>,
-    freed: Vec<(Number, Vec<usize>)>,
-    joined: Vec<(Number, Vec<usize>)>,
-    /// When the last of those that came back or were moved ran.
+    batches: BTreeMap<OfferReason, Vec<(Number, Vec<usize>)>>,
+    /// The time at which the last of those that came back or were moved ran.
     ran: Option<i64>,
 }
 
 impl Offers {
-    fn effects(self, unknown: Why) -> Vec<Effect> {
-        let ran = self.ran;
-        [
-            (unknown, self.unknown),
-            (Why::CameBack { ran }, self.came_back),
-            (Why::Moved { ran }, self.moved),
-            (Why::Trimmed, self.trimmed),
-            (Why::Inside, self.inside),
-            (Why::Freed, self.freed),
-            (Why::Joined, self.joined),
-        ]
-        .into_iter()
-        .filter(|(_, batches)| !batches.is_empty())
-        .map(|(why, batches)| Effect::Offer {
-            why,
-            offer: Offer::of_all(batches),
+    fn add(&mut self, why: OfferReason, batch: (Number, Vec<usize>)) {
+        self.batches.entry(why).or_default().push(batch);
+    }
+
+    fn effects(self) -> impl Iterator<Item = Effect> {
+        self.batches.into_iter().map(move |(mut why, batches)| {
+            if let OfferReason::CameBack { ran } | OfferReason::Moved { ran } = &mut why {
+                *ran = self.ran;
+            }
+            Effect::Offer {
+                why,
+                offer: Offer::of_all(batches),
+            }
         })
-        .collect()
     }
 }

@@ -1,21 +1,20 @@
-//! Which problems of a save were not told yet. Each is told once, by its text, as often as it is there.
+//! The problems of a save that were not told yet. Each is told once, by its text, as often as it is there.
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 
-use super::enclosure::{self, Enclosure, Inside};
+use super::enclosure::{self, Enclosure, Placement};
 use super::{Effect, Look};
 use crate::reply::record::{Key, Seed};
 use crate::reply::task::{Batch, BatchState, Cause, Problem};
 
-/// The problems of a body that were told, and how often each was there.
-pub(super) type Told = HashMap<Key, usize>;
-
-/// The problems that were not told yet. Where the rest of a text may still come, one that it would solve waits.
+/// The problems that were not told yet, by what was `told` of the last body. Where the rest of a text may still come, one
+/// that it would solve waits.
 pub(super) fn untold(
-    told: &mut Told,
+    told: &mut BTreeMap<Key, usize>,
     seed: Seed,
     look: &Look<'_>,
-    (open, settled): (&[Enclosure], bool),
+    open: &[Enclosure],
+    settled: bool,
 ) -> Vec<Effect> {
     let Look { body, scan, .. } = *look;
     let batches = scan.batches.iter().enumerate();
@@ -33,7 +32,7 @@ pub(super) fn untold(
         let key = seed.key(enclosure::line_at(body, problem.at));
         (None, problem, key, is_unfinished(problem))
     });
-    let mut now = Told::new();
+    let mut now = BTreeMap::new();
     let mut effects = Vec::new();
     for (batch, problem, key, unfinished) in of_batches.chain(of_text) {
         let count = now.get(&key).copied().unwrap_or(0) + 1;
@@ -46,7 +45,7 @@ pub(super) fn untold(
                 continue;
             }
             let start = batch.map(|index| scan.batches[index].span.start);
-            let is_of = |it: &&Enclosure| Some(it.at) == start;
+            let is_of = |it: &&Enclosure| Some(it.arrival.at) == start;
             effects.push(Effect::Tell {
                 batch,
                 problem: problem.clone(),
@@ -60,17 +59,17 @@ pub(super) fn untold(
     effects
 }
 
-/// Tells that a reply was cut off behind tasks that are whole.
+/// True if a reply was cut off behind tasks that are whole.
 fn has_whole_tasks(problem: &Problem) -> bool {
     matches!(problem.cause, Cause::CutOff { whole: Some(_), .. })
 }
 
-/// Tells that what is wrong in a batch belongs to something that does not end, and is told by that.
+/// True if the problem of a batch belongs to something that does not end, and is told by that.
 fn is_swallowed(batch: &Batch<'_>, open: &[Enclosure]) -> bool {
-    batch.is_inside && Enclosure::place(open, batch.span.start) == Inside::Swallowed
+    batch.is_inside && Enclosure::place(open, batch.span.start) == Placement::Swallowed
 }
 
-/// Tells if a problem of the text is none if the rest of the text is still to come.
+/// True if a problem of the text is none when the rest of the text comes.
 pub(super) fn is_unfinished(problem: &Problem) -> bool {
     matches!(problem.cause, Cause::OffNeverEnds { .. })
 }

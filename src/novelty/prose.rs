@@ -36,17 +36,17 @@ fn is_prose(line: &&str) -> bool {
 }
 
 impl Prose {
-    /// Whether there is none at all: two batches without any prose do not stand in the same.
+    /// True if there is none at all: two batches without any prose do not stand in the same.
     pub(super) fn is_none(self) -> bool {
         self == Self::default()
     }
 
-    /// Whether at least one side is the same, also by having none.
+    /// True if at least one side is the same, also by having none.
     pub(super) fn shares_side(self, other: Self) -> bool {
         self.above == other.above || self.below == other.below
     }
 
-    /// Whether there was prose on both sides and is other prose now.
+    /// True if there was prose on both sides and there is other prose now.
     pub(super) fn replaces(self, was: Self) -> bool {
         let is_other =
             |now: Option<Key>, was: Option<Key>| now.is_some() && was.is_some() && now != was;

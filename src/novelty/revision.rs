@@ -1,10 +1,12 @@
-//! Whether a batch is an earlier one, changed in place: how much they share, and what is left to do. Decides by text
-//! and by what came of the earlier tasks; what is on the disk by now is found out when it runs.
+//! Finds out if a batch is an earlier one, changed in place, and what is left to do then. Decides by the texts and by the
+//! fates of the earlier tasks; the files on the disk are looked at when it runs.
 
 use std::collections::HashMap;
 
 use crate::reply::dialect::Dialect;
-use crate::reply::record::{Fate, FileState, Key, Plan, Prose, Record, Stand, TaskRecord};
+use crate::reply::record::{
+    Fate, FileState, Key, Prose, Record, Stand, TaskPlan, TaskRecord, TaskTarget,
+};
 use crate::reply::scan::scan;
 use crate::reply::task::Scan;
 
@@ -15,16 +17,16 @@ pub(super) struct Draft<'d> {
     pub(super) prose: Prose,
 }
 
-/// What a batch is that takes the place of vanished ones.
+/// The kinds of batches that take the place of vanished ones.
 pub(super) enum Revision {
     /// Nothing was added or changed: it was cut, or put together from others. The fate of each task.
     Trimmed(Vec<Fate>),
-    /// What to do about each task, and its fate until then.
-    Changed(Vec<(Plan, Fate)>),
+    /// The plan for each task, and its fate until then.
+    Changed(Vec<(TaskPlan, Fate)>),
 }
 
 impl Revision {
-    /// What became of each task until now.
+    /// The fate of each task until now.
     pub(super) fn into_fates(self) -> Vec<Fate> {
         match self {
             Self::Trimmed(fates) => fates,
@@ -33,7 +35,7 @@ impl Revision {
     }
 }
 
-/// What `draft` is to the vanished batches, each with the prose it stood in last; `None` if it is a new one.
+/// The revision that `draft` is of the vanished batches, each with the prose it stood in last; `None` if it is a new one.
 pub(super) fn revision(draft: &Draft<'_>, vanished: &[(&Record, Prose)]) -> Option<Revision> {
     let is_earlier = |(record, prose): &&(&Record, Prose)| {
         let shared = shared(draft.tasks, &record.tasks);
@@ -50,27 +52,24 @@ pub(super) fn revision(draft: &Draft<'_>, vanished: &[(&Record, Prose)]) -> Opti
             pool.entry(task.key).or_default().push((record, index));
         }
     }
-    let found: Vec<Option<(&Record, usize)>> = draft
-        .tasks
-        .iter()
-        .map(|key| {
-            let there = pool.get_mut(key)?;
-            (!there.is_empty()).then(|| there.remove(0))
-        })
-        .collect();
-    let is_trimmed = draft.head == earlier.head && found.iter().all(Option::is_some);
-    let plans = found.into_iter().map(|found| match found {
-        Some((record, index)) => plan(record, index),
-        None => (Plan::Run, Fate::NotRun),
+    let mut is_trimmed = draft.head == earlier.head;
+    let plans = draft.tasks.iter().map(|key| {
+        let there = pool.get_mut(key).filter(|there| !there.is_empty());
+        let Some((record, index)) = there.map(|there| there.remove(0)) else {
+            is_trimmed = false;
+            return (TaskPlan::Run, Fate::NotRun);
+        };
+        plan(record, index)
     });
     let changed = Revision::Changed(plans.collect());
-    Some(match is_trimmed {
-        true => Revision::Trimmed(changed.into_fates()),
-        false => changed,
+    Some(if is_trimmed {
+        Revision::Trimmed(changed.into_fates())
+    } else {
+        changed
     })
 }
 
-/// How many tasks are in both.
+/// The number of tasks that are in both.
 fn shared(tasks: &[Key], earlier: &[TaskRecord]) -> usize {
     let mut left: HashMap<Key, usize> = HashMap::new();
     for task in earlier {
@@ -86,24 +85,24 @@ fn shared(tasks: &[Key], earlier: &[TaskRecord]) -> usize {
     tasks.iter().filter(|key| take(key)).count()
 }
 
-/// What to do about a task that was seen before, and its fate until then.
-pub(super) fn plan(record: &Record, index: usize) -> (Plan, Fate) {
+/// The plan for a task that was seen before, and its fate until then.
+pub(super) fn plan(record: &Record, index: usize) -> (TaskPlan, Fate) {
     let task = &record.tasks[index];
     match &task.fate {
-        Fate::Done(_) if task.is_exec => (Plan::DoneExec, task.fate.clone()),
+        Fate::Done(_) if task.tells => (TaskPlan::DoneExec, task.fate.clone()),
         Fate::Done(targets) => {
             let stands = targets
                 .iter()
                 .map(|target| stand(record, index, &target.path));
-            (Plan::Done(stands.collect()), task.fate.clone())
+            (TaskPlan::Done(stands.collect()), task.fate.clone())
         }
-        Fate::NotRun | Fate::Interrupted | Fate::Failed => (Plan::Run, Fate::NotRun),
+        Fate::NotRun | Fate::Interrupted | Fate::Failed => (TaskPlan::Run, Fate::NotRun),
     }
 }
 
 /// A file that several tasks of a batch change is as a task left it also when it is as a later one left it.
 fn stand(record: &Record, index: usize, path: &str) -> Stand {
-    let states = |tasks: &[TaskRecord], of: fn(&crate::reply::record::Target) -> &FileState| {
+    let states = |tasks: &[TaskRecord], of: fn(&TaskTarget) -> &FileState| {
         let mut states = Vec::new();
         for task in tasks {
             if let Fate::Done(targets) = &task.fate {
@@ -120,7 +119,7 @@ fn stand(record: &Record, index: usize, path: &str) -> Stand {
     }
 }
 
-/// How much of a text differs from another, in characters.
+/// The difference between two texts, in characters.
 pub(super) struct Difference {
     /// Of both texts together.
     pub(super) differs: usize,
@@ -130,10 +129,7 @@ pub(super) struct Difference {
 
 /// Compares a text with one that vanished, from the start and from the end, the tags of CML and white space aside.
 pub(super) fn difference(dialect: Dialect, text: &str, vanished: &str) -> Difference {
-    let (text, vanished) = match dialect {
-        Dialect::Cml => (without_tags(text), without_tags(vanished)),
-        _ => (without_blanks(text), without_blanks(vanished)),
-    };
+    let (text, vanished) = (bare(dialect, text), bare(dialect, vanished));
     let pairs = text.iter().zip(&vanished);
     let start = pairs.take_while(|(a, b)| a == b).count();
     let rest = text[start..]
@@ -148,11 +144,11 @@ pub(super) fn difference(dialect: Dialect, text: &str, vanished: &str) -> Differ
     }
 }
 
-/// A text's characters that are neither in a tag nor white space.
-fn without_tags(text: &str) -> Vec<char> {
+/// A text's characters that are neither white space nor, in CML, in a tag.
+fn bare(dialect: Dialect, text: &str) -> Vec<char> {
     let mut in_tag = false;
     let outside = |c: &char| match c {
-        '<' => {
+        '<' if dialect == Dialect::Cml => {
             in_tag = true;
             false
         }
@@ -165,11 +161,7 @@ fn without_tags(text: &str) -> Vec<char> {
     text.chars().filter(outside).collect()
 }
 
-fn without_blanks(text: &str) -> Vec<char> {
-    text.chars().filter(|c| !c.is_whitespace()).collect()
-}
-
-/// Whether nothing but an `<i>` differs.
+/// True if nothing but an `<i>` differs.
 pub(super) fn differs_by_why_only(one: &str, other: &str) -> bool {
     without_why(one, &scan(one)) == without_why(other, &scan(other))
 }

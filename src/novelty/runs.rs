@@ -3,7 +3,7 @@
 
 use std::collections::HashMap;
 
-use super::State;
+use super::NoveltyState;
 use crate::reply::dialect::Dialect;
 use crate::reply::record::Key;
 use crate::reply::task::{Batch, BatchState, Scan};
@@ -11,10 +11,10 @@ use crate::reply::task::{Batch, BatchState, Scan};
 /// The longest run that is looked through for batches that came back.
 const BLOCKS: usize = 200;
 
-impl State {
-    /// Parts what is a batch of the last body from what stands beside it, and what is put together of nothing but
-    /// remembered batches into these. What stands inside of something that does not end is put among the others: who
-    /// remembers what was there before can tell which of these are quotations.
+impl NoveltyState {
+    /// Parts runs of blocks: a batch of the last body from the blocks beside it, and a run of nothing but remembered batches
+    /// into these. The batches inside of something that does not end are put among the others: the memory of the last body
+    /// tells which of these are quotations.
     pub fn part<'t>(&self, body: &'t str, mut scan: Scan<'t>) -> Scan<'t> {
         unfold(&mut scan);
         let scan = self.part_ended(body, scan);
@@ -46,7 +46,7 @@ impl State {
             };
             let mut ends = Vec::new();
             for (from, to) in self.pieces(batch.tasks.len(), &mut there, &keys) {
-                let came_back = self.partition((from, to), &keys);
+                let came_back = self.partition(from, to, &keys);
                 ends.extend(came_back.unwrap_or_else(|| vec![to]));
             }
             batches.extend(split(batch, &ends));
@@ -56,32 +56,32 @@ impl State {
 
     /// Parts a block that did not end from the reply that has ended it now, being of the same dialect.
     fn part_ended<'t>(&self, body: &'t str, scan: Scan<'t>) -> Scan<'t> {
-        if self.open.is_empty() {
+        if self.kept.open.is_empty() {
             return scan;
         }
         let apart = scan.batches.into_iter().flat_map(|batch| {
             let text = &body[batch.span.clone()];
-            let mut ends = self.open.iter().filter_map(|it| it.end_in(self.seed, text));
+            let mut ends = self
+                .kept
+                .open
+                .iter()
+                .filter_map(|it| it.end_in(self.seed, text));
             let end = batch.span.start + ends.next().unwrap_or_default();
             let own = batch.tasks.iter().take_while(|it| it.span.start < end);
             let (own, all) = (own.count(), batch.tasks.len());
             if batch.dialect == Dialect::Cml || own == 0 || own == all {
                 return vec![batch];
             }
-            split(batch, &[own, all]).collect::<Vec<_>>()
+            split(batch, &[own, all]).collect()
         });
-        Scan {
-            batches: apart.collect(),
-            ..scan
-        }
+        let batches = apart.collect();
+        Scan { batches, ..scan }
     }
 
     /// The batches that are in the file, by their texts: how many of each, and how many tasks one has.
     fn there(&self) -> HashMap<Key, (usize, usize)> {
-        let last = self.last.iter().flatten();
-        let seen = last.chain(&self.hidden).chain(&self.replaced);
         let mut there: HashMap<Key, (usize, usize)> = HashMap::new();
-        for seen in seen {
+        for seen in self.kept.body.seen() {
             let tasks = self.records.get(&seen.number);
             let tasks = tasks.map_or(0, |record| record.tasks.len());
             there.entry(seen.key).or_insert((0, tasks)).0 += 1;
@@ -89,7 +89,7 @@ impl State {
         there
     }
 
-    /// Which tasks of a run are a batch that is there, and which stand between those.
+    /// The pieces of a run: the tasks that are a batch that is there, and those between such batches.
     fn pieces(
         &self,
         tasks: usize,
@@ -126,7 +126,8 @@ impl State {
     /// The ends of the remembered batches that tasks are put together of; `None` where one of them is new.
     fn partition(
         &self,
-        (from, to): (usize, usize),
+        from: usize,
+        to: usize,
         keys: &dyn Fn(usize, usize) -> Key,
     ) -> Option<Vec<usize>> {
         if to - from > BLOCKS {
@@ -156,24 +157,20 @@ fn unfold(scan: &mut Scan<'_>) {
 
 /// Parts a batch behind the tasks that these numbers count up to.
 fn split<'t>(batch: Batch<'t>, ends: &[usize]) -> impl Iterator<Item = Batch<'t>> {
-    let (dialect, is_inside, whole) = (batch.dialect, batch.is_inside, batch.span);
+    let whole = batch.span;
     let count = batch.tasks.len();
     let mut tasks = batch.tasks.into_iter();
     let mut from = 0;
     ends.iter().map(move |end| {
         let part: Vec<_> = tasks.by_ref().take(end - from).collect();
-        let (first, last) = (from == 0, *end == count);
+        let first = part.first().filter(|_| from > 0);
+        let last = part.last().filter(|_| *end < count);
         from = *end;
-        let start = part.first().map_or(whole.start, |task| task.span.start);
-        let stop = part.last().map_or(whole.end, |task| task.span.end);
+        let start = first.map_or(whole.start, |task| task.span.start);
+        let stop = last.map_or(whole.end, |task| task.span.end);
         Batch {
-            dialect,
-            span: if first { whole.start } else { start }..if last { whole.end } else { stop },
-            atomic: false,
-            message: None,
-            state: BatchState::Complete,
-            is_inside,
-            tasks: part,
+            is_inside: batch.is_inside,
+            ..Batch::new(batch.dialect, start..stop, BatchState::Complete, part)
         }
     })
 }

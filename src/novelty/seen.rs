@@ -2,20 +2,26 @@
 //! about new ones.
 
 use std::cell::OnceCell;
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::sync::Arc;
 
-use super::Look;
+use serde::{Deserialize, Serialize};
+
+use super::body::Candidate;
+use super::{Look, is_lone};
 use crate::reply::record::{Key, Number, Prose, Seed};
 use crate::reply::scan::scan;
 
 /// A batch that was in a body and needs no run any more: one for each time that its text is there.
-#[derive(Debug, Clone)]
-pub(super) struct Seen {
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(super) struct SeenBatch {
     pub(super) number: Number,
+    /// Kept with the batch itself, as its text is.
+    #[serde(skip)]
     pub(super) key: Key,
-    /// Where it stood last.
+    /// The prose that it stood in last.
     pub(super) prose: Prose,
+    #[serde(skip)]
     pub(super) text: Arc<str>,
     /// A `<task>` by itself, read so only because the `<tasks>` around it is damaged.
     pub(super) bared: bool,
@@ -23,9 +29,9 @@ pub(super) struct Seen {
     pub(super) swallowed: bool,
 }
 
-/// Where an earlier batch was.
+/// The place of an earlier batch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum From {
+pub(super) enum EarlierPlace {
     /// In the last body.
     Last,
     /// Not found there, and counted as there.
@@ -36,10 +42,10 @@ pub(super) enum From {
 
 /// The earlier batches that were not found in a body yet, by their texts.
 #[derive(Debug, Default)]
-pub(super) struct Unfound(HashMap<Key, Vec<(From, Seen)>>);
+pub(super) struct Unfound(HashMap<Key, Vec<(EarlierPlace, SeenBatch)>>);
 
 impl Unfound {
-    pub(super) fn add(&mut self, from: From, list: Vec<Seen>) {
+    pub(super) fn add(&mut self, from: EarlierPlace, list: Vec<SeenBatch>) {
         for seen in list {
             self.0.entry(seen.key).or_default().push((from, seen));
         }
@@ -50,7 +56,7 @@ impl Unfound {
     }
 
     /// Takes out a batch with this text that stood in such a place.
-    pub(super) fn take(&mut self, key: Key, is_place: impl Fn(Prose) -> bool) -> Option<Seen> {
+    pub(super) fn take(&mut self, key: Key, is_place: impl Fn(Prose) -> bool) -> Option<SeenBatch> {
         let list = self.0.get_mut(&key)?;
         let at = list.iter().position(|(_, seen)| is_place(seen.prose))?;
         Some(list.remove(at).1)
@@ -63,12 +69,12 @@ impl Unfound {
     /// only cannot be read.
     pub(super) fn part(
         self,
-        doubt: &Doubt<'_>,
+        doubt: &Uncertainty<'_>,
         found: &HashMap<Key, usize>,
-    ) -> (Vec<Seen>, Vec<Seen>) {
+    ) -> (Vec<SeenBatch>, Vec<SeenBatch>) {
         let (mut hidden, mut vanished) = (Vec::new(), Vec::new());
         for (key, list) in self.0 {
-            let is_hidden = |(from, _): &&(From, Seen)| *from == From::Hidden;
+            let is_hidden = |(from, _): &&(EarlierPlace, SeenBatch)| *from == EarlierPlace::Hidden;
             let was_hidden = list.iter().any(|entry| is_hidden(&entry));
             let mut room = list.len();
             // Hidden before it counts as hidden; else trouble must have come with its going.
@@ -77,7 +83,7 @@ impl Unfound {
                 room = in_text.saturating_sub(found.get(&key).copied().unwrap_or(0));
             }
             for (from, seen) in list {
-                let stays = from != From::Replaced && room > 0;
+                let stays = from != EarlierPlace::Replaced && room > 0;
                 if stays || doubt.holds_a_task_of(&seen) {
                     room = room.saturating_sub(1);
                     hidden.push(seen);
@@ -87,14 +93,14 @@ impl Unfound {
             }
         }
         for list in [&mut hidden, &mut vanished] {
-            list.sort_by_key(|seen: &Seen| seen.number);
+            list.sort_by_key(|seen: &SeenBatch| seen.number);
         }
         (hidden, vanished)
     }
 }
 
-/// How sure it is that what is not found has gone.
-pub(super) struct Doubt<'d> {
+/// The reasons to doubt that a batch which is not found has gone.
+pub(super) struct Uncertainty<'d> {
     /// Something is wrong in this body that was not wrong in the last, or it may be half a save.
     new_trouble: bool,
     /// Nothing is wrong but what was wrong while nothing was hidden.
@@ -104,29 +110,31 @@ pub(super) struct Doubt<'d> {
     plain: OnceCell<String>,
     /// Tasks by themselves that were not there before.
     bare: Vec<Key>,
-    /// How often each task can be read.
+    /// The number of times that each task can be read.
     tasks: OnceCell<HashMap<Key, usize>>,
 }
 
-impl<'d> Doubt<'d> {
+impl<'d> Uncertainty<'d> {
     pub(super) fn new(
         seed: Seed,
         look: &'d Look<'d>,
-        bare: Vec<Key>,
-        (new_trouble, calm): (bool, bool),
+        new: &[Candidate<'_>],
+        new_trouble: bool,
+        calm: bool,
     ) -> Self {
+        let bare = new.iter().filter(|new| is_lone(new.batch));
         Self {
             new_trouble,
             calm,
             seed,
             look,
-            bare,
+            bare: bare.map(|new| new.key).collect(),
             plain: OnceCell::new(),
             tasks: OnceCell::new(),
         }
     }
 
-    /// How often a text is in the body, read or not.
+    /// The number of times that a text is in the body, read or not.
     fn count(&self, text: &str) -> usize {
         let text = plain(text);
         if text.is_empty() {
@@ -136,8 +144,8 @@ impl<'d> Doubt<'d> {
         body.matches(&text).count()
     }
 
-    /// Whether the text of one of its tasks is in the body where it cannot be read, or only by itself.
-    fn holds_a_task_of(&self, seen: &Seen) -> bool {
+    /// True if the text of one of its tasks is in the body where it cannot be read, or only by itself.
+    fn holds_a_task_of(&self, seen: &SeenBatch) -> bool {
         let found = scan(&seen.text);
         let mut tasks = found.batches.iter().flat_map(|batch| &batch.tasks);
         tasks.any(|task| {
@@ -146,7 +154,7 @@ impl<'d> Doubt<'d> {
         })
     }
 
-    /// How often a task can be read, and was not bared just now.
+    /// The number of times that a task can be read, and was not bared just now.
     fn readable(&self, task: &str) -> usize {
         let key = self.seed.key(task);
         let tasks = self.tasks.get_or_init(|| {
@@ -168,22 +176,4 @@ impl<'d> Doubt<'d> {
 fn plain(text: &str) -> String {
     let lines: Vec<&str> = text.lines().map(str::trim_end).collect();
     lines.join("\n")
-}
-
-/// The signs that something in a body cannot be read.
-#[derive(Debug, Default)]
-pub(super) struct Troubles {
-    /// Those of the last body, and those that were there while none hid anything.
-    pub(super) last: HashSet<Key>,
-    pub(super) calm: HashSet<Key>,
-}
-
-impl Troubles {
-    /// Takes in those of a body that was parted.
-    pub(super) fn next(&mut self, now: HashSet<Key>, calm: bool) {
-        if calm {
-            self.calm.clone_from(&now);
-        }
-        self.last = now;
-    }
 }

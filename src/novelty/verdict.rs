@@ -1,127 +1,119 @@
-//! What a batch is that was not in the last body: the rules, one after the other. Changes nothing.
+//! Judges a batch that was not in the last body, by one rule after the other. Changes nothing.
 
 use super::body::Candidate;
-use super::enclosure::{Enclosure, Inside};
+use super::enclosure::{Enclosure, Enclosures, Placement};
 use super::event::Look;
 use super::revision::{self, Draft, Revision};
-use super::seen::Seen;
-use super::{State, TYPED, is_lone};
-use crate::reply::record::{Fate, Key, Number, Plan};
+use super::seen::SeenBatch;
+use super::{NoveltyState, OfferReason, TYPED, is_lone};
+use crate::reply::record::{Fate, Key, Number, TaskPlan};
 
-/// What is known of a look while its batches are judged.
+/// The knowledge by which the batches of a look are judged.
 pub(super) struct Scene<'s> {
     pub(super) look: &'s Look<'s>,
-    /// Nothing was seen of the file before.
-    pub(super) first: bool,
-    /// It is read in other dialects than before: what seems new may only have been another's, or prose.
-    pub(super) switched: bool,
+    /// The reason that nobody can tell if new batches ran already, where there is one.
+    pub(super) unknown: Option<OfferReason>,
     pub(super) settled: bool,
     /// A batch that was not closed in the last body is closed now.
     pub(super) closed: bool,
-    /// Where a batch begins that waits for the text to settle: what is behind it does not overtake it.
+    /// The offset of a batch that waits for the text to settle: those behind it do not overtake it.
     pub(super) held: Option<usize>,
-    /// What may have been half-typed in the last body.
-    pub(super) typing: Vec<Seen>,
-    pub(super) hidden: Vec<Seen>,
-    /// What does not end: now, and in the last body.
-    pub(super) open: Vec<Enclosure>,
-    pub(super) was_open: Vec<Enclosure>,
+    /// The batches of the last body that may have been half-typed.
+    pub(super) typing: Vec<SeenBatch>,
+    pub(super) hidden: Vec<SeenBatch>,
+    pub(super) enclosures: Enclosures,
 }
 
-/// What a batch is that was not in the last body.
-pub(super) enum Verdict {
-    /// One whose `<tasks>` is damaged.
-    Bared,
-    /// This one, with another `<i>`.
+/// The decision about a batch that was not in the last body.
+pub(super) enum BatchVerdict {
+    /// It is this one, with another `<i>`.
     Reworded(Number),
     CameBack(Number),
-    /// Nobody knows whether it ran, but perhaps what became of its tasks.
-    Unknown(Vec<Fate>),
     /// It waits for the text to settle.
     Typed,
-    /// It came in something that does not end, and belongs to that.
-    Swallowed,
-    /// It may be a part of something that does not end.
-    Doubtful,
-    Joined(Vec<Fate>),
-    Trimmed(Vec<Fate>),
-    Run(Vec<(Plan, Fate)>),
+    Run(Vec<(TaskPlan, Fate)>),
+    /// It does not run, and these are the fates of its tasks, as far as they are known.
+    Noted(NotedAs, Vec<Fate>),
 }
 
-impl State {
-    /// What a batch is that was not in the last body. `now` is what is known of this one so far.
+/// The reason that a batch is noted and does not run.
+pub(super) enum NotedAs {
+    /// Its `<tasks>` is damaged.
+    Bared,
+    /// It came in something that does not end, and belongs to that.
+    Swallowed,
+    /// It is offered.
+    Offered(OfferReason),
+}
+
+impl NoveltyState {
+    /// Judges a batch that was not in the last body; `now` has the batches of this one that are known so far.
     pub(super) fn verdict(
         &self,
         new: &Candidate<'_>,
         scene: &Scene<'_>,
-        now: &[Seen],
-        vanished: &[Seen],
-    ) -> Verdict {
+        now: &[SeenBatch],
+        vanished: &[SeenBatch],
+    ) -> BatchVerdict {
         let look = scene.look;
+        let noted = |noted| BatchVerdict::Noted(noted, Vec::new());
+        let offered = |why, fates| BatchVerdict::Noted(NotedAs::Offered(why), fates);
         if self.is_bared(new, &scene.hidden, now) {
-            return Verdict::Bared;
+            return noted(NotedAs::Bared);
         }
         if let Some(was) = vanished.iter().find(|seen| is_reworded(new, look, seen)) {
-            return Verdict::Reworded(was.number);
+            return BatchVerdict::Reworded(was.number);
         }
         if let Some(was) = self.returned(new, now, &scene.hidden) {
-            return Verdict::CameBack(was);
+            return BatchVerdict::CameBack(was);
         }
         let tasks = self.keys(look, new);
         let completed = self.completed(&tasks, self.is_in_place(new, scene));
         let is_completing = completed.is_some();
         let revision = completed.or_else(|| self.revision(new, look, &tasks, vanished));
-        if (scene.first || scene.switched || look.foreign) && !look.run_existing {
-            return Verdict::Unknown(revision.map_or(Vec::new(), Revision::into_fates));
+        if let Some(why) = &scene.unknown {
+            let fates = revision.map_or(Vec::new(), Revision::into_fates);
+            return offered(why.clone(), fates);
         }
-        let place = if new.batch.is_inside {
-            Enclosure::place(&scene.open, new.batch.span.start)
-        } else {
-            Inside::Own
-        };
-        let before = vanished.iter().chain(&scene.typing);
-        let is_held = scene.held.is_some_and(|at| at < new.batch.span.start);
-        let may_be_typed = scene.closed
-            || is_held
-            || !is_pasted_over(new, look, before.clone())
-                && (revision.is_some() && !is_completing || is_typed(new, look, before));
-        let was_swallowed = || {
-            let near = vanished.iter().filter(|seen| seen.swallowed);
-            revision.is_some() && near.clone().next().is_some() || is_typed(new, look, near)
-        };
-        if new.batch.is_inside && (place == Inside::Swallowed || was_swallowed()) {
+        let placement = placement(new, scene);
+        let is_revision = revision.is_some();
+        if new.batch.is_inside
+            && (placement == Placement::Swallowed
+                || was_swallowed(new, look, vanished, is_revision))
+        {
             return if scene.settled {
-                Verdict::Swallowed
+                noted(NotedAs::Swallowed)
             } else {
-                Verdict::Typed
+                BatchVerdict::Typed
             };
         }
-        let text = new.text(look);
-        let is_joined = || {
-            let mut was_open = scene.was_open.iter();
-            was_open
-                .any(|was| was.has_gone(&scene.open) && was.is_joined(self.seed, text, new.prose))
-        };
+        let is_known_revision = is_revision && !is_completing;
+        if !scene.settled && may_be_typed(new, scene, vanished, is_known_revision) {
+            return BatchVerdict::Typed;
+        }
+        if placement == Placement::Doubtful {
+            return offered(OfferReason::Inside, Vec::new());
+        }
+        let mut gone = scene.enclosures.gone();
+        if gone.any(|was| was.is_joined(self.seed, new.text(look), new.prose)) {
+            let fates = revision.map_or(Vec::new(), Revision::into_fates);
+            return offered(OfferReason::Joined, fates);
+        }
         match revision {
-            _ if may_be_typed && !scene.settled => Verdict::Typed,
-            _ if place == Inside::Doubtful => Verdict::Doubtful,
-            revision if is_joined() => {
-                Verdict::Joined(revision.map_or(Vec::new(), Revision::into_fates))
-            }
-            Some(Revision::Trimmed(fates)) => Verdict::Trimmed(fates),
-            Some(Revision::Changed(plans)) => Verdict::Run(plans),
+            Some(Revision::Trimmed(fates)) => offered(OfferReason::Trimmed, fates),
+            Some(Revision::Changed(plans)) => BatchVerdict::Run(plans),
             None => {
                 let all = new.batch.tasks.iter();
-                Verdict::Run(all.map(|_| (Plan::Run, Fate::NotRun)).collect())
+                BatchVerdict::Run(all.map(|_| (TaskPlan::Run, Fate::NotRun)).collect())
             }
         }
     }
 
-    /// Tells that a batch is one that did not end, with its end.
+    /// True if a batch is one that did not end, with its end.
     pub(super) fn is_in_place(&self, new: &Candidate<'_>, scene: &Scene<'_>) -> bool {
         let text = new.text(scene.look);
-        let mut was_open = scene.was_open.iter();
-        was_open.any(|was| was.has_gone(&scene.open) && was.begins(self.seed, text))
+        let mut gone = scene.enclosures.gone();
+        gone.any(|was| was.begins(self.seed, text))
     }
 
     /// The keys of its tasks.
@@ -131,32 +123,31 @@ impl State {
     }
 
     /// A `<task>` by itself is not new where only the `<tasks>` around it was damaged.
-    fn is_bared(&self, new: &Candidate<'_>, hidden: &[Seen], now: &[Seen]) -> bool {
+    fn is_bared(&self, new: &Candidate<'_>, hidden: &[SeenBatch], now: &[SeenBatch]) -> bool {
         if hidden.is_empty() || !is_lone(new.batch) {
             return false;
         }
-        let tasks = hidden
-            .iter()
-            .filter_map(|seen| self.records.get(&seen.number));
-        let tasks = tasks.flat_map(|record| &record.tasks);
+        let records = hidden.iter();
+        let records = records.filter_map(|seen| self.records.get(&seen.number));
+        let tasks = records.flat_map(|record| &record.tasks);
         let there = tasks.filter(|task| task.key == new.key).count();
-        there
-            > now
-                .iter()
-                .filter(|seen| seen.bared && seen.key == new.key)
-                .count()
+        let bared = now.iter().filter(|seen| seen.bared && seen.key == new.key);
+        there > bared.count()
     }
 
     /// The batch with this text that once stood in this prose, and is nowhere in the body now.
-    fn returned(&self, new: &Candidate<'_>, now: &[Seen], hidden: &[Seen]) -> Option<Number> {
+    fn returned(
+        &self,
+        new: &Candidate<'_>,
+        now: &[SeenBatch],
+        hidden: &[SeenBatch],
+    ) -> Option<Number> {
         let numbers = self.by_key.get(&new.key)?;
         let is_there = |number| now.iter().chain(hidden).any(|seen| seen.number == number);
         let stood = |number: &Number| {
+            let stood = self.kept.stood.get(number);
             self.records[number].prose == new.prose
-                || self
-                    .stood
-                    .get(number)
-                    .is_some_and(|stood| stood.contains(&new.prose))
+                || stood.is_some_and(|stood| stood.contains(&new.prose))
         };
         let all = numbers.iter().rev().copied();
         all.filter(stood).find(|number| !is_there(*number))
@@ -167,7 +158,7 @@ impl State {
         new: &Candidate<'_>,
         look: &Look<'_>,
         tasks: &[Key],
-        vanished: &[Seen],
+        vanished: &[SeenBatch],
     ) -> Option<Revision> {
         if vanished.is_empty() {
             return None;
@@ -184,18 +175,53 @@ impl State {
     }
 }
 
-/// Whether nothing but an `<i>` differs from a batch that stood in the same prose.
-fn is_reworded(new: &Candidate<'_>, look: &Look<'_>, was: &Seen) -> bool {
+/// The relation of a batch to the things that do not end.
+fn placement(new: &Candidate<'_>, scene: &Scene<'_>) -> Placement {
+    if new.batch.is_inside {
+        Enclosure::place(&scene.enclosures.now, new.batch.span.start)
+    } else {
+        Placement::Own
+    }
+}
+
+/// True if a batch may be half-typed.
+fn may_be_typed(
+    new: &Candidate<'_>,
+    scene: &Scene<'_>,
+    vanished: &[SeenBatch],
+    is_revision: bool,
+) -> bool {
+    let look = scene.look;
+    let before = vanished.iter().chain(&scene.typing);
+    scene.closed
+        || scene.held.is_some_and(|at| at < new.batch.span.start)
+        || !is_pasted_over(new, look, before.clone())
+            && (is_revision || is_typed(new, look, before))
+}
+
+/// True if a batch is a changed one that came in something that does not end.
+fn was_swallowed(
+    new: &Candidate<'_>,
+    look: &Look<'_>,
+    vanished: &[SeenBatch],
+    is_revision: bool,
+) -> bool {
+    let near = vanished.iter().filter(|seen| seen.swallowed);
+    is_revision && near.clone().next().is_some() || is_typed(new, look, near)
+}
+
+/// True if nothing but an `<i>` differs from a batch that stood in the same prose.
+fn is_reworded(new: &Candidate<'_>, look: &Look<'_>, was: &SeenBatch) -> bool {
     was.prose == new.prose
         && !was.prose.is_none()
         && revision::differs_by_why_only(&was.text, new.text(look))
 }
 
-/// Tells that a batch may be half-typed: it stands where a vanished one stood, or looks like one near which it stands.
+/// True if a batch may be half-typed: it stands where a vanished one stood, or looks like one near which it stands.
 fn is_typed<'s>(
     new: &Candidate<'_>,
     look: &Look<'_>,
-    mut before: impl Iterator<Item = &'s Seen>,
+    mut before: impl Iterator<Item = &'s SeenBatch>,
 ) -> bool {
     before.any(|seen| {
         let is_there = seen.prose == new.prose && !new.prose.is_none();
@@ -205,12 +231,12 @@ fn is_typed<'s>(
     })
 }
 
-/// Tells that a batch without any prose around it was pasted in the place of others: nobody types as much between two
+/// True if a batch without any prose around it was pasted in the place of others: nobody types as much between two
 /// saves.
 fn is_pasted_over<'s>(
     new: &Candidate<'_>,
     look: &Look<'_>,
-    mut before: impl Iterator<Item = &'s Seen>,
+    mut before: impl Iterator<Item = &'s SeenBatch>,
 ) -> bool {
     new.prose.is_none()
         && before.all(|seen| {

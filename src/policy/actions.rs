@@ -16,14 +16,11 @@ impl TryFrom<String> for ActionPattern {
 
     fn try_from(text: String) -> Result<Self, String> {
         let pattern = Self(text);
-        if Command::ALL
-            .into_iter()
-            .any(|command| pattern.names(command))
-        {
+        if Command::all().any(|command| pattern.names(command)) {
             return Ok(pattern);
         }
         let Self(text) = pattern;
-        let known = Command::ALL.into_iter().flat_map(names);
+        let known = Command::all().flat_map(names);
         let nearest = known.min_by_key(|known| strsim::osa_distance(known, &text));
         Err(format!(
             "unknown action `{text}`: did you mean `{}`?",
@@ -59,7 +56,7 @@ pub struct Actions {
 impl Actions {
     /// What these patterns come to.
     pub fn new(allow: &[ActionPattern], deny: &[ActionPattern]) -> Self {
-        let refused = Command::ALL.into_iter().filter_map(|command| {
+        let refused = Command::all().filter_map(|command| {
             let why = match deny.iter().find(|pattern| pattern.names(command)) {
                 Some(ActionPattern(text)) => format!("`{text}` in `actions.deny`"),
                 None if allow.iter().any(|pattern| pattern.names(command)) => return None,

@@ -1,9 +1,10 @@
-//! What a task asks for, in whichever dialect: the commands, and what each needs. Paths are still text here.
+//! The commands of a reply, in whichever dialect, and the parameters that each needs. Paths are still text here.
 
 use std::borrow::Cow;
 use std::time::Duration;
 
-use serde_json::{Value, json};
+use serde::{Serialize, Serializer};
+use serde_json::{Map, Value, json};
 
 use super::hunk::Hunk;
 use super::text::{Form, Text};
@@ -37,86 +38,74 @@ pub enum Command {
     StepForward,
 }
 
-impl Command {
-    /// All of them, in the order of the reference.
-    pub const ALL: [Self; 23] = [
-        Self::Edit,
-        Self::Overwrite,
-        Self::Append,
-        Self::ReplaceAll,
-        Self::ReplaceLines,
-        Self::Move,
-        Self::Delete,
-        Self::MakeFolder,
-        Self::RemoveFolder,
-        Self::Read,
-        Self::List,
-        Self::Grep,
-        Self::Glob,
-        Self::Exec,
-        Self::ContextAdd,
-        Self::ContextRemove,
-        Self::ContextList,
-        Self::ContextPrune,
-        Self::ContextClear,
-        Self::Undo,
-        Self::Squash,
-        Self::StepBack,
-        Self::StepForward,
-    ];
+/// The names of each command, in the order of the reference. The main one is first; the others are what models wrote unasked.
+const NAMES: [(Command, &[&str]); 23] = [
+    (Command::Edit, &["edit", "replace", "patch"]),
+    (Command::Overwrite, &["overwrite", "write", "create"]),
+    (Command::Append, &["append", "add"]),
+    (Command::ReplaceAll, &["replace-all", "edit-all"]),
+    (Command::ReplaceLines, &["replace-lines", "edit-lines"]),
+    (Command::Move, &["move", "rename", "mv"]),
+    (Command::Delete, &["delete", "remove", "rm"]),
+    (
+        Command::MakeFolder,
+        &["mkdir", "create-folder", "create-directory", "create-dir"],
+    ),
+    (
+        Command::RemoveFolder,
+        &["rmdir", "delete-folder", "delete-directory", "delete-dir"],
+    ),
+    (Command::Read, &["read", "cat", "view", "show"]),
+    (Command::List, &["ls", "list", "dir"]),
+    (Command::Grep, &["grep", "search", "rg"]),
+    (Command::Glob, &["glob", "find"]),
+    (Command::Exec, &["exec", "run", "shell", "bash", "sh"]),
+    (Command::ContextAdd, &["context-add"]),
+    (Command::ContextRemove, &["context-remove"]),
+    (Command::ContextList, &["context-list"]),
+    (Command::ContextPrune, &["context-prune"]),
+    (Command::ContextClear, &["context-clear"]),
+    (Command::Undo, &["undo"]),
+    (Command::Squash, &["squash", "git-squash"]),
+    (Command::StepBack, &["step-back", "git-step-back"]),
+    (Command::StepForward, &["step-forward", "git-step-forward"]),
+];
 
-    /// Those that a message names where a reply has none of them.
-    pub const USUAL: &[Self] = Self::ALL.split_at(14).0;
+impl Command {
+    /// All commands, in the order of the reference.
+    pub fn all() -> impl Iterator<Item = Self> {
+        NAMES.into_iter().map(|(command, _)| command)
+    }
+
+    /// The commands that a message lists where a reply names an unknown one.
+    pub fn usual() -> impl Iterator<Item = Self> {
+        Self::all().take_while(|command| *command != Self::ContextAdd)
+    }
 
     /// The main name, which the results show.
     pub fn name(self) -> &'static str {
         self.names()[0]
     }
 
-    /// Every name it answers to, the main one first. The others are what models wrote unasked.
+    /// Every name that the command answers to, the main one first.
     pub fn names(self) -> &'static [&'static str] {
-        match self {
-            Self::Edit => &["edit", "replace", "patch"],
-            Self::Overwrite => &["overwrite", "write", "create"],
-            Self::Append => &["append", "add"],
-            Self::ReplaceAll => &["replace-all", "edit-all"],
-            Self::ReplaceLines => &["replace-lines", "edit-lines"],
-            Self::Move => &["move", "rename", "mv"],
-            Self::Delete => &["delete", "remove", "rm"],
-            Self::MakeFolder => &["mkdir", "create-folder", "create-directory", "create-dir"],
-            Self::RemoveFolder => &["rmdir", "delete-folder", "delete-directory", "delete-dir"],
-            Self::Read => &["read", "cat", "view", "show"],
-            Self::List => &["ls", "list", "dir"],
-            Self::Grep => &["grep", "search", "rg"],
-            Self::Glob => &["glob", "find"],
-            Self::Exec => &["exec", "run", "shell", "bash", "sh"],
-            Self::ContextAdd => &["context-add"],
-            Self::ContextRemove => &["context-remove"],
-            Self::ContextList => &["context-list"],
-            Self::ContextPrune => &["context-prune"],
-            Self::ContextClear => &["context-clear"],
-            Self::Undo => &["undo"],
-            Self::Squash => &["squash", "git-squash"],
-            Self::StepBack => &["step-back", "git-step-back"],
-            Self::StepForward => &["step-forward", "git-step-forward"],
-        }
+        NAMES[self as usize].1
     }
 
     /// The command of that name, in any letter case; `_` is as good as `-`.
     pub fn parse(name: &str) -> Option<Self> {
-        let same = |known: &str| {
+        let same = |known: &&str| {
             known.len() == name.len()
                 && known
                     .bytes()
                     .zip(name.bytes())
                     .all(|(k, n)| k.eq_ignore_ascii_case(&n) || k == b'-' && n == b'_')
         };
-        Self::ALL
-            .into_iter()
-            .find(|command| command.names().iter().any(|known| same(known)))
+        let mut all = NAMES.into_iter();
+        all.find_map(|(command, names)| names.iter().any(same).then_some(command))
     }
 
-    /// What the user types to do it, where no reply may ask for it.
+    /// The command line that does it, where only the user may ask for it.
     pub fn typed(self) -> Option<&'static str> {
         match self {
             Self::Undo => Some("clada undo"),
@@ -129,25 +118,32 @@ impl Command {
 }
 
 /// A task's command with all that it needs. Paths are still text: the workspace decides what they mean.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize)]
+#[serde(untagged)]
 pub enum Action<'t> {
     Edit {
         path: Cow<'t, str>,
-        change: Change<'t>,
-        /// Where the file is moved to with its change.
+        #[serde(flatten)]
+        change: Replacement<'t>,
+        /// The new path of the file, if it is moved with its change.
         to: Option<Cow<'t, str>>,
     },
     Overwrite {
         path: Cow<'t, str>,
+        #[serde(serialize_with = "file_text")]
         content: Payload<'t>,
+        #[serde(skip)]
         final_newline: bool,
         /// A file that is there already is an error.
+        #[serde(skip)]
         only_new: bool,
     },
     /// In block form it begins on a line of its own, in inline form where the file ends.
     Append {
         path: Cow<'t, str>,
+        #[serde(serialize_with = "file_text")]
         content: Payload<'t>,
+        #[serde(skip)]
         final_newline: bool,
     },
     /// Every place that has this very text, in each of these files.
@@ -155,7 +151,7 @@ pub enum Action<'t> {
         paths: Vec<Cow<'t, str>>,
         search: Payload<'t>,
         replace: Payload<'t>,
-        /// How many places there must be.
+        /// The number of places that there must be.
         count: Option<usize>,
     },
     ReplaceLines {
@@ -169,13 +165,16 @@ pub enum Action<'t> {
         to: Cow<'t, str>,
         overwrite: bool,
         /// To this very name, also where a folder has it.
+        #[serde(skip)]
         exact: bool,
     },
     Delete {
         path: Cow<'t, str>,
         /// A folder is an error.
+        #[serde(skip)]
         only_file: bool,
-        /// What a diff says that it holds; without hunks it may hold anything.
+        /// The content that a diff says it has; without hunks it may have any.
+        #[serde(skip)]
         held: Vec<Hunk<'t>>,
     },
     MakeFolder {
@@ -189,9 +188,11 @@ pub enum Action<'t> {
         paths: Vec<Cow<'t, str>>,
         /// `N` or `A-B`; nothing: all.
         lines: Option<Cow<'t, str>>,
-        /// What stands between a line's number and the line; nothing: no numbers.
+        /// The text between a line's number and the line; nothing: no numbers.
+        #[serde(rename = "delimiter")]
         numbers: Option<Cow<'t, str>>,
-        /// It shows what there is: of lines those that are in the file, of a folder what is in it. Else both are mistakes.
+        /// Lines that the file does not have are left out, and a folder is listed. Else both are mistakes.
+        #[serde(skip)]
         is_lenient: bool,
     },
     List {
@@ -214,23 +215,28 @@ pub enum Action<'t> {
     },
     Exec {
         script: Payload<'t>,
+        #[serde(serialize_with = "seconds")]
         timeout: Option<Duration>,
         /// Nothing: a shell.
+        #[serde(serialize_with = "language_name")]
         lang: Option<Language>,
         /// Digits and dots; only beside a language.
         version: Option<String>,
         /// The folder to run it in, as the reply wrote it.
         cwd: Option<String>,
-        /// What it writes is not asked for.
+        /// Its output is not asked for.
+        #[serde(skip_serializing_if = "std::ops::Not::not")]
         quiet: bool,
     },
     Context(ContextTask<'t>),
-    /// What only the user may do, by typing it.
+    /// A command that only the user may give, by typing it.
+    #[serde(skip)]
     ForUser(Command),
 }
 
-/// What to do with the set of files that the chat works with.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// A change of the set of files that the chat works with.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(untagged)]
 pub enum ContextTask<'t> {
     Add {
         paths: Vec<Cow<'t, str>>,
@@ -241,7 +247,7 @@ pub enum ContextTask<'t> {
         paths: Vec<Cow<'t, str>>,
     },
     List,
-    /// Takes out what is no longer there.
+    /// Takes out the files that no longer exist.
     Prune,
     Clear,
 }
@@ -273,37 +279,28 @@ impl Action<'_> {
         }
     }
 
-    /// Whether it may change anything in the project.
+    /// True if it may change anything in the project.
     pub fn changes(&self) -> bool {
-        match self {
+        !matches!(
+            self,
             Self::Read { .. }
-            | Self::List { .. }
-            | Self::Grep { .. }
-            | Self::Glob { .. }
-            | Self::Context(_)
-            | Self::ForUser(_) => false,
-            Self::Edit { .. }
-            | Self::Overwrite { .. }
-            | Self::Append { .. }
-            | Self::ReplaceAll { .. }
-            | Self::ReplaceLines { .. }
-            | Self::Move { .. }
-            | Self::Delete { .. }
-            | Self::MakeFolder { .. }
-            | Self::RemoveFolder { .. }
-            | Self::Exec { .. } => true,
-        }
+                | Self::List { .. }
+                | Self::Grep { .. }
+                | Self::Glob { .. }
+                | Self::Context(_)
+                | Self::ForUser(_)
+        )
     }
 
-    /// Whether it is done for what it tells, so that it is done again where a task before it was: a command, or one that
-    /// looks.
+    /// True if it is done for what it reports: a command, or a task that only looks. It is done again where a task before it
+    /// was.
     pub fn tells(&self) -> bool {
         matches!(self, Self::Exec { .. }) || !self.changes()
     }
 
-    /// What it is about, in one line of text as the reply wrote it: a path, `a → b`, or the first line of a script.
+    /// Its subject, in one line of text as the reply wrote it: a path, `a → b`, or the first line of a script.
     pub fn target(&self) -> Cow<'_, str> {
-        let several = |paths: &[Cow<'_, str>]| match paths {
+        let files = |paths: &[Cow<'_, str>]| match paths {
             [path] => path.clone().into_owned(),
             paths => format!("({} files)", paths.len()),
         };
@@ -319,123 +316,61 @@ impl Action<'_> {
             | Self::MakeFolder { path }
             | Self::RemoveFolder { path } => path.as_ref().into(),
             Self::ReplaceLines { path, lines, .. } => format!("{path}:{lines}").into(),
-            Self::ReplaceAll { paths, .. } => several(paths).into(),
-            Self::Read { paths, lines, .. } => match lines {
-                Some(lines) => format!("{}:{lines}", several(paths)).into(),
-                None => several(paths).into(),
-            },
+            Self::Read { paths, lines, .. } | Self::Context(ContextTask::Add { paths, lines }) => {
+                match lines {
+                    Some(lines) => format!("{}:{lines}", files(paths)).into(),
+                    None => files(paths).into(),
+                }
+            }
+            Self::ReplaceAll { paths, .. } | Self::Context(ContextTask::Remove { paths }) => {
+                files(paths).into()
+            }
             Self::List { path } => path.as_deref().unwrap_or(".").into(),
             Self::Grep { pattern, path, .. } | Self::Glob { pattern, path } => match path {
                 Some(path) => format!("{pattern} in {path}").into(),
                 None => pattern.as_ref().into(),
             },
             Self::Exec { script, .. } => script.first_line(),
-            Self::Context(task) => match task {
-                ContextTask::Add { paths, lines } => match lines {
-                    Some(lines) => format!("{}:{lines}", several(paths)).into(),
-                    None => several(paths).into(),
-                },
-                ContextTask::Remove { paths } => several(paths).into(),
-                ContextTask::List | ContextTask::Prune | ContextTask::Clear => "".into(),
-            },
-            Self::ForUser(_) => "".into(),
+            Self::Context(_) | Self::ForUser(_) => "".into(),
         }
     }
 
-    /// What the reply asked for, for `--json`.
+    /// The parameters that the reply gave, for `--json`.
     pub fn params(&self) -> Value {
-        let mut params = match self {
-            Self::Edit { path, change, to } => {
-                let mut params = change.params();
-                params["path"] = path.as_ref().into();
-                if let Some(to) = to {
-                    params["to"] = to.as_ref().into();
-                }
-                params
-            }
-            Self::Overwrite { path, content, .. } | Self::Append { path, content, .. } => {
-                json!({ "path": path, "content": content.file_text() })
-            }
-            Self::ReplaceAll {
-                paths,
-                search,
-                replace,
-                count,
-            } => {
-                json!({ "paths": paths, "search": search.text(), "replace": replace.text(), "count": count })
-            }
-            Self::ReplaceLines {
-                path,
-                lines,
-                content,
-            } => {
-                json!({ "path": path, "lines": lines, "content": content.text() })
-            }
-            Self::Move {
-                path,
-                to,
-                overwrite,
-                ..
-            } => json!({ "path": path, "to": to, "overwrite": overwrite }),
-            Self::Delete { path, .. } | Self::MakeFolder { path } | Self::RemoveFolder { path } => {
-                json!({ "path": path })
-            }
-            Self::Read {
-                paths,
-                lines,
-                numbers,
-                ..
-            } => {
-                json!({ "paths": paths, "lines": lines, "delimiter": numbers })
-            }
-            Self::List { path } => json!({ "path": path }),
-            Self::Grep {
-                pattern,
-                path,
-                include,
-                ignore_case,
-            } => {
-                json!({ "pattern": pattern, "path": path, "include": include, "ignore_case": ignore_case })
-            }
-            Self::Glob { pattern, path } => json!({ "pattern": pattern, "path": path }),
-            Self::Exec {
-                script,
-                timeout,
-                lang,
-                version,
-                cwd,
-                quiet,
-            } => json!({
-                "script": script.text(),
-                "timeout": timeout.map(|timeout| timeout.as_secs_f64()),
-                "lang": lang.map(Language::name),
-                "version": version,
-                "cwd": cwd,
-                "quiet": quiet.then_some(true),
-            }),
-            Self::Context(ContextTask::Add { paths, lines }) => {
-                json!({ "paths": paths, "lines": lines })
-            }
-            Self::Context(ContextTask::Remove { paths }) => json!({ "paths": paths }),
-            Self::Context(ContextTask::List | ContextTask::Prune | ContextTask::Clear)
-            | Self::ForUser(_) => json!({}),
+        // A command without parameters gives no object.
+        let mut params = match serde_json::to_value(self) {
+            Ok(Value::Object(params)) => params,
+            _ => Map::new(),
         };
-        // What was left out is not in it.
-        if let Value::Object(params) = &mut params {
-            params.retain(|_, value| !value.is_null());
-        }
-        params
+        params.retain(|_, value| !value.is_null());
+        params.into()
     }
 }
 
-/// What an edit replaces.
-#[derive(Debug, Clone)]
-pub enum Change<'t> {
+fn file_text<S: Serializer>(content: &Payload<'_>, to: S) -> Result<S::Ok, S::Error> {
+    content.file_text().serialize(to)
+}
+
+fn seconds<S: Serializer>(timeout: &Option<Duration>, to: S) -> Result<S::Ok, S::Error> {
+    timeout.map(|timeout| timeout.as_secs_f64()).serialize(to)
+}
+
+fn language_name<S: Serializer>(lang: &Option<Language>, to: S) -> Result<S::Ok, S::Error> {
+    lang.map(Language::name).serialize(to)
+}
+
+/// The text that an edit replaces, and the new one.
+#[derive(Debug, Clone, Serialize)]
+#[serde(untagged)]
+pub enum Replacement<'t> {
     /// `<search>` and `<replace>`, one or more times.
+    #[serde(serialize_with = "pairs")]
     Pairs(Vec<(Payload<'t>, Payload<'t>)>),
     /// From `<search-head>` to `<search-tail>`, both included.
     Stretch {
+        #[serde(rename = "search-head")]
         head: Payload<'t>,
+        #[serde(rename = "search-tail")]
         tail: Payload<'t>,
         replace: Payload<'t>,
     },
@@ -446,50 +381,29 @@ pub enum Change<'t> {
     },
     /// From one very text to another, both included; each must be there once.
     LiteralRange {
+        #[serde(rename = "search-head")]
         beginning: Cow<'t, str>,
+        #[serde(rename = "search-tail")]
         end: Cow<'t, str>,
         replace: Cow<'t, str>,
     },
     /// Parts of a patch, in the order of the file.
+    #[serde(serialize_with = "hunks")]
     Hunks(Vec<Hunk<'t>>),
 }
 
-impl Change<'_> {
-    /// What the reply asked for, without the file.
-    fn params(&self) -> Value {
-        match self {
-            Self::Pairs(pairs) => match pairs.as_slice() {
-                [(search, replace)] => {
-                    json!({ "path": "", "search": search.text(), "replace": replace.text() })
-                }
-                pairs => {
-                    let pair = |(search, replace): &(Payload<'_>, Payload<'_>)| json!({ "search": search.text(), "replace": replace.text() });
-                    json!({ "path": "", "pairs": pairs.iter().map(pair).collect::<Vec<_>>() })
-                }
-            },
-            Self::Stretch {
-                head,
-                tail,
-                replace,
-            } => json!({
-                "path": "", "search-head": head.text(), "search-tail": tail.text(), "replace": replace.text(),
-            }),
-            Self::Literal { search, replace } => {
-                json!({ "path": "", "search": search, "replace": replace })
-            }
-            Self::LiteralRange {
-                beginning,
-                end,
-                replace,
-            } => {
-                json!({ "path": "", "search-head": beginning, "search-tail": end, "replace": replace })
-            }
-            Self::Hunks(hunks) => {
-                let hunk = |hunk: &Hunk<'_>| json!({ "line": hunk.line, "search": hunk.search(), "replace": hunk.replacement() });
-                json!({ "path": "", "hunks": hunks.iter().map(hunk).collect::<Vec<_>>() })
-            }
-        }
+fn pairs<S: Serializer>(pairs: &[(Payload<'_>, Payload<'_>)], to: S) -> Result<S::Ok, S::Error> {
+    let pair = |(search, replace): &(Payload<'_>, Payload<'_>)| json!({ "search": search, "replace": replace });
+    match pairs {
+        [only] => pair(only),
+        pairs => json!({ "pairs": pairs.iter().map(pair).collect::<Vec<_>>() }),
     }
+    .serialize(to)
+}
+
+fn hunks<S: Serializer>(hunks: &[Hunk<'_>], to: S) -> Result<S::Ok, S::Error> {
+    let hunk = |hunk: &Hunk<'_>| json!({ "line": hunk.line, "search": hunk.search(), "replace": hunk.replacement() });
+    json!({ "hunks": hunks.iter().map(hunk).collect::<Vec<_>>() }).serialize(to)
 }
 
 /// The raw text between a payload element's tags.
@@ -498,13 +412,19 @@ pub struct Payload<'t> {
     pub form: Form,
     /// As it stands in the scanned text; in block form a list of lines, each with its line end (the last one's may be missing).
     pub raw: Cow<'t, str>,
-    /// What the lines begin with and is not part of them: white space that the whole batch is indented by, or the `+` of
-    /// a patch.
+    /// The start of each line that is not part of it: white space that the whole batch is indented by, or the `+` of a
+    /// patch.
     pub indent: &'t str,
     /// All lines end in CRLF, and those of the tags around them do not: so it is meant.
     pub is_crlf: bool,
     /// The reply says that no line of it stands for text which is left out: `elision="text"`.
     pub is_whole: bool,
+}
+
+impl Serialize for Payload<'_> {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        self.text().serialize(to)
+    }
 }
 
 impl<'t> Payload<'t> {
@@ -532,50 +452,46 @@ impl<'t> Payload<'t> {
 
     /// The payload's text: in block form every line ends in LF and lacks the batch's indentation; inline it is as written.
     pub fn text(&self) -> Cow<'_, str> {
-        match self.form {
-            Form::Inline if self.indent.is_empty() => Cow::Borrowed(&self.raw),
-            Form::Inline => {
-                let mut lines = self.raw.split_inclusive('\n');
-                let first = lines.next().unwrap_or_default();
-                Cow::Owned(lines.fold(first.to_owned(), |all, line| {
-                    all + dedent(line, self.indent)
-                }))
-            }
-            Form::Block => {
-                let ends_well = self.raw.is_empty() || self.raw.ends_with('\n');
-                if ends_well
-                    && self.indent.is_empty()
-                    && memchr::memchr(b'\r', self.raw.as_bytes()).is_none()
-                {
-                    return Cow::Borrowed(&self.raw);
-                }
-                let mut text = String::with_capacity(self.raw.len() + 1);
-                for line in self.raw.split_inclusive('\n') {
-                    let line = dedent(line, self.indent);
-                    let line = line.strip_suffix('\n').unwrap_or(line);
-                    text.push_str(line.strip_suffix('\r').unwrap_or(line));
-                    text.push('\n');
-                }
-                Cow::Owned(text)
-            }
+        let is_inline = self.form == Form::Inline;
+        let is_plain = self.indent.is_empty()
+            && (is_inline
+                || (self.raw.is_empty() || self.raw.ends_with('\n'))
+                    && memchr::memchr(b'\r', self.raw.as_bytes()).is_none());
+        if is_plain {
+            return Cow::Borrowed(&self.raw);
         }
+        let mut text = String::with_capacity(self.raw.len() + 1);
+        for (index, line) in self.raw.split_inclusive('\n').enumerate() {
+            if is_inline {
+                // The first line follows a tag.
+                text.push_str(if index == 0 {
+                    line
+                } else {
+                    dedent(line, self.indent)
+                });
+                continue;
+            }
+            let line = dedent(line, self.indent);
+            let line = line.strip_suffix('\n').unwrap_or(line);
+            text.push_str(line.strip_suffix('\r').unwrap_or(line));
+            text.push('\n');
+        }
+        Cow::Owned(text)
     }
 
     /// The text of a file that is made of it: as [`Self::text`], with the line ends that the payload itself has.
     pub fn file_text(&self) -> Cow<'_, str> {
-        match self.is_crlf {
-            true => self.text().replace('\n', "\r\n").into(),
-            false => self.text(),
+        if self.is_crlf {
+            self.text().replace('\n', "\r\n").into()
+        } else {
+            self.text()
         }
     }
 
     /// Its first line that is not blank, with a sign that there are more.
     fn first_line(&self) -> Cow<'_, str> {
-        let mut lines = self
-            .raw
-            .lines()
-            .map(str::trim)
-            .filter(|line| !line.is_empty());
+        let lines = self.raw.lines().map(str::trim);
+        let mut lines = lines.filter(|line| !line.is_empty());
         let first = lines.next().unwrap_or_default();
         if lines.next().is_some() {
             format!("{first} …").into()
@@ -584,7 +500,7 @@ impl<'t> Payload<'t> {
         }
     }
 
-    /// Whether there is nothing but white space in it.
+    /// True if there is nothing but white space in it.
     pub fn is_blank(&self) -> bool {
         self.raw.trim().is_empty()
     }

@@ -23,10 +23,8 @@ pub struct ContextFile {
 impl ContextSet {
     /// Puts a file in, or some lines of it: it takes nothing out, so what is in whole stays whole.
     pub fn add(&mut self, path: &str, lines: Option<LineRange>) {
-        let lines: Vec<(usize, usize)> = lines
-            .map(|lines| (lines.first, lines.last))
-            .into_iter()
-            .collect();
+        let lines = lines.into_iter().map(|lines| (lines.first, lines.last));
+        let lines: Vec<(usize, usize)> = lines.collect();
         match self.files.iter_mut().find(|file| file.path == path) {
             None => self.files.push(ContextFile {
                 path: path.to_owned(),
@@ -37,7 +35,7 @@ impl ContextSet {
         }
     }
 
-    /// Takes a file out; whether it was in.
+    /// Takes a file out. Returns true if it was in.
     pub fn remove(&mut self, path: &str) -> bool {
         let before = self.files.len();
         self.files.retain(|file| file.path != path);
@@ -48,11 +46,8 @@ impl ContextSet {
 impl ContextFile {
     /// The ranges of lines; none for the whole file.
     pub fn lines(&self) -> impl Iterator<Item = LineRange> {
-        let lines = self.lines.iter();
-        lines.map(|(first, last)| LineRange {
-            first: *first,
-            last: *last,
-        })
+        let lines = self.lines.iter().copied();
+        lines.map(|(first, last)| LineRange { first, last })
     }
 
     /// The ranges as text, `1-20,40`; `None` for the whole file.
@@ -83,7 +78,7 @@ fn joined(mut ranges: Vec<(usize, usize)>) -> Vec<(usize, usize)> {
     apart
 }
 
-/// How much there is of something to read.
+/// The amount of something to read.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Amount {
     pub files: usize,
@@ -98,7 +93,7 @@ impl Amount {
         self.bytes += text.len();
     }
 
-    /// About how many tokens an LLM makes of it.
+    /// The number of tokens that an LLM makes of it, about.
     pub fn tokens(&self) -> usize {
         self.bytes.div_ceil(4)
     }

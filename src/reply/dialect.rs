@@ -1,5 +1,5 @@
-//! The languages in which a reply can say what to do. CML is the main one; the others are older, or what other tools have
-//! taught LLMs to write. All of them come to the same tasks.
+//! The dialects of replies. CML is the main one; the others are older, or other tools have taught them to LLMs. All of them
+//! come to the same tasks.
 
 use serde::{Deserialize, Serialize};
 
@@ -66,26 +66,32 @@ impl Dialect {
         Self::ALL.into_iter().find(|dialect| dialect.name() == name)
     }
 
-    /// Whether its blocks stand alone in a reply, and those that follow each other are a batch. The others mark a batch
+    /// True if its blocks stand alone in a reply, and those that follow each other are a batch. The others mark a batch
     /// as a whole.
     pub fn has_loose_blocks(self) -> bool {
         matches!(self, Self::Sham | Self::Nesl | Self::Replacer | Self::Aider)
     }
 }
 
-impl TryFrom<String> for Dialect {
-    type Error = String;
+/// A name that no dialect has.
+#[derive(Debug, thiserror::Error)]
+#[error("unknown dialect `{name}`: did you mean `{nearest}`?")]
+pub struct UnknownDialect {
+    name: String,
+    nearest: &'static str,
+}
 
-    fn try_from(name: String) -> Result<Self, String> {
-        let nearest = || {
-            let known = Self::ALL.into_iter().map(Self::name);
-            known.min_by_key(|known| strsim::osa_distance(known, &name))
-        };
+impl TryFrom<String> for Dialect {
+    type Error = UnknownDialect;
+
+    fn try_from(name: String) -> Result<Self, UnknownDialect> {
         Self::parse(&name).ok_or_else(|| {
-            format!(
-                "unknown dialect `{name}`: did you mean `{}`?",
-                nearest().unwrap_or_default()
-            )
+            let known = Self::ALL.into_iter().map(Self::name);
+            let nearest = known.min_by_key(|known| strsim::osa_distance(known, &name));
+            UnknownDialect {
+                nearest: nearest.unwrap_or_default(),
+                name,
+            }
         })
     }
 }
@@ -99,7 +105,7 @@ impl Dialects {
     /// Every dialect.
     pub const ALL: Self = Self(u8::MAX >> (8 - Dialect::ALL.len()));
 
-    /// Whether a dialect is in it.
+    /// True if a dialect is in it.
     pub fn has(self, dialect: Dialect) -> bool {
         self.0 & 1 << dialect as u8 != 0
     }

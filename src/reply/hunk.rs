@@ -1,6 +1,6 @@
 //! A part of a patch: the lines that are to be in a file, and those that go and come between them. Values only.
 
-/// What becomes of a line.
+/// The fate of a line in a patch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Sign {
     /// It is context: it is there, and stays.
@@ -40,7 +40,7 @@ pub struct Hunk<'t> {
     pub below: Vec<&'t str>,
     /// It is at the end of the file.
     pub at_end: bool,
-    /// Whether the file is to end in a newline, where the patch says so.
+    /// True if the file is to end in a newline, false if it is not; nothing where the patch does not say.
     pub final_newline: Option<bool>,
     /// Without their newlines; a CR at the end is part of the line.
     pub lines: Vec<(Sign, &'t str)>,
@@ -57,7 +57,7 @@ impl Hunk<'_> {
         self.without(Sign::Removed)
     }
 
-    /// Whether it asks for anything.
+    /// True if it asks for a change.
     pub fn changes(&self) -> bool {
         self.lines.iter().any(|(sign, _)| *sign != Sign::Kept)
     }

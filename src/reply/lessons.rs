@@ -1,19 +1,18 @@
-//! How each command is asked for, as the teaching texts tell it: a task of CML, or the actions of SHAM and NESL that come to
-//! it. What they mean is elsewhere.
+//! The lessons of the teaching texts: for each command a task of CML, and the actions of SHAM and NESL that come to it.
 
+use super::dialects::nesl::schemas::{SCHEMAS, Schema, schema};
 use super::task::Command;
-use crate::reply::dialects::nesl::schemas::{SCHEMAS, Schema, schema};
 
-/// How a command is asked for in CML.
+/// A command as CML teaches it.
 #[derive(Debug)]
-pub struct Task {
+pub struct Lesson {
     /// One task, in one line.
     pub example: &'static str,
     pub says: &'static str,
 }
 
-/// A task with the command; none where only the user may do it.
-pub fn task(command: Command) -> Option<Task> {
+/// The lesson of a command; none where only the user may give it.
+pub fn lesson(command: Command) -> Option<Lesson> {
     let (example, says) = match command {
         Command::Edit => (
             "<task><path>src/app.py</path><c>edit</c><search>old_name</search><replace>new_name</replace></task>",
@@ -88,7 +87,7 @@ pub fn task(command: Command) -> Option<Task> {
         Command::ContextClear => ("<task><c>context-clear</c></task>", "empties that set"),
         Command::Undo | Command::Squash | Command::StepBack | Command::StepForward => return None,
     };
-    Some(Task { example, says })
+    Some(Lesson { example, says })
 }
 
 /// The actions that come to a command; none where only the user may do it.
@@ -97,37 +96,36 @@ pub fn actions(command: Command) -> impl Iterator<Item = &'static Schema> {
     SCHEMAS.iter().filter(is_taught)
 }
 
-/// The parameters of an action; a `?` stands behind one that may be left out.
-pub fn params(action: &Schema) -> String {
-    let params = action.params.iter().map(|param| match param.is_required {
-        true => param.name.to_owned(),
-        false => format!("{}?", param.name),
-    });
-    params.collect::<Vec<_>>().join(", ")
+/// The reason that a name gives no command.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum CommandNameError {
+    #[error("only you can do that, with `{typed}`")]
+    ForUser { typed: &'static str },
+    #[error("unknown action: did you mean `{nearest}`?")]
+    Unknown { nearest: &'static str },
 }
 
 /// The command that a name means: one of CML, or an action of SHAM and NESL.
 ///
 /// # Errors
 /// For a name that there is none of, with the nearest one, and for what only the user may do.
-pub fn command(name: &str) -> Result<Command, String> {
+pub fn command(name: &str) -> Result<Command, CommandNameError> {
     let known = Command::parse(name).or_else(|| Some(schema(name)?.command));
     if let Some(command) = known {
         return match command.typed() {
-            Some(typed) => Err(format!("only you can do that, with `{typed}`")),
+            Some(typed) => Err(CommandNameError::ForUser { typed }),
             None => Ok(command),
         };
     }
     let lower = name.to_ascii_lowercase();
-    let names = Command::ALL.into_iter().flat_map(|command| {
+    let names = Command::all().flat_map(|command| {
         let actions = actions(command).flat_map(|action| action.names);
         actions
             .copied()
-            .chain(task(command).map(|_| command.name()))
+            .chain(lesson(command).map(|_| command.name()))
     });
     let nearest = names.min_by_key(|known| strsim::osa_distance(known, &lower));
-    Err(format!(
-        "unknown action: did you mean `{}`?",
-        nearest.unwrap_or_default()
-    ))
+    Err(CommandNameError::Unknown {
+        nearest: nearest.unwrap_or_default(),
+    })
 }

@@ -5,7 +5,6 @@ mod cml;
 pub mod context;
 pub mod dialect;
 pub mod dialects;
-pub(crate) mod found;
 pub mod hunk;
 pub mod lessons;
 pub mod note;

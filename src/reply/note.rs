@@ -14,10 +14,10 @@ pub const RESULTS: &str = "=== CLADA RESULTS ===";
 /// The line that ends the results, and the outputs.
 pub const END: &str = "=== END ===";
 
-/// How the first line of a packet begins that names the notes file whose results it has.
+/// The start of a packet's first line that names the notes file whose results it has.
 pub const RESULTS_OF: &str = "📋 Results of ";
 
-/// How the line above a block begins: it says how the copying went, or whose results these are.
+/// The starts of the line above a block: it says how the copying went, or whose results these are.
 const STATUS: [&str; 4] = [
     RESULTS_OF,
     "📋 Copied to clipboard at ",
@@ -31,24 +31,24 @@ const BOM: char = '\u{feff}';
 #[derive(Debug, PartialEq, Eq)]
 pub struct Note<'t> {
     /// The results blocks that were taken off, from the top.
-    pub blocks: Vec<Block<'t>>,
+    pub blocks: Vec<ResultsBlock<'t>>,
     pub body: Cow<'t, str>,
-    /// How much of the body the user pasted above the block, in bytes.
+    /// The length of the body's part that the user pasted above the block, in bytes.
     pub above: usize,
-    /// All that was taken off: with the lines above and below the blocks.
+    /// All that was taken off, with the lines above and below the blocks.
     pub frame: &'t str,
 }
 
 /// A results block that was taken off.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Block<'t> {
+pub struct ResultsBlock<'t> {
     /// From its first marker to its last.
     pub text: &'t str,
     /// clada wrote it.
     pub is_known: bool,
 }
 
-impl<'t> Block<'t> {
+impl<'t> ResultsBlock<'t> {
     fn of(text: &'t str, known: &dyn Blocks) -> Self {
         Self {
             text,
@@ -77,12 +77,12 @@ fn is_ticked(line: &str) -> bool {
     })
 }
 
-/// What tells clada's own block from others.
+/// Knowledge that tells clada's own block from others.
 pub trait Blocks {
-    /// Whether clada wrote a block, by its canonical text.
+    /// True if clada wrote a block, by its canonical text.
     fn is_known(&self, canonical: &str) -> bool;
 
-    /// Whether the user pasted what is above a block of clada's: it was not in the last body, of which `below` is the
+    /// True if the user pasted the text above a block of clada's: it was not in the last body, of which `below` is the
     /// rest, or it stood above the block there.
     fn is_pasted(&self, above: &str, below: &str) -> bool;
 }
@@ -110,7 +110,7 @@ pub fn unticked(text: &str) -> String {
     lines.join("\n").trim_end().to_owned()
 }
 
-/// Whether a text has a block with this canonical text anywhere.
+/// True if a text has a block with this canonical text anywhere.
 pub fn holds(text: &str, canonical: &str) -> bool {
     memmem::find_iter(text.as_bytes(), RESULTS).any(|at| {
         let is_line = at == 0 || text[..at].ends_with(['\n', BOM]);
@@ -118,7 +118,7 @@ pub fn holds(text: &str, canonical: &str) -> bool {
     })
 }
 
-/// What a ledger with this seed knows a block by.
+/// The key by which a ledger with this seed knows a block.
 pub fn key(seed: Seed, block: &str) -> Key {
     seed.key(&canonical(block))
 }
@@ -146,7 +146,7 @@ pub fn split<'t>(text: &'t str, known: &dyn Blocks) -> Note<'t> {
     let whole = body;
     let mut blocks = Vec::new();
     while let Some((text, end)) = block_at(body) {
-        let block = Block::of(text, known);
+        let block = ResultsBlock::of(text, known);
         if !block.is_known && !blocks.is_empty() {
             break;
         }
@@ -158,9 +158,10 @@ pub fn split<'t>(text: &'t str, known: &dyn Blocks) -> Note<'t> {
     {
         blocks.push(block);
         // What is copied from a page often lacks the end of its last line; the text below had a line of its own.
-        let newline = match above.ends_with('\n') {
-            true => "",
-            false => line_end(body),
+        let newline = if above.ends_with('\n') {
+            ""
+        } else {
+            line_end(body)
         };
         let frame = &body[above.len()..body.len() - below.len()];
         let above = format!("{bom}{above}{newline}");
@@ -185,7 +186,7 @@ pub fn split<'t>(text: &'t str, known: &dyn Blocks) -> Note<'t> {
     }
 }
 
-/// Whether all lines of `part` are in `whole`, in their order.
+/// True if all lines of `part` are in `whole`, in their order.
 pub fn has_lines(whole: &str, part: &str) -> bool {
     let mut lines = whole.lines();
     part.lines().all(|line| lines.any(|there| there == line))
@@ -220,18 +221,12 @@ fn block_at(text: &str) -> Option<(&str, usize)> {
 /// The same of a text that begins with the line of the first marker.
 fn marked(text: &str) -> Option<(&str, usize)> {
     let mut lines = text.split_inclusive('\n');
-    let first = lines.next()?;
-    if trimmed(first) != RESULTS {
-        return None;
-    }
+    let first = lines.next().filter(|line| trimmed(line) == RESULTS)?;
     let mut end = first.len();
-    loop {
-        let line = lines.next()?;
+    lines.find(|line| {
         end += line.len();
-        if trimmed(line) == END {
-            break;
-        }
-    }
+        trimmed(line) == END
+    })?;
     let blank = lines.next().filter(|line| trimmed(line).is_empty());
     Some((&text[..end], end + blank.map_or(0, str::len)))
 }
@@ -247,23 +242,21 @@ fn trimmed(line: &str) -> &str {
 }
 
 /// Parts a text at a block of clada's above which the user pasted something.
-fn pasted_above<'t>(text: &'t str, known: &dyn Blocks) -> Option<(&'t str, Block<'t>, &'t str)> {
+fn pasted_above<'t>(
+    text: &'t str,
+    known: &dyn Blocks,
+) -> Option<(&'t str, ResultsBlock<'t>, &'t str)> {
     memmem::find_iter(text.as_bytes(), RESULTS).find_map(|at| {
         if at == 0 || !text[..at].ends_with('\n') {
             return None;
         }
         let (block, end) = marked(&text[at..])?;
-        let block = Block::of(block, known);
+        let block = ResultsBlock::of(block, known);
         // The line above is clada's too; what was pasted may stand right before it.
         let line_start = text[..at - 1].rfind('\n').map_or(0, |newline| newline + 1);
-        let status = match trimmed(&text[line_start..at]) {
-            "" => 0,
-            text => STATUS
-                .iter()
-                .filter_map(|start| text.find(start))
-                .min()
-                .unwrap_or(text.len()),
-        };
+        let line = trimmed(&text[line_start..at]);
+        let starts = STATUS.iter().filter_map(|start| line.find(start));
+        let status = starts.min().unwrap_or(line.len());
         let above = &text[..line_start + status];
         let below = &text[at + end..];
         let is_pasted = block.is_known && !above.trim().is_empty() && known.is_pasted(above, below);
@@ -300,7 +293,10 @@ mod tests {
         let text = join(BLOCK, "notes\n");
         let note = split(&text, &Wrote("notes\n"));
         assert_eq!(note.body, "notes\n");
-        assert!(matches!(note.blocks[..], [Block { is_known: true, .. }]));
+        assert!(matches!(
+            note.blocks[..],
+            [ResultsBlock { is_known: true, .. }]
+        ));
         let quoted = format!("notes\n{BLOCK}");
         assert_eq!(body(&quoted, "notes\n"), quoted);
         for stays in [
@@ -324,7 +320,7 @@ mod tests {
         assert_eq!(note.body, quoted);
         assert!(matches!(
             note.blocks[..],
-            [Block {
+            [ResultsBlock {
                 is_known: false,
                 ..
             }]
@@ -370,7 +366,10 @@ mod tests {
         for first in [String::new(), format!("{RESULTS_OF}~/clada.md\n")] {
             let text = format!("{first}{packet}\n{rest}");
             let note = split(&text, &Wrote("notes\n"));
-            assert!(matches!(note.blocks[..], [Block { is_known: true, .. }]));
+            assert!(matches!(
+                note.blocks[..],
+                [ResultsBlock { is_known: true, .. }]
+            ));
             assert_eq!(note.body, rest);
         }
     }
@@ -382,7 +381,7 @@ mod tests {
             .replacen("[ ] run", "[X] run", 1)
             .replace("c - [ ] run", "c - [x] run");
         assert_eq!(canonical(&ticked), canonical(block));
-        let found = Block {
+        let found = ResultsBlock {
             text: &ticked[1..],
             is_known: true,
         };

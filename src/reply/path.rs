@@ -19,7 +19,7 @@ impl RelPath {
         self.0.split('/').filter(|name| !name.is_empty())
     }
 
-    /// Whether it is the root itself.
+    /// True if it is the root itself.
     pub fn is_root(&self) -> bool {
         self.0.is_empty()
     }
@@ -51,7 +51,7 @@ impl fmt::Display for RelPath {
     }
 }
 
-/// Where the root is, for reading absolute paths.
+/// The spellings of the root's path, for reading absolute paths.
 #[derive(Debug, Clone)]
 pub struct Spellings {
     /// As the user wrote it, made absolute.
@@ -62,7 +62,7 @@ pub struct Spellings {
     pub home: Option<String>,
 }
 
-/// Why a path is refused before any file is looked at.
+/// The reason that a path is refused before any file is looked at.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum PathError {
     #[error("the path is empty: write one")]
@@ -159,7 +159,7 @@ fn resolve(absolute: &str) -> Vec<&str> {
     names
 }
 
-/// Whether a name means `.git` to some file system: in any letter case, and with the characters that HFS+ ignores.
+/// True if a name means `.git` to some file system: in any letter case, and with the characters that HFS+ ignores.
 pub fn is_git(name: &str) -> bool {
     let ignored = |c: char| matches!(c, '\u{200c}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{206a}'..='\u{206f}' | '\u{feff}');
     let mut plain = name

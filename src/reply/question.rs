@@ -1,20 +1,20 @@
-//! What a tick lets through, as the person is shown it: each command of a script that asks. Decides nothing.
+//! The question about a script that needs approval, as the person is shown it: with each of its commands. Decides nothing.
 
 use std::collections::HashSet;
 
 use crate::text::visible::visible;
 
-/// How many lines are shown below that of a task.
+/// The number of lines that are shown below that of a task.
 const LINES: usize = 5;
-/// How much of a command a line shows, in characters.
+/// The length of a command that a line shows, in characters.
 const LINE: usize = 200;
 /// A single command of so many characters stands in the line of its task.
 const SHORT: usize = 100;
 
 /// A script that the person is to be asked about.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Question {
-    /// What it asks for, and each command on a line of its own; nothing where the script is one line that is shown whole.
+    /// The question, and each command on a line of its own; nothing where the script is one line that is shown whole.
     pub message: Option<String>,
     /// All that the person may want to read of it before an answer, where the line does not show it.
     pub whole: Option<String>,
@@ -26,10 +26,7 @@ impl Question {
         let trimmed = script.trim();
         let is_shown = target == trimmed && shown(trimmed) == trimmed && is_short(trimmed, LINE);
         if is_shown {
-            return Self {
-                message: None,
-                whole: None,
-            };
+            return Self::default();
         }
         let mut seen = HashSet::new();
         let commands = commands.into_iter().map(|command| shown(&command));

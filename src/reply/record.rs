@@ -1,4 +1,4 @@
-//! What is remembered of a batch: values that the engine decides by and the ledger keeps. Nothing here decides or stores.
+//! The records of batches: values that the engine decides by and the ledger keeps. Nothing here decides or stores.
 
 use std::hash::Hasher;
 
@@ -11,10 +11,12 @@ use super::question::Question;
 pub type Number = u64;
 
 /// A text by its hash, line ends and white space at line ends aside.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(
+    Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
+)]
 pub struct Key(pub u64);
 
-/// What keys are made with: drawn once and kept in the ledger, as a text must have the same key after a restart. Nobody
+/// The seed of all keys: drawn once and kept in the ledger, as a text must have the same key after a restart. Nobody
 /// else knows it, so nobody can write a text that has the key of another.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Seed(pub u64, pub u64);
@@ -38,16 +40,16 @@ pub struct Prose {
     pub below: Option<Key>,
 }
 
-/// A batch that was seen, and what came of it.
+/// A batch that was seen, with the fates of its tasks.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Record {
     pub number: Number,
     pub key: Key,
     /// Of its opening tag, which holds what is asked of the batch as a whole.
     pub head: Key,
-    /// When it was first seen.
+    /// The prose that it stood in when it was first seen.
     pub prose: Prose,
-    /// When it began to run, in seconds since 1970; `None` if it was noted only.
+    /// The time at which it began to run, in seconds since 1970; `None` if it was noted only.
     pub ran: Option<i64>,
     /// Empty where the details are forgotten, as those of a very old batch are.
     pub tasks: Vec<TaskRecord>,
@@ -58,11 +60,11 @@ pub struct Record {
 pub struct TaskRecord {
     pub key: Key,
     /// It is done for what it tells: a command, or a task that looks. It is done again where a task before it is.
-    pub is_exec: bool,
+    pub tells: bool,
     pub fate: Fate,
 }
 
-/// What came of a task.
+/// The fate of a task.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Fate {
     /// Nothing of it was tried.
@@ -71,20 +73,20 @@ pub enum Fate {
     Interrupted,
     Failed,
     /// It succeeded, and changed these.
-    Done(Vec<Target>),
+    Done(Vec<TaskTarget>),
 }
 
 /// A place that a task changed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Target {
+pub struct TaskTarget {
     /// Relative to the root.
     pub path: String,
-    /// What was there before the task, and what it left there.
+    /// The states before the task, and after it.
     pub before: FileState,
     pub after: FileState,
 }
 
-/// What was at a place at one moment, as a short text: equal texts are equal contents.
+/// The state of a place at one moment, as a short text: equal texts are equal contents.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct FileState(pub Option<String>);
@@ -98,13 +100,13 @@ impl FileState {
         Self(Some("missing".to_owned()))
     }
 
-    /// Whether both are known and the same.
+    /// True if both are known and the same.
     pub fn is(&self, other: &Self) -> bool {
         self.0.is_some() && self.0 == other.0
     }
 }
 
-/// What the user can ask for by a tick in a results block: to run tasks of these batches; with none, to have git track what
+/// An offer that the user can take up by a tick in a results block: to run tasks of these batches; with none, to have git track what
 /// it does not.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Offer {
@@ -121,9 +123,9 @@ pub struct Offer {
 /// A place of a file, by what stands there and around it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Spot {
-    /// Where it was, counted from 1.
+    /// Its line, counted from 1.
     pub line: usize,
-    /// How many lines above and below it are looked at too.
+    /// The number of lines above and below it that are looked at too.
     pub around: usize,
     /// Of all these lines.
     pub key: Key,
@@ -188,7 +190,7 @@ impl Offer {
         (!batches.is_empty()).then_some(Self { batches, ..self })
     }
 
-    /// How many tasks it would run.
+    /// The number of tasks that it would run.
     pub fn tasks(&self) -> usize {
         self.batches.iter().map(|(_, tasks)| tasks.len()).sum()
     }
@@ -197,8 +199,8 @@ impl Offer {
 /// An offer that the user took up.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Tick {
-    /// Where it was ticked; `None` once that has been used, as it counts once.
-    pub source: Option<Source>,
+    /// The line that was ticked; `None` once that has been used, as it counts once.
+    pub source: Option<TickSource>,
     pub offer: Offer,
 }
 
@@ -220,12 +222,12 @@ impl Tick {
 
 /// A line of a results block, in the ledger's words.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-pub struct Source {
+pub struct TickSource {
     pub block: i64,
     pub line: usize,
 }
 
-/// What was saved before a batch and after it: commits by all their digits, empty for a repository without one.
+/// The commits before a batch and after it: commits by all their digits, empty for a repository without one.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Commits {
     pub before: String,
@@ -234,9 +236,9 @@ pub struct Commits {
     pub private: bool,
 }
 
-/// What is to be done about a task of a batch that runs.
+/// The plan for a task of a batch that runs.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Plan {
+pub enum TaskPlan {
     Run,
     /// To be run without asking: the user was asked.
     Approved,

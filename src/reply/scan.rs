@@ -16,37 +16,35 @@ use aho_corasick::{AhoCorasick, MatchKind};
 use memchr::memmem;
 
 use super::dialect::{Dialect, Dialects};
-use super::found::Found;
 use super::task::{Batch, BatchState, Cause, Problem, Scan};
 use crate::reply::cml;
 use crate::reply::cml::payload::Ends;
 use crate::reply::cml::tag::{
-    Kind, Name, Tag, follows, line_start, next_line, opens, rest_is_blank, skip_blanks, starts_line,
+    ElementName, Tag, TagKind, follows, line_start, next_line, opens, rest_is_blank, skip_blanks,
+    starts_line,
 };
-use crate::reply::dialects::{aider, codex, diff, nesl, replacer};
+use crate::reply::dialects::block::is_fence;
+use crate::reply::dialects::{ParsedBlock, aider, codex, diff, nesl, replacer};
 
 /// Reads a text in all dialects. Never fails: what cannot be read is a problem of a batch, a task or the text.
 pub fn scan(text: &str) -> Scan<'_> {
     scan_for(text, Dialects::ALL)
 }
 
-/// How many batches may be looked into that do not end: each look may cost the text's length.
+/// The most batches that may be looked into that do not end: each look may cost the text's length.
 const OPEN: usize = 32;
 
-/// Reads a text in some dialects; what is written in others is prose.
+/// Reads a text in some dialects; text in others is prose.
 pub fn scan_for(text: &str, dialects: Dialects) -> Scan<'_> {
     let mut pass = Pass {
         text,
-        dialects,
         ends: Ends::new(text),
         places: Places::new(text, dialects),
         found: Scan::default(),
-        inside: None,
-        loose: Loose::default(),
-        escaped_batch_open: false,
+        behind: None,
+        stray: StrayTags::default(),
         last_tag_end: usize::MAX,
         floor: 0,
-        opened: 0,
     };
     let mut at = 0;
     while let Some(next) = pass.places.next(at) {
@@ -61,52 +59,48 @@ pub fn scan_for(text: &str, dialects: Dialects) -> Scan<'_> {
 /// One way through a text.
 struct Pass<'t> {
     text: &'t str,
-    dialects: Dialects,
     ends: Ends<'t>,
     places: Places<'t>,
     found: Scan<'t>,
-    /// What was found behind something that does not end, once there is such.
-    inside: Option<Inside<'t>>,
-    loose: Loose,
-    escaped_batch_open: bool,
+    /// The batches behind something that does not end, once there is such.
+    behind: Option<BehindOpen<'t>>,
+    stray: StrayTags,
     last_tag_end: usize,
-    /// What is behind the last batch; no other begins before it.
+    /// The offset behind the last batch; no other begins before it.
     floor: usize,
-    /// How many batches do not end.
-    opened: usize,
 }
 
-/// What stands behind the beginning of something that does not end.
+/// The batches behind the beginning of something that does not end.
 #[derive(Default)]
-struct Inside<'t> {
+struct BehindOpen<'t> {
     found: Scan<'t>,
+    /// The number of things that do not end.
+    opened: usize,
     /// A `<task>` by itself is one of that batch's own, not a batch.
     has_own_tasks: bool,
-    /// A `clada:off` that does not end, and where.
+    /// The offset and the word of a `clada:off` that does not end.
     off: Option<(usize, &'t str)>,
 }
 
 impl<'t> Pass<'t> {
-    /// Reads what begins at an offset; where to go on, unless enough was read.
+    /// Reads from an offset. Returns the offset to go on at, unless enough was read.
     fn read(&mut self, at: usize) -> Option<usize> {
         let (text, bytes) = (self.text, self.text.as_bytes());
         if let Some(dialect) = self.places.mark(at)
-            && let Some(other) = read_other(text, (at, dialect), self.floor)
+            && let Some(other) = read_other(text, at, dialect, self.floor)
         {
             return self.other(at, other);
         }
         let is_tag = matches!(bytes[at], b'<' | b'&');
         let is_for_all = text[at..].starts_with("<!--");
-        if !is_tag
-            || !self.dialects.has(Dialect::Cml) && !is_for_all
-            || !follows(bytes, at, self.last_tag_end)
+        if !is_tag || !self.places.has_cml && !is_for_all || !follows(bytes, at, self.last_tag_end)
         {
             return Some(at + 1);
         }
         if bytes[at] == b'&' {
-            if self.inside.is_none() {
-                let problems = &mut self.found.problems;
-                escaped_batch(text, at, &mut self.escaped_batch_open, problems);
+            if self.behind.is_none() && self.stray.begins_escaped(text, at) {
+                let cause = Cause::EscapedBatch;
+                self.found.problems.push(Problem { at, cause });
             }
             return Some(at + 1);
         }
@@ -117,12 +111,14 @@ impl<'t> Pass<'t> {
             return Some(at + 1);
         };
         match tag.name {
-            Some(Name::Tasks | Name::Task) if tag.kind == Kind::Open && opens(text, &tag) => {
+            Some(ElementName::Tasks | ElementName::Task)
+                if tag.kind == TagKind::Open && opens(text, &tag) =>
+            {
                 self.cml(&tag)
             }
             Some(name) if tag.alone(text) => {
-                if self.inside.is_none() {
-                    self.loose.add(name, &tag);
+                if self.behind.is_none() {
+                    self.stray.add(name, &tag);
                 }
                 Some(tag.end)
             }
@@ -131,39 +127,38 @@ impl<'t> Pass<'t> {
     }
 
     fn cml(&mut self, tag: &Tag<'t>) -> Option<usize> {
-        let is_lone = tag.name == Some(Name::Task);
-        if is_lone && self.inside.as_ref().is_some_and(|it| it.has_own_tasks) {
+        let is_lone = tag.name == Some(ElementName::Task);
+        if is_lone && self.behind.as_ref().is_some_and(|it| it.has_own_tasks) {
             return Some(tag.end);
         }
-        let read = cml::read(self.text, tag, &mut self.ends);
-        (self.floor, self.last_tag_end) = (read.resume, read.resume);
-        let open = match &read.batch.state {
+        let batch = cml::read(self.text, tag, &mut self.ends);
+        let resume = batch.span.end;
+        (self.floor, self.last_tag_end) = (resume, resume);
+        let open = match &batch.state {
             BatchState::Open(problem) => Some(matches!(problem.cause, Cause::CutOff { .. })),
             _ => None,
         };
-        self.batches().push(read.batch);
-        match (open, &mut self.inside) {
+        self.found().batches.push(batch);
+        match (open, &mut self.behind) {
             (Some(is_cut_off), _) => self.enter(is_cut_off)?,
             (None, Some(inside)) => inside.has_own_tasks = false,
             (None, None) => {}
         }
-        Some(read.resume)
+        Some(resume)
     }
 
     /// A batch of another dialect, whose mark is at an offset.
-    fn other(&mut self, mark: usize, other: Found<'t>) -> Option<usize> {
+    fn other(&mut self, mark: usize, other: ParsedBlock<'t>) -> Option<usize> {
         // A header in prose ends at the next; all else that does not end reads to the end of the text, or near it.
         let swallows = other.batch.as_ref().is_some_and(|batch| {
             let is_open = matches!(batch.state, BatchState::Open(_));
             is_open && (other.resume == self.text.len() || batch.dialect == Dialect::Diff)
         });
-        match &mut self.inside {
-            None => {
-                self.found.problems.extend(other.problems);
-                self.found.add(self.text, other.batch);
-            }
-            Some(inside) => inside.found.add(self.text, other.batch),
-        }
+        // What is wrong behind something that does not end is not told.
+        let text = self.text;
+        let found = self.found();
+        found.problems.extend(other.problems);
+        found.add(text, other.batch);
         self.floor = other.resume;
         if !swallows {
             return Some(other.resume.max(mark + 1));
@@ -173,49 +168,50 @@ impl<'t> Pass<'t> {
         Some(self.floor)
     }
 
-    /// What follows stands behind something that does not end; nothing where enough was looked into.
+    /// Notes that the text from here on is behind something that does not end; nothing where enough was looked into.
     fn enter(&mut self, has_own_tasks: bool) -> Option<()> {
-        self.opened += 1;
-        self.inside.get_or_insert_default().has_own_tasks = has_own_tasks;
-        (self.opened < OPEN).then_some(())
+        let behind = self.behind.get_or_insert_default();
+        behind.has_own_tasks = has_own_tasks;
+        behind.opened += 1;
+        (behind.opened < OPEN).then_some(())
     }
 
-    /// Where to go on behind a `clada:off`. In something that does not end it is a text of that, if it does not end itself.
+    /// Returns the offset to go on at behind a `clada:off`. In something that does not end it is a text of that, if it does
+    /// not end itself.
     fn off(&mut self, off: &Switch<'t>) -> Option<usize> {
-        let end = off.end(self.text);
-        if end.is_none() {
-            self.opened += 1;
-            let place = (off.at, off.word);
-            let fresh = || Inside {
-                off: Some(place),
-                ..Inside::default()
-            };
-            self.inside.get_or_insert_with(fresh);
+        if let Some(end) = off.end(self.text) {
+            self.floor = end;
+            return Some(end);
         }
-        self.floor = end.unwrap_or(off.next_line);
-        (self.opened < OPEN).then_some(self.floor)
+        let fresh = || BehindOpen {
+            off: Some((off.at, off.word)),
+            ..BehindOpen::default()
+        };
+        let behind = self.behind.get_or_insert_with(fresh);
+        behind.opened += 1;
+        self.floor = off.next_line;
+        (behind.opened < OPEN).then_some(self.floor)
     }
 
-    fn batches(&mut self) -> &mut Vec<Batch<'t>> {
-        match &mut self.inside {
-            Some(inside) => &mut inside.found.batches,
-            None => &mut self.found.batches,
+    fn found(&mut self) -> &mut Scan<'t> {
+        match &mut self.behind {
+            Some(behind) => &mut behind.found,
+            None => &mut self.found,
         }
     }
 
-    fn finish(mut self) -> Scan<'t> {
+    fn finish(self) -> Scan<'t> {
         let Self { mut found, .. } = self;
-        found.problems.extend(self.loose.hint());
-        if let Some(inside) = self.inside.take() {
-            found.inside = inside.found.batches;
-            if let Some((at, word)) = inside.off {
+        found.problems.extend(self.stray.hint());
+        if let Some(behind) = self.behind {
+            found.inside = behind.found.batches;
+            if let Some((at, word)) = behind.off {
                 found.off = Some(at);
-                let word = word.to_owned();
-                let cause = Cause::OffNeverEnds { word };
-                let hides = !found.inside.is_empty();
-                found
-                    .problems
-                    .extend(hides.then_some(Problem { at, cause }));
+                if !found.inside.is_empty() {
+                    let word = word.to_owned();
+                    let cause = Cause::OffNeverEnds { word };
+                    found.problems.push(Problem { at, cause });
+                }
             }
         }
         for batch in &mut found.inside {
@@ -259,9 +255,10 @@ pub fn part_alone(text: &str, batch: &Batch<'_>) -> Option<String> {
 /// Reads what begins with a mark, if it is a block of that dialect.
 fn read_other<'t>(
     text: &'t str,
-    (mark, dialect): (usize, Dialect),
+    mark: usize,
+    dialect: Dialect,
     floor: usize,
-) -> Option<Found<'t>> {
+) -> Option<ParsedBlock<'t>> {
     match dialect {
         Dialect::Cml => None,
         Dialect::Sham | Dialect::Nesl => nesl::read(text, mark),
@@ -292,17 +289,13 @@ impl<'t> Scan<'t> {
         self.batches.push(batch);
     }
 
-    /// What stands behind a block that never ends may turn out to be a part of it, if its end is still to come.
+    /// Batches behind a block that never ends may turn out to be a part of it, if its end is still to come.
     fn doubt(&mut self) {
         let is_open = |batch: &Batch<'_>| {
             batch.dialect != Dialect::Cml && matches!(batch.state, BatchState::Open(_))
         };
-        let open = self.batches.iter().position(is_open);
-        for batch in self
-            .batches
-            .iter_mut()
-            .skip(open.map_or(usize::MAX, |open| open + 1))
-        {
+        let batches = self.batches.iter_mut();
+        for batch in batches.skip_while(|batch| !is_open(batch)) {
             if batch.state == BatchState::Complete {
                 batch.state = BatchState::Provisional;
             }
@@ -310,23 +303,23 @@ impl<'t> Scan<'t> {
     }
 }
 
-/// Whether there are only blank lines and fences in a text.
+/// True if there are only blank lines and fences in a text.
 fn is_gap(text: &str) -> bool {
     text.lines()
-        .map(str::trim)
-        .all(|line| line.is_empty() || line.starts_with("```") || line.starts_with("~~~"))
+        .all(|line| line.trim().is_empty() || is_fence(line))
 }
 
-/// What a batch may begin with, in the order of the text.
+/// The places where a batch may begin, in the order of the text.
 struct Places<'t> {
     text: &'t [u8],
+    has_cml: bool,
     marks: Vec<(Dialect, &'static [u8])>,
 }
 
-/// The only mark that begins with a letter, and what of it is seldom anything else: prose is full of its first letter.
+/// The only mark that begins with a letter, and the part of it that is seldom anything else: prose is full of its first letter.
 const WORDED: (&[u8], &str) = (b"diff ", "--git ");
 
-/// What is looked for, all of it at once. So few and so short, they are found by vector instructions, though only with this
+/// The signs that are looked for, all at once. So few and so short, they are found by vector instructions, though only with this
 /// kind of match; one search for each took twice as long.
 static SIGNS: LazyLock<AhoCorasick> = LazyLock::new(|| {
     AhoCorasick::builder()
@@ -335,7 +328,7 @@ static SIGNS: LazyLock<AhoCorasick> = LazyLock::new(|| {
         .expect("a few short patterns")
 });
 
-/// How many bytes are looked at one by one before it is worth to begin a search.
+/// The number of bytes that are looked at one by one before it is worth to begin a search.
 const NEAR: usize = 24;
 
 impl<'t> Places<'t> {
@@ -355,6 +348,7 @@ impl<'t> Places<'t> {
             .flat_map(|(dialect, marks)| marks.iter().map(move |mark| (dialect, mark.as_bytes())));
         Self {
             text: text.as_bytes(),
+            has_cml: dialects.has(Dialect::Cml),
             marks: marks.collect(),
         }
     }
@@ -382,7 +376,7 @@ impl<'t> Places<'t> {
         }
     }
 
-    /// Of which dialect the mark is that is at a place.
+    /// The dialect of the mark at a place.
     fn mark(&self, at: usize) -> Option<Dialect> {
         let rest = &self.text[at..];
         let second = rest.get(1)?;
@@ -393,40 +387,42 @@ impl<'t> Places<'t> {
     }
 }
 
-/// A batch whose tags were escaped in copying is reported at its first tag.
-fn escaped_batch(text: &str, at: usize, open: &mut bool, problems: &mut Vec<Problem>) {
-    let starts = |with: &str| {
-        text.as_bytes()[at..]
-            .get(..with.len())
-            .is_some_and(|s| s.eq_ignore_ascii_case(with.as_bytes()))
-    };
-    if starts("&lt;/tasks&gt;") {
-        *open = false;
-    } else if starts("&lt;tasks") || !*open && starts("&lt;task&gt;") {
-        *open = starts("&lt;tasks");
-        problems.push(Problem {
-            at,
-            cause: Cause::EscapedBatch,
-        });
-    }
-}
-
-/// Element tags alone on their lines outside any batch: a sign that `<task>` was lost in copying.
-///
-/// `<i>` alone is no sign: HTML has it too.
+/// The tags outside any batch that are a sign of damage in copying: escaped ones, and those of elements alone on their
+/// lines, whose `<task>` was lost.
 #[derive(Default)]
-struct Loose {
-    first: Option<(usize, Name, bool)>,
+struct StrayTags {
+    first: Option<(usize, ElementName, bool)>,
     count: usize,
+    /// `<i>` alone is no sign: HTML has it too.
     any_but_i: bool,
+    /// An escaped `<tasks>` is open, which was told at its first tag.
+    is_escaped: bool,
 }
 
-impl Loose {
-    fn add(&mut self, name: Name, tag: &Tag<'_>) {
+impl StrayTags {
+    /// True if a batch whose tags are escaped begins at an offset.
+    fn begins_escaped(&mut self, text: &str, at: usize) -> bool {
+        let starts = |with: &str| {
+            let start = text.as_bytes()[at..].get(..with.len());
+            start.is_some_and(|start| start.eq_ignore_ascii_case(with.as_bytes()))
+        };
+        if starts("&lt;/tasks&gt;") {
+            self.is_escaped = false;
+            return false;
+        }
+        let is_task = !self.is_escaped && starts("&lt;task&gt;");
+        if !is_task && !starts("&lt;tasks") {
+            return false;
+        }
+        self.is_escaped = !is_task;
+        true
+    }
+
+    fn add(&mut self, name: ElementName, tag: &Tag<'_>) {
         self.first
-            .get_or_insert((tag.at, name, tag.kind == Kind::Close));
+            .get_or_insert((tag.at, name, tag.kind == TagKind::Close));
         self.count += 1;
-        self.any_but_i |= name != Name::I;
+        self.any_but_i |= name != ElementName::I;
     }
 
     fn hint(&self) -> Option<Problem> {

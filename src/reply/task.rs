@@ -1,4 +1,4 @@
-//! What a reply asks for: batches of tasks, and the problems found while reading them. Values only; `scan` makes them.
+//! The values that a reply is read to: batches of tasks, and the problems in them. `scan` makes them.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -7,11 +7,12 @@ use std::sync::Arc;
 use serde_json::{Map, Value};
 
 use super::dialect::Dialect;
+use super::dialects::nesl::values;
 
-pub use super::action::{Action, Change, Command, ContextTask, Payload};
+pub use super::action::{Action, Command, ContextTask, Payload, Replacement};
 pub use super::hunk::{Hunk, Sign};
 
-/// What a scan of a text found.
+/// The batches and problems that a scan of a text found.
 #[derive(Debug, Clone, Default)]
 pub struct Scan<'t> {
     /// In the order of the text.
@@ -19,7 +20,7 @@ pub struct Scan<'t> {
     /// Those that stand where an open batch, or a `clada:off` without its `on`, has not ended: they may be quotations in it,
     /// or replies of their own. Only who remembers when each came can tell; for everybody else they are not there.
     pub inside: Vec<Batch<'t>>,
-    /// Where a `clada:off` is that does not end.
+    /// The offset of a `clada:off` that does not end.
     pub off: Option<usize>,
     /// Problems of the text outside any batch: hints, damaged batches.
     pub problems: Vec<Problem>,
@@ -43,21 +44,39 @@ pub struct Batch<'t> {
     pub tasks: Vec<Task<'t>>,
 }
 
-impl Batch<'_> {
-    /// Whether a task of it runs a command.
+impl<'t> Batch<'t> {
+    /// A batch of which nothing more is asked.
+    pub(crate) fn new(
+        dialect: Dialect,
+        span: Range<usize>,
+        state: BatchState,
+        tasks: Vec<Task<'t>>,
+    ) -> Self {
+        Self {
+            dialect,
+            span,
+            atomic: false,
+            message: None,
+            state,
+            is_inside: false,
+            tasks,
+        }
+    }
+
+    /// True if a task of it runs a command.
     pub fn has_exec(&self) -> bool {
         let mut actions = self.tasks.iter().map(|task| &task.action);
         actions.any(|action| matches!(action, Ok(Action::Exec { .. })))
     }
 
-    /// Whether a task of it may change anything.
+    /// True if a task of it may change anything.
     pub fn changes(&self) -> bool {
         let mut actions = self.tasks.iter().flat_map(|task| &task.action);
         actions.any(Action::changes)
     }
 }
 
-/// Whether a batch may run.
+/// The state of a batch, by which it may run or not.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum BatchState {
     /// Closed, and no text that follows can change what it means.
@@ -89,13 +108,13 @@ pub struct Task<'t> {
     pub why: &'t str,
     /// The bytes of its `<i>` element.
     pub why_span: Option<Range<usize>>,
-    /// What `<c>` names, as far as it is known.
+    /// The command that `<c>` names, as far as it is known.
     pub command: Option<Command>,
-    /// How a block of SHAM or NESL asks for it, as the results echo it.
+    /// The block of SHAM or NESL that asks for it, as the results echo it.
     pub call: Option<Box<Call<'t>>>,
-    /// What to do, or why this task alone cannot be done.
+    /// The action, or the reason that this task alone cannot be done.
     pub action: Result<Action<'t>, Problem>,
-    /// What looks wrong but does not stop the task.
+    /// Problems that do not stop the task.
     pub warnings: Vec<Problem>,
 }
 
@@ -107,44 +126,42 @@ pub struct Call<'t> {
     pub id: &'t str,
     /// The action's name, as the reply wrote it; empty where it names none.
     pub name: Cow<'t, str>,
-    /// What it is about: the action's first parameter of note.
+    /// Its subject: the action's first parameter of note.
     pub primary: String,
-    /// What the action knows of its parameters.
-    pub params: Vec<(&'static str, Given<'t>)>,
-}
-
-/// The value of a parameter.
-#[derive(Debug, Clone)]
-pub enum Given<'t> {
-    Text(Cow<'t, str>),
-    Number(u64),
-    Flag(bool),
+    /// The parameters that the action has.
+    pub params: Vec<(&'static str, Cow<'t, str>)>,
 }
 
 impl Call<'_> {
     /// Its parameters, for `--json`.
     pub fn params(&self) -> Value {
-        let params = self.params.iter().map(|(name, value)| {
-            let value = match value {
-                Given::Text(text) => text.as_ref().into(),
-                Given::Number(number) => (*number).into(),
-                Given::Flag(flag) => (*flag).into(),
-            };
-            ((*name).to_owned(), value)
-        });
+        let params = self.params.iter();
+        let params = params.map(|(name, value)| ((*name).to_owned(), values::json(name, value)));
         params.collect::<Map<_, _>>().into()
     }
 
-    /// A parameter that is a text.
+    /// A parameter, as the reply wrote it.
     pub fn text(&self, name: &str) -> Option<&str> {
-        self.params.iter().find_map(|(known, value)| match value {
-            Given::Text(text) if *known == name => Some(text.as_ref()),
-            _ => None,
-        })
+        let mut params = self.params.iter();
+        let (_, value) = params.find(|(known, _)| *known == name)?;
+        Some(value)
     }
 }
 
 impl<'t> Task<'t> {
+    /// A task without explanation and warnings.
+    pub(crate) fn new(span: Range<usize>, action: Result<Action<'t>, Problem>) -> Self {
+        Self {
+            span,
+            why: "",
+            why_span: None,
+            command: action.as_ref().ok().map(Action::command),
+            call: None,
+            action,
+            warnings: Vec::new(),
+        }
+    }
+
     /// The command's main name, or what the block calls it; empty where the reply names none.
     pub fn command_name(&self) -> &str {
         match &self.call {
@@ -153,7 +170,7 @@ impl<'t> Task<'t> {
         }
     }
 
-    /// What it is about, in one line of text as the reply wrote it.
+    /// Its subject, in one line of text as the reply wrote it.
     pub fn target(&self) -> Cow<'_, str> {
         match (&self.call, &self.action) {
             (Some(call), _) => call.primary.as_str().into(),
@@ -162,7 +179,7 @@ impl<'t> Task<'t> {
         }
     }
 
-    /// Its line in a commit message: what it does, and why.
+    /// Its line in a commit message, with the reason for it.
     pub fn summary(&self) -> String {
         let words = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
         let what = words(&format!("{} {}", self.command_name(), self.target()));
@@ -173,7 +190,7 @@ impl<'t> Task<'t> {
     }
 }
 
-/// Something wrong in a reply: where, and what. The sentences are in `report`.
+/// A problem in a reply, with its place. The sentences are in `report`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Problem {
     /// A byte offset in the scanned text.
@@ -202,14 +219,14 @@ pub struct BlockError {
     /// `syntax`, `validation` or `type`.
     pub error_type: &'static str,
     pub message: String,
-    /// What would end the block, where it never ends.
+    /// The lines that would end the block, where it never ends.
     pub end: Option<String>,
     /// The block, for whoever is to repair it; empty where another error of it carries that.
     pub content: Arc<str>,
 }
 
 /// A place in a batch, in the words of the reply that holds it: whoever wrote that never saw the lines of the notes.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Within {
     /// The task that is open there, counted from 1; or how many are whole, where none is.
     pub task: usize,
@@ -229,7 +246,7 @@ pub struct WholePart {
     pub end: usize,
 }
 
-/// What can be wrong in a reply.
+/// The kinds of problems in a reply.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Cause {
     /// An element of a batch, or the batch, never closes.
@@ -318,9 +335,9 @@ pub enum Cause {
         closing: bool,
         count: usize,
     },
-    /// What is wrong with a block of SHAM or NESL, in the words of those dialects.
+    /// The errors in a block of SHAM or NESL, in the words of those dialects.
     Block(Vec<BlockError>),
-    /// What is wrong with a block of another dialect: a sentence with the next step.
+    /// The error in a block of another dialect: a sentence with the next step.
     Said(String),
     /// A block of another dialect that never ends, and what would end it.
     NotEnded { dialect: Dialect, end: &'static str },
@@ -329,7 +346,7 @@ pub enum Cause {
 }
 
 impl Cause {
-    /// Whether it stops the whole batch.
+    /// True if it stops the whole batch.
     pub fn is_structural(&self) -> bool {
         matches!(
             self,
@@ -344,7 +361,7 @@ impl Cause {
         )
     }
 
-    /// Whether it only deserves to be said.
+    /// True if it does not stop the task.
     pub fn is_warning(&self) -> bool {
         matches!(
             self,
@@ -360,13 +377,13 @@ impl Cause {
 
 /// Finds the line numbers of byte offsets. Made only where a problem is told, because counting lines costs a pass.
 #[derive(Debug)]
-pub struct Lines<'t> {
+pub struct LineNumbers<'t> {
     text: &'t [u8],
     /// The last answer: an offset and its line.
     last: (usize, usize),
 }
 
-impl<'t> Lines<'t> {
+impl<'t> LineNumbers<'t> {
     pub fn new(text: &'t str) -> Self {
         Self {
             text: text.as_bytes(),

@@ -1,6 +1,6 @@
 //! Text as CML gives it: in block form (whole lines) or inline form (as it stands).
 
-/// How a payload stood between its tags.
+/// The two ways in which a payload stands between its tags.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Form {
     /// The opening tag ended its line: the payload is a list of lines.
@@ -48,7 +48,7 @@ impl<'a> Text<'a> {
         }
     }
 
-    /// Whether there is nothing but white space in it.
+    /// True if there is only white space in it.
     pub fn is_blank(&self) -> bool {
         self.text.trim().is_empty()
     }

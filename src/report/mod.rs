@@ -28,7 +28,7 @@ use crate::reply::note::{END, RESULTS};
 use crate::reply::question::parted;
 use crate::reply::record::Offer;
 use crate::reply::scan::scan;
-use crate::reply::task::{BlockError, Cause, Lines, Problem};
+use crate::reply::task::{BlockError, Cause, LineNumbers, Problem};
 use crate::report::outcome::{Cut, OfferedPlace, Outcome, Section, Spooled, Status};
 use crate::text::hidden::written_out;
 use frame::{CHANGED, unframed};
@@ -182,7 +182,7 @@ fn as_text<S: Serializer>(text: &Arc<str>, to: S) -> Result<S::Ok, S::Error> {
 
 impl ParseError {
     /// A problem with its line and its words; each error of a block by itself.
-    pub fn of(problem: &Problem, lines: &mut Lines<'_>) -> Vec<Self> {
+    pub fn of(problem: &Problem, lines: &mut LineNumbers<'_>) -> Vec<Self> {
         let line = lines.of(problem.at);
         if let Cause::Block(errors) = &problem.cause {
             return errors

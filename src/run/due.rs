@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use crate::policy::actions::Actions;
-use crate::reply::record::{FileState, Plan, Stand, Target};
+use crate::reply::record::{FileState, Stand, TaskPlan, TaskTarget};
 use crate::reply::task::{Action, Task};
 use crate::run::exec::{Hold, Rules};
 use crate::run::files;
@@ -26,12 +26,12 @@ pub(super) enum Due {
 /// What is to be done about each task, as things are before the first of them runs. No plan: all run.
 pub(super) fn due(
     tasks: &[Task<'_>],
-    plan: &[Plan],
+    plan: &[TaskPlan],
     disk: &Disk,
     (actions, rules): (&Actions, &Rules),
 ) -> Vec<Due> {
     let mut runs = false;
-    let run = |task: &Task<'_>, plan: &Plan| {
+    let run = |task: &Task<'_>, plan: &TaskPlan| {
         let action = task.action.as_ref().ok();
         if let Some(why) = action.and_then(|action| actions.refuses(action)) {
             return Due::Hold(Hold::Refused(why));
@@ -39,19 +39,19 @@ pub(super) fn due(
         let Ok(Action::Exec { script, lang, .. }) = &task.action else {
             return Due::Run;
         };
-        let approved = *plan == Plan::Approved;
+        let approved = *plan == TaskPlan::Approved;
         let hold = rules.hold((&script.text(), &task.target()), *lang, approved);
         hold.map_or(Due::Run, Due::Hold)
     };
     let due = tasks.iter().enumerate().map(|(index, task)| {
-        let plan = plan.get(index).unwrap_or(&Plan::Run);
+        let plan = plan.get(index).unwrap_or(&TaskPlan::Run);
         let due = match plan {
-            Plan::Run | Plan::Approved | Plan::Chosen(_) => run(task, plan),
-            Plan::Leave => Due::Leave,
-            Plan::Ask(question) => Due::Hold(Hold::Asks(question.clone())),
-            Plan::DoneExec if runs => run(task, plan),
-            Plan::DoneExec => Due::Skip,
-            Plan::Done(stands) => {
+            TaskPlan::Run | TaskPlan::Approved | TaskPlan::Chosen(_) => run(task, plan),
+            TaskPlan::Leave => Due::Leave,
+            TaskPlan::Ask(question) => Due::Hold(Hold::Asks(question.clone())),
+            TaskPlan::DoneExec if runs => run(task, plan),
+            TaskPlan::DoneExec => Due::Skip,
+            TaskPlan::Done(stands) => {
                 let now = |stand: &Stand| disk.state(Path::new(&stand.path));
                 let is_one =
                     |now: &FileState, states: &[FileState]| states.iter().any(|s| s.is(now));
@@ -90,14 +90,14 @@ impl Before {
         touched: &[PathBuf],
         onto_nothing: bool,
         disk: &Disk,
-    ) -> Vec<Target> {
+    ) -> Vec<TaskTarget> {
         let known = |path: &Path| self.0.iter().find(|(known, _)| known == path);
         let before = |path: &Path| match known(path) {
             Some((_, state)) => state.clone(),
             None if onto_nothing => FileState::missing(),
             None => FileState::UNKNOWN,
         };
-        let targets = touched.iter().map(|path| Target {
+        let targets = touched.iter().map(|path| TaskTarget {
             // A name that is no text cannot be looked at again: its state will be unknown.
             path: path.to_string_lossy().into_owned(),
             before: before(path),

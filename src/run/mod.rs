@@ -27,7 +27,7 @@ use crate::policy::actions::Actions;
 use crate::policy::paths::Paths;
 use crate::reply::dialect::Dialects;
 use crate::reply::question::{Question, parted};
-use crate::reply::record::{Fate, Plan, Target};
+use crate::reply::record::{Fate, TaskPlan, TaskTarget};
 use crate::reply::task::{Action, Batch, Scan, Task};
 use crate::report::Report;
 use crate::report::outcome::{Outcome, Section, Status};
@@ -136,7 +136,7 @@ impl<'p> Part<'p> {
     /// All batches of a text, whole. `approved`: what is asked about runs.
     pub fn whole(text: &'p str, scan: &'p Scan<'p>, approved: bool) -> Self {
         let plan = |batch: &Batch<'_>| match approved {
-            true => vec![Plan::Approved; batch.tasks.len()],
+            true => vec![TaskPlan::Approved; batch.tasks.len()],
             false => Vec::new(),
         };
         let batches = scan.batches.iter().enumerate();
@@ -151,7 +151,7 @@ impl<'p> Part<'p> {
         }
     }
 
-    fn batches(&self) -> impl Iterator<Item = (&'p Batch<'p>, &[Plan])> {
+    fn batches(&self) -> impl Iterator<Item = (&'p Batch<'p>, &[TaskPlan])> {
         let batches = &self.scan.batches;
         self.jobs
             .iter()
@@ -164,7 +164,7 @@ pub struct Job {
     /// Its place in the scan.
     pub batch: usize,
     /// What to do about each task; none if all run.
-    pub plan: Vec<Plan>,
+    pub plan: Vec<TaskPlan>,
 }
 
 /// A finished run.
@@ -347,7 +347,7 @@ impl Runner {
     async fn run_batch(
         &mut self,
         batch: &Batch<'_>,
-        plan: &[Plan],
+        plan: &[TaskPlan],
         snapshots: &mut Result<Option<Snapshots>, SnapshotError>,
         journal: &mut dyn Journal,
         run: &mut Run<'_, '_>,
@@ -421,7 +421,7 @@ impl Runner {
     }
 
     /// What is to be done about each task of a batch.
-    fn due(&self, batch: &Batch<'_>, plan: &[Plan]) -> Vec<Due> {
+    fn due(&self, batch: &Batch<'_>, plan: &[TaskPlan]) -> Vec<Due> {
         due(&batch.tasks, plan, &self.disk, (&self.actions, &self.rules))
     }
 
@@ -436,7 +436,7 @@ impl Runner {
     async fn carry_out(
         &mut self,
         mut course: Course<'_, '_>,
-        plan: &[Plan],
+        plan: &[TaskPlan],
         journal: &mut dyn Journal,
         run: &mut Run<'_, '_>,
     ) {
@@ -456,7 +456,7 @@ impl Runner {
                 match self.instead(&mut course, (index, plan), journal, run) {
                     None => {
                         let chosen = match plan.get(index) {
-                            Some(Plan::Chosen(spot)) => Some(spot),
+                            Some(TaskPlan::Chosen(spot)) => Some(spot),
                             _ => None,
                         };
                         let ended = self
@@ -498,7 +498,8 @@ impl Runner {
                 });
             }
             changed.extend(targets.iter().map(|target| target.path.clone()));
-            if let (Due::Skip, Some(Plan::Done(stands))) = (&course.due[index], plan.get(index)) {
+            if let (Due::Skip, Some(TaskPlan::Done(stands))) = (&course.due[index], plan.get(index))
+            {
                 changed.extend(stands.iter().map(|stand| stand.path.clone()));
             }
             let fate = match outcome.status {
@@ -536,7 +537,7 @@ impl Runner {
     fn instead(
         &self,
         course: &mut Course<'_, '_>,
-        (index, plan): (usize, &[Plan]),
+        (index, plan): (usize, &[TaskPlan]),
         journal: &mut dyn Journal,
         run: &mut Run<'_, '_>,
     ) -> Option<Ended> {
@@ -577,7 +578,7 @@ impl Runner {
                 let mut destroyed = destroyed.iter();
                 destroyed.any(|place| lost.path.starts_with(place))
             };
-            let is_approved = matches!(plan.get(index), Some(Plan::Approved));
+            let is_approved = matches!(plan.get(index), Some(TaskPlan::Approved));
             if !is_approved && let Some(lost) = lost.iter().find(is_destroyed) {
                 return Some(Ended::because(Status::Asks, lost.to_string()));
             }
@@ -753,7 +754,7 @@ fn end(atomic: Option<&Atomic>, run: &mut Run<'_, '_>) {
 }
 
 /// What is remembered of a task that ended so; nothing new where it did not run.
-fn fate(status: Status, targets: Vec<Target>) -> Option<Fate> {
+fn fate(status: Status, targets: Vec<TaskTarget>) -> Option<Fate> {
     match status {
         Status::Done => Some(Fate::Done(targets)),
         Status::Failed => Some(Fate::Failed),

@@ -13,7 +13,7 @@ use crate::git::subject;
 use crate::git::{self, CommitStep, LeftOff, Message, SaveOutcome, Skipped, Snapshots, UsersWork};
 use crate::reply::dialect::Dialect;
 use crate::reply::record::Commits;
-use crate::reply::task::{Action, Batch, Cause, Lines, Problem, Task};
+use crate::reply::task::{Action, Batch, Cause, LineNumbers, Problem, Task};
 use crate::report::fault::Fault;
 use crate::report::outcome::{Misread, Outcome, Section, Status};
 use crate::report::told::{Told, told};
@@ -136,7 +136,7 @@ pub(super) struct Left {
 
 /// A run in progress.
 pub(super) struct Run<'r, 't> {
-    lines: Lines<'t>,
+    lines: LineNumbers<'t>,
     pub(super) around: &'r Surroundings<'r>,
     pub(super) progress: &'r mut dyn FnMut(Progress<'_>),
     pub(super) report: Report,
@@ -194,7 +194,7 @@ impl<'r, 't> Run<'r, 't> {
             ..Report::default()
         };
         Self {
-            lines: Lines::new(""),
+            lines: LineNumbers::new(""),
             around,
             progress,
             report,
@@ -221,7 +221,7 @@ impl<'r, 't> Run<'r, 't> {
 
     /// The batches that follow are in this text.
     pub(super) fn reads(&mut self, text: &'t str) {
-        self.lines = Lines::new(text);
+        self.lines = LineNumbers::new(text);
     }
 
     /// The outcomes from `first` on are those of the next batch.

@@ -7,7 +7,7 @@ use super::due::Before;
 use super::guarded::Guarded;
 use super::saving::{Saving, Touched};
 use super::{Progress, Runner, stale};
-use crate::reply::record::{Spot, Target};
+use crate::reply::record::{Spot, TaskTarget};
 use crate::reply::task::{Action, Task};
 use crate::report::fault::Fault;
 use crate::report::outcome::Status;
@@ -26,7 +26,7 @@ impl Runner {
         keeps: bool,
         saving: &Saving<'_>,
         run: &mut Run<'_, '_>,
-    ) -> (Ended, Touched, Vec<Target>) {
+    ) -> (Ended, Touched, Vec<TaskTarget>) {
         run.started(task);
         let action = match &task.action {
             Err(problem) => return (run.misread(problem), Touched::Nothing, Vec::new()),

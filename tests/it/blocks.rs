@@ -4,7 +4,7 @@ use std::hint::black_box;
 use std::ops::Range;
 
 use clada::reply::scan::scan;
-use clada::reply::task::{Action, BatchState, Change, Lines};
+use clada::reply::task::{Action, BatchState, LineNumbers, Replacement};
 use proptest::prelude::*;
 
 use crate::growth::assert_linear;
@@ -77,7 +77,7 @@ fn tasks(text: &str, may_run: fn(&BatchState) -> bool) -> Vec<(Range<usize>, Str
     let tasks = batches.flat_map(|batch| &batch.tasks);
     let tasks = tasks.map(|task| {
         let mut out = String::new();
-        describe_task(task, &mut Lines::new(text), &mut out);
+        describe_task(task, &mut LineNumbers::new(text), &mut out);
         (task.span.clone(), out)
     });
     tasks.collect()
@@ -157,7 +157,7 @@ proptest! {
     ) {
         let texts: String = pairs.iter().map(|(s, r)| format!("<<<SEARCH>>>\n{s}<<<REPLACE>>>\n{r}")).collect();
         let block = format!("<<<EXPLANATION>>>\n\n{why}\n\n<<<FILE>>>\n{path}\n{texts}<<<END>>>\n");
-        let Action::Edit { path: read, change: Change::Pairs(change), .. } = only_action(&block)? else {
+        let Action::Edit { path: read, change: Replacement::Pairs(change), .. } = only_action(&block)? else {
             return Err(TestCaseError::fail(describe(&block)));
         };
         prop_assert_eq!(read, path);
@@ -182,7 +182,7 @@ proptest! {
     fn blocks_of_aider_come_back(path in path(), search in content(), replace in content()) {
         let block = format!("{path}\n```\n<<<<<<< SEARCH\n{search}=======\n{replace}>>>>>>> REPLACE\n```\n");
         let (read, written) = match only_action(&block)? {
-            Action::Edit { path, change: Change::Pairs(pairs), .. } => {
+            Action::Edit { path, change: Replacement::Pairs(pairs), .. } => {
                 prop_assert_eq!(pairs[0].0.text(), search);
                 (path.into_owned(), pairs[0].1.text().into_owned())
             }

@@ -3,7 +3,7 @@
 use std::hint::black_box;
 
 use clada::reply::scan::scan;
-use clada::reply::task::{Action, BatchState, Lines};
+use clada::reply::task::{Action, BatchState, LineNumbers};
 use proptest::prelude::*;
 
 use crate::growth::assert_linear;
@@ -84,7 +84,7 @@ proptest! {
             complete.map(|b| {
                 let mut out = String::new();
                 for task in &b.tasks {
-                    describe_task(task, &mut Lines::new(text), &mut out);
+                    describe_task(task, &mut LineNumbers::new(text), &mut out);
                 }
                 (b.span.clone(), out)
             }).collect()

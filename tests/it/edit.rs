@@ -9,7 +9,7 @@ use clada::edit::{
     Cause, Edit, EditError, PLACES_LIMIT, Part, Tier, apply, apply_at, choices, line_of,
 };
 use clada::reply::scan::scan;
-use clada::reply::task::{Action, Change, Hunk};
+use clada::reply::task::{Action, Hunk, Replacement};
 use clada::reply::text::{Form, Text};
 use clada::report::wording;
 use proptest::prelude::*;
@@ -109,7 +109,7 @@ fn hunks(patch: &str) -> Vec<Hunk<'_>> {
     match action.map(|task| task.action) {
         None => Vec::new(),
         Some(Ok(Action::Edit {
-            change: Change::Hunks(hunks),
+            change: Replacement::Hunks(hunks),
             ..
         })) => hunks,
         Some(other) => panic!("no edit by hunks: {other:?}"),

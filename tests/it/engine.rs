@@ -3,13 +3,13 @@
 use std::collections::{BTreeMap, HashMap};
 use std::fmt::Write as _;
 
-use clada::novelty::{Effect, Event, Look, State, Why, step};
+use clada::novelty::{Effect, Event, Look, NoveltyState, OfferReason, step};
 use clada::reply::dialect::{Dialect, Dialects};
 use clada::reply::record::{
-    Fate, FileState, Key, Number, Offer, Plan, Record, Seed, Source, Spot, Target, Tick,
+    Fate, FileState, Key, Number, Offer, Record, Seed, Spot, TaskPlan, TaskTarget, Tick, TickSource,
 };
 use clada::reply::scan::{part_alone, scan, scan_for};
-use clada::reply::task::{Lines, Scan};
+use clada::reply::task::{LineNumbers, Scan};
 use clada::report::wording;
 use proptest::prelude::*;
 
@@ -32,7 +32,7 @@ fn the_state_of_a_clada_that_read_nothing_but_cml_says_so() {
     older.as_object_mut().expect("fields").remove("dialects");
     assert_ne!(kept, older);
     story.kept = older.to_string();
-    let state = State::from_text(SEED, &story.kept, Vec::new(), &mut |_| String::new());
+    let state = NoveltyState::from_text(SEED, &story.kept, Vec::new(), &mut |_| String::new());
     story.state = state.expect("a kept state");
     story.dialects = Dialects::ALL;
     assert_eq!(
@@ -103,13 +103,13 @@ fn cases_of_the_engine() {
 
 /// One file with what the engine knows of it, and what a ledger would keep.
 struct Story {
-    state: State,
+    state: NoveltyState,
     dialects: Dialects,
     body: String,
     kept: String,
     records: BTreeMap<Number, (Record, String)>,
     /// Batches that are to run, with their lines.
-    due: Vec<(Number, usize, Vec<Plan>)>,
+    due: Vec<(Number, usize, Vec<TaskPlan>)>,
     offers: Vec<Offer>,
     ticks: Vec<Tick>,
 }
@@ -117,7 +117,7 @@ struct Story {
 impl Default for Story {
     fn default() -> Self {
         Self {
-            state: State::new(SEED),
+            state: NoveltyState::new(SEED),
             dialects: Dialects::ALL,
             body: String::new(),
             kept: String::new(),
@@ -145,7 +145,7 @@ impl Story {
             run_existing,
             ticks: &ticks,
         };
-        let mut lines = Lines::new(&body);
+        let mut lines = LineNumbers::new(&body);
         let mut out = String::new();
         let mut offers = Vec::new();
         for effect in step(&mut self.state, Event::Looked(look)) {
@@ -184,17 +184,17 @@ impl Story {
                 Effect::Swallowed(tasks) => writeln!(out, "swallowed {tasks} tasks"),
                 Effect::Offer { why, offer } => {
                     let why = match why {
-                        Why::FirstSight => "first sight",
-                        Why::Foreign => "foreign",
-                        Why::Dialects => "other dialects",
-                        Why::CameBack { ran: Some(_) } => "came back, ran",
-                        Why::CameBack { ran: None } => "came back",
-                        Why::Moved { .. } => "moved",
-                        Why::Trimmed => "trimmed",
-                        Why::Inside => "inside",
-                        Why::Freed => "freed",
-                        Why::CutOff(_) => "cut off",
-                        Why::Joined => "joined",
+                        OfferReason::FirstSight => "first sight",
+                        OfferReason::Foreign => "foreign",
+                        OfferReason::Dialects => "other dialects",
+                        OfferReason::CameBack { ran: Some(_) } => "came back, ran",
+                        OfferReason::CameBack { ran: None } => "came back",
+                        OfferReason::Moved { .. } => "moved",
+                        OfferReason::Trimmed => "trimmed",
+                        OfferReason::Inside => "inside",
+                        OfferReason::Freed => "freed",
+                        OfferReason::CutOff(_) => "cut off",
+                        OfferReason::Joined => "joined",
                     };
                     let said = writeln!(out, "offer {} tasks: {why}", offer.tasks());
                     offers.push(offer);
@@ -240,7 +240,7 @@ impl Story {
             let tasks = record.tasks.iter().zip(&plan).enumerate();
             let fates = tasks.map(|(index, (task, plan))| match (given.get(index), plan) {
                 (Some(word), _) => fate(word, index),
-                (None, Plan::Run | Plan::Chosen(_)) => fate("done", index),
+                (None, TaskPlan::Run | TaskPlan::Chosen(_)) => fate("done", index),
                 (None, _) => task.fate.clone(),
             });
             let fates = fates.collect();
@@ -297,7 +297,7 @@ impl Story {
             .map(|(record, _)| record.clone())
             .collect();
         let mut text_of = |number| self.records[&number].1.clone();
-        let state = State::from_text(SEED, &self.kept, records, &mut text_of);
+        let state = NoveltyState::from_text(SEED, &self.kept, records, &mut text_of);
         self.state = state.expect("a kept state");
         assert_eq!(
             self.state.to_text(None),
@@ -309,7 +309,7 @@ impl Story {
     /// The user ticks the offer of this number in the last results.
     fn tick(&mut self, which: usize) {
         let offer = self.offers[which - 1].clone();
-        let source = Some(Source {
+        let source = Some(TickSource {
             block: 1,
             line: which,
         });
@@ -323,7 +323,7 @@ impl Story {
             .map(|it| it.parse().expect("a number"))
             .collect();
         let [batch, task, line] = numbers.try_into().expect("BATCH TASK LINE");
-        let mut lines = Lines::new(&self.body);
+        let mut lines = LineNumbers::new(&self.body);
         let mut present = self.state.present().into_iter();
         let is_there = |number: &Number| {
             let at = self.body.find(&self.records[number].1);
@@ -335,7 +335,7 @@ impl Story {
             key: Key(0),
         };
         self.ticks.push(Tick {
-            source: Some(Source {
+            source: Some(TickSource {
                 block: 2,
                 line: self.ticks.len() + 1,
             }),
@@ -345,18 +345,18 @@ impl Story {
 }
 
 /// `3 tasks`, or what is planned for each where not all just run.
-fn plan_words(plan: &[Plan]) -> String {
-    if plan.iter().all(|plan| *plan == Plan::Run) {
+fn plan_words(plan: &[TaskPlan]) -> String {
+    if plan.iter().all(|plan| *plan == TaskPlan::Run) {
         return format!("{} tasks", plan.len());
     }
-    let word = |plan: &Plan| match plan {
-        Plan::Run => "run".to_owned(),
-        Plan::Approved => "run without asking".to_owned(),
-        Plan::Chosen(spot) => format!("run at {}", spot.line),
-        Plan::Leave => "leave".to_owned(),
-        Plan::Ask(_) => "ask".to_owned(),
-        Plan::Done(_) => "done".to_owned(),
-        Plan::DoneExec => "done exec".to_owned(),
+    let word = |plan: &TaskPlan| match plan {
+        TaskPlan::Run => "run".to_owned(),
+        TaskPlan::Approved => "run without asking".to_owned(),
+        TaskPlan::Chosen(spot) => format!("run at {}", spot.line),
+        TaskPlan::Leave => "leave".to_owned(),
+        TaskPlan::Ask(_) => "ask".to_owned(),
+        TaskPlan::Done(_) => "done".to_owned(),
+        TaskPlan::DoneExec => "done exec".to_owned(),
     };
     plan.iter().map(word).collect::<Vec<_>>().join(", ")
 }
@@ -373,7 +373,7 @@ fn by_line(text: &str) -> BTreeMap<usize, Vec<String>> {
 fn fate(word: &str, index: usize) -> Fate {
     let state = |text: &str| FileState(Some(text.to_owned()));
     match word {
-        "done" => Fate::Done(vec![Target {
+        "done" => Fate::Done(vec![TaskTarget {
             path: index.to_string(),
             before: state("old"),
             after: state("new"),

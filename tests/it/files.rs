@@ -2,7 +2,7 @@
 //! `--json` says.
 
 use clada::reply::dialect::Dialect;
-use clada::reply::task::{Action, Change, Payload};
+use clada::reply::task::{Action, Payload, Replacement};
 use clada::report::Report;
 use clada::report::fault::{Fault, Sought};
 use clada::report::outcome::{Outcome, Section, Status};
@@ -322,18 +322,18 @@ fn done_to(content: &[u8], action: &Action<'_>) -> Result<Vec<u8>, (Fault, Strin
 
 fn literal(search: &'static str, replace: &'static str) -> Action<'static> {
     let (search, replace) = (search.into(), replace.into());
-    of_change(Change::Literal { search, replace })
+    of_change(Replacement::Literal { search, replace })
 }
 
 fn range(beginning: &'static str, end: &'static str) -> Action<'static> {
-    of_change(Change::LiteralRange {
+    of_change(Replacement::LiteralRange {
         beginning: beginning.into(),
         end: end.into(),
         replace: "new".into(),
     })
 }
 
-fn of_change(change: Change<'static>) -> Action<'static> {
+fn of_change(change: Replacement<'static>) -> Action<'static> {
     Action::Edit {
         path: "a.txt".into(),
         change,
@@ -401,7 +401,7 @@ fn a_literal_text_is_there_once_or_nothing_is_done() {
     }
     assert_eq!(fault_of("", &elsewhere), Fault::Empty(Text));
     if let Action::Edit { change, .. } = &mut elsewhere {
-        *change = Change::Literal {
+        *change = Replacement::Literal {
             search: "x".into(),
             replace: "y".into(),
         };
@@ -459,7 +459,7 @@ fn only_an_edit_can_be_carried_out_at_a_line() {
     let project = Project::new();
     project.write("a.txt", "one\none\n");
     let mut disk = Disk::open(&project.root(), None, Vec::new()).expect("disk");
-    let edit = of_change(Change::Pairs(vec![(
+    let edit = of_change(Replacement::Pairs(vec![(
         Payload::inline("one"),
         Payload::inline("two"),
     )]));
@@ -496,7 +496,7 @@ fn more_text_than_a_task_shows_is_left_to_the_next() {
 fn a_long_run_of_one_letter_is_counted_in_no_time() {
     let content = "a".repeat(1 << 20);
     let search = "a".repeat(1 << 19);
-    let action = of_change(Change::Literal {
+    let action = of_change(Replacement::Literal {
         search: search.clone().into(),
         replace: "".into(),
     });

@@ -10,7 +10,7 @@ use crate::harness::Project;
 
 /// The commands that a reply may ask for.
 fn commands() -> impl Iterator<Item = Command> {
-    let all = Command::ALL.into_iter();
+    let all = Command::all();
     all.filter(|command| command.typed().is_none())
 }
 

@@ -6,7 +6,7 @@ use std::hint::black_box;
 use clada::reply::dialect::Dialect;
 use clada::reply::dialects::nesl::document;
 use clada::reply::scan::scan;
-use clada::reply::task::{BatchState, Lines};
+use clada::reply::task::{BatchState, LineNumbers};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
@@ -121,7 +121,7 @@ fn complete(text: &str) -> Vec<(std::ops::Range<usize>, String)> {
     tasks
         .map(|task| {
             let mut said = String::new();
-            describe_task(task, &mut Lines::new(text), &mut said);
+            describe_task(task, &mut LineNumbers::new(text), &mut said);
             (task.span.clone(), said)
         })
         .collect()

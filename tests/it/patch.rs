@@ -4,7 +4,7 @@ use std::hint::black_box;
 
 use clada::edit::{Edit, apply};
 use clada::reply::scan::scan;
-use clada::reply::task::{Action, BatchState, Change, Hunk, Lines, Sign};
+use clada::reply::task::{Action, BatchState, Hunk, LineNumbers, Replacement, Sign};
 use proptest::prelude::*;
 
 use crate::growth::assert_linear;
@@ -228,7 +228,7 @@ proptest! {
             complete.map(|batch| {
                 let mut out = String::new();
                 for task in &batch.tasks {
-                    describe_task(task, &mut Lines::new(text), &mut out);
+                    describe_task(task, &mut LineNumbers::new(text), &mut out);
                 }
                 (batch.span.clone(), out)
             }).collect()
@@ -247,7 +247,7 @@ proptest! {
             prop_assert!(batch.span.start >= end && batch.span.end <= text.len());
             end = batch.span.end;
             for task in &batch.tasks {
-                if let Ok(Action::Edit { change: Change::Hunks(hunks), .. }) = &task.action {
+                if let Ok(Action::Edit { change: Replacement::Hunks(hunks), .. }) = &task.action {
                     let _ = apply(file.as_bytes(), &Edit::Hunks(hunks));
                 }
             }

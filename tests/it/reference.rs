@@ -14,8 +14,7 @@ fn page(name: &str) -> String {
 #[test]
 fn the_page_about_cml_names_every_command() {
     let page = page("cml");
-    let lacks = Command::ALL
-        .into_iter()
+    let lacks = Command::all()
         .flat_map(Command::names)
         .filter(|name| !page.contains(&format!("`{name}`")));
     assert_eq!(lacks.collect::<Vec<_>>(), Vec::<&&str>::new());

@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use std::process::{Child, ChildStdout, Command, Stdio};
 
 use clada::reply::scan::scan;
-use clada::reply::task::{Action, Change};
+use clada::reply::task::{Action, Replacement};
 
 use crate::cases;
 use crate::harness::{Project, skip};
@@ -309,7 +309,7 @@ fn read_back(name: &str, written: &str) -> Option<String> {
     match found.batches.first()?.tasks.first()?.action.as_ref().ok()? {
         Action::Overwrite { content, .. } => Some(content.text().into_owned()),
         Action::Edit {
-            change: Change::Pairs(pairs),
+            change: Replacement::Pairs(pairs),
             ..
         } => {
             let (search, replace) = pairs.first()?;

@@ -2,7 +2,7 @@
 
 use clada::reply::dialect::Dialect;
 use clada::reply::scan::scan;
-use clada::reply::task::{Action, BatchState, Change, Payload};
+use clada::reply::task::{Action, BatchState, Payload, Replacement};
 use clada::reply::text::Form;
 use proptest::prelude::*;
 
@@ -282,12 +282,14 @@ fn read(text: &str) -> Result<Plain, String> {
             to: None,
         } => {
             let (search, replace) = match change {
-                Change::Pairs(pairs) => match pairs.as_slice() {
+                Replacement::Pairs(pairs) => match pairs.as_slice() {
                     [(search, replace)] => (text(search), text(replace)),
                     pairs => return Err(format!("{} pairs", pairs.len())),
                 },
-                Change::Literal { search, replace } => (search.to_string(), replace.to_string()),
-                Change::Hunks(hunks) => match hunks.as_slice() {
+                Replacement::Literal { search, replace } => {
+                    (search.to_string(), replace.to_string())
+                }
+                Replacement::Hunks(hunks) => match hunks.as_slice() {
                     [hunk] => (hunk.search().to_string(), hunk.replacement().to_string()),
                     hunks => return Err(format!("{} hunks", hunks.len())),
                 },

@@ -4,7 +4,9 @@ use std::fmt::Write as _;
 
 use clada::reply::dialect::Dialect;
 use clada::reply::scan::{alone, scan};
-use clada::reply::task::{Action, Batch, BatchState, Change, ContextTask, Lines, Payload, Task};
+use clada::reply::task::{
+    Action, Batch, BatchState, ContextTask, LineNumbers, Payload, Replacement, Task,
+};
 use clada::reply::text::Form;
 use clada::report::wording;
 
@@ -53,7 +55,7 @@ pub(crate) fn check(folder: &str) {
 /// What a scan found, a line a batch, a task, a problem.
 pub(crate) fn describe(text: &str) -> String {
     let found = scan(text);
-    let mut lines = Lines::new(text);
+    let mut lines = LineNumbers::new(text);
     let mut out = String::new();
     for problem in &found.problems {
         let said = wording::problem(problem);
@@ -65,7 +67,7 @@ pub(crate) fn describe(text: &str) -> String {
     out
 }
 
-fn describe_batch(batch: &Batch<'_>, lines: &mut Lines<'_>, out: &mut String) {
+fn describe_batch(batch: &Batch<'_>, lines: &mut LineNumbers<'_>, out: &mut String) {
     let state = match &batch.state {
         BatchState::Complete => "complete",
         BatchState::Provisional => "provisional",
@@ -92,7 +94,7 @@ fn describe_batch(batch: &Batch<'_>, lines: &mut Lines<'_>, out: &mut String) {
     }
 }
 
-pub(crate) fn describe_task(task: &Task<'_>, lines: &mut Lines<'_>, out: &mut String) {
+pub(crate) fn describe_task(task: &Task<'_>, lines: &mut LineNumbers<'_>, out: &mut String) {
     let _ = write!(out, "  line {}: ", lines.of(task.span.start));
     let text = |payload: &Payload<'_>| {
         let form = if payload.form == Form::Inline {
@@ -253,26 +255,26 @@ fn describe_action(action: &Action<'_>, text: &dyn Fn(&Payload<'_>) -> String) -
     }
 }
 
-fn describe_change(change: &Change<'_>, text: &dyn Fn(&Payload<'_>) -> String) -> String {
+fn describe_change(change: &Replacement<'_>, text: &dyn Fn(&Payload<'_>) -> String) -> String {
     match change {
-        Change::Pairs(pairs) => {
+        Replacement::Pairs(pairs) => {
             let pairs = pairs
                 .iter()
                 .map(|(s, r)| format!(" {} => {}", text(s), text(r)));
             pairs.collect()
         }
-        Change::Stretch {
+        Replacement::Stretch {
             head,
             tail,
             replace,
         } => format!(" {} .. {} => {}", text(head), text(tail), text(replace)),
-        Change::Literal { search, replace } => format!(" literal {search:?} => {replace:?}"),
-        Change::LiteralRange {
+        Replacement::Literal { search, replace } => format!(" literal {search:?} => {replace:?}"),
+        Replacement::LiteralRange {
             beginning,
             end,
             replace,
         } => format!(" literal {beginning:?} .. {end:?} => {replace:?}"),
-        Change::Hunks(hunks) => {
+        Replacement::Hunks(hunks) => {
             let hunks = hunks.iter().map(|hunk| {
                 let line = hunk
                     .line

@@ -1,4 +1,4 @@
-//! Reads one batch of CML: its tasks and their elements, and what is broken about its structure.
+//! Reads one batch of CML: its tasks and their elements, and the errors in its structure.
 //!
 //! ```text
 //! batch    = "<tasks" attributes ">" { text | task } "</tasks>" | task
@@ -19,42 +19,31 @@ pub(crate) mod tag;
 use memchr::memchr;
 
 use super::dialect::Dialect;
-use super::task::{Action, Batch, BatchState, Cause, Change, Payload, Problem, WholePart, Within};
+use super::task::{
+    Action, Batch, BatchState, Cause, Payload, Problem, Replacement, WholePart, Within,
+};
 use super::text::Form;
-use crate::reply::cml::elements::{Content, Element, Elements};
-use crate::reply::cml::payload::{Ends, UnknownEnd};
+use crate::reply::cml::elements::{Element, ElementContent, Elements};
+use crate::reply::cml::payload::{Ends, UnknownEnd, is_cdata};
 use crate::reply::cml::tag::{
-    Kind, Name, Tag, follows, line_start, next_line, opens, rest_is_blank,
+    ElementName, Tag, TagKind, follows, line_start, next_line, opens, rest_is_blank, starts_line,
 };
 
-/// A batch, and where the scan goes on.
-pub(crate) struct Read<'t> {
-    pub(crate) batch: Batch<'t>,
-    pub(crate) resume: usize,
-}
-
-/// Reads the batch that `open` opens: a `<tasks>`, or a `<task>` that stands alone.
-pub(crate) fn read<'t>(text: &'t str, open: &Tag<'t>, ends: &mut Ends<'t>) -> Read<'t> {
-    let lone = open.name == Some(Name::Task);
-    let mut reader = Reader {
+/// Reads the batch that `open` opens: a `<tasks>`, or a `<task>` that stands alone. The scan goes on behind it.
+pub(crate) fn read<'t>(text: &'t str, open: &Tag<'t>, ends: &mut Ends<'t>) -> Batch<'t> {
+    let lone = open.name == Some(ElementName::Task);
+    let mut reader = BatchReader {
         text,
-        start: open.at,
         lone,
         depth: usize::from(lone),
         task: Elements::default(),
-        batch: Batch {
-            dialect: Dialect::Cml,
-            span: open.at..open.end,
-            atomic: false,
-            message: None,
-            state: BatchState::Complete,
-            is_inside: false,
-            tasks: Vec::with_capacity(1),
-        },
+        batch: Batch::new(
+            Dialect::Cml,
+            open.at..open.end,
+            BatchState::Complete,
+            Vec::with_capacity(1),
+        ),
         whole: None,
-        broken: None,
-        provisional: false,
-        in_cdata: false,
         bad_attribute: None,
         warnings: Vec::new(),
     };
@@ -63,51 +52,46 @@ pub(crate) fn read<'t>(text: &'t str, open: &Tag<'t>, ends: &mut Ends<'t>) -> Re
     } else {
         reader.read_attributes(open);
     }
-    let resume = reader.run(open.end, ends);
-    reader.finish(resume)
+    reader.batch.span.end = reader.run(open.end, ends);
+    reader.finish()
 }
 
-struct Reader<'t> {
+struct BatchReader<'t> {
     text: &'t str,
-    start: usize,
-    /// The batch is a `<task>` of its own.
+    /// True if the batch is a `<task>` of its own.
     lone: bool,
-    /// Open `<task>` in a lone batch that is broken by one inside another.
+    /// The number of `<task>` that are open in a lone batch, which is broken by one inside another.
     depth: usize,
     /// The task that is being read, if one is open.
     task: Elements<'t>,
+    /// Broken by the first structural problem that more text cannot repair.
     batch: Batch<'t>,
-    /// Behind the last task that is closed.
+    /// The offset behind the last task that is closed.
     whole: Option<usize>,
-    /// The first structural problem that more text cannot mend.
-    broken: Option<Problem>,
-    provisional: bool,
-    /// The payload that never closes begins with CDATA.
-    in_cdata: bool,
-    /// A bad attribute of `<tasks>` is an error of every task of it.
+    /// A bad attribute of `<tasks>`, which is an error of every task of it.
     bad_attribute: Option<Problem>,
     /// Attributes of `<tasks>` that mean nothing: told with the first task.
     warnings: Vec<Problem>,
 }
 
-/// What follows the place where a batch was given up.
-enum Rest {
+/// The rest of the text behind the place where a batch was given up.
+enum Remainder {
     /// No tag of a task: an answer that was too long ends so.
     Text,
     Tags,
 }
 
-/// What reading a tag leads to.
-enum Step {
-    /// Go on behind this offset.
-    On(usize),
+/// The way to go on behind a tag.
+enum NextTag {
+    /// Behind this offset.
+    Behind(usize),
     /// The batch ends before or behind this offset.
     End(usize),
     /// The text ended inside this element, which starts at the offset.
-    Unclosed(&'static str, usize),
+    Unclosed(ElementName, usize),
 }
 
-impl<'t> Reader<'t> {
+impl<'t> BatchReader<'t> {
     fn run(&mut self, from: usize, ends: &mut Ends<'t>) -> usize {
         let bytes = self.text.as_bytes();
         let (mut at, mut last_tag_end) = (from, from);
@@ -121,41 +105,39 @@ impl<'t> Reader<'t> {
                 continue;
             };
             match self.step(&tag, ends) {
-                Step::On(end) => (at, last_tag_end) = (end, end),
-                Step::End(end) => return end,
-                Step::Unclosed(element, at) => return self.unclosed(element, at),
+                NextTag::Behind(end) => (at, last_tag_end) = (end, end),
+                NextTag::End(end) => return end,
+                NextTag::Unclosed(element, at) => return self.unclosed(element, at),
             }
         }
         match self.task.open() {
-            Some(task) => self.unclosed(Name::Task.text(), task),
-            None => self.unclosed(Name::Tasks.text(), self.start),
+            Some(task) => self.unclosed(ElementName::Task, task),
+            None => self.unclosed(ElementName::Tasks, self.batch.span.start),
         }
     }
 
-    fn step(&mut self, tag: &Tag<'t>, ends: &mut Ends<'t>) -> Step {
+    fn step(&mut self, tag: &Tag<'t>, ends: &mut Ends<'t>) -> NextTag {
         let Some(name) = tag.name else {
             return self.unknown(tag, ends);
         };
         match (name, tag.kind) {
-            // A payload may have lost its tag, and quote that.
-            (Name::Tasks, Kind::Open)
-                if opens(self.text, tag) && self.task.open().is_some() && self.broken.is_none() =>
-            {
-                return Step::Unclosed(Name::Task.text(), self.task.open().unwrap_or(tag.at));
-            }
-            (Name::Tasks, Kind::Open) if opens(self.text, tag) => {
+            (ElementName::Tasks, TagKind::Open) if opens(self.text, tag) => {
+                // A payload may have lost its tag, and quote that.
+                if let Some(task) = self.task.open().filter(|_| !self.is_broken()) {
+                    return NextTag::Unclosed(ElementName::Task, task);
+                }
                 let within = self.within();
-                self.break_at(self.start, Cause::BatchInBatch { within });
-                return Step::End(tag.at);
+                self.break_at(self.batch.span.start, Cause::BatchInBatch { within });
+                return NextTag::End(tag.at);
             }
-            (Name::Tasks, Kind::Close) => {
+            (ElementName::Tasks, TagKind::Close) => {
                 if let Some(task) = self.task.open() {
                     let within = self.within();
                     self.break_at(task, Cause::TaskCutOff { within });
                 }
-                return Step::End(tag.end);
+                return NextTag::End(tag.end);
             }
-            (Name::Task, Kind::Open) => {
+            (ElementName::Task, TagKind::Open) => {
                 self.depth += 1;
                 match self.task.open() {
                     Some(_) => {
@@ -165,7 +147,7 @@ impl<'t> Reader<'t> {
                     None => self.task.begin(tag),
                 }
             }
-            (Name::Task, Kind::Close) => {
+            (ElementName::Task, TagKind::Close) => {
                 match self.task.open() {
                     Some(_) => {
                         self.batch.tasks.push(self.task.finish(tag.end));
@@ -175,24 +157,25 @@ impl<'t> Reader<'t> {
                 }
                 self.depth = self.depth.saturating_sub(1);
                 if self.lone && self.depth == 0 {
-                    return Step::End(tag.end);
+                    return NextTag::End(tag.end);
                 }
             }
-            (Name::Tasks | Name::Task, _) => {}
-            (_, Kind::Close) if name.is_payload() => self.stray(tag, name),
-            (_, Kind::Close) => {}
+            (ElementName::Tasks | ElementName::Task, _) => {}
+            (_, TagKind::Close) if name.is_payload() => self.stray(tag, name),
+            (_, TagKind::Close) => {}
             _ if name.is_payload() => return self.payload(tag, name, ends),
             _ => return self.short(tag, name),
         }
-        Step::On(tag.end)
+        NextTag::Behind(tag.end)
     }
 
-    fn payload(&mut self, tag: &Tag<'t>, name: Name, ends: &mut Ends<'t>) -> Step {
+    fn payload(&mut self, tag: &Tag<'t>, name: ElementName, ends: &mut Ends<'t>) -> NextTag {
         let Some(end) = ends.of(tag, name) else {
-            self.in_cdata = ends.is_cdata(tag);
-            return Step::Unclosed(name.text(), tag.at);
+            return NextTag::Unclosed(name, tag.at);
         };
-        self.provisional |= end.provisional;
+        if end.provisional {
+            self.doubt();
+        }
         // Between tasks it is skipped as a whole too: what it quotes must not be taken for a task.
         if self.task.open().is_some() {
             let payload = Payload {
@@ -205,32 +188,32 @@ impl<'t> Reader<'t> {
             self.task.add(Element {
                 name,
                 tag: *tag,
-                content: Content::Payload(payload),
+                content: ElementContent::Payload(payload),
                 end: end.after,
             });
         }
-        Step::On(end.after)
+        NextTag::Behind(end.after)
     }
 
-    /// Whether the line of a tag ends in CRLF.
+    /// True if the line of a tag ends in CRLF.
     fn ends_in_crlf(&self, tag: &Tag<'_>) -> bool {
         let bytes = self.text.as_bytes();
         bytes[..next_line(bytes, tag.end)].ends_with(b"\r\n")
     }
 
-    fn short(&mut self, tag: &Tag<'t>, name: Name) -> Step {
-        if tag.kind == Kind::Empty {
+    fn short(&mut self, tag: &Tag<'t>, name: ElementName) -> NextTag {
+        if tag.kind == TagKind::Empty {
             self.add_short(tag, name, "", tag.end);
-            return Step::On(tag.end);
+            return NextTag::Behind(tag.end);
         }
         let bytes = self.text.as_bytes();
         let mut at = tag.end;
         while let Some(next) = memchr(b'<', &bytes[at..]) {
             at += next;
             if let Some(inner) = Tag::at(self.text, at) {
-                if inner.is(Kind::Close, name) {
+                if inner.is(TagKind::Close, name) {
                     self.add_short(tag, name, self.text[tag.end..at].trim(), inner.end);
-                    return Step::On(inner.end);
+                    return NextTag::Behind(inner.end);
                 }
                 if self.is_boundary(&inner) {
                     let cause = Cause::Unclosed {
@@ -239,31 +222,29 @@ impl<'t> Reader<'t> {
                         within: self.within(),
                     };
                     self.break_at(tag.at, cause);
-                    return Step::On(tag.end);
+                    return NextTag::Behind(tag.end);
                 }
             }
             at += 1;
         }
-        Step::Unclosed(name.text(), tag.at)
+        NextTag::Unclosed(name, tag.at)
     }
 
-    fn add_short(&mut self, tag: &Tag<'t>, name: Name, content: &'t str, end: usize) {
+    fn add_short(&mut self, tag: &Tag<'t>, name: ElementName, content: &'t str, end: usize) {
         if self.task.open().is_some() {
             self.task.add(Element {
                 name,
                 tag: *tag,
-                content: Content::Short(content),
+                content: ElementContent::Short(content),
                 end,
             });
         }
     }
 
-    /// Whether a tag is one that a short element cannot go over: of CML, first on its line, and not just a word there.
+    /// True if a tag is one that a short element cannot go over: of CML, first on its line, and not just a word there.
     fn is_boundary(&self, tag: &Tag<'t>) -> bool {
-        let Some(name) = tag
-            .name
-            .filter(|_| crate::reply::cml::tag::starts_line(self.text.as_bytes(), tag.at))
-        else {
+        let starts_line = starts_line(self.text.as_bytes(), tag.at);
+        let Some(name) = tag.name.filter(|_| starts_line) else {
             return false;
         };
         if tag.ends_line(self.text) || opens(self.text, tag) {
@@ -271,38 +252,51 @@ impl<'t> Reader<'t> {
         }
         let line = &self.text[tag.end..next_line(self.text.as_bytes(), tag.end)];
         line.match_indices("</").any(|(at, _)| {
-            Tag::at(self.text, tag.end + at).is_some_and(|close| close.is(Kind::Close, name))
+            Tag::at(self.text, tag.end + at).is_some_and(|close| close.is(TagKind::Close, name))
         })
     }
 
     /// An element that CML does not have is an error of its task. What it holds is skipped, since it may quote tags.
-    fn unknown(&mut self, tag: &Tag<'t>, ends: &mut Ends<'t>) -> Step {
-        if self.task.open().is_none() || tag.kind == Kind::Close {
-            return Step::On(tag.end);
+    fn unknown(&mut self, tag: &Tag<'t>, ends: &mut Ends<'t>) -> NextTag {
+        if self.task.open().is_none() || tag.kind == TagKind::Close {
+            return NextTag::Behind(tag.end);
         }
         self.task.unknown(tag);
-        if tag.kind == Kind::Empty {
-            return Step::On(tag.end);
+        if tag.kind == TagKind::Empty {
+            return NextTag::Behind(tag.end);
         }
         match ends.of_unknown(tag) {
-            UnknownEnd::At(end) => Step::On(end),
+            UnknownEnd::At(end) => NextTag::Behind(end),
             UnknownEnd::None => {
-                self.provisional = true;
-                Step::On(tag.end)
+                self.doubt();
+                NextTag::Behind(tag.end)
             }
             UnknownEnd::TooMany => {
                 let within = self.within();
                 self.break_at(tag.at, Cause::TooManyUnknown { within });
-                Step::On(tag.end)
+                NextTag::Behind(tag.end)
             }
         }
     }
 
-    fn break_at(&mut self, at: usize, cause: Cause) {
-        self.broken.get_or_insert(Problem { at, cause });
+    fn is_broken(&self) -> bool {
+        matches!(self.batch.state, BatchState::Broken(_))
     }
 
-    fn stray(&mut self, tag: &Tag<'t>, name: Name) {
+    fn break_at(&mut self, at: usize, cause: Cause) {
+        if !self.is_broken() {
+            self.batch.state = BatchState::Broken(Problem { at, cause });
+        }
+    }
+
+    /// Text that follows could change the meaning of the batch.
+    fn doubt(&mut self) {
+        if self.batch.state == BatchState::Complete {
+            self.batch.state = BatchState::Provisional;
+        }
+    }
+
+    fn stray(&mut self, tag: &Tag<'t>, name: ElementName) {
         let cause = Cause::StrayClose {
             element: name.text(),
             within: self.within(),
@@ -325,57 +319,63 @@ impl<'t> Reader<'t> {
 
     /// The text ended inside an element: the batch is open, and nothing of it runs. It is taken to end where its own last
     /// tag seems to stand, or before the next batch: what is behind that may be quoted in it, or be another reply.
-    fn unclosed(&mut self, element: &'static str, at: usize) -> usize {
+    fn unclosed(&mut self, element: ElementName, at: usize) -> usize {
         let (end, rest) = self.rest(at);
         let within = self.within();
         let cause = match rest {
-            Rest::Text => Cause::CutOff {
+            Remainder::Text => Cause::CutOff {
                 within,
                 whole: self.whole_part(),
             },
-            Rest::Tags => Cause::Unclosed {
-                element,
-                cdata: self.in_cdata,
+            Remainder::Tags => Cause::Unclosed {
+                element: element.text(),
+                cdata: element.is_payload()
+                    && Tag::at(self.text, at).is_some_and(|tag| is_cdata(self.text, &tag)),
                 within,
             },
         };
-        self.batch.state = BatchState::Open(Problem { at, cause });
+        if !self.is_broken() {
+            self.batch.state = BatchState::Open(Problem { at, cause });
+        }
         end
     }
 
-    /// Where a batch seems to end whose element at an offset does not, and what is left of it behind that element.
-    fn rest(&self, at: usize) -> (usize, Rest) {
+    /// The end that a batch seems to have whose element at an offset does not end, and the rest of it behind that element.
+    fn rest(&self, at: usize) -> (usize, Remainder) {
         let bytes = self.text.as_bytes();
-        let mut rest = Rest::Text;
+        let mut rest = Remainder::Text;
         // Batches that follow, each with its end, are no sign of this one's.
         let (mut next_batch, mut depth) = (None, 0_usize);
         let mut last_tag_end = usize::MAX;
         let mut from = match self.task.open() {
             Some(_) => Tag::at(self.text, at).map_or(at + 1, |tag| tag.end),
-            None => self.whole.unwrap_or(self.start + 1),
+            None => self.whole.unwrap_or(self.batch.span.start + 1),
         };
         while let Some(next) = memchr(b'<', &bytes[from..]) {
             let at = from + next;
             from = at + 1;
             let tag = Tag::at(self.text, at).filter(|_| follows(bytes, at, last_tag_end));
-            let Some(tag) = tag.filter(|tag| matches!(tag.name, Some(Name::Task | Name::Tasks)))
+            let Some(tag) =
+                tag.filter(|tag| matches!(tag.name, Some(ElementName::Task | ElementName::Tasks)))
             else {
                 continue;
             };
             (from, last_tag_end) = (tag.end, tag.end);
             match (tag.name, tag.kind) {
-                (Some(Name::Tasks), Kind::Open) if opens(self.text, &tag) => {
+                (Some(ElementName::Tasks), TagKind::Open) if opens(self.text, &tag) => {
                     next_batch.get_or_insert(at);
                     depth += 1;
                 }
-                (Some(Name::Tasks), Kind::Close) if depth > 0 => depth -= 1,
-                (Some(Name::Tasks), Kind::Close) => {
-                    return (next_batch.unwrap_or(tag.end), Rest::Tags);
+                (Some(ElementName::Tasks), TagKind::Close) if depth > 0 => depth -= 1,
+                (Some(ElementName::Tasks), TagKind::Close) => {
+                    return (next_batch.unwrap_or(tag.end), Remainder::Tags);
                 }
-                (Some(Name::Task), Kind::Close) if depth == 0 && self.lone => {
-                    return (next_batch.unwrap_or(tag.end), Rest::Tags);
+                (Some(ElementName::Task), TagKind::Close) if depth == 0 && self.lone => {
+                    return (next_batch.unwrap_or(tag.end), Remainder::Tags);
                 }
-                (Some(Name::Task), Kind::Open | Kind::Close) if depth == 0 => rest = Rest::Tags,
+                (Some(ElementName::Task), TagKind::Open | TagKind::Close) if depth == 0 => {
+                    rest = Remainder::Tags
+                }
                 _ => {}
             }
         }
@@ -384,7 +384,7 @@ impl<'t> Reader<'t> {
 
     /// The tasks that are surely whole, where nothing is asked of the batch as a whole.
     fn whole_part(&self) -> Option<WholePart> {
-        let is_sure = !self.provisional && self.broken.is_none() && self.bad_attribute.is_none();
+        let is_sure = self.batch.state == BatchState::Complete && self.bad_attribute.is_none();
         let end = self.whole.filter(|_| is_sure && !self.batch.atomic)?;
         Some(WholePart {
             tasks: self.batch.tasks.len(),
@@ -395,7 +395,7 @@ impl<'t> Reader<'t> {
     fn read_attributes(&mut self, open: &Tag<'t>) {
         let attributes = match open.attributes() {
             Ok(attributes) => attributes,
-            Err(value) => vec![(String::new(), value)],
+            Err(text) => vec![(String::new(), text.to_owned())],
         };
         for (name, value) in attributes {
             match (name.as_str(), value.to_ascii_lowercase().as_str()) {
@@ -422,13 +422,7 @@ impl<'t> Reader<'t> {
         }
     }
 
-    fn finish(mut self, resume: usize) -> Read<'t> {
-        self.batch.span = self.start..resume;
-        if let Some(problem) = self.broken {
-            self.batch.state = BatchState::Broken(problem);
-        } else if self.provisional && self.batch.state == BatchState::Complete {
-            self.batch.state = BatchState::Provisional;
-        }
+    fn finish(mut self) -> Batch<'t> {
         if self.batch.state.problem().is_some() {
             self.batch.tasks.clear();
         }
@@ -441,7 +435,7 @@ impl<'t> Reader<'t> {
             task.warnings.append(&mut self.warnings);
         }
         let bytes = self.text.as_bytes();
-        let indent = &self.text[line_start(bytes, self.start)..self.start];
+        let indent = &self.text[line_start(bytes, self.batch.span.start)..self.batch.span.start];
         if !indent.is_empty() && indented(&self.text[self.batch.span.clone()], indent) {
             for task in &mut self.batch.tasks {
                 if let Ok(action) = &mut task.action {
@@ -449,14 +443,11 @@ impl<'t> Reader<'t> {
                 }
             }
         }
-        Read {
-            batch: self.batch,
-            resume,
-        }
+        self.batch
     }
 }
 
-/// Whether all lines of a text end in CRLF, and there are some.
+/// True if all lines of a text end in CRLF, and there are some.
 fn is_crlf(text: &str) -> bool {
     text.ends_with("\r\n")
         && text
@@ -472,7 +463,7 @@ fn next_tag(bytes: &[u8], from: usize) -> Option<usize> {
     }
 }
 
-/// Whether every non-blank line but the first, whose start is not in the stretch, begins with the indentation.
+/// True if every non-blank line but the first, whose start is not in the stretch, begins with the indentation.
 fn indented(stretch: &str, indent: &str) -> bool {
     indent.bytes().all(|b| matches!(b, b' ' | b'\t'))
         && stretch
@@ -484,7 +475,7 @@ fn indented(stretch: &str, indent: &str) -> bool {
 fn set_indent<'t>(action: &mut Action<'t>, indent: &'t str) {
     let payloads: Vec<&mut Payload<'t>> = match action {
         Action::Edit {
-            change: Change::Pairs(pairs),
+            change: Replacement::Pairs(pairs),
             ..
         } => pairs
             .iter_mut()
@@ -492,7 +483,7 @@ fn set_indent<'t>(action: &mut Action<'t>, indent: &'t str) {
             .collect(),
         Action::Edit {
             change:
-                Change::Stretch {
+                Replacement::Stretch {
                     head,
                     tail,
                     replace,

@@ -1,26 +1,29 @@
-//! Where a payload ends. Payloads are raw: only tags of the payload's own name can end one, by the rules below.
+//! The ends of payloads. Payloads are raw: only tags of the payload's own name can end one, by the rules below.
 //!
 //! - Block form (the opening tag ends its line): ends at the closing tag that stands alone on its line and is balanced
 //!   against the opening tags that stand alone on theirs.
 //! - Inline form (text follows the opening tag): ends at the first balanced closing tag, wherever it stands.
 //! - `<![CDATA[` first: ends at the `]]>` that is followed by the closing tag.
 //! - Where block form would never close, it ends at the first line that ends in a closing tag which is not balanced on
-//!   that line (models write `last line</x>`), or that begins with one which other tags follow (`</replace><search>`). Text still to come could make the strict rule close, so that this
-//!   reading is [`End::provisional`].
+//!   that line (models write `last line</x>`), or that begins with one which other tags follow (`</replace><search>`).
+//!   Text still to come could make the strict rule close, so that this reading is [`PayloadEnd::provisional`].
 
 use std::collections::HashSet;
 
 use memchr::memchr_iter;
 use memchr::memmem;
 
-use super::tag::{Kind, Name, Tag, line_start, next_line, rest_is_blank, skip_blanks, starts_line};
+use super::tag::{
+    ElementName, Tag, TagKind, balanced, line_start, next_line, rest_is_blank, skip_blanks,
+    starts_line,
+};
 use crate::reply::text::Form;
 
-/// What a payload begins with that is not looked into for tags.
+/// The start of a payload that is not looked into for tags.
 const CDATA: &str = "<![CDATA[";
 
-/// How a payload ends.
-pub(crate) struct End<'t> {
+/// The end of a payload, and its text.
+pub(crate) struct PayloadEnd<'t> {
     pub(crate) form: Form,
     pub(crate) raw: &'t str,
     /// The offset behind the closing tag.
@@ -28,7 +31,7 @@ pub(crate) struct End<'t> {
     pub(crate) provisional: bool,
 }
 
-/// Where an element that CML does not have ends.
+/// The end of an element that CML does not have.
 pub(crate) enum UnknownEnd {
     At(usize),
     None,
@@ -36,7 +39,7 @@ pub(crate) enum UnknownEnd {
     TooMany,
 }
 
-/// How many names of unknown elements may be looked for in vain in one text: each look may cost the text's length.
+/// The most names of unknown elements that may be looked for in vain in one text: each look may cost the text's length.
 const VAIN_NAMES: usize = 32;
 
 /// Finds ends of payloads in one text. Keeps what a search to the end of the text cost, so that many payloads which
@@ -58,9 +61,9 @@ impl<'t> Ends<'t> {
     }
 
     /// The end of the payload that `open` opens; `None` where it never closes.
-    pub(crate) fn of(&mut self, open: &Tag<'t>, name: Name) -> Option<End<'t>> {
-        if open.kind == Kind::Empty {
-            return Some(End {
+    pub(crate) fn of(&mut self, open: &Tag<'t>, name: ElementName) -> Option<PayloadEnd<'t>> {
+        if open.kind == TagKind::Empty {
+            return Some(PayloadEnd {
                 form: Form::Inline,
                 raw: "",
                 after: open.end,
@@ -74,13 +77,10 @@ impl<'t> Ends<'t> {
             return self.inline(open, name);
         }
         let content = next_line(self.text.as_bytes(), open.end);
-        let strict = self
-            .strict(content, name)
-            .map(|close| self.block(content, close, false));
-        strict.or_else(|| {
-            self.lenient(content, name)
-                .map(|close| self.block(content, close, true))
-        })
+        match self.strict(content, name) {
+            Some(close) => Some(self.block(content, close, false)),
+            None => Some(self.block(content, self.lenient(content, name)?, true)),
+        }
     }
 
     /// The end of an element that CML does not have: its balanced closing tag, on the same line if text follows the
@@ -100,37 +100,26 @@ impl<'t> Ends<'t> {
         if self.vain.len() == VAIN_NAMES {
             return UnknownEnd::TooMany;
         }
-        let mut depth = 1;
-        let end = memchr_iter(b'<', &bytes[open.end..limit]).find_map(|at| {
-            let tag = Tag::at(self.text, open.end + at)?;
-            if !tag.spelling.eq_ignore_ascii_case(&name) || !(inline || tag.alone(self.text)) {
-                return None;
-            }
-            match tag.kind {
-                Kind::Open => depth += 1,
-                Kind::Close => depth -= 1,
-                Kind::Empty => {}
-            }
-            (depth == 0).then_some(tag.end)
-        });
-        end.map_or_else(
-            || {
-                self.vain.insert(name);
-                UnknownEnd::None
-            },
-            UnknownEnd::At,
-        )
+        let tags = memchr_iter(b'<', &bytes[open.end..limit])
+            .filter_map(|at| Tag::at(self.text, open.end + at))
+            .filter(|tag| tag.spelling.eq_ignore_ascii_case(&name))
+            .filter(|tag| inline || tag.alone(self.text));
+        if let Some(close) = balanced(tags) {
+            return UnknownEnd::At(close.end);
+        }
+        self.vain.insert(name);
+        UnknownEnd::None
     }
 
     #[inline(always)]
-    fn block(&self, content: usize, close: Tag<'t>, provisional: bool) -> End<'t> {
-        let alone = starts_line(self.text.as_bytes(), close.at);
-        let end = if alone {
-            line_start(self.text.as_bytes(), close.at)
+    fn block(&self, content: usize, close: Tag<'t>, provisional: bool) -> PayloadEnd<'t> {
+        let bytes = self.text.as_bytes();
+        let end = if starts_line(bytes, close.at) {
+            line_start(bytes, close.at)
         } else {
             close.at
         };
-        End {
+        PayloadEnd {
             form: Form::Block,
             raw: &self.text[content..end],
             after: close.end,
@@ -138,30 +127,22 @@ impl<'t> Ends<'t> {
         }
     }
 
-    /// `Some(None)` for CDATA that never ends.
-    fn cdata(&self, open: &Tag<'t>, name: Name) -> Option<Option<End<'t>>> {
+    /// The end of CDATA, which the payload begins with; `Some(None)` where that never ends.
+    fn cdata(&self, open: &Tag<'t>, name: ElementName) -> Option<Option<PayloadEnd<'t>>> {
         let bytes = self.text.as_bytes();
-        let start = open.end
-            + bytes[open.end..]
-                .iter()
-                .take_while(|b| b.is_ascii_whitespace())
-                .count();
+        let skip_white = |from: usize| {
+            let white = bytes[from..].iter().take_while(|b| b.is_ascii_whitespace());
+            from + white.count()
+        };
+        let start = skip_white(open.end);
         if !self.text[start..].starts_with(CDATA) {
             return None;
         }
         let content = start + CDATA.len();
         let closing = memmem::find_iter(&bytes[content..], b"]]>").find_map(|at| {
             let at = content + at;
-            let tag = at
-                + 3
-                + bytes[at + 3..]
-                    .iter()
-                    .take_while(|b| b.is_ascii_whitespace())
-                    .count();
-            let tag = (bytes.get(tag) == Some(&b'<'))
-                .then(|| Tag::at(self.text, tag))
-                .flatten()?;
-            tag.is(Kind::Close, name).then_some((at, tag.end))
+            let tag = tag_at(self.text, skip_white(at + 3))?;
+            tag.is(TagKind::Close, name).then_some((at, tag.end))
         });
         Some(closing.map(|(end, after)| {
             let lines = rest_is_blank(bytes, content);
@@ -175,9 +156,8 @@ impl<'t> Ends<'t> {
             } else {
                 end
             };
-            let form = if lines { Form::Block } else { Form::Inline };
-            End {
-                form,
+            PayloadEnd {
+                form: if lines { Form::Block } else { Form::Inline },
                 raw: &self.text[from..to],
                 after,
                 provisional: false,
@@ -185,55 +165,32 @@ impl<'t> Ends<'t> {
         }))
     }
 
-    fn inline(&self, open: &Tag<'t>, name: Name) -> Option<End<'t>> {
-        let mut depth = 1;
-        for tag in self.tags(open.end, self.text.len(), name) {
-            match tag.kind {
-                Kind::Open => depth += 1,
-                Kind::Close => depth -= 1,
-                Kind::Empty => {}
-            }
-            if depth == 0 {
-                let raw = &self.text[open.end..tag.at];
-                return Some(End {
-                    form: Form::Inline,
-                    raw,
-                    after: tag.end,
-                    provisional: false,
-                });
-            }
-        }
-        None
+    fn inline(&self, open: &Tag<'t>, name: ElementName) -> Option<PayloadEnd<'t>> {
+        let close = balanced(self.tags(open.end, name))?;
+        Some(PayloadEnd {
+            form: Form::Inline,
+            raw: &self.text[open.end..close.at],
+            after: close.end,
+            provisional: false,
+        })
     }
 
     /// The balanced closing tag that stands alone on its line.
-    fn strict(&mut self, content: usize, name: Name) -> Option<Tag<'t>> {
-        let slot = Name::ELEMENTS
-            .iter()
-            .filter(|n| n.is_payload())
-            .position(|n| *n == name)?;
+    fn strict(&mut self, content: usize, name: ElementName) -> Option<Tag<'t>> {
+        let mut names = ElementName::ELEMENTS.iter().filter(|n| n.is_payload());
+        let slot = names.position(|n| *n == name)?;
         if let Some(table) = &self.own_line[slot] {
             return table.closing(content).and_then(|at| Tag::at(self.text, at));
         }
-        let mut depth = 1;
-        for tag in self
-            .tags(content, self.text.len(), name)
-            .filter(|tag| tag.alone(self.text))
-        {
-            match tag.kind {
-                Kind::Open => depth += 1,
-                Kind::Close => depth -= 1,
-                Kind::Empty => {}
-            }
-            if depth == 0 {
-                return Some(tag);
-            }
+        let text = self.text;
+        let alone = || self.tags(content, name).filter(|tag| tag.alone(text));
+        let close = balanced(alone());
+        if close.is_none() {
+            self.own_line[slot] = Some(OwnLine::new(
+                alone().map(|tag| (tag.at, tag.kind)).collect(),
+            ));
         }
-        let alone = self
-            .tags(content, self.text.len(), name)
-            .filter(|tag| tag.alone(self.text));
-        self.own_line[slot] = Some(OwnLine::new(alone.map(|tag| (tag.at, tag.kind)).collect()));
-        None
+        close
     }
 
     /// The closing tag at the end of the first content line that ends in one which is not balanced on that line, or at
@@ -242,7 +199,7 @@ impl<'t> Ends<'t> {
     /// One that stands alone on its line belongs to a later element, or the strict rule would have found it; and a
     /// `<task>` or `</task>` alone on its line is the sign of a closing tag that was forgotten. To look past it would take
     /// the tasks behind it for content.
-    fn lenient(&self, content: usize, name: Name) -> Option<Tag<'t>> {
+    fn lenient(&self, content: usize, name: ElementName) -> Option<Tag<'t>> {
         let bytes = self.text.as_bytes();
         let mut depth = 0;
         let mut line_end = content;
@@ -250,7 +207,9 @@ impl<'t> Ends<'t> {
             let Some(tag) = Tag::at(self.text, at) else {
                 continue;
             };
-            if matches!(tag.name, Some(Name::Task | Name::Tasks)) && tag.alone(self.text) {
+            if matches!(tag.name, Some(ElementName::Task | ElementName::Tasks))
+                && tag.alone(self.text)
+            {
                 return None;
             }
             if tag.name != Some(name) {
@@ -261,27 +220,25 @@ impl<'t> Ends<'t> {
                 depth = 0;
             }
             match tag.kind {
-                Kind::Open => depth += 1,
-                Kind::Close if depth > 0 => depth -= 1,
-                Kind::Close if !tag.alone(self.text) && self.only_tags_follow(&tag) => {
+                TagKind::Open => depth += 1,
+                TagKind::Close if depth > 0 => depth -= 1,
+                TagKind::Close if !tag.alone(self.text) && self.only_tags_follow(&tag) => {
                     return Some(tag);
                 }
-                Kind::Close | Kind::Empty => {}
+                TagKind::Close | TagKind::Empty => {}
             }
         }
         None
     }
 
-    /// Whether behind a closing tag there is nothing on its line but the end of the task and the batch, or, where it
+    /// True if behind a closing tag there is nothing on its line but the end of the task and the batch, or, where it
     /// begins its line, another tag.
     fn only_tags_follow(&self, close: &Tag<'_>) -> bool {
         let bytes = self.text.as_bytes();
         let mut at = skip_blanks(bytes, close.end);
-        while let Some(tag) = (bytes.get(at) == Some(&b'<'))
-            .then(|| Tag::at(self.text, at))
-            .flatten()
-        {
-            let is_end = tag.is(Kind::Close, Name::Task) || tag.is(Kind::Close, Name::Tasks);
+        while let Some(tag) = tag_at(self.text, at) {
+            let is_end = tag.is(TagKind::Close, ElementName::Task)
+                || tag.is(TagKind::Close, ElementName::Tasks);
             if !is_end {
                 return tag.name.is_some() && starts_line(bytes, close.at);
             }
@@ -290,21 +247,16 @@ impl<'t> Ends<'t> {
         rest_is_blank(bytes, at)
     }
 
-    /// Whether a payload's element begins with CDATA.
-    pub(crate) fn is_cdata(&self, open: &Tag<'t>) -> bool {
-        self.text[open.end..].trim_start().starts_with(CDATA)
-    }
-
-    /// The tags of one name in a stretch of the text.
-    fn tags(&self, from: usize, to: usize, name: Name) -> impl Iterator<Item = Tag<'t>> + use<'t> {
+    /// The tags of one name from an offset on.
+    fn tags(&self, from: usize, name: ElementName) -> impl Iterator<Item = Tag<'t>> + use<'t> {
         let text = self.text;
+        let bytes = text.as_bytes();
         let first = name.text().as_bytes()[0];
-        memchr_iter(b'<', &text.as_bytes()[from..to]).filter_map(move |at| {
+        memchr_iter(b'<', &bytes[from..]).filter_map(move |at| {
             let at = from + at;
-            let bytes = text.as_bytes();
             let initial = match bytes.get(at + 1)? {
-                b'/' => *bytes.get(at + 2)?,
-                other => *other,
+                b'/' => bytes.get(at + 2)?,
+                other => other,
             };
             if initial | 0x20 != first {
                 return None;
@@ -312,6 +264,18 @@ impl<'t> Ends<'t> {
             Tag::at(text, at).filter(|tag| tag.name == Some(name))
         })
     }
+}
+
+/// True if the payload that a tag opens begins with CDATA.
+pub(super) fn is_cdata(text: &str, open: &Tag<'_>) -> bool {
+    text[open.end..].trim_start().starts_with(CDATA)
+}
+
+/// The tag at an offset, if there is one.
+fn tag_at(text: &str, at: usize) -> Option<Tag<'_>> {
+    (text.as_bytes().get(at) == Some(&b'<'))
+        .then(|| Tag::at(text, at))
+        .flatten()
 }
 
 /// The own-line tags of one name behind some offset, and for each of them the first closing tag from there on that
@@ -323,13 +287,13 @@ struct OwnLine {
 }
 
 impl OwnLine {
-    fn new(tags: Vec<(usize, Kind)>) -> Self {
+    fn new(tags: Vec<(usize, TagKind)>) -> Self {
         let mut closing = vec![usize::MAX; tags.len() + 1];
         for (index, (_, kind)) in tags.iter().enumerate().rev() {
             closing[index] = match kind {
-                Kind::Close => index,
-                Kind::Empty => closing[index + 1],
-                Kind::Open => match closing[index + 1] {
+                TagKind::Close => index,
+                TagKind::Empty => closing[index + 1],
+                TagKind::Open => match closing[index + 1] {
                     usize::MAX => usize::MAX,
                     own => closing[own + 1],
                 },

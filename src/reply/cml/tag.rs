@@ -1,4 +1,4 @@
-//! CML tags: what is one, where it may stand, and its attributes. Never looks at what is between tags.
+//! The tags of CML: their form, the places where they count, and their attributes. Never looks at the text between tags.
 //!
 //! The places are found here by offset; quick-xml reads the attributes. No configuration of an XML reader can be given
 //! the whole text: a payload with `a < b` makes it swallow the closing tag, or end in an error, without a word.
@@ -8,7 +8,7 @@ use quick_xml::events::BytesStart;
 
 /// The elements of CML.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Name {
+pub(crate) enum ElementName {
     Tasks,
     Task,
     I,
@@ -21,7 +21,7 @@ pub(crate) enum Name {
     Replace,
 }
 
-impl Name {
+impl ElementName {
     /// Those that may stand in a task.
     pub(crate) const ELEMENTS: [Self; 8] = [
         Self::I,
@@ -49,7 +49,7 @@ impl Name {
         }
     }
 
-    /// Whether its content is a raw payload.
+    /// True if its content is a raw payload.
     pub(crate) fn is_payload(self) -> bool {
         matches!(
             self,
@@ -79,13 +79,26 @@ impl Name {
     }
 }
 
-/// What a tag does.
+/// The three kinds of tags.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub(crate) enum TagKind {
     Open,
     Close,
     /// `<replace/>`: an element with nothing in it.
     Empty,
+}
+
+/// The first of these tags of one element, all behind one that is open, that closes it.
+pub(crate) fn balanced<'t>(mut tags: impl Iterator<Item = Tag<'t>>) -> Option<Tag<'t>> {
+    let mut depth = 1;
+    tags.find(|tag| {
+        depth += match tag.kind {
+            TagKind::Open => 1,
+            TagKind::Close => -1,
+            TagKind::Empty => 0,
+        };
+        depth == 0
+    })
 }
 
 /// One tag.
@@ -95,12 +108,12 @@ pub(crate) struct Tag<'t> {
     pub(crate) at: usize,
     /// The offset behind its `>`.
     pub(crate) end: usize,
-    pub(crate) kind: Kind,
+    pub(crate) kind: TagKind,
     /// `None` for a name that CML does not have.
-    pub(crate) name: Option<Name>,
+    pub(crate) name: Option<ElementName>,
     /// The name as it is written.
     pub(crate) spelling: &'t str,
-    /// What stands between the name and the end.
+    /// The text between the name and the end.
     attributes: &'t str,
 }
 
@@ -139,26 +152,22 @@ impl<'t> Tag<'t> {
             at,
             end,
             kind: match (close, empty) {
-                (true, _) => Kind::Close,
-                (_, true) => Kind::Empty,
-                _ => Kind::Open,
+                (true, _) => TagKind::Close,
+                (_, true) => TagKind::Empty,
+                _ => TagKind::Open,
             },
-            name: Name::parse(&bytes[start..rest]),
+            name: ElementName::parse(&bytes[start..rest]),
             spelling: &text[start..rest],
             attributes,
         })
     }
 
-    pub(crate) fn is(&self, kind: Kind, name: Name) -> bool {
+    pub(crate) fn is(&self, kind: TagKind, name: ElementName) -> bool {
         self.kind == kind && self.name == Some(name)
     }
 
-    pub(crate) fn has_attributes(&self) -> bool {
-        !self.attributes.is_empty()
-    }
-
     /// Its attributes, quoted or not. `Err` holds the text that cannot be read as attributes.
-    pub(crate) fn attributes(&self) -> Result<Vec<(String, String)>, String> {
+    pub(crate) fn attributes(&self) -> Result<Vec<(String, String)>, &'t str> {
         if self.attributes.is_empty() {
             return Ok(Vec::new());
         }
@@ -166,25 +175,25 @@ impl<'t> Tag<'t> {
         let start = BytesStart::from_content(content.as_str(), self.spelling.len());
         let mut found = Vec::new();
         for attribute in start.html_attributes() {
-            let attribute = attribute.map_err(|_| self.attributes.to_owned())?;
+            let attribute = attribute.map_err(|_| self.attributes)?;
             let value = decode_entities(&attribute.value).into_owned();
             found.push((attribute.key.as_ref().to_ascii_lowercase(), value));
         }
         Ok(found)
     }
 
-    /// Whether nothing but white space stands behind it on its line.
+    /// True if only white space stands behind it on its line.
     pub(crate) fn ends_line(&self, text: &str) -> bool {
         rest_is_blank(text.as_bytes(), self.end)
     }
 
-    /// Whether it stands alone on its line.
+    /// True if it stands alone on its line.
     pub(crate) fn alone(&self, text: &str) -> bool {
         starts_line(text.as_bytes(), self.at) && self.ends_line(text)
     }
 }
 
-/// Whether a tag is followed on its line by nothing or by another tag of CML, as one that opens a batch must be: prose
+/// True if a tag is followed on its line by nothing or by another tag of CML, as one that opens a batch must be: prose
 /// may begin a line with the name of a tag.
 pub(crate) fn opens(text: &str, tag: &Tag<'_>) -> bool {
     let next = skip_blanks(text.as_bytes(), tag.end);
@@ -214,12 +223,12 @@ fn tag_end(bytes: &[u8], from: usize) -> Option<usize> {
     }
 }
 
-/// Whether only white space, or the text's BOM, stands before this offset on its line.
+/// True if only white space, or the text's BOM, stands before this offset on its line.
 pub(crate) fn starts_line(bytes: &[u8], at: usize) -> bool {
     follows(bytes, at, usize::MAX)
 }
 
-/// Whether only white space stands between this offset and the start of its line or the end of the tag before it.
+/// True if only white space stands between this offset and the start of its line or the end of the tag before it.
 pub(crate) fn follows(bytes: &[u8], at: usize, tag_end: usize) -> bool {
     let mut before = at;
     while before > 0 && before != tag_end {
@@ -243,16 +252,11 @@ pub(crate) fn next_line(bytes: &[u8], at: usize) -> usize {
     memchr(b'\n', &bytes[at..]).map_or(bytes.len(), |newline| at + newline + 1)
 }
 
-/// Whether nothing but white space stands from this offset to the end of its line.
+/// True if only white space stands from this offset to the end of its line.
 pub(crate) fn rest_is_blank(bytes: &[u8], from: usize) -> bool {
-    for byte in &bytes[from..] {
-        match byte {
-            b'\n' => return true,
-            b' ' | b'\t' | b'\r' => {}
-            _ => return false,
-        }
-    }
-    true
+    let mut rest = bytes[from..].iter();
+    let text = rest.find(|byte| !matches!(byte, b' ' | b'\t' | b'\r'));
+    text.is_none_or(|byte| *byte == b'\n')
 }
 
 /// The first offset from here that is no space or tab.

@@ -11,26 +11,26 @@ use std::ops::Range;
 
 use memchr::memrchr;
 
-use super::block::{self, Line, Marker, damaged_end, is_fence, lines};
+use super::ParsedBlock;
+use super::block::{self, EndOfBlock, MarkerRole, damaged, is_fence, lines};
 use crate::reply::cml::tag::{next_line, starts_line};
 use crate::reply::dialect::Dialect;
-use crate::reply::found::Found;
-use crate::reply::task::{Action, BatchState, Cause, Change, Problem};
+use crate::reply::task::{Action, BatchState, Problem, Replacement, Task};
 
-/// What a block of it has, and hardly anything else: the first marker at its shortest.
+/// The text that a block of it has, and hardly anything else: the first marker at its shortest.
 pub(crate) const MARKS: &[&str] = &["<<<<< SEARCH"];
 
 const END: &str = ">>>>>>> REPLACE";
 
-/// How many lines above a block its name is looked for.
+/// The number of lines above a block in which its name is looked for.
 const ABOVE: usize = 3;
 
 /// Reads the block whose mark is at an offset, if it is one, and those of the same file that follow it without a name. It
 /// begins at `floor` or behind it.
-pub(crate) fn read<'t>(text: &'t str, at: usize, floor: usize) -> Option<Found<'t>> {
+pub(crate) fn read<'t>(text: &'t str, at: usize, floor: usize) -> Option<ParsedBlock<'t>> {
     let more = text[floor..at].bytes().rev().take_while(|b| *b == b'<');
     let mut head = Head::at(text, at - more.take(5).count())?;
-    let mut name = Name::above(text, head.at, floor);
+    let mut name = FileName::above(text, head.at, floor);
     let mut start = name.map_or(head.at, |name| name.at);
     let (mut span, mut state) = (start..start, BatchState::Complete);
     let mut tasks = Vec::with_capacity(1);
@@ -47,23 +47,23 @@ pub(crate) fn read<'t>(text: &'t str, at: usize, floor: usize) -> Option<Found<'
         };
         (span.end, state) = end;
         let action = action(text, &head, body, name);
-        tasks.push(block::task(start..span.end, None, action));
+        tasks.push(Task::new(start..span.end, action));
         let Some(next) = head.next(text, span.end) else {
             break;
         };
-        let own = Name::above(text, next.at, span.end);
+        let own = FileName::above(text, next.at, span.end);
         start = own.map_or(next.at, |name| name.at);
         (head, name) = (next, own.or(name));
     }
-    Some(Found::batch(Dialect::Aider, span, state, tasks))
+    Some(ParsedBlock::batch(Dialect::Aider, span, state, tasks))
 }
 
-/// What a block asks for.
+/// The action of a block.
 fn action<'t>(
     text: &'t str,
     head: &Head<'t>,
-    body: Body,
-    name: Option<Name<'t>>,
+    body: Divided,
+    name: Option<FileName<'t>>,
 ) -> Result<Action<'t>, Problem> {
     let Some(name) = name else {
         return Err(Problem::said(
@@ -72,7 +72,7 @@ fn action<'t>(
              has spaces",
         ));
     };
-    let divider = body.divider.map_err(|(at, said)| Problem::said(at, said))?;
+    let divider = body.divider?;
     let part = |lines| block::payload(text, lines, head.indent);
     let (search, replace) = (
         part(head.end..divider.start),
@@ -88,7 +88,7 @@ fn action<'t>(
     }
     Ok(Action::Edit {
         path: name.path.into(),
-        change: Change::Pairs(vec![(search, replace)]),
+        change: Replacement::Pairs(vec![(search, replace)]),
         to: None,
     })
 }
@@ -98,22 +98,19 @@ struct Head<'t> {
     at: usize,
     /// Behind its line.
     end: usize,
-    /// How often it has its character.
+    /// The number of its characters `<`.
     width: usize,
-    /// What each line of the block begins with: it stands in a list.
+    /// The indentation of each line of the block: it stands in a list.
     indent: &'t str,
 }
 
-/// What follows it.
-struct Body {
-    /// The line between the two texts, or where it should be and why it is not.
-    divider: Result<Range<usize>, (usize, &'static str)>,
-    /// Where the last marker's line begins.
+/// The texts behind it.
+struct Divided {
+    /// The line between the two texts, or the reason that there is none.
+    divider: Result<Range<usize>, Problem>,
+    /// The start of the last marker's line.
     last_line: usize,
 }
-
-/// Where a block ends, and whether it may run.
-type End = (usize, BatchState);
 
 impl<'t> Head<'t> {
     fn at(text: &'t str, at: usize) -> Option<Self> {
@@ -140,77 +137,48 @@ impl<'t> Head<'t> {
     }
 
     /// Reads the block, if it is not damaged.
-    fn body(&self, text: &str) -> Result<(Body, End), End> {
+    fn body(&self, text: &str) -> Result<(Divided, EndOfBlock), EndOfBlock> {
         let marker = |line: &str| marker(line.strip_prefix(self.indent)?);
-        let mut dividers = Dividers::default();
+        let mut dividers = Vec::new();
         let mut lines = lines(text, self.end);
         while let Some((at, line)) = lines.next() {
             match marker(line) {
-                Some((b'=', width)) => dividers.add((at, line), width == self.width),
+                Some((b'=', width)) => dividers.push((at..at + line.len(), width)),
                 Some((b'>', _)) => {
-                    let body = Body {
-                        divider: dividers.one(at),
+                    let body = Divided {
+                        divider: self.divider(&dividers, at),
                         last_line: at,
                     };
-                    return Ok((body, block::end(at, line)));
+                    return Ok((body, block::ended(at, line)));
                 }
                 Some(_) => {
-                    let problem = Problem::said(
-                        at,
-                        "this marker is inside a block that was not ended, so nothing up to the end of that block \
-                         was done: put `>>>>>>> REPLACE` before it. This format cannot hold text with marker lines",
-                    );
-                    let marker = |line: &str| match marker(line)? {
+                    let role = |line: &str| match marker(line)? {
                         (b'=', _) => None,
-                        (b'>', _) => Some(Marker::End),
-                        _ => Some(Marker::Inner),
+                        (b'>', _) => Some(MarkerRole::End),
+                        _ => Some(MarkerRole::Inner),
                     };
-                    return Err(match damaged_end(lines, marker) {
-                        Some(end) => (end, BatchState::Broken(problem)),
-                        None => (text.len(), BatchState::Open(problem)),
-                    });
+                    return Err(damaged(text, at, END, lines, role));
                 }
                 None => {}
             }
         }
-        let cause = Cause::NotEnded {
-            dialect: Dialect::Aider,
-            end: END,
-        };
-        let at = self.at;
-        Err((text.len(), BatchState::Open(Problem { at, cause })))
-    }
-}
-
-/// The lines that may divide a block: the first of all, and the first of those as long as its first marker.
-#[derive(Default)]
-struct Dividers {
-    any: (usize, Range<usize>),
-    alike: (usize, Range<usize>),
-}
-
-impl Dividers {
-    fn add(&mut self, (at, line): Line<'_>, is_alike: bool) {
-        let lists = [(&mut self.any, true), (&mut self.alike, is_alike)];
-        for ((count, first), counts) in lists {
-            if counts {
-                *count += 1;
-            }
-            if counts && *count == 1 {
-                *first = at..at + line.len();
-            }
-        }
+        Err(block::unended(text, self.at, Dialect::Aider, END))
     }
 
-    /// The one that divides it; `end` is the line of the last marker.
-    fn one(self, end: usize) -> Result<Range<usize>, (usize, &'static str)> {
-        match (self.any, self.alike) {
-            ((0, _), _) => Err((
+    /// The line that divides the block, of those that may, each with its width; `end` is the line of the last marker.
+    fn divider(
+        &self,
+        lines: &[(Range<usize>, usize)],
+        end: usize,
+    ) -> Result<Range<usize>, Problem> {
+        let mut alike = lines.iter().filter(|(_, width)| *width == self.width);
+        match (lines, alike.next(), alike.next()) {
+            ([], ..) => Err(Problem::said(
                 end,
                 "`=======` is missing: put it on a line of its own between the current text and its replacement",
             )),
-            ((1, one), _) | (_, (1, one)) => Ok(one),
-            ((_, first), _) => Err((
+            ([(one, _)], ..) | (_, Some((one, _)), None) => Ok(one.clone()),
+            ([(first, _), ..], ..) => Err(Problem::said(
                 first.start,
                 "several lines could divide this block: give its three markers a different length from the `=` lines \
                  in its text (`<<<<<<<<< SEARCH`, `=========`, `>>>>>>>>> REPLACE`)",
@@ -219,7 +187,7 @@ impl Dividers {
     }
 }
 
-/// The character of a marker line, and how often it has it.
+/// The character of a marker line, and the number of times that it stands there.
 fn marker(line: &str) -> Option<(u8, usize)> {
     let line = line.trim_end();
     let first = *line.as_bytes().first()?;
@@ -235,13 +203,13 @@ fn marker(line: &str) -> Option<(u8, usize)> {
 
 /// The path of a block's file, as a line above it gives it.
 #[derive(Clone, Copy)]
-struct Name<'t> {
+struct FileName<'t> {
     at: usize,
     path: &'t str,
 }
 
-impl<'t> Name<'t> {
-    /// The name above a block, not before `floor`: what the first line says that is neither blank nor a fence, or a fence.
+impl<'t> FileName<'t> {
+    /// The name above a block, not before `floor`: in the first line that is neither blank nor a fence, or in a fence.
     fn above(text: &'t str, block: usize, floor: usize) -> Option<Self> {
         let start_of = |end: usize| {
             let newline = memrchr(b'\n', &text.as_bytes()[floor..end]);
@@ -299,24 +267,24 @@ fn path_in(line: &str) -> Option<&str> {
 /// A line without the number or the sign of a list, and not in bold.
 fn plain(line: &str) -> &str {
     let unnumbered = line.trim_start_matches(|c: char| c.is_ascii_digit());
-    let item = match unnumbered.len() < line.len() {
-        true => unnumbered
-            .strip_prefix(". ")
-            .or_else(|| unnumbered.strip_prefix(") ")),
-        false => line.strip_prefix("- ").or_else(|| line.strip_prefix("* ")),
+    let item = if unnumbered.len() < line.len() {
+        let number = unnumbered.strip_prefix(". ");
+        number.or_else(|| unnumbered.strip_prefix(") "))
+    } else {
+        line.strip_prefix("- ").or_else(|| line.strip_prefix("* "))
     };
     let text = item.unwrap_or(line).trim().trim_matches('*').trim();
     text.trim_end_matches(':').trim().trim_matches('*').trim()
 }
 
-/// What a line says that is a comment.
+/// The text of a line that is a comment.
 fn uncommented(line: &str) -> &str {
     let pairs = [("// ", ""), ("-- ", ""), ("/* ", " */"), ("<!-- ", " -->")];
     let inside = |(start, end): &(&str, &str)| line.strip_prefix(start)?.strip_suffix(end);
     pairs.iter().find_map(inside).unwrap_or(line)
 }
 
-/// What follows a `File:` or the like.
+/// The text behind a `File:` or the like.
 fn unlabelled(line: &str) -> Option<&str> {
     let (label, path) = line.split_once(':')?;
     let labels = [
@@ -331,14 +299,14 @@ fn unlabelled(line: &str) -> Option<&str> {
     is_label.then(|| path.trim_start_matches('*').trim())
 }
 
-/// What stands in back-ticks, of which the first is passed, if nothing but a remark in brackets follows.
+/// The text in back-ticks, of which the first is left out, if only a remark in brackets follows.
 fn code(text: &str) -> Option<&str> {
     let (code, rest) = text.split_once('`')?;
     let rest = rest.trim();
     (rest.is_empty() || rest.starts_with('(') && rest.ends_with(')')).then_some(code)
 }
 
-/// Whether a text may be a path. A sentence is none; one with spaces must be quoted.
+/// True if a text may be a path. A sentence is none; one with spaces must be quoted.
 fn is_path(text: &str, is_quoted: bool) -> bool {
     (is_quoted || !text.contains(char::is_whitespace))
         && !text.ends_with(['.', ',', ';', '!', '?'])

@@ -1,16 +1,17 @@
-//! What the dialects whose blocks lie between marker lines have in common: their lines, the indentation of a whole block,
-//! where a damaged one ends, and a batch made of what was read. Knows no marker.
+//! The common parts of the dialects whose blocks lie between marker lines: their lines, the indentation of a whole block, and
+//! the end of a damaged one. Knows no marker.
 
 use std::ops::Range;
 
 use crate::reply::cml::tag::line_start;
-use crate::reply::task::{Action, BatchState, Command, Payload, Problem, Task};
+use crate::reply::dialect::Dialect;
+use crate::reply::task::{BatchState, Cause, Payload, Problem};
 
 /// A line and its offset, its line end included.
-pub(crate) type Line<'t> = (usize, &'t str);
+pub(crate) type OffsetLine<'t> = (usize, &'t str);
 
 /// The lines from an offset on.
-pub(crate) fn lines(text: &str, from: usize) -> impl Iterator<Item = Line<'_>> {
+pub(crate) fn lines(text: &str, from: usize) -> impl Iterator<Item = OffsetLine<'_>> {
     let mut at = from;
     text[from..].split_inclusive('\n').map(move |line| {
         let start = at;
@@ -19,13 +20,13 @@ pub(crate) fn lines(text: &str, from: usize) -> impl Iterator<Item = Line<'_>> {
     })
 }
 
-/// Whether a line is a Markdown fence.
+/// True if a line is a Markdown fence.
 pub(crate) fn is_fence(line: &str) -> bool {
     let line = line.trim_start();
     line.starts_with("```") || line.starts_with("~~~")
 }
 
-/// What stands before a mark on its line: only white space, as the caller knows, or the text's BOM, which is none.
+/// The indentation of a mark, before which the caller knows only white space. The text's BOM is none of it.
 pub(crate) fn indent(text: &str, mark: usize) -> &str {
     text[line_start(text.as_bytes(), mark)..mark].trim_start_matches('\u{feff}')
 }
@@ -38,59 +39,60 @@ pub(crate) fn payload<'t>(text: &'t str, lines: Range<usize>, indent: &'t str) -
     }
 }
 
-/// How a block goes on at a marker line.
+/// The two kinds of marker lines in a damaged block.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Marker {
-    /// It ends.
+pub(crate) enum MarkerRole {
+    /// The end of a block.
     End,
-    /// It is that of a block, and not its end.
+    /// A marker of a block that is not its end.
     Inner,
 }
 
-/// Where a block ends that holds markers which may not be there; `None` if the text ends first.
+/// The end of a block, and whether it may run.
+pub(crate) type EndOfBlock = (usize, BatchState);
+
+/// The end of a block that holds a marker at an offset where none may be. `lines` are those behind that marker.
 ///
 /// Either its end is missing, or its text quotes other blocks. Nothing of these may be done, so it reaches to the first
 /// end that belongs to none of them.
-pub(crate) fn damaged_end<'t>(
-    mut lines: impl Iterator<Item = Line<'t>>,
-    marker: impl Fn(&str) -> Option<Marker>,
-) -> Option<usize> {
+pub(crate) fn damaged<'t>(
+    text: &str,
+    at: usize,
+    end: &str,
+    mut lines: impl Iterator<Item = OffsetLine<'t>>,
+    marker: impl Fn(&str) -> Option<MarkerRole>,
+) -> EndOfBlock {
+    let said = format!(
+        "this marker is inside a block that was not ended, so nothing up to the end of that block was done: put `{end}` \
+         before it. This format cannot hold text with marker lines"
+    );
+    let problem = Problem::said(at, said);
     let mut in_quoted = true;
-    lines.find_map(|(at, line)| {
+    let end = lines.find_map(|(at, line)| {
         let marker = marker(line)?;
-        let is_end = marker == Marker::End && !in_quoted;
-        in_quoted = marker == Marker::Inner;
+        let is_end = marker == MarkerRole::End && !in_quoted;
+        in_quoted = marker == MarkerRole::Inner;
         is_end.then(|| at + line.trim_end().len())
-    })
+    });
+    match end {
+        Some(end) => (end, BatchState::Broken(problem)),
+        None => (text.len(), BatchState::Open(problem)),
+    }
 }
 
-/// Where a block ends whose last marker is on a line. Text behind it would make that a line like any other, so it may run
+/// The end of a block that begins at an offset and whose last marker, `end`, does not come.
+pub(crate) fn unended(text: &str, at: usize, dialect: Dialect, end: &'static str) -> EndOfBlock {
+    let cause = Cause::NotEnded { dialect, end };
+    (text.len(), BatchState::Open(Problem { at, cause }))
+}
+
+/// The end of a block whose last marker is on a line. Text behind it would make that a line like any other, so it may run
 /// at once only if the line has ended.
-pub(crate) fn end(at: usize, line: &str) -> (usize, BatchState) {
-    let state = match line.ends_with('\n') {
-        true => BatchState::Complete,
-        false => BatchState::Provisional,
+pub(crate) fn ended(at: usize, line: &str) -> EndOfBlock {
+    let state = if line.ends_with('\n') {
+        BatchState::Complete
+    } else {
+        BatchState::Provisional
     };
     (at + line.trim_end().len(), state)
-}
-
-/// A task, with its explanation and where that stands.
-pub(crate) fn task<'t>(
-    span: Range<usize>,
-    why: Option<(Range<usize>, &'t str)>,
-    action: Result<Action<'t>, Problem>,
-) -> Task<'t> {
-    Task {
-        span,
-        why: why.as_ref().map_or("", |(_, why)| why),
-        why_span: why.map(|(span, _)| span),
-        command: match &action {
-            Ok(Action::Overwrite { .. }) => Some(Command::Overwrite),
-            Ok(_) => Some(Command::Edit),
-            Err(_) => None,
-        },
-        call: None,
-        action,
-        warnings: Vec::new(),
-    }
 }

@@ -18,22 +18,23 @@
 
 use std::borrow::Cow;
 
-use super::patch::{Body, Reader, added, edit, task};
-use crate::reply::action::{Action, Command};
+use super::ParsedBlock;
+use super::block::unended;
+use super::patch::{HunkLines, PatchReader, added, edit};
+use crate::reply::action::{Action, Command, Payload};
 use crate::reply::dialect::Dialect;
-use crate::reply::found::Found;
 use crate::reply::hunk::Hunk;
-use crate::reply::task::{BatchState, Cause, Problem, Task};
+use crate::reply::task::{BatchState, Problem, Task};
 
-/// What a block of it has, and hardly anything else.
+/// The text that a block of it has, and hardly anything else.
 pub(crate) const MARKS: &[&str] = &[BEGIN];
 
 const BEGIN: &str = "*** Begin Patch";
 const END: &str = "*** End Patch";
 
 /// Reads the block whose mark is at an offset, if it is one. It begins at `floor` or behind it.
-pub(crate) fn read<'t>(text: &'t str, at: usize, floor: usize) -> Option<Found<'t>> {
-    let mut reader = Reader::new(text, at)?;
+pub(crate) fn read<'t>(text: &'t str, at: usize, floor: usize) -> Option<ParsedBlock<'t>> {
+    let mut reader = PatchReader::new(text, at)?;
     let first = reader.peek()?;
     if first.at < floor || first.bare() != BEGIN {
         return None;
@@ -43,11 +44,7 @@ pub(crate) fn read<'t>(text: &'t str, at: usize, floor: usize) -> Option<Found<'
     let mut tasks = Vec::with_capacity(1);
     let state = loop {
         let Some(line) = reader.peek() else {
-            let cause = Cause::NotEnded {
-                dialect: Dialect::Codex,
-                end: END,
-            };
-            break BatchState::Open(Problem { at, cause });
+            break unended(text, at, Dialect::Codex, END).1;
         };
         match line.bare() {
             BEGIN => {
@@ -61,9 +58,10 @@ pub(crate) fn read<'t>(text: &'t str, at: usize, floor: usize) -> Option<Found<'
                     let why = "this patch names no file: name one with `*** Update File: PATH`";
                     break BatchState::Broken(Problem::said(at, why));
                 }
-                break match reader.at_end {
-                    true => BatchState::Provisional,
-                    false => BatchState::Complete,
+                break if reader.at_end {
+                    BatchState::Provisional
+                } else {
+                    BatchState::Complete
                 };
             }
             "" => reader.at = line.next,
@@ -73,23 +71,28 @@ pub(crate) fn read<'t>(text: &'t str, at: usize, floor: usize) -> Option<Found<'
     if state.problem().is_some() {
         tasks.clear();
     }
-    Some(Found::batch(Dialect::Codex, at..reader.at, state, tasks))
+    Some(ParsedBlock::batch(
+        Dialect::Codex,
+        at..reader.at,
+        state,
+        tasks,
+    ))
 }
 
-/// Whether a line is no content, but one that begins or ends something.
+/// True if a line is no content, but begins or ends something.
 fn is_mark(line: &str) -> bool {
     line.starts_with("*** ") && line.trim_end() != "*** End of File"
 }
 
 /// Reads from the line that names a file to the next mark.
-fn read_file<'t>(text: &'t str, reader: &mut Reader<'t>, is_crlf: bool) -> Option<Task<'t>> {
+fn read_file<'t>(text: &'t str, reader: &mut PatchReader<'t>, is_crlf: bool) -> Option<Task<'t>> {
     let header = reader.peek()?;
     reader.at = header.next;
     let named = |mark: &str| {
         let path = header.bare().strip_prefix(mark)?;
         Some(Cow::Borrowed(path.trim()))
     };
-    let (command, action) = if let Some(path) = named("*** Add File:") {
+    let (usual, action) = if let Some(path) = named("*** Add File:") {
         let content = read_added(text, reader, is_crlf);
         let action = content.map(|content| Action::Overwrite {
             path,
@@ -112,34 +115,34 @@ fn read_file<'t>(text: &'t str, reader: &mut Reader<'t>, is_crlf: bool) -> Optio
             reader.at = line.next;
             Some(Cow::Borrowed(to.trim()))
         });
-        match read_hunks(reader, is_crlf) {
-            Ok(hunks) if hunks.is_empty() && to.is_none() => {
+        let action = read_hunks(reader, is_crlf).and_then(|hunks| {
+            if hunks.is_empty() && to.is_none() {
                 let why = "this file has no hunk: write the change and the lines around it, each after a space, `-` \
-                          or `+`";
-                (Some(Command::Edit), Err(Problem::said(header.at, why)))
+                           or `+`";
+                return Err(Problem::said(header.at, why));
             }
-            Ok(hunks) => {
-                let (command, action) = edit(path, to, hunks);
-                (Some(command), Ok(action))
-            }
-            Err(problem) => (Some(Command::Edit), Err(problem)),
-        }
+            Ok(edit(path, to, hunks))
+        });
+        (Some(Command::Edit), action)
     } else {
-        // What follows is about a file that is not known.
+        // The lines below are about a file that is not known.
         let _ = pass(reader, "");
         let why = "this is not a line of a patch: begin each file with `*** Add File: PATH`, `*** Update File: PATH` \
                    or `*** Delete File: PATH`";
         (None, Err(Problem::said(header.at, why)))
     };
-    let is_named = action.as_ref().is_ok_and(|action| !has_no_path(action));
+    let command = action.as_ref().map_or(usual, |it| Some(it.command()));
     let action = match action {
-        Ok(_) if !is_named => Err(Problem::said(
+        Ok(action) if has_no_path(&action) => Err(Problem::said(
             header.at,
             "the path is missing: write it after the colon",
         )),
         action => action,
     };
-    Some(task(header.at..reader.at, command, action))
+    Some(Task {
+        command,
+        ..Task::new(header.at..reader.at, action)
+    })
 }
 
 fn has_no_path(action: &Action<'_>) -> bool {
@@ -154,7 +157,7 @@ fn has_no_path(action: &Action<'_>) -> bool {
 }
 
 /// Passes over blank lines up to the next mark; a line that is not blank is refused.
-fn pass(reader: &mut Reader<'_>, why: &str) -> Result<(), Problem> {
+fn pass(reader: &mut PatchReader<'_>, why: &str) -> Result<(), Problem> {
     let mut refused = Ok(());
     while let Some(line) = reader.peek().filter(|line| !is_mark(line.text)) {
         if refused.is_ok() && !line.bare().is_empty() {
@@ -167,9 +170,9 @@ fn pass(reader: &mut Reader<'_>, why: &str) -> Result<(), Problem> {
 
 fn read_added<'t>(
     text: &'t str,
-    reader: &mut Reader<'t>,
+    reader: &mut PatchReader<'t>,
     is_crlf: bool,
-) -> Result<crate::reply::action::Payload<'t>, Problem> {
+) -> Result<Payload<'t>, Problem> {
     let start = reader.at;
     let mut end = start;
     while let Some(line) = reader.peek() {
@@ -186,13 +189,13 @@ fn read_added<'t>(
     Ok(added(&text[start..end], reader.indent, is_crlf))
 }
 
-fn read_hunks<'t>(reader: &mut Reader<'t>, is_crlf: bool) -> Result<Vec<Hunk<'t>>, Problem> {
+fn read_hunks<'t>(reader: &mut PatchReader<'t>, is_crlf: bool) -> Result<Vec<Hunk<'t>>, Problem> {
     let mut hunks = Vec::new();
     let mut hunk = Hunk::default();
-    let mut body = Body::default();
+    let mut body = HunkLines::default();
     let mut begun = reader.at;
     let mut refused = None;
-    let mut end = |hunk: &mut Hunk<'t>, body: &mut Body<'t>, at: usize| {
+    let mut end = |hunk: &mut Hunk<'t>, body: &mut HunkLines<'t>, at: usize| {
         hunk.lines = std::mem::take(body).lines();
         let hunk = std::mem::take(hunk);
         let is_bare = hunk == Hunk::default();

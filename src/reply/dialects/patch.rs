@@ -1,15 +1,16 @@
-//! What the readers of patches share: lines that know whether more text could change them, and the making of tasks.
+//! The common parts of the readers of patches: lines that know whether more text could change them, and actions.
+
+use std::borrow::Cow;
 
 use memchr::memchr;
 
 use super::block::is_fence;
-use crate::reply::action::{Action, Change, Command, Payload};
+use crate::reply::action::{Action, Payload, Replacement};
 use crate::reply::hunk::{Hunk, Sign};
-use crate::reply::task::{Problem, Task};
 
 /// A line of a text.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Line<'t> {
+pub(crate) struct PatchLine<'t> {
     pub(crate) at: usize,
     /// Without its newline; with a CR, if it has one.
     pub(crate) text: &'t str,
@@ -17,7 +18,7 @@ pub(crate) struct Line<'t> {
     pub(crate) next: usize,
 }
 
-impl<'t> Line<'t> {
+impl<'t> PatchLine<'t> {
     /// Its text without white space at its end.
     pub(crate) fn bare(&self) -> &'t str {
         self.text.trim_end()
@@ -26,17 +27,17 @@ impl<'t> Line<'t> {
 
 /// Reads a text line by line.
 #[derive(Debug, Clone)]
-pub(crate) struct Reader<'t> {
+pub(crate) struct PatchReader<'t> {
     text: &'t str,
-    /// What each line begins with and is not part of it: the patch stands in a list. What is indented less is behind it,
-    /// blank lines and fences aside.
+    /// The indentation of each line, which is not part of it: the patch stands in a list. A line that is indented less is
+    /// behind the patch, blank lines and fences aside.
     pub(crate) indent: &'t str,
     pub(crate) at: usize,
     /// A line was looked at that is not there yet, or may still grow.
     pub(crate) at_end: bool,
 }
 
-impl<'t> Reader<'t> {
+impl<'t> PatchReader<'t> {
     /// Reads from the line on whose first text is at an offset.
     pub(crate) fn new(text: &'t str, first: usize) -> Option<Self> {
         let indented = text[..first].trim_end_matches([' ', '\t']);
@@ -52,12 +53,12 @@ impl<'t> Reader<'t> {
     }
 
     /// The next line, which stays the next.
-    pub(crate) fn peek(&mut self) -> Option<Line<'t>> {
+    pub(crate) fn peek(&mut self) -> Option<PatchLine<'t>> {
         self.line(self.at)
     }
 
     /// The line that starts at an offset.
-    pub(crate) fn line(&mut self, at: usize) -> Option<Line<'t>> {
+    pub(crate) fn line(&mut self, at: usize) -> Option<PatchLine<'t>> {
         let rest = &self.text[at..];
         let end = memchr(b'\n', rest.as_bytes());
         self.at_end |= end.is_none();
@@ -71,7 +72,7 @@ impl<'t> Reader<'t> {
             None if is_fence(whole) => whole.trim_start(),
             None => return None,
         };
-        Some(Line {
+        Some(PatchLine {
             at,
             text,
             next: at + end.map_or(rest.len(), |end| end + 1),
@@ -81,18 +82,18 @@ impl<'t> Reader<'t> {
 
 /// The lines of a hunk.
 #[derive(Debug, Default)]
-pub(crate) struct Body<'t> {
+pub(crate) struct HunkLines<'t> {
     lines: Vec<(Sign, &'t str)>,
-    /// How many lines at its end have no sign and nothing else: context, or what only stands before the next thing.
+    /// The number of lines at its end that are empty: context, or blank lines before the next thing.
     empty: usize,
 }
 
-impl<'t> Body<'t> {
+impl<'t> HunkLines<'t> {
     /// Adds a line with its sign; an empty one is context. `false` for a line that is none of a hunk.
     pub(crate) fn push(&mut self, line: &'t str, is_crlf: bool) -> bool {
-        let line = match is_crlf {
-            true => line.strip_suffix('\r').unwrap_or(line),
-            false => line,
+        let line = match line.strip_suffix('\r') {
+            Some(line) if is_crlf => line,
+            _ => line,
         };
         match Sign::of(line) {
             Some(sign) => {
@@ -117,7 +118,7 @@ impl<'t> Body<'t> {
         self.lines.last().map(|(sign, _)| *sign)
     }
 
-    /// Whether the last line has no sign.
+    /// True if the last line has no sign.
     pub(crate) fn ends_empty(&self) -> bool {
         self.empty > 0
     }
@@ -134,50 +135,24 @@ impl<'t> Body<'t> {
     }
 }
 
-/// What a patch asks for about one file, or why that cannot be done.
-pub(crate) type Asked<'t> = Result<Action<'t>, Problem>;
-
-/// The task that a part of a patch is.
-pub(crate) fn task<'t>(
-    span: std::ops::Range<usize>,
-    command: Option<Command>,
-    action: Asked<'t>,
-) -> Task<'t> {
-    Task {
-        span,
-        why: "",
-        why_span: None,
-        command,
-        call: None,
-        action,
-        warnings: Vec::new(),
-    }
-}
-
-/// An edit by hunks, and where the file is moved to; a move where there are none.
+/// An edit by hunks, and the file's new path; a move where there are no hunks.
 pub(crate) fn edit<'t>(
-    path: std::borrow::Cow<'t, str>,
-    to: Option<std::borrow::Cow<'t, str>>,
+    path: Cow<'t, str>,
+    to: Option<Cow<'t, str>>,
     hunks: Vec<Hunk<'t>>,
-) -> (Command, Action<'t>) {
+) -> Action<'t> {
     match to {
-        Some(to) if hunks.is_empty() => (
-            Command::Move,
-            Action::Move {
-                path,
-                to,
-                overwrite: false,
-                exact: true,
-            },
-        ),
-        to => (
-            Command::Edit,
-            Action::Edit {
-                path,
-                change: Change::Hunks(hunks),
-                to,
-            },
-        ),
+        Some(to) if hunks.is_empty() => Action::Move {
+            path,
+            to,
+            overwrite: false,
+            exact: true,
+        },
+        to => Action::Edit {
+            path,
+            change: Replacement::Hunks(hunks),
+            to,
+        },
     }
 }
 
@@ -190,10 +165,13 @@ pub(crate) fn added<'t>(raw: &'t str, indent: &str, is_crlf: bool) -> Payload<'t
     };
     let sign = raw.lines().find_map(sign_of).unwrap_or("+");
     let has_cr = !is_crlf && memchr(b'\r', raw.as_bytes()).is_some();
-    let mut payload = match has_cr && raw.ends_with('\n') {
-        true => Payload::inline(raw.strip_prefix(sign).unwrap_or(raw)),
-        false => Payload::block(raw),
+    let payload = if has_cr && raw.ends_with('\n') {
+        Payload::inline(raw.strip_prefix(sign).unwrap_or(raw))
+    } else {
+        Payload::block(raw)
     };
-    payload.indent = sign;
-    payload
+    Payload {
+        indent: sign,
+        ..payload
+    }
 }

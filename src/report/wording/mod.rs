@@ -43,14 +43,14 @@ pub fn problem(problem: &Problem) -> String {
             short(name),
             match nearest {
                 Some(nearest) => format!("did you mean `{nearest}`?"),
-                None => format!("it is one of {}", names(Command::USUAL.iter().map(|command| command.name()))),
+                None => format!("it is one of {}", names(Command::usual().map(|command| command.name()))),
             }
         ),
         Cause::Missing { element: "c", command: Some(command) } => {
             format!("`<c>` is missing: write `<c>{}</c>`", command.name())
         }
         Cause::Missing { element: "c", command: None } => {
-            format!("`<c>` is missing: name the command, one of {}", names(Command::USUAL.iter().map(|command| command.name())))
+            format!("`<c>` is missing: name the command, one of {}", names(Command::usual().map(|command| command.name())))
         }
         Cause::Missing { element, command } => format!(
             "`<{element}>` is missing{}",

@@ -9,7 +9,7 @@ use super::{
 use crate::edit::{self, Choice, Edit, Tier};
 use crate::reply::path::RelPath;
 use crate::reply::record::Spot;
-use crate::reply::task::{Action, Change};
+use crate::reply::task::{Action, Replacement};
 use crate::report::repair;
 use crate::report::wording;
 use crate::world::workspace::{FsError, ProjectFiles, ResolvedPath};
@@ -106,11 +106,11 @@ fn moved(
 }
 
 /// An edit of pairs that leaves the file where it is.
-fn edit_of<'a, 't>(action: &'a Action<'t>) -> Option<(&'a str, &'a Change<'t>)> {
+fn edit_of<'a, 't>(action: &'a Action<'t>) -> Option<(&'a str, &'a Replacement<'t>)> {
     match action {
         Action::Edit {
             path,
-            change: change @ Change::Pairs(_),
+            change: change @ Replacement::Pairs(_),
             to: None,
         } => Some((path, change)),
         _ => None,

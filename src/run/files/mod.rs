@@ -25,7 +25,7 @@ pub(crate) use self::missing::not_found;
 use crate::edit::{self, Adapted, Edit, Edited, Tier};
 use crate::reply::hunk::Hunk;
 use crate::reply::path::{PathError, RelPath};
-use crate::reply::task::{Action, Change, Payload};
+use crate::reply::task::{Action, Payload, Replacement};
 use crate::reply::text::Text;
 use crate::report::fault::Fault;
 use crate::report::outcome::{Section, Stretch};
@@ -113,13 +113,13 @@ fn carry_out(
     match action {
         Action::Edit {
             path,
-            change: Change::Literal { search, replace },
+            change: Replacement::Literal { search, replace },
             ..
         } => literal::replace(path, (search, replace), files, preview),
         Action::Edit {
             path,
             change:
-                Change::LiteralRange {
+                Replacement::LiteralRange {
                     beginning,
                     end,
                     replace,
@@ -272,7 +272,7 @@ fn meant(action: &Action<'_>, path: &str, files: &dyn ProjectFiles) -> Result<Re
 
 fn edit_file(
     path: &str,
-    change: &Change<'_>,
+    change: &Replacement<'_>,
     to: Option<&str>,
     files: &mut dyn ProjectFiles,
     preview: bool,
@@ -296,9 +296,9 @@ fn edit_file(
 }
 
 /// Lends what a change asks for as an edit.
-fn with_edit<T>(change: &Change<'_>, act: impl FnOnce(&Edit<'_>) -> T) -> T {
+fn with_edit<T>(change: &Replacement<'_>, act: impl FnOnce(&Edit<'_>) -> T) -> T {
     match change {
-        Change::Pairs(pairs) => {
+        Replacement::Pairs(pairs) => {
             let texts: Vec<_> = pairs
                 .iter()
                 .map(|(search, replace)| (search.text(), replace.text()))
@@ -309,7 +309,7 @@ fn with_edit<T>(change: &Change<'_>, act: impl FnOnce(&Edit<'_>) -> T) -> T {
                 .collect();
             act(&Edit::Pairs(pairs))
         }
-        Change::Stretch {
+        Replacement::Stretch {
             head,
             tail,
             replace,
@@ -321,8 +321,10 @@ fn with_edit<T>(change: &Change<'_>, act: impl FnOnce(&Edit<'_>) -> T) -> T {
                 replace: Text::of(replace, &r),
             })
         }
-        Change::Hunks(hunks) => act(&Edit::Hunks(hunks)),
-        Change::Literal { .. } | Change::LiteralRange { .. } => act(&Edit::Pairs(Vec::new())),
+        Replacement::Hunks(hunks) => act(&Edit::Hunks(hunks)),
+        Replacement::Literal { .. } | Replacement::LiteralRange { .. } => {
+            act(&Edit::Pairs(Vec::new()))
+        }
     }
 }
 

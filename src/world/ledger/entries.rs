@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use crate::reply::record::{Commits, Fate, Key, Number, Offer, Record, Source};
+use crate::reply::record::{Commits, Fate, Key, Number, Offer, Record, TickSource};
 
 /// A watched file, wherever it is moved.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -62,7 +62,7 @@ pub struct BatchStart<'a> {
     /// The task that starts first, from 0; `None` if nothing of it has to run.
     pub first: Option<usize>,
     /// The offer by which the user asked for it.
-    pub offer: Option<Source>,
+    pub offer: Option<TickSource>,
 }
 
 /// The outcome of a task.
@@ -104,7 +104,7 @@ pub struct KnownBlock {
 /// An offer in a results block.
 #[derive(Debug, PartialEq, Eq)]
 pub struct KnownOffer {
-    pub source: Source,
+    pub source: TickSource,
     pub offer: Offer,
     /// It was taken up already.
     pub used: bool,

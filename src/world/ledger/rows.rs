@@ -10,7 +10,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use super::{FileId, KnownOffer, LogBatch, LogTask};
-use crate::reply::record::{Commits, Fate, Key, Offer, Prose, Record, Source, Target, TaskRecord};
+use crate::reply::record::{Commits, Fate, Key, Offer, Prose, Record, TickSource, Target, TaskRecord};
 
 impl ToSql for Key {
     fn to_sql(&self) -> rusqlite::Result<ToSqlOutput<'_>> {
@@ -59,7 +59,7 @@ impl<T: DeserializeOwned> FromSql for Json<T> {
 }
 
 /// The columns `fate` and `changed`.
-pub(super) fn fate_columns(fate: &Fate) -> (&'static str, Option<Json<&[Target]>>) {
+pub(super) fn fate_columns(fate: &Fate) -> (&'static str, Option<Json<&[TaskTarget]>>) {
     match fate {
         Fate::NotRun => ("not-run", None),
         Fate::Interrupted => ("interrupted", None),
@@ -92,7 +92,7 @@ pub(super) fn offers(
     let sql = format!("SELECT block, line, batches, approves, spot, used FROM offer {conditions}");
     all(db, &sql, params, |row| {
         Ok(KnownOffer {
-            source: Source {
+            source: TickSource {
                 block: row.get("block")?,
                 line: row.get("line")?,
             },
@@ -133,7 +133,7 @@ pub(super) fn records(db: &Connection, file: FileId) -> rusqlite::Result<Vec<Rec
         if let Ok(at) = records.binary_search_by_key(&number, |record| record.number) {
             records[at].tasks.push(TaskRecord {
                 key: row.get("key")?,
-                is_exec: row.get("is_exec")?,
+                tells: row.get("is_exec")?,
                 fate: fate(row)?,
             });
         }

@@ -10,7 +10,7 @@ use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
 use crate::reply::record::{
-    Commits, Fate, FileState, Key, Number, Offer, Prose, Record, Source, Spot, Target, TaskRecord,
+    Commits, Fate, FileState, Key, Number, Offer, Prose, Record, TickSource, Spot, Target, TaskRecord,
 };
 
 const NO_STATE: SavedState<'_> = SavedState {
@@ -63,8 +63,8 @@ fn with_file(place: &Place) -> (Ledger, FileId) {
     (ledger, file)
 }
 
-fn target(path: &str) -> Target {
-    Target {
+fn target(path: &str) -> TaskTarget {
+    TaskTarget {
         path: path.to_owned(),
         before: FileState::UNKNOWN,
         after: FileState(Some("a".to_owned())),
@@ -74,7 +74,7 @@ fn target(path: &str) -> Target {
 fn task(key: u64, fate: Fate) -> TaskRecord {
     TaskRecord {
         key: Key(key),
-        is_exec: key % 2 == 1,
+        tells: key % 2 == 1,
         fate,
     }
 }
@@ -122,7 +122,7 @@ fn begin_by(
     ledger: &mut Ledger,
     file: FileId,
     record: &Record,
-    offer: Option<Source>,
+    offer: Option<TickSource>,
     now_ms: i64,
 ) -> Result<()> {
     let begun = BatchStart {
@@ -619,7 +619,7 @@ fn an_offer_is_used_once() {
     let offers = [(3, offer(1, false)), (5, offer(2, true))];
     let new = offering(u64::MAX, "block", &offers);
     let block = ledger.add_block(file, new, 1).unwrap();
-    let source = |line| Source {
+    let source = |line| TickSource {
         block: block.0,
         line,
     };
@@ -1218,7 +1218,7 @@ fn an_offer_that_is_void_is_used() {
     let offers = [(1, Offer::of(1, vec![0]))];
     let new = offering(7, "block", &offers);
     let block = ledger.add_block(file, new, 1).unwrap().0;
-    ledger.void(Source { block, line: 1 }).unwrap();
+    ledger.void(TickSource { block, line: 1 }).unwrap();
     assert!(ledger.blocks_with(Key(7)).unwrap()[0].offers[0].used);
 }
 
@@ -1243,7 +1243,7 @@ fn a_tick_does_not_count_for_a_newer_block_that_reads_the_same_and_is_not_there_
     let new = offering(7, "block", &offers);
     // It came into the file, and clada was killed before it had noted that.
     let old = ledger.add_block(file, new, 1).unwrap().0;
-    let source = Source {
+    let source = TickSource {
         block: old,
         line: 1,
     };
@@ -1273,7 +1273,7 @@ fn places_are_offered_until_their_task_is_started_again() {
     ledger
         .add_block(other, offering(3, "theirs", &theirs), 3)
         .unwrap();
-    let source = Source {
+    let source = TickSource {
         block: block.0,
         line: 2,
     };

@@ -1,25 +1,74 @@
-//! What each command needs of the elements of its task, and how their attributes say what is meant.
+//! The elements that each command needs, and the meaning of their attributes.
 
 use std::borrow::Cow;
 
 use super::{Element, Elements, OPTIONS};
-use crate::reply::action::{Action, Change, Command, ContextTask, Payload};
-use crate::reply::cml::tag::{Name, decode_entities};
+use crate::reply::action::{Action, Command, ContextTask, Payload, Replacement};
+use crate::reply::cml::tag::{ElementName, decode_entities};
 use crate::reply::task::{Cause, Problem};
 use crate::reply::text::Form;
 use crate::text::duration;
 use crate::text::language::Language;
 use crate::text::lines::{LineError, LineRange};
 
-/// What `lang` can be, for messages; a test compares it with [`Language::ALL`].
+/// The values of `lang`, for messages; a test compares it with [`Language::ALL`].
 const LANGUAGES: &str = "one of `bash`, `sh`, `python`, `javascript`, `ruby`";
 const YES_NO: &str = "`yes` or `no`";
 const LINES: &str = "a line, such as `12`, or a range, such as `12-40`, `12-` or `-40`";
 const CLOSED_LINES: &str = "a line, such as `12`, or a range, such as `12-40`";
 const FORWARD: &str = "a range whose first line comes before its last, such as `12-40`";
 const COUNT: &str = "how many places there are, such as `3`";
-/// What `version` must look like, for messages.
+/// The form of `version`, for messages.
 const VERSION: &str = "digits and dots, such as `3.11`";
+
+/// The paths that a command takes.
+#[derive(PartialEq, Eq)]
+enum PathCount {
+    None,
+    Optional,
+    One,
+    /// One or more.
+    Several,
+}
+
+/// The path and the payloads that a command takes.
+fn takes(command: Command) -> (PathCount, &'static [ElementName]) {
+    match command {
+        Command::Edit => (
+            PathCount::One,
+            &[
+                ElementName::Search,
+                ElementName::SearchHead,
+                ElementName::SearchTail,
+                ElementName::Replace,
+            ],
+        ),
+        Command::ReplaceAll => (
+            PathCount::Several,
+            &[ElementName::Search, ElementName::Replace],
+        ),
+        Command::Overwrite | Command::Append | Command::ReplaceLines | Command::Move => {
+            (PathCount::One, &[ElementName::X])
+        }
+        Command::Grep | Command::Glob => (PathCount::Optional, &[ElementName::X]),
+        Command::Exec => (PathCount::None, &[ElementName::X]),
+        Command::Delete | Command::MakeFolder | Command::RemoveFolder => (PathCount::One, &[]),
+        Command::Read | Command::ContextAdd | Command::ContextRemove => (PathCount::Several, &[]),
+        Command::List => (PathCount::Optional, &[]),
+        Command::ContextList
+        | Command::ContextPrune
+        | Command::ContextClear
+        | Command::Undo
+        | Command::Squash
+        | Command::StepBack
+        | Command::StepForward => (PathCount::None, &[]),
+    }
+}
+
+/// True if a command is about several files at once, if the reply names several.
+pub(super) fn takes_paths(command: Command) -> bool {
+    takes(command).0 == PathCount::Several
+}
 
 impl<'t> Elements<'t> {
     pub(super) fn action_of(&mut self, command: Command) -> Result<Action<'t>, Problem> {
@@ -37,7 +86,7 @@ impl<'t> Elements<'t> {
                 let final_newline = self.final_newline()?;
                 Action::Overwrite {
                     path: self.path(command)?,
-                    content: self.payload(Name::X, command)?,
+                    content: self.payload(ElementName::X, command)?,
                     final_newline,
                     only_new: false,
                 }
@@ -46,7 +95,7 @@ impl<'t> Elements<'t> {
                 let final_newline = self.final_newline()?;
                 Action::Append {
                     path: self.path(command)?,
-                    content: self.payload(Name::X, command)?,
+                    content: self.payload(ElementName::X, command)?,
                     final_newline,
                 }
             }
@@ -58,30 +107,24 @@ impl<'t> Elements<'t> {
                 })?;
                 Action::ReplaceAll {
                     paths: self.paths(command)?,
-                    search: self.payload(Name::Search, command)?,
-                    replace: self.payload(Name::Replace, command)?,
+                    search: self.payload(ElementName::Search, command)?,
+                    replace: self.payload(ElementName::Replace, command)?,
                     count,
                 }
             }
             Command::ReplaceLines => {
                 let [lines] = self.options(["lines"])?;
                 let path = self.path(command)?;
-                let mut content = self.payload(Name::X, command)?;
+                let mut content = self.payload(ElementName::X, command)?;
                 if content.form == Form::Inline {
                     // Whole lines go, so whole lines come.
                     let text = content.text();
                     let end = if text.is_empty() { "" } else { "\n" };
                     content = Payload::block(format!("{text}{end}"));
                 }
-                let Some(lines) = self.lines(lines)? else {
-                    return Err(self.problem(
-                        self.at,
-                        Cause::MissingOption {
-                            name: "lines",
-                            form: LINES,
-                        },
-                    ));
-                };
+                let (name, form) = ("lines", LINES);
+                let missing = self.problem(self.at, Cause::MissingOption { name, form });
+                let lines = self.lines(lines, LINES)?.ok_or(missing)?;
                 Action::ReplaceLines {
                     path,
                     lines,
@@ -91,11 +134,8 @@ impl<'t> Elements<'t> {
             Command::Move => {
                 let [overwrite] = self.options(["overwrite"])?;
                 let overwrite = self.yes_or_no("overwrite", overwrite)?.unwrap_or(false);
-                let to = self.payload(Name::X, command)?;
+                let to = self.filled(command)?;
                 let to = decode_entities(to.raw.trim()).into_owned();
-                if to.is_empty() {
-                    return Err(self.problem(self.at_of(Name::X), Cause::Empty { element: "x" }));
-                }
                 Action::Move {
                     path: self.path(command)?,
                     to: to.into(),
@@ -127,7 +167,7 @@ impl<'t> Elements<'t> {
             Command::Read => {
                 let [lines, numbered, delimiter] =
                     self.options(["lines", "numbered", "delimiter"])?;
-                let lines = self.lines(lines)?;
+                let lines = self.lines(lines, LINES)?;
                 let numbered = self.yes_or_no("numbered", numbered)?;
                 Action::Read {
                     paths: self.paths(command)?,
@@ -165,15 +205,12 @@ impl<'t> Elements<'t> {
             }
             Command::Exec => {
                 let values = self.options(["timeout", "lang", "version", "cwd", "output"])?;
-                let script = self.payload(Name::X, command)?;
-                if script.is_blank() {
-                    return Err(self.problem(self.at_of(Name::X), Cause::Empty { element: "x" }));
-                }
+                let script = self.filled(command)?;
                 self.exec(script, values)?
             }
             Command::ContextAdd => {
                 let [lines] = self.options(["lines"])?;
-                let lines = self.closed_lines(lines)?;
+                let lines = self.lines(lines, CLOSED_LINES)?;
                 Action::Context(ContextTask::Add {
                     paths: self.paths(command)?,
                     lines,
@@ -196,71 +233,61 @@ impl<'t> Elements<'t> {
     }
 
     /// The elements that a command needs and that are not there, or not as it needs them.
-    pub(super) fn lacks(&self, command: Command) -> Vec<Problem> {
-        let x = || self.payload(Name::X, command).err();
-        let found = match command {
-            Command::Edit => [self.path(command).err(), self.change(command).err()],
-            Command::ReplaceAll => [
-                self.path(command).err(),
-                self.payload(Name::Search, command)
-                    .and_then(|_| self.payload(Name::Replace, command))
-                    .err(),
-            ],
-            Command::Overwrite | Command::Append | Command::ReplaceLines | Command::Move => {
-                [self.path(command).err(), x()]
-            }
-            Command::Exec | Command::Grep | Command::Glob => [x(), None],
-            Command::Delete
-            | Command::MakeFolder
-            | Command::RemoveFolder
-            | Command::Read
-            | Command::ContextAdd
-            | Command::ContextRemove => [self.path(command).err(), None],
-            Command::List
-            | Command::ContextList
-            | Command::ContextPrune
-            | Command::ContextClear
-            | Command::Undo
-            | Command::Squash
-            | Command::StepBack
-            | Command::StepForward => [None, None],
+    pub(super) fn lacks(&self, command: Command) -> impl Iterator<Item = Problem> {
+        let (path, payloads) = takes(command);
+        let needs_path = matches!(path, PathCount::One | PathCount::Several);
+        let path = needs_path.then(|| self.path(command).err()).flatten();
+        let content = if command == Command::Edit {
+            self.change(command).err()
+        } else {
+            let mut payloads = payloads.iter();
+            payloads.find_map(|name| self.payload(*name, command).err())
         };
-        found.into_iter().flatten().collect()
+        path.into_iter().chain(content)
     }
 
-    pub(super) fn change(&self, command: Command) -> Result<Change<'t>, Problem> {
-        let count = |name| self.all(name).count();
-        let of_stretch = |e: &Element<'_>| matches!(e.name, Name::SearchHead | Name::SearchTail);
-        let stretch = self.elements.iter().any(of_stretch);
-        if stretch && count(Name::Search) > 0 {
-            return Err(self.problem(self.at_of(Name::SearchHead).max(self.at), Cause::MixedEdit));
+    /// The payload of `<x>`, which must not be blank.
+    fn filled(&self, command: Command) -> Result<Payload<'t>, Problem> {
+        let payload = self.payload(ElementName::X, command)?;
+        if payload.is_blank() {
+            return Err(self.problem(self.at_of(ElementName::X), Cause::Empty { element: "x" }));
         }
-        if stretch {
-            if count(Name::Replace) > 1 {
-                return Err(self.problem(
-                    self.at,
-                    Cause::UnevenPairs {
-                        searches: 1,
-                        replaces: count(Name::Replace),
-                    },
-                ));
+        Ok(payload)
+    }
+
+    /// The texts of an edit.
+    fn change(&self, command: Command) -> Result<Replacement<'t>, Problem> {
+        let count = |name| self.all(name).count();
+        let (searches, replaces) = (count(ElementName::Search), count(ElementName::Replace));
+        let of_stretch =
+            |e: &Element<'_>| matches!(e.name, ElementName::SearchHead | ElementName::SearchTail);
+        if self.elements.iter().any(of_stretch) {
+            if searches > 0 {
+                let at = self.at_of(ElementName::SearchHead).max(self.at);
+                return Err(self.problem(at, Cause::MixedEdit));
             }
-            return Ok(Change::Stretch {
-                head: self.payload(Name::SearchHead, command)?,
-                tail: self.payload(Name::SearchTail, command)?,
-                replace: self.payload(Name::Replace, command)?,
+            if replaces > 1 {
+                let searches = 1;
+                return Err(self.problem(self.at, Cause::UnevenPairs { searches, replaces }));
+            }
+            return Ok(Replacement::Stretch {
+                head: self.payload(ElementName::SearchHead, command)?,
+                tail: self.payload(ElementName::SearchTail, command)?,
+                replace: self.payload(ElementName::Replace, command)?,
             });
         }
-        self.payload(Name::Search, command)?;
-        self.payload(Name::Replace, command)?;
-        let (searches, replaces) = (count(Name::Search), count(Name::Replace));
+        self.payload(ElementName::Search, command)?;
+        self.payload(ElementName::Replace, command)?;
         if searches != replaces {
             return Err(self.problem(self.at, Cause::UnevenPairs { searches, replaces }));
         }
         // Exactly the room for them: for the usual single pair, collecting would make room for four.
         let mut pairs = Vec::with_capacity(searches);
-        pairs.extend(self.all(Name::Search).zip(self.all(Name::Replace)));
-        Ok(Change::Pairs(pairs))
+        pairs.extend(
+            self.all(ElementName::Search)
+                .zip(self.all(ElementName::Replace)),
+        );
+        Ok(Replacement::Pairs(pairs))
     }
 
     /// An exec with the values of its attributes.
@@ -279,7 +306,7 @@ impl<'t> Elements<'t> {
                 element: "x",
                 name: "version".to_owned(),
             };
-            self.warn(self.at_of(Name::X), cause);
+            self.warn(self.at_of(ElementName::X), cause);
         }
         let cwd = self.value("cwd", cwd, "a folder, such as `sub/dir`", |value| {
             let folder = value.trim();
@@ -307,11 +334,8 @@ impl<'t> Elements<'t> {
     /// Refuses what names lines for a command that would take the whole file.
     pub(super) fn whole_file(&self, command: &str, instead: &str) -> Result<(), Problem> {
         let has_lines = |element: &&Element<'_>| {
-            let attributes = element
-                .tag
-                .has_attributes()
-                .then(|| element.tag.attributes());
-            matches!(attributes, Some(Ok(all)) if all.iter().any(|(name, _)| name == "lines"))
+            let attributes = element.tag.attributes().unwrap_or_default();
+            attributes.iter().any(|(name, _)| name == "lines")
         };
         let mut options = self.elements.iter().filter(|e| OPTIONS.contains(&e.name));
         let Some(element) = options.find(has_lines) else {
@@ -324,117 +348,73 @@ impl<'t> Elements<'t> {
         Err(self.problem(element.tag.at, Cause::Said(said)))
     }
 
-    /// What `<x>` has to look for, without the end of its last line.
+    /// The pattern in `<x>`, without the end of its last line.
     pub(super) fn pattern(&self, command: Command) -> Result<Cow<'t, str>, Problem> {
-        let payload = self.payload(Name::X, command)?;
-        if payload.is_blank() {
-            return Err(self.problem(self.at_of(Name::X), Cause::Empty { element: "x" }));
-        }
+        let payload = self.filled(command)?;
         let text = payload.text();
         let pattern = text.strip_suffix('\n').unwrap_or(&text);
         Ok(pattern.to_owned().into())
     }
 
-    pub(super) fn lines(&self, lines: Option<String>) -> Result<Option<Cow<'t, str>>, Problem> {
-        let expected = range_expected(lines.as_deref(), LINES);
+    /// A range of lines; `form` says if an end of it may be left out.
+    fn lines(
+        &self,
+        lines: Option<String>,
+        form: &'static str,
+    ) -> Result<Option<Cow<'t, str>>, Problem> {
+        // `L12 – L40` says it as well.
+        let said = |c: &char| !matches!(c, 'L' | 'l') && !c.is_whitespace();
+        let plain =
+            |lines: &str| -> String { lines.replace('–', "-").chars().filter(said).collect() };
+        let range = lines
+            .as_deref()
+            .map(|lines| LineRange::parse(&plain(lines)));
+        let expected = match range {
+            Some(Err(LineError::Reversed)) => FORWARD,
+            _ => form,
+        };
         let lines = self.value("lines", lines, expected, |lines| {
-            let lines = plain_lines(lines);
-            LineRange::parse_open(&lines).ok().map(|_| lines)
+            let lines = plain(lines);
+            let range = if form == CLOSED_LINES {
+                LineRange::parse(&lines)
+            } else {
+                LineRange::parse_open(&lines)
+            };
+            range.ok().map(|_| lines)
         })?;
         Ok(lines.map(Cow::Owned))
     }
 
-    /// The same where both ends must be named.
-    fn closed_lines(&self, lines: Option<String>) -> Result<Option<Cow<'t, str>>, Problem> {
-        let expected = range_expected(lines.as_deref(), CLOSED_LINES);
-        let lines = self.value("lines", lines, expected, |lines| {
-            let lines = plain_lines(lines);
-            LineRange::parse(&lines).ok().map(|_| lines)
-        })?;
-        Ok(lines.map(Cow::Owned))
-    }
-
-    pub(super) fn yes_or_no(
+    fn yes_or_no(
         &self,
         name: &'static str,
         value: Option<String>,
     ) -> Result<Option<bool>, Problem> {
         self.value(name, value, YES_NO, |value| {
-            let is = |known: &[&str]| known.iter().any(|known| value.eq_ignore_ascii_case(known));
-            match value {
-                _ if is(&["yes", "true"]) => Some(true),
-                _ if is(&["no", "false"]) => Some(false),
+            match value.to_ascii_lowercase().as_str() {
+                "yes" | "true" => Some(true),
+                "no" | "false" => Some(false),
                 _ => None,
             }
         })
     }
 
+    /// Warns of the first element that the command does not use.
     pub(super) fn warn_unused(&mut self, command: Command) {
-        let used: &[Name] = match command {
-            Command::Edit => &[
-                Name::Path,
-                Name::Search,
-                Name::SearchHead,
-                Name::SearchTail,
-                Name::Replace,
-            ],
-            Command::ReplaceAll => &[Name::Path, Name::Search, Name::Replace],
-            Command::Overwrite
-            | Command::Append
-            | Command::ReplaceLines
-            | Command::Move
-            | Command::Grep
-            | Command::Glob => &[Name::Path, Name::X],
-            Command::Delete
-            | Command::MakeFolder
-            | Command::RemoveFolder
-            | Command::Read
-            | Command::List
-            | Command::ContextAdd
-            | Command::ContextRemove => &[Name::Path],
-            Command::Exec => &[Name::X],
-            Command::ContextList
-            | Command::ContextPrune
-            | Command::ContextClear
-            | Command::Undo
-            | Command::Squash
-            | Command::StepBack
-            | Command::StepForward => &[],
+        let (path, payloads) = takes(command);
+        let is_used = |name: ElementName| match name {
+            ElementName::I | ElementName::C => true,
+            ElementName::Path => path != PathCount::None,
+            name => payloads.contains(&name),
         };
-        let unused = self
-            .elements
-            .iter()
-            .find(|e| !matches!(e.name, Name::I | Name::C) && !used.contains(&e.name));
+        let unused = self.elements.iter().find(|element| !is_used(element.name));
         if let Some((at, element)) = unused.map(|e| (e.tag.at, e.name.text())) {
             self.warn(at, Cause::Unused { element, command });
         }
     }
 }
 
-/// Whether a command is about several files at once, if the reply names several.
-pub(super) fn takes_paths(command: Command) -> bool {
-    matches!(
-        command,
-        Command::Read | Command::ReplaceAll | Command::ContextAdd | Command::ContextRemove
-    )
-}
-
-/// A range of lines without what is around its numbers: `L12 – L40` says it as well.
-fn plain_lines(lines: &str) -> String {
-    let said = |c: &char| !matches!(c, 'L' | 'l') && !c.is_whitespace();
-    lines.replace('–', "-").chars().filter(said).collect()
-}
-
-/// Returns what a range of lines must look like, for a message about one that may be the wrong way round.
-fn range_expected(lines: Option<&str>, usual: &'static str) -> &'static str {
-    let range = lines.map(|lines| LineRange::parse(&plain_lines(lines)));
-    match range {
-        Some(Err(LineError::Reversed)) => FORWARD,
-        _ => usual,
-    }
-}
-
-/// Whether it is numbers with a dot between each two.
+/// True if a text is numbers with a dot between each two.
 fn is_version(value: &str) -> bool {
     let is_number = |part: &str| !part.is_empty() && part.bytes().all(|b| b.is_ascii_digit());
     value.split('.').all(is_number)

@@ -1,41 +1,24 @@
 //! What models write instead of the right names, and the names that they meant.
 
 use crate::reply::action::Command;
-use crate::reply::cml::tag::Name;
+use crate::reply::cml::tag::ElementName;
+use crate::reply::dialects::nesl::schemas::schema;
 use crate::reply::task::Cause;
 
-/// What models write instead of the right name, where spelling alone would not lead to it.
-const MEANT: [(&str, Name); 30] = [
-    ("file", Name::Path),
-    ("filename", Name::Path),
-    ("filepath", Name::Path),
-    ("file_path", Name::Path),
-    ("folder", Name::Path),
-    ("directory", Name::Path),
-    ("source", Name::Path),
-    ("command", Name::C),
-    ("cmd", Name::C),
-    ("action", Name::C),
-    ("content", Name::X),
-    ("contents", Name::X),
-    ("code", Name::X),
-    ("body", Name::X),
-    ("text", Name::X),
-    ("destination", Name::X),
-    ("pattern", Name::X),
-    ("regex", Name::X),
-    ("query", Name::X),
-    ("new_content", Name::X),
-    ("new_path", Name::X),
-    ("script", Name::X),
-    ("find", Name::Search),
-    ("old", Name::Search),
-    ("old_text", Name::Search),
-    ("new", Name::Replace),
-    ("new_text", Name::Replace),
-    ("description", Name::I),
-    ("explanation", Name::I),
-    ("reason", Name::I),
+/// The names that models write instead of the right one, where spelling alone would not lead to it.
+const MEANT: [(ElementName, &str); 6] = [
+    (
+        ElementName::Path,
+        "file|filename|filepath|file_path|folder|directory|source",
+    ),
+    (ElementName::C, "command|cmd|action"),
+    (
+        ElementName::X,
+        "content|contents|code|body|text|destination|pattern|regex|query|new_content|new_path|script",
+    ),
+    (ElementName::Search, "find|old|old_text"),
+    (ElementName::Replace, "new|new_text"),
+    (ElementName::I, "description|explanation|reason"),
 ];
 
 /// Elements that models write for what is an attribute, and how that is written.
@@ -52,74 +35,48 @@ const OPTION_ELEMENTS: [(&str, &str); 10] = [
     ("overwrite", "c overwrite=\"yes\""),
 ];
 
-/// What other dialects and tools call a command, where spelling alone would not lead to it.
-const CALLED: [(&str, Command); 40] = [
-    ("file_write", Command::Overwrite),
-    ("write_file", Command::Overwrite),
-    ("file_create", Command::Overwrite),
-    ("create_file", Command::Overwrite),
-    ("write_to_file", Command::Overwrite),
-    ("file_append", Command::Append),
-    ("append_to_file", Command::Append),
-    ("file_replace_text", Command::Edit),
-    ("replace_text_in_file", Command::Edit),
-    ("file_replace_text_range", Command::Edit),
-    ("replace_text_range_in_file", Command::Edit),
-    ("replace_in_file", Command::Edit),
-    ("str_replace", Command::Edit),
-    ("insert", Command::Edit),
-    ("file_replace_all_text", Command::ReplaceAll),
-    ("replace_all_text_in_file", Command::ReplaceAll),
-    ("files_replace_all_text", Command::ReplaceAll),
-    ("file_replace_lines", Command::ReplaceLines),
-    ("replace_lines_in_file", Command::ReplaceLines),
-    ("file_move", Command::Move),
-    ("move_file", Command::Move),
-    ("file_delete", Command::Delete),
-    ("delete_file", Command::Delete),
-    ("dir_create", Command::MakeFolder),
-    ("make_dir", Command::MakeFolder),
-    ("dir_delete", Command::RemoveFolder),
-    ("file_read", Command::Read),
-    ("read_file", Command::Read),
-    ("file_read_numbered", Command::Read),
-    ("read_file_numbered", Command::Read),
-    ("files_read", Command::Read),
-    ("read_files", Command::Read),
-    ("list_dir", Command::List),
-    ("list_files", Command::List),
-    ("grep_search", Command::Grep),
-    ("search_files", Command::Grep),
-    ("find_files", Command::Glob),
-    ("run_command", Command::Exec),
-    ("execute_command", Command::Exec),
-    ("execute", Command::Exec),
+/// The names of commands in other tools, where spelling alone would not lead to them.
+const CALLED: [(Command, &str); 7] = [
+    (Command::Overwrite, "write_to_file"),
+    (Command::Edit, "replace_in_file|str_replace|insert"),
+    (Command::MakeFolder, "make_dir"),
+    (Command::List, "list_dir|list_files"),
+    (Command::Grep, "grep_search|search_files"),
+    (Command::Glob, "find_files"),
+    (Command::Exec, "run_command|execute_command|execute"),
 ];
 
+/// The right name of an element that CML does not have, or the attribute that stands for it.
 pub(super) fn meant(name: &str) -> Option<&'static str> {
     let name = name.to_ascii_lowercase();
     if let Some((_, attribute)) = OPTION_ELEMENTS.iter().find(|(option, _)| *option == name) {
         return Some(attribute);
     }
-    let aliases = MEANT.iter().map(|(alias, _)| *alias);
-    let known = nearest(
-        &name,
-        Name::ELEMENTS.iter().map(|name| name.text()).chain(aliases),
-    )?;
-    let alias = MEANT.iter().find(|(alias, _)| *alias == known);
-    Some(alias.map_or(known, |(_, name)| name.text()))
+    let names = ElementName::ELEMENTS.map(|name| (name.text(), name));
+    let aliases = MEANT
+        .iter()
+        .flat_map(|(meant, names)| names.split('|').map(|name| (name, *meant)));
+    let all: Vec<_> = names.into_iter().chain(aliases).collect();
+    let known = nearest(&name, all.iter().map(|(known, _)| *known))?;
+    let meant = all.iter().find(|(name, _)| *name == known);
+    meant.map(|(_, meant)| meant.text())
 }
 
+/// The problem of a command that CML does not have, with the one that is meant.
 pub(super) fn unknown_command(name: &str) -> Cause {
-    let wanted = name.to_ascii_lowercase().replace('-', "_");
-    let called = CALLED.iter().find(|(called, _)| *called == wanted);
-    let names = || {
-        let names = Command::ALL.into_iter().map(Command::names);
-        nearest(&name.to_ascii_lowercase(), names.flatten().copied())
+    let lower = name.to_ascii_lowercase();
+    let wanted = lower.replace('-', "_");
+    let mut called = CALLED.iter();
+    let called = called.find(|(_, names)| names.split('|').any(|name| name == wanted));
+    let command = called.map(|(command, _)| *command);
+    let command = command.or_else(|| Some(schema(&wanted)?.command));
+    let nearest = match command {
+        Some(command) => Some(command.name()),
+        None => nearest(&lower, Command::all().flat_map(Command::names).copied()),
     };
     Cause::UnknownCommand {
         name: name.to_owned(),
-        nearest: called.map_or_else(names, |(_, command)| Some(command.name())),
+        nearest,
     }
 }
 

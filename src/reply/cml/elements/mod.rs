@@ -1,4 +1,4 @@
-//! From the elements of one task to its action: what each command needs, and what is wrong with it.
+//! From the elements of one task to its action, or to the problems in it.
 
 mod commands;
 mod meant;
@@ -8,7 +8,7 @@ use std::sync::LazyLock;
 
 use memchr::memmem::Finder;
 
-use super::tag::{Kind, Name, Tag};
+use super::tag::{ElementName, Tag, TagKind};
 use crate::reply::action::{Action, Command, Payload};
 use crate::reply::task::{Cause, Problem, Task};
 use commands::takes_paths;
@@ -29,23 +29,23 @@ pub(crate) struct Elements<'t> {
 
 /// One element of a task.
 pub(crate) struct Element<'t> {
-    pub(crate) name: Name,
+    pub(crate) name: ElementName,
     pub(crate) tag: Tag<'t>,
-    pub(crate) content: Content<'t>,
+    pub(crate) content: ElementContent<'t>,
     /// The offset behind its closing tag.
     pub(crate) end: usize,
 }
 
-/// What an element holds.
-pub(crate) enum Content<'t> {
+/// The content of an element.
+pub(crate) enum ElementContent<'t> {
     Short(&'t str),
     Payload(Payload<'t>),
 }
 
 /// The elements whose attributes say how a command is meant.
-const OPTIONS: [Name; 3] = [Name::C, Name::Path, Name::X];
+const OPTIONS: [ElementName; 3] = [ElementName::C, ElementName::Path, ElementName::X];
 /// Those whose lines may stand for text that is left out, and the attribute that says they do not.
-const WHOLE: [Name; 2] = [Name::X, Name::Replace];
+const WHOLE: [ElementName; 2] = [ElementName::X, ElementName::Replace];
 const IS_WHOLE: (&str, &str) = ("elision", "text");
 
 impl<'t> Elements<'t> {
@@ -59,11 +59,11 @@ impl<'t> Elements<'t> {
         let said = |name| {
             let found = self.elements.iter().find(|element| element.name == name);
             match found.map(|element| &element.content) {
-                Some(Content::Short(text)) => *text,
+                Some(ElementContent::Short(text)) => *text,
                 _ => "",
             }
         };
-        let name = format!("{} {}", said(Name::C), said(Name::Path));
+        let name = format!("{} {}", said(ElementName::C), said(ElementName::Path));
         let last = self.elements.last().map(|element| element.name.text());
         (name.trim().to_owned(), last)
     }
@@ -71,33 +71,25 @@ impl<'t> Elements<'t> {
     pub(crate) fn begin(&mut self, task: &Tag<'t>) {
         self.at = task.at;
         self.is_open = true;
-        self.check_attributes(Name::Task, task);
+        self.check_attributes(ElementName::Task, task);
     }
 
     pub(crate) fn add(&mut self, mut element: Element<'t>) {
         if !OPTIONS.contains(&element.name) {
             self.check_attributes(element.name, &element.tag);
         }
-        if let Content::Payload(payload) = &element.content
-            && holds_task_end(&payload.raw)
-        {
-            let cause = Cause::HoldsTaskEnd {
-                element: element.name.text(),
-            };
-            self.warn(element.tag.at, cause);
-        }
-        if let Content::Payload(payload) = &element.content
-            && looks_escaped(&payload.raw)
-        {
-            self.warn(
-                element.tag.at,
-                Cause::LooksEscaped {
-                    element: element.name.text(),
-                },
-            );
-        }
-        if let Content::Payload(payload) = &mut element.content {
-            payload.is_whole = says_whole(element.name, &element.tag);
+        if let ElementContent::Payload(payload) = &mut element.content {
+            let name = element.name.text();
+            if holds_task_end(&payload.raw) {
+                self.warn(element.tag.at, Cause::HoldsTaskEnd { element: name });
+            }
+            if looks_escaped(&payload.raw) {
+                self.warn(element.tag.at, Cause::LooksEscaped { element: name });
+            }
+            let attributes = element.tag.attributes().unwrap_or_default();
+            let mut attributes = attributes.iter();
+            payload.is_whole =
+                attributes.any(|(known, value)| is_whole(element.name, known, value));
         }
         self.elements.push(element);
     }
@@ -113,29 +105,27 @@ impl<'t> Elements<'t> {
 
     /// The task, whose last tag ends at `end`.
     pub(crate) fn finish(&mut self, end: usize) -> Task<'t> {
-        let name = self.short(Name::C);
+        let name = self.short(ElementName::C);
         let command = match &name {
             Ok(Some((_, name))) => Command::parse(name),
             _ => None,
         };
         let action = self.action(name, command);
-        let why = self.short(Name::I).ok().flatten();
+        let why = self.short(ElementName::I).ok().flatten();
         let why = why.map_or("", |(_, why)| why);
         let why_span = self
             .elements
             .iter()
-            .find(|e| e.name == Name::I)
+            .find(|e| e.name == ElementName::I)
             .map(|e| e.tag.at..e.end);
         self.elements.clear();
         self.is_open = false;
         Task {
-            span: self.at..end,
-            why_span,
             why,
-            command,
-            call: None,
-            action,
+            why_span,
             warnings: std::mem::take(&mut self.warnings),
+            command,
+            ..Task::new(self.at..end, action)
         }
     }
 
@@ -144,15 +134,11 @@ impl<'t> Elements<'t> {
         name: Result<Option<(usize, &'t str)>, Problem>,
         command: Option<Command>,
     ) -> Result<Action<'t>, Problem> {
-        let unknown = self.unknown.take();
-        let meant = match &unknown {
-            Some(Problem {
-                cause: Cause::UnknownElement { nearest, .. },
-                ..
-            }) => *nearest,
+        let mut problems: Vec<Problem> = self.unknown.take().into_iter().collect();
+        let meant = match problems.first().map(|unknown| &unknown.cause) {
+            Some(Cause::UnknownElement { nearest, .. }) => *nearest,
             _ => None,
         };
-        let mut problems: Vec<Problem> = unknown.into_iter().collect();
         problems.extend(self.no_duplicates(command).err());
         let named = match name {
             Ok(Some((at, name))) if command.is_none() => {
@@ -179,7 +165,7 @@ impl<'t> Elements<'t> {
             }
         };
         match named.or_else(|| self.likely()) {
-            None => problems.extend(self.short(Name::Path).err()),
+            None => problems.extend(self.short(ElementName::Path).err()),
             Some(command) => match self.action_of(command) {
                 Ok(action) if problems.is_empty() => {
                     self.warn_unused(command);
@@ -187,9 +173,7 @@ impl<'t> Elements<'t> {
                 }
                 Ok(_) => {}
                 Err(problem) => {
-                    let mut more = vec![problem];
-                    more.extend(self.lacks(command));
-                    for problem in more {
+                    for problem in std::iter::once(problem).chain(self.lacks(command)) {
                         // An element of a wrong name is not missing too.
                         let is_meant = matches!(&problem.cause, Cause::Missing { element, .. } if meant == Some(*element));
                         if !is_meant && !problems.contains(&problem) {
@@ -206,24 +190,18 @@ impl<'t> Elements<'t> {
         })
     }
 
-    /// The command that a task without one can only have.
+    /// The only command that a task without one can have.
     fn likely(&self) -> Option<Command> {
-        let of_edit = [
-            Name::Search,
-            Name::SearchHead,
-            Name::SearchTail,
-            Name::Replace,
-        ];
-        let mut names = self.elements.iter().map(|element| element.name);
-        names
-            .any(|name| of_edit.contains(&name))
-            .then_some(Command::Edit)
+        let is_of_edit =
+            |element: &Element<'_>| element.name.is_payload() && element.name != ElementName::X;
+        let mut elements = self.elements.iter();
+        elements.any(is_of_edit).then_some(Command::Edit)
     }
 
     fn no_duplicates(&self, command: Option<Command>) -> Result<(), Problem> {
         let may_repeat = |name| match name {
-            Name::Search | Name::Replace => true,
-            Name::Path => command.is_some_and(takes_paths),
+            ElementName::Search | ElementName::Replace => true,
+            ElementName::Path => command.is_some_and(takes_paths),
             _ => false,
         };
         for (index, element) in self.elements.iter().enumerate() {
@@ -238,27 +216,17 @@ impl<'t> Elements<'t> {
         Ok(())
     }
 
-    fn check_attributes(&mut self, name: Name, tag: &Tag<'t>) {
-        if !tag.has_attributes() {
-            return;
-        }
-        let names = match tag.attributes() {
-            Ok(attributes) => {
-                let unknown = attributes.into_iter();
-                let unknown =
-                    unknown.filter(|(attribute, value)| !is_whole(name, attribute, value));
-                unknown.map(|(attribute, _)| attribute).collect()
-            }
-            Err(text) => vec![text],
-        };
-        for attribute in names {
-            self.warn(
-                tag.at,
-                Cause::UnknownAttribute {
+    fn check_attributes(&mut self, name: ElementName, tag: &Tag<'t>) {
+        let attributes = tag.attributes();
+        let attributes = attributes.unwrap_or_else(|text| vec![(text.to_owned(), String::new())]);
+        for (attribute, value) in attributes {
+            if !is_whole(name, &attribute, &value) {
+                let cause = Cause::UnknownAttribute {
                     element: name.text(),
                     name: attribute,
-                },
-            );
+                };
+                self.warn(tag.at, cause);
+            }
         }
     }
 
@@ -271,34 +239,29 @@ impl<'t> Elements<'t> {
     }
 }
 
-/// Whether an attribute of an element says that no line of it stands for text which is left out.
-fn is_whole(element: Name, attribute: &str, value: &str) -> bool {
+/// True if an attribute of an element says that no line of it stands for text which is left out.
+fn is_whole(element: ElementName, attribute: &str, value: &str) -> bool {
     let (known, meant) = IS_WHOLE;
     WHOLE.contains(&element) && attribute == known && value.eq_ignore_ascii_case(meant)
-}
-
-fn says_whole(element: Name, tag: &Tag<'_>) -> bool {
-    let attributes = tag.has_attributes().then(|| tag.attributes());
-    matches!(attributes, Some(Ok(all)) if all.iter().any(|(name, value)| is_whole(element, name, value)))
 }
 
 /// Made once: that took longer than to search a short payload.
 static TASK_END: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new("</task>"));
 
-/// Whether a payload holds the end of a task that does not begin in it, alone on a line.
+/// True if a payload holds the end of a task that does not begin in it, alone on a line.
 fn holds_task_end(payload: &str) -> bool {
     let mut depth = 0;
     TASK_END.find(payload.as_bytes()).is_some()
         && memchr::memchr_iter(b'<', payload.as_bytes())
             .filter_map(|at| Tag::at(payload, at))
-            .filter(|tag| tag.name == Some(Name::Task) && tag.alone(payload))
+            .filter(|tag| tag.name == Some(ElementName::Task) && tag.alone(payload))
             .any(|tag| {
-                depth += if tag.kind == Kind::Close { -1 } else { 1 };
+                depth += if tag.kind == TagKind::Close { -1 } else { 1 };
                 depth < 0
             })
 }
 
-/// Whether every special character of a payload is written as an entity, and a tag's at least.
+/// True if every special character of a payload is written as an entity, and a tag's at least.
 fn looks_escaped(payload: &str) -> bool {
     const ENTITIES: [&str; 5] = ["&lt;", "&gt;", "&amp;", "&quot;", "&apos;"];
     memchr::memchr(b'&', payload.as_bytes()).is_some()

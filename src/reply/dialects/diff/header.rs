@@ -1,20 +1,20 @@
-//! What stands above the hunks of a file in a unified diff: its names, and git's own lines.
+//! The lines above the hunks of a file in a unified diff: its names, and git's own lines.
 
 use std::borrow::Cow;
 
-use crate::reply::dialects::patch::Reader;
+use crate::reply::dialects::patch::PatchReader;
 use crate::reply::task::Problem;
 
-/// Where a hunk is: `@@ -LINE,OLD +LINE,NEW @@`.
+/// The place of a hunk: `@@ -LINE,OLD +LINE,NEW @@`.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Range {
+pub(super) struct HunkRange {
     pub(super) line: usize,
-    /// How many lines it has of the old file, and of the new.
+    /// The numbers of its lines in the old file, and in the new.
     pub(super) old: usize,
     pub(super) new: usize,
 }
 
-impl Range {
+impl HunkRange {
     pub(super) fn parse(line: &str) -> Option<Self> {
         let mut words = line.strip_prefix("@@ ")?.split_whitespace();
         let mut pair = |sign| {
@@ -27,18 +27,18 @@ impl Range {
     }
 }
 
-/// Whether a hunk begins with this line. (`@@@` is that of a merge, whose lines have two signs.)
+/// True if a hunk begins with this line. (`@@@` is that of a merge, whose lines have two signs.)
 pub(super) fn begins_hunk(line: &str) -> bool {
     line.starts_with("@@") && !line.starts_with("@@@")
 }
 
-/// Whether the two names of a file and a hunk begin at an offset.
-pub(super) fn names_files(reader: &mut Reader<'_>, at: usize) -> bool {
+/// True if the two names of a file and a hunk begin at an offset.
+pub(super) fn names_files(reader: &mut PatchReader<'_>, at: usize) -> bool {
     behind_names(reader, at).is_some_and(|at| heads_hunk(reader, at))
 }
 
-/// What is behind the two names of a file, if they are at an offset.
-fn behind_names(reader: &mut Reader<'_>, at: usize) -> Option<usize> {
+/// The offset behind the two names of a file, if they are at an offset.
+fn behind_names(reader: &mut PatchReader<'_>, at: usize) -> Option<usize> {
     let mut next = |at, begins: &str| {
         let line = reader.line(at).filter(|line| line.text.starts_with(begins));
         line.map(|line| line.next)
@@ -46,11 +46,11 @@ fn behind_names(reader: &mut Reader<'_>, at: usize) -> Option<usize> {
     next(at, "--- ").and_then(|at| next(at, "+++ "))
 }
 
-fn heads_hunk(reader: &mut Reader<'_>, at: usize) -> bool {
+fn heads_hunk(reader: &mut PatchReader<'_>, at: usize) -> bool {
     reader.line(at).is_some_and(|line| begins_hunk(line.text))
 }
 
-/// Whether a line is one that other tools write between files.
+/// True if a line is one that other tools write between files.
 pub(super) fn is_beside(line: &str) -> bool {
     let is_version =
         |line: &str| line.starts_with(|c: char| c.is_ascii_digit()) && line.contains('.');
@@ -61,28 +61,34 @@ pub(super) fn is_beside(line: &str) -> bool {
         || is_version(line)
 }
 
-/// What stands above the hunks of a file.
+/// The lines above the hunks of a file.
 #[derive(Debug, Default)]
 pub(super) struct Header<'t> {
-    /// What follows `diff --git `.
-    git: Option<&'t str>,
+    git: GitLines<'t>,
     /// The names behind `---` and `+++`.
-    old: Option<&'t str>,
-    new: Option<&'t str>,
-    from: Option<&'t str>,
-    to: Option<&'t str>,
-    new_file: Option<&'t str>,
-    new_mode: Option<&'t str>,
-    is_deleted: bool,
-    is_copy: bool,
-    is_binary: bool,
-    /// The lines of the patch itself end in CRLF, so that a CR is none of the file's.
+    names: Option<(&'t str, &'t str)>,
+    /// True if the lines of the patch itself end in CRLF, so that a CR is none of the file's.
     pub(super) is_crlf: bool,
-    /// No `@@` follows its names.
+    /// True if no `@@` follows its names.
     pub(super) lacks_hunk: bool,
 }
 
-/// What is to become of which file.
+/// The lines that only git writes.
+#[derive(Debug, Default)]
+struct GitLines<'t> {
+    /// The two names behind `diff --git `.
+    names: Option<&'t str>,
+    from: Option<&'t str>,
+    to: Option<&'t str>,
+    /// The modes of a file that is created, and of one that is not.
+    new_file: Option<&'t str>,
+    new_mode: Option<&'t str>,
+    is_deleted: bool,
+    /// The reason that it cannot be done, whatever its hunks say.
+    refused: Option<&'static str>,
+}
+
+/// A file that a diff changes, and the kind of change.
 pub(super) struct Names<'t> {
     pub(super) path: Cow<'t, str>,
     pub(super) to: Option<Cow<'t, str>>,
@@ -92,17 +98,21 @@ pub(super) struct Names<'t> {
 
 impl<'t> Header<'t> {
     /// Reads a header, if there is one. Models leave out the `@@` below the names; `is_begun`: it is a diff all the same.
-    pub(super) fn read(reader: &mut Reader<'t>, is_first: bool, is_begun: bool) -> Option<Self> {
+    pub(super) fn read(
+        reader: &mut PatchReader<'t>,
+        is_first: bool,
+        is_begun: bool,
+    ) -> Option<Self> {
         let mut header = Self::default();
         let start = reader.at;
         let first = reader.peek()?;
         let mut says = !is_first;
         if let Some(names) = first.text.strip_prefix("diff --git ") {
-            header.git = Some(names.trim_end());
+            header.git.names = Some(names.trim_end());
             header.is_crlf = first.text.ends_with('\r');
             reader.at = first.next;
             while let Some(line) = reader.peek() {
-                if !header.take(line.bare()) {
+                if !header.git.take(line.bare()) {
                     break;
                 }
                 says |= !line.text.starts_with("index ");
@@ -116,60 +126,28 @@ impl<'t> Header<'t> {
         let lacks_hunk = |at: &usize| !heads_hunk(reader, *at);
         header.lacks_hunk = behind.as_ref().is_some_and(lacks_hunk);
         if behind.is_some() && (is_begun || !header.lacks_hunk) {
-            for (sign, name) in [("--- ", &mut header.old), ("+++ ", &mut header.new)] {
-                let line = reader.peek()?;
-                *name = line.text.strip_prefix(sign);
-                header.is_crlf = line.text.ends_with('\r');
-                reader.at = line.next;
-            }
+            let old = reader.peek()?;
+            let new = reader.line(old.next)?;
+            header.names = old
+                .text
+                .strip_prefix("--- ")
+                .zip(new.text.strip_prefix("+++ "));
+            header.is_crlf = new.text.ends_with('\r');
+            reader.at = new.next;
             return Some(header);
         }
-        if header.git.is_none() || !says {
+        if header.git.names.is_none() || !says {
             reader.at = start;
             return None;
         }
         Some(header)
     }
 
-    /// Takes a line of git's own, if it is one.
-    fn take(&mut self, line: &'t str) -> bool {
-        let after = |start: &str| line.strip_prefix(start);
-        if let Some(name) = after("rename from ").or_else(|| after("rename old ")) {
-            self.from = Some(name);
-        } else if let Some(name) = after("rename to ").or_else(|| after("rename new ")) {
-            self.to = Some(name);
-        } else if let Some(mode) = after("new file") {
-            self.new_file = Some(mode.strip_prefix(" mode ").unwrap_or("100644"));
-        } else if let Some(mode) = after("new mode ") {
-            self.new_mode = Some(mode);
-        } else if after("deleted file").is_some() {
-            self.is_deleted = true;
-        } else if after("copy ").is_some() {
-            self.is_copy = true;
-        } else if after("Binary files ")
-            .or_else(|| after("GIT binary patch"))
-            .is_some()
-        {
-            self.is_binary = true;
-        } else {
-            let others = [
-                "index ",
-                "similarity index ",
-                "dissimilarity index ",
-                "old mode ",
-            ];
-            return others.iter().any(|start| after(start).is_some());
-        }
-        true
-    }
-
-    /// What cannot be done of it, whatever its hunks say.
+    /// The reason that it cannot be done, whatever its hunks say.
     pub(super) fn refuse(&self, at: usize) -> Option<Problem> {
-        let mode = self.new_file.or(self.new_mode).unwrap_or_default();
-        let why = if self.is_binary {
-            "a binary file cannot be patched: create it with an exec task"
-        } else if self.is_copy {
-            "a diff cannot copy a file: copy it with an exec task (`cp`), then edit the copy"
+        let mode = self.git.new_file.or(self.git.new_mode).unwrap_or_default();
+        let why = if self.git.refused.is_some() {
+            self.git.refused?
         } else if mode.starts_with("12") {
             "a diff cannot create a symbolic link: use an exec task with `ln -s`"
         } else if mode.starts_with("16") {
@@ -182,13 +160,13 @@ impl<'t> Header<'t> {
 
     /// The mode that the file is to have and does not get.
     pub(super) fn lost_mode(&self) -> Option<&'t str> {
-        let new = self.new_file.filter(|mode| mode.trim() != "100644");
-        self.new_mode.or(new).map(str::trim)
+        let new = self.git.new_file.filter(|mode| mode.trim() != "100644");
+        self.git.new_mode.or(new).map(str::trim)
     }
 
-    /// Why nothing is to be done, where there is neither a hunk nor another name.
+    /// The reason that nothing is to be done, where there is neither a hunk nor another name.
     pub(super) fn nothing_to_do(&self) -> &'static str {
-        match self.new_mode {
+        match self.git.new_mode {
             Some(_) => "a diff cannot change only a file's mode: use an exec task with `chmod`",
             None => {
                 "this file has no hunk: write `@@ -LINE,COUNT +LINE,COUNT @@` and the lines that change"
@@ -204,7 +182,7 @@ impl<'t> Header<'t> {
                 "the file's names cannot be read: write `--- a/PATH` and `+++ b/PATH`",
             )
         };
-        if let (Some(from), Some(to)) = (self.from, self.to) {
+        if let (Some(from), Some(to)) = (self.git.from, self.git.to) {
             return Ok(Names {
                 path: decoded(from).ok_or_else(unread)?,
                 to: Some(decoded(to).ok_or_else(unread)?),
@@ -212,21 +190,21 @@ impl<'t> Header<'t> {
                 is_gone: false,
             });
         }
-        let (old, new) = match (self.old, self.new) {
-            (Some(old), Some(new)) => (untimed(old), untimed(new)),
-            _ => self.git.and_then(split).ok_or_else(unread)?,
+        let (old, new) = match self.names {
+            Some((old, new)) => (untimed(old), untimed(new)),
+            None => self.git.names.and_then(split).ok_or_else(unread)?,
         };
         let is_nothing = |name: &str| name == "/dev/null";
-        let is_new = is_nothing(old) || self.new_file.is_some();
-        let is_gone = is_nothing(new) || self.is_deleted;
-        let (old, new) = (
-            decoded(old).ok_or_else(unread)?,
-            decoded(new).ok_or_else(unread)?,
-        );
-        let (old, new) = match (is_nothing(&old), is_nothing(&new)) {
-            (false, false) => stripped(old, new),
-            (true, _) => (old, without(new, "b/")),
-            (_, true) => (without(old, "a/"), new),
+        let is_new = is_nothing(old) || self.git.new_file.is_some();
+        let is_gone = is_nothing(new) || self.git.is_deleted;
+        let old = decoded(old).ok_or_else(unread)?;
+        let new = decoded(new).ok_or_else(unread)?;
+        let (old, new) = if is_nothing(&old) {
+            (old, without(new, "b/"))
+        } else if is_nothing(&new) {
+            (without(old, "a/"), new)
+        } else {
+            stripped(old, new)
         };
         if is_new && is_gone {
             return Err(Problem::said(
@@ -248,6 +226,42 @@ impl<'t> Header<'t> {
             is_new,
             is_gone,
         })
+    }
+}
+
+impl<'t> GitLines<'t> {
+    /// Takes a line of git's own, if it is one.
+    fn take(&mut self, line: &'t str) -> bool {
+        let after = |start: &str| line.strip_prefix(start);
+        if let Some(name) = after("rename from ").or_else(|| after("rename old ")) {
+            self.from = Some(name);
+        } else if let Some(name) = after("rename to ").or_else(|| after("rename new ")) {
+            self.to = Some(name);
+        } else if let Some(mode) = after("new file") {
+            self.new_file = Some(mode.strip_prefix(" mode ").unwrap_or("100644"));
+        } else if let Some(mode) = after("new mode ") {
+            self.new_mode = Some(mode);
+        } else if after("deleted file").is_some() {
+            self.is_deleted = true;
+        } else if after("copy ").is_some() {
+            self.refused.get_or_insert(
+                "a diff cannot copy a file: copy it with an exec task (`cp`), then edit the copy",
+            );
+        } else if after("Binary files ")
+            .or_else(|| after("GIT binary patch"))
+            .is_some()
+        {
+            self.refused = Some("a binary file cannot be patched: create it with an exec task");
+        } else {
+            let others = [
+                "index ",
+                "similarity index ",
+                "dissimilarity index ",
+                "old mode ",
+            ];
+            return others.iter().any(|start| after(start).is_some());
+        }
+        true
     }
 }
 
@@ -289,18 +303,15 @@ fn stripped<'n>(old: Cow<'n, str>, new: Cow<'n, str>) -> (Cow<'n, str>, Cow<'n, 
         let start = name.find('/').map_or(0, |slash| slash + 1);
         tail(name, start)
     };
-    match is_pair {
-        true => (rest(old), rest(new)),
-        false => (old, new),
+    if is_pair {
+        (rest(old), rest(new))
+    } else {
+        (old, new)
     }
 }
 
 fn without<'n>(name: Cow<'n, str>, prefix: &str) -> Cow<'n, str> {
-    let start = if name.starts_with(prefix) {
-        prefix.len()
-    } else {
-        0
-    };
+    let start = name.len() - name.strip_prefix(prefix).unwrap_or(&name).len();
     tail(name, start)
 }
 
@@ -348,7 +359,7 @@ fn decoded(name: &str) -> Option<Cow<'_, str>> {
     String::from_utf8(bytes).ok().map(Cow::Owned)
 }
 
-/// Where the closing quote is.
+/// The offset of the closing quote.
 fn quoted_end(quoted: &str) -> Option<usize> {
     let mut escaped = false;
     quoted.bytes().position(|byte| {
@@ -359,7 +370,7 @@ fn quoted_end(quoted: &str) -> Option<usize> {
 }
 
 /// Passes over the lines of a binary patch: up to two runs of lines, each ended by a blank one.
-fn pass_binary(reader: &mut Reader<'_>) {
+fn pass_binary(reader: &mut PatchReader<'_>) {
     while let Some(line) = reader.peek() {
         if !line.text.starts_with("literal ") && !line.text.starts_with("delta ") {
             return;

@@ -7,21 +7,21 @@
 
 mod header;
 
-use super::patch::{Asked, Body, Reader, added, edit, task};
-use crate::reply::action::{Action, Command};
+use super::ParsedBlock;
+use super::patch::{HunkLines, PatchReader, added, edit};
+use crate::reply::action::Action;
 use crate::reply::cml::tag::line_start;
 use crate::reply::dialect::Dialect;
-use crate::reply::found::Found;
 use crate::reply::hunk::{Hunk, Sign};
 use crate::reply::task::{BatchState, Cause, Problem, Task};
-use header::{Header, Range};
+use header::{Header, HunkRange};
 
-/// What a block of it has, and hardly anything else.
+/// The texts that a block of it has, and hardly anything else.
 pub(crate) const MARKS: &[&str] = &["+++ ", "diff --git "];
 
 /// Reads the block whose mark is at an offset, if it is one. It begins at `floor` or behind it.
-pub(crate) fn read<'t>(text: &'t str, at: usize, floor: usize) -> Option<Found<'t>> {
-    let mut reader = Reader::new(text, at)?;
+pub(crate) fn read<'t>(text: &'t str, at: usize, floor: usize) -> Option<ParsedBlock<'t>> {
+    let mut reader = PatchReader::new(text, at)?;
     if text[at..].starts_with('+') {
         reader.at = line_start(text.as_bytes(), reader.at.checked_sub(1)?);
     }
@@ -31,7 +31,7 @@ pub(crate) fn read<'t>(text: &'t str, at: usize, floor: usize) -> Option<Found<'
     if start < floor || fence.is_none() && !reader.indent.is_empty() {
         return None;
     }
-    let mut diff = Diff {
+    let mut diff = DiffReader {
         text,
         reader,
         fence,
@@ -59,7 +59,12 @@ pub(crate) fn read<'t>(text: &'t str, at: usize, floor: usize) -> Option<Found<'
         _ if diff.reader.at_end => BatchState::Provisional,
         _ => BatchState::Complete,
     };
-    Some(Found::batch(Dialect::Diff, start..diff.end, state, tasks))
+    Some(ParsedBlock::batch(
+        Dialect::Diff,
+        start..diff.end,
+        state,
+        tasks,
+    ))
 }
 
 /// The fence that opens on the line above.
@@ -77,9 +82,9 @@ fn fence_above(text: &str, start: usize) -> Option<&str> {
     (length >= 3).then(|| &line[..length])
 }
 
-struct Diff<'t> {
+struct DiffReader<'t> {
     text: &'t str,
-    reader: Reader<'t>,
+    reader: PatchReader<'t>,
     fence: Option<&'t str>,
     /// The end of the last line that is known to be its own.
     end: usize,
@@ -91,8 +96,19 @@ struct Diff<'t> {
     doubtful: Option<usize>,
 }
 
-/// The body of a hunk.
-struct Read<'t> {
+/// The lines of a hunk from an offset on.
+#[derive(Default)]
+struct HunkBody<'t> {
+    lines: HunkLines<'t>,
+    /// True if the old and the new file end there without a newline.
+    old_end: bool,
+    new_end: bool,
+    /// The offset behind it.
+    next: usize,
+}
+
+/// A hunk, and the doubts about it.
+struct HunkRead<'t> {
     hunk: Hunk<'t>,
     /// The line behind it.
     next: usize,
@@ -102,8 +118,8 @@ struct Read<'t> {
     doubtful: Option<usize>,
 }
 
-impl<'t> Diff<'t> {
-    /// Reads what is said of the next file; nothing where the diff has ended.
+impl<'t> DiffReader<'t> {
+    /// Reads the part of the next file; nothing where the diff has ended.
     fn read_file(&mut self, is_first: bool) -> Option<Task<'t>> {
         let start = self.reader.at;
         let is_begun = is_first && self.fence.is_some();
@@ -117,10 +133,7 @@ impl<'t> Diff<'t> {
             Some(problem) => Err(problem),
             None => self.action(&header, hunks, start),
         };
-        let mut task = match action {
-            Ok((command, action)) => task(start..self.end, Some(command), Ok(action)),
-            Err(problem) => task(start..self.end, None, Err(problem)),
-        };
+        let mut task = Task::new(start..self.end, action);
         if let (Ok(_), Some(mode)) = (&task.action, header.lost_mode()) {
             task.warnings.push(Problem {
                 at: start,
@@ -150,7 +163,7 @@ impl<'t> Diff<'t> {
             };
             let is_bare = hunks.is_empty() && header.lacks_hunk && Sign::of(line.text).is_some();
             if is_bare || header::begins_hunk(line.text) {
-                let range = Range::parse(line.text);
+                let range = HunkRange::parse(line.text);
                 if !is_bare {
                     self.reader.at = line.next;
                 }
@@ -193,7 +206,7 @@ impl<'t> Diff<'t> {
         }
     }
 
-    /// Whether the fence ends on this line.
+    /// True if the fence ends on this line.
     fn is_end(&self, line: &str) -> bool {
         let line = line.trim();
         self.fence.is_some_and(|fence| {
@@ -217,52 +230,40 @@ impl<'t> Diff<'t> {
     }
 
     /// Reads the lines of a hunk: as many as its header says, or all that can be its own.
-    fn read_hunk(&mut self, range: Option<Range>, is_crlf: bool) -> Read<'t> {
+    fn read_hunk(&mut self, range: Option<HunkRange>, is_crlf: bool) -> HunkRead<'t> {
         let start = self.reader.at;
         let counted = range.and_then(|range| self.read_body(start, Some(range), is_crlf));
-        let is_whole = counted.is_some() || range.is_none();
-        let (body, old_end, new_end, next) = match counted {
-            Some(read) => read,
-            None => match self.read_body(start, None, is_crlf) {
-                Some(read) => read,
-                None => (Body::default(), false, false, start),
-            },
-        };
-        let doubtful = self
-            .doubtful
-            .take()
-            .filter(|_| !is_whole || range.is_none());
+        let is_counted = counted.is_some();
+        let body = counted
+            .or_else(|| self.read_body(start, None, is_crlf))
+            .unwrap_or_default();
         let hunk = Hunk {
             line: range.map(|range| range.line),
             below: Vec::new(),
-            at_end: old_end || new_end,
-            final_newline: match (old_end, new_end) {
-                (_, true) => Some(false),
-                (true, false) => Some(true),
-                (false, false) => None,
-            },
-            lines: match is_whole && range.is_some() {
-                true => body.all_lines(),
-                false => body.lines(),
+            at_end: body.old_end || body.new_end,
+            final_newline: (body.old_end || body.new_end).then_some(!body.new_end),
+            lines: if is_counted {
+                body.lines.all_lines()
+            } else {
+                body.lines.lines()
             },
         };
-        Read {
+        HunkRead {
             hunk,
-            next,
-            is_whole,
-            doubtful,
+            next: body.next,
+            is_whole: is_counted || range.is_none(),
+            doubtful: self.doubtful.take().filter(|_| !is_counted),
         }
     }
 
-    /// The lines from here, whether the old and the new file end without a newline there, and what is behind; nothing
-    /// where they are not as many as the header says.
+    /// The lines from an offset on; nothing where they are not as many as the header says.
     fn read_body(
         &mut self,
         start: usize,
-        range: Option<Range>,
+        range: Option<HunkRange>,
         is_crlf: bool,
-    ) -> Option<(Body<'t>, bool, bool, usize)> {
-        let mut body = Body::default();
+    ) -> Option<HunkBody<'t>> {
+        let mut body = HunkLines::default();
         let (mut old_end, mut new_end) = (false, false);
         let mut at = start;
         let mut end = start;
@@ -285,14 +286,11 @@ impl<'t> Diff<'t> {
             if left.is_none() && self.fence.is_none() && is_after_empty && !body.ends_empty() {
                 self.doubtful.get_or_insert(line.at);
             }
-            if let Some((old, new)) = &mut left {
+            if let Some((old, new)) = left {
                 let sign = body.last()?;
-                if sign != Sign::Added {
-                    *old = old.checked_sub(1)?;
-                }
-                if sign != Sign::Removed {
-                    *new = new.checked_sub(1)?;
-                }
+                let old = old.checked_sub(usize::from(sign != Sign::Added))?;
+                let new = new.checked_sub(usize::from(sign != Sign::Removed))?;
+                left = Some((old, new));
             }
             at = line.next;
             if !line.bare().is_empty() || left.is_some() {
@@ -300,22 +298,26 @@ impl<'t> Diff<'t> {
                 self.added = start..at;
             }
         }
-        match left {
-            None => {}
-            Some((0, 0)) if !body.is_empty() => {
-                let follows = self.reader.line(at);
-                let goes_on = follows.is_some_and(|line| Sign::of(line.text).is_some());
-                let may_be_prose = self.fence.is_none() && body.ends_empty();
-                if goes_on && !may_be_prose && !self.ends_body(at) {
-                    return None;
-                }
+        if left.is_some() {
+            if left != Some((0, 0)) || body.is_empty() {
+                return None;
             }
-            Some(_) => return None,
+            let follows = self.reader.line(at);
+            let goes_on = follows.is_some_and(|line| Sign::of(line.text).is_some());
+            let may_be_prose = self.fence.is_none() && body.ends_empty();
+            if goes_on && !may_be_prose && !self.ends_body(at) {
+                return None;
+            }
         }
-        Some((body, old_end, new_end, end))
+        Some(HunkBody {
+            lines: body,
+            old_end,
+            new_end,
+            next: end,
+        })
     }
 
-    /// Whether a line that has a sign is the start of something else: the next file, or a mail's signature.
+    /// True if a line that has a sign is the start of something else: the next file, or a mail's signature.
     fn ends_body(&mut self, at: usize) -> bool {
         let Some(line) = self
             .reader
@@ -331,57 +333,46 @@ impl<'t> Diff<'t> {
         header::names_files(&mut self.reader, at)
     }
 
-    /// What is asked for about a file.
+    /// The action on a file.
     fn action(
         &self,
         header: &Header<'t>,
         mut hunks: Vec<Hunk<'t>>,
         at: usize,
-    ) -> Result<(Command, Action<'t>), Problem> {
-        let asked: Asked<'t> = header.refuse(at).map_or(Ok(()), Err).and_then(|()| {
-            let names = header.names(at)?;
-            if names.is_new {
-                if hunks.len() > 1 {
-                    return Err(Problem::said(
-                        at,
-                        "a new file must have exactly one hunk, with all its lines",
-                    ));
-                }
-                let hunk = hunks.pop().unwrap_or_default();
-                if !hunk
-                    .lines
-                    .iter()
-                    .all(|(sign, line)| *sign == Sign::Added || line.trim().is_empty())
-                {
-                    return Err(Problem::said(
-                        at,
-                        "every line of a new file must begin with `+`",
-                    ));
-                }
-                return Ok(Action::Overwrite {
-                    path: names.path,
-                    content: added(
-                        &self.text[self.added.clone()],
-                        self.reader.indent,
-                        header.is_crlf,
-                    ),
-                    final_newline: hunk.final_newline != Some(false),
-                    only_new: true,
-                });
-            }
-            if names.is_gone {
-                return Ok(Action::Delete {
-                    path: names.path,
-                    only_file: true,
-                    held: hunks,
-                });
-            }
+    ) -> Result<Action<'t>, Problem> {
+        let refused = |said: &str| Err(Problem::said(at, said));
+        if let Some(problem) = header.refuse(at) {
+            return Err(problem);
+        }
+        let names = header.names(at)?;
+        if names.is_gone {
+            return Ok(Action::Delete {
+                path: names.path,
+                only_file: true,
+                held: hunks,
+            });
+        }
+        if !names.is_new {
             if hunks.is_empty() && names.to.is_none() {
-                return Err(Problem::said(at, header.nothing_to_do()));
+                return refused(header.nothing_to_do());
             }
-            Ok(edit(names.path, names.to, hunks).1)
-        });
-        asked.map(|action| (command(&action), action))
+            return Ok(edit(names.path, names.to, hunks));
+        }
+        if hunks.len() > 1 {
+            return refused("a new file must have exactly one hunk, with all its lines");
+        }
+        let hunk = hunks.pop().unwrap_or_default();
+        let mut lines = hunk.lines.iter();
+        if !lines.all(|(sign, line)| *sign == Sign::Added || line.trim().is_empty()) {
+            return refused("every line of a new file must begin with `+`");
+        }
+        let lines = &self.text[self.added.clone()];
+        Ok(Action::Overwrite {
+            path: names.path,
+            content: added(lines, self.reader.indent, header.is_crlf),
+            final_newline: hunk.final_newline != Some(false),
+            only_new: true,
+        })
     }
 }
 
@@ -390,12 +381,3 @@ const UNENDED: &str = "it is unclear whether this line belongs to the hunk: put 
 
 const UNSIGNED: &str = "every line of a hunk must begin with a space, `-` or `+`: add it, and correct the line \
                        counts in `@@`";
-
-fn command(action: &Action<'_>) -> Command {
-    match action {
-        Action::Overwrite { .. } => Command::Overwrite,
-        Action::Delete { .. } => Command::Delete,
-        Action::Move { .. } => Command::Move,
-        _ => Command::Edit,
-    }
-}

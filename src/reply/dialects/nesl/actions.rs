@@ -1,32 +1,41 @@
 //! From a block to its action, and what is wrong with its name and its parameters.
 
 use std::borrow::Cow;
+use std::time::Duration;
 
 use super::grammar::Properties;
-use super::schemas::{Kind, schema};
-use super::values::{Values, lines};
-use crate::reply::action::{Action, Command};
-use crate::reply::task::Given;
+use super::schemas::{Schema, schema};
+use super::values::{Arguments, lines, number};
+use crate::reply::action::{Action, Command, ContextTask, Payload, Replacement};
+use crate::text::language::Language;
 
-/// What a block asks for.
+/// The languages of a script.
+const LANGUAGES: [&str; 4] = ["python", "javascript", "bash", "ruby"];
+
+/// The text between a line's number and the line, where the reply does not say.
+const DELIMITER: &str = ": ";
+
+/// An action with the parameters that a block gives it.
 #[derive(Debug)]
-pub(super) struct Asked<'t> {
-    pub(super) command: Command,
-    pub(super) params: Vec<(&'static str, Given<'t>)>,
+pub(super) struct Request<'t> {
+    pub(super) params: Vec<(&'static str, Cow<'t, str>)>,
     pub(super) action: Action<'t>,
 }
 
-/// What is wrong with a block whose form is good.
+/// The error in a block whose form is good.
 #[derive(Debug)]
-pub(super) struct Wrong {
+pub(super) struct InvalidRequest {
     /// `validation` or `type`.
     pub(super) kind: &'static str,
     pub(super) message: String,
 }
 
-/// Reads what a block asks for; `marks` is the name of its dialect in messages.
-pub(super) fn read<'t>(properties: &Properties<'t>, marks: &str) -> Result<Asked<'t>, Wrong> {
-    let invalid = |message| Wrong {
+/// Reads the action of a block; `marks` is the name of its dialect in messages.
+pub(super) fn read<'t>(
+    properties: &Properties<'t>,
+    marks: &str,
+) -> Result<Request<'t>, InvalidRequest> {
+    let invalid = |message| InvalidRequest {
         kind: "validation",
         message,
     };
@@ -37,66 +46,164 @@ pub(super) fn read<'t>(properties: &Properties<'t>, marks: &str) -> Result<Asked
     let Some(schema) = schema(name) else {
         return Err(invalid(format!("Unknown action: {name}")));
     };
-    let mut required = schema.params.iter().filter(|param| param.is_required);
+    let mut required = schema.params().filter(|param| param.is_required);
     if let Some(missing) = required.find(|param| properties.get(param.name).is_none()) {
         let said = format!("Missing required parameter: {}", missing.name);
         return Err(invalid(said));
     }
     let mut params = Vec::new();
-    for param in schema.params {
+    for param in schema.params() {
         if let Some(value) = properties.get(param.name) {
-            let value = param.kind.read(value).map_err(|message| Wrong {
-                kind: "type",
-                message,
-            })?;
-            params.push((param.name, value));
+            check(param.name, value)?;
+            params.push((param.name, value.clone()));
         }
     }
-    Ok(Asked {
-        command: schema.command,
-        action: (schema.make)(&Values(&params)),
+    Ok(Request {
+        action: action(schema, &Arguments(&params)),
         params,
     })
 }
 
-impl Kind {
-    fn read<'t>(self, value: &Cow<'t, str>) -> Result<Given<'t>, String> {
-        let text = || Given::Text(value.clone());
-        match self {
-            Self::Text => Ok(text()),
-            Self::Path if is_absolute(value) => Ok(text()),
-            Self::Path => Err(format!("Invalid absolute path: {value}")),
-            Self::Paths => match lines(value).find(|path| !is_absolute(path)) {
-                Some(path) => Err(format!("Invalid absolute path: {path}")),
-                None => Ok(text()),
+/// Refuses the value of a parameter that must be something else.
+fn check(param: &str, value: &str) -> Result<(), InvalidRequest> {
+    let message = match param {
+        "path" | "old_path" | "new_path" | "base_path" | "cwd" if !is_absolute(value) => {
+            format!("Invalid absolute path: {value}")
+        }
+        "paths" => match lines(value).find(|path| !is_absolute(path)) {
+            Some(path) => format!("Invalid absolute path: {path}"),
+            None => return Ok(()),
+        },
+        "count" | "timeout" if number(value).is_none() => {
+            format!("Invalid integer value: {value}")
+        }
+        "return_output" if !matches!(value, "true" | "false") => {
+            format!("Invalid boolean value: {value}")
+        }
+        "version" if !is_version(value) => {
+            format!("Invalid version: {value}. Write digits and dots, such as 3.11")
+        }
+        "lang" if !LANGUAGES.contains(&value) => {
+            let allowed = LANGUAGES.join(", ");
+            format!("Invalid enum value: {value}. Allowed: {allowed}")
+        }
+        _ => return Ok(()),
+    };
+    let kind = "type";
+    Err(InvalidRequest { kind, message })
+}
+
+/// The action that these arguments come to.
+fn action<'t>(schema: &Schema, of: &Arguments<'_, 't>) -> Action<'t> {
+    match schema.command {
+        Command::Overwrite => Action::Overwrite {
+            path: of.text("path"),
+            content: Payload::inline(of.text("content")),
+            final_newline: true,
+            only_new: false,
+        },
+        Command::Append => Action::Append {
+            path: of.text("path"),
+            content: Payload::inline(of.text("content")),
+            final_newline: true,
+        },
+        Command::Edit => Action::Edit {
+            path: of.text("path"),
+            change: match of.some("old_text") {
+                Some(search) => Replacement::Literal {
+                    search,
+                    replace: of.text("new_text"),
+                },
+                None => Replacement::LiteralRange {
+                    beginning: of.text("old_text_beginning"),
+                    end: of.text("old_text_end"),
+                    replace: of.text("new_text"),
+                },
             },
-            Self::Integer => number(value.trim())
-                .map(Given::Number)
-                .ok_or_else(|| format!("Invalid integer value: {value}")),
-            Self::Boolean => match value.as_ref() {
-                "true" => Ok(Given::Flag(true)),
-                "false" => Ok(Given::Flag(false)),
-                _ => Err(format!("Invalid boolean value: {value}")),
-            },
-            Self::Version => match value.bytes().all(|b| b.is_ascii_digit() || b == b'.') {
-                true if value.starts_with(|c: char| c != '.') => Ok(text()),
-                _ => Err(format!(
-                    "Invalid version: {value}. Write digits and dots, such as 3.11"
-                )),
-            },
-            Self::Enum(allowed) if allowed.contains(&value.as_ref()) => Ok(text()),
-            Self::Enum(allowed) => {
-                let allowed = allowed.join(", ");
-                Err(format!("Invalid enum value: {value}. Allowed: {allowed}"))
+            to: None,
+        },
+        Command::ReplaceAll => Action::ReplaceAll {
+            paths: of.paths(),
+            search: Payload::inline(of.text("old_text")),
+            replace: Payload::inline(of.text("new_text")),
+            count: of.number("count").and_then(|count| count.try_into().ok()),
+        },
+        Command::ReplaceLines => Action::ReplaceLines {
+            path: of.text("path"),
+            lines: of.text("lines"),
+            content: Payload::inline(of.text("new_content")),
+        },
+        Command::Move => Action::Move {
+            path: of.text("old_path"),
+            to: of.text("new_path"),
+            overwrite: true,
+            exact: true,
+        },
+        Command::Delete => Action::Delete {
+            path: of.text("path"),
+            only_file: true,
+            held: Vec::new(),
+        },
+        Command::Read => {
+            let is_numbered = schema.params.contains(&"delimiter?");
+            let default = is_numbered.then_some(DELIMITER.into());
+            Action::Read {
+                paths: of.paths(),
+                lines: of.some("lines"),
+                numbers: of.some("delimiter").or(default),
+                is_lenient: false,
             }
+        }
+        Command::MakeFolder => Action::MakeFolder {
+            path: of.text("path"),
+        },
+        Command::RemoveFolder => Action::RemoveFolder {
+            path: of.text("path"),
+        },
+        Command::List => Action::List {
+            path: of.some("path"),
+        },
+        Command::Grep => Action::Grep {
+            pattern: of.text("pattern"),
+            path: of.some("path"),
+            include: of.some("include"),
+            ignore_case: false,
+        },
+        Command::Glob => Action::Glob {
+            pattern: of.text("pattern"),
+            path: of.some("base_path"),
+        },
+        Command::Exec => {
+            let lang = Language::parse(&of.text("lang"));
+            let version = of.some("version").map(Cow::into_owned);
+            // In milliseconds; none is the configured one.
+            let timeout = of.number("timeout").filter(|limit| *limit > 0);
+            Action::Exec {
+                script: Payload::inline(of.text("code")),
+                timeout: timeout.map(Duration::from_millis),
+                lang,
+                version: version.filter(|_| lang.is_some_and(|lang| !lang.is_shell())),
+                cwd: of.some("cwd").map(Cow::into_owned),
+                quiet: of.some("return_output").as_deref() == Some("false"),
+            }
+        }
+        Command::ContextAdd => Action::Context(ContextTask::Add {
+            paths: of.paths(),
+            lines: of.some("lines"),
+        }),
+        Command::ContextRemove => Action::Context(ContextTask::Remove { paths: of.paths() }),
+        Command::ContextList => Action::Context(ContextTask::List),
+        Command::ContextPrune => Action::Context(ContextTask::Prune),
+        Command::ContextClear => Action::Context(ContextTask::Clear),
+        Command::Undo | Command::Squash | Command::StepBack | Command::StepForward => {
+            Action::ForUser(schema.command)
         }
     }
 }
 
-/// A plain decimal number.
-fn number(text: &str) -> Option<u64> {
-    let number = text.parse::<u64>().ok()?;
-    (number.to_string() == text).then_some(number)
+fn is_version(value: &str) -> bool {
+    let is_plain = value.bytes().all(|b| b.is_ascii_digit() || b == b'.');
+    is_plain && !value.is_empty() && !value.starts_with('.')
 }
 
 fn is_absolute(path: &str) -> bool {
@@ -104,25 +211,4 @@ fn is_absolute(path: &str) -> bool {
     path.starts_with(['/'])
         || path.starts_with(r"\\")
         || matches!(bytes, [drive, b':', b'\\', ..] if drive.is_ascii_alphabetic())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn only_plain_numbers_are_integers() {
-        for (text, expected) in [
-            ("0", Some(0)),
-            ("42", Some(42)),
-            ("007", None),
-            ("+1", None),
-            ("-1", None),
-            ("1.0", None),
-            ("", None),
-            ("99999999999999999999", None),
-        ] {
-            assert_eq!(number(text), expected, "{text}");
-        }
-    }
 }

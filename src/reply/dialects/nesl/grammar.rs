@@ -1,18 +1,19 @@
-//! Reads one block, line by line: where it begins and ends, what it says, and every error in it.
+//! Reads one block, line by line: its beginning and end, its properties, and every error in it.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
 
-use memchr::{memchr, memmem, memrchr};
+use memchr::{memchr, memmem};
 
 use super::assignment::{self, Assigned};
-use super::errors::{Code, Flaw, SyntaxError};
-use super::lines::{Line, line_start, units};
+use super::errors::{Code, SyntaxError};
+use super::lines::{BlockLine, units};
+use crate::reply::cml::tag::line_start;
 use crate::reply::dialect::Dialect;
 
-/// What marks the blocks of a dialect.
+/// The marker lines of a dialect's blocks.
 #[derive(Debug)]
-pub(super) struct Marks {
+pub(super) struct Markers {
     pub(super) dialect: Dialect,
     /// In messages.
     pub(super) name: &'static str,
@@ -22,15 +23,15 @@ pub(super) struct Marks {
 }
 
 /// Both dialects.
-const MARKS: [Marks; 2] = [
-    Marks {
+const MARKERS: [Markers; 2] = [
+    Markers {
         dialect: Dialect::Sham,
         name: "SHAM",
         header: "#!SHAM",
         end: "#!END_SHAM_",
         heredoc: "EOT_SHAM_",
     },
-    Marks {
+    Markers {
         dialect: Dialect::Nesl,
         name: "NESL",
         header: "#!nesl",
@@ -39,10 +40,10 @@ const MARKS: [Marks; 2] = [
     },
 ];
 
-impl Marks {
-    /// Those of the block whose header begins a text.
+impl Markers {
+    /// The markers of the block whose header begins a text.
     pub(super) fn of(text: &str) -> Option<&'static Self> {
-        MARKS.iter().find(|marks| text.starts_with(marks.header))
+        MARKERS.iter().find(|marks| text.starts_with(marks.header))
     }
 
     /// The header of a block.
@@ -55,30 +56,19 @@ impl Marks {
         format!("{}{id}", self.end)
     }
 
-    /// What ends a heredoc.
+    /// The line that ends a heredoc.
     pub(super) fn delimiter(&self, id: &str) -> String {
         format!("{}{id}", self.heredoc)
     }
 
-    fn class(&self, trimmed: &str) -> Class {
-        if trimmed.is_empty() {
-            Class::Empty
-        } else if trimmed.starts_with(self.end) {
-            Class::End
-        } else if trimmed
-            .strip_prefix(self.header)
-            .is_some_and(|rest| rest.starts_with(' '))
-        {
-            Class::Header
-        } else if trimmed.contains('=') {
-            Class::Assignment
-        } else {
-            Class::Unknown
-        }
+    /// True if a line, without the blanks around it, is like a header.
+    fn is_header(&self, trimmed: &str) -> bool {
+        let rest = trimmed.strip_prefix(self.header);
+        rest.is_some_and(|rest| rest.starts_with(' '))
     }
 
-    /// The id that a header names, or what is wrong with it.
-    fn read_header<'t>(&self, line: &Line<'t>) -> Result<&'t str, SyntaxError<'t>> {
+    /// The id that a header names, or the error in it.
+    fn read_header<'t>(&self, line: &BlockLine<'t>) -> Result<&'t str, SyntaxError<'t>> {
         let id = || {
             let inside = line.raw.strip_prefix(self.header)?.strip_prefix(" [@")?;
             let inside = inside.strip_suffix(']')?;
@@ -91,32 +81,20 @@ impl Marks {
         };
         let Some(id) = id() else {
             let said = format!("Invalid {} header format", self.name);
-            return Err(SyntaxError::of_line(
-                Code::MalformedHeader,
-                line,
-                None,
-                said,
-            ));
+            return Err(SyntaxError::of_line(Code::MalformedHeader, line, said));
         };
         let message = match units(id) {
             2..=8 if id.bytes().all(|byte| byte.is_ascii_alphanumeric()) => return Ok(id),
             2..=8 => "Block ID must contain only alphanumeric characters",
             _ => "Block ID must be exactly 3 characters",
         };
-        Err(SyntaxError {
-            flaw: Flaw {
-                code: Code::InvalidBlockId,
-                offset: units(line.raw) - units(id) - 1,
-                length: units(id),
-                message: message.into(),
-            },
-            at: Some(line.at),
-            block_id: None,
-        })
+        let end = line.raw.len() - 1;
+        let range = end - id.len()..end;
+        Err(SyntaxError::new(Code::InvalidBlockId, line, range, message))
     }
 
     /// The id that an end marker names, if it is one.
-    fn read_end<'t>(&self, line: &Line<'t>) -> Option<&'t str> {
+    fn read_end<'t>(&self, line: &BlockLine<'t>) -> Option<&'t str> {
         let id = line.raw.strip_prefix(self.end)?;
         let id = id.strip_suffix('\'').unwrap_or(id);
         let is_id = (2..=8).contains(&id.len()) && id.bytes().all(|b| b.is_ascii_alphanumeric());
@@ -124,19 +102,11 @@ impl Marks {
     }
 }
 
-enum Class {
-    Empty,
-    End,
-    Header,
-    Assignment,
-    Unknown,
-}
-
-/// What a block says, in its order. A key that comes again keeps its place.
+/// The properties of a block, in its order. A key that comes again keeps its place.
 #[derive(Debug, Default)]
 pub(super) struct Properties<'t> {
     pub(super) list: Vec<(&'t str, Cow<'t, str>)>,
-    /// Where each is, once there are [`FEW`] of them.
+    /// The place of each, once there are [`FEW`] of them.
     places: HashMap<&'t str, usize>,
 }
 
@@ -149,9 +119,10 @@ impl<'t> Properties<'t> {
     }
 
     fn place(&self, key: &str) -> Option<usize> {
-        match self.list.len() < FEW {
-            true => self.list.iter().position(|(known, _)| *known == key),
-            false => self.places.get(key).copied(),
+        if self.list.len() < FEW {
+            self.list.iter().position(|(known, _)| *known == key)
+        } else {
+            self.places.get(key).copied()
         }
     }
 
@@ -171,13 +142,13 @@ impl<'t> Properties<'t> {
     }
 }
 
-/// How a block ends.
+/// The end of a block.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum End<'t> {
+pub(super) enum BlockEnd<'t> {
     /// At the line of its end marker, or of another's.
-    Marker(Line<'t>),
+    Marker(BlockLine<'t>),
     /// Before the header of another.
-    Header(Line<'t>),
+    Header(BlockLine<'t>),
     /// The text ends in it.
     Text,
 }
@@ -185,218 +156,189 @@ pub(super) enum End<'t> {
 /// A block.
 #[derive(Debug)]
 pub(super) struct Block<'t> {
-    pub(super) marks: &'static Marks,
+    pub(super) markers: &'static Markers,
     pub(super) id: &'t str,
-    /// Where its header begins.
+    /// The offset of its header.
     pub(super) at: usize,
     pub(super) properties: Properties<'t>,
     pub(super) errors: Vec<SyntaxError<'t>>,
-    pub(super) end: End<'t>,
-    /// The first line that nothing in a block looks like, where that is not inside a value that was cut: if the block
-    /// never closes, it may be no part of it.
+    pub(super) end: BlockEnd<'t>,
+    /// The first line that is like nothing in a block, where that is not inside a value that was cut: if the block never
+    /// closes, that line may be no part of it.
     pub(super) strange: Option<usize>,
 }
 
-/// What a header begins.
+/// A header that begins no block, with the one error that is reported for it.
 #[derive(Debug)]
-pub(super) enum Begun<'t> {
-    Block(Block<'t>),
-    /// Nothing: the header is refused.
-    Refused(SyntaxError<'t>, Line<'t>, &'static Marks),
+pub(super) struct RefusedHeader<'t> {
+    pub(super) error: SyntaxError<'t>,
+    pub(super) line: BlockLine<'t>,
+    pub(super) markers: &'static Markers,
 }
 
-/// Reads the block whose header's line begins at an offset. One error is reported for the header of a block that is none.
-pub(super) fn read<'t>(text: &'t str, at: usize) -> Option<Begun<'t>> {
-    let line = Line::at(text, at);
-    let marks = Marks::of(line.trimmed())?;
-    let id = match marks.read_header(&line) {
+/// Reads the block whose header's line begins at an offset; `None` where there is no header.
+pub(super) fn read<'t>(text: &'t str, at: usize) -> Option<Result<Block<'t>, RefusedHeader<'t>>> {
+    let line = BlockLine::at(text, at);
+    let markers = Markers::of(line.trimmed())?;
+    let id = match markers.read_header(&line) {
         Ok(id) => id,
-        Err(error) => return Some(Begun::Refused(error, line, marks)),
+        Err(error) => {
+            return Some(Err(RefusedHeader {
+                error,
+                line,
+                markers,
+            }));
+        }
     };
-    let mut reader = Reader {
+    let mut reader = BlockReader {
         text,
         block: Block {
-            marks,
+            markers,
             id,
             at,
             properties: Properties::default(),
             errors: Vec::new(),
-            end: End::Text,
+            end: BlockEnd::Text,
             strange: None,
         },
         is_cut: false,
     };
-    let mut before = line.at;
-    let mut at = line.next;
-    while at < text.len() {
-        let line = Line::at(text, at);
-        match reader.line(&line, before) {
-            Next::Line => (before, at) = (line.at, line.next),
-            Next::At(next) => (before, at) = (line_start(text, next - 1), next),
-            Next::End => return Some(Begun::Block(reader.done())),
-        }
-    }
-    reader.unclosed();
-    Some(Begun::Block(reader.done()))
+    reader.run(line.next);
+    let BlockReader {
+        mut block, is_cut, ..
+    } = reader;
+    block.strange.take_if(|_| is_cut);
+    Some(Ok(block))
 }
 
-/// Where the reading of a block goes on.
-enum Next {
-    Line,
-    At(usize),
-    End,
-}
-
-struct Reader<'t> {
+struct BlockReader<'t> {
     text: &'t str,
     block: Block<'t>,
-    /// What follows may be part of a value that was cut.
+    /// The lines below may be part of a value that was cut.
     is_cut: bool,
 }
 
-impl<'t> Reader<'t> {
-    /// Reads a line; the one before it begins at `before`.
-    fn line(&mut self, line: &Line<'t>, before: usize) -> Next {
-        let (marks, id) = (self.block.marks, self.block.id);
-        match marks.class(line.trimmed()) {
-            Class::Empty => Next::Line,
-            Class::End => match marks.read_end(line) {
-                None => Next::Line,
-                Some(named) => {
-                    if named != id {
-                        let said = format!("End marker '{named}' doesn't match block ID '{id}'");
-                        let error = SyntaxError::of_line(Code::MismatchedEnd, line, Some(id), said);
-                        self.block.errors.push(error);
-                    }
-                    self.block.end = End::Marker(*line);
-                    Next::End
-                }
-            },
-            Class::Header => {
-                let said = format!("Block '{id}' not closed before new block");
-                let error = SyntaxError::missing(Code::UnclosedBlock, Some(before), id, said);
-                self.block.errors.push(error);
-                match marks.read_header(line) {
-                    Err(error) if error.flaw.code == Code::MalformedHeader => {
-                        self.strange(line);
-                        Next::Line
-                    }
-                    _ => {
-                        self.block.end = End::Header(*line);
-                        Next::End
-                    }
-                }
-            }
-            Class::Assignment => self.assignment(line),
-            Class::Unknown => {
-                let said = format!(
-                    "Invalid line format in block '{id}': not a valid key-value assignment or empty line"
-                );
-                let error = SyntaxError::of_line(Code::MalformedAssignment, line, Some(id), said);
-                self.block.errors.push(error);
-                self.strange(line);
-                Next::Line
-            }
+impl<'t> BlockReader<'t> {
+    fn run(&mut self, from: usize) {
+        let mut at = from;
+        while at < self.text.len() {
+            let Some(next) = self.line(&BlockLine::at(self.text, at)) else {
+                return;
+            };
+            at = next;
         }
+        let said = format!("Block '{}' not closed before EOF", self.block.id);
+        self.refuse(SyntaxError::missing(Code::UnclosedBlock, None, said));
     }
 
-    fn assignment(&mut self, line: &Line<'t>) -> Next {
-        let mut read = match assignment::read(line.raw) {
+    /// Reads a line. Returns the offset of the next one, or nothing where the block ends.
+    fn line(&mut self, line: &BlockLine<'t>) -> Option<usize> {
+        let (markers, id) = (self.block.markers, self.block.id);
+        let trimmed = line.trimmed();
+        if trimmed.starts_with(markers.end) {
+            let Some(named) = markers.read_end(line) else {
+                return Some(line.next);
+            };
+            if named != id {
+                let said = format!("End marker '{named}' doesn't match block ID '{id}'");
+                self.refuse(SyntaxError::of_line(Code::MismatchedEnd, line, said));
+            }
+            self.block.end = BlockEnd::Marker(*line);
+            return None;
+        }
+        if markers.is_header(trimmed) {
+            let before = line_start(self.text.as_bytes(), line.at - 1);
+            let said = format!("Block '{id}' not closed before new block");
+            self.refuse(SyntaxError::missing(
+                Code::UnclosedBlock,
+                Some(before),
+                said,
+            ));
+            let header = markers.read_header(line);
+            if !header.is_err_and(|error| error.code == Code::MalformedHeader) {
+                self.block.end = BlockEnd::Header(*line);
+                return None;
+            }
+            self.strange(line);
+        } else if trimmed.contains('=') {
+            return self.assignment(line);
+        } else if !trimmed.is_empty() {
+            let said = format!(
+                "Invalid line format in block '{id}': not a valid key-value assignment or empty line"
+            );
+            self.refuse(SyntaxError::of_line(Code::MalformedAssignment, line, said));
+            self.strange(line);
+        }
+        Some(line.next)
+    }
+
+    fn assignment(&mut self, line: &BlockLine<'t>) -> Option<usize> {
+        let mut read = match assignment::read(line) {
             Ok(read) => read,
-            Err(flaw) => {
-                let is_quote = matches!(flaw.code, Code::UnclosedQuote);
+            Err(error) => {
+                let is_quote = error.code == Code::UnclosedQuote;
                 self.is_cut |= is_quote && self.block.strange.is_none();
                 self.is_cut |= assignment::is_cut(line.raw);
-                self.flaw(flaw, line);
+                self.refuse(error);
                 self.strange(line);
-                return Next::Line;
+                return Some(line.next);
             }
         };
         let key = read.key();
         let is_known = self.block.properties.get(key).is_some();
-        let key_flaw = read.key_flaw();
-        if let Some(flaw) = read.trailing.take() {
-            if let (Assigned::Quoted(text), None, false) = (read.value, key_flaw, is_known) {
+        let key_error = read.key_error();
+        if let Some(error) = read.trailing.take() {
+            if let (Assigned::Quoted(text), None, false) = (read.value, key_error, is_known) {
                 self.block.properties.set(key, text);
             }
-            self.flaw(flaw, line);
-            return Next::Line;
+            self.refuse(error);
+            return Some(line.next);
         }
         let duplicate = is_known.then(|| read.duplicate(self.block.id));
-        let is_clear = key_flaw.as_ref().is_none_or(|flaw| flaw.is_clear);
-        let is_good = key_flaw.is_none();
-        if let Some(flaw) = key_flaw.map(|flaw| flaw.flaw).or(duplicate) {
-            self.flaw(flaw, line);
+        let is_clear = key_error.as_ref().is_none_or(|error| error.is_clear);
+        let is_good = key_error.is_none();
+        if let Some(error) = key_error.map(|key| key.error).or(duplicate) {
+            self.refuse(error);
         }
         match read.value {
-            Assigned::Quoted(text) => {
-                if is_good {
-                    self.block.properties.set(key, text);
-                } else {
-                    self.strange(line);
-                }
-                Next::Line
-            }
-            Assigned::Heredoc(_) if !is_clear => {
-                self.is_cut = true;
-                Next::Line
-            }
-            Assigned::Heredoc(delimiter) => self.heredoc(line, key, delimiter),
+            Assigned::Heredoc(delimiter) if is_clear => return self.heredoc(line, key, delimiter),
+            Assigned::Heredoc(_) => self.is_cut = true,
+            Assigned::Quoted(text) if is_good => self.block.properties.set(key, text),
+            Assigned::Quoted(_) => self.strange(line),
         }
+        Some(line.next)
     }
 
-    fn heredoc(&mut self, line: &Line<'t>, key: &'t str, delimiter: &'t str) -> Next {
-        let id = self.block.id;
-        let expected = self.block.marks.delimiter(id);
+    fn heredoc(&mut self, line: &BlockLine<'t>, key: &'t str, delimiter: &str) -> Option<usize> {
+        let expected = self.block.markers.delimiter(self.block.id);
         if delimiter != expected {
             let at = line.raw.find(delimiter).unwrap_or_default();
-            let flaw = Flaw {
-                code: Code::InvalidHeredocDelimiter,
-                offset: units(&line.raw[..at]),
-                length: units(delimiter),
-                message: format!("Heredoc delimiter must be '{expected}'").into(),
-            };
-            self.flaw(flaw, line);
+            let said = format!("Heredoc delimiter must be '{expected}'");
+            let range = at..at + delimiter.len();
+            let code = Code::InvalidHeredocDelimiter;
+            self.refuse(SyntaxError::new(code, line, range, said));
             self.is_cut = true;
-            return Next::Line;
+            return Some(line.next);
         }
-        match heredoc(self.text, line.next, delimiter) {
-            Some((content, next)) => {
-                self.block.properties.set(key, content);
-                Next::At(next)
-            }
-            None => {
-                self.is_cut = true;
-                let said = format!("Heredoc '{delimiter}' not closed before EOF");
-                let error = SyntaxError::missing(Code::UnclosedHeredoc, None, id, said);
-                self.block.errors.push(error);
-                Next::End
-            }
-        }
+        let Some((content, next)) = heredoc(self.text, line.next, delimiter) else {
+            self.is_cut = true;
+            let said = format!("Heredoc '{delimiter}' not closed before EOF");
+            self.refuse(SyntaxError::missing(Code::UnclosedHeredoc, None, said));
+            return None;
+        };
+        self.block.properties.set(key, content);
+        Some(next)
     }
 
-    fn unclosed(&mut self) {
-        let id = self.block.id;
-        let said = format!("Block '{id}' not closed before EOF");
-        let error = SyntaxError::missing(Code::UnclosedBlock, None, id, said);
-        self.block.errors.push(error);
-    }
-
-    fn flaw(&mut self, flaw: Flaw, line: &Line<'t>) {
+    fn refuse(&mut self, error: SyntaxError<'t>) {
         self.block.errors.push(SyntaxError {
-            flaw,
-            at: Some(line.at),
             block_id: Some(self.block.id),
+            ..error
         });
     }
 
-    fn strange(&mut self, line: &Line<'t>) {
+    fn strange(&mut self, line: &BlockLine<'t>) {
         self.block.strange.get_or_insert(line.at);
-    }
-
-    fn done(mut self) -> Block<'t> {
-        self.block.strange.take_if(|_| self.is_cut);
-        self.block
     }
 }
 
@@ -408,8 +350,8 @@ fn heredoc<'t>(text: &'t str, from: usize, delimiter: &str) -> Option<(Cow<'t, s
     let mut at = from;
     loop {
         let found = at + finder.find(&bytes[at..])?;
-        let start = memrchr(b'\n', &bytes[at..found]).map_or(at, |newline| at + newline + 1);
-        let line = Line::at(text, start);
+        let start = line_start(bytes, found);
+        let line = BlockLine::at(text, start);
         let before = &text[start..found];
         let behind = &text[found + delimiter.len()..line.end()];
         if matches!(behind, "" | "'") && !before.contains("<<") {
@@ -420,9 +362,10 @@ fn heredoc<'t>(text: &'t str, from: usize, delimiter: &str) -> Option<(Cow<'t, s
                 }
                 _ => &text[from..found],
             };
-            let content = match content.contains("\r\n") {
-                true => content.replace("\r\n", "\n").into(),
-                false => content.into(),
+            let content = if content.contains("\r\n") {
+                content.replace("\r\n", "\n").into()
+            } else {
+                content.into()
             };
             return Some((content, line.next));
         }

@@ -1,35 +1,33 @@
 //! The lines of a document as SHAM and NESL count them: split at LF or CRLF, measured in UTF-16 units.
 
-use memchr::{memchr, memrchr};
+use memchr::memchr;
+
+use crate::reply::cml::tag::line_start;
 
 /// A line, without its line break.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Line<'t> {
+pub(super) struct BlockLine<'t> {
     pub(super) at: usize,
     pub(super) raw: &'t str,
-    /// Where the next one begins, or the end of the text.
+    /// The start of the next line, or the end of the text.
     pub(super) next: usize,
-    /// It has a line break: more text cannot change it.
+    /// True if it has a line break: more text cannot change it.
     pub(super) is_ended: bool,
 }
 
-impl<'t> Line<'t> {
+impl<'t> BlockLine<'t> {
     /// The line that begins at an offset.
     pub(super) fn at(text: &'t str, at: usize) -> Self {
-        let Some(length) = memchr(b'\n', &text.as_bytes()[at..]) else {
-            return Self {
-                at,
-                raw: &text[at..],
-                next: text.len(),
-                is_ended: false,
-            };
-        };
-        let raw = &text[at..at + length];
+        let newline = memchr(b'\n', &text.as_bytes()[at..]).map(|length| at + length);
+        let raw = &text[at..newline.unwrap_or(text.len())];
         Self {
             at,
-            raw: raw.strip_suffix('\r').unwrap_or(raw),
-            next: at + length + 1,
-            is_ended: true,
+            raw: match newline {
+                Some(_) => raw.strip_suffix('\r').unwrap_or(raw),
+                None => raw,
+            },
+            next: newline.map_or(text.len(), |newline| newline + 1),
+            is_ended: newline.is_some(),
         }
     }
 
@@ -44,33 +42,29 @@ impl<'t> Line<'t> {
     }
 }
 
-/// Where the line begins that an offset is in.
-pub(super) fn line_start(text: &str, at: usize) -> usize {
-    memrchr(b'\n', &text.as_bytes()[..at]).map_or(0, |newline| newline + 1)
-}
-
 /// White space as the originals see it.
 pub(super) fn is_blank(c: char) -> bool {
     c == '\u{feff}' || c.is_whitespace() && c != '\u{85}'
 }
 
-/// How long a text is in UTF-16 units.
+/// The length of a text in UTF-16 units.
 pub(super) fn units(text: &str) -> usize {
-    match text.is_ascii() {
-        true => text.len(),
-        false => text.chars().map(char::len_utf16).sum(),
+    if text.is_ascii() {
+        text.len()
+    } else {
+        text.chars().map(char::len_utf16).sum()
     }
 }
 
-/// How many lines an error is shown with.
+/// The number of lines that an error is shown with.
 const SHOWN: usize = 5;
 
 /// The lines around the one that begins at an offset, or around what is behind the end: two before it and two after it,
 /// and further ones where there are none on one side.
 pub(super) fn around(text: &str, at: Option<usize>) -> &str {
     let bytes = text.as_bytes();
-    let before = |at: usize| (at > 0).then(|| line_start(text, at - 1));
-    let mut first = at.unwrap_or_else(|| line_start(text, text.len()));
+    let before = |at: usize| (at > 0).then(|| line_start(bytes, at - 1));
+    let mut first = at.unwrap_or_else(|| line_start(bytes, text.len()));
     let mut above = 0;
     while above < SHOWN / 2
         && let Some(line) = before(first)

@@ -8,216 +8,199 @@ mod lines;
 pub mod schemas;
 pub(crate) mod values;
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use serde_json::{Map, Value, json};
 
+use super::ParsedBlock;
+use crate::reply::cml::tag::line_start;
 use crate::reply::dialect::Dialect;
-use crate::reply::found::Found;
-use crate::reply::task::{Batch, BatchState, BlockError, Call, Cause, Lines, Problem, Scan, Task};
-use errors::{Code, SyntaxError};
-use grammar::{Begun, Block, End, Marks};
-use lines::{is_blank, line_start};
+use crate::reply::task::{
+    Batch, BatchState, BlockError, Call, Cause, LineNumbers, Problem, Scan, Task,
+};
+use errors::Code;
+use grammar::{Block, BlockEnd, RefusedHeader};
+use lines::is_blank;
 
-/// What a block of SHAM begins with.
+/// The text that a block of SHAM begins with.
 pub(crate) const SHAM_MARKS: &[&str] = &["#!SHAM "];
-/// What a block of NESL begins with.
+/// The text that a block of NESL begins with.
 pub(crate) const NESL_MARKS: &[&str] = &["#!nesl "];
 
-/// How many bytes of blocks the errors of one block carry along: beyond, an error is without its block.
+/// The most bytes of blocks that the errors of one block carry along: beyond, an error is without its block.
 const CARRIED: usize = 1024 * 1024;
 
 /// Reads the block whose header's marker is at an offset, if it is one.
-pub(crate) fn read(text: &str, at: usize) -> Option<Found<'_>> {
+pub(crate) fn read(text: &str, at: usize) -> Option<ParsedBlock<'_>> {
     let before = text[..at].trim_end_matches(|c| c != '\n' && is_blank(c));
     if !(before.is_empty() || before.ends_with('\n')) {
         return None;
     }
     let block = match grammar::read(text, before.len())? {
-        Begun::Block(block) => block,
-        Begun::Refused(error, line, marks) => {
-            let problem = Problem {
-                at: line.at,
-                cause: Cause::Block(block_errors(
-                    text,
-                    &[error],
-                    (marks, None),
-                    line.at..line.end(),
-                )),
-            };
-            let batch = match line.is_ended {
-                true => return Some(found(None, vec![problem], line.next)),
-                // Perhaps the rest of it is still to come.
-                false => batch(
-                    marks,
-                    line.at..line.end(),
-                    BatchState::Open(problem),
-                    Vec::new(),
-                ),
-            };
-            return Some(found(Some(batch), Vec::new(), line.next));
-        }
+        Ok(block) => block,
+        Err(header) => return Some(refused(text, &header)),
+    };
+    let unended = |end| {
+        let end = block.strange.unwrap_or(end);
+        (end, end)
     };
     let (end, resume) = match block.end {
-        End::Marker(line) => (line.end(), line.next),
-        End::Header(line) => {
-            let end = block.strange.unwrap_or(line.at);
-            (end, end)
-        }
-        End::Text => {
-            let end = block.strange.unwrap_or(text.len());
-            (end, end)
-        }
+        BlockEnd::Marker(line) => (line.end(), line.next),
+        BlockEnd::Header(line) => unended(line.at),
+        BlockEnd::Text => unended(text.len()),
     };
     let span = block.at..block.at + text[block.at..end].trim_end().len();
-    let marks = block.marks;
-    let state = match block.end {
-        End::Marker(line) | End::Header(line) if line.is_ended => BatchState::Complete,
+    let dialect = block.markers.dialect;
+    let (state, tasks) = match block.end {
+        BlockEnd::Marker(line) | BlockEnd::Header(line) if line.is_ended => {
+            (BatchState::Complete, vec![task(text, block, span.clone())])
+        }
         // More of that line could still make it another.
-        End::Marker(_) => BatchState::Provisional,
-        End::Header(_) | End::Text => BatchState::Open(problem(text, &block, span.clone())),
+        BlockEnd::Marker(_) => (
+            BatchState::Provisional,
+            vec![task(text, block, span.clone())],
+        ),
+        BlockEnd::Header(_) | BlockEnd::Text => {
+            let problem = problem(&block, syntax_errors(text, &block, span.clone()));
+            (BatchState::Open(problem), Vec::new())
+        }
     };
-    let tasks = match state {
-        BatchState::Open(_) => Vec::new(),
-        _ => vec![task(text, block, span.clone())],
-    };
-    let batch = batch(marks, span, state, tasks);
-    Some(found(Some(batch), Vec::new(), resume))
-}
-
-fn found<'t>(batch: Option<Batch<'t>>, problems: Vec<Problem>, resume: usize) -> Found<'t> {
-    Found {
-        batch,
-        problems,
+    Some(ParsedBlock {
         resume,
-    }
+        ..ParsedBlock::batch(dialect, span, state, tasks)
+    })
 }
 
-fn batch<'t>(
-    marks: &Marks,
-    span: std::ops::Range<usize>,
-    state: BatchState,
-    tasks: Vec<Task<'t>>,
-) -> Batch<'t> {
-    Batch {
-        dialect: marks.dialect,
-        span,
-        atomic: false,
-        message: None,
-        state,
-        is_inside: false,
-        tasks,
+/// A header that begins no block: the rest of it may still come where its line has not ended.
+fn refused<'t>(text: &'t str, header: &RefusedHeader<'t>) -> ParsedBlock<'t> {
+    let line = header.line;
+    let dialect = header.markers.dialect;
+    let error = BlockError {
+        dialect,
+        block_id: "unknown".to_owned(),
+        action: None,
+        error_type: "syntax",
+        message: header.error.message.clone().into_owned(),
+        end: None,
+        content: text[line.at..line.end()].into(),
+    };
+    let problem = Problem {
+        at: line.at,
+        cause: Cause::Block(vec![error]),
+    };
+    if line.is_ended {
+        return ParsedBlock {
+            batch: None,
+            problems: vec![problem],
+            resume: line.next,
+        };
     }
+    let state = BatchState::Open(problem);
+    ParsedBlock::batch(dialect, line.at..line.end(), state, Vec::new())
 }
 
 /// The task of a block that ends.
-fn task<'t>(text: &'t str, block: Block<'t>, span: std::ops::Range<usize>) -> Task<'t> {
+fn task<'t>(text: &'t str, block: Block<'t>, span: Range<usize>) -> Task<'t> {
     let mut call = Call {
-        dialect: block.marks.dialect,
+        dialect: block.markers.dialect,
         id: block.id,
         name: block.properties.get("action").cloned().unwrap_or_default(),
         primary: String::new(),
         params: Vec::new(),
     };
-    let asked = match block.errors.is_empty() {
-        false => Err(problem(text, &block, span.clone())),
-        true => actions::read(&block.properties, block.marks.name).map_err(|wrong| Problem {
-            at: block.at,
-            cause: Cause::Block(vec![BlockError {
-                dialect: block.marks.dialect,
-                block_id: block.id.to_owned(),
-                action: action(&block),
-                error_type: wrong.kind,
-                message: wrong.message,
-                end: None,
-                content: rebuilt(&block).into(),
-            }]),
-        }),
-    };
-    let (command, action) = match asked {
-        Ok(asked) => {
-            call.primary = values::primary(asked.command, &asked.params);
-            call.params = asked.params;
-            (Some(asked.command), Ok(asked.action))
+    let action = if block.errors.is_empty() {
+        match actions::read(&block.properties, block.markers.name) {
+            Ok(request) => {
+                call.primary = values::primary(request.action.command(), &request.params);
+                call.params = request.params;
+                Ok(request.action)
+            }
+            Err(invalid) => {
+                let content = rebuilt(&block).into();
+                let error = block_error(&block, invalid.kind, invalid.message, content);
+                Err(problem(&block, vec![error]))
+            }
         }
-        Err(problem) => (None, Err(problem)),
+    } else {
+        Err(problem(&block, syntax_errors(text, &block, span.clone())))
     };
     Task {
-        span,
-        why: "",
-        why_span: None,
-        command,
         call: Some(Box::new(call)),
-        action,
-        warnings: Vec::new(),
+        ..Task::new(span, action)
     }
 }
 
-fn problem(text: &str, block: &Block<'_>, span: std::ops::Range<usize>) -> Problem {
-    let of = (block.marks, Some(block));
+fn problem(block: &Block<'_>, errors: Vec<BlockError>) -> Problem {
     Problem {
         at: block.at,
-        cause: Cause::Block(block_errors(text, &block.errors, of, span)),
+        cause: Cause::Block(errors),
     }
 }
 
-/// The errors of a block, or of a header that is none, for those who are told of them.
-fn block_errors(
-    text: &str,
-    errors: &[SyntaxError<'_>],
-    (marks, block): (&Marks, Option<&Block<'_>>),
-    span: std::ops::Range<usize>,
-) -> Vec<BlockError> {
+/// The errors in the form of a block, for those who are told of them.
+fn syntax_errors(text: &str, block: &Block<'_>, span: Range<usize>) -> Vec<BlockError> {
     let content: Arc<str> = text[span].into();
     let (nothing, carried) = (Arc::from(""), CARRIED / (content.len() + 1));
-    let errors = errors.iter().enumerate().map(|(index, error)| BlockError {
-        dialect: marks.dialect,
-        block_id: block.map_or("unknown", |block| block.id).to_owned(),
-        action: block.and_then(action),
-        error_type: "syntax",
-        message: error.flaw.message.clone().into_owned(),
-        end: block.and_then(|block| end(block, error.flaw.code)),
-        content: Arc::clone(if index <= carried { &content } else { &nothing }),
+    let errors = block.errors.iter().enumerate().map(|(index, error)| {
+        let content = Arc::clone(if index <= carried { &content } else { &nothing });
+        let message = error.message.clone().into_owned();
+        BlockError {
+            end: missing_end(block, error.code),
+            ..block_error(block, "syntax", message, content)
+        }
     });
     errors.collect()
 }
 
-/// What would end a block that never does.
-fn end(block: &Block<'_>, missing: Code) -> Option<String> {
-    let end = block.marks.end(block.id);
+fn block_error(
+    block: &Block<'_>,
+    error_type: &'static str,
+    message: String,
+    content: Arc<str>,
+) -> BlockError {
+    let action = block.properties.get("action");
+    let action = action.filter(|name| !name.is_empty());
+    BlockError {
+        dialect: block.markers.dialect,
+        block_id: block.id.to_owned(),
+        action: action.map(|name| name.clone().into_owned()),
+        error_type,
+        message,
+        end: None,
+        content,
+    }
+}
+
+/// The lines that would end a block that never ends.
+fn missing_end(block: &Block<'_>, missing: Code) -> Option<String> {
+    let end = block.markers.end(block.id);
     match missing {
         Code::UnclosedBlock => Some(format!("`{end}` alone on its line")),
         Code::UnclosedHeredoc => {
-            let delimiter = block.marks.delimiter(block.id);
+            let delimiter = block.markers.delimiter(block.id);
             Some(format!("`{delimiter}` and `{end}`, each alone on its line"))
         }
         _ => None,
     }
 }
 
-/// The name of a block's action, where it has one.
-fn action(block: &Block<'_>) -> Option<String> {
-    let name = block.properties.get("action")?;
-    (!name.is_empty()).then(|| name.clone().into_owned())
-}
-
 /// A block as it would be written.
 fn rebuilt(block: &Block<'_>) -> String {
-    let (marks, id) = (block.marks, block.id);
-    let mut text = marks.header(id) + "\n";
+    let (markers, id) = (block.markers, block.id);
+    let mut text = markers.header(id) + "\n";
     for (key, value) in &block.properties.list {
-        text += &match value.contains('\n') {
-            true => {
-                let delimiter = marks.delimiter(id);
-                format!("{key} = <<'{delimiter}'\n{value}\n{delimiter}\n")
-            }
-            false => format!("{key} = {}\n", Value::from(value.as_ref())),
+        text += &if value.contains('\n') {
+            let delimiter = markers.delimiter(id);
+            format!("{key} = <<'{delimiter}'\n{value}\n{delimiter}\n")
+        } else {
+            format!("{key} = {}\n", Value::from(value.as_ref()))
         };
     }
-    text + &marks.end(id)
+    text + &markers.end(id)
 }
 
-/// What the blocks of a text are, and every error in them, in the originals' form.
+/// The blocks of a text, and every error in them, in the originals' form.
 #[derive(Debug, Default)]
 pub struct Document {
     pub blocks: Vec<Value>,
@@ -239,19 +222,19 @@ pub fn document(text: &str, scan: &Scan<'_>) -> Document {
     let refused = problems.filter(|problem| matches!(problem.cause, Cause::Block(_)));
     let mut places: Vec<usize> = tasks.chain(refused.map(|problem| problem.at)).collect();
     places.sort_unstable();
-    let mut numbers = Lines::new(text);
+    let mut numbers = LineNumbers::new(text);
     let mut found = Document::default();
     let mut errors = Vec::new();
     // A damaged header inside a block that never closes is told as what it is to that block.
     let mut inside = 0..0;
     for at in places {
-        match grammar::read(text, line_start(text, at)) {
-            Some(Begun::Block(block)) => {
+        match grammar::read(text, line_start(text.as_bytes(), at)) {
+            Some(Ok(block)) => {
                 let first = numbers.of(block.at);
                 let (end, last) = match block.end {
-                    End::Marker(line) => (line.next, Some(numbers.of(line.at))),
-                    End::Header(line) => (line.at, None),
-                    End::Text => (text.len(), None),
+                    BlockEnd::Marker(line) => (line.next, Some(numbers.of(line.at))),
+                    BlockEnd::Header(line) => (line.at, None),
+                    BlockEnd::Text => (text.len(), None),
                 };
                 inside = block.at..end;
                 let properties = block.properties.list.iter();
@@ -266,10 +249,8 @@ pub fn document(text: &str, scan: &Scan<'_>) -> Document {
                 }));
                 errors.extend(block.errors);
             }
-            Some(Begun::Refused(error, line, _)) if !inside.contains(&line.at) => {
-                errors.push(error)
-            }
-            Some(Begun::Refused(..)) | None => {}
+            Some(Err(header)) if !inside.contains(&header.line.at) => errors.push(header.error),
+            Some(Err(_)) | None => {}
         }
     }
     errors.sort_by_key(|error| error.at.unwrap_or(usize::MAX));
@@ -278,7 +259,7 @@ pub fn document(text: &str, scan: &Scan<'_>) -> Document {
     found
 }
 
-/// Whether a batch is of SHAM or NESL.
+/// True if a batch is of SHAM or NESL.
 pub fn is_ours(batch: &Batch<'_>) -> bool {
     matches!(batch.dialect, Dialect::Sham | Dialect::Nesl)
 }
