@@ -14,8 +14,8 @@ use crate::policy::Policy;
 use crate::policy::actions::Actions;
 use crate::policy::paths::Paths;
 use crate::policy::secrets::Secrets;
-use crate::run::exec::Rules;
-use crate::run::{Git, Hooks, Setup};
+use crate::run::exec::ExecRules;
+use crate::run::{GitSetup, HookSetup, Setup};
 use crate::settings::places::{Folders, PROJECT};
 use crate::settings::{self, Loaded, Network, Sandbox, Settings, SettingsError, VarName, Variable};
 use crate::supervisor::list::Registry;
@@ -228,7 +228,7 @@ impl Source {
         self.settle(&mut fence);
         programs::avoid_roots([fence.root.clone()]);
         programs::avoid(fence.temp.iter().chain(&fence.writable).cloned());
-        let rules = Rules {
+        let rules = ExecRules {
             enabled: exec.enabled,
             policy,
             timeout: timeout.unwrap_or(exec.timeout),
@@ -245,7 +245,7 @@ impl Source {
         let paths = paths.map_err(|(setting, why)| SettingsError::Setting { setting, why })?;
         let vars = settings.vars.iter();
         let vars = vars.map(|(VarName(name), value)| (name.clone(), value.clone()));
-        let hooks = Hooks {
+        let hooks = HookSetup {
             before: settings.hooks.before.clone(),
             after: settings.hooks.after.clone(),
             vars: vars.collect(),
@@ -324,8 +324,12 @@ fn named_trees<'e>(
 }
 
 /// Returns how states are saved by these settings; git itself gets this environment.
-pub(crate) fn git_of(settings: &settings::Git, folders: &Folders, env: login_env::Vars) -> Git {
-    Git {
+pub(crate) fn git_of(
+    settings: &settings::Git,
+    folders: &Folders,
+    env: login_env::Vars,
+) -> GitSetup {
+    GitSetup {
         options: git::Options {
             target: match settings.target {
                 settings::Target::Branch => git::Target::Branch,

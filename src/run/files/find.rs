@@ -1,14 +1,14 @@
-//! Showing what there is: folders, lines that match, names that match. Changes nothing.
+//! Lists folders, and finds lines and names that match. Changes nothing.
 
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use super::{Done, Failure, named, not_found, refused};
-use crate::reply::path::RelPath;
+use super::named_file::NamedFile;
+use super::{named, not_found, refused};
 use crate::report::one_line;
-use crate::report::outcome::Section;
+use crate::report::outcome::{Outcome, Section};
 use crate::text::glob::{self, Glob};
 use crate::text::time;
 use crate::world::workspace::{
@@ -19,13 +19,13 @@ use crate::world::workspace::{
 const MOST: usize = 1000;
 /// and no more bytes of lines.
 const MOST_TEXT: usize = 256 * 1024;
-/// How long a search may take.
+/// The time that a search may take.
 const PATIENCE: Duration = Duration::from_secs(30);
-/// How many of the files that could not be read are named.
+/// The number of files named that could not be read.
 const NAMED: usize = 3;
 
-/// What is in a folder.
-pub(super) fn list(path: Option<&str>, files: &dyn Files) -> Result<Done, Failure> {
+/// Lists a folder.
+pub(super) fn list(path: Option<&str>, files: &dyn Files) -> Result<Outcome, Box<Outcome>> {
     let (place, kind) = base(path, files)?;
     let found = match kind {
         Kind::Dir => files.disk().list(&place)?,
@@ -34,28 +34,30 @@ pub(super) fn list(path: Option<&str>, files: &dyn Files) -> Result<Done, Failur
     let shown = &found[..found.len().min(MOST)];
     let count = match kind {
         Kind::Dir if found.is_empty() => "empty".to_owned(),
-        Kind::Dir => entries(found.len()),
+        Kind::Dir => plural(found.len(), "entry", "entries"),
         _ => "a file".to_owned(),
     };
-    let message = match found.len() > MOST {
-        true => format!("the first {MOST} of {count}: use `glob` to find the others"),
-        false => count,
+    let message = if found.len() > MOST {
+        format!("the first {MOST} of {count}: use `glob` to find the others")
+    } else {
+        count
     };
-    Ok(Done {
+    Ok(Outcome {
         message: Some(message),
         data: shown.iter().map(listed_data).collect(),
         sections: section(shown.iter().map(listed_line)),
-        ..Done::default()
+        ..Outcome::default()
     })
 }
 
-/// Lines that match.
+/// Finds lines that match.
 pub(super) fn grep(
     pattern: &str,
     path: Option<&str>,
-    (include, ignore_case): (Option<&str>, bool),
+    include: Option<&str>,
+    ignore_case: bool,
     files: &dyn Files,
-) -> Result<Done, Failure> {
+) -> Result<Outcome, Box<Outcome>> {
     let (search, literally) = match Search::new(pattern, ignore_case) {
         Ok(search) => (search, String::new()),
         Err(NoSearch::SpansLines) => {
@@ -116,16 +118,20 @@ pub(super) fn grep(
             hit.line
         )
     });
-    Ok(Done {
+    Ok(Outcome {
         message: Some(literally + &told(&hits, &tree, kind)),
         data: hits.shown.iter().map(data).collect(),
         sections: section(lines),
-        ..Done::default()
+        ..Outcome::default()
     })
 }
 
-/// Paths that match.
-pub(super) fn glob(pattern: &str, path: Option<&str>, files: &dyn Files) -> Result<Done, Failure> {
+/// Finds paths that match.
+pub(super) fn glob(
+    pattern: &str,
+    path: Option<&str>,
+    files: &dyn Files,
+) -> Result<Outcome, Box<Outcome>> {
     let (folders, rest) = glob::split(pattern.trim());
     // A path of its own, or one in the folder that is named.
     let from = match path {
@@ -177,26 +183,25 @@ pub(super) fn glob(pattern: &str, path: Option<&str>, files: &dyn Files) -> Resu
         found => counted(found, what),
     };
     said += &beside(&tree, &[]);
-    Ok(Done {
+    Ok(Outcome {
         message: Some(said),
         data: names.clone().map(Value::from).collect(),
         sections: section(names.map(|name| one_line(&name) + "\n")),
-        ..Done::default()
+        ..Outcome::default()
     })
 }
 
 /// The place that is looked in or at, and what is there; the root where none is named.
-fn base(path: Option<&str>, files: &dyn Files) -> Result<(Place, Kind), Failure> {
-    let rel: RelPath = named::text(path.unwrap_or("."), files)?;
-    let place = files.place(&rel, true)?;
-    match files.kind(&place)? {
-        Some(kind) => Ok((place, kind)),
-        None => Err(not_found(&rel, files)),
+fn base(path: Option<&str>, files: &dyn Files) -> Result<(Place, Kind), Box<Outcome>> {
+    let file = NamedFile::at(named::text(path.unwrap_or("."), files)?, files)?;
+    match files.kind(&file.place)? {
+        Some(kind) => Ok((file.place, kind)),
+        None => Err(not_found(&file.rel, files)),
     }
 }
 
-/// A file that is named may be shown.
-pub(crate) fn may_show(place: &Place, files: &dyn Files) -> Result<(), Failure> {
+/// Refuses a file that may not be shown.
+pub(crate) fn may_show(place: &Place, files: &dyn Files) -> Result<(), Box<Outcome>> {
     files.may_show(place)?;
     let name = place.path().display();
     if files.disk().is_own(place) {
@@ -207,7 +212,7 @@ pub(crate) fn may_show(place: &Place, files: &dyn Files) -> Result<(), Failure> 
     Ok(())
 }
 
-/// What there is to say of a search.
+/// Says what a search found, and what it left out.
 fn told(hits: &Hits, tree: &Tree, kind: Kind) -> String {
     let mut said = match (hits.lines, hits.shown.len()) {
         (0, _) if hits.searched > 0 => format!("no match in {}", counted(hits.searched, "file")),
@@ -215,19 +220,12 @@ fn told(hits: &Hits, tree: &Tree, kind: Kind) -> String {
         (0, _) if kind != Kind::Dir => "no match: the file is not text".to_owned(),
         (0, _) => "no match: there is no file to search".to_owned(),
         (lines, shown) => {
-            let all = format!(
-                "{} in {}",
-                match lines {
-                    1 => "1 match".to_owned(),
-                    lines => format!("{lines} matches"),
-                },
-                counted(hits.files, "file")
-            );
-            match lines == shown {
-                true => all,
-                false => {
-                    format!("the first {shown} of {all}: narrow it by path, include or pattern")
-                }
+            let matches = plural(lines, "match", "matches");
+            let all = format!("{matches} in {}", counted(hits.files, "file"));
+            if lines == shown {
+                all
+            } else {
+                format!("the first {shown} of {all}: narrow it by path, include or pattern")
             }
         }
     };
@@ -243,7 +241,7 @@ fn told(hits: &Hits, tree: &Tree, kind: Kind) -> String {
     said
 }
 
-/// What was not looked at.
+/// Says what was not looked at.
 fn beside(tree: &Tree, unread: &[PathBuf]) -> String {
     let mut said = String::new();
     if tree.withheld > 0 {
@@ -270,10 +268,11 @@ fn beside(tree: &Tree, unread: &[PathBuf]) -> String {
 /// The first of these names, and how many more there are.
 fn some_of(mut names: impl ExactSizeIterator<Item = String>) -> Option<String> {
     let first: Vec<String> = names.by_ref().take(NAMED).collect();
-    match (first.is_empty(), names.len()) {
-        (true, _) => None,
-        (false, 0) => Some(first.join(", ")),
-        (false, more) => Some(format!("{} and {more} more", first.join(", "))),
+    let shown = first.join(", ");
+    match names.len() {
+        _ if first.is_empty() => None,
+        0 => Some(shown),
+        more => Some(format!("{shown} and {more} more")),
     }
 }
 
@@ -285,17 +284,11 @@ fn out_of_time() -> String {
 }
 
 fn counted(number: usize, what: &str) -> String {
-    match number {
-        1 => format!("1 {what}"),
-        _ => format!("{number} {what}s"),
-    }
+    plural(number, what, &format!("{what}s"))
 }
 
-fn entries(number: usize) -> String {
-    match number {
-        1 => "1 entry".to_owned(),
-        _ => format!("{number} entries"),
-    }
+fn plural(number: usize, one: &str, many: &str) -> String {
+    format!("{number} {}", if number == 1 { one } else { many })
 }
 
 fn listed_data(found: &Listed) -> Value {
@@ -330,8 +323,6 @@ fn listed_line(found: &Listed) -> String {
 /// Lines to show, if there are any.
 fn section(lines: impl Iterator<Item = String>) -> Vec<Section> {
     let text: String = lines.collect();
-    match text.is_empty() {
-        true => Vec::new(),
-        false => vec![Section::Text(text)],
-    }
+    let section = (!text.is_empty()).then_some(Section::Text(text));
+    section.into_iter().collect()
 }

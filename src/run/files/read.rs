@@ -1,35 +1,36 @@
-//! Showing files, or some of their lines.
+//! Shows files, or some of their lines.
 
 use std::borrow::Cow;
 
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::lines::{range, split, too_few};
-use super::missing::not_found;
-use super::{Done, Failure, check_count, fault, file_path, find, named};
+use super::literal::{errors, unread};
+use super::named_file::{NamedFile, check_count};
+use super::{failed, find, named, not_found};
 use crate::reply::path::RelPath;
 use crate::report;
 use crate::report::fault::Fault;
-use crate::report::outcome::{Section, Stretch};
+use crate::report::outcome::{Outcome, Section, Stretch};
 use crate::text::lines::LineRange;
 use crate::text::size;
 use crate::world::workspace::{Files, FsError, Kind};
 
-/// How much one task shows of several files, in bytes.
+/// The most that one task shows of several files, in bytes.
 const MOST_BYTES: usize = 64 * 1024 * 1024;
 
 /// Shows files; `numbers` is what stands between the number of a line and the line, if they have one. `is_lenient`: folders
 /// too, and of lines those that are there.
 pub(super) fn read(
     paths: &[Cow<'_, str>],
-    (lines, numbers): (Option<&str>, Option<&str>),
+    lines: Option<&str>,
+    numbers: Option<&str>,
     is_lenient: bool,
     files: &dyn Files,
-) -> Result<Done, Failure> {
-    let asked = Asked {
-        lines: lines
-            .map(|lines| Ok::<_, Failure>((lines, range(lines, is_lenient)?)))
-            .transpose()?,
+) -> Result<Outcome, Box<Outcome>> {
+    let range = lines.map(|lines| range(lines, is_lenient)).transpose()?;
+    let asked = ReadRequest {
+        lines: lines.zip(range),
         numbers,
         is_lenient,
     };
@@ -43,23 +44,25 @@ pub(super) fn read(
     let sections = shown.section().into_iter().collect();
     let data =
         json!({ "path": shown.rel.to_string(), "content": report::text_for_json(&shown.content) });
-    match failure {
-        None => Ok(Done {
-            message: shown.note,
-            data,
-            sections,
-            ..Done::default()
-        }),
-        Some(failure) => Err(Failure {
-            data: Box::new(data),
-            sections,
-            ..failure
-        }),
+    if let Some(mut failure) = failure {
+        failure.data = data;
+        failure.sections = sections;
+        return Err(failure);
     }
+    Ok(Outcome {
+        message: shown.note,
+        data,
+        sections,
+        ..Outcome::default()
+    })
 }
 
 /// Shows each that can be read, also where others cannot.
-fn several(paths: &[Cow<'_, str>], asked: &Asked<'_>, files: &dyn Files) -> Result<Done, Failure> {
+fn several(
+    paths: &[Cow<'_, str>],
+    asked: &ReadRequest<'_>,
+    files: &dyn Files,
+) -> Result<Outcome, Box<Outcome>> {
     check_count(paths)?;
     let listed: String = paths.iter().map(|path| format!("- {path}\n")).collect();
     let mut sections = vec![Section::Text(format!(
@@ -67,7 +70,7 @@ fn several(paths: &[Cow<'_, str>], asked: &Asked<'_>, files: &dyn Files) -> Resu
         paths.len()
     ))];
     let (mut names, mut contents): (Vec<String>, Vec<String>) = (Vec::new(), Vec::new());
-    let mut failed = Vec::new();
+    let mut all_failed = Vec::new();
     let mut bytes = 0;
     for path in paths {
         if let Some(Ok(listed)) = asked.folder(path, files) {
@@ -85,7 +88,7 @@ fn several(paths: &[Cow<'_, str>], asked: &Asked<'_>, files: &dyn Files) -> Resu
                 let message = format!(
                     "`{path}` and the files before it exceed {why}: read it in a task of its own"
                 );
-                Some(fault(Fault::Other, message))
+                Some(failed(Fault::Other, message))
             }
             Ok((shown, failure)) => {
                 bytes += shown.content.len();
@@ -96,35 +99,32 @@ fn several(paths: &[Cow<'_, str>], asked: &Asked<'_>, files: &dyn Files) -> Resu
             }
             Err(failure) => Some(failure),
         };
-        failed.extend(failure.map(|failure| (path.as_ref().to_owned(), failure)));
+        all_failed.extend(failure.map(|failure| (path.as_ref().to_owned(), failure)));
     }
     let mut data = json!({ "paths": names, "content": contents });
-    if failed.is_empty() {
-        return Ok(Done {
+    if all_failed.is_empty() {
+        return Ok(Outcome {
             data,
             sections,
-            ..Done::default()
+            ..Outcome::default()
         });
     }
-    let entry = |(path, why): &(String, Failure)| json!({ "path": path, "error": why.message });
-    data["failed"] = failed.iter().map(entry).collect::<Value>();
-    let why: Vec<&str> = failed.iter().map(|(_, why)| &*why.message).collect();
+    data["failed"] = errors(&all_failed);
+    let why: Vec<&str> = all_failed.iter().map(|(_, why)| why.said()).collect();
     let message = format!(
         "{} of {} files could not be read: {}",
-        failed.len(),
+        all_failed.len(),
         paths.len(),
         why.join("; ")
     );
-    let unread = failed.into_iter().map(|(path, why)| (path, *why.fault));
-    Err(Failure {
-        data: Box::new(data),
-        sections,
-        ..fault(Fault::Unread(unread.collect()), message)
-    })
+    let mut failure = failed(unread(all_failed), message);
+    failure.data = data;
+    failure.sections = sections;
+    Err(failure)
 }
 
-/// What of each file is to be shown, and how.
-struct Asked<'a> {
+/// The part of each file that a task reads, and how it is shown.
+struct ReadRequest<'a> {
     /// As the reply names them too.
     lines: Option<(&'a str, LineRange)>,
     numbers: Option<&'a str>,
@@ -132,20 +132,20 @@ struct Asked<'a> {
 }
 
 /// A file, or a part of it, as it is shown.
-struct Shown {
+struct ShownFile {
     rel: RelPath,
     /// With the path as the reply wrote it.
     name: String,
     content: String,
-    /// Where its lines stand; nothing of those with numbers.
+    /// The place of its lines, unless they have numbers.
     at: Option<Stretch>,
     /// Nothing of what was asked for is there.
     is_missing: bool,
-    /// That not all of it is there.
+    /// Says that not all of it is there.
     note: Option<String>,
 }
 
-impl Shown {
+impl ShownFile {
     fn section(&self) -> Option<Section> {
         (!self.is_missing).then(|| Section::File {
             name: self.name.clone(),
@@ -155,25 +155,28 @@ impl Shown {
     }
 }
 
-impl Asked<'_> {
-    /// What is in a folder, where one is named and that is no mistake.
-    fn folder(&self, path: &str, files: &dyn Files) -> Option<Result<Done, Failure>> {
+impl ReadRequest<'_> {
+    /// Lists a folder, where one is named and that is no mistake.
+    fn folder(&self, path: &str, files: &dyn Files) -> Option<Result<Outcome, Box<Outcome>>> {
         let rel = named::text(path, files).ok();
         let rel = rel.filter(|_| self.is_lenient)?;
         let place = files.place(&rel, true).ok()?;
         if files.kind(&place).ok()? != Some(Kind::Dir) || find::may_show(&place, files).is_err() {
             return None;
         }
-        Some(find::list(Some(path), files).map(|listed| Done {
+        Some(find::list(Some(path), files).map(|listed| Outcome {
             message: listed.message.map(|said| format!("a folder: {said}")),
             ..listed
         }))
     }
 
-    /// What is asked of a file; with a failure where it is not all there.
-    fn of(&self, path: &str, files: &dyn Files) -> Result<(Shown, Option<Failure>), Failure> {
-        let rel = file_path(path, files)?;
-        let place = files.place(&rel, true)?;
+    /// Reads the part of a file that is asked for; with a failure where it is not all there.
+    fn of(
+        &self,
+        path: &str,
+        files: &dyn Files,
+    ) -> Result<(ShownFile, Option<Box<Outcome>>), Box<Outcome>> {
+        let NamedFile { rel, place } = NamedFile::existing(path, files)?;
         let bytes = match files.read(&place) {
             Err(FsError::NotFound(_)) => return Err(not_found(&rel, files)),
             content => content?.bytes,
@@ -184,7 +187,7 @@ impl Asked<'_> {
                 let message = format!(
                     "`{rel}` is not UTF-8 text: look at it with an exec task, such as `file {rel}` or `strings {rel}`"
                 );
-                return Err(fault(Fault::Other, message));
+                return Err(failed(Fault::Other, message));
             }
         };
         let path = &*named::shown(path, &rel, files);
@@ -197,7 +200,7 @@ impl Asked<'_> {
         let is_clipped = self.is_lenient && !is_missing;
         let is_open = matches!(self.lines, Some((lines, _)) if lines.ends_with('-'));
         let first = self.lines.map_or(1, |(_, range)| range.first);
-        let shown = Shown {
+        let shown = ShownFile {
             at: self.numbers.is_none().then(|| Stretch {
                 path: rel.to_string(),
                 first,
@@ -224,9 +227,10 @@ impl Asked<'_> {
         let all: Vec<&str> = text.split_inclusive('\n').collect();
         let last = range.last.min(all.len());
         let content = all.get(range.first - 1..last).unwrap_or_default().concat();
-        let part = match range.first == last {
-            true => format!("line {last}"),
-            false => format!("lines {}-{last}", range.first),
+        let part = if range.first == last {
+            format!("line {last}")
+        } else {
+            format!("lines {}-{last}", range.first)
         };
         let name = format!("{path} ({part} of {})", all.len());
         (name, content, missing(lines, range, all.len()))
