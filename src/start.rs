@@ -63,22 +63,9 @@ pub(crate) fn runner(
     (notes, own): (&Path, &[PathBuf]),
     setup: Setup,
 ) -> Result<Runner, Error> {
-    let mut disk = workspace((given, canonical), folders, own)?;
-    disk.limit(setup.largest_file);
-    disk.obey(setup.paths);
-    Ok(Runner {
-        disk,
-        git: setup.git,
-        context: crate::cmd::context::store(folders, canonical, notes),
-        reader: None,
-        never: own.to_vec(),
-        root: canonical.to_owned(),
-        rules: setup.rules,
-        actions: setup.actions,
-        hooks: setup.hooks,
-        dialects: setup.dialects,
-        with_params: false,
-    })
+    let disk = workspace((given, canonical), folders, own)?;
+    let context = crate::cmd::context::store(folders, canonical, notes);
+    Ok(Runner::new(disk, setup, context, own.to_vec()))
 }
 
 /// Returns the files in a root that listeners have: as protected as clada's own.

@@ -17,9 +17,9 @@ use crate::listener::rules::{Login, Source};
 use crate::reply::task::ContextTask;
 use crate::report;
 use crate::report::outcome::Section;
+use crate::report::outcome::{Outcome, Status};
 use crate::run;
-use crate::run::context::{self, Loaded};
-use crate::run::files::Done;
+use crate::run::context::{self, LoadedSet};
 use crate::settings::Settings;
 use crate::settings::places::{self, Folders};
 use crate::start;
@@ -77,16 +77,14 @@ fn perform(
     disk: &Disk,
     store: &ContextStore,
 ) -> Result<ExitCode, Error> {
-    let mut last = Done::default();
+    let mut last = Outcome::default();
     for task in tasks(change, disk) {
-        last = match context::perform(&task, disk, store, false) {
-            Ok(done) => done,
-            Err(failure) => {
-                let said = format!("clada: {}\n", failure.message);
-                terminal::stderr().write_all(said.as_bytes())?;
-                return Ok(ExitCode::FAILURE);
-            }
-        };
+        last = context::perform(&task, disk, store, false);
+        if last.status == Status::Failed {
+            let said = format!("clada: {}\n", last.said());
+            terminal::stderr().write_all(said.as_bytes())?;
+            return Ok(ExitCode::FAILURE);
+        }
     }
     let mut out = terminal::stdout();
     if args.json {
@@ -143,7 +141,7 @@ fn with_lines<'p>(path: &'p str, disk: &Disk) -> (&'p str, Option<&'p str>) {
 }
 
 /// Prints or copies all files in the set.
-fn show(args: &Context, loaded: &Loaded) -> Result<ExitCode, Error> {
+fn show(args: &Context, loaded: &LoadedSet) -> Result<ExitCode, Error> {
     let text = text(loaded);
     let mut code = ExitCode::SUCCESS;
     let mut said = String::new();
@@ -177,7 +175,7 @@ fn show(args: &Context, loaded: &Loaded) -> Result<ExitCode, Error> {
 }
 
 /// Records what the chat was given, so that clada can report later what has changed. Does nothing where that fails.
-fn remember(folders: &Folders, (root, notes): (&Path, &Path), loaded: &Loaded, mut disk: Disk) {
+fn remember(folders: &Folders, (root, notes): (&Path, &Path), loaded: &LoadedSet, mut disk: Disk) {
     if loaded.files.is_empty() {
         return;
     }
@@ -207,7 +205,7 @@ fn remember(folders: &Folders, (root, notes): (&Path, &Path), loaded: &Loaded, m
 }
 
 /// Joins all files, each between lines with its name.
-fn text(loaded: &Loaded) -> String {
+fn text(loaded: &LoadedSet) -> String {
     let fence = clock::word();
     let parts = loaded.files.iter().flat_map(|file| &file.parts);
     let parts: Vec<String> = parts

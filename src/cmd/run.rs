@@ -16,7 +16,7 @@ use crate::reply::scan::scan_for;
 use crate::reply::task::{Batch, LineNumbers};
 use crate::report::outcome::{Section, Status};
 use crate::report::{ParseError, Report};
-use crate::run::{NoJournal, Part, Progress, Surroundings};
+use crate::run::{Job, NoJournal, Progress, Surroundings};
 use crate::settings::Settings;
 use crate::settings::places::{self, Folders};
 use crate::start;
@@ -62,14 +62,14 @@ pub fn main(args: &Run) -> Result<ExitCode, Error> {
             stop,
         };
         // A reply may be a notes file: its results block is not part of the reply, but its lines count.
-        let found = scan_for(&text, runner.dialects);
+        let found = scan_for(&text, runner.setup.dialects);
         if found.batches.iter().any(Batch::has_exec) {
             sandbox::warm_up();
         }
-        let part = Part::whole(&text, &found, args.approve);
+        let jobs = Job::all(&text, &found, args.approve);
         let mut terminal = Terminal::new(std::io::stderr());
         let mut report = if args.dry_run {
-            runner.preview(&part, &around)
+            runner.preview(&jobs, &around)
         } else {
             let lock = start::lock_root(&folders, &root, &around.stop, &mut terminal).await?;
             let Some(mut lock) = lock else {
@@ -84,9 +84,7 @@ pub fn main(args: &Run) -> Result<ExitCode, Error> {
                     terminal.progress(&progress);
                 }
             };
-            let ran = runner
-                .run(&[part], &around, &mut NoJournal, &mut show)
-                .await;
+            let ran = runner.run(&jobs, &around, &mut NoJournal, &mut show).await;
             runs.end()?;
             ran.report
         };

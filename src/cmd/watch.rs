@@ -25,7 +25,7 @@ use crate::listener::{
     Told, not_followed,
 };
 use crate::reply::note::RESULTS;
-use crate::run::Reader;
+use crate::run::ChatReader;
 use crate::settings::places::{self, Folders};
 use crate::settings::{Every, LoadedSettings, Settings};
 use crate::start;
@@ -450,7 +450,6 @@ impl Listener {
             .chain(setup.rules.left_out())
             .chain(source.holds_home().map(str::to_owned))
             .collect();
-        let tells_changes = setup.changes;
         let mut runner = start::runner(root, &place.folders, (note.path(), &own), setup)?;
         let others = || Lock::held(&locks, places::WATCHED_LOCKS);
         let memory = Memory::open(
@@ -471,7 +470,7 @@ impl Listener {
                 tracing::error!(%error, "what the chat knows of files");
             }
         }
-        runner.reader = Some(Reader::new(chat, tells_changes));
+        runner.reader = Some(ChatReader::new(chat));
         let flags = args.clone();
         let packets = Packets::of(&place.folders.packets(), note.path());
         let mut delivery = Delivery::new(
@@ -529,7 +528,7 @@ impl Listener {
 
     /// Tells if the states of the project folder are saved outside any repository of the user's.
     fn keeps_snapshots(&self, root: &Path) -> bool {
-        let git = self.daemon.runner.git.as_ref();
+        let git = self.daemon.runner.setup.git.as_ref();
         git.is_some_and(|git| matches!(survey(root, &git.options), Ok(Survey::Private(_))))
     }
 

@@ -8,7 +8,7 @@ use crate::listener::memory::Memory;
 use crate::novelty::{self, Event};
 use crate::reply::record::{Commits, Fate, FileState, Number, TickSource};
 use crate::report::outcome::Outcome;
-use crate::run::{Journal, batch_id};
+use crate::run::{Journal, NotStarted, batch_id};
 use crate::world::ledger::{BatchStart, LedgerError, SavedState, TaskEnded};
 
 /// A batch of a run.
@@ -85,24 +85,25 @@ impl Journal for Books<'_> {
         true
     }
 
-    fn commands(&mut self) -> Result<(), String> {
+    fn commands(&mut self) -> Result<(), NotStarted> {
         if self.running.is_none() {
             let (locks, notes) = self.places;
-            let running = Running::begin(locks, notes).map_err(|error| error.to_string())?;
+            let running = Running::begin(locks, notes).map_err(NotStarted::because)?;
             self.running = Some(running);
         }
         Ok(())
     }
 
-    fn begin(&mut self, job: usize, first: Option<usize>) -> Result<(), String> {
+    fn begin(&mut self, job: usize, first: Option<usize>) -> Result<(), NotStarted> {
         let entry = &self.entries[job];
         let memory = &mut **self.memory.borrow_mut();
         let now = (self.now)();
         let caught_up = memory.catch_up(now.div_euclid(1000));
-        caught_up.map_err(|error| error.to_string())?;
+        caught_up.map_err(NotStarted::because)?;
         let state = memory.state(Some(entry.number));
         let record = memory.engine.record(entry.number);
-        let record = record.ok_or("the ledger does not know this batch: paste the reply again")?;
+        let unknown = "the ledger does not know this batch: paste the reply again";
+        let record = record.ok_or_else(|| NotStarted::because(unknown))?;
         let begun = BatchStart {
             record,
             text: &entry.text,
@@ -119,7 +120,7 @@ impl Journal for Books<'_> {
         };
         self.fates = record.tasks.iter().map(|task| task.fate.clone()).collect();
         let written = memory.ledger.begin(memory.file, &begun, sight, now);
-        written.map_err(|error| error.to_string())?;
+        written.map_err(NotStarted::because)?;
         memory.kept(state);
         novelty::step(
             &mut memory.engine,
@@ -128,11 +129,11 @@ impl Journal for Books<'_> {
         Ok(())
     }
 
-    fn start(&mut self, job: usize, task: usize) -> Result<(), String> {
+    fn start(&mut self, job: usize, task: usize) -> Result<(), NotStarted> {
         let memory = &mut **self.memory.borrow_mut();
         let (file, number) = (memory.file, self.entries[job].number);
         let written = memory.ledger.start(file, number, task, (self.now)());
-        written.map_err(|error| error.to_string())
+        written.map_err(NotStarted::because)
     }
 
     fn finish(&mut self, job: usize, task: usize, outcome: &Outcome, fate: Option<Fate>) {

@@ -13,7 +13,7 @@ use crate::report::outcome::{OfferedPlace, Outcome, Section, Status};
 use crate::report::wording;
 use crate::report::{self, OpenEdit};
 use crate::run::files;
-use crate::run::{Ran, Runner};
+use crate::run::{FinishedRun, Runner};
 use crate::world::ledger::{FileId, Ledger, LedgerError};
 
 /// A place of an edit of the last run, which the user can still choose.
@@ -67,7 +67,7 @@ pub(super) fn offer_at(
 }
 
 /// Offers the places at which edits of a run that failed could be carried out, as the files are after it.
-pub(super) fn offer(memory: &Memory, runner: &Runner, ran: &mut Ran, entries: &[Entry]) {
+pub(super) fn offer(memory: &Memory, runner: &Runner, ran: &mut FinishedRun, entries: &[Entry]) {
     for (job, entry) in ran.jobs.iter().zip(entries).filter(|(job, _)| !job.refused) {
         let outcomes = (&mut *ran.report.outcomes, job.outcomes.clone());
         offer_of(memory, runner, (entry.number, &entry.text), outcomes);
@@ -131,10 +131,11 @@ fn places(
     (batch, index): (Number, usize),
 ) -> (Vec<OfferedPlace>, String) {
     let action = task.action.as_ref().ok();
-    let Some(action) = action.filter(|action| runner.actions.refuses(action).is_none()) else {
+    let Some(action) = action.filter(|action| runner.setup.actions.refuses(action).is_none())
+    else {
         return (Vec::new(), String::new());
     };
-    let masked = |text: String| runner.rules.mask.text(&text).into_owned();
+    let masked = |text: String| runner.setup.rules.mask.text(&text).into_owned();
     let (choices, shows) = files::choices(action, &runner.disk);
     let places = choices.iter().map(|choice| OfferedPlace {
         label: masked(wording::choice(choice, shows)),
@@ -153,7 +154,13 @@ impl Daemon {
         let scan = scan(&text);
         let task = task_of(&scan, index)?;
         let places = places(&self.runner, task, (of, index)).0;
-        let target = self.runner.rules.mask.text(&task.target()).into_owned();
+        let target = self
+            .runner
+            .setup
+            .rules
+            .mask
+            .text(&task.target())
+            .into_owned();
         let target = report::brief(&target).into_owned();
         (!places.is_empty()).then(|| OpenEdit {
             why: format!("⏸ {} {target} - choose the place", task.command_name()),

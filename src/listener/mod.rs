@@ -351,12 +351,12 @@ impl Daemon {
             self.pending.diverted.clear();
             return false;
         };
-        let fence = &self.runner.rules.fence;
+        let fence = &self.runner.setup.rules.fence;
         let trees = fence.temp.iter().chain(&fence.writable);
         let mut trees: Vec<PathBuf> = trees.filter_map(|tree| tree.canonicalize().ok()).collect();
-        trees.push(self.runner.root.clone());
+        trees.push(self.runner.disk.path().to_owned());
         let before = Some(note.lead());
-        let Some(link) = lead.diverted(before, &self.runner.root, &trees) else {
+        let Some(link) = lead.diverted(before, self.runner.disk.path(), &trees) else {
             self.pending.diverted.clear();
             return true;
         };
@@ -521,7 +521,7 @@ impl Daemon {
             .iter()
             .find(|block| !block.is_known)
             .map(|block| block.text);
-        let dialects = self.runner.dialects;
+        let dialects = self.runner.setup.dialects;
         let scan = scan_for(&note.body, dialects);
         let scan = self.memory.engine.part(&note.body, scan);
         let look = Look {
@@ -574,7 +574,7 @@ impl Daemon {
             self.mention_paste(&look, is_idle, show);
         } else {
             self.pending.is_mentioned = false;
-            let mask = &self.runner.rules.mask;
+            let mask = &self.runner.setup.rules.mask;
             self.memory.add_asked(&mut report, self.clock.when, mask);
             let now = (self.clock.now_ms)().div_euclid(1000);
             self.delivery
@@ -719,7 +719,7 @@ impl Daemon {
         report.take(ran.report);
         report.notices.extend(self.pending.news_of_wrong());
         let success = report.success();
-        let mask = &self.runner.rules.mask;
+        let mask = &self.runner.setup.rules.mask;
         self.memory.add_asked(&mut report, self.clock.when, mask);
         let now = (self.clock.now_ms)().div_euclid(1000);
         self.delivery

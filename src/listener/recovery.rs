@@ -1,17 +1,15 @@
 //! What a crash or a power cut left behind, found when listening begins: batches without an end, and results that were
 //! not written.
 
-use serde_json::Value;
 use tokio::sync::watch;
 
 use crate::listener::ticks::left_behind;
 use crate::listener::{Daemon, Shown, choices, commands};
-use crate::reply::dialect::Dialect;
 use crate::reply::note;
 use crate::reply::record::{Fate, Number, Offer};
 use crate::report::Offered;
 use crate::report::outcome::{Outcome, Section, Status};
-use crate::run::{Ran, git_line};
+use crate::run::{FinishedRun, git_line};
 use crate::text::plain::plain;
 use crate::world::ledger::{FileId, Ledger, LedgerError, LogBatch, LogTask};
 use crate::world::lock::Lock;
@@ -193,7 +191,7 @@ impl Daemon {
         &mut self,
         mut remains: Remains,
         asked: Vec<(Number, Vec<usize>)>,
-        ran: &mut Ran,
+        ran: &mut FinishedRun,
     ) {
         let mut begun = Vec::new();
         for (job, (of, tasks)) in ran.jobs.iter().zip(asked) {
@@ -224,7 +222,7 @@ impl Daemon {
 
     /// Takes back an atomic batch that was cut short here. Where another clada runs, that one has.
     fn take_back(&mut self) {
-        if let Ok(_lock) = Lock::try_take(&self.locks, "root", &self.runner.root) {
+        if let Ok(_lock) = Lock::try_take(&self.locks, "root", self.runner.disk.path()) {
             let said = self.runner.recover(&watch::channel(false).1);
             self.pending.recovered.notices.extend(said);
         }
@@ -313,18 +311,10 @@ fn outcome(number: usize, task: &LogTask) -> Outcome {
     let message = task.message.clone().or(why.map(str::to_owned));
     Outcome {
         number,
-        id: None,
-        dialect: Dialect::Cml,
         command: task.command.clone(),
         target: task.target.clone(),
         status,
         message,
-        error: None,
-        sections: Vec::new(),
-        misread: None,
-        params: Value::Null,
-        data: Value::Null,
-        offer: None,
-        places: Vec::new(),
+        ..Outcome::default()
     }
 }

@@ -14,8 +14,8 @@ use crate::policy::Policy;
 use crate::policy::actions::Actions;
 use crate::policy::paths::Paths;
 use crate::policy::secrets::Secrets;
-use crate::run::exec::Rules;
-use crate::run::{Git, Hooks, Setup};
+use crate::run::exec::ExecRules;
+use crate::run::{GitSetup, HookSetup, Setup};
 use crate::settings::places::{Folders, PROJECT};
 use crate::settings::{
     self, LoadedSettings, Network, Sandbox, Settings, SettingsError, VarName, Variable,
@@ -230,7 +230,7 @@ impl Source {
         self.settle(&mut fence);
         programs::avoid_roots([fence.root.clone()]);
         programs::avoid(fence.temp.iter().chain(&fence.writable).cloned());
-        let rules = Rules {
+        let rules = ExecRules {
             enabled: exec.enabled,
             policy,
             timeout: timeout.unwrap_or(exec.timeout),
@@ -247,7 +247,7 @@ impl Source {
         let paths = paths.map_err(|(setting, why)| SettingsError::Setting { setting, why })?;
         let vars = settings.vars.iter();
         let vars = vars.map(|(VarName(name), value)| (name.clone(), value.clone()));
-        let hooks = Hooks {
+        let hooks = HookSetup {
             before: settings.hooks.before.clone(),
             after: settings.hooks.after.clone(),
             vars: vars.collect(),
@@ -330,8 +330,8 @@ pub(crate) fn git_of(
     settings: &settings::GitSettings,
     folders: &Folders,
     env: login_env::Vars,
-) -> Git {
-    Git {
+) -> GitSetup {
+    GitSetup {
         options: git::Options {
             target: match settings.target {
                 settings::TargetSetting::Branch => git::CommitTarget::Branch,

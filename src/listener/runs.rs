@@ -19,7 +19,7 @@ use crate::reply::scan::{alone, scan};
 use crate::reply::task::{Batch, Scan};
 use crate::report::outcome::{Outcome, Status};
 use crate::report::{self, Offered};
-use crate::run::{Job, Part, Progress, Ran, Surroundings};
+use crate::run::{FinishedRun, Job, Progress, Surroundings};
 use crate::settings::places;
 use crate::world::desktop::Desktop;
 use crate::world::lock::{Lock, LockError, Occupant};
@@ -34,7 +34,8 @@ const LATER: &str = "⚠ `watch.poll` or `watch.output_file` changed: restart cl
 #[derive(Default)]
 pub(super) struct Wanted {
     again: Vec<(Entry, Vec<TaskPlan>)>,
-    jobs: Vec<Job>,
+    /// The batches of the body, by their places in it, each with its plan.
+    jobs: Vec<(usize, Vec<TaskPlan>)>,
     entries: Vec<Entry>,
 }
 
@@ -51,7 +52,7 @@ impl Wanted {
         (batch, number, plan): (usize, Number, Vec<TaskPlan>),
         same_as: Option<i64>,
     ) {
-        self.jobs.push(Job { batch, plan });
+        self.jobs.push((batch, plan));
         self.entries.push(Entry {
             number,
             text: alone(body, found),
@@ -121,7 +122,7 @@ impl Daemon {
         retry: bool,
         stop: &watch::Receiver<bool>,
         show: &mut dyn FnMut(Shown<'_>),
-    ) -> Option<Ran> {
+    ) -> Option<FinishedRun> {
         let mut lock = self.ready(stop, show).await?;
         wanted.ask_again(&self.memory);
         let around = around(&self.clock, stop);
@@ -129,25 +130,22 @@ impl Daemon {
         let (again, plans): (Vec<Entry>, Vec<_>) = wanted.again.into_iter().unzip();
         let texts: Vec<String> = again.iter().map(|entry| entry.text.clone()).collect();
         let scans: Vec<Scan<'_>> = texts.iter().map(|text| scan(text)).collect();
-        let parts = texts
-            .iter()
-            .zip(&scans)
-            .zip(plans)
-            .map(|((text, scan), plan)| Part {
-                text,
-                scan,
-                jobs: vec![Job { batch: 0, plan }],
-            });
-        let mut parts: Vec<Part<'_>> = parts.collect();
-        parts.push(Part {
-            text: body,
-            scan: found,
-            jobs: wanted.jobs,
+        let ticked = texts.iter().zip(&scans).zip(plans);
+        let ticked = ticked.map(|((text, scan), plan)| Job {
+            text,
+            batch: &scan.batches[0],
+            plan,
         });
+        let of_body = wanted.jobs.into_iter().map(|(batch, plan)| Job {
+            text: body,
+            batch: &found.batches[batch],
+            plan,
+        });
+        let jobs: Vec<Job<'_>> = ticked.chain(of_body).collect();
         let mut entries: Vec<Entry> = again.into_iter().chain(wanted.entries).collect();
         for (_, target) in entries.iter_mut().flat_map(|entry| &mut entry.tasks) {
             // The log and later results show it.
-            *target = self.runner.rules.mask.text(target).into_owned();
+            *target = self.runner.setup.rules.mask.text(target).into_owned();
         }
 
         tracing::info!(run = %around.id, batches = entries.len(), "run begins");
@@ -201,7 +199,7 @@ impl Daemon {
         let places = (self.locks.as_path(), self.delivery.note.path());
         let mut books = Books::new(&memory, &entries, &around.id, self.clock.now_ms, places);
         let mut ran = {
-            let run = self.runner.run(&parts, &around, &mut books, &mut progress);
+            let run = self.runner.run(&jobs, &around, &mut books, &mut progress);
             tokio::pin!(run);
             let long = sleep_until((began + places::SHOW_RUNNING).into());
             tokio::select! {
@@ -307,7 +305,7 @@ impl Daemon {
         let lock = self.lock(stop, show).await?;
         self.take_settings();
         // The files of other listeners here are no more a task's business than one's own.
-        let others = Lock::held_in(&self.locks, places::WATCHED_LOCKS, &self.runner.root);
+        let others = Lock::held_in(&self.locks, places::WATCHED_LOCKS, self.runner.disk.path());
         self.runner.protect(&others);
         Some(lock)
     }
@@ -360,7 +358,7 @@ impl Daemon {
             said.replace(Some(why));
         };
         let mut stopped = stop.clone();
-        let taken = Lock::take(&self.locks, "root", &self.runner.root, &mut held);
+        let taken = Lock::take(&self.locks, "root", self.runner.disk.path(), &mut held);
         tokio::pin!(taken);
         let long = sleep(places::SHOW_RUNNING);
         tokio::pin!(long);
@@ -385,7 +383,7 @@ impl Daemon {
     }
 
     /// Plans another try for what could not be started, and says so there. Whether that is nothing new, and all there is to say.
-    pub(super) fn refused(&mut self, ran: &mut Ran) -> bool {
+    pub(super) fn refused(&mut self, ran: &mut FinishedRun) -> bool {
         let before = self.pending.refused.take();
         if !ran.jobs.iter().any(|job| job.refused) {
             return false;
@@ -440,7 +438,7 @@ fn waiting_for(occupant: &Occupant) -> String {
 fn untouched(wanted: &Wanted) -> HashSet<usize> {
     let again = wanted.again.iter().map(|(entry, plan)| (entry, plan));
     let of_body = wanted.entries.iter().zip(&wanted.jobs);
-    let all = again.chain(of_body.map(|(entry, job)| (entry, &job.plan)));
+    let all = again.chain(of_body.map(|(entry, (_, plan))| (entry, plan)));
     let is_left = all.flat_map(|(entry, plan)| {
         (0..entry.tasks.len()).map(|task| plan.get(task) == Some(&TaskPlan::Leave))
     });
@@ -486,7 +484,7 @@ fn around<'c>(clock: &'c Clock, stop: &watch::Receiver<bool>) -> Surroundings<'c
 }
 
 /// Says which batches do what another one did a short time ago.
-fn tell_of_twins(ran: &mut Ran, entries: &[Entry], when: fn(i64) -> String) {
+fn tell_of_twins(ran: &mut FinishedRun, entries: &[Entry], when: fn(i64) -> String) {
     let both = ran.jobs.iter().zip(entries).filter(|(job, _)| !job.refused);
     for (job, entry) in both {
         let Some(time) = entry.same_as else { continue };
@@ -503,7 +501,7 @@ fn tell_of_twins(ran: &mut Ran, entries: &[Entry], when: fn(i64) -> String) {
 }
 
 /// Tells the engine what could not begin, and offers what was left undone.
-fn close(memory: &mut Memory, ran: &mut Ran, entries: &[Entry]) {
+fn close(memory: &mut Memory, ran: &mut FinishedRun, entries: &[Entry]) {
     let mut batches = Vec::new();
     for (job, entry) in ran.jobs.iter().zip(entries) {
         if job.refused {

@@ -10,7 +10,7 @@ use crate::listener::commands::{self, Lingering, Writer};
 use crate::listener::memory::Memory;
 use crate::listener::ticked::{Taken, Ticked};
 
-use crate::reply::record::{Offer, TickSource, Tick};
+use crate::reply::record::{Offer, Tick, TickSource};
 use crate::report::{Offered, Report};
 use crate::world::ledger::LedgerError;
 

@@ -1,21 +1,21 @@
-//! Why a task failed, for dialects that have words of their own for it. Values only.
+//! The causes of a failed task, for dialects that have words of their own for them. Values only.
 
 use std::time::Duration;
 
 use crate::text::lines::LineError;
 
-/// Why a task failed.
+/// The cause of a failure.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub enum Fault {
-    /// Nothing that a dialect has words for.
+    /// A cause that no dialect has words for.
     #[default]
     Other,
-    /// There is nothing at that path.
+    /// Nothing is at that path.
     Missing,
     Exists,
     IsFolder,
     NotAFolder,
-    /// A folder that is to go is not empty.
+    /// A folder to be deleted is not empty.
     NotEmpty,
     /// Reading or writing is not permitted.
     Denied,
@@ -27,9 +27,9 @@ pub enum Fault {
     /// A text to look for is empty.
     Empty(Sought),
     NotFound(Sought),
-    /// It is there so many times, and was to be there once.
+    /// A text that must be there once is there so many times.
     Times(Sought, usize),
-    /// So many places were asked for, and so many found.
+    /// The reply expected another number of places than were found.
     Count {
         wanted: usize,
         found: usize,
@@ -43,18 +43,18 @@ pub enum Fault {
     TimedOut(Duration),
     /// There is no such program for a script.
     NoProgram(String),
-    /// The folder that a script is to run in is none.
+    /// The path that a script is to run in is no folder.
     NoFolder,
     /// A script ended with another code than 0, or by a signal: what it wrote tells more.
     Exit,
 }
 
-/// What was looked for in a file.
+/// The text that was looked for in a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Sought {
     Text,
-    /// Of a range.
+    /// The beginning of a range.
     Beginning,
-    /// Of a range, behind its beginning.
+    /// The end of a range, behind its beginning.
     End,
 }

@@ -4,6 +4,7 @@ mod below;
 pub mod chat;
 mod earlier;
 mod excerpt;
+pub mod failed_edit;
 pub mod fault;
 mod frame;
 mod once;

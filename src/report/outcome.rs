@@ -1,17 +1,21 @@
-//! What came of the tasks of a run: values for `report`, which gives them their form.
+//! The outcome of a task: one value from the command that carries it out to the report that shows it.
 
 use std::borrow::Cow;
 use std::io;
+use std::path::PathBuf;
 
 use serde_json::Value;
 
+use super::failed_edit::FailedEdit;
+use super::fault::Fault;
 use crate::reply::dialect::Dialect;
 use crate::reply::record::Offer;
 use crate::reply::task::BlockError;
 
-/// How a task ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// The end that a task came to.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Status {
+    #[default]
     Done,
     Failed,
     NotRun,
@@ -25,53 +29,41 @@ pub enum Status {
 }
 
 impl Status {
+    /// The word of each status in the ledger and its sign in the results block, in the order of the variants.
+    const NAMES: [(Self, &'static str, &'static str); 7] = [
+        (Self::Done, "done", "✅"),
+        (Self::Failed, "failed", "❌"),
+        (Self::NotRun, "not-run", "⏹"),
+        (Self::Interrupted, "interrupted", "⚠"),
+        (Self::Skipped, "skipped", "⏭"),
+        (Self::Waits, "waits", "⏸"),
+        (Self::Asks, "asks", "⏸"),
+    ];
+
     /// Its sign in the results block.
     pub fn mark(self) -> &'static str {
-        match self {
-            Self::Done => "✅",
-            Self::Failed => "❌",
-            Self::NotRun => "⏹",
-            Self::Interrupted => "⚠",
-            Self::Skipped => "⏭",
-            Self::Waits | Self::Asks => "⏸",
-        }
+        Self::NAMES[self as usize].2
     }
 
     /// Its word in the ledger.
     pub fn name(self) -> &'static str {
-        match self {
-            Self::Done => "done",
-            Self::Failed => "failed",
-            Self::NotRun => "not-run",
-            Self::Interrupted => "interrupted",
-            Self::Skipped => "skipped",
-            Self::Waits => "waits",
-            Self::Asks => "asks",
-        }
+        Self::NAMES[self as usize].1
     }
 
     /// The status of that name.
     pub fn parse(name: &str) -> Option<Self> {
-        let all = [
-            Self::Done,
-            Self::Failed,
-            Self::NotRun,
-            Self::Interrupted,
-            Self::Skipped,
-            Self::Waits,
-            Self::Asks,
-        ];
-        all.into_iter().find(|status| status.name() == name)
+        let found = Self::NAMES.iter().find(|(_, known, _)| *known == name);
+        found.map(|(status, ..)| *status)
     }
 
-    /// Whether what was asked for is so.
+    /// True if the project is as the task wanted it.
     pub fn is_good(self) -> bool {
         matches!(self, Self::Done | Self::Skipped)
     }
 }
 
-/// What came of one task.
-#[derive(Debug)]
+/// The result of one task, good or bad. The command that carries a task out says how it ended; the run adds which task it was.
+#[derive(Debug, Default)]
 pub struct Outcome {
     /// Its number in the save, from 1.
     pub number: usize,
@@ -86,20 +78,61 @@ pub struct Outcome {
     /// One line, in a failure with the next step. Where it is a question, each command that it is about is a line of its own
     /// behind that: see [`super::question`].
     pub message: Option<String>,
-    /// Why it failed, for `--json`, where that is more than the message.
+    /// The cause of a failure, for dialects that have words of their own for it.
+    pub fault: Fault,
+    /// The cause of a failure, for `--json`, where that is more than the message.
     pub error: Option<String>,
-    /// What it has to show in the full output.
+    /// The content that it has for the full output.
     pub sections: Vec<Section>,
-    /// Where the reply itself was wrong and nothing was tried.
+    /// Set where the reply itself was wrong and nothing was tried.
     pub misread: Option<Misread>,
-    /// What the reply asked for, for `--json`.
+    /// The parameters that the reply gave, for `--json`.
     pub params: Value,
-    /// What is known of the result, for `--json`.
+    /// Facts about the result, for `--json`.
     pub data: Value,
-    /// What the user can ask for by a tick behind its line.
+    /// The places that it changed.
+    pub touched: Touched,
+    /// The edit that found its text nowhere, until the run has looked for the text in the history.
+    pub failed_edit: Option<Box<FailedEdit>>,
+    /// The offer that the user accepts by a tick behind its line.
     pub offer: Option<Offer>,
     /// The places at which the user can have it carried out, by a tick below its line.
     pub places: Vec<OfferedPlace>,
+}
+
+/// The places in the project that a task may have changed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Touched {
+    /// These and no others, relative to the root; there may be none.
+    Paths(Vec<PathBuf>),
+    Anything,
+}
+
+impl Default for Touched {
+    fn default() -> Self {
+        Self::Paths(Vec::new())
+    }
+}
+
+impl Touched {
+    pub fn is_nothing(&self) -> bool {
+        self.paths().is_some_and(<[PathBuf]>::is_empty)
+    }
+
+    /// The paths, unless they may be any.
+    pub fn paths(&self) -> Option<&[PathBuf]> {
+        match self {
+            Self::Paths(paths) => Some(paths),
+            Self::Anything => None,
+        }
+    }
+
+    pub fn add(&mut self, more: Self) {
+        match (&mut *self, more) {
+            (Self::Paths(paths), Self::Paths(more)) => paths.extend(more),
+            _ => *self = Self::Anything,
+        }
+    }
 }
 
 /// A place that the user can choose for an edit.
@@ -111,52 +144,67 @@ pub struct OfferedPlace {
 }
 
 impl Outcome {
-    /// What it is called by in the results: the id of its block, or its number.
+    /// An end with nothing but a message.
+    pub fn ended(status: Status, message: impl Into<String>) -> Self {
+        Self {
+            status,
+            message: Some(message.into()),
+            ..Self::default()
+        }
+    }
+
+    pub fn failed(why: impl Into<String>) -> Self {
+        Self::ended(Status::Failed, why)
+    }
+
+    pub fn not_run(why: impl Into<String>) -> Self {
+        Self::ended(Status::NotRun, why)
+    }
+
+    /// The name that the results call it by: the id of its block, or its number.
     pub fn label(&self) -> Cow<'_, str> {
         match &self.id {
             Some(id) => id.as_str().into(),
             None => self.number.to_string().into(),
         }
     }
+
+    /// The message, or nothing.
+    pub fn said(&self) -> &str {
+        self.message.as_deref().unwrap_or_default()
+    }
+
+    /// Adds something to the message.
+    pub fn also_says(&mut self, more: &str) {
+        self.message = Some(match self.message.take() {
+            Some(message) => format!("{message}; {more}"),
+            None => more.to_owned(),
+        });
+    }
 }
 
-/// What is wrong with a task in the reply.
+/// The mistake that the reply made in a task.
 #[derive(Debug)]
 pub struct Misread {
     /// The line of the problem.
     pub line: usize,
-    /// What is wrong, in the words of SHAM and NESL; nothing in other dialects.
+    /// The errors in the words of SHAM and NESL; none in other dialects.
     pub errors: Vec<BlockError>,
 }
 
-/// One piece of what a task has to show.
+/// One piece of the content that a task shows.
+#[derive(Debug)]
 pub enum Section {
     Text(String),
     /// A file, or a part of one, by the name that it is shown with.
     File {
         name: String,
         content: String,
-        /// Where its lines stand, where they are shown as they are in the file.
+        /// The place of its lines, if they are shown as they are in the file.
         at: Option<Stretch>,
     },
     /// A stream of a command, by its name.
     Stream(&'static str, Box<dyn Spooled>),
-}
-
-impl std::fmt::Debug for Section {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Self::Text(text) => f.debug_tuple("Text").field(text).finish(),
-            Self::File { name, content, .. } => {
-                f.debug_tuple("File").field(name).field(content).finish()
-            }
-            Self::Stream(name, spool) => f
-                .debug_tuple("Stream")
-                .field(name)
-                .field(&spool.size())
-                .finish(),
-        }
-    }
 }
 
 /// The place of lines in a file.
@@ -166,7 +214,7 @@ pub struct Stretch {
     pub path: String,
     /// The number of the first of them, from 1.
     pub first: usize,
-    /// How many lines the file has.
+    /// The number of lines in the file.
     pub of: usize,
 }
 
@@ -175,7 +223,7 @@ pub trait Spooled {
     /// In bytes.
     fn size(&self) -> u64;
 
-    /// How many line ends it has.
+    /// The number of its line ends.
     fn lines(&self) -> u64;
 
     /// All of it, or its first and last `edge` bytes, cut at characters.
@@ -191,11 +239,17 @@ pub trait Spooled {
     fn copy_to(&mut self, to: &mut dyn io::Write) -> io::Result<()>;
 }
 
+impl std::fmt::Debug for dyn Spooled {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{} bytes", self.size())
+    }
+}
+
 /// The start and the end of a text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Cut {
     pub head: String,
-    /// How many bytes lie between head and tail; none if the head is all.
+    /// The number of bytes between head and tail; 0 if the head is all.
     pub left_out: u64,
     pub tail: String,
 }

@@ -65,10 +65,8 @@ impl Report {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::Value;
 
     use super::*;
-    use crate::reply::dialect::Dialect;
     use crate::reply::record::Offer;
     use crate::report::outcome::Outcome;
     use crate::report::{Offered, ParseError};
@@ -76,19 +74,11 @@ mod tests {
     fn outcome(number: usize, status: Status, message: &str) -> Outcome {
         Outcome {
             number,
-            id: None,
-            dialect: Dialect::Cml,
             command: "edit".to_owned(),
             target: format!("src/{number}.rs"),
             status,
             message: (!message.is_empty()).then(|| message.to_owned()),
-            error: None,
-            sections: Vec::new(),
-            misread: None,
-            params: Value::Null,
-            data: Value::Null,
-            offer: None,
-            places: Vec::new(),
+            ..Outcome::default()
         }
     }
 

@@ -1,62 +1,75 @@
-//! Atomic batches: what their file tasks are going to change, kept on the disk until they are over, and how that is taken
-//! back, right away or at the next start. Never puts anything over what neither the batch nor the state before it left.
+//! Plans the changes of an atomic batch, keeps the plan on the disk until the batch is over, and reverts the changes, right away
+//! or at the next start. Never overwrites what neither the batch nor the state before it left.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use super::due::Due;
-use super::saving::{Saving, Seen};
+use super::job::JobTask;
+use super::journal::NotStarted;
+use super::saving::{SavedTree, Saving};
 use crate::git::{SnapshotError, Snapshots};
 use crate::reply::record::FileState;
-use crate::reply::task::{Action, Batch, Task};
 use crate::report::outcome::Status;
 use crate::run::files;
-use crate::run::progress::TakenBack;
 use crate::world::file_or_link::FileOrLink;
 use crate::world::intent::Intent;
 use crate::world::workspace::{Disk, FsError, Preview, ProjectFiles};
 
-/// An atomic batch in progress, which git can take back.
+/// An atomic batch in progress, which git can revert.
 pub(super) struct Atomic {
     intent: Intent,
-    plan: Plan,
-    /// For each task, which paths it changes.
-    tasks: Vec<BTreeSet<PathBuf>>,
-    /// What git does not have as it is cannot be brought back: no task may change it.
-    strict: bool,
+    plan: RevertPlan,
     /// A command ran since the plan was made.
     command_ran: bool,
-    /// The number of the task that was not done, and what became of it.
-    pub(super) failed: Option<(usize, &'static str)>,
+    /// The first task that was not done.
+    pub(super) failed: Option<FailedTask>,
 }
 
-/// What is to be changed, by path. Each is a file or link; other folders than those named come and go with what is in them.
+/// A task of an atomic batch that was not done.
+#[derive(Clone, Copy)]
+pub(super) struct FailedTask {
+    pub(super) number: usize,
+    /// A verb that says how it failed.
+    pub(super) how: &'static str,
+}
+
+/// The result of reverting.
+#[derive(Debug, Default)]
+pub(super) struct Reverted {
+    /// The paths that were put back, or were back already.
+    pub(super) back: BTreeSet<PathBuf>,
+    /// The number of those that changed for it.
+    put: usize,
+    /// The paths that are not as the batch left them, or could not be put back, and why.
+    left: BTreeMap<PathBuf, String>,
+}
+
+/// The changes to come, by path. Each is of a file or link; other folders than those named come and go with what is in them.
 #[derive(Debug, Default, Serialize, Deserialize)]
-struct Plan {
+struct RevertPlan {
     /// Of the process that carries it out.
     pid: u32,
-    changes: BTreeMap<String, Change>,
+    changes: BTreeMap<String, PlannedChange>,
     /// Folders that come or go: git does not know them.
-    #[serde(default)]
-    folders: BTreeMap<String, Folder>,
+    folders: BTreeMap<String, FolderChange>,
 }
 
-/// What becomes of a folder.
+/// The change of a folder.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-enum Folder {
+enum FolderChange {
     Made,
     Deleted,
 }
 
+/// The change of a file or link.
 #[derive(Debug, Serialize, Deserialize)]
-struct Change {
+struct PlannedChange {
     /// The commit or tree that has what was there; none where there was nothing.
     from: Option<String>,
     /// Its bytes as they were, where it was a file: git may have them with other line ends.
-    #[serde(default)]
-    kept: Option<Kept>,
+    kept: Option<KeptFile>,
     before: FileState,
     /// As each task leaves it.
     left: Vec<FileState>,
@@ -64,173 +77,181 @@ struct Change {
 
 /// The bytes of a file as it was, which git may have otherwise: they are a blob that nothing points to.
 #[derive(Debug, Serialize, Deserialize)]
-struct Kept {
+struct KeptFile {
     blob: String,
     runs: bool,
 }
 
-/// Why an atomic batch cannot be begun.
+/// The reason why an atomic batch cannot begin.
 pub(super) enum Unfit {
-    /// This task of it could not be taken back.
-    Task(usize, String),
+    /// This task of it could not be reverted.
+    Task(usize, NotStarted),
     /// It may be tried again.
-    Refused(String),
+    Refused(NotStarted),
+}
+
+impl From<NotStarted> for Unfit {
+    fn from(why: NotStarted) -> Self {
+        Self::Refused(why)
+    }
 }
 
 impl Atomic {
-    /// Plans a batch, and keeps the plan on the disk. `due`: only what runs counts.
+    /// Plans a batch, and keeps the plan on the disk. Only the tasks that are due count.
     pub(super) fn begin(
         intent: Intent,
-        batch: &Batch<'_>,
-        due: &[Due],
-        (disk, saving): (&Disk, &Saving<'_>),
+        tasks: &mut [JobTask<'_>],
+        disk: &Disk,
+        saving: &Saving<'_>,
     ) -> Result<Self, Unfit> {
-        let left_over = intent.read().map_err(|error| refused(&intent, &error))?;
+        let left_over = intent.read().map_err(|error| not_kept(&intent, &error))?;
         if left_over.is_some() {
-            return Err(Unfit::Refused(format!(
+            return Err(NotStarted(format!(
                 "git: an earlier atomic batch is not reverted yet: delete `{}` to keep its changes",
                 intent.path().display()
-            )));
+            ))
+            .into());
         }
         let mut atomic = Self {
             intent,
-            plan: Plan {
+            plan: RevertPlan {
                 pid: std::process::id(),
-                ..Plan::default()
+                ..RevertPlan::default()
             },
-            tasks: vec![BTreeSet::new(); batch.tasks.len()],
-            strict: batch.has_exec(),
             command_ran: false,
             failed: None,
         };
-        atomic.foresee(batch, due, 0, (disk, saving))?;
-        atomic.keep().map_err(Unfit::Refused)?;
+        atomic.foresee(tasks, 0, disk, saving)?;
+        atomic.keep()?;
         Ok(atomic)
     }
 
-    /// Whether a task that starts must be planned once more, with those behind it: a command ran since, and may have changed
-    /// what they find.
-    pub(super) fn is_outdated(&mut self, task: &Task<'_>) -> bool {
-        match &task.action {
-            Ok(Action::Exec { .. }) => {
-                self.command_ran = true;
-                false
-            }
-            _ => std::mem::take(&mut self.command_ran),
-        }
-    }
-
-    /// Plans the tasks from `next` on once more.
-    pub(super) fn plan_anew(
+    /// Plans the tasks from `next` on once more if a command ran since: it may have changed what they find.
+    pub(super) fn expect(
         &mut self,
-        batch: &Batch<'_>,
-        due: &[Due],
+        tasks: &mut [JobTask<'_>],
         next: usize,
-        (disk, saving): (&Disk, &Saving<'_>),
-    ) -> Result<(), String> {
-        // What the command itself changed is not taken back.
-        let ran: BTreeSet<&Path> = self.tasks[..next]
-            .iter()
-            .flatten()
-            .map(PathBuf::as_path)
-            .collect();
+        disk: &Disk,
+        saving: &Saving<'_>,
+    ) -> Result<(), NotStarted> {
+        if tasks[next].is_exec() {
+            self.command_ran = true;
+            return Ok(());
+        }
+        if !std::mem::take(&mut self.command_ran) {
+            return Ok(());
+        }
+        // The command's own changes are not reverted.
+        let ran = tasks[..next].iter().flat_map(|task| &task.foreseen);
+        let ran: BTreeSet<&Path> = ran.map(PathBuf::as_path).collect();
         let changes = &mut self.plan.changes;
         changes.retain(|path, _| ran.contains(Path::new(path)));
-        match self.foresee(batch, due, next, (disk, saving)) {
+        match self.foresee(tasks, next, disk, saving) {
             Ok(()) => self.keep(),
             Err(Unfit::Task(_, why) | Unfit::Refused(why)) => Err(why),
         }
     }
 
-    /// What the tasks from `first` on will change, as far as they can be done.
+    /// Plans the changes of the tasks from `first` on, as far as they can be done.
     fn foresee(
         &mut self,
-        batch: &Batch<'_>,
-        due: &[Due],
+        tasks: &mut [JobTask<'_>],
         first: usize,
-        (disk, saving): (&Disk, &Saving<'_>),
+        disk: &Disk,
+        saving: &Saving<'_>,
     ) -> Result<(), Unfit> {
-        let Some((snapshots, Seen(seen))) = saving.seen() else {
-            return Err(Unfit::Refused(
-                "git: the last saved state is unknown: save the notes file again".to_owned(),
-            ));
-        };
         let mut preview = Preview::new(disk);
-        for (index, task) in batch.tasks.iter().enumerate().skip(first) {
-            let action = match &task.action {
-                Ok(action) if due[index] == Due::Run => action,
+        if saving.seen().is_none() {
+            let why = "git: the last saved state is unknown: save the notes file again";
+            return Err(NotStarted::because(why).into());
+        }
+        for (index, task) in tasks.iter_mut().enumerate().skip(first) {
+            let action = match &task.task.action {
+                Ok(action) if task.runs() && !action.tells() => action,
                 _ => continue,
             };
-            if action.tells() {
-                continue;
-            }
             let before = preview.clone();
-            let Ok(done) = files::perform(action, &mut preview, false) else {
+            let outcome = files::perform(action, &mut preview, false);
+            if outcome.status == Status::Failed {
                 // It will say so itself.
                 return Ok(());
-            };
-            let touched = done.touched.iter();
+            }
+            let touched = outcome.touched.paths().unwrap_or_default().iter();
             let paths = touched.flat_map(|path| {
                 let files = before.files_at(path).into_iter();
                 files.chain(preview.files_at(path))
             });
             // A folder is what is in it.
             let is_file = |path: &PathBuf| !before.is_folder(path) && !preview.is_folder(path);
-            let paths: BTreeSet<PathBuf> = paths.filter(is_file).collect();
-            for path in &paths {
-                let unkept = |why: &str| Unfit::Task(index, format!("`{}` {why}", path.display()));
-                let Some(name) = path.to_str() else {
-                    return Err(unkept(
-                        "is not valid UTF-8, so it could not be reverted: rename it",
-                    ));
-                };
-                let states = preview.states(path);
-                if let Some(change) = self.plan.changes.get_mut(name) {
-                    change.left.extend(states);
-                    continue;
-                }
-                let state = state(disk, path);
-                let missing = state.is(&FileState::missing());
-                let in_git = snapshots
-                    .store
-                    .is_now(seen.as_deref(), path)
-                    .unwrap_or(false);
-                let is_kept = || snapshots.is_kept(seen.as_deref(), path).unwrap_or(false);
-                if !missing && !in_git && !is_kept() {
-                    match self.strict {
-                        true => return Err(unkept(UNKEPT)),
-                        false => continue,
-                    }
-                }
-                let change = Change {
-                    from: seen.clone().filter(|_| !missing && in_git),
-                    kept: Kept::of(path, disk, snapshots),
-                    before: state,
-                    left: states,
-                };
-                self.plan.changes.insert(name.to_owned(), change);
+            task.foreseen = paths.filter(is_file).collect();
+            for path in &task.foreseen {
+                let planned = self.foresee_file(path, preview.states(path), disk, saving);
+                planned.map_err(|why| {
+                    Unfit::Task(index, NotStarted(format!("`{}` {why}", path.display())))
+                })?;
             }
-            self.tasks[index] = paths;
             for path in files::places(action, &before) {
                 let becomes = match (before.is_folder(&path), preview.is_folder(&path)) {
-                    (false, true) => Folder::Made,
-                    (true, false) => Folder::Deleted,
+                    (false, true) => FolderChange::Made,
+                    (true, false) => FolderChange::Deleted,
                     _ => continue,
                 };
                 if let Some(name) = path.to_str() {
                     self.plan.folders.entry(name.to_owned()).or_insert(becomes);
-                    self.tasks[index].insert(path);
+                    task.foreseen.insert(path);
                 }
             }
         }
         Ok(())
     }
 
-    fn keep(&self) -> Result<(), String> {
-        let text = serde_json::to_string(&self.plan);
-        let text = text.map_err(|error| error.to_string())?;
+    /// Plans that a file is left in these states. The error is the reason why that could not be reverted.
+    fn foresee_file(
+        &mut self,
+        path: &Path,
+        left: Vec<FileState>,
+        disk: &Disk,
+        saving: &Saving<'_>,
+    ) -> Result<(), &'static str> {
+        let Some(name) = path.to_str() else {
+            return Err("is not valid UTF-8, so it could not be reverted: rename it");
+        };
+        if let Some(change) = self.plan.changes.get_mut(name) {
+            change.left.extend(left);
+            return Ok(());
+        }
+        let Some((snapshots, SavedTree(seen))) = saving.seen() else {
+            return Ok(());
+        };
+        let before = state(disk, path);
+        let missing = before.is(&FileState::missing());
+        let in_git = snapshots
+            .store
+            .is_now(seen.as_deref(), path)
+            .unwrap_or(false);
+        let is_kept = || snapshots.is_kept(seen.as_deref(), path).unwrap_or(false);
+        if !missing && !in_git && !is_kept() {
+            // After an exec, git alone can tell what was there.
+            return if saving.batch.has_exec() {
+                Err(UNKEPT)
+            } else {
+                Ok(())
+            };
+        }
+        let change = PlannedChange {
+            from: seen.clone().filter(|_| !missing && in_git),
+            kept: KeptFile::of(path, disk, snapshots),
+            before,
+            left,
+        };
+        self.plan.changes.insert(name.to_owned(), change);
+        Ok(())
+    }
+
+    fn keep(&self) -> Result<(), NotStarted> {
+        let text = serde_json::to_string(&self.plan).map_err(NotStarted::because)?;
         let written = self.intent.write(&text);
-        written.map_err(|error| format!("`{}`: {error}", self.intent.path().display()))
+        written.map_err(|error| not_kept(&self.intent, &error))
     }
 
     /// A task of it was not done, so none is to be.
@@ -240,42 +261,34 @@ impl Atomic {
             Status::NotRun => "was not run",
             _ => "failed",
         };
-        self.failed.get_or_insert((number, how));
+        self.failed.get_or_insert(FailedTask { number, how });
     }
 
-    /// Puts back what the tasks until now have changed.
-    pub(super) fn take_back(&self, disk: &mut Disk, saving: &Saving<'_>) -> TakenBack {
-        match saving.snapshots() {
-            Some(snapshots) => self.plan.take_back(disk, snapshots),
-            None => TakenBack::default(),
-        }
+    /// Reverts the changes of the tasks until now.
+    pub(super) fn revert(&self, disk: &mut Disk, saving: &Saving<'_>) -> Reverted {
+        let snapshots = saving.snapshots();
+        let reverted = snapshots.map(|snapshots| self.plan.revert(disk, snapshots));
+        reverted.unwrap_or_default()
     }
 
-    /// Which paths a task changes.
-    pub(super) fn paths(&self, task: usize) -> &BTreeSet<PathBuf> {
-        &self.tasks[task]
-    }
-
-    /// It is over: nothing of it is taken back any more.
-    ///
-    /// # Errors
-    /// Where it would be, at the next start; in words.
-    pub(super) fn end(&self) -> Result<(), String> {
-        self.intent.remove().map_err(|error| {
-            let path = self.intent.path().display();
-            format!("⚠ delete `{path}`, otherwise the next run reverts this batch: {error}")
-        })
+    /// The batch is over: nothing of it is reverted any more. Returns a warning if the next start would still do it.
+    pub(super) fn end(&self) -> Option<String> {
+        let error = self.intent.remove().err()?;
+        let path = self.intent.path().display();
+        Some(format!(
+            "⚠ delete `{path}`, otherwise the next run reverts this batch: {error}"
+        ))
     }
 }
 
 const UNKEPT: &str = "is not in git in its current state, so an atomic batch with an exec could not restore it: \
                       change it in a `<tasks>` of its own";
 
-fn refused(intent: &Intent, error: &std::io::Error) -> Unfit {
-    Unfit::Refused(format!("`{}`: {error}", intent.path().display()))
+fn not_kept(intent: &Intent, error: &std::io::Error) -> NotStarted {
+    NotStarted(format!("`{}`: {error}", intent.path().display()))
 }
 
-/// What is at the path of a file or link.
+/// The state of a file or link.
 fn state(disk: &Disk, path: &Path) -> FileState {
     match disk.state(path) {
         // Where a file is in the place of its folder, there is nothing.
@@ -284,10 +297,10 @@ fn state(disk: &Disk, path: &Path) -> FileState {
     }
 }
 
-impl Plan {
-    fn take_back(&self, disk: &mut Disk, snapshots: &Snapshots) -> TakenBack {
-        let mut taken = TakenBack::default();
-        let is_new = |change: &Change| change.before.is(&FileState::missing());
+impl RevertPlan {
+    fn revert(&self, disk: &mut Disk, snapshots: &Snapshots) -> Reverted {
+        let mut reverted = Reverted::default();
+        let is_new = |change: &PlannedChange| change.before.is(&FileState::missing());
         // What is new goes first: it may be where there was a file, or a folder.
         let (new, old): (Vec<_>, Vec<_>) = self.changes.iter().partition(|(_, it)| is_new(it));
         for (name, change) in new.into_iter().chain(old) {
@@ -298,23 +311,23 @@ impl Plan {
             }
             let now = state(disk, &path);
             if now.is(&change.before) {
-                taken.back.insert(path);
+                reverted.back.insert(path);
             } else if !change.left.iter().any(|left| left.is(&now)) {
-                taken
+                reverted
                     .left
                     .insert(path, "has changed since and was left as it is".to_owned());
             } else {
                 match change.put_back(&path, disk, snapshots) {
                     Ok(()) if state(disk, &path).is(&change.before) => {
-                        taken.back.insert(path);
-                        taken.put += 1;
+                        reverted.back.insert(path);
+                        reverted.put += 1;
                     }
                     Ok(()) => {
                         let why =
                             "was restored from git: its line endings or mode differ from before";
-                        taken.left.insert(path, why.to_owned());
+                        reverted.left.insert(path, why.to_owned());
                     }
-                    Err(error) => drop(taken.left.insert(path, error.to_string())),
+                    Err(error) => drop(reverted.left.insert(path, error.to_string())),
                 }
             }
         }
@@ -322,19 +335,21 @@ impl Plan {
         // only at the end.
         for (name, becomes) in &self.folders {
             match becomes {
-                Folder::Made => disk.clear_above(&Path::new(name).join("_")),
+                FolderChange::Made => disk.clear_above(&Path::new(name).join("_")),
                 // Where that cannot be, it is not there.
-                Folder::Deleted => drop(disk.put_folder(Path::new(name))),
+                FolderChange::Deleted => drop(disk.put_folder(Path::new(name))),
             }
         }
         for (name, becomes) in &self.folders {
             let path = PathBuf::from(name);
-            match Preview::new(disk).is_folder(&path) == (*becomes == Folder::Deleted) {
-                true => drop(taken.back.insert(path)),
-                false => drop(taken.left.insert(path, "was not restored".to_owned())),
+            let is_there = Preview::new(disk).is_folder(&path);
+            if is_there == (*becomes == FolderChange::Deleted) {
+                reverted.back.insert(path);
+            } else {
+                reverted.left.insert(path, "was not restored".to_owned());
             }
         }
-        taken
+        reverted
     }
 
     /// Removes what a killed process left beside the paths, if it is nothing but what was at one of them.
@@ -362,7 +377,7 @@ impl Plan {
     }
 }
 
-impl Kept {
+impl KeptFile {
     fn of(path: &Path, disk: &Disk, snapshots: &Snapshots) -> Option<Self> {
         let Ok(Some(FileOrLink::File { bytes, runs })) = disk.entry(path) else {
             return None;
@@ -379,7 +394,7 @@ impl Kept {
     }
 }
 
-impl Change {
+impl PlannedChange {
     fn put_back(
         &self,
         path: &Path,
@@ -409,8 +424,8 @@ enum PutBackError {
     Gone,
 }
 
-impl TakenBack {
-    /// What is left of the batch, in words.
+impl Reverted {
+    /// Names what is left of the batch.
     pub(super) fn left(&self) -> Option<String> {
         let left = self.left.iter();
         let said: Vec<String> = left
@@ -420,8 +435,8 @@ impl TakenBack {
     }
 }
 
-/// Takes back an atomic batch that a crash or a power cut left in the middle; what there is to say of it. Asked for under
-/// the root's lock.
+/// Reverts an atomic batch that a crash or a power cut left in the middle. Returns what there is to say of it. Needs the
+/// root's lock.
 pub(super) fn recover(intent: &Intent, disk: &mut Disk, snapshots: &Snapshots) -> Option<String> {
     let told = |why: &dyn std::fmt::Display| {
         let path = intent.path().display();
@@ -431,21 +446,21 @@ pub(super) fn recover(intent: &Intent, disk: &mut Disk, snapshots: &Snapshots) -
         Ok(text) => text?,
         Err(error) => return Some(told(&error)),
     };
-    let plan: Plan = match serde_json::from_str(&text) {
+    let plan: RevertPlan = match serde_json::from_str(&text) {
         Ok(plan) => plan,
         Err(error) => return Some(told(&error)),
     };
     plan.clear_away(disk);
-    let taken = plan.take_back(disk, snapshots);
+    let reverted = plan.revert(disk, snapshots);
     if let Err(error) = intent.remove() {
         return Some(told(&error));
     }
-    let files = match taken.put {
+    let files = match reverted.put {
         1 => "1 file restored".to_owned(),
         files => format!("{files} files restored"),
     };
-    let left = taken.left();
-    (taken.put > 0 || left.is_some()).then(|| {
+    let left = reverted.left();
+    (reverted.put > 0 || left.is_some()).then(|| {
         let left = left.map_or(String::new(), |left| format!("; not as before: {left}"));
         format!(
             "⚠ clada exited in the middle of an atomic batch and has now reverted it: {files}{left}"

@@ -1,5 +1,5 @@
-//! What the chat of a listener knows of the project's files, kept up to date by each run, and what it is told that it does not
-//! know. Nothing here fails a batch: what cannot be had is logged and left out.
+//! Keeps account of what the chat of a listener knows of the project's files, and tells it what it does not know. Nothing here
+//! fails a batch: what cannot be had is logged and left out.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
@@ -7,14 +7,13 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use serde_json::Value;
 use sha2::{Digest, Sha256};
 
 use super::Runner;
 use crate::reply::task::Action;
 use crate::report::Report;
 use crate::report::chat::{By, Chat, LARGEST, MOST_FILES, Seen};
-use crate::report::outcome::Section;
+use crate::report::outcome::Outcome;
 use crate::report::repair;
 use crate::run::files::{self, ShownLines};
 use crate::text::hex::hex;
@@ -27,28 +26,20 @@ const COMPARING: Duration = Duration::from_secs(1);
 /// The time in which files are looked for that are at another place now.
 const PATIENCE: Duration = Duration::from_millis(300);
 
-/// The chat that reads what comes of a listener's runs.
-pub struct Reader {
+/// The chat that reads the results of a listener's runs.
+pub struct ChatReader {
     store: ChatStore,
-    /// It is told what has changed.
-    is_on: bool,
     /// The files that the last run tells of.
     telling: Vec<String>,
 }
 
-impl Reader {
-    /// That of which the store tells.
-    pub fn new(store: ChatStore, is_on: bool) -> Self {
+impl ChatReader {
+    /// The chat of a store.
+    pub fn new(store: ChatStore) -> Self {
         Self {
             store,
-            is_on,
             telling: Vec::new(),
         }
-    }
-
-    /// Has it told what has changed from now on, or not.
-    pub(super) fn turn(&mut self, is_on: bool) {
-        self.is_on = is_on;
     }
 
     /// Counts what the last run tells: it is in a packet.
@@ -61,16 +52,13 @@ impl Reader {
 }
 
 /// The thing at a path.
-pub(super) enum Sight {
+pub(super) enum FileSight {
     Gone,
-    /// A folder, or what the chat may not know of.
+    /// A folder, or something that the chat may not know of.
     Withheld,
     /// A file as it is, with its text where that may be kept.
     There(Seen, Option<String>),
 }
-
-/// The files that a task may change, as they are before it.
-pub(super) type Before = BTreeMap<String, Sight>;
 
 /// The account of one run: what the chat knows, as it changes.
 pub(super) struct Changes {
@@ -88,10 +76,10 @@ pub(super) struct Changes {
 }
 
 impl Changes {
-    /// Reads what the chat knows, and notes what was changed since the last run.
-    fn begin(store: &ChatStore, mask: &Mask, disk: &Disk) -> Self {
+    /// Reads what the chat knows.
+    fn open(store: &ChatStore, mask: &Mask) -> Self {
         let was = logged(store.read()).unwrap_or_default();
-        let mut changes = Self {
+        Self {
             store: store.clone(),
             chat: was.clone(),
             point: Chat::default(),
@@ -99,9 +87,7 @@ impl Changes {
             texts: Texts::new(),
             mask: mask.clone(),
             written: BTreeSet::new(),
-        };
-        changes.compare(By::Others, disk);
-        changes
+        }
     }
 
     /// Keeps what the chat knows so far: a command may be the last that clada lives to see.
@@ -121,13 +107,13 @@ impl Changes {
         }
     }
 
-    /// An atomic batch begins, which may be taken back.
+    /// Notes that an atomic batch begins, which may be reverted.
     pub(super) fn remember(&mut self) {
         self.point.clone_from(&self.chat);
     }
 
     /// These paths are again as they were when the atomic batch began.
-    pub(super) fn taken_back(&mut self, paths: &BTreeSet<PathBuf>) {
+    pub(super) fn reverted(&mut self, paths: &BTreeSet<PathBuf>) {
         for path in paths.iter().filter_map(|path| path.to_str()) {
             self.written.remove(path);
             match self.point.files.get(path) {
@@ -139,10 +125,10 @@ impl Changes {
         }
     }
 
-    /// The files that a task may change.
-    pub(super) fn before(&self, action: &Action<'_>, disk: &Disk) -> Before {
+    /// The files that a task may change, as they are before it.
+    pub(super) fn before(&self, action: &Action<'_>, disk: &Disk) -> BTreeMap<String, FileSight> {
         if !action.changes() {
-            return Before::new();
+            return BTreeMap::new();
         }
         let places = files::places(action, disk).into_iter().take(MOST_FILES);
         let paths = places.filter_map(|path| Some(path.to_str()?.to_owned()));
@@ -158,15 +144,15 @@ impl Changes {
     pub(super) fn after(
         &mut self,
         action: &Action<'_>,
-        (sections, data): (&[Section], &Value),
-        paths: Option<&[PathBuf]>,
-        mut before: Before,
+        outcome: &Outcome,
+        mut before: BTreeMap<String, FileSight>,
         disk: &Disk,
     ) {
-        let Some(paths) = paths.filter(|paths| !paths.is_empty()) else {
-            self.shown(action, (sections, data), disk);
+        let paths = outcome.touched.paths().unwrap_or_default();
+        if paths.is_empty() {
+            self.shown(action, outcome, disk);
             return;
-        };
+        }
         let paths: Vec<&str> = paths.iter().filter_map(|path| path.to_str()).collect();
         let moves = matches!(
             action,
@@ -181,16 +167,16 @@ impl Changes {
         }
         for path in paths.into_iter().take(MOST_FILES) {
             match look(path, disk, &self.mask) {
-                Sight::Gone => self.chat.forget(path),
-                Sight::Withheld => {
+                FileSight::Gone => self.chat.forget(path),
+                FileSight::Withheld => {
                     self.chat.files.remove(path);
                 }
-                Sight::There(seen, text) if matches!(action, Action::Move { .. }) => {
+                FileSight::There(seen, text) if matches!(action, Action::Move { .. }) => {
                     self.found(path, seen, text, By::Batch);
                 }
-                Sight::There(seen, text) => {
-                    let was = before.remove(path);
-                    self.wrote(action, path, was, (seen, text));
+                FileSight::There(seen, text) => {
+                    let whole = matches!(action, Action::Overwrite { .. });
+                    self.wrote(whole, path, before.remove(path), seen, text);
                 }
             }
         }
@@ -198,16 +184,17 @@ impl Changes {
 
     fn wrote(
         &mut self,
-        action: &Action<'_>,
+        whole: bool,
         path: &str,
-        before: Option<Sight>,
-        (seen, text): (Seen, Option<String>),
+        before: Option<FileSight>,
+        seen: Seen,
+        text: Option<String>,
     ) {
         let (was, old) = match before {
-            Some(Sight::There(was, old)) => (Some(was), old),
+            Some(FileSight::There(was, old)) => (Some(was), old),
             _ => (None, None),
         };
-        let whole = was.is_none() || matches!(action, Action::Overwrite { .. });
+        let whole = whole || was.is_none();
         let last = self.last(path);
         let texts = (last.as_deref(), old.as_deref(), text.as_deref());
         let hash = self.chat.files.get(path).map(|file| file.last.hash.clone());
@@ -222,23 +209,23 @@ impl Changes {
     }
 
     /// Notes what a task has shown that changed nothing.
-    pub(super) fn shown(
-        &mut self,
-        action: &Action<'_>,
-        (sections, data): (&[Section], &Value),
-        disk: &Disk,
-    ) {
-        let is_diff = !data["stale"].is_null();
-        for ShownLines { place, lines } in files::shown(action, sections, is_diff, disk) {
-            let Some(path) = place.path().to_str() else {
-                continue;
-            };
-            if let Sight::There(seen, text) = look(path, disk, &self.mask) {
-                let last = self.last(path);
-                let texts = (last.as_deref(), text.as_deref());
-                self.chat.shown(path, &lines, texts, seen.clone());
-                self.keep(&seen, text);
+    pub(super) fn shown(&mut self, action: &Action<'_>, outcome: &Outcome, disk: &Disk) {
+        let is_diff = !outcome.data["stale"].is_null();
+        let shown = files::shown(action, &outcome.sections, is_diff, disk);
+        for ShownLines { place, lines } in shown {
+            if let Some(path) = place.path().to_str() {
+                self.shows(path, &lines, disk);
             }
+        }
+    }
+
+    /// Notes that lines of a file are shown.
+    fn shows(&mut self, path: &str, lines: &[Range<usize>], disk: &Disk) {
+        if let FileSight::There(seen, text) = look(path, disk, &self.mask) {
+            let last = self.last(path);
+            let texts = (last.as_deref(), text.as_deref());
+            self.chat.shown(path, lines, texts, seen.clone());
+            self.keep(&seen, text);
         }
     }
 
@@ -285,16 +272,16 @@ impl Changes {
                 continue;
             }
             match look(&path, disk, &self.mask) {
-                Sight::Gone if file.is_gone() => {}
-                Sight::Gone => gone.push(path),
-                Sight::Withheld => self.chat.forget(&path),
+                FileSight::Gone if file.is_gone() => {}
+                FileSight::Gone => gone.push(path),
+                FileSight::Withheld => self.chat.forget(&path),
                 // Where a comparison line by line would take too long, it is told that they have changed.
-                Sight::There(seen, text) if Instant::now() > until => {
+                FileSight::There(seen, text) if Instant::now() > until => {
                     self.chat
                         .found(&path, (None, None), seen.clone(), (by, false));
                     self.keep(&seen, text);
                 }
-                Sight::There(seen, text) => self.found(&path, seen, text, by),
+                FileSight::There(seen, text) => self.found(&path, seen, text, by),
             }
         }
         let moved = self.moved(&gone, disk);
@@ -304,7 +291,7 @@ impl Changes {
         }
     }
 
-    /// Where files are now that are gone from their places.
+    /// The new places of files that are gone from their places.
     fn moved(&self, gone: &[String], disk: &Disk) -> BTreeMap<String, String> {
         let mut moved = BTreeMap::new();
         let until = Instant::now() + PATIENCE;
@@ -327,7 +314,7 @@ impl Changes {
             let is_it = |path: &&String| self.chat.files[*path].last.mark == mark;
             if let Some(path) = gone.iter().find(is_it)
                 && !self.chat.files.contains_key(to)
-                && let Sight::There(seen, _) = look(to, disk, &self.mask)
+                && let FileSight::There(seen, _) = look(to, disk, &self.mask)
                 && seen.hash == self.chat.files[path].last.hash
             {
                 moved.insert(path.clone(), to.to_owned());
@@ -345,14 +332,17 @@ impl Runner {
     pub(super) fn changes(&mut self) -> Option<Changes> {
         let reader = self.reader.as_mut()?;
         reader.telling.clear();
-        if !reader.is_on {
+        if !self.setup.changes {
             logged(reader.store.clear());
             return None;
         }
-        Some(Changes::begin(&reader.store, &self.rules.mask, &self.disk))
+        let mut changes = Changes::open(&reader.store, &self.setup.rules.mask);
+        // Notes what was changed since the last run.
+        changes.compare(By::Others, &self.disk);
+        Some(changes)
     }
 
-    /// Has the report of a run tell what the chat does not know, and keeps the rest.
+    /// Adds to the report of a run what the chat does not know, and keeps the rest.
     pub(super) fn tell_changes(&mut self, changes: Option<Changes>, report: &mut Report) {
         let (Some(reader), Some(mut changes)) = (&mut self.reader, changes) else {
             return;
@@ -368,7 +358,7 @@ impl Runner {
         changes.keep_so_far();
     }
 
-    /// Told when the results of the last run were handed out.
+    /// Notes that the results of the last run were handed out.
     pub fn changes_are_told(&mut self) {
         if let Some(reader) = &mut self.reader {
             reader.has_read();
@@ -383,43 +373,27 @@ pub fn show<'f>(
     disk: &Disk,
     mask: &Mask,
 ) {
-    let mut texts = Texts::new();
-    let was = logged(store.read()).unwrap_or_default();
-    let mut sights = Vec::new();
+    let mut changes = Changes::open(store, mask);
     for (path, lines) in shown.take(MOST_FILES) {
-        if let Sight::There(seen, text) = look(path, disk, mask) {
-            let last = was.files.get(path).map(|file| &file.last);
-            let last = last
-                .filter(|last| last.has_text)
-                .and_then(|last| store.text(&last.hash));
-            if let Some(text) = &text {
-                texts.insert(seen.hash.clone(), text.clone());
-            }
-            sights.push((path, lines, last, text, seen));
-        }
+        changes.shows(path, &lines, disk);
     }
-    logged(store.change(&texts, |chat| {
-        for (path, lines, last, text, seen) in sights {
-            let texts = (last.as_deref(), text.as_deref());
-            chat.shown(path, &lines, texts, seen);
-        }
-    }));
+    changes.keep_so_far();
 }
 
 /// Looks at a path.
-fn look(path: &str, disk: &Disk, mask: &Mask) -> Sight {
+fn look(path: &str, disk: &Disk, mask: &Mask) -> FileSight {
     let Some(place) = place(path, disk) else {
-        return Sight::Withheld;
+        return FileSight::Withheld;
     };
     // Before the content: what changes in between is seen the next time.
     let mark = disk.mark(place.path());
     let content = match disk.read(&place) {
-        Err(FsError::NotFound(_)) => return Sight::Gone,
-        Err(_) => return Sight::Withheld,
+        Err(FsError::NotFound(_)) => return FileSight::Gone,
+        Err(_) => return FileSight::Withheld,
         Ok(content) => content.bytes,
     };
     let Ok(text) = repair::showable((path, path), &content) else {
-        return Sight::Withheld;
+        return FileSight::Withheld;
     };
     let may_keep = text.len() <= LARGEST && mask.text(text) == text;
     let (mark, is_sure) = mark.unwrap_or_default();
@@ -429,7 +403,7 @@ fn look(path: &str, disk: &Disk, mask: &Mask) -> Sight {
         mark,
         is_sure,
     };
-    Sight::There(seen, may_keep.then(|| text.to_owned()))
+    FileSight::There(seen, may_keep.then(|| text.to_owned()))
 }
 
 fn place(path: &str, disk: &Disk) -> Option<ResolvedPath> {

@@ -1,22 +1,22 @@
-//! What the context commands mean: which files the chat works with, and how much there is of them to read. Changes no file of
-//! the project.
+//! Carries out the context commands: they choose the files that the chat works with. Changes no file of the project.
 
+use std::borrow::Cow;
 use std::io;
 
 use serde_json::{Value, json};
 
 use crate::reply::context::{Amount, ContextFile, ContextSet, range_text};
 use crate::reply::task::ContextTask;
-use crate::report::outcome::Section;
+use crate::report::outcome::{Outcome, Section};
 use crate::report::repair;
-use crate::run::files::{self, Done, Failure};
+use crate::run::files;
 use crate::text::lines::{LineError, LineRange};
 use crate::world::context::ContextStore;
 use crate::world::workspace::{FileKind, ProjectFiles};
 
-/// A set with what its files hold now.
+/// A set with the present content of its files.
 #[derive(Debug, Default)]
-pub struct Loaded {
+pub struct LoadedSet {
     pub files: Vec<LoadedFile>,
     pub amount: Amount,
 }
@@ -29,35 +29,42 @@ pub struct LoadedFile {
     pub parts: Vec<(String, String)>,
     /// In bytes, of these parts.
     pub size: usize,
-    /// Why it is not all that was asked for.
+    /// The reason why it is not all that was asked for.
     pub missing: Option<String>,
     /// It is not there any more.
     pub is_gone: bool,
 }
 
-/// Carries out a context command; with `dry` tells what would come of it.
-///
-/// # Errors
-/// Where a path or the set cannot be used; then nothing is changed.
+/// Carries out a context command; with `dry` tells what would come of it. A failed command has changed nothing.
 pub fn perform(
     task: &ContextTask<'_>,
     files: &dyn ProjectFiles,
     store: &ContextStore,
     dry: bool,
-) -> Result<Done, Failure> {
+) -> Outcome {
+    carry_out(task, files, store, dry).unwrap_or_else(|failed| *failed)
+}
+
+fn carry_out(
+    task: &ContextTask<'_>,
+    files: &dyn ProjectFiles,
+    store: &ContextStore,
+    dry: bool,
+) -> Result<Outcome, Box<Outcome>> {
     match task {
         ContextTask::Add { paths, lines } => {
-            let adds = adds(paths, lines.as_deref(), files)?;
+            let lines = lines.as_deref().map(range).transpose()?;
+            let paths = adds(paths, lines, files)?;
             let (set, ()) = changed(store, dry, |set| {
-                for path in &adds.0 {
-                    set.add(path, adds.1);
+                for path in &paths {
+                    set.add(path, lines);
                 }
             })?;
             Ok(now(&load(&set, files), ""))
         }
         ContextTask::Remove { paths } => {
             let names = paths.iter().map(|path| Ok(files.parse(path)?.to_string()));
-            let names: Vec<String> = names.collect::<Result<_, Failure>>()?;
+            let names: Vec<String> = names.collect::<Result<_, Box<Outcome>>>()?;
             let (set, absent) = changed(store, dry, |set| {
                 let absent = names.iter().filter(|name| !set.remove(name));
                 absent.cloned().collect::<Vec<_>>()
@@ -78,14 +85,14 @@ pub fn perform(
             if !dry {
                 store.clear().map_err(|error| trouble(&error))?;
             }
-            Ok(now(&Loaded::default(), ""))
+            Ok(now(&LoadedSet::default(), ""))
         }
     }
 }
 
 /// Reads the files of a set. What cannot be read is told of, not fatal.
-pub fn load(set: &ContextSet, files: &dyn ProjectFiles) -> Loaded {
-    let mut loaded = Loaded::default();
+pub fn load(set: &ContextSet, files: &dyn ProjectFiles) -> LoadedSet {
+    let mut loaded = LoadedSet::default();
     for file in &set.files {
         let file = load_file(file, files);
         loaded.amount.files += usize::from(!file.parts.is_empty());
@@ -97,20 +104,28 @@ pub fn load(set: &ContextSet, files: &dyn ProjectFiles) -> Loaded {
     loaded
 }
 
-impl Loaded {
+impl LoadedSet {
+    fn said(&self) -> String {
+        if self.files.is_empty() {
+            "empty".to_owned()
+        } else {
+            self.amount.text()
+        }
+    }
+
     /// The files that are not there any more.
     fn gone(&self) -> Vec<String> {
         let gone = self.files.iter().filter(|file| file.is_gone);
         gone.map(|file| file.file.path.clone()).collect()
     }
 
-    /// What is to be said of files that are not as they were when they were put in.
+    /// The remarks on files that are not as they were when they were put in.
     pub fn missing(&self) -> impl Iterator<Item = String> {
         let files = self.files.iter();
         files.filter_map(|file| Some(format!("`{}`: {}", file.file.path, file.missing.as_ref()?)))
     }
 
-    /// What is in the set, for `--json`.
+    /// The files of the set, for `--json`.
     pub fn data(&self) -> Vec<Value> {
         let data = |file: &LoadedFile| {
             let mut data = json!({ "path": file.file.path });
@@ -126,7 +141,7 @@ impl Loaded {
         self.files.iter().map(data).collect()
     }
 
-    /// What is in the set, a line for each file.
+    /// The files of the set, each in a line.
     pub fn lines(&self) -> String {
         let line = |file: &LoadedFile| {
             let lines = file.file.lines_text();
@@ -139,13 +154,12 @@ impl Loaded {
     }
 }
 
-/// The paths to add, as the set names them, and their lines. All of them must be there, or none is added.
+/// The paths to add, as the set names them. All of them must be there with these lines, or none is added.
 fn adds(
-    paths: &[std::borrow::Cow<'_, str>],
-    lines: Option<&str>,
+    paths: &[Cow<'_, str>],
+    lines: Option<LineRange>,
     files: &dyn ProjectFiles,
-) -> Result<(Vec<String>, Option<LineRange>), Failure> {
-    let lines = lines.map(range).transpose()?;
+) -> Result<Vec<String>, Box<Outcome>> {
     let add = |path: &str| {
         let text = text_of(path, files)?;
         let there = text.lines().count();
@@ -157,11 +171,10 @@ fn adds(
             _ => Ok(files.parse(path)?.to_string()),
         }
     };
-    let paths: Result<Vec<String>, Failure> = paths.iter().map(|path| add(path)).collect();
-    Ok((paths?, lines))
+    paths.iter().map(|path| add(path)).collect()
 }
 
-fn range(text: &str) -> Result<LineRange, Failure> {
+fn range(text: &str) -> Result<LineRange, Box<Outcome>> {
     LineRange::parse(text).map_err(|error| {
         files::refused(match error {
             LineError::Invalid => {
@@ -182,7 +195,7 @@ fn goes_past(lines: &LineRange, end: usize) -> String {
 }
 
 /// The text of a file that may be shown.
-fn text_of(path: &str, files: &dyn ProjectFiles) -> Result<String, Failure> {
+fn text_of(path: &str, files: &dyn ProjectFiles) -> Result<String, Box<Outcome>> {
     let rel = files.parse(path)?;
     let place = files.place(&rel, true)?;
     match files.kind(&place)? {
@@ -220,10 +233,11 @@ fn load_file(file: &ContextFile, files: &dyn ProjectFiles) -> LoadedFile {
             let place = files.parse(&file.path).ok();
             let place = place.and_then(|rel| files.place(&rel, true).ok());
             loaded.is_gone = place.is_none_or(|place| matches!(files.kind(&place), Ok(None)));
-            loaded.missing = Some(match loaded.is_gone {
-                true => "no longer exists".to_owned(),
-                false => failure.message.into(),
-            });
+            loaded.missing = if loaded.is_gone {
+                Some("no longer exists".to_owned())
+            } else {
+                failure.message
+            };
             return loaded;
         }
     };
@@ -248,12 +262,12 @@ fn load_file(file: &ContextFile, files: &dyn ProjectFiles) -> LoadedFile {
     loaded
 }
 
-/// What comes of a change, and what it says; kept unless it is only thought.
+/// Returns the set after a change, and the change's result. With `dry` the new set is not kept.
 fn changed<T>(
     store: &ContextStore,
     dry: bool,
     change: impl FnOnce(&mut ContextSet) -> T,
-) -> Result<(ContextSet, T), Failure> {
+) -> Result<(ContextSet, T), Box<Outcome>> {
     if dry {
         let mut set = read(store)?;
         let said = change(&mut set);
@@ -266,45 +280,37 @@ fn changed<T>(
     store.change(change).map_err(|error| trouble(&error))
 }
 
-fn read(store: &ContextStore) -> Result<ContextSet, Failure> {
+fn read(store: &ContextStore) -> Result<ContextSet, Box<Outcome>> {
     store.read().map_err(|error| trouble(&error))
 }
 
-fn trouble(error: &io::Error) -> Failure {
+fn trouble(error: &io::Error) -> Box<Outcome> {
     files::refused(format!("{error}: use `context-clear` to start a new set"))
 }
 
 /// A task is done: how much is in the set now.
-fn now(loaded: &Loaded, also: &str) -> Done {
+fn now(loaded: &LoadedSet, also: &str) -> Outcome {
     let amount = loaded.amount;
-    Done {
-        message: Some(match loaded.files.is_empty() {
-            true => format!("now empty{also}"),
-            false => format!("now {}{also}", amount.text()),
-        }),
+    Outcome {
+        message: Some(format!("now {}{also}", loaded.said())),
         data: json!({
             "files": amount.files,
             "lines": amount.lines,
             "size": amount.bytes,
             "tokens": amount.tokens(),
         }),
-        ..Done::default()
+        ..Outcome::default()
     }
 }
 
-fn list(loaded: &Loaded) -> Done {
+fn list(loaded: &LoadedSet) -> Outcome {
     let lines = loaded.lines();
-    Done {
-        message: Some(match loaded.files.is_empty() {
-            true => "empty".to_owned(),
-            false => loaded.amount.text(),
-        }),
+    let sections = (!lines.is_empty()).then_some(Section::Text(lines));
+    Outcome {
+        message: Some(loaded.said()),
         data: loaded.data().into(),
-        sections: match lines.is_empty() {
-            true => Vec::new(),
-            false => vec![Section::Text(lines)],
-        },
-        ..Done::default()
+        sections: sections.into_iter().collect(),
+        ..Outcome::default()
     }
 }
 

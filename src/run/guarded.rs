@@ -1,26 +1,26 @@
-//! The project's files, where nothing that clada has not saved is overwritten or taken away. An edit goes on what is there:
-//! it replaces no more than it has found.
+//! Guards the project's files: nothing that clada has not saved is overwritten or taken away. An edit replaces no more than
+//! it has found.
 
 use std::path::PathBuf;
 
-use super::saving::Seen;
+use super::saving::SavedTree;
 use crate::git::Snapshots;
 use crate::reply::path::{PathError, RelPath};
 use crate::world::attributes::Regrouped;
 use crate::world::workspace::{Disk, FileContent, FileKind, FsError, ProjectFiles, ResolvedPath};
 
 /// The files on the disk, and what the last save of them saw, where that is known.
-pub(super) struct Guarded<'g> {
+pub(super) struct GuardedFiles<'g> {
     pub(super) disk: &'g mut Disk,
-    pub(super) seen: Option<(&'g Snapshots, &'g Seen)>,
+    pub(super) seen: Option<(&'g Snapshots, &'g SavedTree)>,
     /// The paths that tasks have changed since.
     pub(super) unsaved: &'g [PathBuf],
 }
 
-impl Guarded<'_> {
-    /// Refused where something at a place, or below it, is not what the last save saw.
+impl GuardedFiles<'_> {
+    /// Refuses a place if something at it, or below it, is not what the last save saw.
     fn check(&self, place: &ResolvedPath) -> Result<(), FsError> {
-        let Some((snapshots, Seen(seen))) = self.seen else {
+        let Some((snapshots, SavedTree(seen))) = self.seen else {
             return Ok(());
         };
         let is_related =
@@ -40,7 +40,7 @@ impl Guarded<'_> {
     }
 }
 
-impl ProjectFiles for Guarded<'_> {
+impl ProjectFiles for GuardedFiles<'_> {
     fn parse(&self, text: &str) -> Result<RelPath, PathError> {
         self.disk.parse(text)
     }

@@ -1,23 +1,25 @@
-//! The user's own commands around a batch: which of them run when, what they are told of it, and what came of them.
+//! Runs the user's own commands around a batch, and tells them of it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
-use std::path::PathBuf;
 
-use super::due::Due;
-use super::{Course, Runner, Touched};
+use super::Runner;
+use super::job::JobTask;
+use super::journal::NotStarted;
+use super::progress::{ActiveRun, Work};
+use super::running::RunningJob;
+use super::saving::Saving;
 use crate::policy::hook;
 use crate::reply::task::{Batch, Task};
-use crate::report::outcome::{Outcome, Status};
+use crate::report::outcome::{Outcome, Status, Touched};
 use crate::report::{Hooked, brief};
-use crate::run::exec::{self, Exec, Executed};
-use crate::run::progress::{Run, Work};
+use crate::run::exec::{self, ExecScript};
 use crate::settings::Hook;
 use crate::world::shell::Stream;
 
-/// The hooks, and what they are told beside what there is of each batch.
+/// The hooks, and the user's variables for them.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Hooks {
+pub struct HookSetup {
     pub before: Vec<Hook>,
     pub after: Vec<Hook>,
     pub vars: BTreeMap<String, String>,
@@ -27,11 +29,11 @@ pub struct Hooks {
 const VALUE: usize = 100 * 1024;
 
 /// The values of variables by their names, each with its name in the environment.
-struct Values(BTreeMap<String, (String, String)>);
+struct HookValues(BTreeMap<String, (String, String)>);
 
-impl Values {
-    /// What is known of a batch before it.
-    fn before(hooks: &Hooks, batch: &Batch<'_>) -> Self {
+impl HookValues {
+    /// The facts about a batch before it.
+    fn before(hooks: &HookSetup, batch: &Batch<'_>) -> Self {
         let vars = hooks.vars.iter();
         let vars = vars.map(|(name, value)| (name.clone(), (name.clone(), value.clone())));
         let operations = batch.tasks.iter().map(operation).collect::<Vec<_>>();
@@ -41,8 +43,8 @@ impl Values {
         values
     }
 
-    /// The same with what came of it.
-    fn after(hooks: &Hooks, batch: &Batch<'_>, outcomes: &[Outcome], files: &[String]) -> Self {
+    /// The same with the results.
+    fn after(hooks: &HookSetup, batch: &Batch<'_>, outcomes: &[Outcome], files: &[String]) -> Self {
         let was_tried = |outcome: &&Outcome| {
             matches!(
                 outcome.status,
@@ -50,10 +52,8 @@ impl Values {
             )
         };
         let errors = outcomes.iter().filter(|outcome| !outcome.status.is_good());
-        let errors = errors.map(|outcome| {
-            let message = outcome.message.as_deref().unwrap_or_default();
-            format!("{}: {message}", outcome.label()).replace('\n', " ")
-        });
+        let errors = errors
+            .map(|outcome| format!("{}: {}", outcome.label(), outcome.said()).replace('\n', " "));
         let errors: Vec<String> = errors.collect();
         let mut values = Self::before(hooks, batch);
         values.set("success", errors.is_empty());
@@ -73,7 +73,7 @@ impl Values {
             .insert(name.to_owned(), (variable, value.to_string()));
     }
 
-    /// What a variable is called in the environment.
+    /// Returns the name of a variable in the environment.
     fn named(&self, name: &str) -> Result<String, String> {
         match self.0.get(name) {
             Some((_, value)) if !is_passed(value) => Err(format!(
@@ -108,123 +108,124 @@ fn operation(task: &Task<'_>) -> String {
     text.replace('\n', " ").trim_end().to_owned()
 }
 
-/// Whether hooks run around a batch: something that is due may change the project.
-pub(super) fn are_due(batch: &Batch<'_>, due: &[Due]) -> bool {
-    let changes = |task: &Task<'_>| task.action.as_ref().is_ok_and(|action| action.changes());
-    batch
-        .tasks
-        .iter()
-        .zip(due)
-        .any(|(task, due)| *due == Due::Run && changes(task))
-}
-
 impl Runner {
-    /// Runs the hooks before a batch; why it cannot begin.
-    pub(super) async fn hooks_before(
-        &self,
-        batch: &Batch<'_>,
-        run: &mut Run<'_, '_>,
-    ) -> Result<(), String> {
-        // What failed for one batch of a run is not asked again for the next.
-        if let Some(why) = &run.stopped_by {
-            return Err(why.clone());
-        }
-        let values = Values::before(&self.hooks, batch);
-        let failed = self.all(("before", &self.hooks.before), &values, run).await;
-        run.stopped_by.clone_from(&failed);
-        failed.map_or(Ok(()), Err)
+    /// True if hooks run around these tasks: one that is due may change the project.
+    pub(super) fn has_hooks_for(&self, tasks: &[JobTask<'_>]) -> bool {
+        let HookSetup { before, after, .. } = &self.setup.hooks;
+        !(before.is_empty() && after.is_empty()) && tasks.iter().any(JobTask::will_change)
     }
 
-    /// Runs the hooks after a batch, whose outcomes begin with `first`, and has saved what they change.
-    pub(super) async fn hooks_after(
+    /// Runs the hooks before a batch, and saves what they change: beside what was there before, and before the tasks change
+    /// anything.
+    pub(super) async fn hooks_before(
         &self,
-        course: &mut Course<'_, '_>,
-        (first, touched): (usize, &[Vec<PathBuf>]),
-        run: &mut Run<'_, '_>,
-    ) {
-        let outcomes = &run.report.outcomes[first..];
-        let done = outcomes.iter().zip(touched);
-        let done = done.filter(|(outcome, _)| outcome.status == Status::Done);
-        let mut files: Vec<String> = done
-            .flat_map(|(_, paths)| paths)
+        saving: &mut Saving<'_>,
+        run: &mut ActiveRun<'_, '_>,
+    ) -> Result<(), NotStarted> {
+        let hooks = &self.setup.hooks.before;
+        if hooks.is_empty() {
+            return Ok(());
+        }
+        saving.expect_command(run);
+        // What failed for one batch of a run is not asked again for the next.
+        if run.jobs.stopped_by.is_none() {
+            let values = HookValues::before(&self.setup.hooks, saving.batch);
+            run.jobs.stopped_by = self.run_hooks("before", hooks, &values, run).await.err();
+        }
+        let ready = match &run.jobs.stopped_by {
+            None => saving.again(said("before", hooks), run),
+            Some(why) => Err(why.clone()),
+        };
+        if ready.is_err() {
+            run.states.take_commits();
+        }
+        ready
+    }
+
+    /// Runs the hooks after a batch, and saves what they change.
+    pub(super) async fn hooks_after(&self, job: &mut RunningJob<'_>, run: &mut ActiveRun<'_, '_>) {
+        let outcomes = &run.report.outcomes[job.first..];
+        let done = outcomes.iter().filter(|it| it.status == Status::Done);
+        let paths = done.flat_map(|outcome| outcome.touched.paths().unwrap_or_default());
+        let files: BTreeSet<String> = paths
             .map(|path| path.to_string_lossy().into_owned())
             .collect();
-        files.sort();
-        files.dedup();
-        let values = Values::after(&self.hooks, course.batch, outcomes, &files);
-        course.saving.expect_command(course.batch, run);
-        self.all(("after", &self.hooks.after), &values, run).await;
+        let files: Vec<String> = files.into_iter().collect();
+        let hooks = &self.setup.hooks;
+        let values = HookValues::after(hooks, job.saving.batch, outcomes, &files);
+        job.saving.expect_command(run);
+        // A failure is in the report.
+        let _ = self.run_hooks("after", &hooks.after, &values, run).await;
         let work = Work {
             who: "what the hooks changed",
             why: None,
-            line: said("after", &self.hooks.after),
+            line: said("after", &hooks.after),
         };
-        let touched = Touched::Anything;
-        course.saving.after(touched, (course.batch, work), run);
+        job.saving.after(Touched::Anything, work, run);
     }
 
     /// Names all hooks, in a run that changes nothing.
-    pub(super) fn hooks_would_run(&self, run: &mut Run<'_, '_>) {
-        for (when, hooks) in [("before", &self.hooks.before), ("after", &self.hooks.after)] {
+    pub(super) fn hooks_would_run(&self, run: &mut ActiveRun<'_, '_>) {
+        let HookSetup { before, after, .. } = &self.setup.hooks;
+        for (when, hooks) in [("before", before), ("after", after)] {
             for hook in hooks {
-                let command = self.rules.mask.text(&hook.run);
+                let command = self.setup.rules.mask.text(&hook.run);
                 let said = format!("would run the {when} hook `{command}`");
                 run.report.notices.push(said);
             }
         }
     }
 
-    /// Runs hooks until one fails; that it did.
-    async fn all(
+    /// Runs hooks until one fails.
+    async fn run_hooks(
         &self,
-        (when, hooks): (&'static str, &[Hook]),
-        values: &Values,
-        run: &mut Run<'_, '_>,
-    ) -> Option<String> {
+        when: &'static str,
+        hooks: &[Hook],
+        values: &HookValues,
+        run: &mut ActiveRun<'_, '_>,
+    ) -> Result<(), NotStarted> {
         for hook in hooks {
-            let executed = match self.hook(hook, values, run).await {
-                Ok(executed) => executed,
-                Err(why) => Executed::failed(why),
-            };
-            let interrupted = executed.status == Status::Interrupted;
-            let failed = executed.status != Status::Done && !hook.continue_on_error;
+            let outcome = self.run_hook(hook, values, run).await;
+            let (status, counts) = (outcome.status, !hook.continue_on_error);
+            let errors = outcome.data["stderr"].as_str().unwrap_or_default().trim();
             run.hooked(Hooked {
                 when,
                 command: hook.run.clone(),
-                failed: executed.status != Status::Done,
-                counts: !hook.continue_on_error,
-                message: executed.message,
-                errors: executed.data["stderr"]
-                    .as_str()
-                    .unwrap_or_default()
-                    .trim()
-                    .to_owned(),
-                sections: executed.sections,
+                failed: status != Status::Done,
+                counts,
+                errors: errors.to_owned(),
+                message: outcome.message,
+                sections: outcome.sections,
             });
-            if interrupted {
-                return Some(exec::STOPPED.to_owned());
+            if status == Status::Interrupted {
+                return Err(NotStarted::because(exec::STOPPED));
             }
-            if failed {
-                return Some(format!(
+            if status != Status::Done && counts {
+                return Err(NotStarted(format!(
                     "the {when} hook `{}` failed: fix it first",
                     brief(&hook.run)
-                ));
+                )));
             }
         }
-        None
+        Ok(())
     }
 
-    async fn hook(
+    async fn run_hook(
         &self,
         hook: &Hook,
-        values: &Values,
-        run: &mut Run<'_, '_>,
-    ) -> Result<Executed, String> {
-        let script = hook::interpolated(&hook.run, |name| values.named(name))?;
-        let dir = self.folder(hook.cwd.as_deref());
-        let dir = dir.map_err(|ended| ended.message.unwrap_or_default())?;
-        run.notice_once(self.rules.unfenced().as_deref());
-        let exec = Exec {
+        values: &HookValues,
+        run: &mut ActiveRun<'_, '_>,
+    ) -> Outcome {
+        let script = match hook::interpolated(&hook.run, |name| values.named(name)) {
+            Ok(script) => script,
+            Err(why) => return Outcome::failed(why),
+        };
+        let dir = match self.folder(hook.cwd.as_deref()) {
+            Ok(dir) => dir,
+            Err(failed) => return Outcome::failed(failed.said()),
+        };
+        run.notice_once(self.setup.rules.unfenced().as_deref());
+        let exec = ExecScript {
             text: &script,
             dir: &dir,
             timeout: Some(hook.timeout),
@@ -235,12 +236,12 @@ impl Runner {
         };
         let stop = run.around.stop.clone();
         let mut silent = |_: Stream, _: &[u8]| {};
-        Ok(exec::perform(&exec, &self.rules, stop, &mut silent).await)
+        exec::perform(&exec, &self.setup.rules, stop, &mut silent).await
     }
 }
 
-/// Hooks in a commit's message.
-pub(super) fn said(when: &str, hooks: &[Hook]) -> String {
+/// The line that names hooks in a commit's message.
+fn said(when: &str, hooks: &[Hook]) -> String {
     let commands: Vec<&str> = hooks.iter().map(|hook| hook.run.trim()).collect();
     format!("hooks {when}: {}", commands.join("; "))
 }

@@ -1,122 +1,28 @@
 //! A run in progress: numbers its tasks and gathers what there is to tell. Acts on nothing.
 
-use std::borrow::Cow;
-use std::cell::RefCell;
-use std::collections::{BTreeMap, BTreeSet};
+use std::cell::OnceCell;
 use std::path::PathBuf;
 
-use serde_json::Value;
-
+use super::atomic::{FailedTask, Reverted};
 use super::changes::Changes;
-use super::{JobEnd, Journal, Progress, Ran, Surroundings};
+use super::job::JobTask;
+use super::journal::{Journal, NotStarted};
+use super::outcome_mask::OutcomeMask;
+use super::preview::Hindrance;
+use super::states::SavedStates;
+use super::{FinishedRun, JobEnd, Progress, Runner, Surroundings};
 use crate::git::subject;
-use crate::git::{self, CommitStep, LeftOff, Message, SaveOutcome, Skipped, Snapshots, UsersWork};
+use crate::git::{CommitStep, Message, SaveOutcome, Snapshots};
 use crate::reply::dialect::Dialect;
-use crate::reply::record::Commits;
-use crate::reply::task::{Action, Batch, Cause, LineNumbers, Problem, Task};
-use crate::report::fault::Fault;
-use crate::report::outcome::{Misread, Outcome, Section, Status};
-use crate::report::told::{Told, told};
+use crate::reply::record::Fate;
+use crate::reply::task::{Batch, Cause, LineNumbers, Problem, Task};
+use crate::report::outcome::{Misread, Outcome, Status};
 use crate::report::wording;
 use crate::report::{Hooked, ParseError, Report};
-use crate::run::exec::Executed;
-use crate::run::files::{Done, Failure};
-use crate::text::mask::Mask;
-
-/// What came of taking back.
-#[derive(Debug, Default)]
-pub(super) struct TakenBack {
-    /// Paths that were put back, or were back already.
-    pub(super) back: BTreeSet<PathBuf>,
-    /// Those that changed for it.
-    pub(super) put: usize,
-    /// Those that are not as the batch left them, or could not be put back, and why.
-    pub(super) left: BTreeMap<PathBuf, String>,
-}
-
-/// How a task ended.
-pub(super) struct Ended {
-    pub(super) status: Status,
-    pub(super) message: Option<String>,
-    pub(super) data: Value,
-    pub(super) sections: Vec<Section>,
-    pub(super) misread: Option<Misread>,
-    /// Why it failed, for dialects that have words of their own for it.
-    pub(super) fault: Fault,
-}
-
-impl Ended {
-    pub(super) fn done() -> Self {
-        Self {
-            status: Status::Done,
-            message: None,
-            data: Value::Null,
-            sections: Vec::new(),
-            misread: None,
-            fault: Fault::Other,
-        }
-    }
-
-    pub(super) fn not_run(why: String) -> Self {
-        Self::because(Status::NotRun, why)
-    }
-
-    pub(super) fn because(status: Status, why: String) -> Self {
-        Self {
-            status,
-            message: Some(why),
-            ..Self::done()
-        }
-    }
-}
-
-impl From<Done> for Ended {
-    fn from(done: Done) -> Self {
-        Self {
-            message: done.message,
-            data: done.data,
-            sections: done.sections,
-            ..Self::done()
-        }
-    }
-}
-
-impl From<Failure> for Ended {
-    fn from(failure: Failure) -> Self {
-        Self {
-            status: Status::Failed,
-            message: Some(failure.message.into()),
-            data: *failure.data,
-            sections: failure.sections,
-            misread: None,
-            fault: *failure.fault,
-        }
-    }
-}
-
-impl From<Executed> for Ended {
-    fn from(executed: Executed) -> Self {
-        let Executed {
-            status,
-            message,
-            data,
-            sections,
-            fault,
-        } = executed;
-        Self {
-            status,
-            message,
-            data,
-            sections,
-            misread: None,
-            fault,
-        }
-    }
-}
 
 /// A task or hooks that left something.
 pub(super) struct Work<'p> {
-    /// Who that is, in the results.
+    /// The name that notices call it by.
     pub(super) who: &'p str,
     /// A task's own reason, which is the subject of its commit.
     pub(super) why: Option<&'p str>,
@@ -124,128 +30,112 @@ pub(super) struct Work<'p> {
     pub(super) line: String,
 }
 
-/// A task that has changed something.
-pub(super) struct Left {
-    /// What the results call it.
+/// A change that a task has made.
+pub(super) struct PastChange {
+    /// The name that the results call the task by.
     pub(super) label: String,
-    /// Where that is known, relative to the root.
+    /// The paths, where they are known, relative to the root.
     pub(super) paths: Vec<PathBuf>,
     /// The commit that has it, where it is one of its own.
     pub(super) commit: Option<String>,
 }
 
-/// A run in progress.
-pub(super) struct Run<'r, 't> {
+/// The jobs of a run: the ends of those before, and the one that runs.
+pub(super) struct Jobs<'t> {
+    pub(super) ended: Vec<JobEnd>,
+    /// The text of the batch that runs, and its lines.
+    text: &'t str,
     lines: LineNumbers<'t>,
+    dialect: Dialect,
+    /// It was left before its end.
+    pub(super) cut: bool,
+    /// The subject that its tasks give its commits, once a commit needs it.
+    subject: OnceCell<String>,
+    /// The failure of a hook before a batch, as the tasks tell it.
+    pub(super) stopped_by: Option<NotStarted>,
+}
+
+/// A run in progress.
+pub(super) struct ActiveRun<'r, 't> {
     pub(super) around: &'r Surroundings<'r>,
     pub(super) progress: &'r mut dyn FnMut(Progress<'_>),
     pub(super) report: Report,
-    /// What came of each batch so far.
-    pub(super) jobs: Vec<JobEnd>,
-    pub(super) number: usize,
-    /// The batch that runs was left before its end.
-    pub(super) cut: bool,
-    /// The tasks that have changed anything, in their order.
-    pub(super) left: Vec<Left>,
-    /// The first and the last state that git saved, in all and of the batch that runs.
-    saved: Option<Saved>,
-    saved_of_batch: Option<Saved>,
-    /// It saved them in a private repository.
-    pub(super) private: bool,
-    /// Why the state is not saved, though it should be.
-    pub(super) unsaved: Option<String>,
-    /// What was not saved.
-    skipped: Vec<Skipped>,
-    /// The user's own work that was committed.
-    work: Vec<UsersWork>,
-    /// What is not on the branch.
-    left_off: Vec<LeftOff>,
-    left_off_paths: BTreeSet<PathBuf>,
-    /// What is not to be seen of anything that is told.
-    mask: Mask,
-    /// Whether outcomes carry what the reply asked for.
-    with_params: bool,
-    /// Of the batch that runs.
-    pub(super) dialect: Dialect,
-    /// The hook before a batch that failed, as its tasks say it.
-    pub(super) stopped_by: Option<String>,
+    pub(super) jobs: Jobs<'t>,
+    pub(super) states: SavedStates,
+    /// The changes that tasks have made, in their order.
+    pub(super) past: Vec<PastChange>,
     /// The account of what the chat knows, where there is a chat that is told.
     pub(super) changes: Option<Changes>,
-    /// The subject that the tasks of a batch give, by the number of batches before it.
-    subject: RefCell<Option<(usize, String)>>,
+    masking: OutcomeMask,
 }
 
-/// How many of the files that were not saved are named.
-const SKIPPED_SHOWN: usize = 5;
-
-/// Two commits; `None` is a repository without one.
-type Saved = (Option<String>, Option<String>);
-
-impl<'r, 't> Run<'r, 't> {
+impl<'r, 't> ActiveRun<'r, 't> {
     pub(super) fn new(
         total: usize,
+        runner: &Runner,
         around: &'r Surroundings<'r>,
         progress: &'r mut dyn FnMut(Progress<'_>),
-        (mask, with_params): (&Mask, bool),
     ) -> Self {
-        let report = Report {
-            total,
-            fence: around.fence.clone(),
-            ..Report::default()
-        };
         Self {
-            lines: LineNumbers::new(""),
             around,
             progress,
-            report,
-            jobs: Vec::new(),
-            subject: RefCell::default(),
-            number: 0,
-            cut: false,
-            left: Vec::new(),
-            saved: None,
-            saved_of_batch: None,
-            private: false,
-            unsaved: None,
-            skipped: Vec::new(),
-            work: Vec::new(),
-            left_off: Vec::new(),
-            left_off_paths: BTreeSet::new(),
-            mask: mask.clone(),
-            with_params,
-            dialect: Dialect::Cml,
-            stopped_by: None,
+            report: Report {
+                total,
+                fence: around.fence.clone(),
+                ..Report::default()
+            },
+            jobs: Jobs {
+                ended: Vec::new(),
+                text: "",
+                lines: LineNumbers::new(""),
+                dialect: Dialect::Cml,
+                cut: false,
+                subject: OnceCell::new(),
+                stopped_by: None,
+            },
+            states: SavedStates::default(),
+            past: Vec::new(),
             changes: None,
+            masking: OutcomeMask {
+                mask: runner.setup.rules.mask.clone(),
+                with_params: runner.with_params,
+            },
         }
     }
 
-    /// The batches that follow are in this text.
-    pub(super) fn reads(&mut self, text: &'t str) {
-        self.lines = LineNumbers::new(text);
+    /// The next batch is this one, in this text.
+    pub(super) fn begins(&mut self, batch: &Batch<'_>, text: &'t str) {
+        // Batches of one text count its lines once.
+        if !std::ptr::eq(self.jobs.text, text) {
+            self.jobs.text = text;
+            self.jobs.lines = LineNumbers::new(text);
+        }
+        self.jobs.dialect = batch.dialect;
+        self.jobs.subject = OnceCell::new();
     }
 
-    /// The outcomes from `first` on are those of the next batch.
-    pub(super) fn job(&mut self, first: usize, refused: bool) {
-        self.jobs.push(JobEnd {
+    /// The outcomes from `first` on are those of the batch that ends.
+    pub(super) fn ends(&mut self, first: usize, refused: bool) {
+        self.jobs.ended.push(JobEnd {
             outcomes: first..self.report.outcomes.len(),
             refused,
-            cut: std::mem::take(&mut self.cut),
+            cut: std::mem::take(&mut self.jobs.cut),
         });
     }
 
-    /// The commits before and after the batch that runs.
-    pub(super) fn take_commits(&mut self) -> Option<Commits> {
-        let (first, last) = self.saved_of_batch.take()?;
-        Some(Commits {
-            before: first.unwrap_or_default(),
-            after: last.unwrap_or_default(),
-            private: self.private,
-        })
+    /// The place of the batch that runs among those of the run.
+    pub(super) fn job(&self) -> usize {
+        self.jobs.ended.len()
+    }
+
+    /// The number of the next task.
+    pub(super) fn number(&self) -> usize {
+        self.report.outcomes.len() + 1
     }
 
     /// Tells of a hook.
     pub(super) fn hooked(&mut self, hook: Hooked) {
-        let text = |text: String| self.mask.text(&text).into_owned();
+        let text = |text| self.masking.text(text);
         self.report.hooks.push(Hooked {
             command: text(hook.command),
             message: hook.message.map(text),
@@ -255,14 +145,18 @@ impl<'r, 't> Run<'r, 't> {
     }
 
     pub(super) fn problem(&mut self, problem: &Problem) {
-        let problems = ParseError::of(problem, &mut self.lines);
+        let problems = ParseError::of(problem, &mut self.jobs.lines);
         self.report.problems.extend(problems);
     }
 
     pub(super) fn not_run(&mut self, batch: &Batch<'_>, why: &str) {
-        for task in &batch.tasks {
-            self.number += 1;
-            let outcome = self.outcome(task, Ended::not_run(why.to_owned()));
+        self.end_with(batch, |_| Outcome::not_run(why));
+    }
+
+    /// Ends a batch of which nothing runs: `outcome` makes the outcome of the task at a place in it.
+    fn end_with(&mut self, batch: &Batch<'_>, mut outcome: impl FnMut(usize) -> Outcome) {
+        for (at, task) in batch.tasks.iter().enumerate() {
+            let outcome = self.complete(task, outcome(at));
             self.finished(outcome);
         }
     }
@@ -272,8 +166,8 @@ impl<'r, 't> Run<'r, 't> {
         &mut self,
         journal: &mut dyn Journal,
         tell: impl FnOnce(&mut Self),
-    ) -> Result<(), String> {
-        let job = self.jobs.len();
+    ) -> Result<(), NotStarted> {
+        let job = self.job();
         journal.begin(job, None)?;
         let first = self.report.outcomes.len();
         tell(self);
@@ -286,89 +180,76 @@ impl<'r, 't> Run<'r, 't> {
     }
 
     /// None of an atomic batch is run, because one task of it cannot be done.
-    pub(super) fn hindered(&mut self, batch: &Batch<'_>, index: usize, why: Ended) {
-        let by = self.number + index + 1;
-        let mut why = Some(why);
-        for (at, task) in batch.tasks.iter().enumerate() {
-            self.number += 1;
-            let ended = why.take_if(|_| at == index).unwrap_or_else(|| {
-                Ended::not_run(format!("task {by} of this atomic batch cannot be done"))
-            });
-            let outcome = self.outcome(task, ended);
-            self.finished(outcome);
-        }
+    pub(super) fn hindered(&mut self, batch: &Batch<'_>, hindrance: Hindrance) {
+        let number = self.number() + hindrance.task;
+        let mut why = Some(hindrance.outcome);
+        self.end_with(batch, |at| {
+            why.take_if(|_| at == hindrance.task).unwrap_or_else(|| {
+                Outcome::not_run(format!("task {number} of this atomic batch cannot be done"))
+            })
+        });
     }
 
-    /// Tells of the tasks of an atomic batch, whose outcomes begin with `first`, that their changes went back; which of them
-    /// that is so of. `paths` are those of a task, `None` for one that only looked.
-    pub(super) fn taken_back<'p>(
+    /// Tells of the tasks of an atomic batch, whose outcomes begin with `first`, that their changes were reverted.
+    pub(super) fn reverted(
         &mut self,
         first: usize,
-        (number, how): (usize, &str),
-        paths: impl Fn(usize) -> Option<&'p BTreeSet<PathBuf>>,
-        taken: &TakenBack,
-    ) -> Vec<bool> {
-        let outcomes = self.report.outcomes[first..].iter_mut().enumerate();
+        tasks: &mut [JobTask<'_>],
+        failed: FailedTask,
+        reverted: &Reverted,
+    ) {
+        let FailedTask { number, how } = failed;
         let mut any = false;
-        let mut tell = |(task, outcome): (usize, &mut Outcome)| {
-            let (Status::Done, Some(paths)) = (outcome.status, paths(task)) else {
-                return false;
-            };
-            let is_back = |path: &PathBuf| taken.back.contains(path);
-            let message = match &outcome.command {
-                command if command.eq_ignore_ascii_case("exec") => {
-                    "its changes were not reverted".to_owned()
-                }
-                // It has changed nothing.
-                _ if paths.is_empty() => return false,
-                _ if paths.iter().all(is_back) => {
-                    outcome.status = Status::Failed;
-                    any = true;
-                    format!("reverted because task {number} of this atomic batch {how}")
-                }
-                _ => format!("not reverted, although task {number} of this atomic batch {how}"),
-            };
-            outcome.message = Some(match outcome.message.take() {
-                Some(said) if outcome.status == Status::Done => format!("{said}; {message}"),
-                _ => message,
-            });
-            outcome.status == Status::Failed
-        };
-        let told: Vec<bool> = outcomes.map(&mut tell).collect();
+        for (outcome, task) in self.report.outcomes[first..].iter_mut().zip(tasks) {
+            let only_looked = task.task.action.as_ref().is_ok_and(|it| !it.changes());
+            let is_exec = outcome.command.eq_ignore_ascii_case("exec");
+            // One without a path has changed nothing.
+            let has_changed = is_exec || !task.foreseen.is_empty();
+            if outcome.status != Status::Done || only_looked || !has_changed {
+                continue;
+            }
+            if is_exec {
+                outcome.also_says("its changes were not reverted");
+            } else if task.foreseen.is_subset(&reverted.back) {
+                outcome.status = Status::Failed;
+                outcome.message = Some(format!(
+                    "reverted because task {number} of this atomic batch {how}"
+                ));
+                task.fate = Some(Fate::Failed);
+                any = true;
+            } else {
+                outcome.also_says(&format!(
+                    "not reverted, although task {number} of this atomic batch {how}"
+                ));
+            }
+        }
         if any {
             let said = format!(
                 "⚠ task {number} {how}: the file changes of this atomic batch were reverted"
             );
             self.notice_once(Some(&said));
         }
-        if let Some(left) = taken.left() {
+        if let Some(left) = reverted.left() {
             self.notice_once(Some(&format!("⚠ not as before this atomic batch: {left}")));
         }
-        told
     }
 
-    pub(super) fn misread(&mut self, problem: &Problem) -> Ended {
-        let line = self.lines.of(problem.at);
-        let message = format!("{} (line {line})", wording::problem(problem));
-        Ended {
-            status: Status::Failed,
-            message: Some(message),
-            misread: Some(Misread {
-                line,
-                errors: match &problem.cause {
-                    Cause::Block(errors) => errors.clone(),
-                    _ => Vec::new(),
-                },
-            }),
-            ..Ended::done()
+    pub(super) fn misread(&mut self, problem: &Problem) -> Outcome {
+        let line = self.jobs.lines.of(problem.at);
+        let errors = match &problem.cause {
+            Cause::Block(errors) => errors.clone(),
+            _ => Vec::new(),
+        };
+        Outcome {
+            misread: Some(Misread { line, errors }),
+            ..Outcome::failed(format!("{} (line {line})", wording::problem(problem)))
         }
     }
 
     pub(super) fn started(&mut self, task: &Task<'_>) {
-        self.number += 1;
-        let (number, total) = (self.number, self.report.total);
+        let (number, total) = (self.number(), self.report.total);
         let target = task.target();
-        let (command, target) = (task.command_name(), self.mask.text(&target));
+        let (command, target) = (task.command_name(), self.masking.mask.text(&target));
         (self.progress)(Progress::Started {
             number,
             total,
@@ -377,62 +258,10 @@ impl<'r, 't> Run<'r, 't> {
         });
     }
 
-    pub(super) fn outcome(&self, task: &Task<'_>, ended: Ended) -> Outcome {
-        let text = |text: String| match self.mask.text(&text) {
-            Cow::Owned(masked) => masked,
-            Cow::Borrowed(_) => text,
-        };
-        let section = |section| match section {
-            Section::Text(shown) => Section::Text(text(shown)),
-            Section::File { name, content, at } => {
-                let lines = content.lines().count();
-                let content = text(content);
-                Section::File {
-                    name: text(name),
-                    // What is taken out may be more than one line.
-                    at: at.filter(|_| content.lines().count() == lines),
-                    content,
-                }
-            }
-            // Masked as it came.
-            stream @ Section::Stream(..) => stream,
-        };
-        let params = match (&task.action, &task.call) {
-            (Ok(_), Some(call)) if self.with_params => call.params(),
-            (Ok(action), None) if self.with_params => action.params(),
-            _ => Value::Null,
-        };
-        let mut said = Told {
-            message: ended.message,
-            error: None,
-            data: ended.data,
-        };
-        let is_silent = matches!(&task.action, Ok(Action::Exec { quiet: true, .. }));
-        let shown = |_: &Section| !(is_silent && ended.status.is_good());
-        if let (Some(call), Ok(action)) = (&task.call, &task.action) {
-            said = told(call, action, (ended.status, &ended.fault), said);
-        }
-        Outcome {
-            number: self.number,
-            id: task.call.as_ref().map(|call| call.id.to_owned()),
-            dialect: self.dialect,
-            command: task.command_name().to_owned(),
-            target: text(task.target().into_owned()),
-            status: ended.status,
-            message: said.message.map(text),
-            error: said.error.map(text),
-            sections: ended
-                .sections
-                .into_iter()
-                .filter(shown)
-                .map(section)
-                .collect(),
-            misread: ended.misread,
-            params: masked(params, &self.mask),
-            data: masked(said.data, &self.mask),
-            offer: None,
-            places: Vec::new(),
-        }
+    /// Completes the outcome of the next task.
+    pub(super) fn complete(&self, task: &Task<'_>, outcome: Outcome) -> Outcome {
+        let dialect = self.jobs.dialect;
+        self.masking.complete(outcome, task, self.number(), dialect)
     }
 
     pub(super) fn finished(&mut self, outcome: Outcome) {
@@ -448,35 +277,22 @@ impl<'r, 't> Run<'r, 't> {
         }
     }
 
-    /// What a commit says that a batch makes: its words, masked.
+    /// The message of a commit that a batch makes, masked.
     pub(super) fn message(
         &self,
         batch: &Batch<'_>,
         body: Vec<String>,
         step: CommitStep,
     ) -> Message {
-        let masked = |text: &str| self.mask.text(text).into_owned();
-        let subject = self.given(batch).map(masked).unwrap_or_else(|| {
-            let mut known = self.subject.borrow_mut();
-            if known
-                .as_ref()
-                .is_none_or(|(job, _)| *job != self.jobs.len())
-            {
-                let reasons: Vec<String> =
-                    batch.tasks.iter().map(|task| masked(task.why)).collect();
-                let joined = subject::joined(reasons.iter().map(String::as_str));
-                *known = Some((self.jobs.len(), joined));
-            }
-            known
-                .as_ref()
-                .map(|(_, subject)| subject.clone())
-                .unwrap_or_default()
-        });
+        let subject = match self.given(batch) {
+            Some(given) => self.masking.text(given.to_owned()),
+            None => self.joined_reasons(batch).to_owned(),
+        };
         Message {
             subject,
             time: (self.around.now)(),
-            body: body.iter().map(|line| masked(line)).collect(),
-            batch: batch_id(&self.around.id, self.jobs.len()),
+            body: body.into_iter().map(|it| self.masking.text(it)).collect(),
+            batch: batch_id(&self.around.id, self.job()),
             step,
             of: Vec::new(),
             moved: None,
@@ -484,11 +300,11 @@ impl<'r, 't> Run<'r, 't> {
         }
     }
 
-    /// What the commit of a part of a batch says: a task's own reason, where it has one.
-    pub(super) fn message_of(&self, batch: &Batch<'_>, work: Work<'_>) -> Message {
-        let mut message = self.message(batch, vec![work.line], CommitStep::Task);
+    /// The message of a part of a batch: a task's own reason is its subject, where it has one and nothing else is given.
+    pub(super) fn message_of(&self, batch: &Batch<'_>, work: &Work<'_>) -> Message {
+        let mut message = self.message(batch, vec![work.line.clone()], CommitStep::Task);
         let own = work.why.filter(|_| self.given(batch).is_none());
-        let own = own.map(|why| subject::joined([&*self.mask.text(why)]));
+        let own = own.map(|why| subject::joined([&*self.masking.mask.text(why)]));
         if let Some(own) = own.filter(|own| !own.is_empty()) {
             message.subject = own;
         }
@@ -500,37 +316,31 @@ impl<'r, 't> Run<'r, 't> {
         batch.message.as_deref().or(self.around.message.as_deref())
     }
 
+    /// The subject that the tasks of the batch give.
+    fn joined_reasons(&self, batch: &Batch<'_>) -> &str {
+        self.jobs.subject.get_or_init(|| {
+            let reasons = batch.tasks.iter();
+            let reasons = reasons.map(|task| self.masking.text(task.why.to_owned()));
+            let reasons: Vec<String> = reasons.collect();
+            subject::joined(reasons.iter().map(String::as_str))
+        })
+    }
+
     pub(super) fn saved(&mut self, state: SaveOutcome) {
-        for saved in [&mut self.saved, &mut self.saved_of_batch] {
-            match saved {
-                None => *saved = Some((state.commit.clone(), state.commit.clone())),
-                Some((_, last)) => last.clone_from(&state.commit),
-            }
-        }
         if let Some(why) = &state.hook {
             self.notice_once(Some(&format!("⚠ git: committed, but {why}")));
         }
-        self.work.extend(state.work);
-        for left in state.left_off {
-            if self.left_off_paths.insert(left.path.clone()) {
-                self.left_off.push(left);
-            }
-        }
-        for skipped in state.skipped {
-            if !self.skipped.contains(&skipped) {
-                self.skipped.push(skipped);
-            }
-        }
+        self.states.add(state);
     }
 
-    /// What there is to say of saving.
+    /// Tells what the repository has to say of saving.
     pub(super) fn notices(&mut self, snapshots: &mut Snapshots) {
         for said in snapshots.take_notices() {
             self.notice_once(Some(&said));
         }
     }
 
-    /// Something to know, if there is; it is told once.
+    /// Adds a notice, if there is one and it was not told before.
     pub(super) fn notice_once(&mut self, said: Option<&str>) {
         let notices = &mut self.report.notices;
         if let Some(said) = said.filter(|said| !notices.iter().any(|known| known == said)) {
@@ -538,57 +348,14 @@ impl<'r, 't> Run<'r, 't> {
         }
     }
 
-    pub(super) fn finish(mut self) -> Ran {
-        for skipped in self.skipped.iter().take(SKIPPED_SHOWN) {
-            let said = format!("⚠ git: {skipped}");
-            self.report.notices.push(said);
-        }
-        if let Some(more) = self.skipped.len().checked_sub(SKIPPED_SHOWN + 1) {
-            let said = format!("⚠ git: not saved either: {} more", more + 1);
-            self.report.notices.push(said);
-        }
-        let not_committed = not_committed(&self.left_off);
-        self.report.notices.extend(not_committed);
-        self.report.notices.extend(saved_work(&self.work));
-        let unsaved = self.unsaved.take();
-        let unsaved = unsaved.map(|why| format!("⚠ the state was not saved: {why}"));
-        self.report.git = self.saved.take().map(|(first, last)| {
-            let id = |commit: Option<String>| commit.unwrap_or_default();
-            git_line(&Commits {
-                before: id(first),
-                after: id(last),
-                private: self.private,
-            })
-        });
-        match unsaved {
-            Some(said) if self.report.git.is_some() => self.report.notices.push(said),
-            said if !self.report.outcomes.is_empty() => {
-                self.report.git = self.report.git.take().or(said);
-            }
-            _ => {}
-        }
-        Ran {
+    pub(super) fn finish(mut self) -> FinishedRun {
+        self.states.tell(&mut self.report);
+        FinishedRun {
             report: self.report,
-            jobs: self.jobs,
+            jobs: self.jobs.ended,
             untracked: None,
         }
     }
-}
-
-/// A value with every text in it masked.
-fn masked(mut value: Value, mask: &Mask) -> Value {
-    match &mut value {
-        _ if mask.is_empty() => {}
-        Value::String(text) => *text = mask.text(text).into_owned(),
-        Value::Array(values) => values
-            .iter_mut()
-            .for_each(|it| *it = masked(it.take(), mask)),
-        Value::Object(values) => values
-            .values_mut()
-            .for_each(|it| *it = masked(it.take(), mask)),
-        Value::Null | Value::Bool(_) | Value::Number(_) => {}
-    }
-    value
 }
 
 /// The id of a batch of a run, by its place in it: that of the run for the first, and `RUN.2`, `RUN.3` and so on.
@@ -596,44 +363,5 @@ pub fn batch_id(run: &str, job: usize) -> String {
     match job {
         0 => run.to_owned(),
         _ => format!("{run}.{}", job + 1),
-    }
-}
-
-/// The line that names what is not on the branch.
-fn not_committed(left: &[LeftOff]) -> Option<String> {
-    let shown = left.iter().take(SKIPPED_SHOWN).map(LeftOff::to_string);
-    let shown: Vec<String> = shown.collect();
-    let more = match left.len().saturating_sub(SKIPPED_SHOWN) {
-        0 => String::new(),
-        more => format!(" and {more} more"),
-    };
-    (!left.is_empty()).then(|| format!("⚠ not committed: {}{more}", shown.join(", ")))
-}
-
-/// The user's own work that was committed, in a line.
-pub fn saved_work(work: &[UsersWork]) -> Option<String> {
-    // A submodule is none.
-    let parts = work.iter().filter(|work| work.files > 0).map(|work| {
-        let staged = if work.staged { "staged " } else { "" };
-        let files = if work.files == 1 { "file" } else { "files" };
-        let commit = git::short(&work.commit);
-        format!("{} {staged}{files} ({commit})", work.files)
-    });
-    let parts: Vec<String> = parts.collect();
-    (!parts.is_empty()).then(|| format!("💚 saved your work: {}", parts.join(", ")))
-}
-
-/// What was saved, in a line; an empty name is a repository without a commit.
-pub fn git_line(commits: &Commits) -> String {
-    let short = |commit| match commit {
-        "" => "(empty)",
-        commit => git::short(commit),
-    };
-    let (first, last) = (commits.before.as_str(), commits.after.as_str());
-    let what = if commits.private { "snapshot" } else { "git" };
-    if first == last {
-        format!("💚 {what} {} (nothing changed)", short(first))
-    } else {
-        format!("💚 {what} {} → {}", short(first), short(last))
     }
 }

@@ -1,45 +1,49 @@
-//! Edits of a text that is no longer there: looks for it in what the file was. Changes nothing, and costs nothing where
-//! an edit succeeds.
+//! Explains an edit of a text that is no longer there: looks for the text in earlier states of the file. Changes nothing, and
+//! costs nothing where an edit succeeds.
 
+use super::progress::PastChange;
 use crate::git::{Snapshots, Successor, short};
 use crate::reply::task::Action;
 use crate::report::brief;
-use crate::run::files::Failure;
-use crate::run::progress::Left;
+use crate::report::outcome::Outcome;
+use crate::run::files;
 
-/// How many texts of an edit are looked for.
+/// The number of texts of an edit that are looked for.
 const TEXTS: usize = 10;
 
-/// Has a failed edit say since when its texts are not there, and what has changed, if an earlier state of the file has them.
-/// `left` are the tasks of this run that changed anything so far; `when` names a moment, in seconds since 1970.
+/// Adds to a failed edit since when its texts are not there, and what has changed, if an earlier state of the file has them.
+/// `past` are the changes of this run so far; `when` names a moment, in seconds since 1970.
 pub(super) fn explain(
-    failure: &mut Failure,
+    outcome: &mut Outcome,
     action: &Action<'_>,
     snapshots: Option<&Snapshots>,
-    left: &[Left],
+    past: &[PastChange],
     when: &dyn Fn(i64) -> String,
 ) {
-    let (Some(searched), Some(snapshots)) = (&failure.searched, snapshots) else {
+    let failed = outcome.failed_edit.take();
+    let (Some(mut failed), Some(snapshots), Action::Edit { change, .. }) =
+        (failed, snapshots, action)
+    else {
         return;
     };
-    let place = searched.place.clone();
-    for at in failure.missing().into_iter().take(TEXTS) {
-        let found = snapshots.earlier(&place, |old| failure.diff_since(at, action, old));
-        match found {
+    for at in failed.missing().into_iter().take(TEXTS) {
+        let diff_since =
+            |old: &[u8]| files::with_edit(change, |edit| failed.diff_since(at, edit, old));
+        match snapshots.earlier(&failed.place, diff_since) {
             Ok(Some((diff, successor))) => {
-                let by = left.iter().rev().find(|left| match &successor {
+                let by = past.iter().rev().find(|change| match &successor {
                     Some(Successor {
                         commit: Some(commit),
                         ..
-                    }) => left.commit.as_ref() == Some(commit),
+                    }) => change.commit.as_ref() == Some(commit),
                     // It is in no commit that a task could name.
-                    _ => left.paths.contains(&place),
+                    _ => change.paths.contains(&failed.place),
                 });
                 let until = match by {
-                    Some(left) => format!("task {} of this reply changed it", left.label),
+                    Some(change) => format!("task {} of this reply changed it", change.label),
                     None => until(successor, when),
                 };
-                failure.is_stale(at, &until, diff);
+                failed.is_stale(at, until, diff, outcome);
             }
             Ok(None) => {}
             // It would have been a help; the edit has failed all the same.
@@ -51,6 +55,7 @@ pub(super) fn explain(
     }
 }
 
+/// Names the commit that took a text away.
 fn until(successor: Option<Successor>, when: &dyn Fn(i64) -> String) -> String {
     let Some(commit) = successor else {
         return "the last commit".to_owned();

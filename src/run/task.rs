@@ -1,38 +1,57 @@
-//! Carries out one task: runs a command, or has a file task done, and says what it may have changed.
+//! Carries out one task of a batch, and tells what it changed.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use super::due::Before;
-use super::guarded::Guarded;
-use super::saving::{Saving, Touched};
+use super::guarded::GuardedFiles;
+use super::job::JobTask;
+use super::progress::ActiveRun;
+use super::saving::Saving;
 use super::{Progress, Runner, stale};
-use crate::reply::record::{Spot, TaskTarget};
-use crate::reply::task::{Action, Task};
+use crate::reply::record::{FileState, TaskPlan, TaskTarget};
+use crate::reply::task::Action;
 use crate::report::fault::Fault;
-use crate::report::outcome::Status;
+use crate::report::outcome::{Outcome, Touched};
 use crate::run::context;
-use crate::run::exec::{self, Exec};
+use crate::run::exec::{self, ExecScript};
 use crate::run::files;
-use crate::run::progress::{Ended, Run};
-use crate::world::workspace::{FileKind, ProjectFiles};
+use crate::world::workspace::{Disk, FileKind, ProjectFiles};
 
 impl Runner {
-    /// Carries out a task, perhaps at a place that the user chose, and says what it may have changed; with `keeps` also into
-    /// what.
+    /// Carries out a task. With `keeps` also tells what its targets were and are.
     pub(super) async fn run_task(
         &mut self,
-        (task, chosen): (&Task<'_>, Option<&Spot>),
+        task: &JobTask<'_>,
         keeps: bool,
         saving: &Saving<'_>,
-        run: &mut Run<'_, '_>,
-    ) -> (Ended, Touched, Vec<TaskTarget>) {
-        run.started(task);
-        let action = match &task.action {
-            Err(problem) => return (run.misread(problem), Touched::Nothing, Vec::new()),
+        run: &mut ActiveRun<'_, '_>,
+    ) -> (Outcome, Vec<TaskTarget>) {
+        run.started(task.task);
+        let action = match &task.task.action {
+            Err(problem) => return (run.misread(problem), Vec::new()),
             Ok(action) => action,
         };
-        if let Action::Exec {
+        if matches!(action, Action::Exec { .. }) {
+            if let Some(changes) = &mut run.changes {
+                changes.keep_so_far();
+            }
+            let outcome = self.exec_task(action, run).await;
+            let touched = Touched::Anything;
+            return (Outcome { touched, ..outcome }, Vec::new());
+        }
+        let before = keeps.then(|| TargetsBefore::of(action, &self.disk));
+        let known = run.changes.as_ref();
+        let known = known.map(|changes| changes.before(action, &self.disk));
+        let outcome = self.file_task(action, task.plan, saving, run);
+        if let (Some(changes), Some(known)) = (&mut run.changes, known) {
+            changes.after(action, &outcome, known, &self.disk);
+        }
+        let targets = before.map(|before| before.targets(&outcome, &self.disk));
+        (outcome, targets.unwrap_or_default())
+    }
+
+    async fn exec_task(&self, action: &Action<'_>, run: &mut ActiveRun<'_, '_>) -> Outcome {
+        let Action::Exec {
             script,
             timeout,
             lang,
@@ -40,127 +59,115 @@ impl Runner {
             cwd,
             ..
         } = action
-        {
-            let text = script.text();
-            if let Some(changes) = &mut run.changes {
-                changes.keep_so_far();
-            }
-            let ended = match self.folder(cwd.as_deref()) {
-                Err(ended) => *ended,
-                Ok(dir) => {
-                    let exec = Exec {
-                        text: &text,
-                        dir: &dir,
-                        timeout: *timeout,
-                        lang: *lang,
-                        version: version.as_deref(),
-                        vars: &[],
-                        limited_by: "`<x timeout=\"…\">`",
-                    };
-                    self.exec(&exec, run).await
-                }
-            };
-            return (ended, Touched::Anything, Vec::new());
-        }
-        let before = keeps.then(|| Before::of(action, &self.disk));
-        let known = run.changes.as_ref();
-        let known = known.map(|changes| changes.before(action, &self.disk));
-        let (ended, touched) = self.file_task((action, chosen), saving, run);
-        if let (Some(changes), Some(known)) = (&mut run.changes, known) {
-            let shows = (ended.sections.as_slice(), &ended.data);
-            changes.after(action, shows, touched.paths(), known, &self.disk);
-        }
-        let targets = match (&touched, &before) {
-            (Touched::Paths(paths), Some(before)) => {
-                let onto_nothing = ended.data["overwrote"] == false;
-                before.targets(paths, onto_nothing, &self.disk)
-            }
-            _ => Vec::new(),
+        else {
+            unreachable!("no exec");
         };
-        (ended, touched, targets)
-    }
-
-    pub(super) async fn exec(&self, exec: &Exec<'_>, run: &mut Run<'_, '_>) -> Ended {
-        run.notice_once(self.rules.unfenced().as_deref());
-        for said in self.rules.left_out() {
+        let dir = match self.folder(cwd.as_deref()) {
+            Ok(dir) => dir,
+            Err(failed) => return *failed,
+        };
+        run.notice_once(self.setup.rules.unfenced().as_deref());
+        for said in self.setup.rules.left_out() {
             run.notice_once(Some(&said));
         }
+        let exec = ExecScript {
+            text: &script.text(),
+            dir: &dir,
+            timeout: *timeout,
+            lang: *lang,
+            version: version.as_deref(),
+            vars: &[],
+            limited_by: "`<x timeout=\"…\">`",
+        };
         let stop = run.around.stop.clone();
         let progress = &mut run.progress;
         let mut on_output = |stream, bytes: &[u8]| progress(Progress::Output(stream, bytes));
-        let executed = exec::perform(exec, &self.rules, stop, &mut on_output).await;
-        executed.into()
+        exec::perform(&exec, &self.setup.rules, stop, &mut on_output).await
     }
 
-    /// The folder under the root that a reply names, or the root; why it is none.
-    pub(super) fn folder(&self, name: Option<&str>) -> Result<PathBuf, Box<Ended>> {
+    /// Finds the folder under the root that a reply names; the root if it names none.
+    pub(super) fn folder(&self, name: Option<&str>) -> Result<PathBuf, Box<Outcome>> {
+        let root = self.disk.path();
         let Some(name) = name else {
-            return Ok(self.root.clone());
+            return Ok(root.to_owned());
         };
-        let failed = |why: String| Box::new(Ended::because(Status::Failed, why));
-        let path = self
-            .disk
-            .parse(name)
-            .map_err(|error| failed(error.to_string()))?;
+        let path = self.disk.parse(name);
+        let path = path.map_err(|error| files::refused(error.to_string()))?;
         let place = self.disk.place(&path, true);
-        let place = place.map_err(|error| failed(error.to_string()))?;
+        let place = place.map_err(|error| files::refused(error.to_string()))?;
         match self.disk.kind(&place) {
-            Ok(Some(FileKind::Dir)) => Ok(self.root.join(place.path())),
-            Ok(_) => Err(Box::new(Ended {
-                fault: Fault::NoFolder,
-                ..*failed(format!(
-                    "`cwd=\"{name}\"` is not a folder in the project: name an existing one"
-                ))
-            })),
-            Err(error) => Err(failed(error.to_string())),
+            Ok(Some(FileKind::Dir)) => Ok(root.join(place.path())),
+            Ok(_) => Err(files::failed(
+                Fault::NoFolder,
+                format!("`cwd=\"{name}\"` is not a folder in the project: name an existing one"),
+            )),
+            Err(error) => Err(files::refused(error.to_string())),
         }
     }
 
     fn file_task(
         &mut self,
-        (action, chosen): (&Action<'_>, Option<&Spot>),
+        action: &Action<'_>,
+        plan: &TaskPlan,
         saving: &Saving<'_>,
-        run: &Run<'_, '_>,
-    ) -> (Ended, Touched) {
+        run: &ActiveRun<'_, '_>,
+    ) -> Outcome {
         let performed = catch_unwind(AssertUnwindSafe(|| {
-            let mut files = Guarded {
+            let mut files = GuardedFiles {
                 disk: &mut self.disk,
                 seen: saving.seen(),
                 unsaved: saving.unsaved(),
             };
-            match action {
-                action if let Some(spot) = chosen => files::edit_at(action, spot, &mut files),
-                Action::Context(task) => context::perform(task, &files, &self.context, false),
-                action => files::perform(action, &mut files, false),
+            match (action, plan) {
+                (action, TaskPlan::Chosen(spot)) => files::edit_at(action, spot, &mut files),
+                (Action::Context(task), _) => context::perform(task, &files, &self.context, false),
+                (action, _) => files::perform(action, &mut files, false),
             }
         }));
-        match performed {
-            Ok(Ok(mut done)) => {
-                let touched = match std::mem::take(&mut done.touched) {
-                    paths if paths.is_empty() => Touched::Nothing,
-                    paths => Touched::Paths(paths),
-                };
-                (done.into(), touched)
-            }
-            Ok(Err(mut failure)) => {
-                let (snapshots, when) = (saving.snapshots(), run.around.when);
-                stale::explain(&mut failure, action, snapshots, &run.left, when);
-                (failure.into(), Touched::Nothing)
-            }
-            Err(_) => {
-                let message =
-                    "clada failed inside this task, which is a bug in clada: please report it"
-                        .to_owned();
-                // What it did until then is unknown.
-                (
-                    Ended {
-                        message: Some(message),
-                        status: Status::Failed,
-                        ..Ended::done()
-                    },
-                    Touched::Anything,
+        let Ok(mut outcome) = performed else {
+            // What it did until then is unknown.
+            return Outcome {
+                touched: Touched::Anything,
+                ..Outcome::failed(
+                    "clada failed inside this task, which is a bug in clada: please report it",
                 )
-            }
-        }
+            };
+        };
+        let when = run.around.when;
+        stale::explain(&mut outcome, action, saving.snapshots(), &run.past, when);
+        outcome
+    }
+}
+
+/// The places that a file task is about, and what is there before it.
+struct TargetsBefore(Vec<(PathBuf, FileState)>);
+
+impl TargetsBefore {
+    fn of(action: &Action<'_>, disk: &Disk) -> Self {
+        let places = files::subjects(action, disk);
+        let states = places.iter().map(|place| {
+            let state = disk.state(place.path());
+            (place.path().to_owned(), state)
+        });
+        Self(states.collect())
+    }
+
+    /// The targets that a task has changed.
+    fn targets(&self, outcome: &Outcome, disk: &Disk) -> Vec<TaskTarget> {
+        let known = |path: &Path| self.0.iter().find(|(known, _)| known == path);
+        let before = |path: &Path| match known(path) {
+            Some((_, state)) => state.clone(),
+            // It moved something to where nothing was.
+            None if outcome.data["overwrote"] == false => FileState::missing(),
+            None => FileState::UNKNOWN,
+        };
+        let touched = outcome.touched.paths().unwrap_or_default().iter();
+        let targets = touched.map(|path| TaskTarget {
+            // A name that is no text cannot be looked at again: its state will be unknown.
+            path: path.to_string_lossy().into_owned(),
+            before: before(path),
+            after: disk.state(path),
+        });
+        targets.collect()
     }
 }

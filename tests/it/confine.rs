@@ -12,8 +12,8 @@ use std::time::{Duration, Instant};
 
 use clada::reply::path::{PathError, RelPath};
 use clada::reply::scan::scan;
-use clada::report::outcome::Section;
-use clada::run::files::{self, Done, Failure};
+use clada::report::outcome::{Outcome, Section, Status};
+use clada::run::files;
 use clada::world::workspace::{
     Disk, FileContent, FileKind, FsError, Preview, ProjectFiles, ResolvedPath,
 };
@@ -106,10 +106,16 @@ fn tree(dir: &Path) -> BTreeMap<PathBuf, String> {
     found
 }
 
-fn perform(files: &mut dyn ProjectFiles, task: &str) -> Result<Done, Failure> {
+/// Carries out a task: the outcome is an error if the task failed.
+fn perform(files: &mut dyn ProjectFiles, task: &str) -> Result<Box<Outcome>, Box<Outcome>> {
     let scan = scan(task);
     let action = scan.batches[0].tasks[0].action.as_ref().expect("a task");
-    files::perform(action, files, false)
+    let outcome = Box::new(files::perform(action, files, false));
+    if outcome.status == Status::Done {
+        Ok(outcome)
+    } else {
+        Err(outcome)
+    }
 }
 
 fn edit(path: &str, search: &str, replace: &str) -> String {
@@ -160,14 +166,14 @@ fn all_tasks(path: &str) -> Vec<String> {
 }
 
 /// All that a failed task says.
-fn said(failure: &Failure) -> String {
+fn said(failure: &Outcome) -> String {
     let sections = failure.sections.iter().map(|section| match section {
         Section::Text(text) | Section::File { content: text, .. } => text.as_str(),
         Section::Stream(..) => "",
     });
     format!(
         "{} {} {}",
-        failure.message,
+        failure.said(),
         failure.data,
         sections.collect::<String>()
     )
@@ -796,7 +802,7 @@ fn an_edit_starts_over_when_somebody_saved_meanwhile() {
             Ok(_) => (format!("{saves} saves\nnew\n"), saves + 1),
             Err(failure) => {
                 assert_eq!(
-                    &*failure.message,
+                    failure.said(),
                     "another program changed `f.txt` at the same moment, three times: run this task again"
                 );
                 ("3 saves\nold\n".to_owned(), 3)

@@ -2,13 +2,11 @@
 
 use std::io;
 
-use clada::reply::dialect::Dialect;
 use clada::reply::note::{END, RESULTS};
 use clada::reply::scan::scan;
 use clada::report::outcome::{Cut, Outcome, Section, Spooled, Status};
 use clada::report::{self, Earlier, Report};
 use proptest::prelude::*;
-use serde_json::Value;
 
 use crate::harness::Project;
 
@@ -86,10 +84,7 @@ fn outcome() -> impl Strategy<Value = Outcome> {
     )
         .prop_map(|(target, message, whole, out, err, done, long)| Outcome {
             number: 1,
-            id: None,
-            dialect: Dialect::Cml,
             command: "exec".to_owned(),
-            error: None,
             target,
             status: if done { Status::Done } else { Status::Failed },
             message: Some(message),
@@ -103,11 +98,7 @@ fn outcome() -> impl Strategy<Value = Outcome> {
                 Section::Stream("stdout", Box::new(Memory(out.repeat(long)))),
                 Section::Stream("stderr", Box::new(Memory(err))),
             ],
-            misread: None,
-            params: Value::Null,
-            data: Value::Null,
-            offer: None,
-            places: Vec::new(),
+            ..Outcome::default()
         })
 }
 

@@ -1,7 +1,6 @@
 //! The file commands beside edit, overwrite, move and delete, with the real binary: sizes, undo, what is copied and what
 //! `--json` says.
 
-use clada::reply::dialect::Dialect;
 use clada::reply::task::{Action, Payload, Replacement};
 use clada::report::Report;
 use clada::report::fault::{Fault, Sought};
@@ -231,8 +230,6 @@ fn data_of_each_command() {
 fn report_of(tasks: &[&[(&str, &str)]]) -> Report {
     let outcome = |(number, files): (usize, &&[(&str, &str)])| Outcome {
         number: number + 1,
-        id: None,
-        dialect: Dialect::Cml,
         command: "read".to_owned(),
         target: "files".to_owned(),
         // Failed ones come first in the clipboard.
@@ -240,8 +237,6 @@ fn report_of(tasks: &[&[(&str, &str)]]) -> Report {
             0 => Status::Done,
             _ => Status::Failed,
         },
-        message: None,
-        error: None,
         sections: files
             .iter()
             .map(|(name, content)| Section::File {
@@ -250,11 +245,7 @@ fn report_of(tasks: &[&[(&str, &str)]]) -> Report {
                 at: None,
             })
             .collect(),
-        misread: None,
-        params: Value::Null,
-        data: Value::Null,
-        offer: None,
-        places: Vec::new(),
+        ..Outcome::default()
     };
     Report {
         outcomes: tasks.iter().enumerate().map(outcome).collect(),
@@ -305,19 +296,19 @@ fn done_to(content: &[u8], action: &Action<'_>) -> Result<Vec<u8>, (Fault, Strin
     let path = project.path("a.txt");
     std::fs::write(&path, content).expect("write");
     let mut disk = Disk::open(&project.root(), None, Vec::new()).expect("disk");
-    let done = files::perform(action, &mut disk, false);
+    let outcome = files::perform(action, &mut disk, false);
     let now = std::fs::read(path).expect("read");
-    match done {
-        Ok(_) => Ok(now),
-        Err(failure) => {
-            assert_eq!(now, content, "a failed task leaves no trace");
-            let shown = failure.sections.iter().map(|section| match section {
-                Section::File { content: text, .. } | Section::Text(text) => text.as_str(),
-                Section::Stream(..) => "",
-            });
-            Err((*failure.fault, failure.message.into(), shown.collect()))
-        }
+    if outcome.status == Status::Done {
+        return Ok(now);
     }
+    assert_eq!(outcome.status, Status::Failed);
+    assert_eq!(now, content, "a failed task leaves no trace");
+    let shown = outcome.sections.iter().map(|section| match section {
+        Section::File { content: text, .. } | Section::Text(text) => text.as_str(),
+        Section::Stream(..) => "",
+    });
+    let shown = shown.collect();
+    Err((outcome.fault, outcome.message.expect("a message"), shown))
 }
 
 fn literal(search: &'static str, replace: &'static str) -> Action<'static> {
@@ -465,9 +456,10 @@ fn only_an_edit_can_be_carried_out_at_a_line() {
     )]));
     let (choices, _) = files::choices(&edit, &disk);
     let folder = Action::MakeFolder { path: "b".into() };
-    let failure = files::edit_at(&folder, &choices[0].spot, &mut disk).expect_err("a failure");
+    let outcome = files::edit_at(&folder, &choices[0].spot, &mut disk);
+    assert_eq!(outcome.status, Status::Failed);
     assert_eq!(
-        &*failure.message,
+        outcome.said(),
         "only an edit of one place in a file can be carried out at a chosen line"
     );
 }
@@ -485,9 +477,10 @@ fn more_text_than_a_task_shows_is_left_to_the_next() {
         numbers: None,
         is_lenient: false,
     };
-    let failure = files::perform(&read, &mut disk, false).expect_err("a failure");
+    let outcome = files::perform(&read, &mut disk, false);
+    assert_eq!(outcome.status, Status::Failed);
     assert_eq!(
-        &*failure.message,
+        outcome.said(),
         "1 of 2 files could not be read: `b.txt` and the files before it exceed 64 MiB: read it in a task of its own"
     );
 }
@@ -552,8 +545,9 @@ fn only_what_is_said_to_be_there_is_taken() {
         .write("c.txt", "c");
     let mut disk = Disk::open(&project.root(), None, Vec::new()).expect("disk");
     let mut fault = |action: &Action<'_>| {
-        let failure = files::perform(action, &mut disk, false).expect_err("a failure");
-        *failure.fault
+        let outcome = files::perform(action, &mut disk, false);
+        assert_eq!(outcome.status, Status::Failed);
+        outcome.fault
     };
     let only_new = Action::Overwrite {
         path: "a.txt".into(),
@@ -577,7 +571,8 @@ fn only_what_is_said_to_be_there_is_taken() {
     };
     assert_eq!(fault(&delete), Fault::IsFolder);
     assert_eq!(project.read("a.txt") + &project.read("dir/b.txt"), "ab");
-    let done = files::perform(&move_to("a.txt", "c.txt"), &mut disk, false).expect("done");
+    let done = files::perform(&move_to("a.txt", "c.txt"), &mut disk, false);
+    assert_eq!(done.status, Status::Done);
     assert_eq!(done.data["overwrote"], true);
     assert_eq!(project.read("c.txt"), "a");
 }

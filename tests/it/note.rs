@@ -1,13 +1,11 @@
 //! The results block on top of the notes: taking it off gives back the user's text, to the byte, whatever is in either.
 
-use clada::reply::dialect::Dialect;
 use clada::reply::note::{Blocks, END, RESULTS, canonical, join, split};
 use clada::reply::question::parted;
 use clada::reply::record::{Key, Offer, Spot};
 use clada::report::outcome::{OfferedPlace, Outcome, Status};
 use clada::report::{Earlier, Offered, OpenEdit, ParseError, Report};
 use proptest::prelude::*;
-use serde_json::Value;
 
 /// What texts are made of: all that could be taken for a part of a block, or break one.
 const PIECES: [&str; 22] = [
@@ -55,24 +53,16 @@ fn report() -> impl Strategy<Value = Report> {
     let outcome =
         (text(), prop::option::of(text()), status).prop_map(move |(target, message, status)| {
             Outcome {
-                number: 0,
-                id: None,
-                dialect: Dialect::Cml,
                 command: "edit".to_owned(),
-                error: None,
                 target,
                 status,
                 message,
-                sections: Vec::new(),
-                misread: None,
-                params: Value::Null,
-                data: Value::Null,
                 offer: match status {
                     Status::Waits => Some(offer(false)),
                     Status::Asks => Some(offer(true)),
                     _ => None,
                 },
-                places: Vec::new(),
+                ..Outcome::default()
             }
         });
     let places = || {

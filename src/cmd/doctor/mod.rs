@@ -17,8 +17,8 @@ use crate::error::Error;
 use crate::git::{SnapshotError, Survey, survey};
 use crate::listener::rules::{Login, Made, Source, git_of};
 use crate::report::one_line;
-use crate::run::exec::Rules;
-use crate::run::{Git, Hooks, NO_REPOSITORY};
+use crate::run::exec::ExecRules;
+use crate::run::{GitSetup, HookSetup, NO_REPOSITORY};
 use crate::settings::places::{self, Folders};
 use crate::settings::{Hook, Settings, SettingsError};
 use crate::start;
@@ -163,7 +163,7 @@ fn settings(folders: &Folders, notice: Option<String>) -> Found {
     }
 }
 
-fn sandbox(rules: &Rules) -> Found {
+fn sandbox(rules: &ExecRules) -> Found {
     let support = support();
     match (rules.unfenced(), rules.fence.level) {
         (_, Level::Off) => Found::Less(
@@ -184,7 +184,7 @@ fn sandbox(rules: &Rules) -> Found {
 }
 
 /// Warns where the project is too large to find all repositories in it.
-fn repositories(rules: &Rules) -> Option<Found> {
+fn repositories(rules: &ExecRules) -> Option<Found> {
     let said = "this project has too many folders to search: clada does not report what commands write into the git \
                 directories of repositories in it";
     rules
@@ -193,7 +193,7 @@ fn repositories(rules: &Rules) -> Option<Found> {
         .then(|| Found::Less(said.to_owned()))
 }
 
-fn hooks(hooks: &Hooks) -> Option<Found> {
+fn hooks(hooks: &HookSetup) -> Option<Found> {
     if hooks.before.is_empty() && hooks.after.is_empty() {
         return None;
     }
@@ -211,7 +211,7 @@ fn hooks(hooks: &Hooks) -> Option<Found> {
 const NO_AUTHOR: &str = "; git does not know your name, so commits are by `clada <clada@localhost>`: set yours with `git config \
                          --global user.name NAME` and `git config --global user.email ADDRESS`";
 
-fn git(root: &Path, git: Option<&Git>) -> Found {
+fn git(root: &Path, git: Option<&GitSetup>) -> Found {
     let Some(git) = git else {
         return Found::Less(
             "`git.enabled` is false: clada saves no states, and nothing can be undone".to_owned(),
@@ -253,7 +253,7 @@ fn git(root: &Path, git: Option<&Git>) -> Found {
 }
 
 /// Checks the program git, which clada needs for few things.
-fn git_program(git: Option<&Git>) -> Found {
+fn git_program(git: Option<&GitSetup>) -> Found {
     let wants = git.is_some_and(|git| git.options.sign || git.options.hooks);
     let program = match git {
         Some(git) => {

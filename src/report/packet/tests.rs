@@ -1,11 +1,9 @@
 //! What a packet holds, in how much room.
 
 use proptest::prelude::*;
-use serde_json::Value;
 
 use super::super::frame::OUTPUTS;
 use super::*;
-use crate::reply::dialect::Dialect;
 use crate::reply::scan::scan;
 use crate::report::cut_text;
 use crate::report::outcome::{Cut, Section, Spooled, Status, Stretch};
@@ -63,19 +61,11 @@ fn numbered(lines: std::ops::Range<usize>) -> String {
 fn report(tasks: Vec<(Status, Vec<Section>)>) -> Report {
     let outcome = |(at, (status, sections))| Outcome {
         number: at + 1,
-        id: None,
-        dialect: Dialect::Cml,
         command: "exec".to_owned(),
         target: "make".to_owned(),
         status,
-        message: None,
-        error: None,
         sections,
-        misread: None,
-        params: Value::Null,
-        data: Value::Null,
-        offer: None,
-        places: Vec::new(),
+        ..Outcome::default()
     };
     Report {
         outcomes: tasks.into_iter().enumerate().map(outcome).collect(),

@@ -1,24 +1,24 @@
-//! What is shown of an output as it comes: all of it, unless it comes faster than anybody could read or a terminal could
+//! Shows an output as it comes: all of it, unless it comes faster than anybody could read or a terminal could
 //! show. Nothing is lost by that: the whole is in the results.
 
 use tokio::time::Instant;
 
 use crate::text::size;
 
-/// How many bytes a second are shown for as long as it takes, and how many at once.
+/// The bytes a second that are shown for as long as it takes, and those at once.
 const RATE: u64 = 8 * 1024 * 1024;
 const BURST: u64 = 32 * 1024 * 1024;
 
 /// Lets through what can be shown.
 pub(super) struct Live {
-    /// How many bytes may be shown, and when that was so.
+    /// The bytes that may be shown, as of `at`.
     budget: u64,
     at: Instant,
     left_out: u64,
 }
 
 impl Live {
-    /// Nothing was shown yet.
+    /// A budget of which nothing is used.
     pub(super) fn new(now: Instant) -> Self {
         Self {
             budget: BURST,
@@ -27,7 +27,7 @@ impl Live {
         }
     }
 
-    /// Whether this many bytes are shown, and what is to be said before them of those that were not.
+    /// Returns true if this many bytes are shown, and a line that comes before them if others were not.
     pub(super) fn take(&mut self, bytes: u64, now: Instant) -> (bool, Option<String>) {
         let passed = now.duration_since(self.at).as_micros();
         let more = u64::try_from(passed * u128::from(RATE) / 1_000_000).unwrap_or(BURST);
@@ -44,7 +44,7 @@ impl Live {
         (true, self.gap())
     }
 
-    /// What is to be said of what was not shown.
+    /// A line about the output that was not shown, if there is any.
     pub(super) fn gap(&mut self) -> Option<String> {
         let left_out = std::mem::take(&mut self.left_out);
         (left_out > 0).then(|| {

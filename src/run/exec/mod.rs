@@ -1,5 +1,4 @@
-//! What exec means: a script run to its end, or to one of its limits, inside its fence, and what is said of that. Knows no
-//! other command.
+//! Runs a script inside its fence, to its end or to one of its limits, and says how it ended. Knows no other command.
 
 mod live;
 mod planted;
@@ -10,7 +9,7 @@ use std::future::pending;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use serde_json::{Value, json};
+use serde_json::json;
 use tokio::sync::watch;
 use tokio::time::Instant;
 
@@ -18,7 +17,7 @@ use crate::policy::{Policy, Verdict};
 use crate::reply::question::Question;
 use crate::report;
 use crate::report::fault::Fault;
-use crate::report::outcome::{Section, Status};
+use crate::report::outcome::{Outcome, Section, Status, Touched};
 use crate::text::language::Language;
 use crate::text::mask::Mask;
 use crate::text::{duration, size};
@@ -27,43 +26,57 @@ use crate::world::shell::{self, Captured, Ending, Script, ShellError, Stream};
 use crate::world::survivors::Survivor;
 use live::Live;
 
-/// What a stopped run says of its tasks.
+/// The reason that the tasks of a stopped run give.
 pub const STOPPED: &str = "clada was stopped";
 
-/// How much of the end of an output is looked through for what the fence has denied.
+/// The length of the end of an output that is searched for denials by the fence, in bytes.
 const TAIL: usize = 16 * 1024;
 
-/// How commands are run, whoever asks for them.
+/// The rules by which commands run, whoever asks for them.
 #[derive(Debug)]
-pub struct Rules {
+pub struct ExecRules {
     /// Otherwise none is run.
     pub enabled: bool,
     pub policy: Policy,
     /// For those that name no limit of their own.
     pub timeout: Duration,
-    /// How many bytes of plain text one may write.
+    /// The most bytes of plain text that one may write.
     pub output_limit: u64,
     pub fence: Fence,
-    /// What is looked at after each, as not every system can keep it from being changed.
+    /// The paths that are checked after each, as not every system can keep them from being changed.
     pub watched: Vec<PathBuf>,
-    /// What could run at the user's next git command is looked for in these, likewise.
+    /// The repositories that are checked likewise, for changes that could run at the user's next git command.
     pub repositories: Repositories,
     /// The whole environment that they get.
     pub env: Vec<(OsString, OsString)>,
     pub mask: Mask,
 }
 
-impl Rules {
-    /// What this system does not enforce of the fence, for the user.
+impl ExecRules {
+    /// Tells the user which part of the fence this system does not enforce.
     pub fn unfenced(&self) -> Option<String> {
         sandbox::shortfall(&self.fence)
     }
 
-    /// What is missing of the fence on this system, which holds all the same, for who starts clada.
+    /// Tells who starts clada which part of the fence is missing on this system, though the fence holds.
     pub fn weaker(&self) -> Option<String> {
         let support = sandbox::support();
         let is_weaker = support.by.is_some() && !support.lacks.is_empty();
         (is_weaker && self.fence.level != Level::Off).then(|| format!("⚠ {support}"))
+    }
+
+    /// The environment with these variables, which take the place of those of the same names.
+    fn env_with(&self, vars: &[(OsString, OsString)]) -> Cow<'_, [(OsString, OsString)]> {
+        if vars.is_empty() {
+            return Cow::Borrowed(&self.env);
+        }
+        let is_kept = |(name, _): &&(OsString, OsString)| vars.iter().all(|(own, _)| own != name);
+        self.env
+            .iter()
+            .filter(is_kept)
+            .chain(vars)
+            .cloned()
+            .collect()
     }
 
     /// The folders that commands may not write in though the settings name them, for the user: some became links.
@@ -72,97 +85,66 @@ impl Rules {
         left_out.map(|it| it.to_string()).collect()
     }
 
-    /// Why a script may not run, or not yet; nothing where it may. `target` is what is shown of it, `approved`: the user
-    /// was asked.
+    /// Returns why a script may not run, or not yet; `None` if it may. `target` is the line that names it, `approved`: the
+    /// user was asked.
     pub fn hold(
         &self,
-        (script, target): (&str, &str),
+        script: &str,
+        target: &str,
         lang: Option<Language>,
         approved: bool,
-    ) -> Option<Hold> {
+    ) -> Option<HeldBack> {
         if !self.enabled {
             let why = "commands are switched off here (`exec.enabled`): leave them to the user";
-            return Some(Hold::Refused(why.to_owned()));
+            return Some(HeldBack::Refused(why.to_owned()));
         }
         match self.policy.judge(script, lang.unwrap_or(Language::Bash)) {
-            Verdict::Denied(denied) => Some(Hold::Refused(format!(
+            Verdict::Denied(denied) => Some(HeldBack::Refused(format!(
                 "`{}` is denied here (`{}` in `exec.deny`): do it another way, or leave it to the user",
                 report::brief(&denied.command),
                 denied.pattern
             ))),
             Verdict::Ask(asked) if !approved => {
                 let commands = asked.into_iter().map(|it| it.command);
-                Some(Hold::Asks(Question::new(script, target, commands)))
+                Some(HeldBack::Asks(Question::new(script, target, commands)))
             }
             Verdict::Ask(_) | Verdict::Allowed => None,
         }
     }
 }
 
-/// Why a script does not run.
+/// The reason why a task does not run, or not yet.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Hold {
-    /// It never will.
+pub enum HeldBack {
+    /// It never will run.
     Refused(String),
     /// The user is to say whether it may.
     Asks(Question),
 }
 
-/// A script, as a task has it.
+/// A script, as a task or a hook has it.
 #[derive(Debug, Clone, Copy)]
-pub struct Exec<'t> {
+pub struct ExecScript<'t> {
     pub text: &'t str,
     /// The folder it runs in.
     pub dir: &'t Path,
     pub timeout: Option<Duration>,
     pub lang: Option<Language>,
     pub version: Option<&'t str>,
-    /// What its environment has beside that of the rules, or instead.
+    /// Variables that its environment has beside those of the rules, or instead.
     pub vars: &'t [(OsString, OsString)],
-    /// What sets another time limit.
+    /// The option that sets another time limit.
     pub limited_by: &'t str,
-}
-
-/// What came of a script.
-#[derive(Debug)]
-pub struct Executed {
-    pub status: Status,
-    /// Nothing where there is nothing to say.
-    pub message: Option<String>,
-    pub data: Value,
-    /// All that it wrote.
-    pub sections: Vec<Section>,
-    /// Why it failed, for dialects that have words of their own for it.
-    pub fault: Fault,
-}
-
-impl Executed {
-    /// A script that could not be run.
-    pub fn failed(why: String) -> Self {
-        Self {
-            status: Status::Failed,
-            message: Some(why),
-            data: Value::Null,
-            sections: Vec::new(),
-            fault: Fault::Other,
-        }
-    }
 }
 
 /// Runs a script until it ends, passes one of its limits, or `stop` becomes true. `on_output` gets what it writes, as it
 /// comes, but for floods.
 pub async fn perform(
-    exec: &Exec<'_>,
-    rules: &Rules,
-    mut stop: watch::Receiver<bool>,
+    exec: &ExecScript<'_>,
+    rules: &ExecRules,
+    stop: watch::Receiver<bool>,
     on_output: &mut dyn FnMut(Stream, &[u8]),
-) -> Executed {
-    let cancelled = async {
-        if stop.wait_for(|stop| *stop).await.is_err() {
-            // Nobody is left who could stop it.
-            pending::<()>().await;
-        }
-    };
+) -> Outcome {
     let mut live = Live::new(Instant::now());
     let mut shown = |stream, bytes: &[u8]| {
         let (is_shown, gap) = live.take(bytes.len() as u64, Instant::now());
@@ -173,17 +155,7 @@ pub async fn perform(
             on_output(stream, bytes);
         }
     };
-    let is_own = |(name, _): &&(OsString, OsString)| exec.vars.iter().all(|(own, _)| own != name);
-    let env = match exec.vars {
-        [] => Cow::Borrowed(&rules.env[..]),
-        vars => rules
-            .env
-            .iter()
-            .filter(is_own)
-            .chain(vars)
-            .cloned()
-            .collect(),
-    };
+    let env = rules.env_with(exec.vars);
     let script = Script {
         text: exec.text,
         dir: exec.dir,
@@ -200,7 +172,7 @@ pub async fn perform(
         Guard::of(&rules.watched)
     });
     let missing = rules.fence.missing();
-    let ran = shell::run(&script, cancelled, &mut shown).await;
+    let ran = shell::run(&script, stopped(stop), &mut shown).await;
     if let Some(gap) = live.gap() {
         on_output(Stream::Stdout, gap.as_bytes());
     }
@@ -208,96 +180,118 @@ pub async fn perform(
         let (changed, planted) = (guard.changed(), rules.repositories.planted());
         planted::told(&rules.fence.root, changed, planted)
     });
-    match ran {
-        Ok(ran) => told(ran, rules, (exec, &missing), changed.unwrap_or_default()),
-        Err(error) => Executed {
+    let outcome = match ran {
+        Ok(ran) => ended(ran, rules, exec, &missing, changed.unwrap_or_default()),
+        Err(error) => Outcome {
             fault: match &error {
                 ShellError::NoProgram(missing) => Fault::NoProgram(missing.name().to_owned()),
                 ShellError::NoShell => Fault::NoProgram("bash".to_owned()),
                 _ => Fault::Other,
             },
-            ..Executed::failed(error.to_string())
+            ..Outcome::failed(error.to_string())
         },
+    };
+    Outcome {
+        touched: Touched::Anything,
+        ..outcome
     }
 }
 
-fn told(
+/// Ends when `stop` becomes true.
+async fn stopped(mut stop: watch::Receiver<bool>) {
+    if stop.wait_for(|stop| *stop).await.is_err() {
+        // Nobody is left who could stop it.
+        pending::<()>().await;
+    }
+}
+
+/// The outcome of a script that ran. `missing`: the paths of the fence that were not there when it began.
+fn ended(
     mut ran: shell::Ran,
-    rules: &Rules,
-    (exec, missing): (&Exec<'_>, &[PathBuf]),
+    rules: &ExecRules,
+    exec: &ExecScript<'_>,
+    missing: &[PathBuf],
     changed: Vec<String>,
-) -> Executed {
-    let took = duration::show(ran.elapsed);
-    let (status, ending) = match &ran.ending {
-        Ending::Exited(0) => (Status::Done, None),
-        Ending::Exited(code) => (Status::Failed, Some(format!("exit code {code} ({took})"))),
-        Ending::Signalled(signal) => {
-            let signal = shell::signal_name(*signal);
-            (Status::Failed, Some(format!("killed by {signal} ({took})")))
-        }
-        Ending::TimedOut(limit) => {
-            let limit = duration::show(*limit);
-            let said = format!(
-                "stopped at its time limit of {limit}: set another with {}",
-                exec.limited_by
-            );
-            (Status::Failed, Some(said))
-        }
-        Ending::WroteTooMuch => {
-            let limit = size::show(rules.output_limit);
-            let said = format!(
-                "stopped at {limit} of output (`limits.output`): write it to a file instead"
-            );
-            (Status::Failed, Some(said))
-        }
-        Ending::TooManyProcesses => {
-            let most = rules.fence.processes;
-            let said = format!(
-                "stopped at more than {most} processes (`exec.processes`): start fewer at a time"
-            );
-            (Status::Failed, Some(said))
-        }
-        Ending::Cancelled => (Status::Interrupted, Some(format!("{STOPPED} ({took})"))),
-    };
+) -> Outcome {
+    let (status, fault, ending) = ending(&ran, rules, exec);
     let left = match ran.left_running {
         0 => None,
         1 => Some("stopped a process that it left running".to_owned()),
         n => Some(format!("stopped {n} processes that it left running")),
     };
-    let survivors = survivors(&ran.survivors);
     let denied = match status {
-        Status::Failed => denied(&rules.fence, (exec.dir, missing), &ran),
+        Status::Failed => [&ran.stderr, &ran.stdout]
+            .into_iter()
+            .find_map(|out| sandbox::denied(&rules.fence, exec.dir, missing, &tail(out)?)),
         Status::Done => tail(&ran.stderr)
             .and_then(|tail| sandbox::unsaved_setting(&rules.fence, exec.dir, &tail)),
         _ => None,
     };
     let said = ending.into_iter().chain(denied).chain(left);
-    let said = said.chain(survivors).chain(changed);
+    let said = said.chain(survivors(&ran.survivors)).chain(changed);
     let said: Vec<String> = said.collect();
     let text = |captured: &mut Captured| report::for_json(captured).unwrap_or_default();
     let mut data = json!({ "stdout": text(&mut ran.stdout), "stderr": text(&mut ran.stderr) });
     match ran.ending {
         Ending::Exited(code) => data["exit_code"] = code.into(),
         Ending::Signalled(signal) => data["signal"] = shell::signal_name(signal).into(),
-        Ending::TimedOut(_)
-        | Ending::WroteTooMuch
-        | Ending::TooManyProcesses
-        | Ending::Cancelled => {}
+        _ => {}
     }
-    Executed {
+    Outcome {
         status,
         message: (!said.is_empty()).then(|| said.join("; ")),
-        fault: match ran.ending {
-            Ending::Exited(_) | Ending::Signalled(_) => Fault::Exit,
-            Ending::TimedOut(limit) => Fault::TimedOut(limit),
-            Ending::WroteTooMuch | Ending::TooManyProcesses | Ending::Cancelled => Fault::Other,
-        },
+        fault,
         data,
         sections: vec![
             Section::Stream("stdout", Box::new(ran.stdout)),
             Section::Stream("stderr", Box::new(ran.stderr)),
         ],
+        ..Outcome::default()
     }
+}
+
+/// Returns how a script ended: its status, the fault, and a sentence unless it went well.
+fn ending(
+    ran: &shell::Ran,
+    rules: &ExecRules,
+    exec: &ExecScript<'_>,
+) -> (Status, Fault, Option<String>) {
+    let took = duration::show(ran.elapsed);
+    let (fault, said) = match ran.ending {
+        Ending::Exited(0) => return (Status::Done, Fault::Exit, None),
+        Ending::Cancelled => {
+            let said = format!("{STOPPED} ({took})");
+            return (Status::Interrupted, Fault::Other, Some(said));
+        }
+        Ending::Exited(code) => (Fault::Exit, format!("exit code {code} ({took})")),
+        Ending::Signalled(signal) => {
+            let signal = shell::signal_name(signal);
+            (Fault::Exit, format!("killed by {signal} ({took})"))
+        }
+        Ending::TimedOut(limit) => {
+            let said = format!(
+                "stopped at its time limit of {}: set another with {}",
+                duration::show(limit),
+                exec.limited_by
+            );
+            (Fault::TimedOut(limit), said)
+        }
+        Ending::WroteTooMuch => {
+            let limit = size::show(rules.output_limit);
+            let said = format!(
+                "stopped at {limit} of output (`limits.output`): write it to a file instead"
+            );
+            (Fault::Other, said)
+        }
+        Ending::TooManyProcesses => {
+            let most = rules.fence.processes;
+            let said = format!(
+                "stopped at more than {most} processes (`exec.processes`): start fewer at a time"
+            );
+            (Fault::Other, said)
+        }
+    };
+    (Status::Failed, fault, Some(said))
 }
 
 /// The processes of a command that could not be ended, for the user.
@@ -321,15 +315,7 @@ fn survivors(survivors: &[Survivor]) -> Option<String> {
     ))
 }
 
-/// What the fence had to do with a failure, as far as the script's last words tell. It began in this folder, and without
-/// these.
-fn denied(fence: &Fence, (dir, missing): (&Path, &[PathBuf]), ran: &shell::Ran) -> Option<String> {
-    [&ran.stderr, &ran.stdout]
-        .into_iter()
-        .find_map(|captured| sandbox::denied(fence, dir, missing, &tail(captured)?))
-}
-
-/// The end of what a script wrote.
+/// The end of an output.
 fn tail(captured: &Captured) -> Option<String> {
     let cut = captured.cut(TAIL).ok()?;
     Some(if cut.left_out > 0 { cut.tail } else { cut.head })
@@ -339,8 +325,8 @@ fn tail(captured: &Captured) -> Option<String> {
 mod tests {
     use super::*;
 
-    fn rules() -> Rules {
-        Rules {
+    fn rules() -> ExecRules {
+        ExecRules {
             enabled: true,
             policy: Policy::new(&[], &[]).expect("no pattern"),
             timeout: Duration::from_secs(30),
@@ -356,8 +342,8 @@ mod tests {
         }
     }
 
-    fn exec(text: &str) -> Exec<'_> {
-        Exec {
+    fn exec(text: &str) -> ExecScript<'_> {
+        ExecScript {
             text,
             dir: Path::new("/"),
             timeout: None,
@@ -368,7 +354,7 @@ mod tests {
         }
     }
 
-    async fn executed(text: &str, rules: &Rules) -> (Executed, u64) {
+    async fn executed(text: &str, rules: &ExecRules) -> (Outcome, u64) {
         let (_keep, stop) = watch::channel(false);
         let mut written = 0;
         let mut count = |_: Stream, bytes: &[u8]| written += bytes.len() as u64;
@@ -378,7 +364,7 @@ mod tests {
 
     #[tokio::test]
     async fn output_ends_at_its_limit_and_what_is_beyond_is_let_go() {
-        let rules = Rules {
+        let rules = ExecRules {
             output_limit: 3 * 1024 * 1024,
             ..rules()
         };

@@ -1,4 +1,4 @@
-//! Says what a command changed of that which runs later: git's hooks and settings, and clada's. Looks at nothing itself.
+//! Says which files a command changed that run later: git's hooks and settings, and clada's. Looks at nothing itself.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};

@@ -2,110 +2,94 @@
 
 use serde_json::json;
 
-use super::{
-    Done, Failure, Rewritten, missed, named, refused, rewrite, taken_otherwise, tier_of, told,
-    with_edit,
-};
+use super::edited::{Rewritten, rewrite, tier_of, with_edit};
+use super::named_file::{FoundFile, NamedFile};
+use super::{named, refused, taken_otherwise, with_remarks};
 use crate::edit::{self, Choice, Edit, Tier};
-use crate::reply::path::RelPath;
 use crate::reply::record::Spot;
 use crate::reply::task::{Action, Replacement};
+use crate::report::outcome::Outcome;
 use crate::report::repair;
 use crate::report::wording;
-use crate::world::workspace::{FsError, ProjectFiles, ResolvedPath};
+use crate::world::workspace::ProjectFiles;
 
-/// The places at which a failed edit could be carried out as the file is now, and whether what stands there may be shown.
+/// Returns the places at which a failed edit could be carried out as the file is now, and true if the text there may be shown.
 pub fn choices(action: &Action<'_>, files: &dyn ProjectFiles) -> (Vec<Choice>, bool) {
     find(action, files).unwrap_or_default()
 }
 
 fn find(action: &Action<'_>, files: &dyn ProjectFiles) -> Option<(Vec<Choice>, bool)> {
     let (path, change) = edit_of(action)?;
-    let rel = named::text(path, files).ok()?;
-    let place = files.place(&rel, true).ok()?;
-    let content = files.read_to_change(&place).ok()?.bytes;
-    let names = (rel.as_str(), &*place.path().to_string_lossy());
-    let may_show = files.may_show(&place).is_ok() && repair::showable(names, &content).is_ok();
-    let choices = with_edit(change, |edit| edit::choices(&content, edit));
-    Some((choices, may_show))
+    let file = NamedFile::at(named::text(path, files).ok()?, files).ok()?;
+    let content = files.read_to_change(&file.place).ok()?;
+    let found = FoundFile::new(&file, &content, files);
+    let choices = with_edit(change, |edit| edit::choices(found.content, edit));
+    Some((choices, found.text().is_ok()))
 }
 
-/// Carries out an edit at the place that the user chose, if that is still as it was.
-///
-/// # Errors
-/// Where it cannot be done; then nothing is changed.
-pub fn edit_at(
-    action: &Action<'_>,
-    spot: &Spot,
-    files: &mut dyn ProjectFiles,
-) -> Result<Done, Failure> {
+/// Carries out an edit at the place that the user chose, if that is still as it was; otherwise nothing is changed.
+pub fn edit_at(action: &Action<'_>, spot: &Spot, files: &mut dyn ProjectFiles) -> Outcome {
     let Some((path, change)) = edit_of(action) else {
-        return Err(refused(
-            "only an edit of one place in a file can be carried out at a chosen line",
-        ));
+        return *refused("only an edit of one place in a file can be carried out at a chosen line");
     };
     let taken = taken_otherwise(action, files);
-    let rel = named::text(path, files)?;
-    let place = files.place(&rel, true)?;
-    let result = with_edit(change, |edit| {
-        rewrite((&rel, &place), files, false, |content, may_show| {
-            let Some(line) = edit::line_of(content, edit, spot) else {
-                return Err(moved((&rel, &place), edit, spot, (content, may_show)));
+    let outcome = at_spot(path, change, spot, files);
+    with_remarks(outcome, taken, files)
+}
+
+fn at_spot(
+    path: &str,
+    change: &Replacement<'_>,
+    spot: &Spot,
+    files: &mut dyn ProjectFiles,
+) -> Result<Outcome, Box<Outcome>> {
+    let file = NamedFile::at(named::text(path, files)?, files)?;
+    with_edit(change, |edit| {
+        rewrite(&file, files, false, |found| {
+            let Some(line) = edit::line_of(found.content, edit, spot) else {
+                return Err(moved(found, edit, spot));
             };
-            let edited = edit::apply_at(content, edit, line).map_err(|errors| {
-                missed::failure(&errors, edit, (&rel, &place), (content, may_show))
-            })?;
+            let edited = edit::apply_at(found.content, edit, line)
+                .map_err(|errors| found.failure(&errors, edit))?;
             let tier = tier_of(&edited);
             Ok(Rewritten {
                 parts: edited.parts,
                 message: Some(wording::chosen(line, tier)),
                 shows: tier != Tier::Exact,
                 data: json!({
-                    "path": rel.to_string(),
+                    "path": file.rel.to_string(),
                     "replacements": 1,
                     "tier": tier.name(),
                     "lines": [line],
                 }),
             })
         })
-    });
-    told(taken, files, result)
+    })
 }
 
-/// Why an edit is not carried out at a place that is not there as it was, with the file as it is now.
-fn moved(
-    (rel, place): (&RelPath, &ResolvedPath),
-    edit: &Edit<'_>,
-    spot: &Spot,
-    (content, may_show): (&[u8], &Result<(), FsError>),
-) -> Failure {
-    let may_choose = !edit::choices(content, edit).is_empty();
+/// The failure of an edit whose place is not there as it was, with the file as it is now.
+fn moved(found: &FoundFile<'_>, edit: &Edit<'_>, spot: &Spot) -> Box<Outcome> {
+    let may_choose = !edit::choices(found.content, edit).is_empty();
     let said = |only| wording::moved_choice(spot.line, may_choose, only);
-    let found = match edit::apply(content, edit) {
+    let only = match edit::apply(found.content, edit) {
         Err(errors) => {
-            return Failure {
-                message: said(None).into(),
-                // Its own message would take the place of this one.
-                searched: None,
-                ..missed::failure(&errors, edit, (rel, place), (content, may_show))
-            };
+            let mut failure = found.failure(&errors, edit);
+            failure.message = Some(said(None));
+            // Its own message would take the place of this one.
+            failure.failed_edit = None;
+            return failure;
         }
         Ok(edited) => edited.places.first().map(|place| place.line),
     };
-    let names = (rel.as_str(), &*place.path().to_string_lossy());
-    let text = may_show.is_ok().then(|| repair::showable(names, content));
-    let lines: Vec<_> = found.iter().map(|line| line - 1..*line).collect();
-    let sections = match text {
-        Some(Ok(text)) => repair::shown(rel.as_str(), text, &lines),
-        _ => Vec::new(),
-    };
-    Failure {
-        sections,
-        ..refused(said(found))
+    let mut failure = refused(said(only));
+    if let Ok(text) = found.text() {
+        let lines: Vec<_> = only.iter().map(|line| line - 1..*line).collect();
+        failure.sections = repair::shown(found.file.rel.as_str(), text, &lines);
     }
+    failure
 }
 
-/// An edit of pairs that leaves the file where it is.
+/// The path and the pairs of an edit that leaves the file where it is.
 fn edit_of<'a, 't>(action: &'a Action<'t>) -> Option<(&'a str, &'a Replacement<'t>)> {
     match action {
         Action::Edit {

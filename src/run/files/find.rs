@@ -1,15 +1,15 @@
-//! Showing what there is: folders, lines that match, names that match. Changes nothing.
+//! Lists folders, and finds lines and names that match. Changes nothing.
 
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use super::{Done, Failure, named, not_found, refused};
+use super::named_file::NamedFile;
+use super::{named, not_found, refused};
 use crate::clock;
-use crate::reply::path::RelPath;
 use crate::report::one_line;
-use crate::report::outcome::Section;
+use crate::report::outcome::{Outcome, Section};
 use crate::text::glob::{self, Glob};
 use crate::world::workspace::{
     FileKind, FileTree, FolderEntry, FsError, LineSearch, NoSearch, ProjectFiles, ResolvedPath,
@@ -20,13 +20,13 @@ use crate::world::workspace::{
 const MOST: usize = 1000;
 /// and no more bytes of lines.
 const MOST_TEXT: usize = 256 * 1024;
-/// How long a search may take.
+/// The time that a search may take.
 const PATIENCE: Duration = Duration::from_secs(30);
-/// How many of the files that could not be read are named.
+/// The number of files named that could not be read.
 const NAMED: usize = 3;
 
-/// What is in a folder.
-pub(super) fn list(path: Option<&str>, files: &dyn ProjectFiles) -> Result<Done, Failure> {
+/// Lists a folder.
+pub(super) fn list(path: Option<&str>, files: &dyn ProjectFiles) -> Result<Outcome, Box<Outcome>> {
     let (place, kind) = base(path, files)?;
     let found = match kind {
         FileKind::Dir => files.disk().list(&place)?,
@@ -35,50 +35,33 @@ pub(super) fn list(path: Option<&str>, files: &dyn ProjectFiles) -> Result<Done,
     let shown = &found[..found.len().min(MOST)];
     let count = match kind {
         FileKind::Dir if found.is_empty() => "empty".to_owned(),
-        FileKind::Dir => entries(found.len()),
+        FileKind::Dir => plural(found.len(), "entry", "entries"),
         _ => "a file".to_owned(),
     };
-    let message = match found.len() > MOST {
-        true => format!("the first {MOST} of {count}: use `glob` to find the others"),
-        false => count,
+    let message = if found.len() > MOST {
+        format!("the first {MOST} of {count}: use `glob` to find the others")
+    } else {
+        count
     };
-    Ok(Done {
+    Ok(Outcome {
         message: Some(message),
         data: shown.iter().map(listed_data).collect(),
         sections: section(shown.iter().map(listed_line)),
-        ..Done::default()
+        ..Outcome::default()
     })
 }
 
-/// Lines that match.
+/// Finds lines that match.
 pub(super) fn grep(
     pattern: &str,
     path: Option<&str>,
-    (include, ignore_case): (Option<&str>, bool),
+    include: Option<&str>,
+    ignore_case: bool,
     files: &dyn ProjectFiles,
-) -> Result<Done, Failure> {
-    let (search, literally) = match LineSearch::new(pattern, ignore_case) {
-        Ok(search) => (search, String::new()),
-        Err(NoSearch::SpansLines) => {
-            return Err(refused(format!(
-                "`{pattern}` spans several lines, but a match is within one line: search for one of them"
-            )));
-        }
-        Err(NoSearch::NoRegex(cause)) => {
-            let said = format!(
-                "not a valid regular expression ({cause}), so searched for as plain text: "
-            );
-            (
-                LineSearch::literal(pattern, ignore_case)
-                    .map_err(|error| refused(error.to_string()))?,
-                said,
-            )
-        }
-    };
-    let include = include
-        .map(Glob::parse)
-        .transpose()
-        .map_err(|error| refused(error.to_string()))?;
+) -> Result<Outcome, Box<Outcome>> {
+    let (search, literally) = search_for(pattern, ignore_case)?;
+    let include = include.map(Glob::parse).transpose();
+    let include = include.map_err(|error| refused(error.to_string()))?;
     let (place, kind) = base(path, files)?;
     let until = Instant::now() + PATIENCE;
     let tree = if kind == FileKind::Dir {
@@ -89,14 +72,12 @@ pub(super) fn grep(
                 glob.includes(path) || glob.includes(&format!("{from_root}/{path}"))
             })
         };
-        files.disk().tree(
-            &place,
-            &TreeQuery {
-                wants: &|path, kind| kind == FileKind::File && is_included(path),
-                depth: None,
-                until,
-            },
-        )
+        let reach = TreeQuery {
+            wants: &|path, kind| kind == FileKind::File && is_included(path),
+            depth: None,
+            until,
+        };
+        files.disk().tree(&place, &reach)
     } else {
         may_show(&place, files)?;
         FileTree {
@@ -120,20 +101,38 @@ pub(super) fn grep(
             hit.line
         )
     });
-    Ok(Done {
+    Ok(Outcome {
         message: Some(literally + &told(&hits, &tree, kind)),
         data: hits.shown.iter().map(data).collect(),
         sections: section(lines),
-        ..Done::default()
+        ..Outcome::default()
     })
 }
 
-/// Paths that match.
+/// The search for a pattern, and a remark if the pattern is no regular expression.
+fn search_for(pattern: &str, ignore_case: bool) -> Result<(LineSearch, String), Box<Outcome>> {
+    match LineSearch::new(pattern, ignore_case) {
+        Ok(search) => Ok((search, String::new())),
+        Err(NoSearch::SpansLines) => Err(refused(format!(
+            "`{pattern}` spans several lines, but a match is within one line: search for one of them"
+        ))),
+        Err(NoSearch::NoRegex(cause)) => {
+            let search = LineSearch::literal(pattern, ignore_case);
+            let search = search.map_err(|error| refused(error.to_string()))?;
+            let said = format!(
+                "not a valid regular expression ({cause}), so searched for as plain text: "
+            );
+            Ok((search, said))
+        }
+    }
+}
+
+/// Finds paths that match.
 pub(super) fn glob(
     pattern: &str,
     path: Option<&str>,
     files: &dyn ProjectFiles,
-) -> Result<Done, Failure> {
+) -> Result<Outcome, Box<Outcome>> {
     let (folders, rest) = glob::split(pattern.trim());
     // A path of its own, or one in the folder that is named.
     let from = match path {
@@ -143,9 +142,11 @@ pub(super) fn glob(
         None if folders.is_empty() => ".".to_owned(),
         None => folders.to_owned(),
     };
-    let wanted = match rest.strip_suffix('/') {
-        Some(_) => FileKind::Dir,
-        None => FileKind::File,
+    let is_folder = rest.ends_with('/');
+    let (what, ending) = if is_folder {
+        ("folder", "/")
+    } else {
+        ("file", "")
     };
     let glob =
         Glob::parse(rest.trim_end_matches('/')).map_err(|error| refused(error.to_string()))?;
@@ -153,25 +154,19 @@ pub(super) fn glob(
     if kind != FileKind::Dir {
         return Err(FsError::NotAFolder(from).into());
     }
-    let is_wanted = |kind| kind == wanted || wanted == FileKind::File && kind == FileKind::Link;
-    let tree = files.disk().tree(
-        &place,
-        &TreeQuery {
-            wants: &|path, kind| is_wanted(kind) && glob.matches(path),
-            depth: glob.depth,
-            until: Instant::now() + PATIENCE,
-        },
-    );
-    let shown = &tree.paths[..tree.paths.len().min(MOST)];
-    let ending = if wanted == FileKind::Dir { "/" } else { "" };
-    let names = shown
-        .iter()
-        .map(|path| format!("{}{ending}", path.to_string_lossy()));
-    let what = if wanted == FileKind::Dir {
-        "folder"
-    } else {
-        "file"
+    let is_wanted = |kind| match kind {
+        FileKind::Dir => is_folder,
+        FileKind::File | FileKind::Link => !is_folder,
+        FileKind::Other => false,
     };
+    let reach = TreeQuery {
+        wants: &|path, kind| is_wanted(kind) && glob.matches(path),
+        depth: glob.depth,
+        until: Instant::now() + PATIENCE,
+    };
+    let tree = files.disk().tree(&place, &reach);
+    let shown = tree.paths.iter().take(MOST);
+    let names = shown.map(|path| format!("{}{ending}", path.to_string_lossy()));
     let mut said = match tree.paths.len() {
         0 if !rest.contains('/') => {
             format!(
@@ -186,26 +181,28 @@ pub(super) fn glob(
         found => counted(found, what),
     };
     said += &beside(&tree, &[]);
-    Ok(Done {
+    Ok(Outcome {
         message: Some(said),
         data: names.clone().map(Value::from).collect(),
         sections: section(names.map(|name| one_line(&name) + "\n")),
-        ..Done::default()
+        ..Outcome::default()
     })
 }
 
 /// The place that is looked in or at, and what is there; the root where none is named.
-fn base(path: Option<&str>, files: &dyn ProjectFiles) -> Result<(ResolvedPath, FileKind), Failure> {
-    let rel: RelPath = named::text(path.unwrap_or("."), files)?;
-    let place = files.place(&rel, true)?;
-    match files.kind(&place)? {
-        Some(kind) => Ok((place, kind)),
-        None => Err(not_found(&rel, files)),
+fn base(
+    path: Option<&str>,
+    files: &dyn ProjectFiles,
+) -> Result<(ResolvedPath, FileKind), Box<Outcome>> {
+    let file = NamedFile::at(named::text(path.unwrap_or("."), files)?, files)?;
+    match files.kind(&file.place)? {
+        Some(kind) => Ok((file.place, kind)),
+        None => Err(not_found(&file.rel, files)),
     }
 }
 
-/// A file that is named may be shown.
-pub(crate) fn may_show(place: &ResolvedPath, files: &dyn ProjectFiles) -> Result<(), Failure> {
+/// Refuses a file that may not be shown.
+pub(crate) fn may_show(place: &ResolvedPath, files: &dyn ProjectFiles) -> Result<(), Box<Outcome>> {
     files.may_show(place)?;
     let name = place.path().display();
     if files.disk().is_own(place) {
@@ -216,7 +213,7 @@ pub(crate) fn may_show(place: &ResolvedPath, files: &dyn ProjectFiles) -> Result
     Ok(())
 }
 
-/// What there is to say of a search.
+/// Says what a search found, and what it left out.
 fn told(hits: &SearchHits, tree: &FileTree, kind: FileKind) -> String {
     let mut said = match (hits.lines, hits.shown.len()) {
         (0, _) if hits.searched > 0 => format!("no match in {}", counted(hits.searched, "file")),
@@ -224,19 +221,12 @@ fn told(hits: &SearchHits, tree: &FileTree, kind: FileKind) -> String {
         (0, _) if kind != FileKind::Dir => "no match: the file is not text".to_owned(),
         (0, _) => "no match: there is no file to search".to_owned(),
         (lines, shown) => {
-            let all = format!(
-                "{} in {}",
-                match lines {
-                    1 => "1 match".to_owned(),
-                    lines => format!("{lines} matches"),
-                },
-                counted(hits.files, "file")
-            );
-            match lines == shown {
-                true => all,
-                false => {
-                    format!("the first {shown} of {all}: narrow it by path, include or pattern")
-                }
+            let matches = plural(lines, "match", "matches");
+            let all = format!("{matches} in {}", counted(hits.files, "file"));
+            if lines == shown {
+                all
+            } else {
+                format!("the first {shown} of {all}: narrow it by path, include or pattern")
             }
         }
     };
@@ -252,7 +242,7 @@ fn told(hits: &SearchHits, tree: &FileTree, kind: FileKind) -> String {
     said
 }
 
-/// What was not looked at.
+/// Says what was not looked at.
 fn beside(tree: &FileTree, unread: &[PathBuf]) -> String {
     let mut said = String::new();
     if tree.withheld > 0 {
@@ -279,10 +269,11 @@ fn beside(tree: &FileTree, unread: &[PathBuf]) -> String {
 /// The first of these names, and how many more there are.
 fn some_of(mut names: impl ExactSizeIterator<Item = String>) -> Option<String> {
     let first: Vec<String> = names.by_ref().take(NAMED).collect();
-    match (first.is_empty(), names.len()) {
-        (true, _) => None,
-        (false, 0) => Some(first.join(", ")),
-        (false, more) => Some(format!("{} and {more} more", first.join(", "))),
+    let shown = first.join(", ");
+    match names.len() {
+        _ if first.is_empty() => None,
+        0 => Some(shown),
+        more => Some(format!("{shown} and {more} more")),
     }
 }
 
@@ -294,17 +285,11 @@ fn out_of_time() -> String {
 }
 
 fn counted(number: usize, what: &str) -> String {
-    match number {
-        1 => format!("1 {what}"),
-        _ => format!("{number} {what}s"),
-    }
+    plural(number, what, &format!("{what}s"))
 }
 
-fn entries(number: usize) -> String {
-    match number {
-        1 => "1 entry".to_owned(),
-        _ => format!("{number} entries"),
-    }
+fn plural(number: usize, one: &str, many: &str) -> String {
+    format!("{number} {}", if number == 1 { one } else { many })
 }
 
 fn listed_data(found: &FolderEntry) -> Value {
@@ -339,8 +324,6 @@ fn listed_line(found: &FolderEntry) -> String {
 /// Lines to show, if there are any.
 fn section(lines: impl Iterator<Item = String>) -> Vec<Section> {
     let text: String = lines.collect();
-    match text.is_empty() {
-        true => Vec::new(),
-        false => vec![Section::Text(text)],
-    }
+    let section = (!text.is_empty()).then_some(Section::Text(text));
+    section.into_iter().collect()
 }

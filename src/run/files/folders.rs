@@ -1,13 +1,18 @@
-//! Making folders, and deleting empty ones. Git keeps no empty folder, so neither counts as a change that is committed.
+//! Makes folders and deletes empty ones. Git keeps no empty folder, so neither counts as a change that is committed.
 
 use serde_json::json;
 
-use super::missing::not_found;
-use super::{Done, Failure, fault, named};
+use super::moved::shown;
+use super::{failed, named, not_found, refused};
 use crate::report::fault::Fault;
+use crate::report::outcome::Outcome;
 use crate::world::workspace::{FileKind, FsError, ProjectFiles};
 
-pub(super) fn make(path: &str, files: &mut dyn ProjectFiles) -> Result<Done, Failure> {
+pub(super) fn make(
+    path: &str,
+    files: &mut dyn ProjectFiles,
+    preview: bool,
+) -> Result<Outcome, Box<Outcome>> {
     let rel = named::any(path, files)?;
     let place = files.place(&rel, true)?;
     let is_new = match files.kind(&place)? {
@@ -16,41 +21,41 @@ pub(super) fn make(path: &str, files: &mut dyn ProjectFiles) -> Result<Done, Fai
             let message = format!(
                 "`{rel}` is a file: give the folder another name, or delete the file first"
             );
-            return Err(fault(Fault::Exists, message));
+            return Err(failed(Fault::Exists, message));
         }
         None => files.make_folder(&place)?,
     };
-    Ok(Done {
+    let diff = || is_new.then(|| format!("new folder {rel}\n"));
+    Ok(Outcome {
         message: (!is_new).then(|| "already exists".to_owned()),
         data: json!({ "path": rel.to_string(), "created": is_new }),
-        diff: match is_new {
-            true => format!("new folder {rel}\n"),
-            false => String::new(),
-        },
-        ..Done::default()
+        sections: shown(preview, || diff().unwrap_or_default()),
+        ..Outcome::default()
     })
 }
 
-pub(super) fn remove(path: &str, files: &mut dyn ProjectFiles) -> Result<Done, Failure> {
+pub(super) fn remove(
+    path: &str,
+    files: &mut dyn ProjectFiles,
+    preview: bool,
+) -> Result<Outcome, Box<Outcome>> {
     let rel = named::existing(path, files)?;
     if rel.is_root() {
-        return Err(super::refused(
-            "the project folder itself cannot be deleted",
-        ));
+        return Err(refused("the project folder itself cannot be deleted"));
     }
     let place = files.place(&rel, false)?;
     match files.kind(&place)? {
         Some(FileKind::Dir) => files.remove_folder(&place)?,
         Some(FileKind::Link) => {
             let message = format!("`{rel}` is a link, not a folder: use `delete`");
-            return Err(fault(Fault::NotAFolder, message));
+            return Err(failed(Fault::NotAFolder, message));
         }
         Some(_) => return Err(FsError::NotAFolder(rel.to_string()).into()),
         None => return Err(not_found(&rel, files)),
     }
-    Ok(Done {
+    Ok(Outcome {
         data: json!({ "path": rel.to_string() }),
-        diff: format!("deleted folder {rel}\n"),
-        ..Done::default()
+        sections: shown(preview, || format!("deleted folder {rel}\n")),
+        ..Outcome::default()
     })
 }

@@ -1,13 +1,14 @@
-//! Content that is not all there: a line of it stands for text that the model left out.
+//! Finds content that is not complete: a line of it stands for text that the model left out.
 
 use std::collections::HashSet;
 
-use super::{Failure, refused};
+use super::refused;
 use crate::edit::elision::{self, Plain};
 use crate::reply::path::RelPath;
 use crate::reply::task::Payload;
+use crate::report::outcome::Outcome;
 
-/// What is to come of the content.
+/// The use that a task makes of the content.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Use {
     /// It is all that the file is to hold.
@@ -20,9 +21,10 @@ pub(super) enum Use {
 /// already or the reply says that it is meant. Words without dots are enough only where lines of the file would be lost.
 pub(super) fn refuse(
     content: &Payload<'_>,
-    (rel, old): (&RelPath, Option<&[u8]>),
+    rel: &RelPath,
+    old: Option<&[u8]>,
     to_be: Use,
-) -> Result<(), Failure> {
+) -> Result<(), Box<Outcome>> {
     if content.is_whole {
         return Ok(());
     }
@@ -57,7 +59,7 @@ pub(super) fn refuse(
     )))
 }
 
-/// Whether a line is a heading of a Markdown file.
+/// True for a heading of a Markdown file.
 fn is_heading(line: &str, rel: &RelPath) -> bool {
     let name = rel.as_str().to_lowercase();
     let is_markdown = [".md", ".markdown", ".mdx"]

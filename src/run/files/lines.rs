@@ -1,19 +1,19 @@
-//! Replacing lines by their numbers, and adding some at the end of a file.
+//! Replaces lines by their numbers, and adds lines at the end of a file.
 
 use std::borrow::Cow;
 
 use serde_json::json;
 
+use super::edited::{Rewritten, file_text, rewrite};
+use super::failed;
 use super::left_out::{self, Use};
-use super::{
-    Done, Failure, Rewritten, as_it_is, fault, file_path, file_text, new_file_path, rewrite,
-};
+use super::named_file::NamedFile;
 use crate::edit::newline_at;
 use crate::reply::path::RelPath;
 use crate::reply::task::Payload;
 use crate::reply::text::Form;
 use crate::report::fault::Fault;
-use crate::report::repair;
+use crate::report::outcome::Outcome;
 use crate::text::lines::{LineError, LineRange};
 use crate::world::workspace::ProjectFiles;
 
@@ -26,51 +26,43 @@ pub(super) fn append(
     final_newline: bool,
     files: &mut dyn ProjectFiles,
     preview: bool,
-) -> Result<Done, Failure> {
-    let rel = new_file_path(path, files)?;
-    let place = files.place(&rel, true)?;
+) -> Result<Outcome, Box<Outcome>> {
+    let file = NamedFile::perhaps_new(path, files)?;
     let whole = file_text(content, final_newline);
     let text = content.text();
-    let text = match final_newline {
-        true => &*text,
-        false => text.strip_suffix('\n').unwrap_or(&text),
+    let text = match text.strip_suffix('\n') {
+        Some(bare) if !final_newline => bare,
+        _ => &text,
     };
-    let data = |bytes: usize| json!({ "path": rel.to_string(), "bytesWritten": bytes });
-    if files.kind(&place)?.is_none() {
-        left_out::refuse(content, (&rel, None), Use::Added)?;
-        files.write(&place, &[whole.as_bytes()], None)?;
-        return Ok(Done {
+    let data = |bytes: usize| json!({ "path": file.rel.to_string(), "bytesWritten": bytes });
+    if files.kind(&file.place)?.is_none() {
+        left_out::refuse(content, &file.rel, None, Use::Added)?;
+        files.write(&file.place, &[whole.as_bytes()], None)?;
+        let diff = preview.then(|| file.diff(None, Some(whole.as_bytes())));
+        return Ok(Outcome {
             message: Some("a new file".to_owned()),
             data: data(whole.len()),
-            touched: vec![place.path().to_owned()],
-            diff: match preview {
-                true => repair::unified_diff(rel.as_str(), None, Some(whole.as_bytes())),
-                false => String::new(),
-            },
-            sections: Vec::new(),
+            touched: file.touched(),
+            sections: diff.into_iter().collect(),
+            ..Outcome::default()
         });
     }
-    rewrite((&rel, &place), files, preview, |file, _| {
-        left_out::refuse(content, (&rel, Some(file)), Use::Added)?;
-        let mut added = Vec::new();
-        let joins = content.form == Form::Inline
-            && !(text.is_empty() || file.is_empty() || file.ends_with(b"\n"));
-        match content.form {
-            Form::Block if file.is_empty() => added.extend_from_slice(whole.as_bytes()),
-            Form::Inline => added.extend_from_slice(text.as_bytes()),
-            Form::Block => {
-                let newline = newline_at(file, file.len());
-                if !(text.is_empty() || file.is_empty() || file.ends_with(b"\n")) {
-                    added.extend_from_slice(newline.as_bytes());
-                }
-                added.extend_from_slice(in_line_ends(text, newline).as_bytes());
-            }
-        }
+    rewrite(&file, files, preview, |found| {
+        let old = found.content;
+        left_out::refuse(content, &file.rel, Some(old), Use::Added)?;
+        let is_open = !(text.is_empty() || old.is_empty() || old.ends_with(b"\n"));
+        let newline = newline_at(old, old.len());
+        let added: Cow<'_, str> = match content.form {
+            Form::Inline => text.into(),
+            Form::Block if old.is_empty() => (&*whole).into(),
+            Form::Block if is_open => [newline, &in_line_ends(text, newline)].concat().into(),
+            Form::Block => in_line_ends(text, newline),
+        };
         Ok(Rewritten {
             shows: false,
             data: data(added.len()),
-            parts: vec![file.into(), added.into()],
-            message: joins.then(|| JOINED.to_owned()),
+            parts: vec![old.into(), added.into_owned().into_bytes().into()],
+            message: (is_open && content.form == Form::Inline).then(|| JOINED.to_owned()),
         })
     })
 }
@@ -83,68 +75,75 @@ pub(super) fn replace(
     content: &Payload<'_>,
     files: &mut dyn ProjectFiles,
     preview: bool,
-) -> Result<Done, Failure> {
-    let rel = file_path(path, files)?;
-    let place = files.place(&rel, true)?;
+) -> Result<Outcome, Box<Outcome>> {
+    let file = NamedFile::existing(path, files)?;
     let text = content.text();
-    rewrite((&rel, &place), files, preview, |file, may_show| {
-        let all = lines_of(file, content.form);
-        let shown = |failure: Failure| Failure {
-            sections: as_it_is(path, (&rel, &place), file, may_show),
-            ..failure
+    rewrite(&file, files, preview, |found| {
+        let all = lines_of(found.content, content.form);
+        let shown = |mut failure: Box<Outcome>| {
+            failure.sections = vec![found.section(path)];
+            failure
         };
-        let mut range = match range(lines, content.form == Form::Block) {
+        if all.is_empty() {
             // Of no lines none can be named.
-            _ if all.is_empty() => return Err(shown(too_few(&rel, lines, 0))),
-            range => range.map_err(shown)?,
-        };
+            return Err(shown(too_few(&file.rel, lines, 0)));
+        }
+        let mut range = range(lines, content.form == Form::Block).map_err(shown)?;
         if range.last == usize::MAX {
             range.last = all.len().max(range.first);
         }
         if range.last > all.len() {
-            return Err(shown(too_few(&rel, lines, all.len())));
+            return Err(shown(too_few(&file.rel, lines, all.len())));
         }
         let (before, after) = (&all[..range.first - 1], &all[range.last..]);
         Ok(Rewritten {
             shows: false,
             parts: match content.form {
-                Form::Inline => vec![joined(before, &text, after, file.ends_with(b"\n")).into()],
-                Form::Block => in_place(file, (before, after), &text),
+                Form::Inline => {
+                    let mut new = [before, &[text.as_bytes()], after].concat().join(&b'\n');
+                    if found.content.ends_with(b"\n") {
+                        new.push(b'\n');
+                    }
+                    vec![new.into()]
+                }
+                Form::Block => in_place(found.content, before, after, &text),
             },
             message: None,
-            data: json!({ "path": rel.to_string(), "lines_replaced": range.count() }),
+            data: json!({ "path": file.rel.to_string(), "lines_replaced": range.count() }),
         })
     })
 }
 
 /// The range of lines that a reply names; `open`: one of its ends may be left out.
-pub(super) fn range(lines: &str, open: bool) -> Result<LineRange, Failure> {
-    let range = match open {
-        true => LineRange::parse_open(lines),
-        false => LineRange::parse(lines),
+pub(super) fn range(lines: &str, open: bool) -> Result<LineRange, Box<Outcome>> {
+    let range = if open {
+        LineRange::parse_open(lines)
+    } else {
+        LineRange::parse(lines)
     };
     range.map_err(|error| {
         let why = match error {
             LineError::Invalid => "is not a line or a range: write one, such as `12` or `12-40`",
             LineError::Reversed => "ends before it begins: write the smaller number first",
         };
-        fault(Fault::Lines(error), format!("`{lines}` {why}"))
+        failed(Fault::Lines(error), format!("`{lines}` {why}"))
     })
 }
 
 /// Lines that are named and not there.
-pub(super) fn too_few(rel: &RelPath, lines: &str, count: usize) -> Failure {
+pub(super) fn too_few(rel: &RelPath, lines: &str, count: usize) -> Box<Outcome> {
     let has = match count {
         0 => "is empty".to_owned(),
         1 => "has only 1 line".to_owned(),
         count => format!("has only {count} lines"),
     };
-    let named = match lines.contains('-') {
-        true => format!("lines {lines} are"),
-        false => format!("line {lines} is"),
+    let named = if lines.contains('-') {
+        format!("lines {lines} are")
+    } else {
+        format!("line {lines} is")
     };
     let message = format!("`{rel}` {has}, so {named} not in it: name existing lines");
-    fault(Fault::TooFewLines(count), message)
+    failed(Fault::TooFewLines(count), message)
 }
 
 /// The lines of a file: each with its end, or, where they are to be joined anew, without. Those may end in CR alone too.
@@ -161,7 +160,7 @@ fn lines_of(file: &[u8], form: Form) -> Vec<&[u8]> {
     }
 }
 
-/// What is between the line ends of a text, CRLF, LF or CR; behind the last one too, if that is nothing.
+/// Splits a text at its line ends, CRLF, LF or CR. The last line may be empty.
 pub(super) fn split(text: &[u8]) -> Vec<&[u8]> {
     let mut lines = Vec::new();
     let mut start = 0;
@@ -177,18 +176,11 @@ pub(super) fn split(text: &[u8]) -> Vec<&[u8]> {
     lines
 }
 
-fn joined(before: &[&[u8]], text: &str, after: &[&[u8]], final_newline: bool) -> Vec<u8> {
-    let mut all = [before, &[text.as_bytes()], after].concat().join(&b'\n');
-    if final_newline {
-        all.push(b'\n');
-    }
-    all
-}
-
 /// A file with the lines of a block between some of its own.
 fn in_place<'f>(
     file: &'f [u8],
-    (before, after): (&[&[u8]], &[&[u8]]),
+    before: &[&[u8]],
+    after: &[&[u8]],
     text: &str,
 ) -> Vec<Cow<'f, [u8]>> {
     let (start, tail) = (before.concat().len(), after.concat().len());
@@ -198,10 +190,11 @@ fn in_place<'f>(
     let is_open = tail.is_empty() && !replaced.ends_with(b"\n");
     let mut text = in_line_ends(text, newline).into_owned();
     if is_open {
-        match text.is_empty() {
+        if text.is_empty() {
             // The line before is the last one now.
-            true => head = head.strip_suffix(newline.as_bytes()).unwrap_or(head),
-            false => text.truncate(text.len() - newline.len()),
+            head = head.strip_suffix(newline.as_bytes()).unwrap_or(head);
+        } else {
+            text.truncate(text.len() - newline.len());
         }
     }
     vec![head.into(), text.into_bytes().into(), tail.into()]
@@ -246,7 +239,7 @@ mod tests {
             let file = of(&lines);
             let all = lines_of(file.as_bytes(), Form::Block);
             let text: String = new.iter().map(|line| format!("{line}\n")).collect();
-            let got = in_place(file.as_bytes(), (&all[..first], &all[last..]), &text).concat();
+            let got = in_place(file.as_bytes(), &all[..first], &all[last..], &text).concat();
             let expected = of(&[&lines[..first], &new, &lines[last..]].concat());
             prop_assert_eq!(String::from_utf8_lossy(&got), expected);
         }

@@ -1,110 +1,92 @@
 //! Edits that look for one very text, without tiers: those of SHAM and NESL, and replacing everywhere.
 
 use std::borrow::Cow;
+use std::ops::Range;
 
 use serde_json::{Value, json};
 
-use super::missing::not_found;
-use super::{
-    Done, Failure, Rewritten, TRIES, as_it_is, check_count, fault, file_path, refused, rewrite,
-};
+use super::edited::{Rewritten, TRIES, rewrite};
+use super::named_file::{FoundFile, NamedFile, check_count};
+use super::{failed, not_found, refused};
 use crate::edit;
-use crate::reply::path::RelPath;
 use crate::reply::task::Payload;
 use crate::reply::text::{Form, Text};
 use crate::report::fault::{Fault, Sought};
-use crate::report::outcome::Section;
+use crate::report::outcome::{Outcome, Section, Touched};
 use crate::report::repair;
-use crate::world::workspace::{FileContent, FsError, ProjectFiles, ResolvedPath};
+use crate::world::workspace::{FileContent, FsError, ProjectFiles};
 
 pub(super) fn replace(
     path: &str,
-    (search, replace): (&str, &str),
+    search: &str,
+    replace: &str,
     files: &mut dyn ProjectFiles,
     preview: bool,
-) -> Result<Done, Failure> {
-    let search = Wanted::new(search, Sought::Text)?;
-    let rel = file_path(path, files)?;
-    let place = files.place(&rel, true)?;
-    rewrite((&rel, &place), files, preview, |file, may_show| {
-        let start = search
-            .only_one(file, 0)
-            .map_err(|failure| shown(failure, path, (&rel, &place), (file, may_show)))?;
-        Ok(spliced(
-            &rel,
-            file,
-            start..start + search.text.len(),
-            replace,
-        ))
+) -> Result<Outcome, Box<Outcome>> {
+    let search = SoughtText::new(search, Sought::Text)?;
+    splice(path, replace, files, preview, |content| {
+        let start = search.only_one(content, 0)?;
+        Ok(start..start + search.text.len())
     })
 }
 
 pub(super) fn replace_range(
     path: &str,
-    (beginning, end, replace): (&str, &str, &str),
+    [beginning, end]: [&str; 2],
+    replace: &str,
     files: &mut dyn ProjectFiles,
     preview: bool,
-) -> Result<Done, Failure> {
-    let beginning = Wanted::new(beginning, Sought::Beginning)?;
-    let end = Wanted::new(end, Sought::End)?;
-    let rel = file_path(path, files)?;
-    let place = files.place(&rel, true)?;
-    rewrite((&rel, &place), files, preview, |file, may_show| {
-        let shown = |failure| shown(failure, path, (&rel, &place), (file, may_show));
-        let start = beginning.only_one(file, 0).map_err(shown)?;
-        let inside = start + beginning.text.len();
-        let last = end.only_one(file, inside).map_err(shown)?;
-        Ok(spliced(&rel, file, start..last + end.text.len(), replace))
+) -> Result<Outcome, Box<Outcome>> {
+    let beginning = SoughtText::new(beginning, Sought::Beginning)?;
+    let end = SoughtText::new(end, Sought::End)?;
+    splice(path, replace, files, preview, |content| {
+        let start = beginning.only_one(content, 0)?;
+        let last = end.only_one(content, start + beginning.text.len())?;
+        Ok(start..last + end.text.len())
     })
 }
 
-fn shown(
-    failure: Failure,
+/// Replaces the range of a file that `find` finds; a failure to find it shows the file.
+fn splice(
     path: &str,
-    names: (&RelPath, &ResolvedPath),
-    (file, may_show): (&[u8], &Result<(), FsError>),
-) -> Failure {
-    Failure {
-        sections: as_it_is(path, names, file, may_show),
-        ..failure
-    }
-}
-
-fn spliced<'f>(
-    rel: &RelPath,
-    file: &'f [u8],
-    range: std::ops::Range<usize>,
     replace: &str,
-) -> Rewritten<'f> {
-    let (head, tail) = (&file[..range.start], &file[range.end..]);
-    Rewritten {
-        shows: false,
-        parts: vec![
-            head.into(),
-            replace.as_bytes().to_owned().into(),
-            tail.into(),
-        ],
-        message: None,
-        data: json!({ "path": rel.to_string(), "replacements": 1 }),
-    }
+    files: &mut dyn ProjectFiles,
+    preview: bool,
+    find: impl Fn(&[u8]) -> Result<Range<usize>, Box<Outcome>>,
+) -> Result<Outcome, Box<Outcome>> {
+    let file = NamedFile::existing(path, files)?;
+    rewrite(&file, files, preview, |found| {
+        let range = find(found.content).map_err(|mut failure| {
+            failure.sections = vec![found.section(path)];
+            failure
+        })?;
+        Ok(Rewritten {
+            shows: false,
+            parts: vec![
+                found.content[..range.start].into(),
+                replace.as_bytes().to_owned().into(),
+                found.content[range.end..].into(),
+            ],
+            message: None,
+            data: json!({ "path": file.rel.to_string(), "replacements": 1 }),
+        })
+    })
 }
 
-/// A text that is to be in a file once.
-struct Wanted<'w> {
+/// A text that must be in a file exactly once.
+struct SoughtText<'w> {
     text: &'w str,
     what: Sought,
 }
 
-impl<'w> Wanted<'w> {
-    fn new(text: &'w str, what: Sought) -> Result<Self, Failure> {
-        let wanted = Self { text, what };
-        match text {
-            "" => {
-                let message = format!("{} is empty: write text that is in the file", wanted.name());
-                Err(fault(Fault::Empty(what), message))
-            }
-            _ => Ok(wanted),
+impl<'w> SoughtText<'w> {
+    fn new(text: &'w str, what: Sought) -> Result<Self, Box<Outcome>> {
+        let sought = Self { text, what };
+        if text.is_empty() {
+            let message = format!("{} is empty: write text that is in the file", sought.name());
+            return Err(failed(Fault::Empty(what), message));
         }
+        Ok(sought)
     }
 
     fn name(&self) -> &'static str {
@@ -116,7 +98,7 @@ impl<'w> Wanted<'w> {
     }
 
     /// The place in a file where it starts, from `from` on.
-    fn only_one(&self, file: &[u8], from: usize) -> Result<usize, Failure> {
+    fn only_one(&self, file: &[u8], from: usize) -> Result<usize, Box<Outcome>> {
         let behind = match self.what {
             Sought::End => " after the beginning",
             Sought::Text | Sought::Beginning => "",
@@ -127,7 +109,7 @@ impl<'w> Wanted<'w> {
                 "{} not found{behind}: it must match the file exactly, character by character",
                 self.name()
             );
-            return Err(fault(Fault::NotFound(self.what), message));
+            return Err(failed(Fault::NotFound(self.what), message));
         };
         match places.count() {
             0 => Ok(from + first),
@@ -137,7 +119,7 @@ impl<'w> Wanted<'w> {
                     "{} found {times} times{behind}: include more of the text around it so that it matches once",
                     self.name()
                 );
-                Err(fault(Fault::Times(self.what, times), message))
+                Err(failed(Fault::Times(self.what, times), message))
             }
         }
     }
@@ -147,8 +129,7 @@ impl<'w> Wanted<'w> {
 struct Replaced<'p> {
     /// As the reply wrote it.
     path: &'p str,
-    rel: RelPath,
-    place: ResolvedPath,
+    file: NamedFile,
     old: FileContent,
     new: Vec<u8>,
     count: usize,
@@ -157,20 +138,21 @@ struct Replaced<'p> {
 /// Replaces a text wherever it is, in all of these files or, if that cannot be, in none.
 pub(super) fn replace_all(
     paths: &[Cow<'_, str>],
-    (search, replace): (&Payload<'_>, &Payload<'_>),
+    search: &Payload<'_>,
+    replace: &Payload<'_>,
     count: Option<usize>,
     files: &mut dyn ProjectFiles,
     preview: bool,
-) -> Result<Done, Failure> {
+) -> Result<Outcome, Box<Outcome>> {
     let (search_text, replace_text) = (search.text(), replace.text());
-    let texts = (
+    let texts = [
         Text::of(search, &search_text),
         Text::of(replace, &replace_text),
-    );
+    ];
     // A block is lines: blank ones alone would be everywhere.
     if search_text.is_empty() || search.form == Form::Block && search.is_blank() {
         let message = "the search text is blank: write text that is in the file";
-        return Err(fault(Fault::Empty(Sought::Text), message));
+        return Err(failed(Fault::Empty(Sought::Text), message));
     }
     check_count(paths)?;
     for attempt in 1.. {
@@ -184,13 +166,13 @@ pub(super) fn replace_all(
             ));
         }
         if let Some(wanted) = count.filter(|wanted| *wanted != found) {
-            return Err(other_count((wanted, found), &all, files));
+            return Err(other_count(wanted, found, &all, files));
         }
         match write(&all, files) {
             Err(FsError::Changed(_)) if attempt < TRIES => {}
             written => {
                 written?;
-                return Ok(done(&all, preview.then_some(&*files)));
+                return Ok(done(&all, files, preview));
             }
         }
     }
@@ -200,93 +182,92 @@ pub(super) fn replace_all(
 /// The files with the text replaced in each, each of them once.
 fn look<'p>(
     paths: &'p [Cow<'_, str>],
-    (search, replace): (Text<'_>, Text<'_>),
+    [search, replace]: [Text<'_>; 2],
     files: &dyn ProjectFiles,
-) -> Result<Vec<Replaced<'p>>, Failure> {
+) -> Result<Vec<Replaced<'p>>, Box<Outcome>> {
     let mut all: Vec<Replaced<'_>> = Vec::new();
-    let mut failed: Vec<(String, Failure)> = Vec::new();
+    let mut all_failed: Vec<(String, Box<Outcome>)> = Vec::new();
     for path in paths {
-        let file = || {
-            let rel = file_path(path, files)?;
-            let place = files.place(&rel, true)?;
-            match files.read_to_change(&place) {
-                Err(FsError::NotFound(_)) => Err(not_found(&rel, files)),
-                content => Ok((rel, place, content?)),
+        let read = || {
+            let file = NamedFile::existing(path, files)?;
+            match files.read_to_change(&file.place) {
+                Err(FsError::NotFound(_)) => Err(not_found(&file.rel, files)),
+                content => Ok((file, content?)),
             }
         };
-        match file() {
-            Ok((_, place, _)) if all.iter().any(|known| known.place == place) => {}
-            Ok((rel, place, old)) => {
+        match read() {
+            Ok((file, _)) if all.iter().any(|known| known.file.place == file.place) => {}
+            Ok((file, old)) => {
                 let (new, count) = edit::replace_all(&old.bytes, search, replace);
                 all.push(Replaced {
                     path,
-                    rel,
-                    place,
+                    file,
                     old,
                     new,
                     count,
                 });
             }
-            Err(failure) => failed.push((path.as_ref().to_owned(), failure)),
+            Err(failure) => all_failed.push((path.as_ref().to_owned(), failure)),
         }
     }
-    if failed.is_empty() {
+    if all_failed.is_empty() {
         return Ok(all);
     }
     if paths.len() == 1
-        && let Some((_, failure)) = failed.pop()
+        && let Some((_, failure)) = all_failed.pop()
     {
         return Err(failure);
     }
-    let why: Vec<&str> = failed.iter().map(|(_, why)| &*why.message).collect();
+    let why: Vec<&str> = all_failed.iter().map(|(_, why)| why.said()).collect();
     let message = format!("nothing was replaced in any file: {}", why.join("; "));
-    let entry =
-        |(path, failure): &(String, Failure)| json!({ "path": path, "error": failure.message });
-    let data = json!({ "files": failed.iter().map(entry).collect::<Vec<_>>() });
-    let unread = failed
-        .into_iter()
-        .map(|(path, failure)| (path, *failure.fault));
-    Err(Failure {
-        data: Box::new(data),
-        ..fault(Fault::Unread(unread.collect()), message)
-    })
+    let data = json!({ "files": errors(&all_failed) });
+    let mut failure = failed(unread(all_failed), message);
+    failure.data = data;
+    Err(failure)
+}
+
+/// The failures of several files, for `--json`.
+pub(super) fn errors(failed: &[(String, Box<Outcome>)]) -> Value {
+    let entry = |(path, why): &(String, Box<Outcome>)| json!({ "path": path, "error": why.said() });
+    failed.iter().map(entry).collect()
+}
+
+/// The fault of a task of which several files failed.
+pub(super) fn unread(failed: Vec<(String, Box<Outcome>)>) -> Fault {
+    let faults = failed.into_iter().map(|(path, why)| (path, why.fault));
+    Fault::Unread(faults.collect())
 }
 
 fn other_count(
-    (wanted, found): (usize, usize),
+    wanted: usize,
+    found: usize,
     all: &[Replaced<'_>],
     files: &dyn ProjectFiles,
-) -> Failure {
+) -> Box<Outcome> {
     let message = format!(
         "expected {} but found {found}, so nothing was replaced: correct `count`, or leave it out",
         places(wanted)
     );
-    let sections = all.iter().flat_map(|file| {
-        let may_show = files.may_show(&file.place);
-        as_it_is(
-            file.path,
-            (&file.rel, &file.place),
-            &file.old.bytes,
-            &may_show,
-        )
-    });
-    Failure {
-        sections: sections.collect(),
-        ..fault(Fault::Count { wanted, found }, message)
-    }
+    let section = |replaced: &Replaced<'_>| {
+        FoundFile::new(&replaced.file, &replaced.old, files).section(replaced.path)
+    };
+    let mut failure = failed(Fault::Count { wanted, found }, message);
+    failure.sections = all.iter().map(section).collect();
+    failure
 }
 
 /// Writes the files that have the text. Where one cannot be written, the others are as they were.
 fn write(all: &[Replaced<'_>], files: &mut dyn ProjectFiles) -> Result<(), FsError> {
-    let changed = || all.iter().filter(|file| file.count > 0);
-    for (index, file) in changed().enumerate() {
-        if let Err(error) = files.write(&file.place, &[&file.new], Some(&file.old)) {
+    let changed = || all.iter().filter(|it| it.count > 0);
+    for (index, it) in changed().enumerate() {
+        if let Err(error) = files.write(&it.file.place, &[&it.new], Some(&it.old)) {
             for written in changed().take(index) {
                 // What somebody saved over it since is theirs.
-                if let Ok(now) = files.read_to_change(&written.place)
+                let place = &written.file.place;
+                if let Ok(now) = files.read_to_change(place)
                     && now.bytes == written.new
                 {
-                    files.write(&written.place, &[&written.old.bytes], Some(&now))?;
+                    files.write(place, &[&written.old.bytes], Some(&now))?;
                 }
             }
             return Err(error);
@@ -295,12 +276,10 @@ fn write(all: &[Replaced<'_>], files: &mut dyn ProjectFiles) -> Result<(), FsErr
     Ok(())
 }
 
-/// `preview`: the files by which it is known what may be shown of a change.
-fn done(all: &[Replaced<'_>], preview: Option<&dyn ProjectFiles>) -> Done {
-    let found: usize = all.iter().map(|file| file.count).sum();
-    let changed: Vec<&Replaced> = all.iter().filter(|file| file.count > 0).collect();
-    let each =
-        |file: &Replaced| json!({ "path": file.rel.to_string(), "replacements": file.count });
+fn done(all: &[Replaced<'_>], files: &dyn ProjectFiles, preview: bool) -> Outcome {
+    let found: usize = all.iter().map(|it| it.count).sum();
+    let changed: Vec<&Replaced> = all.iter().filter(|it| it.count > 0).collect();
+    let each = |it: &Replaced| json!({ "path": it.file.rel.to_string(), "replacements": it.count });
     let said = match (all, found) {
         (_, 0) => "not found: nothing was replaced".to_owned(),
         ([_], found) => places(found),
@@ -311,35 +290,32 @@ fn done(all: &[Replaced<'_>], preview: Option<&dyn ProjectFiles>) -> Done {
             all.len()
         ),
     };
-    let (data, sections) = match all {
-        [file] => (each(file), Vec::new()),
+    let (data, mut sections) = match all {
+        [only] => (each(only), Vec::new()),
         all => {
-            let files: Vec<Value> = all.iter().map(each).collect();
-            let line = |file: &Replaced| format!("{}: {}\n", file.rel, places(file.count));
+            let line = |it: &Replaced| format!("{}: {}\n", it.file.rel, places(it.count));
             let lines = all.iter().map(line).collect();
+            let files: Value = all.iter().map(each).collect();
             let data = json!({ "replacements": found, "files": files });
             (data, vec![Section::Text(lines)])
         }
     };
-    let diff = |(file, files): (&&Replaced, &dyn ProjectFiles)| match files.may_show(&file.place) {
-        Ok(()) => {
-            let (old, new) = (&file.old.bytes, &file.new);
-            repair::unified_diff(file.rel.as_str(), Some(old), Some(new))
-        }
-        Err(why) => format!("{why}\n"),
-    };
-    Done {
+    if preview {
+        let diff = |it: &&Replaced| match files.may_show(&it.file.place) {
+            Ok(()) => {
+                repair::unified_diff(it.file.rel.as_str(), Some(&it.old.bytes), Some(&it.new))
+            }
+            Err(why) => format!("{why}\n"),
+        };
+        sections.push(Section::Text(changed.iter().map(diff).collect()));
+    }
+    let touched = changed.iter().map(|it| it.file.path()).collect();
+    Outcome {
         message: Some(said),
         data,
-        touched: changed
-            .iter()
-            .map(|file| file.place.path().to_owned())
-            .collect(),
-        diff: match preview {
-            Some(files) => changed.iter().map(|file| diff((file, files))).collect(),
-            None => String::new(),
-        },
+        touched: Touched::Paths(touched),
         sections,
+        ..Outcome::default()
     }
 }
 

@@ -2,15 +2,17 @@
 
 use std::time::{Duration, Instant};
 
-use super::{Failure, fault, missed};
+use super::failed;
+use super::named_file::{FoundFile, NamedFile};
 use crate::edit::{self, Edit};
 use crate::reply::path::RelPath;
 use crate::report::fault::Fault;
+use crate::report::outcome::Outcome;
 use crate::world::workspace::{FileKind, ProjectFiles, ResolvedPath, TreeQuery};
 
-/// How many names are told.
+/// The number of names that are told.
 const MOST: usize = 3;
-/// How long a file of the same name is looked for.
+/// The time in which a file of the same name is looked for.
 const PATIENCE: Duration = Duration::from_secs(2);
 
 /// Existing names that may have been meant.
@@ -20,7 +22,7 @@ enum Near {
 }
 
 /// A missing file, with the names that may have been meant.
-pub(crate) fn not_found(rel: &RelPath, files: &dyn ProjectFiles) -> Failure {
+pub(crate) fn not_found(rel: &RelPath, files: &dyn ProjectFiles) -> Box<Outcome> {
     missing(rel, &nearest(rel, files))
 }
 
@@ -29,9 +31,9 @@ pub(super) fn not_found_to_edit(
     rel: &RelPath,
     edit: &Edit<'_>,
     files: &dyn ProjectFiles,
-) -> Failure {
+) -> Box<Outcome> {
     let near = nearest(rel, files);
-    let failure = missing(rel, &near);
+    let mut failure = missing(rel, &near);
     let Near::Paths(paths) = near else {
         return failure;
     };
@@ -39,12 +41,11 @@ pub(super) fn not_found_to_edit(
         return failure;
     };
     let meant = || {
-        let other = files.parse(path).ok()?;
-        let place = files.place(&other, true).ok()?;
-        let content = files.read_to_change(&place).ok()?;
-        Some((other, place, content))
+        let file = NamedFile::at(files.parse(path).ok()?, files).ok()?;
+        let content = files.read_to_change(&file.place).ok()?;
+        Some((file, content))
     };
-    let Some((other, place, content)) = meant() else {
+    let Some((file, content)) = meant() else {
         return failure;
     };
     match edit::apply(&content.bytes, edit) {
@@ -57,27 +58,19 @@ pub(super) fn not_found_to_edit(
                     format!("lines {}", lines.join(", ")),
                 ),
             };
-            let message = format!("{}; {texts} in that file ({lines})", failure.message);
-            Failure {
-                message: message.into(),
-                ..failure
-            }
+            failure.also_says(&format!("{texts} in that file ({lines})"));
         }
         Err(errors) => {
-            let may_show = files.may_show(&place);
-            let there =
-                missed::failure(&errors, edit, (&other, &place), (&content.bytes, &may_show));
-            Failure {
-                message: format!("{}; in that file: {}", failure.message, there.message).into(),
-                sections: there.sections,
-                data: there.data,
-                ..failure
-            }
+            let there = FoundFile::new(&file, &content, files).failure(&errors, edit);
+            failure.also_says(&format!("in that file: {}", there.said()));
+            failure.sections = there.sections;
+            failure.data = there.data;
         }
     }
+    failure
 }
 
-fn missing(rel: &RelPath, near: &Near) -> Failure {
+fn missing(rel: &RelPath, near: &Near) -> Box<Outcome> {
     let (what, names) = match near {
         Near::Paths(paths) => ("", paths),
         Near::Folders(folders) => ("the folder ", folders),
@@ -87,7 +80,7 @@ fn missing(rel: &RelPath, near: &Near) -> Failure {
     if !names.is_empty() {
         message += &format!(" (did you mean {what}{}?)", names.join(" or "));
     }
-    fault(Fault::Missing, message)
+    failed(Fault::Missing, message)
 }
 
 /// The nearest existing names: in its folder or, where that does not exist either, in one of a like name; else files of that
@@ -120,9 +113,10 @@ fn nearest(rel: &RelPath, files: &dyn ProjectFiles) -> Near {
             return Near::Paths(near);
         }
         let elsewhere = of_that_name(rel, files);
-        return match elsewhere.is_empty() {
-            true => Near::Folders(folders),
-            false => Near::Paths(elsewhere),
+        return if elsewhere.is_empty() {
+            Near::Folders(folders)
+        } else {
+            Near::Paths(elsewhere)
         };
     }
     Near::Paths(Vec::new())
@@ -130,7 +124,7 @@ fn nearest(rel: &RelPath, files: &dyn ProjectFiles) -> Near {
 
 /// The first files of the same name in other folders.
 fn of_that_name(rel: &RelPath, files: &dyn ProjectFiles) -> Vec<String> {
-    let Some((name, root)) = rel.last().zip(root(files)) else {
+    let Some((name, root)) = rel.last().zip(place_of(".", files)) else {
         return Vec::new();
     };
     let is_it = |path: &str, kind: FileKind| {
@@ -150,11 +144,6 @@ fn of_that_name(rel: &RelPath, files: &dyn ProjectFiles) -> Vec<String> {
     paths.take(MOST).map(str::to_owned).collect()
 }
 
-fn root(files: &dyn ProjectFiles) -> Option<ResolvedPath> {
-    let rel = files.parse(".").ok()?;
-    files.place(&rel, true).ok()
-}
-
 fn join(folder: &str, name: &str) -> String {
     if folder.is_empty() {
         name.to_owned()
@@ -163,18 +152,18 @@ fn join(folder: &str, name: &str) -> String {
     }
 }
 
+fn place_of(path: &str, files: &dyn ProjectFiles) -> Option<ResolvedPath> {
+    files.place(&files.parse(path).ok()?, true).ok()
+}
+
 fn kind_of(path: &str, files: &dyn ProjectFiles) -> Option<FileKind> {
-    let place = files
-        .parse(path)
-        .ok()
-        .and_then(|rel| files.place(&rel, true).ok())?;
-    files.kind(&place).ok().flatten()
+    files.kind(&place_of(path, files)?).ok().flatten()
 }
 
 /// The up to three names in a folder that are most like this one.
 fn alike(name: &str, folder: &str, files: &dyn ProjectFiles) -> Vec<String> {
-    let rel = files.parse(if folder.is_empty() { "." } else { folder });
-    let Some(place) = rel.ok().and_then(|rel| files.place(&rel, true).ok()) else {
+    let folder_path = if folder.is_empty() { "." } else { folder };
+    let Some(place) = place_of(folder_path, files) else {
         return Vec::new();
     };
     let mut found: Vec<(f64, String)> = files
@@ -192,7 +181,7 @@ fn alike(name: &str, folder: &str, files: &dyn ProjectFiles) -> Vec<String> {
         .collect()
 }
 
-/// How like two names are, from 0 to 1. One slip of the keyboard is very like, however short the name is.
+/// Returns the likeness of two names, from 0 to 1. One slip of the keyboard is very like, however short the name is.
 fn likeness(a: &str, b: &str) -> f64 {
     let (a, b) = (a.to_lowercase(), b.to_lowercase());
     if strsim::osa_distance(&a, &b) <= 1 {

@@ -6,7 +6,7 @@ use std::borrow::Cow;
 use crate::reply::path::{PathError, RelPath};
 use crate::world::workspace::{FileKind, ProjectFiles};
 
-/// What stands around a path in Markdown or in a sentence: before it, and behind it.
+/// The marks around a path in Markdown or in a sentence: before it, and behind it.
 const AROUND: [(&str, &str); 7] = [
     ("`", "`"),
     ("**", "**"),
@@ -16,7 +16,7 @@ const AROUND: [(&str, &str); 7] = [
     ("“", "”"),
     ("‘", "’"),
 ];
-/// What a diff puts before the path of a file that is there.
+/// The prefixes that a diff puts before the path of a file that is there.
 const SIDES: [&str; 2] = ["a/", "b/"];
 
 /// The place of something whose text is looked at or edited: what a diff puts before a path is taken off as well.
@@ -36,14 +36,12 @@ pub(super) fn text(path: &str, files: &dyn ProjectFiles) -> Result<RelPath, Path
 
 /// The place of something that is to be deleted or moved. A folder must be named as it is: too much would go.
 pub(super) fn existing(path: &str, files: &dyn ProjectFiles) -> Result<RelPath, PathError> {
-    first([bare(path)].into_iter(), path, files, |kind| {
-        kind != FileKind::Dir
-    })
+    first([bare(path)], path, files, |kind| kind != FileKind::Dir)
 }
 
 /// The place of something that may be new: what could be the name of a folder stays.
 pub(super) fn any(path: &str, files: &dyn ProjectFiles) -> Result<RelPath, PathError> {
-    first([bare(path)].into_iter(), path, files, |_| true)
+    first([bare(path)], path, files, |_| true)
 }
 
 /// A path for the user: as the reply wrote it, but where it was taken otherwise, the real one.
@@ -55,7 +53,7 @@ pub(super) fn shown<'p>(path: &'p str, rel: &RelPath, files: &dyn ProjectFiles) 
 }
 
 fn first<'p>(
-    others: impl Iterator<Item = &'p str>,
+    others: impl IntoIterator<Item = &'p str>,
     path: &'p str,
     files: &dyn ProjectFiles,
     may_be: impl Fn(FileKind) -> bool,
@@ -64,13 +62,15 @@ fn first<'p>(
     if named.as_ref().is_ok_and(|rel| kind(rel, files).is_some()) {
         return named;
     }
-    let mut others = others.filter_map(|other| files.parse(other).ok());
+    let mut others = others
+        .into_iter()
+        .filter_map(|other| files.parse(other).ok());
     others
         .find(|rel| kind(rel, files).is_some_and(&may_be))
         .map_or(named, Ok)
 }
 
-/// What is at a path; a link is not followed.
+/// The kind of thing at a path; a link is not followed.
 fn kind(rel: &RelPath, files: &dyn ProjectFiles) -> Option<FileKind> {
     let place = files.place(rel, false).ok()?;
     files.kind(&place).ok().flatten()

@@ -1,8 +1,9 @@
-//! The lines of files that a task has shown, as what it shows names them. Reads nothing.
+//! Finds which lines of files a task has shown, by the names of its sections. Reads nothing.
 
 use std::ops::Range;
 
-use super::{meant, named, paths_of};
+use super::named;
+use super::paths::{meant, paths_of};
 use crate::reply::task::Action;
 use crate::report::outcome::Section;
 use crate::text::lines::LineRange;

@@ -8,7 +8,7 @@ use rusqlite::{Connection, OptionalExtension, params};
 use super::entries::{BatchStart, LogBatch, Noted, SavedState, TaskEnded, UnapprovedTask};
 use super::rows::{self, Json, all, cell, fate_columns};
 use super::{Durability, FileId, Ledger, LedgerError, RequestError, Result, blocks};
-use crate::reply::record::{Commits, Fate, Number, Record, Source};
+use crate::reply::record::{Commits, Fate, Number, Record, TickSource};
 
 /// The batches that repeat a batch, that it repeats, or that repeat one of these; and itself. Two ticks of one save may
 /// have two batches repeat the same one.
@@ -81,7 +81,7 @@ impl Ledger {
             if db.query_row(began, params![file.0, number], cell)? {
                 return Err(LedgerError::Twice(format!("batch {number}")).into());
             }
-            if let Some(Source { block, line }) = start.offer {
+            if let Some(TickSource { block, line }) = start.offer {
                 let taken = db.execute(
                     "UPDATE offer SET used = 1 WHERE block = ? AND line = ? AND used = 0",
                     params![block, line],
@@ -297,7 +297,7 @@ impl Ledger {
         file: FileId,
         batch: Number,
         task: usize,
-        source: Source,
+        source: TickSource,
     ) -> Result<bool> {
         let sql = format!(
             "{KIN} SELECT EXISTS (
@@ -372,7 +372,7 @@ fn insert_batch(
     debug_assert_eq!(record.tasks.len(), noted.tasks.len());
     for (position, (task, (command, target))) in record.tasks.iter().zip(noted.tasks).enumerate() {
         let (fate, changed) = fate_columns(&task.fate);
-        let (key, is_exec) = (task.key, task.is_exec);
+        let (key, is_exec) = (task.key, task.tells);
         row.execute(params![
             id, position, key, is_exec, command, target, fate, changed
         ])?;

@@ -10,7 +10,7 @@ use super::entries::{
 };
 use super::rows::{self, Json, all, cell};
 use super::{Durability, FileId, Ledger, Result};
-use crate::reply::record::{Key, Number, Offer, Source};
+use crate::reply::record::{Key, Number, Offer, TickSource};
 
 /// The numbers of results blocks that are kept of a file: ours, and those that are not ours.
 pub(super) const BLOCKS: usize = 100;
@@ -105,7 +105,7 @@ impl Ledger {
     ///
     /// # Errors
     /// Where the ledger cannot be read.
-    pub fn is_newest(&self, file: FileId, source: Source) -> Result<bool> {
+    pub fn is_newest(&self, file: FileId, source: TickSource) -> Result<bool> {
         let newest = self.look(|db| newest(db, file))?;
         Ok(newest.is_some_and(|block| block.id.0 == source.block))
     }
@@ -201,7 +201,7 @@ impl Ledger {
     ///
     /// # Errors
     /// Where the ledger cannot be written.
-    pub fn void(&mut self, Source { block, line }: Source) -> Result<()> {
+    pub fn void(&mut self, TickSource { block, line }: TickSource) -> Result<()> {
         self.write(Durability::ProcessEnd, |db| {
             db.execute(
                 "UPDATE offer SET used = 1 WHERE block = ? AND line = ?",

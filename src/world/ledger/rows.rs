@@ -10,7 +10,9 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use super::{FileId, KnownOffer, LogBatch, LogTask};
-use crate::reply::record::{Commits, Fate, Key, Offer, Prose, Record, TickSource, Target, TaskRecord};
+use crate::reply::record::{
+    Commits, Fate, Key, Offer, Prose, Record, TaskRecord, TaskTarget, TickSource,
+};
 
 impl ToSql for Key {
     fn to_sql(&self) -> rusqlite::Result<ToSqlOutput<'_>> {

@@ -10,7 +10,8 @@ use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
 use crate::reply::record::{
-    Commits, Fate, FileState, Key, Number, Offer, Prose, Record, TickSource, Spot, Target, TaskRecord,
+    Commits, Fate, FileState, Key, Number, Offer, Prose, Record, Spot, TaskRecord, TaskTarget,
+    TickSource,
 };
 
 const NO_STATE: SavedState<'_> = SavedState {

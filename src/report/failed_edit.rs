@@ -1,0 +1,152 @@
+//! An edit that failed: all that stands in its way, told at once, with what helps to repair it.
+
+use std::ops::Range;
+use std::path::PathBuf;
+
+use serde_json::{Value, json};
+
+use super::outcome::{Outcome, Section};
+use super::repair::{self, Help, Miss, Why};
+use super::wording;
+use crate::edit::{Cause, Edit, EditError};
+use crate::reply::path::RelPath;
+
+/// A file that an edit searched in vain.
+#[derive(Debug)]
+pub struct FailedEdit {
+    /// Relative to the root, no link in it.
+    pub place: PathBuf,
+    /// The path as the reply names it.
+    name: String,
+    content: Vec<u8>,
+    /// Each text that stands in the way, with what is shown because of it.
+    misses: Vec<(Miss, Aid)>,
+    pairs: usize,
+    /// The line that is shown instead of a file that may not be shown.
+    withheld: Option<String>,
+}
+
+/// The help to repair one text of an edit.
+#[derive(Debug)]
+enum Aid {
+    Help(Help),
+    /// The difference between the file and an earlier state of it that has the text.
+    Diff(String),
+}
+
+impl FailedEdit {
+    /// Explains these errors of an edit. `text` is the file's text, or the line that is shown instead of it.
+    pub fn new(
+        errors: &[EditError],
+        edit: &Edit<'_>,
+        rel: &RelPath,
+        place: PathBuf,
+        content: &[u8],
+        text: Result<&str, String>,
+    ) -> Self {
+        let pairs = match edit {
+            Edit::Pairs(pairs) => pairs.len(),
+            Edit::Hunks(hunks) => hunks.len(),
+            Edit::Stretch { .. } => 1,
+        };
+        let miss = |error: &EditError| {
+            let help = match text {
+                Ok(text) => repair::explain(error, edit, rel.as_str(), text),
+                Err(_) => Help::default(),
+            };
+            (Miss::of(error, edit, content), Aid::Help(help))
+        };
+        Self {
+            place,
+            name: rel.to_string(),
+            content: content.to_vec(),
+            misses: errors.iter().map(miss).collect(),
+            pairs,
+            withheld: text.err(),
+        }
+    }
+
+    /// Has a failed outcome tell of it.
+    pub fn tell(&self, outcome: &mut Outcome) {
+        outcome.message = Some(self.message());
+        outcome.sections = self.sections();
+        outcome.data["details"] = details(&outcome.sections);
+    }
+
+    /// The texts of the edit, by their places in it, that an earlier state of the file may have had.
+    pub fn missing(&self) -> Vec<usize> {
+        let misses = self.misses.iter().enumerate();
+        let missing = misses.filter(|(_, (miss, _))| miss.may_be_stale());
+        missing.map(|(at, _)| at).collect()
+    }
+
+    /// Returns how the file differs from an earlier state of it, if that has one of the missing texts.
+    pub fn diff_since(&self, at: usize, edit: &Edit<'_>, old: &[u8]) -> Option<String> {
+        let (miss, _) = self.misses.get(at).filter(|_| old != self.content)?;
+        let lines = repair::lines_in(old, &miss.error, edit)?;
+        let file_name = self.place.to_string_lossy();
+        let names = (self.name.as_str(), &*file_name);
+        Some(repair::since(names, (old, &self.content), &lines))
+    }
+
+    /// Has the outcome say of one of the texts that it was there until something happened, and what has changed since.
+    pub fn is_stale(&mut self, at: usize, until: String, diff: String, outcome: &mut Outcome) {
+        let Some((miss, aid)) = self.misses.get_mut(at) else {
+            return;
+        };
+        if outcome.data["stale"].is_null() {
+            outcome.data["stale"] = json!({ "until": until, "diff": diff });
+        }
+        miss.why = Some(Why::Stale { until });
+        *aid = Aid::Diff(diff);
+        self.tell(outcome);
+    }
+
+    pub fn message(&self) -> String {
+        let misses: Vec<Miss> = self.misses.iter().map(|(miss, _)| miss.clone()).collect();
+        wording::failed_edit(&misses, self.pairs)
+    }
+
+    /// The explanation of each text, and then the file.
+    pub fn sections(&self) -> Vec<Section> {
+        if let Some(why) = &self.withheld {
+            return vec![Section::Text(why.clone())];
+        }
+        let said = self.misses.iter().map(|(miss, aid)| {
+            let said = match aid {
+                Aid::Help(help) => help.said.clone(),
+                Aid::Diff(diff) if diff.is_empty() => String::new(),
+                Aid::Diff(diff) => format!("{} has changed since then:\n{diff}\n", self.name),
+            };
+            if said.is_empty() || self.pairs == 1 {
+                said
+            } else {
+                format!("{}:\n{said}", wording::part(&miss.error, self.pairs))
+            }
+        });
+        let mut sections = vec![Section::Text(said.collect())];
+        let is_blank = |(miss, _): &(Miss, Aid)| miss.error.cause == Cause::Blank;
+        if !self.misses.iter().all(is_blank) {
+            let lines = self.misses.iter().filter_map(|(_, aid)| match aid {
+                Aid::Help(help) => help.lines.clone(),
+                Aid::Diff(_) => None,
+            });
+            let lines: Vec<Range<usize>> = lines.collect();
+            let text = String::from_utf8_lossy(&self.content);
+            sections.extend(repair::shown(&self.name, &text, &lines));
+        }
+        sections
+    }
+}
+
+/// The same as one text, for `--json`.
+fn details(sections: &[Section]) -> Value {
+    let text = sections.iter().map(|section| match section {
+        Section::Text(text) => text.clone(),
+        Section::File { name, content, .. } => {
+            format!("=== START FILE: {name} ===\n{content}=== END FILE: {name} ===\n")
+        }
+        Section::Stream(..) => String::new(),
+    });
+    text.collect::<String>().into()
+}

@@ -1,0 +1,215 @@
+//! Edits a file, or writes it anew.
+
+use std::borrow::Cow;
+
+use serde_json::{Value, json};
+
+use super::failed;
+use super::left_out::{self, Use};
+use super::missing::{not_found, not_found_to_edit};
+use super::moved;
+use super::named;
+use super::named_file::{FoundFile, NamedFile};
+use crate::edit::{self, Adapted, Edit, Edited, Tier};
+use crate::reply::task::{Payload, Replacement};
+use crate::reply::text::Text;
+use crate::report::fault::Fault;
+use crate::report::outcome::{Outcome, Section};
+use crate::report::wording;
+use crate::world::workspace::{FsError, ProjectFiles};
+
+/// The number of times that an edit starts because somebody else saved the file at the same moment.
+pub(super) const TRIES: usize = 3;
+
+pub(super) fn edit(
+    path: &str,
+    change: &Replacement<'_>,
+    to: Option<&str>,
+    files: &mut dyn ProjectFiles,
+    preview: bool,
+) -> Result<Outcome, Box<Outcome>> {
+    with_edit(change, |edit| {
+        if let Some(to) = to {
+            let rel = named::existing(path, files)?;
+            return moved::edit_and_move(edit, rel, to, files, preview);
+        }
+        let file = NamedFile::at(named::text(path, files)?, files)?;
+        apply(edit, &file, files, preview).map_err(|failure| match failure.fault {
+            Fault::Missing => not_found_to_edit(&file.rel, edit, files),
+            _ => failure,
+        })
+    })
+}
+
+/// Lends a change as an edit.
+pub(crate) fn with_edit<T>(change: &Replacement<'_>, act: impl FnOnce(&Edit<'_>) -> T) -> T {
+    match change {
+        Replacement::Pairs(pairs) => {
+            let texts: Vec<_> = pairs
+                .iter()
+                .map(|(search, replace)| (search.text(), replace.text()))
+                .collect();
+            let texts = pairs.iter().zip(&texts);
+            let pairs = texts
+                .map(|((s, r), (search, replace))| (Text::of(s, search), Text::of(r, replace)))
+                .collect();
+            act(&Edit::Pairs(pairs))
+        }
+        Replacement::Stretch {
+            head,
+            tail,
+            replace,
+        } => {
+            let (h, t, r) = (head.text(), tail.text(), replace.text());
+            act(&Edit::Stretch {
+                head: Text::of(head, &h),
+                tail: Text::of(tail, &t),
+                replace: Text::of(replace, &r),
+            })
+        }
+        Replacement::Hunks(hunks) => act(&Edit::Hunks(hunks)),
+        Replacement::Literal { .. } | Replacement::LiteralRange { .. } => {
+            act(&Edit::Pairs(Vec::new()))
+        }
+    }
+}
+
+pub(super) fn apply(
+    edit: &Edit<'_>,
+    file: &NamedFile,
+    files: &mut dyn ProjectFiles,
+    preview: bool,
+) -> Result<Outcome, Box<Outcome>> {
+    rewrite(file, files, preview, |found| {
+        let edited =
+            edit::apply(found.content, edit).map_err(|errors| found.failure(&errors, edit))?;
+        let tier = tier_of(&edited);
+        let lines: Vec<usize> = edited.places.iter().map(|place| place.line).collect();
+        let adapted = edited.places.iter().map(|place| place.adapted);
+        let adapted = adapted.reduce(Adapted::and).unwrap_or_default();
+        Ok(Rewritten {
+            parts: edited.parts,
+            message: (tier != Tier::Exact).then(|| wording::matched(tier, adapted)),
+            shows: tier != Tier::Exact,
+            data: json!({
+                "path": file.rel.to_string(),
+                "replacements": lines.len(),
+                "tier": tier.name(),
+                "lines": lines,
+            }),
+        })
+    })
+}
+
+/// The least exact of the tiers that found the places of an edit.
+pub(super) fn tier_of(edited: &Edited<'_>) -> Tier {
+    let tiers = edited.places.iter().map(|place| place.tier);
+    tiers.max().unwrap_or(Tier::Exact)
+}
+
+/// The new content of a file, and what there is to say of it.
+pub(super) struct Rewritten<'f> {
+    pub(super) parts: Vec<Cow<'f, [u8]>>,
+    pub(super) message: Option<String>,
+    pub(super) data: Value,
+    /// The lines that were changed are shown as they are now: they may be other ones than the reply meant.
+    pub(super) shows: bool,
+}
+
+/// Replaces the content of a file by what `make` makes of it. Starts over if somebody else saved the file meanwhile.
+pub(super) fn rewrite(
+    file: &NamedFile,
+    files: &mut dyn ProjectFiles,
+    preview: bool,
+    make: impl for<'f> Fn(&FoundFile<'f>) -> Result<Rewritten<'f>, Box<Outcome>>,
+) -> Result<Outcome, Box<Outcome>> {
+    for attempt in 1.. {
+        let content = match files.read_to_change(&file.place) {
+            Err(FsError::NotFound(_)) => return Err(not_found(&file.rel, files)),
+            content => content?,
+        };
+        let found = FoundFile::new(file, &content, files);
+        let rewritten = make(&found)?;
+        let parts: Vec<&[u8]> = rewritten.parts.iter().map(AsRef::as_ref).collect();
+        match files.write(&file.place, &parts, Some(&content)) {
+            Err(FsError::Changed(_)) if attempt < TRIES => continue,
+            written => written?,
+        }
+        let mut sections = Vec::new();
+        if found.may_show.is_ok() && rewritten.shows {
+            sections = found.written(&parts.concat());
+        }
+        if preview {
+            sections.push(match &found.may_show {
+                Ok(()) => file.diff(Some(&content.bytes), Some(&parts.concat())),
+                Err(why) => Section::Text(format!("{why}\n")),
+            });
+        }
+        return Ok(Outcome {
+            message: rewritten.message,
+            data: rewritten.data,
+            sections,
+            touched: file.touched(),
+            ..Outcome::default()
+        });
+    }
+    unreachable!("the loop ends by returning")
+}
+
+pub(super) fn overwrite(
+    path: &str,
+    content: &Payload<'_>,
+    final_newline: bool,
+    only_new: bool,
+    files: &mut dyn ProjectFiles,
+    preview: bool,
+) -> Result<Outcome, Box<Outcome>> {
+    let file = NamedFile::perhaps_new(path, files)?;
+    if only_new && files.kind(&file.place)?.is_some() {
+        let message = format!("`{}` already exists: edit it, or delete it first", file.rel);
+        return Err(failed(Fault::Exists, message));
+    }
+    let text = file_text(content, final_newline);
+    let bytes = text.as_bytes();
+    let replaced = files.read_to_change(&file.place).ok();
+    let replaced = replaced.as_ref().map(|content| content.bytes.as_slice());
+    if !only_new {
+        left_out::refuse(content, &file.rel, replaced, Use::Whole)?;
+    }
+    let mut sections = Vec::new();
+    if preview {
+        let old = files.read(&file.place).ok();
+        let old = old.as_ref().map(|content| content.bytes.as_slice());
+        sections.push(file.diff(old, Some(bytes)));
+    }
+    files.write(&file.place, &[bytes], None)?;
+    Ok(Outcome {
+        message: replaced.and_then(|old| loss(old, bytes)),
+        data: json!({ "path": file.rel.to_string(), "bytesWritten": bytes.len() }),
+        touched: file.touched(),
+        sections,
+        ..Outcome::default()
+    })
+}
+
+/// The text of a file that is made of a payload.
+pub(super) fn file_text<'p>(content: &'p Payload<'_>, final_newline: bool) -> Cow<'p, str> {
+    let mut text = content.file_text();
+    if !final_newline {
+        let bare = text.strip_suffix('\n').unwrap_or(&text);
+        let bare = bare
+            .strip_suffix('\r')
+            .filter(|_| content.is_crlf)
+            .unwrap_or(bare);
+        text = bare.to_owned().into();
+    }
+    text
+}
+
+/// The number of lines that a file had and has, if it loses more than half of them.
+fn loss(old: &[u8], new: &[u8]) -> Option<String> {
+    let count = |text: &[u8]| text.split_inclusive(|byte| *byte == b'\n').count();
+    let (old, new) = (count(old), count(new));
+    let lines = if new == 1 { "line" } else { "lines" };
+    (2 * new < old).then(|| format!("{old} → {new} {lines}"))
+}
