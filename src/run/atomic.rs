@@ -21,8 +21,6 @@ use crate::world::workspace::{Disk, Files, FsError, Preview};
 pub(super) struct Atomic {
     intent: Intent,
     plan: RevertPlan,
-    /// No task may change a file that git does not have as it is: it could not be restored.
-    strict: bool,
     /// A command ran since the plan was made.
     command_ran: bool,
     /// The first task that was not done.
@@ -92,6 +90,12 @@ pub(super) enum Unfit {
     Refused(NotStarted),
 }
 
+impl From<NotStarted> for Unfit {
+    fn from(why: NotStarted) -> Self {
+        Self::Refused(why)
+    }
+}
+
 impl Atomic {
     /// Plans a batch, and keeps the plan on the disk. Only the tasks that are due count.
     pub(super) fn begin(
@@ -100,12 +104,13 @@ impl Atomic {
         disk: &Disk,
         saving: &Saving<'_>,
     ) -> Result<Self, Unfit> {
-        let left_over = intent.read().map_err(|error| refused(&intent, &error))?;
+        let left_over = intent.read().map_err(|error| not_kept(&intent, &error))?;
         if left_over.is_some() {
-            return Err(Unfit::Refused(NotStarted(format!(
+            return Err(NotStarted(format!(
                 "git: an earlier atomic batch is not reverted yet: delete `{}` to keep its changes",
                 intent.path().display()
-            ))));
+            ))
+            .into());
         }
         let mut atomic = Self {
             intent,
@@ -113,12 +118,11 @@ impl Atomic {
                 pid: std::process::id(),
                 ..RevertPlan::default()
             },
-            strict: saving.batch.has_exec(),
             command_ran: false,
             failed: None,
         };
         atomic.foresee(tasks, 0, disk, saving)?;
-        atomic.keep().map_err(Unfit::Refused)?;
+        atomic.keep()?;
         Ok(atomic)
     }
 
@@ -158,9 +162,8 @@ impl Atomic {
     ) -> Result<(), Unfit> {
         let mut preview = Preview::new(disk);
         if saving.seen().is_none() {
-            return Err(Unfit::Refused(NotStarted::because(
-                "git: the last saved state is unknown: save the notes file again",
-            )));
+            let why = "git: the last saved state is unknown: save the notes file again";
+            return Err(NotStarted::because(why).into());
         }
         for (index, task) in tasks.iter_mut().enumerate().skip(first) {
             let action = match &task.task.action {
@@ -225,7 +228,12 @@ impl Atomic {
         let in_git = snapshots.is_now(seen.as_deref(), path).unwrap_or(false);
         let is_kept = || snapshots.is_kept(seen.as_deref(), path).unwrap_or(false);
         if !missing && !in_git && !is_kept() {
-            return if self.strict { Err(UNKEPT) } else { Ok(()) };
+            // After an exec, git alone can tell what was there.
+            return if saving.batch.has_exec() {
+                Err(UNKEPT)
+            } else {
+                Ok(())
+            };
         }
         let change = PlannedChange {
             from: seen.clone().filter(|_| !missing && in_git),
@@ -272,10 +280,6 @@ impl Atomic {
 
 const UNKEPT: &str = "is not in git in its current state, so an atomic batch with an exec could not restore it: \
                       change it in a `<tasks>` of its own";
-
-fn refused(intent: &Intent, error: &std::io::Error) -> Unfit {
-    Unfit::Refused(not_kept(intent, error))
-}
 
 fn not_kept(intent: &Intent, error: &std::io::Error) -> NotStarted {
     NotStarted(format!("`{}`: {error}", intent.path().display()))

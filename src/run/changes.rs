@@ -76,10 +76,10 @@ pub(super) struct Changes {
 }
 
 impl Changes {
-    /// Reads what the chat knows, and notes what was changed since the last run.
-    fn begin(store: &ChatStore, mask: &Mask, disk: &Disk) -> Self {
+    /// Reads what the chat knows.
+    fn open(store: &ChatStore, mask: &Mask) -> Self {
         let was = logged(store.read()).unwrap_or_default();
-        let mut changes = Self {
+        Self {
             store: store.clone(),
             chat: was.clone(),
             point: Chat::default(),
@@ -87,9 +87,7 @@ impl Changes {
             texts: Texts::new(),
             mask: mask.clone(),
             written: BTreeSet::new(),
-        };
-        changes.compare(By::Others, disk);
-        changes
+        }
     }
 
     /// Keeps what the chat knows so far: a command may be the last that clada lives to see.
@@ -215,15 +213,19 @@ impl Changes {
         let is_diff = !outcome.data["stale"].is_null();
         let shown = files::shown(action, &outcome.sections, is_diff, disk);
         for ShownLines { place, lines } in shown {
-            let Some(path) = place.path().to_str() else {
-                continue;
-            };
-            if let FileSight::There(seen, text) = look(path, disk, &self.mask) {
-                let last = self.last(path);
-                let texts = (last.as_deref(), text.as_deref());
-                self.chat.shown(path, &lines, texts, seen.clone());
-                self.keep(&seen, text);
+            if let Some(path) = place.path().to_str() {
+                self.shows(path, &lines, disk);
             }
+        }
+    }
+
+    /// Notes that lines of a file are shown.
+    fn shows(&mut self, path: &str, lines: &[Range<usize>], disk: &Disk) {
+        if let FileSight::There(seen, text) = look(path, disk, &self.mask) {
+            let last = self.last(path);
+            let texts = (last.as_deref(), text.as_deref());
+            self.chat.shown(path, lines, texts, seen.clone());
+            self.keep(&seen, text);
         }
     }
 
@@ -334,11 +336,10 @@ impl Runner {
             logged(reader.store.clear());
             return None;
         }
-        Some(Changes::begin(
-            &reader.store,
-            &self.setup.rules.mask,
-            &self.disk,
-        ))
+        let mut changes = Changes::open(&reader.store, &self.setup.rules.mask);
+        // Notes what was changed since the last run.
+        changes.compare(By::Others, &self.disk);
+        Some(changes)
     }
 
     /// Has the report of a run tell what the chat does not know, and keeps the rest.
@@ -372,27 +373,11 @@ pub fn show<'f>(
     disk: &Disk,
     mask: &Mask,
 ) {
-    let mut texts = Texts::new();
-    let was = logged(store.read()).unwrap_or_default();
-    let mut sights = Vec::new();
+    let mut changes = Changes::open(store, mask);
     for (path, lines) in shown.take(MOST_FILES) {
-        if let FileSight::There(seen, text) = look(path, disk, mask) {
-            let last = was.files.get(path).map(|file| &file.last);
-            let last = last
-                .filter(|last| last.has_text)
-                .and_then(|last| store.text(&last.hash));
-            if let Some(text) = &text {
-                texts.insert(seen.hash.clone(), text.clone());
-            }
-            sights.push((path, lines, last, text, seen));
-        }
+        changes.shows(path, &lines, disk);
     }
-    logged(store.change(&texts, |chat| {
-        for (path, lines, last, text, seen) in sights {
-            let texts = (last.as_deref(), text.as_deref());
-            chat.shown(path, &lines, texts, seen);
-        }
-    }));
+    changes.keep_so_far();
 }
 
 /// Looks at a path.

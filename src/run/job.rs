@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use super::Setup;
 use crate::reply::record::{Fate, FileState, Plan, Stand};
 use crate::reply::task::{Action, Batch, Scan, Task};
-use crate::run::exec::Held;
+use crate::run::exec::HeldBack;
 use crate::world::workspace::Disk;
 
 /// A batch that is to run.
@@ -47,7 +47,7 @@ pub(super) struct JobTask<'j> {
 pub(super) enum Due {
     Run,
     /// It does not run, or not yet: no reply may ask for it, or it is an exec that is denied or waits for approval.
-    Hold(Held),
+    Hold(HeldBack),
     /// It was not asked for.
     Leave,
     /// It was done, and is as it was left.
@@ -93,7 +93,7 @@ impl<'j> JobTask<'j> {
 fn due(task: &Task<'_>, plan: &Plan, runs: bool, disk: &Disk, setup: &Setup) -> Due {
     match plan {
         Plan::Leave => Due::Leave,
-        Plan::Ask(question) => Due::Hold(Held::Asks(question.clone())),
+        Plan::Ask(question) => Due::Hold(HeldBack::Asks(question.clone())),
         Plan::DoneExec if !runs => Due::Skip,
         Plan::Done(stands) => {
             let now = stands
@@ -123,7 +123,7 @@ fn if_allowed(task: &Task<'_>, plan: &Plan, setup: &Setup) -> Due {
         return Due::Run;
     };
     let held = match (setup.actions.refuses(action), action) {
-        (Some(why), _) => Some(Held::Refused(why)),
+        (Some(why), _) => Some(HeldBack::Refused(why)),
         (None, Action::Exec { script, lang, .. }) => {
             let is_approved = *plan == Plan::Approved;
             let (script, target) = (script.text(), task.target());

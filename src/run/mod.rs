@@ -10,7 +10,7 @@ mod guarded;
 mod hooks;
 mod job;
 mod journal;
-mod masking;
+mod outcome_mask;
 mod preview;
 mod progress;
 mod running;

@@ -10,7 +10,7 @@ use crate::reply::task::{Action, Batch, Task};
 use crate::report::Report;
 use crate::report::outcome::{Outcome, Section, Status, Touched};
 use crate::run::context;
-use crate::run::exec::Held;
+use crate::run::exec::HeldBack;
 use crate::run::files;
 use crate::world::workspace::Preview;
 
@@ -21,8 +21,8 @@ pub(super) struct Hindrance {
     pub(super) outcome: Outcome,
 }
 
-/// The project in which the tasks of a batch are tried.
-pub(super) struct Scene<'s> {
+/// The project as the tasks of a batch are tried in it.
+pub(super) struct Rehearsal<'s> {
     pub(super) files: Preview<'s>,
     /// The earlier states of files, where there are any.
     pub(super) snapshots: Option<&'s Snapshots>,
@@ -41,14 +41,14 @@ impl Runner {
             let batch = job.batch;
             run.begins(batch, job.text);
             let tasks = JobTask::of(job, &self.disk, &self.setup);
-            let scene = Scene {
+            let rehearsal = Rehearsal {
                 files: files.clone(),
                 snapshots: None,
                 can_revert: self.setup.git.is_some(),
             };
             if let Some(problem) = batch.state.problem() {
                 run.problem(problem);
-            } else if let Some(hindrance) = self.hindrance(batch, &tasks, scene, &mut run) {
+            } else if let Some(hindrance) = self.hindrance(batch, &tasks, rehearsal, &mut run) {
                 run.hindered(batch, hindrance);
                 continue;
             }
@@ -100,7 +100,7 @@ impl Runner {
         &self,
         batch: &Batch<'_>,
         tasks: &[JobTask<'_>],
-        mut scene: Scene<'_>,
+        mut rehearsal: Rehearsal<'_>,
         run: &mut ActiveRun<'_, '_>,
     ) -> Option<Hindrance> {
         if !batch.atomic {
@@ -114,14 +114,14 @@ impl Runner {
             let outcome = match (&task.task.action, &task.due) {
                 (Err(problem), _) => run.misread(problem),
                 (Ok(Action::Exec { .. }), _) if is_alone => return None,
-                (Ok(Action::Exec { .. }), _) if !scene.can_revert => Outcome::not_run(
+                (Ok(Action::Exec { .. }), _) if !rehearsal.can_revert => Outcome::not_run(
                     "an atomic batch with an exec needs git to revert its file tasks: put the exec into a `<tasks>` \
                      of its own after this one",
                 ),
                 (Ok(_), Due::Hold(held)) => not_held(held),
                 (Ok(Action::Exec { .. }), _) => return None,
                 (Ok(_), _) => {
-                    let outcome = self.rehearse(task.task, &mut scene, &past, run);
+                    let outcome = self.rehearse(task.task, &mut rehearsal, &past, run);
                     if outcome.status == Status::Done {
                         past.push(PastChange {
                             label: (run.number() + index).to_string(),
@@ -147,7 +147,7 @@ impl Runner {
     fn rehearse(
         &self,
         task: &Task<'_>,
-        scene: &mut Scene<'_>,
+        rehearsal: &mut Rehearsal<'_>,
         past: &[PastChange],
         run: &mut ActiveRun<'_, '_>,
     ) -> Outcome {
@@ -155,10 +155,16 @@ impl Runner {
             return Outcome::default();
         };
         let mut outcome = match action {
-            Action::Context(task) => context::perform(task, &scene.files, &self.context, true),
-            action => files::perform(action, &mut scene.files, false),
+            Action::Context(task) => context::perform(task, &rehearsal.files, &self.context, true),
+            action => files::perform(action, &mut rehearsal.files, false),
         };
-        stale::explain(&mut outcome, action, scene.snapshots, past, run.around.when);
+        stale::explain(
+            &mut outcome,
+            action,
+            rehearsal.snapshots,
+            past,
+            run.around.when,
+        );
         // The chat is not shown a state that only tasks before it would have made.
         if outcome.status == Status::Failed
             && past.iter().all(|change| change.paths.is_empty())
@@ -171,10 +177,10 @@ impl Runner {
 }
 
 /// The outcome of a task that may not run, or not yet: its atomic batch does not run at all.
-fn not_held(held: &Held) -> Outcome {
+fn not_held(held: &HeldBack) -> Outcome {
     Outcome::not_run(match held {
-        Held::Refused(why) => why.clone(),
-        Held::Asks(question) => format!(
+        HeldBack::Refused(why) => why.clone(),
+        HeldBack::Asks(question) => format!(
             "{}, and an atomic batch cannot wait for that: put it into a `<tasks>` of its own after this one",
             parted(question.message.as_deref().unwrap_or("needs approval")).0
         ),

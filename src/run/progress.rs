@@ -7,7 +7,7 @@ use super::atomic::{FailedTask, Reverted};
 use super::changes::Changes;
 use super::job::JobTask;
 use super::journal::{Journal, NotStarted};
-use super::masking::Masking;
+use super::outcome_mask::OutcomeMask;
 use super::preview::Hindrance;
 use super::states::SavedStates;
 use super::{FinishedRun, JobEnd, Progress, Runner, Surroundings};
@@ -66,7 +66,7 @@ pub(super) struct ActiveRun<'r, 't> {
     pub(super) past: Vec<PastChange>,
     /// The account of what the chat knows, where there is a chat that is told.
     pub(super) changes: Option<Changes>,
-    masking: Masking,
+    masking: OutcomeMask,
 }
 
 impl<'r, 't> ActiveRun<'r, 't> {
@@ -96,7 +96,7 @@ impl<'r, 't> ActiveRun<'r, 't> {
             states: SavedStates::default(),
             past: Vec::new(),
             changes: None,
-            masking: Masking {
+            masking: OutcomeMask {
                 mask: runner.setup.rules.mask.clone(),
                 with_params: runner.with_params,
             },
@@ -150,8 +150,13 @@ impl<'r, 't> ActiveRun<'r, 't> {
     }
 
     pub(super) fn not_run(&mut self, batch: &Batch<'_>, why: &str) {
-        for task in &batch.tasks {
-            let outcome = self.complete(task, Outcome::not_run(why));
+        self.end_with(batch, |_| Outcome::not_run(why));
+    }
+
+    /// Ends a batch of which nothing runs: `outcome` makes the outcome of the task at a place in it.
+    fn end_with(&mut self, batch: &Batch<'_>, mut outcome: impl FnMut(usize) -> Outcome) {
+        for (at, task) in batch.tasks.iter().enumerate() {
+            let outcome = self.complete(task, outcome(at));
             self.finished(outcome);
         }
     }
@@ -178,13 +183,11 @@ impl<'r, 't> ActiveRun<'r, 't> {
     pub(super) fn hindered(&mut self, batch: &Batch<'_>, hindrance: Hindrance) {
         let number = self.number() + hindrance.task;
         let mut why = Some(hindrance.outcome);
-        for (at, task) in batch.tasks.iter().enumerate() {
-            let outcome = why.take_if(|_| at == hindrance.task).unwrap_or_else(|| {
+        self.end_with(batch, |at| {
+            why.take_if(|_| at == hindrance.task).unwrap_or_else(|| {
                 Outcome::not_run(format!("task {number} of this atomic batch cannot be done"))
-            });
-            let outcome = self.complete(task, outcome);
-            self.finished(outcome);
-        }
+            })
+        });
     }
 
     /// Tells of the tasks of an atomic batch, whose outcomes begin with `first`, that their changes were reverted.

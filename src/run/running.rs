@@ -6,15 +6,16 @@ use std::path::Path;
 use super::atomic::{Atomic, Unfit};
 use super::job::{Due, Job, JobTask};
 use super::journal::{Journal, NotStarted};
-use super::preview::{Hindrance, Scene};
+use super::preview::{Hindrance, Rehearsal};
 use super::progress::{ActiveRun, PastChange, Work};
 use super::saving::Saving;
 use super::{Runner, exec, files};
 use crate::git::{Lost, SnapshotError, Snapshots};
 use crate::reply::question::Question;
 use crate::reply::record::{Fate, Plan, Target};
+use crate::reply::task::Batch;
 use crate::report::outcome::{Outcome, Section, Status};
-use crate::run::exec::Held;
+use crate::run::exec::HeldBack;
 use crate::world::intent::Intent;
 use crate::world::workspace::Preview;
 
@@ -29,6 +30,8 @@ pub(super) struct RunningJob<'j> {
     atomic: Option<Atomic>,
     /// A task was started.
     begun: bool,
+    /// Hooks run after it.
+    hooked: bool,
     /// The paths that tasks changed, now or in an earlier form of the batch.
     changed: BTreeSet<String>,
 }
@@ -57,31 +60,17 @@ impl Runner {
                 run.jobs.cut = true;
             });
         }
-        let mut tasks = JobTask::of(job, &self.disk, &self.setup);
-        let scene = Scene {
+        let tasks = JobTask::of(job, &self.disk, &self.setup);
+        let rehearsal = Rehearsal {
             files: Preview::new(&self.disk),
             snapshots: snapshots.as_ref().ok().and_then(Option::as_ref),
             can_revert: !matches!(snapshots, Ok(None)),
         };
-        if let Some(hindrance) = self.hindrance(batch, &tasks, scene, run) {
+        if let Some(hindrance) = self.hindrance(batch, &tasks, rehearsal, run) {
             return run.without_a_task(journal, |run| run.hindered(batch, hindrance));
         }
-        let hooked = self.has_hooks_for(&tasks);
-        let git = self.setup.git.as_ref();
-        if git.is_some_and(|git| git.options.hooks) {
-            journal.commands()?;
-        }
-        let whole = batch.atomic || git.is_some_and(|git| git.whole_batches);
-        let mut saving = Saving::before(snapshots, whole, batch, run)?;
-        let is_command = |task: &JobTask<'_>| task.runs() && task.is_exec();
-        if hooked || tasks.iter().any(is_command) {
-            journal.commands()?;
-        }
-        if hooked {
-            self.hooks_before(&mut saving, run).await?;
-        }
-        let atomic = match self.atomic(&mut tasks, &saving) {
-            Ok(atomic) => atomic,
+        let mut job = match self.begin(batch, tasks, snapshots, journal, run).await {
+            Ok(job) => job,
             Err(Unfit::Refused(why)) => return Err(why),
             Err(Unfit::Task(task, NotStarted(why))) => {
                 let outcome = Outcome::failed(why);
@@ -89,32 +78,16 @@ impl Runner {
                 return run.without_a_task(journal, |run| run.hindered(batch, hindrance));
             }
         };
-        let mut job = RunningJob {
-            number: run.job(),
-            tasks,
-            first: run.report.outcomes.len(),
-            saving,
-            atomic,
-            begun: false,
-            changed: BTreeSet::new(),
-        };
-        if let Err(why) = journal.begin(job.number, job.tasks.iter().position(JobTask::runs)) {
-            job.end_atomic(run);
-            return Err(why);
-        }
-        if let (Some(changes), Some(_)) = (&mut run.changes, &job.atomic) {
-            changes.remember();
-        }
-        let mut ran_commands = self.run_tasks(&mut job, journal, run).await;
+        let ran_exec = self.run_tasks(&mut job, journal, run).await;
         if job.atomic.is_some() {
             self.close_atomic(&mut job, journal, run);
         }
-        if hooked && !self.setup.hooks.after.is_empty() {
+        if job.hooked {
             self.hooks_after(&mut job, run).await;
-            ran_commands = true;
         }
         job.saving.end(run);
         // A formatter's work is not somebody else's.
+        let ran_commands = ran_exec || job.hooked;
         let changed = job.changed.into_iter().filter(|_| ran_commands);
         let left = changed.map(|path| {
             let state = self.disk.state(Path::new(&path));
@@ -124,21 +97,64 @@ impl Runner {
         Ok(())
     }
 
-    /// Carries out the tasks of a job. Returns true if a command was among them.
+    /// Makes the snapshot before a job, runs the hooks before it, and notes that it begins.
+    async fn begin<'j>(
+        &mut self,
+        batch: &'j Batch<'j>,
+        mut tasks: Vec<JobTask<'j>>,
+        snapshots: &'j mut Result<Option<Snapshots>, SnapshotError>,
+        journal: &mut dyn Journal,
+        run: &mut ActiveRun<'_, '_>,
+    ) -> Result<RunningJob<'j>, Unfit> {
+        let git = self.setup.git.as_ref();
+        if git.is_some_and(|git| git.options.hooks) {
+            journal.commands()?;
+        }
+        let whole = batch.atomic || git.is_some_and(|git| git.whole_batches);
+        let mut saving = Saving::before(snapshots, whole, batch, run)?;
+        let hooked = self.has_hooks_for(&tasks);
+        if hooked || tasks.iter().any(|task| task.runs() && task.is_exec()) {
+            journal.commands()?;
+        }
+        if hooked {
+            self.hooks_before(&mut saving, run).await?;
+        }
+        let atomic = self.atomic(&mut tasks, &saving)?;
+        let job = RunningJob {
+            number: run.job(),
+            tasks,
+            first: run.report.outcomes.len(),
+            saving,
+            atomic,
+            begun: false,
+            hooked: hooked && !self.setup.hooks.after.is_empty(),
+            changed: BTreeSet::new(),
+        };
+        if let Err(why) = journal.begin(job.number, job.tasks.iter().position(JobTask::runs)) {
+            job.end_atomic(run);
+            return Err(why.into());
+        }
+        if let (Some(changes), Some(_)) = (&mut run.changes, &job.atomic) {
+            changes.remember();
+        }
+        Ok(job)
+    }
+
+    /// Carries out the tasks of a job. Returns true if an exec was among them.
     async fn run_tasks(
         &mut self,
         job: &mut RunningJob<'_>,
         journal: &mut dyn Journal,
         run: &mut ActiveRun<'_, '_>,
     ) -> bool {
-        let mut ran_commands = false;
+        let mut ran_exec = false;
         for index in 0..job.tasks.len() {
             let is_cut_by_atomic = job.failed().is_some();
             let (outcome, targets) = match self.instead(job, index, journal, run) {
                 Some(outcome) => (outcome, Vec::new()),
                 None => {
                     let task = &job.tasks[index];
-                    ran_commands |= task.is_exec();
+                    ran_exec |= task.is_exec();
                     self.run_task(task, journal.keeps(), &job.saving, run).await
                 }
             };
@@ -155,7 +171,7 @@ impl Runner {
             }
             run.finished_with_warnings(task, outcome);
         }
-        ran_commands
+        ran_exec
     }
 
     /// Returns the outcome of a task that does not start. One that does start is in the account, and what it may change is
@@ -325,8 +341,8 @@ impl RunningJob<'_> {
 /// The outcome of a task that is not due.
 pub(super) fn instead_of(due: &Due) -> Outcome {
     let (status, why) = match due {
-        Due::Hold(Held::Refused(why)) => return Outcome::failed(why.clone()),
-        Due::Hold(Held::Asks(Question { message, whole })) => {
+        Due::Hold(HeldBack::Refused(why)) => return Outcome::failed(why.clone()),
+        Due::Hold(HeldBack::Asks(Question { message, whole })) => {
             return Outcome {
                 status: Status::Asks,
                 message: message.clone(),

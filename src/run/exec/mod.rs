@@ -93,20 +93,20 @@ impl ExecRules {
         target: &str,
         lang: Option<Language>,
         approved: bool,
-    ) -> Option<Held> {
+    ) -> Option<HeldBack> {
         if !self.enabled {
             let why = "commands are switched off here (`exec.enabled`): leave them to the user";
-            return Some(Held::Refused(why.to_owned()));
+            return Some(HeldBack::Refused(why.to_owned()));
         }
         match self.policy.judge(script, lang.unwrap_or(Language::Bash)) {
-            Verdict::Denied(denied) => Some(Held::Refused(format!(
+            Verdict::Denied(denied) => Some(HeldBack::Refused(format!(
                 "`{}` is denied here (`{}` in `exec.deny`): do it another way, or leave it to the user",
                 report::brief(&denied.command),
                 denied.pattern
             ))),
             Verdict::Ask(asked) if !approved => {
                 let commands = asked.into_iter().map(|it| it.command);
-                Some(Held::Asks(Question::new(script, target, commands)))
+                Some(HeldBack::Asks(Question::new(script, target, commands)))
             }
             Verdict::Ask(_) | Verdict::Allowed => None,
         }
@@ -115,7 +115,7 @@ impl ExecRules {
 
 /// The reason why a task does not run, or not yet.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Held {
+pub enum HeldBack {
     /// It never will run.
     Refused(String),
     /// The user is to say whether it may.

@@ -58,23 +58,7 @@ pub(super) fn grep(
     ignore_case: bool,
     files: &dyn Files,
 ) -> Result<Outcome, Box<Outcome>> {
-    let (search, literally) = match Search::new(pattern, ignore_case) {
-        Ok(search) => (search, String::new()),
-        Err(NoSearch::SpansLines) => {
-            return Err(refused(format!(
-                "`{pattern}` spans several lines, but a match is within one line: search for one of them"
-            )));
-        }
-        Err(NoSearch::NoRegex(cause)) => {
-            let said = format!(
-                "not a valid regular expression ({cause}), so searched for as plain text: "
-            );
-            (
-                Search::literal(pattern, ignore_case).map_err(refused)?,
-                said,
-            )
-        }
-    };
+    let (search, literally) = search_for(pattern, ignore_case)?;
     let include = include.map(Glob::parse).transpose().map_err(refused)?;
     let (place, kind) = base(path, files)?;
     let until = Instant::now() + PATIENCE;
@@ -86,14 +70,12 @@ pub(super) fn grep(
                 glob.includes(path) || glob.includes(&format!("{from_root}/{path}"))
             })
         };
-        files.disk().tree(
-            &place,
-            &Reach {
-                wants: &|path, kind| kind == Kind::File && is_included(path),
-                depth: None,
-                until,
-            },
-        )
+        let reach = Reach {
+            wants: &|path, kind| kind == Kind::File && is_included(path),
+            depth: None,
+            until,
+        };
+        files.disk().tree(&place, &reach)
     } else {
         may_show(&place, files)?;
         Tree {
@@ -126,6 +108,23 @@ pub(super) fn grep(
     })
 }
 
+/// The search for a pattern, and a remark if the pattern is no regular expression.
+fn search_for(pattern: &str, ignore_case: bool) -> Result<(Search, String), Box<Outcome>> {
+    match Search::new(pattern, ignore_case) {
+        Ok(search) => Ok((search, String::new())),
+        Err(NoSearch::SpansLines) => Err(refused(format!(
+            "`{pattern}` spans several lines, but a match is within one line: search for one of them"
+        ))),
+        Err(NoSearch::NoRegex(cause)) => {
+            let search = Search::literal(pattern, ignore_case).map_err(refused)?;
+            let said = format!(
+                "not a valid regular expression ({cause}), so searched for as plain text: "
+            );
+            Ok((search, said))
+        }
+    }
+}
+
 /// Finds paths that match.
 pub(super) fn glob(
     pattern: &str,
@@ -141,34 +140,30 @@ pub(super) fn glob(
         None if folders.is_empty() => ".".to_owned(),
         None => folders.to_owned(),
     };
-    let wanted = match rest.strip_suffix('/') {
-        Some(_) => Kind::Dir,
-        None => Kind::File,
+    let is_folder = rest.ends_with('/');
+    let (what, ending) = if is_folder {
+        ("folder", "/")
+    } else {
+        ("file", "")
     };
     let glob = Glob::parse(rest.trim_end_matches('/')).map_err(refused)?;
     let (place, kind) = base(Some(&from), files)?;
     if kind != Kind::Dir {
         return Err(FsError::NotAFolder(from).into());
     }
-    let is_wanted = |kind| kind == wanted || wanted == Kind::File && kind == Kind::Link;
-    let tree = files.disk().tree(
-        &place,
-        &Reach {
-            wants: &|path, kind| is_wanted(kind) && glob.matches(path),
-            depth: glob.depth,
-            until: Instant::now() + PATIENCE,
-        },
-    );
-    let shown = &tree.paths[..tree.paths.len().min(MOST)];
-    let ending = if wanted == Kind::Dir { "/" } else { "" };
-    let names = shown
-        .iter()
-        .map(|path| format!("{}{ending}", path.to_string_lossy()));
-    let what = if wanted == Kind::Dir {
-        "folder"
-    } else {
-        "file"
+    let is_wanted = |kind| match kind {
+        Kind::Dir => is_folder,
+        Kind::File | Kind::Link => !is_folder,
+        Kind::Other => false,
     };
+    let reach = Reach {
+        wants: &|path, kind| is_wanted(kind) && glob.matches(path),
+        depth: glob.depth,
+        until: Instant::now() + PATIENCE,
+    };
+    let tree = files.disk().tree(&place, &reach);
+    let shown = tree.paths.iter().take(MOST);
+    let names = shown.map(|path| format!("{}{ending}", path.to_string_lossy()));
     let mut said = match tree.paths.len() {
         0 if !rest.contains('/') => {
             format!(

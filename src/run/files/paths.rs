@@ -49,23 +49,12 @@ pub(super) fn meant(
 /// The places of what a file command is about and may change; none where it cannot be done or changes nothing.
 pub fn subjects(action: &Action<'_>, files: &dyn Files) -> Vec<Place> {
     let follow = match action {
+        action if action.tells() => return Vec::new(),
         Action::Edit { to: Some(_), .. }
         | Action::Move { .. }
         | Action::Delete { .. }
         | Action::RemoveFolder { .. } => false,
-        Action::Edit { .. }
-        | Action::Overwrite { .. }
-        | Action::Append { .. }
-        | Action::ReplaceLines { .. }
-        | Action::MakeFolder { .. }
-        | Action::ReplaceAll { .. } => true,
-        Action::Read { .. }
-        | Action::List { .. }
-        | Action::Grep { .. }
-        | Action::Glob { .. }
-        | Action::Exec { .. }
-        | Action::Context(_)
-        | Action::ForUser(_) => return Vec::new(),
+        _ => true,
     };
     let place = |path: &str| {
         let rel = meant(action, path, files).ok();

@@ -7,11 +7,10 @@ use serde_json::json;
 use super::lines::{range, split, too_few};
 use super::literal::{errors, unread};
 use super::named_file::{NamedFile, check_count};
-use super::{failed, find, named, not_found};
+use super::{find, named, not_found, refused};
 use crate::reply::path::RelPath;
 use crate::report;
-use crate::report::fault::Fault;
-use crate::report::outcome::{Outcome, Section, Stretch};
+use crate::report::outcome::{Outcome, Section, Status, Stretch};
 use crate::text::lines::LineRange;
 use crate::text::size;
 use crate::world::workspace::{Files, FsError, Kind};
@@ -40,20 +39,19 @@ pub(super) fn read(
     if let Some(listed) = asked.folder(path, files) {
         return listed;
     }
-    let (shown, failure) = asked.of(path, files)?;
-    let sections = shown.section().into_iter().collect();
-    let data =
-        json!({ "path": shown.rel.to_string(), "content": report::text_for_json(&shown.content) });
-    if let Some(mut failure) = failure {
-        failure.data = data;
-        failure.sections = sections;
-        return Err(failure);
-    }
+    let shown = asked.of(path, files)?;
+    let outcome = match shown.missing {
+        Some(failure) => *failure,
+        None => Outcome {
+            message: shown.note,
+            ..Outcome::default()
+        },
+    };
+    let content = report::text_for_json(&shown.content);
     Ok(Outcome {
-        message: shown.note,
-        data,
-        sections,
-        ..Outcome::default()
+        data: json!({ "path": shown.rel.to_string(), "content": content }),
+        sections: shown.section.into_iter().collect(),
+        ..outcome
     })
 }
 
@@ -74,53 +72,49 @@ fn several(
     let mut bytes = 0;
     for path in paths {
         if let Some(Ok(listed)) = asked.folder(path, files) {
-            let said = listed.message.unwrap_or_default();
-            sections.push(Section::Text(format!("{path}: {said}\n")));
+            sections.push(Section::Text(format!("{path}: {}\n", listed.said())));
             sections.extend(listed.sections);
             sections.push(Section::Text("\n".to_owned()));
             names.push(path.as_ref().to_owned());
             contents.push(listed.data.to_string());
             continue;
         }
-        let failure = match asked.of(path, files) {
-            Ok((shown, _)) if bytes + shown.content.len() > MOST_BYTES => {
-                let why = size::show(MOST_BYTES as u64);
-                let message = format!(
-                    "`{path}` and the files before it exceed {why}: read it in a task of its own"
-                );
-                Some(failed(Fault::Other, message))
+        let why = match asked.of(path, files) {
+            Ok(shown) if bytes + shown.content.len() > MOST_BYTES => {
+                let most = size::show(MOST_BYTES as u64);
+                Some(refused(format!(
+                    "`{path}` and the files before it exceed {most}: read it in a task of its own"
+                )))
             }
-            Ok((shown, failure)) => {
+            Ok(shown) => {
                 bytes += shown.content.len();
-                sections.extend(shown.section());
+                sections.extend(shown.section);
                 names.push(shown.rel.to_string());
                 contents.push(report::text_for_json(&shown.content));
-                failure
+                shown.missing
             }
-            Err(failure) => Some(failure),
+            Err(why) => Some(why),
         };
-        all_failed.extend(failure.map(|failure| (path.as_ref().to_owned(), failure)));
+        all_failed.extend(why.map(|why| (path.as_ref().to_owned(), why)));
     }
-    let mut data = json!({ "paths": names, "content": contents });
-    if all_failed.is_empty() {
-        return Ok(Outcome {
-            data,
-            sections,
-            ..Outcome::default()
-        });
+    let mut outcome = Outcome {
+        data: json!({ "paths": names, "content": contents }),
+        sections,
+        ..Outcome::default()
+    };
+    if !all_failed.is_empty() {
+        let why: Vec<&str> = all_failed.iter().map(|(_, why)| why.said()).collect();
+        outcome.message = Some(format!(
+            "{} of {} files could not be read: {}",
+            all_failed.len(),
+            paths.len(),
+            why.join("; ")
+        ));
+        outcome.data["failed"] = errors(&all_failed);
+        outcome.status = Status::Failed;
+        outcome.fault = unread(all_failed);
     }
-    data["failed"] = errors(&all_failed);
-    let why: Vec<&str> = all_failed.iter().map(|(_, why)| why.said()).collect();
-    let message = format!(
-        "{} of {} files could not be read: {}",
-        all_failed.len(),
-        paths.len(),
-        why.join("; ")
-    );
-    let mut failure = failed(unread(all_failed), message);
-    failure.data = data;
-    failure.sections = sections;
-    Err(failure)
+    Ok(outcome)
 }
 
 /// The part of each file that a task reads, and how it is shown.
@@ -134,25 +128,22 @@ struct ReadRequest<'a> {
 /// A file, or a part of it, as it is shown.
 struct ShownFile {
     rel: RelPath,
-    /// With the path as the reply wrote it.
-    name: String,
     content: String,
-    /// The place of its lines, unless they have numbers.
-    at: Option<Stretch>,
-    /// Nothing of what was asked for is there.
-    is_missing: bool,
+    /// `None` if nothing of the lines that were asked for is there.
+    section: Option<Section>,
     /// Says that not all of it is there.
     note: Option<String>,
+    /// The failure, if that is a mistake.
+    missing: Option<Box<Outcome>>,
 }
 
-impl ShownFile {
-    fn section(&self) -> Option<Section> {
-        (!self.is_missing).then(|| Section::File {
-            name: self.name.clone(),
-            content: self.content.clone(),
-            at: self.at.clone(),
-        })
-    }
+/// The part of a file that was asked for.
+struct FilePart {
+    /// The path and the part, as it is shown.
+    name: String,
+    content: String,
+    /// The number of lines that the file has.
+    count: usize,
 }
 
 impl ReadRequest<'_> {
@@ -170,12 +161,8 @@ impl ReadRequest<'_> {
         }))
     }
 
-    /// Reads the part of a file that is asked for; with a failure where it is not all there.
-    fn of(
-        &self,
-        path: &str,
-        files: &dyn Files,
-    ) -> Result<(ShownFile, Option<Box<Outcome>>), Box<Outcome>> {
+    /// Reads the part of a file that is asked for.
+    fn of(&self, path: &str, files: &dyn Files) -> Result<ShownFile, Box<Outcome>> {
         let NamedFile { rel, place } = NamedFile::existing(path, files)?;
         let bytes = match files.read(&place) {
             Err(FsError::NotFound(_)) => return Err(not_found(&rel, files)),
@@ -187,86 +174,88 @@ impl ReadRequest<'_> {
                 let message = format!(
                     "`{rel}` is not UTF-8 text: look at it with an exec task, such as `file {rel}` or `strings {rel}`"
                 );
-                return Err(failed(Fault::Other, message));
+                return Err(refused(message));
             }
         };
         let path = &*named::shown(path, &rel, files);
         let end = text.split_inclusive('\n').count();
-        let (name, content, missing) = match self.numbers {
+        let part = match self.numbers {
             Some(delimiter) => self.numbered(path, &text, delimiter),
             None => self.plain(path, text),
         };
-        let is_missing = missing.is_some() && content.is_empty();
-        let is_clipped = self.is_lenient && !is_missing;
-        let is_open = matches!(self.lines, Some((lines, _)) if lines.ends_with('-'));
-        let first = self.lines.map_or(1, |(_, range)| range.first);
-        let shown = ShownFile {
-            at: self.numbers.is_none().then(|| Stretch {
-                path: rel.to_string(),
-                first,
-                of: end,
-            }),
-            note: missing
-                .filter(|_| is_clipped && !is_open)
-                .map(|_| format!("the file ends at line {end}")),
-            is_missing,
-            name,
-            content,
-            rel,
+        // An empty file has the lines that it shows: none.
+        let missing = self.lines.filter(|(_, range)| range.last > part.count);
+        let missing = missing.filter(|_| part.count > 0);
+        let is_missing = missing.is_some() && part.content.is_empty();
+        let is_clipped = missing.is_some() && self.is_lenient && !is_missing;
+        let is_open = self.lines.is_some_and(|(lines, _)| lines.ends_with('-'));
+        let at = self.numbers.is_none().then(|| Stretch {
+            path: rel.to_string(),
+            first: self.lines.map_or(1, |(_, range)| range.first),
+            of: end,
+        });
+        let section = Section::File {
+            name: part.name,
+            content: part.content.clone(),
+            at,
         };
-        let missing = missing.filter(|_| !is_clipped);
-        let missing = missing.map(|(lines, count)| too_few(&shown.rel, lines, count));
-        Ok((shown, missing))
+        Ok(ShownFile {
+            note: (is_clipped && !is_open).then(|| format!("the file ends at line {end}")),
+            missing: missing
+                .filter(|_| !is_clipped)
+                .map(|(lines, _)| too_few(&rel, lines, part.count)),
+            section: (!is_missing).then_some(section),
+            content: part.content,
+            rel,
+        })
     }
 
     /// The lines of a file, or all of it, as they stand in it.
-    fn plain(&self, path: &str, text: String) -> (String, String, Option<(&str, usize)>) {
-        let Some((lines, range)) = self.lines.filter(|_| !text.is_empty()) else {
-            return (path.to_owned(), text, None);
-        };
+    fn plain(&self, path: &str, text: String) -> FilePart {
         let all: Vec<&str> = text.split_inclusive('\n').collect();
-        let last = range.last.min(all.len());
-        let content = all.get(range.first - 1..last).unwrap_or_default().concat();
+        let count = all.len();
+        let Some((_, range)) = self.lines.filter(|_| !text.is_empty()) else {
+            return FilePart {
+                name: path.to_owned(),
+                content: text,
+                count,
+            };
+        };
+        let last = range.last.min(count);
         let part = if range.first == last {
             format!("line {last}")
         } else {
             format!("lines {}-{last}", range.first)
         };
-        let name = format!("{path} ({part} of {})", all.len());
-        (name, content, missing(lines, range, all.len()))
+        FilePart {
+            name: format!("{path} ({part} of {count})"),
+            content: all.get(range.first - 1..last).unwrap_or_default().concat(),
+            count,
+        }
     }
 
-    /// The same with numbers, aligned by the last one that is shown. What is behind the last line end counts as a line, also
-    /// where that is nothing.
-    fn numbered(
-        &self,
-        path: &str,
-        text: &str,
-        delimiter: &str,
-    ) -> (String, String, Option<(&str, usize)>) {
-        let name = format!("[numbered] {path}");
-        if text.is_empty() {
-            return (name, String::new(), None);
-        }
-        let all = split(text.as_bytes());
-        let whole = LineRange {
-            first: 1,
-            last: all.len(),
+    /// The same with numbers, aligned by the last one that is shown. The text behind the last line end counts as a line, even
+    /// if it is empty.
+    fn numbered(&self, path: &str, text: &str, delimiter: &str) -> FilePart {
+        let all = if text.is_empty() {
+            Vec::new()
+        } else {
+            split(text.as_bytes())
         };
-        let (lines, range) = self.lines.unwrap_or(("", whole));
-        let last = range.last.min(all.len());
+        let count = all.len();
+        let (first, last) = self.lines.map_or((1, count), |(_, range)| {
+            (range.first, range.last.min(count))
+        });
         let width = last.to_string().len();
-        let shown = all.get(range.first - 1..last).unwrap_or_default();
-        let numbered = shown.iter().zip(range.first..).map(|(line, number)| {
+        let shown = all.get(first - 1..last).unwrap_or_default();
+        let numbered = shown.iter().zip(first..).map(|(line, number)| {
             let line = String::from_utf8_lossy(line);
             format!("{number:>width$}{delimiter}{line}")
         });
-        let content = numbered.collect::<Vec<_>>().join("\n");
-        (name, content, missing(lines, range, all.len()))
+        FilePart {
+            name: format!("[numbered] {path}"),
+            content: numbered.collect::<Vec<_>>().join("\n"),
+            count,
+        }
     }
-}
-
-/// The lines that are asked for, and how many there are, where that is too few.
-fn missing(lines: &str, range: LineRange, count: usize) -> Option<(&str, usize)> {
-    (range.last > count).then_some((lines, count))
 }

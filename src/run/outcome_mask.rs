@@ -11,13 +11,13 @@ use crate::report::told::{Told, told};
 use crate::text::mask::Mask;
 
 /// The rules by which outcomes are completed.
-pub(super) struct Masking {
+pub(super) struct OutcomeMask {
     pub(super) mask: Mask,
     /// Outcomes carry the parameters that the reply gave.
     pub(super) with_params: bool,
 }
 
-impl Masking {
+impl OutcomeMask {
     pub(super) fn text(&self, text: String) -> String {
         match self.mask.text(&text) {
             Cow::Owned(masked) => masked,
