@@ -29,44 +29,31 @@ pub enum Status {
 }
 
 impl Status {
-    const ALL: [Self; 7] = [
-        Self::Done,
-        Self::Failed,
-        Self::NotRun,
-        Self::Interrupted,
-        Self::Skipped,
-        Self::Waits,
-        Self::Asks,
+    /// The word of each status in the ledger and its sign in the results block, in the order of the variants.
+    const NAMES: [(Self, &'static str, &'static str); 7] = [
+        (Self::Done, "done", "✅"),
+        (Self::Failed, "failed", "❌"),
+        (Self::NotRun, "not-run", "⏹"),
+        (Self::Interrupted, "interrupted", "⚠"),
+        (Self::Skipped, "skipped", "⏭"),
+        (Self::Waits, "waits", "⏸"),
+        (Self::Asks, "asks", "⏸"),
     ];
 
     /// Its sign in the results block.
     pub fn mark(self) -> &'static str {
-        match self {
-            Self::Done => "✅",
-            Self::Failed => "❌",
-            Self::NotRun => "⏹",
-            Self::Interrupted => "⚠",
-            Self::Skipped => "⏭",
-            Self::Waits | Self::Asks => "⏸",
-        }
+        Self::NAMES[self as usize].2
     }
 
     /// Its word in the ledger.
     pub fn name(self) -> &'static str {
-        match self {
-            Self::Done => "done",
-            Self::Failed => "failed",
-            Self::NotRun => "not-run",
-            Self::Interrupted => "interrupted",
-            Self::Skipped => "skipped",
-            Self::Waits => "waits",
-            Self::Asks => "asks",
-        }
+        Self::NAMES[self as usize].1
     }
 
     /// The status of that name.
     pub fn parse(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|status| status.name() == name)
+        let found = Self::NAMES.iter().find(|(_, known, _)| *known == name);
+        found.map(|(status, ..)| *status)
     }
 
     /// True if the project is as the task wanted it.
@@ -206,6 +193,7 @@ pub struct Misread {
 }
 
 /// One piece of the content that a task shows.
+#[derive(Debug)]
 pub enum Section {
     Text(String),
     /// A file, or a part of one, by the name that it is shown with.
@@ -217,22 +205,6 @@ pub enum Section {
     },
     /// A stream of a command, by its name.
     Stream(&'static str, Box<dyn Spooled>),
-}
-
-impl std::fmt::Debug for Section {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Self::Text(text) => f.debug_tuple("Text").field(text).finish(),
-            Self::File { name, content, .. } => {
-                f.debug_tuple("File").field(name).field(content).finish()
-            }
-            Self::Stream(name, spool) => f
-                .debug_tuple("Stream")
-                .field(name)
-                .field(&spool.size())
-                .finish(),
-        }
-    }
 }
 
 /// The place of lines in a file.
@@ -265,6 +237,12 @@ pub trait Spooled {
     /// # Errors
     /// Where it cannot be read again, or not be written there.
     fn copy_to(&mut self, to: &mut dyn io::Write) -> io::Result<()>;
+}
+
+impl std::fmt::Debug for dyn Spooled {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{} bytes", self.size())
+    }
 }
 
 /// The start and the end of a text.

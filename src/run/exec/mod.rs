@@ -5,7 +5,7 @@ mod planted;
 
 use std::borrow::Cow;
 use std::ffi::OsString;
-use std::future::{Future, pending};
+use std::future::pending;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -198,12 +198,10 @@ pub async fn perform(
 }
 
 /// Ends when `stop` becomes true.
-fn stopped(mut stop: watch::Receiver<bool>) -> impl Future<Output = ()> {
-    async move {
-        if stop.wait_for(|stop| *stop).await.is_err() {
-            // Nobody is left who could stop it.
-            pending::<()>().await;
-        }
+async fn stopped(mut stop: watch::Receiver<bool>) {
+    if stop.wait_for(|stop| *stop).await.is_err() {
+        // Nobody is left who could stop it.
+        pending::<()>().await;
     }
 }
 

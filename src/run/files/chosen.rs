@@ -21,11 +21,8 @@ pub fn choices(action: &Action<'_>, files: &dyn Files) -> (Vec<Choice>, bool) {
 fn find(action: &Action<'_>, files: &dyn Files) -> Option<(Vec<Choice>, bool)> {
     let (path, change) = edit_of(action)?;
     let file = NamedFile::at(named::text(path, files).ok()?, files).ok()?;
-    let found = FoundFile {
-        content: &files.read_to_change(&file.place).ok()?.bytes,
-        may_show: &files.may_show(&file.place),
-        file: &file,
-    };
+    let content = files.read_to_change(&file.place).ok()?;
+    let found = FoundFile::new(&file, &content, files);
     let choices = with_edit(change, |edit| edit::choices(found.content, edit));
     Some((choices, found.text().is_ok()))
 }

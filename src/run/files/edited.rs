@@ -126,12 +126,7 @@ pub(super) fn rewrite(
             Err(FsError::NotFound(_)) => return Err(not_found(&file.rel, files)),
             content => content?,
         };
-        let may_show = files.may_show(&file.place);
-        let found = FoundFile {
-            file,
-            content: &content.bytes,
-            may_show: &may_show,
-        };
+        let found = FoundFile::new(file, &content, files);
         let rewritten = make(&found)?;
         let parts: Vec<&[u8]> = rewritten.parts.iter().map(AsRef::as_ref).collect();
         match files.write(&file.place, &parts, Some(&content)) {
@@ -139,11 +134,11 @@ pub(super) fn rewrite(
             written => written?,
         }
         let mut sections = Vec::new();
-        if may_show.is_ok() && rewritten.shows {
+        if found.may_show.is_ok() && rewritten.shows {
             sections = found.written(&parts.concat());
         }
         if preview {
-            sections.push(match &may_show {
+            sections.push(match &found.may_show {
                 Ok(()) => file.diff(Some(&content.bytes), Some(&parts.concat())),
                 Err(why) => Section::Text(format!("{why}\n")),
             });

@@ -249,12 +249,7 @@ fn other_count(
         places(wanted)
     );
     let section = |replaced: &Replaced<'_>| {
-        let found = FoundFile {
-            file: &replaced.file,
-            content: &replaced.old.bytes,
-            may_show: &files.may_show(&replaced.file.place),
-        };
-        found.section(replaced.path)
+        FoundFile::new(&replaced.file, &replaced.old, files).section(replaced.path)
     };
     let mut failure = failed(Fault::Count { wanted, found }, message);
     failure.sections = all.iter().map(section).collect();

@@ -57,12 +57,7 @@ pub(super) fn not_found_to_edit(rel: &RelPath, edit: &Edit<'_>, files: &dyn File
             failure.also_says(&format!("{texts} in that file ({lines})"));
         }
         Err(errors) => {
-            let found = FoundFile {
-                content: &content.bytes,
-                may_show: &files.may_show(&file.place),
-                file: &file,
-            };
-            let there = found.failure(&errors, edit);
+            let there = FoundFile::new(&file, &content, files).failure(&errors, edit);
             failure.also_says(&format!("in that file: {}", there.said()));
             failure.sections = there.sections;
             failure.data = there.data;

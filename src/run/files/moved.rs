@@ -149,30 +149,13 @@ pub(super) fn edit_and_move(
         }
         Some(_) => {}
     }
-    if to_rel.is_root() || to.trim_end().ends_with('/') {
-        return Err(FsError::IsAFolder(to_rel.to_string()).into());
-    }
     let target = NamedFile {
-        place: files.place(&to_rel, false)?,
+        place: free_place(&source, &to_rel, to, files)?,
         rel: source.rel.clone(),
     };
-    if target.place == source.place {
-        return Err(refused(
-            "source and destination are the same: leave the move out",
-        ));
-    }
-    if files.kind(&target.place)?.is_some() {
-        let why = format!("`{to_rel}` already exists: delete it first, or choose another name");
-        return Err(refused(why));
-    }
     let before = files.read_to_change(&source.place)?;
     if let Err(errors) = edit::apply(&before.bytes, edit) {
-        let found = FoundFile {
-            file: &source,
-            content: &before.bytes,
-            may_show: &files.may_show(&source.place),
-        };
-        return Err(found.failure(&errors, edit));
+        return Err(FoundFile::new(&source, &before, files).failure(&errors, edit));
     }
     // A file that cannot be written at all must fail before it has its other name.
     files.write(&source.place, &[&before.bytes], Some(&before))?;
@@ -194,6 +177,29 @@ pub(super) fn edit_and_move(
         *diff += &renamed(&source.rel, &to_rel);
     }
     Ok(done)
+}
+
+/// The place that an edited file is moved to, where nothing may be.
+fn free_place(
+    source: &NamedFile,
+    to_rel: &RelPath,
+    to: &str,
+    files: &dyn Files,
+) -> Result<Place, Box<Outcome>> {
+    if to_rel.is_root() || to.trim_end().ends_with('/') {
+        return Err(FsError::IsAFolder(to_rel.to_string()).into());
+    }
+    let place = files.place(to_rel, false)?;
+    if place == source.place {
+        return Err(refused(
+            "source and destination are the same: leave the move out",
+        ));
+    }
+    if files.kind(&place)?.is_some() {
+        let why = format!("`{to_rel}` already exists: delete it first, or choose another name");
+        return Err(refused(why));
+    }
+    Ok(place)
 }
 
 pub(super) fn delete(

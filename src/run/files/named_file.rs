@@ -10,7 +10,7 @@ use crate::report::failed_edit::FailedEdit;
 use crate::report::fault::Fault;
 use crate::report::outcome::{Outcome, Section, Stretch, Touched};
 use crate::report::repair;
-use crate::world::workspace::{Files, FsError, Kind, Place};
+use crate::world::workspace::{Content, Files, FsError, Kind, Place};
 
 /// A file as a task names it, and its place.
 #[derive(Debug, Clone)]
@@ -66,17 +66,24 @@ impl NamedFile {
 }
 
 /// The content of a file that a task names.
-#[derive(Clone, Copy)]
 pub(super) struct FoundFile<'f> {
     pub(super) file: &'f NamedFile,
     pub(super) content: &'f [u8],
-    pub(super) may_show: &'f Result<(), FsError>,
+    pub(super) may_show: Result<(), FsError>,
 }
 
 impl<'f> FoundFile<'f> {
+    pub(super) fn new(file: &'f NamedFile, content: &'f Content, files: &dyn Files) -> Self {
+        Self {
+            file,
+            content: &content.bytes,
+            may_show: files.may_show(&file.place),
+        }
+    }
+
     /// The text, or the line that is shown instead of it.
     pub(super) fn text(&self) -> Result<&'f str, String> {
-        match self.may_show {
+        match &self.may_show {
             Ok(()) => {
                 let file_name = self.file.place.path().to_string_lossy();
                 repair::showable((self.file.rel.as_str(), &file_name), self.content)
