@@ -17,7 +17,7 @@ use crate::world::entry::Entry;
 use crate::world::intent::Intent;
 use crate::world::workspace::{Disk, Files, FsError, Preview};
 
-/// An atomic batch in progress, which git can take back.
+/// An atomic batch in progress, which git can revert.
 pub(super) struct Atomic {
     intent: Intent,
     plan: RevertPlan,

@@ -107,7 +107,7 @@ impl Changes {
         }
     }
 
-    /// An atomic batch begins, which may be taken back.
+    /// Notes that an atomic batch begins, which may be reverted.
     pub(super) fn remember(&mut self) {
         self.point.clone_from(&self.chat);
     }
@@ -342,7 +342,7 @@ impl Runner {
         Some(changes)
     }
 
-    /// Has the report of a run tell what the chat does not know, and keeps the rest.
+    /// Adds to the report of a run what the chat does not know, and keeps the rest.
     pub(super) fn tell_changes(&mut self, changes: Option<Changes>, report: &mut Report) {
         let (Some(reader), Some(mut changes)) = (&mut self.reader, changes) else {
             return;
@@ -358,7 +358,7 @@ impl Runner {
         changes.keep_so_far();
     }
 
-    /// Told when the results of the last run were handed out.
+    /// Notes that the results of the last run were handed out.
     pub fn changes_are_told(&mut self) {
         if let Some(reader) = &mut self.reader {
             reader.has_read();

@@ -163,7 +163,7 @@ impl Runner {
         runner
     }
 
-    /// Goes by these settings from now on.
+    /// Applies these settings to the next run.
     pub fn take(&mut self, setup: Setup) {
         self.setup = setup;
         self.set_up_disk();
@@ -228,7 +228,7 @@ impl Runner {
         finished
     }
 
-    /// Has git track what it does not, for the user. Returns what there is to say of it.
+    /// Adds untracked files to git, for the user. Returns what there is to say of it.
     pub fn add_untracked(&self, around: &Surroundings<'_>) -> String {
         if let Some(why) = self.moved() {
             return format!("❌ nothing was added: {why}");

@@ -212,7 +212,7 @@ impl<'s> Saving<'s> {
         }
     }
 
-    /// Has git's index say what was saved after file tasks: a command may ask git what has changed.
+    /// Updates git's index to what was saved after file tasks: a command may ask git what has changed.
     fn settle(&mut self, run: &mut ActiveRun<'_, '_>) {
         if let Some(snapshots) = self.snapshots.as_deref_mut()
             && let Err(error) = snapshots.settle()

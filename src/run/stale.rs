@@ -11,7 +11,7 @@ use crate::run::files;
 /// The number of texts of an edit that are looked for.
 const TEXTS: usize = 10;
 
-/// Has a failed edit say since when its texts are not there, and what has changed, if an earlier state of the file has them.
+/// Adds to a failed edit since when its texts are not there, and what has changed, if an earlier state of the file has them.
 /// `past` are the changes of this run so far; `when` names a moment, in seconds since 1970.
 pub(super) fn explain(
     outcome: &mut Outcome,

@@ -18,7 +18,7 @@ pub(super) struct Live {
 }
 
 impl Live {
-    /// Nothing was shown yet.
+    /// A budget of which nothing is used.
     pub(super) fn new(now: Instant) -> Self {
         Self {
             budget: BURST,
