@@ -85,7 +85,16 @@ impl CommitStep {
 
     /// The words of a subject that such a commit has.
     pub(super) fn words<'s>(&self, subject: &'s str) -> &'s str {
-        subject.strip_prefix(self.prefix()).unwrap_or(subject)
+        // As clada wrote it at first.
+        let older = match self {
+            Self::Undo(_) => subject.strip_prefix("Undo \""),
+            Self::Redo(_) => subject.strip_prefix("Redo \""),
+            _ => None,
+        };
+        older
+            .and_then(|words| words.strip_suffix('"'))
+            .or_else(|| subject.strip_prefix(self.prefix()))
+            .unwrap_or(subject)
     }
 
     fn parse(text: &str) -> Option<Self> {

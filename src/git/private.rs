@@ -21,7 +21,7 @@ use crate::text::hex::hex;
 
 /// The lines for what such a repository leaves out, beside what a `.gitignore` names: what tools make and can make again.
 fn excludes() -> String {
-    let names = tools::NAMES.split(' ').chain(tools::BY_NAME.split(' '));
+    let names = tools::NAMES.iter().chain(&tools::BY_NAME);
     let folders: String = names.map(|name| format!("{name}/\n")).collect();
     folders + tools::LITTER + "\n"
 }
