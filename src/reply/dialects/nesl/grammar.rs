@@ -294,11 +294,12 @@ impl<'t> BlockReader<'t> {
             self.refuse(error);
             return Some(line.next);
         }
-        let duplicate = is_known.then(|| read.duplicate(self.block.id));
         let is_clear = key_error.as_ref().is_none_or(|error| error.is_clear);
         let is_good = key_error.is_none();
-        if let Some(error) = key_error.map(|key| key.error).or(duplicate) {
-            self.refuse(error);
+        if let Some(key) = key_error {
+            self.refuse(key.error);
+        } else if is_known {
+            self.refuse(read.duplicate(self.block.id));
         }
         match read.value {
             Assigned::Heredoc(delimiter) if is_clear => return self.heredoc(line, key, delimiter),
