@@ -9,14 +9,17 @@ use std::sync::Arc;
 
 use sha2::{Digest, Sha256};
 
-use crate::listener::ticked::{Taken, Ticked};
+use crate::clock;
+use crate::listener::due_batch::names;
+use crate::listener::site::Retention;
+use crate::listener::ticked::{FoundTick, Ticked};
 use crate::listener::unread::Unread;
 use crate::novelty::{self, Effect, Event, Look, State};
 use crate::reply::note::{self, Blocks, Note};
 use crate::reply::question::{self, Question};
 use crate::reply::record::{Key, Number, Offer, Seed, Source, Tick};
 use crate::reply::scan::{alone, part_alone, scan};
-use crate::reply::task::{Action, Task};
+use crate::reply::task::Action;
 use crate::report::{self, Offered, Report};
 use crate::text::hex::hex;
 use crate::text::mask::Mask;
@@ -30,37 +33,28 @@ pub(super) type Hash = [u8; 32];
 /// Behind the hash of a body that nothing is to be done about.
 const AT_REST: &str = " at rest";
 
-/// How much the ledger remembers of batches that are in no notes any more.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Limits {
-    /// For how long.
-    pub seconds: i64,
-    /// The size of the ledger.
-    pub bytes: u64,
-}
-
-/// How often the ledger is held to its limits, in seconds.
+/// The time between two checks of the ledger's limits, in seconds.
 const PRUNE_EVERY: i64 = 24 * 60 * 60;
 
 /// What is remembered of one watched file.
 pub struct Memory {
     pub(super) ledger: Ledger,
-    pub(super) limits: Limits,
+    pub(super) limits: Retention,
     /// When that was done last, in seconds since 1970.
     pruned: i64,
     pub(super) file: FileId,
     /// The path that the file had before, if it was renamed since.
-    pub was: Option<PathBuf>,
+    pub(super) was: Option<PathBuf>,
     pub(super) engine: State,
     /// The body last looked at.
     pub(super) looked: Option<Hash>,
-    known: Known,
+    known: KnownBlocks,
     /// The body looked at before that.
     before: LastBody,
     /// What a command of the user ticked in blocks that clada took off before it looked at them.
-    pub(super) ticked: Vec<Taken>,
+    pub(super) ticked: Vec<FoundTick>,
     /// Other ticks that were found there. They are still to be told of.
-    pub(super) lost: Vec<Taken>,
+    pub(super) lost: Vec<FoundTick>,
     /// What was on top of the notes when they were looked at last, or written: the results, ticks aside, and the line above them.
     frame: String,
     /// The state as the ledger has it.
@@ -86,9 +80,9 @@ impl Memory {
     ///
     /// # Errors
     /// Where the ledger cannot be used.
-    pub fn open(
+    pub(super) fn open(
         mut ledger: Ledger,
-        limits: Limits,
+        limits: Retention,
         path: &Path,
         text: Option<&str>,
         watched: &dyn Fn() -> Vec<PathBuf>,
@@ -130,7 +124,7 @@ impl Memory {
         let frame = newest.map_or(String::new(), |block| note::unticked(&block));
         Ok(Self {
             before: body.clone(),
-            known: Known {
+            known: KnownBlocks {
                 seed,
                 keys: Arc::new(keys),
                 body,
@@ -165,7 +159,7 @@ impl Memory {
         let (Some(looked), true) = (looked, first.ends_with(AT_REST)) else {
             return Ok(false);
         };
-        let of_file = Known {
+        let of_file = KnownBlocks {
             seed: ledger.seed(),
             keys: Arc::new(ledger.blocks(known.id)?.into_iter().collect()),
             body: LastBody::Hash(looked),
@@ -182,8 +176,8 @@ impl Memory {
     }
 
     /// What tells this file's results blocks from others in the text that was looked at last, or what has become of it.
-    pub(super) fn known(&self) -> Known {
-        Known {
+    pub(super) fn known(&self) -> KnownBlocks {
+        KnownBlocks {
             body: self.before.clone(),
             ..self.known.clone()
         }
@@ -226,7 +220,7 @@ impl Memory {
     ///
     /// # Errors
     /// Where the ledger cannot be read.
-    pub(super) fn ticks(&mut self, note: &Note<'_>) -> Result<Vec<Taken>, LedgerError> {
+    pub(super) fn ticks(&mut self, note: &Note<'_>) -> Result<Vec<FoundTick>, LedgerError> {
         let ticked = Ticked::all(note);
         let mut all = std::mem::take(&mut self.ticked);
         if ticked.is_empty() {
@@ -243,7 +237,7 @@ impl Memory {
     }
 
     /// The offers that these ticks take up.
-    pub(super) fn taken(&self, ticked: &Ticked) -> Result<Vec<Taken>, LedgerError> {
+    pub(super) fn taken(&self, ticked: &Ticked) -> Result<Vec<FoundTick>, LedgerError> {
         let is_sure = ticked.is_by_command();
         let known = self.block(self.known.seed.key(&ticked.block))?;
         let offers = known.into_iter().flat_map(|known| known.offers);
@@ -259,7 +253,7 @@ impl Memory {
                     *batch = self.ledger.latest(self.file, *batch)?;
                 }
             }
-            Ok(Taken {
+            Ok(FoundTick {
                 is_sure,
                 is_doubled: ticked.is_doubled && !is_sure,
                 line: ticked.line(known.source.line),
@@ -287,7 +281,12 @@ impl Memory {
         };
         let body = LastBody::Text { text, above };
         self.before = std::mem::replace(&mut self.known.body, body);
-        novelty::step(&mut self.engine, Event::Looked(look))
+        self.step(Event::Looked(look))
+    }
+
+    /// Tells the engine what happened, and returns what is to be done about it.
+    pub(super) fn step(&mut self, event: Event<'_>) -> Vec<Effect> {
+        novelty::step(&mut self.engine, event)
     }
 
     /// Tells if a body is the last one but for line ends and white space at the end of lines and of the text: editors change these by
@@ -444,13 +443,13 @@ impl Memory {
         let batches = self.ledger.untold(self.file, now_ms)?;
         for batch in &batches {
             let fates = batch.tasks.iter().map(|task| task.fate.clone()).collect();
-            novelty::step(&mut self.engine, Event::Ended(batch.number, fates));
+            self.step(Event::Ended(batch.number, fates));
         }
         Ok(batches)
     }
 
     /// Adds the questions that wait for an answer, but those that a report asks itself.
-    pub(super) fn add_asked(&self, report: &mut Report, when: fn(i64) -> String, mask: &Mask) {
+    pub(super) fn add_asked(&self, report: &mut Report, mask: &Mask) {
         const MOST: usize = 20;
         let asked = self.ledger.asked(self.file, MOST).unwrap_or_else(|error| {
             tracing::error!(%error, "cannot use the ledger");
@@ -468,7 +467,7 @@ impl Memory {
             if is_answered || offers.contains(&offer) {
                 continue;
             }
-            let when = when(asked.asked_ms.div_euclid(1000));
+            let when = clock::when(asked.asked_ms.div_euclid(1000));
             let target = report::one_line(&report::brief(&asked.target));
             let said = asked.message.unwrap_or_default();
             let (why, commands) = said.split_once('\n').unwrap_or((&said, ""));
@@ -522,7 +521,7 @@ impl Memory {
     }
 
     /// Learns of a block that shows a run that goes on. If it cannot be kept it is known as long as clada runs.
-    pub(super) fn add_running(&mut self, block: &str, now: i64) -> Known {
+    pub(super) fn add_running(&mut self, block: &str, now: i64) -> KnownBlocks {
         let key = note::key(self.known.seed, block);
         self.know(key);
         let new = NewBlock {
@@ -557,7 +556,7 @@ fn renamed(
             continue;
         }
         let keys = ledger.blocks(block.file)?.into_iter().collect();
-        let known = Known {
+        let known = KnownBlocks {
             seed,
             keys: Arc::new(keys),
             body: LastBody::None,
@@ -582,12 +581,6 @@ fn bare_word(block: BlockId) -> String {
     format!("bare{}", block.number())
 }
 
-/// Command and target of each task.
-pub(super) fn names(tasks: &[Task<'_>]) -> Vec<(String, String)> {
-    let name = |task: &Task<'_>| (task.command_name().to_owned(), task.target().into_owned());
-    tasks.iter().map(name).collect()
-}
-
 pub(super) fn hash(body: &str) -> Hash {
     Sha256::digest(body.as_bytes()).into()
 }
@@ -599,7 +592,7 @@ fn from_hex(text: &str) -> Option<Hash> {
 
 /// What tells the results blocks of a file from others.
 #[derive(Debug, Clone)]
-pub(super) struct Known {
+pub(super) struct KnownBlocks {
     seed: Seed,
     keys: Arc<HashSet<Key>>,
     body: LastBody,
@@ -618,7 +611,7 @@ enum LastBody {
     },
 }
 
-impl Blocks for Known {
+impl Blocks for KnownBlocks {
     fn is_known(&self, canonical: &str) -> bool {
         self.keys.contains(&self.seed.key(canonical))
     }

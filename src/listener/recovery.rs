@@ -4,11 +4,14 @@
 use serde_json::Value;
 use tokio::sync::watch;
 
+use crate::clock;
+use crate::listener::delivery::Unwritten;
 use crate::listener::ticks::left_behind;
-use crate::listener::{Daemon, Shown, choices, commands};
+use crate::listener::{Listener, choices, commands};
 use crate::reply::dialect::Dialect;
 use crate::reply::note;
 use crate::reply::record::{Fate, Number, Offer};
+use crate::reply::scan::scan;
 use crate::report::Offered;
 use crate::report::outcome::{Outcome, Section, Status};
 use crate::run::{Ran, git_line};
@@ -19,7 +22,7 @@ use crate::world::note_file::Reading;
 
 /// Tasks that the user can ask for by a command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Which {
+pub enum UserRequest {
     /// What failed, was interrupted or did not run in the last run.
     Undone,
     /// What waits for the user to say that it may run.
@@ -28,7 +31,7 @@ pub enum Which {
     At(usize),
 }
 
-impl Which {
+impl UserRequest {
     /// Those of a file; `None` if there are none.
     ///
     /// # Errors
@@ -103,10 +106,10 @@ impl Remains {
     /// so is that clada ended. Not where more of it is left than that run was asked for.
     pub(super) fn join(
         &mut self,
-        (of, asked): (Number, &[usize]),
+        of: Number,
+        asked: &[usize],
         outcomes: &mut [Outcome],
         notices: &mut Vec<String>,
-        when: fn(i64) -> String,
     ) {
         let Some(at) = self.batches.iter().position(|batch| batch.number == of) else {
             return;
@@ -131,10 +134,11 @@ impl Remains {
                 outcome.sections.insert(0, until_then(&written));
             }
         }
-        let began = when(batch.began_ms.div_euclid(1000));
-        let how = match batch.tasks.iter().any(is_cut) {
-            true => "during this batch",
-            false => "before it could report this batch",
+        let began = clock::when(batch.began_ms.div_euclid(1000));
+        let how = if batch.tasks.iter().any(is_cut) {
+            "during this batch"
+        } else {
+            "before it could report this batch"
         };
         notices.push(format!(
             "⚠ clada stopped {how} (started {began}): the rest has run now"
@@ -159,18 +163,18 @@ fn until_then(written: &str) -> Section {
     Section::Text(format!("output until it was interrupted:\n{written}"))
 }
 
-impl Daemon {
+impl Listener<'_> {
     /// Finds what was left: it is told with the next results.
-    pub(super) fn recover(&mut self, show: &mut dyn FnMut(Shown<'_>)) {
+    pub(super) fn recover(&mut self) {
         if let Err(error) = self.try_recover() {
-            show(Shown::Trouble(&error.to_string()));
+            self.observer.trouble(&error.to_string());
         }
     }
 
     fn try_recover(&mut self) -> Result<(), LedgerError> {
         let remains = self.remains()?;
         self.tell_all(remains, &[]);
-        let left = commands::dying(&self.locks);
+        let left = commands::dying(&self.claim.site.folders.locks());
         if !left.is_empty() && !self.pending.recovered.is_empty() {
             let said = format!("⚠ {}", left_behind(&left));
             self.pending.recovered.notices.push(said);
@@ -183,7 +187,7 @@ impl Daemon {
         self.recover_block()?;
         self.take_back();
         Ok(Remains {
-            batches: self.memory.recover((self.clock.now_ms)())?,
+            batches: self.memory.recover(clock::now_ms())?,
             written: self.delivery.output.unfinished(),
         })
     }
@@ -202,7 +206,7 @@ impl Daemon {
             }
             let outcomes = &mut ran.report.outcomes[job.outcomes.clone()];
             let notices = &mut ran.report.notices;
-            remains.join((of, &tasks), outcomes, notices, self.clock.when);
+            remains.join(of, &tasks, outcomes, notices);
             begun.push((of, tasks));
         }
         self.tell_all(remains, &begun);
@@ -224,7 +228,9 @@ impl Daemon {
 
     /// Takes back an atomic batch that was cut short here. Where another clada runs, that one has.
     fn take_back(&mut self) {
-        if let Ok(_lock) = Lock::try_take(&self.locks, "root", &self.runner.root) {
+        if let Ok(_lock) =
+            Lock::try_take(&self.claim.site.folders.locks(), "root", &self.runner.root)
+        {
             let said = self.runner.recover(&watch::channel(false).1);
             self.pending.recovered.notices.extend(said);
         }
@@ -245,13 +251,14 @@ impl Daemon {
         {
             return self.memory.delivered(*id, self.delivery.note.changed_ms());
         }
-        self.delivery.unwritten = owed;
+        let why = None;
+        self.delivery.unwritten = owed.map(|(id, block)| Unwritten { id, block, why });
         Ok(())
     }
 
     /// Clears away what is left of a write-back; what is not in the notes is kept and told. Only before anything is written:
     /// while this clada has the file, a `clada retry` may be at work with what looks the same.
-    pub(super) fn clear_leftovers(&mut self, show: &mut dyn FnMut(Shown<'_>)) {
+    pub(super) fn clear_leftovers(&mut self) {
         let Ok(Reading::Text { text, .. }) = self.delivery.note.read() else {
             return;
         };
@@ -259,17 +266,17 @@ impl Daemon {
         let memory = &mut self.memory;
         let mut is_in = |left: &str| note::has_lines(&body, &memory.split(left).body);
         for kept in self.delivery.note.leftovers(&mut is_in) {
-            show(Shown::Trouble(&format!(
+            self.observer.trouble(&format!(
                 "clada stopped while it wrote your notes file: the text that is missing there is in {}",
                 kept.display()
-            )));
+            ));
         }
     }
 
     /// Tells of a batch that was left without an end, or whose end was not told. What ran again since is not offered.
     fn tell(&mut self, batch: &LogBatch, again: &[(Number, Vec<usize>)]) {
         let report = &mut self.pending.recovered;
-        let began = (self.clock.when)(batch.began_ms.div_euclid(1000));
+        let began = clock::when(batch.began_ms.div_euclid(1000));
         let first = report.outcomes.len() + 1;
         let which = match batch.tasks.len() {
             0 | 1 => format!("task {first}"),
@@ -292,9 +299,18 @@ impl Daemon {
             .extend(numbered.map(|(number, task)| outcome(number, task)));
         report.total = report.outcomes.len();
         let text = self.memory.text(batch.number);
-        let those = first - 1..report.outcomes.len();
-        let outcomes = (&mut *report.outcomes, those);
-        choices::offer_of(&self.memory, &self.runner, (batch.number, &text), outcomes);
+        if let Some(read) = scan(&text).batches.first() {
+            let those = first - 1..report.outcomes.len();
+            let outcomes = &mut *report.outcomes;
+            choices::offer_of(
+                &self.memory,
+                &self.runner,
+                batch.number,
+                read,
+                outcomes,
+                those,
+            );
+        }
         if let Some(commits) = &batch.commits {
             report.git = Some(git_line(commits));
         }

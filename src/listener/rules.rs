@@ -8,7 +8,6 @@ use std::time::Duration;
 
 use tokio::sync::OnceCell;
 
-use crate::cli::Exec;
 use crate::git::{self, Notes};
 use crate::policy::Policy;
 use crate::policy::actions::Actions;
@@ -17,8 +16,8 @@ use crate::policy::secrets::Secrets;
 use crate::run::exec::Rules;
 use crate::run::{Git, Hooks, Setup};
 use crate::settings::places::{Folders, PROJECT};
+use crate::settings::registry::Registry;
 use crate::settings::{self, Loaded, Network, Sandbox, Settings, SettingsError, VarName, Variable};
-use crate::supervisor::list::Registry;
 use crate::text::mask::{self, Mask};
 use crate::world::ledger::Ledger;
 use crate::world::login_env::{self, LoginEnv};
@@ -29,14 +28,22 @@ use crate::world::sandbox::{self, Fence, Level, Repositories, Settled};
 /// How long the login shell may take, for each of the two ways to ask it.
 const PATIENCE: Duration = Duration::from_secs(10);
 
+/// The flags for runs, which override the settings.
+#[derive(Debug, Clone, Default)]
+pub struct RunFlags {
+    /// The time limit of a command.
+    pub timeout: Option<Duration>,
+    pub sandbox: Option<Sandbox>,
+    /// Git is not used.
+    pub no_git: bool,
+}
+
 /// The source of the rules of one root.
-pub(crate) struct Source {
+pub(crate) struct RuleSource {
     folders: Folders,
     /// Canonical.
     root: PathBuf,
-    flags: (Option<Duration>, Option<Sandbox>),
-    /// Whether git may be used at all.
-    git: bool,
+    flags: RunFlags,
     /// The environment before the settings change it.
     env: LoginEnv,
     /// The trees of the fence, resolved when listening began or when the settings last named others.
@@ -54,14 +61,16 @@ struct Ground {
 
 /// The environment of the login shell, or why it is unknown. The shell is asked once for all listeners of a process.
 #[derive(Clone, Default)]
-pub(crate) struct Login(Arc<Mutex<Arc<Told>>>);
-
-type Told = OnceCell<Result<LoginEnv, String>>;
+pub(crate) struct Login(Arc<Mutex<Arc<OnceCell<Result<LoginEnv, String>>>>>);
 
 impl Login {
-    fn told(&self) -> Arc<Told> {
-        let told = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        Arc::clone(&told)
+    async fn get(&self) -> Result<LoginEnv, String> {
+        let asked = Arc::clone(&self.0.lock().unwrap_or_else(PoisonError::into_inner));
+        let ask = || async {
+            let told = LoginEnv::capture(PATIENCE).await;
+            told.map_err(|error| format!("⚠ {error}"))
+        };
+        asked.get_or_init(ask).await.clone()
     }
 
     /// Makes the next use ask again.
@@ -73,28 +82,29 @@ impl Login {
 
 /// The result of a start.
 pub(crate) struct Start {
-    pub(crate) source: Source,
+    pub(crate) source: RuleSource,
     /// Whether the login shell gave its environment; `None` where it was not asked. Where that failed, the environment is clada's
     /// own.
     pub(crate) login: Option<Result<(), String>>,
-    /// As of [`Source::setup`].
-    pub(crate) made: Result<Made, SettingsError>,
+    /// As of [`RuleSource::setup`].
+    pub(crate) made: Result<RunRules, SettingsError>,
 }
 
 /// The rules that the settings lead to.
-pub(crate) struct Made {
+pub(crate) struct RunRules {
     pub(crate) setup: Setup,
     pub(crate) settings: Settings,
     /// Why not all of them apply.
     pub(crate) notice: Option<String>,
 }
 
-impl Source {
+impl RuleSource {
     /// Makes rules of the settings, and asks the login shell for its environment where clada was started without one.
     pub(crate) async fn start(
         folders: &Folders,
-        (root, loaded): (&Path, Loaded),
-        (flags, git): (Option<&Exec>, bool),
+        root: &Path,
+        loaded: Loaded,
+        flags: &RunFlags,
         login: &Login,
     ) -> Start {
         let is_asked = match loaded.settings.exec.login_env {
@@ -105,8 +115,7 @@ impl Source {
         let mut source = Self {
             folders: folders.clone(),
             root: root.to_owned(),
-            flags: flags.map_or((None, None), |flags| (flags.exec_timeout, flags.sandbox)),
-            git,
+            flags: flags.clone(),
             env: LoginEnv::own(),
             ground: Mutex::default(),
         };
@@ -117,14 +126,7 @@ impl Source {
         }
         let mut asked = None;
         if is_asked {
-            let login = login.told();
-            let told = login.get_or_init(|| async {
-                let told = LoginEnv::capture(PATIENCE).await;
-                told.map_err(|error| format!("⚠ {error}"))
-            });
-            let told = told.await.as_ref();
-            let told = told.map(|env| source.env = env.clone());
-            asked = Some(told.map_err(String::clone));
+            asked = Some(login.get().await.map(|env| source.env = env));
         }
         let made = source.made_of(loaded);
         Start {
@@ -162,21 +164,20 @@ impl Source {
     ///
     /// # Errors
     /// Where the settings are invalid.
-    pub(crate) fn setup(&self) -> Result<Made, SettingsError> {
+    pub(crate) fn setup(&self) -> Result<RunRules, SettingsError> {
         self.made_of(Settings::load(&self.folders, &self.root)?)
     }
 
     pub(crate) fn made_of(
         &self,
         Loaded { settings, notice }: Loaded,
-    ) -> Result<Made, SettingsError> {
+    ) -> Result<RunRules, SettingsError> {
         let exec = &settings.exec;
         let policy = Policy::new(&exec.deny, &exec.ask);
         let policy = policy.map_err(|error| SettingsError::Setting {
             setting: "exec.deny and exec.ask",
             why: error.to_string(),
         })?;
-        let (timeout, sandbox) = self.flags;
         let env = environment(self.env.vars(), exec);
         let var = |name: &str| {
             let set = env.iter().find(|(known, _)| known == name);
@@ -203,7 +204,7 @@ impl Source {
         let temp = sandbox::temp_dirs().into_iter();
         let temp = temp.chain(var("TMPDIR").map(PathBuf::from));
         let mut fence = Fence {
-            level: match sandbox.unwrap_or(exec.sandbox) {
+            level: match self.flags.sandbox.unwrap_or(exec.sandbox) {
                 Sandbox::Workspace => Level::Workspace,
                 Sandbox::ReadOnly => Level::ReadOnly,
                 Sandbox::Off => Level::Off,
@@ -231,7 +232,7 @@ impl Source {
         let rules = Rules {
             enabled: exec.enabled,
             policy,
-            timeout: timeout.unwrap_or(exec.timeout),
+            timeout: self.flags.timeout.unwrap_or(exec.timeout),
             output_limit: settings.limits.output,
             fence,
             watched: watched.collect(),
@@ -239,7 +240,7 @@ impl Source {
             mask: Mask::new(mask, &exec.mask),
             env,
         };
-        let git = (self.git && settings.git.enabled)
+        let git = (!self.flags.no_git && settings.git.enabled)
             .then(|| git_of(&settings.git, &self.folders, rules.env.clone()));
         let paths = Paths::new(&settings.paths.lists(), &self.root, &self.folders.home);
         let paths = paths.map_err(|(setting, why)| SettingsError::Setting { setting, why })?;
@@ -260,7 +261,7 @@ impl Source {
             largest_file: settings.limits.max_file_size,
             changes: settings.clipboard.changes,
         };
-        Ok(Made {
+        Ok(RunRules {
             setup,
             settings,
             notice,

@@ -38,7 +38,7 @@ impl Memory {
         }
         let open = self.open_offers().unwrap_or_else(|error| {
             tracing::error!(%error, "cannot use the ledger");
-            Open::default()
+            OpenOffers::default()
         });
         let own = report.offer_lines().into_iter();
         let mut offered: Vec<Offer> = own.map(|(_, offer)| self.latest(&offer)).collect();
@@ -60,7 +60,7 @@ impl Memory {
     }
 
     /// What was taken up of the newest block, and what is still asked.
-    fn open_offers(&self) -> Result<Open, LedgerError> {
+    fn open_offers(&self) -> Result<OpenOffers, LedgerError> {
         let taken = match self.unread.block {
             Some(block) => self.ledger.taken_up(block)?,
             None => Vec::new(),
@@ -68,14 +68,14 @@ impl Memory {
         let asked = self.ledger.asked(self.file, usize::MAX >> 1)?.into_iter();
         let asked = asked.map(|asked| self.latest(&Offer::of(asked.batch, vec![asked.task])));
         let asked = asked.flat_map(|offer| offer.each().collect::<Vec<_>>());
-        Ok(Open {
+        Ok(OpenOffers {
             taken,
             asked: asked.collect(),
         })
     }
 
     /// Tells if nobody did since what is offered, and nobody is about to.
-    fn is_open(&self, offer: &Offer, open: &Open) -> bool {
+    fn is_open(&self, offer: &Offer, open: &OpenOffers) -> bool {
         if self.engine.has_taken(offer) {
             return false;
         }
@@ -137,7 +137,7 @@ impl Memory {
 
 /// What decides whether an offer is open.
 #[derive(Default)]
-struct Open {
+struct OpenOffers {
     taken: Vec<Offer>,
     /// Batches and tasks that wait for an answer.
     asked: Vec<(Number, usize)>,

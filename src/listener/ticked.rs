@@ -51,7 +51,7 @@ impl Ticked {
 
 /// A tick that was found, of what was offered and not taken up yet.
 #[derive(Debug)]
-pub(super) struct Taken {
+pub(super) struct FoundTick {
     pub(super) tick: Tick,
     /// It is the person's beyond doubt.
     pub(super) is_sure: bool,

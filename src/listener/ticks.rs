@@ -5,10 +5,10 @@
 
 use std::collections::HashSet;
 
-use crate::listener::Daemon;
+use crate::listener::Listener;
 use crate::listener::commands::{self, Lingering, Writer};
 use crate::listener::memory::Memory;
-use crate::listener::ticked::{Taken, Ticked};
+use crate::listener::ticked::{FoundTick, Ticked};
 
 use crate::reply::record::{Number, Offer, Source, Tick};
 use crate::report::{Offered, Report};
@@ -16,7 +16,7 @@ use crate::world::ledger::LedgerError;
 
 /// How a save differs from what clada saw or wrote last.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Change {
+pub(super) struct SaveChange {
     /// Nobody listened before.
     pub(super) is_start: bool,
     /// The person's text is the same.
@@ -96,22 +96,29 @@ pub(super) struct Counted {
     /// Why the others do not.
     pub(super) void: Option<Void>,
     /// The others.
-    pub(super) lost: Vec<Taken>,
+    pub(super) lost: Vec<FoundTick>,
 }
 
-impl Daemon {
+impl Counted {
+    /// True if a tick asks for something.
+    pub(super) fn asks(&self) -> bool {
+        !self.ticks.is_empty() || !self.adds.is_empty()
+    }
+}
+
+impl Listener<'_> {
     /// Finds which ticks count.
     pub(super) fn counted(
         &mut self,
-        taken: Vec<Taken>,
-        change: Change,
+        taken: Vec<FoundTick>,
+        change: SaveChange,
     ) -> Result<Counted, LedgerError> {
         // What was ticked in results that newer ones have replaced just now.
         let mut lost = std::mem::take(&mut self.memory.lost);
         let mut void = (!lost.is_empty()).then_some(Void::Old);
         // One that could not begin is still ticked in the file where the results could not be written.
         let engine = &self.memory.engine;
-        let is_new = |taken: &Taken| !engine.keeps(&taken.tick);
+        let is_new = |taken: &FoundTick| !engine.keeps(&taken.tick);
         let (sure, others): (Vec<_>, Vec<_>) = taken
             .into_iter()
             .filter(is_new)
@@ -136,7 +143,7 @@ impl Daemon {
             ..Counted::default()
         };
         let mut answered = HashSet::new();
-        for Taken { mut tick, .. } in counts {
+        for FoundTick { mut tick, .. } in counts {
             if let Some(source) = tick.source.filter(|_| tick.offer.adds()) {
                 counted.adds.push(source);
                 continue;
@@ -157,7 +164,7 @@ impl Daemon {
     }
 
     /// Why these do not count; nothing where they do.
-    fn void(&self, taken: &[Taken], change: Change) -> Result<Option<Void>, LedgerError> {
+    fn void(&self, taken: &[FoundTick], change: SaveChange) -> Result<Option<Void>, LedgerError> {
         if change.is_start {
             return Ok(Some(Void::Unwatched));
         }
@@ -172,11 +179,13 @@ impl Daemon {
         if !change.is_same || !change.is_framed {
             return Ok(Some(Void::Changed));
         }
-        Ok(match commands::since(&self.locks, change.changed_ms) {
-            Some(Writer::Command) => Some(Void::Command),
-            Some(Writer::Survivors(left)) => Some(Void::Survivors(left)),
-            None => are_several(taken).then_some(Void::Several),
-        })
+        Ok(
+            match commands::since(&self.claim.site.folders.locks(), change.changed_ms) {
+                Some(Writer::Command) => Some(Void::Command),
+                Some(Writer::Survivors(left)) => Some(Void::Survivors(left)),
+                None => are_several(taken).then_some(Void::Several),
+            },
+        )
     }
 
     /// Tells if a tick is in results that are not the newest, or for what began since.
@@ -203,7 +212,7 @@ impl Daemon {
 
     /// Offers again what was ticked to no avail, where that is still open. What the newest results offer stands there still, and
     /// questions are asked as long as they are open anyway.
-    pub(super) fn offer_again(&mut self, lost: &[Taken], report: &mut Report) {
+    pub(super) fn offer_again(&mut self, lost: &[FoundTick], report: &mut Report) {
         if lost.is_empty() {
             return;
         }
@@ -222,7 +231,7 @@ impl Daemon {
                 continue;
             }
             match place {
-                Some(task) => report.open.extend(self.open_edit(task)),
+                Some((of, task)) => report.open.extend(self.open_edit(of, task)),
                 None if self.has_begun(taken) => {}
                 None => report.offers.extend(offered(&taken.line, &offer)),
             }
@@ -230,7 +239,7 @@ impl Daemon {
         }
     }
 
-    fn has_begun(&self, taken: &Taken) -> bool {
+    fn has_begun(&self, taken: &FoundTick) -> bool {
         let memory = &self.memory;
         let began = |task: (Number, usize), source| {
             let began = memory.ledger.ran_since(memory.file, task, source);
@@ -262,7 +271,7 @@ impl Memory {
 }
 
 /// Tells if two places of one edit are ticked.
-fn are_several(taken: &[Taken]) -> bool {
+fn are_several(taken: &[FoundTick]) -> bool {
     let mut chosen = HashSet::new();
     let places = taken.iter().filter(|it| it.tick.offer.spot.is_some());
     let mut tasks = places.flat_map(|it| it.tick.offer.each());

@@ -95,6 +95,11 @@ impl Folders {
         self.state.join("chats")
     }
 
+    /// The folder of the sets of files that chats work with.
+    pub fn contexts(&self) -> PathBuf {
+        self.state.join("context")
+    }
+
     /// What no file task may touch, beside the watched file and its output.
     pub fn protected(&self, root: &Path) -> Vec<PathBuf> {
         let mut protected = self.own(root);

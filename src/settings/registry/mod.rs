@@ -24,7 +24,7 @@ const HEAD: &str = "# The notes files that `clada daemon` watches. Edit this lis
 
 /// A notes file and the project folder that its tasks work in, both absolute.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Entry {
+pub struct WatchedFile {
     pub file: PathBuf,
     pub root: PathBuf,
     /// Others may have them, or write them.
@@ -35,7 +35,7 @@ pub struct Entry {
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Registry {
     /// In the order of the list, each file once.
-    pub entries: Vec<Entry>,
+    pub entries: Vec<WatchedFile>,
     /// What is wrong with the others, each with its place.
     pub wrong: Vec<String>,
 }
@@ -134,7 +134,7 @@ impl Registry {
     /// Where the list cannot be read or written; it is then as it was.
     pub async fn add(
         folders: &Folders,
-        entry: &Entry,
+        entry: &WatchedFile,
         held: &mut dyn FnMut(&str),
     ) -> Result<Added, RegistryError> {
         let name = |path: &Path| {
@@ -142,7 +142,7 @@ impl Registry {
             path.to_str().map(str::to_owned).ok_or_else(not_text)
         };
         let (name_of_file, name_of_root) = (name(&entry.file)?, name(&entry.root)?);
-        let mut list = List::open(folders, held).await?;
+        let mut list = RegistryEdit::open(folders, held).await?;
         let there = list.position(&entry.file);
         let tables = list.tables()?;
         let added = match there.and_then(|at| tables.get_mut(at)) {
@@ -190,7 +190,7 @@ impl Registry {
         file: &Path,
         held: &mut dyn FnMut(&str),
     ) -> Result<PathBuf, RegistryError> {
-        let mut list = List::open(folders, held).await?;
+        let mut list = RegistryEdit::open(folders, held).await?;
         let unknown = || RegistryError::Unknown(file.to_owned());
         let at = list.position(file).ok_or_else(unknown)?;
         let tables = list.tables()?;
@@ -216,7 +216,7 @@ impl Registry {
 }
 
 /// The list while it is being changed; nobody else changes it meanwhile.
-struct List {
+struct RegistryEdit {
     /// At the end of all links, so that one to it stays one.
     path: PathBuf,
     document: DocumentMut,
@@ -224,7 +224,7 @@ struct List {
     _lock: Lock,
 }
 
-impl List {
+impl RegistryEdit {
     async fn open(folders: &Folders, held: &mut dyn FnMut(&str)) -> Result<Self, RegistryError> {
         let path = Registry::path(folders);
         let mut held = |occupant: &Occupant| held(&occupant.pid);
@@ -345,7 +345,7 @@ fn place(text: &str, at: usize) -> String {
 type Wrong = (Option<usize>, String);
 
 /// What a table says; where it names no root, that is the file's folder.
-fn entry(table: &Table, home: &Path) -> Result<Entry, Wrong> {
+fn entry(table: &Table, home: &Path) -> Result<WatchedFile, Wrong> {
     for (key, _) in table {
         if !KEYS.contains(&key) {
             let at = table.key(key).and_then(|key| key.span());
@@ -362,7 +362,7 @@ fn entry(table: &Table, home: &Path) -> Result<Entry, Wrong> {
     let file = path_of(table, "file", home)?;
     let root = root(table, &file, home)?;
     let shared = shared(table)?;
-    Ok(Entry { file, root, shared })
+    Ok(WatchedFile { file, root, shared })
 }
 
 fn shared(table: &Table) -> Result<bool, Wrong> {
