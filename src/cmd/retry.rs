@@ -12,7 +12,7 @@ use crate::cmd::notes::{Notes, known_here};
 use crate::cmd::watch::shown_here;
 use crate::error::Error;
 use crate::listener::{
-    BY_COMMAND, Claim, Listener, OpenPlace, Shared, Site, UserRequest, open_places, sharing,
+    BY_COMMAND, Claim, Listener, OpenPlace, ProcessShared, Site, UserRequest, open_places, sharing,
 };
 use crate::reply::note;
 use crate::reply::record::Offer;
@@ -58,7 +58,7 @@ pub(super) fn again(args: &Again, which: UserRequest) -> Result<ExitCode, Error>
     };
     let claimed = site()?;
     let ledger = Ledger::open(&claimed.folders.state)?;
-    let shared = Shared::start(start::stop_signal()?);
+    let shared = ProcessShared::start(start::stop_signal()?);
     let mut claim = match Claim::take(&flags, claimed, &shared.hub, &[], &ledger, false) {
         Ok(claim) => claim,
         Err(Error::WatchedByAnother { process, .. }) => return ask(&site()?, which, &process),

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
-use std::io::Write;
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -29,13 +29,12 @@ use crate::world::socket;
 pub fn main(args: &cli::Status) -> Result<ExitCode, Error> {
     let folders = Folders::of_user().ok_or(Error::NoHome)?;
     let answers = socket::ask(&folders.sockets(), QUESTION);
-    let answers: Vec<(u32, Result<BoardAnswer, String>)> = answers
+    let answers: Vec<(u32, io::Result<BoardAnswer>)> = answers
         .into_iter()
         .map(|(pid, answer)| {
-            let answer = answer.map_err(|error| error.to_string());
             let answer = answer.and_then(|answer| {
-                serde_json::from_str(&answer)
-                    .map_err(|_| "it is another version of clada".to_owned())
+                let other = |_| io::Error::other("it is another version of clada");
+                serde_json::from_str(&answer).map_err(other)
             });
             (pid, answer)
         })
@@ -52,7 +51,7 @@ pub fn main(args: &cli::Status) -> Result<ExitCode, Error> {
 }
 
 /// The ledger's record of a watched file.
-struct Past {
+struct FileHistory {
     /// The batches of the last run.
     run: Vec<LogBatch>,
     /// The offers that wait for a tick, as lines.
@@ -62,8 +61,8 @@ struct Past {
 /// Reads the ledger's record of each watched file.
 fn last_runs(
     folders: &Folders,
-    answers: &[(u32, Result<BoardAnswer, String>)],
-) -> Result<BTreeMap<PathBuf, Past>, Error> {
+    answers: &[(u32, io::Result<BoardAnswer>)],
+) -> Result<BTreeMap<PathBuf, FileHistory>, Error> {
     let Some(ledger) = Ledger::read(&folders.state)? else {
         return Ok(BTreeMap::new());
     };
@@ -74,7 +73,7 @@ fn last_runs(
     for (file, notice) in answers.flat_map(|answer| &answer.notices.files) {
         let notes = notice.notes.as_ref().unwrap_or(file);
         if let Some(known) = ledger.file(notes)? {
-            let past = Past {
+            let past = FileHistory {
                 run: ledger.last_run(known.id)?,
                 waits: waits(&ledger, known.id)?,
             };
@@ -110,7 +109,7 @@ fn waits(ledger: &Ledger, file: FileId) -> Result<Vec<String>, Error> {
 /// The marks after the number at the start of a line of results.
 const MARKS: &[char] = &['⏸', '⚠', '↩', '⏭', '❌', '⏹'];
 
-/// How many waiting offers are shown.
+/// The number of waiting offers that are shown.
 const WAITS_SHOWN: usize = 5;
 
 /// The numbers of tasks of the last run by how they ended.
@@ -161,8 +160,8 @@ impl Counts {
 }
 
 fn as_json(
-    answers: &[(u32, Result<BoardAnswer, String>)],
-    last: &BTreeMap<PathBuf, Past>,
+    answers: &[(u32, io::Result<BoardAnswer>)],
+    last: &BTreeMap<PathBuf, FileHistory>,
 ) -> serde_json::Value {
     let file = |(path, notice): (&PathBuf, &FileNotice)| {
         let past = last.get(path);
@@ -194,7 +193,7 @@ fn as_json(
         })
     };
     let processes = answers.iter().map(|(pid, answer)| match answer {
-        Err(error) => json!({ "pid": pid, "error": error }),
+        Err(error) => json!({ "pid": pid, "error": error.to_string() }),
         Ok(answer) => json!({
             "pid": pid,
             "kind": answer.kind,
@@ -211,7 +210,7 @@ fn as_json(
 }
 
 /// Formats the ledger's record of a file.
-fn past_text(past: &Past) -> String {
+fn past_text(past: &FileHistory) -> String {
     let mut text = String::new();
     if let (Some(first), Some(newest)) = (past.run.first(), past.run.last()) {
         let when = clock::when(first.began_ms.div_euclid(1000));
@@ -237,8 +236,8 @@ fn past_text(past: &Past) -> String {
 }
 
 fn as_text(
-    answers: &[(u32, Result<BoardAnswer, String>)],
-    last: &BTreeMap<PathBuf, Past>,
+    answers: &[(u32, io::Result<BoardAnswer>)],
+    last: &BTreeMap<PathBuf, FileHistory>,
     folders: &Folders,
 ) -> String {
     if answers.is_empty() {

@@ -14,7 +14,9 @@ use crate::cli::terminal::Terminal;
 use crate::cmd::exclude::{self, Answer, Offer};
 use crate::error::Error;
 use crate::listener::board::{Board, ProcessKind};
-use crate::listener::{Begin, Claim, Flags, Listener, News, Observer, Parting, Shared, Site};
+use crate::listener::{
+    Begin, Claim, Flags, Listener, News, Observer, Parting, ProcessShared, Site,
+};
 use crate::reply::note::RESULTS;
 use crate::settings::Settings;
 use crate::settings::places::NOTES;
@@ -45,7 +47,7 @@ pub fn main(args: &Listen) -> Result<ExitCode, Error> {
         let (given, root) = start::find_root(args.root.as_deref())?;
         Site::new(given, root, args.file.clone())
     };
-    let shared = Shared::start(start::stop_signal()?);
+    let shared = ProcessShared::start(start::stop_signal()?);
     let mut claim = take(&flags, site()?, &shared)?;
     let terminal: SharedTerminal = Rc::new(RefCell::new(Terminal::new(stdout())));
     if let Some(shortfall) = scarce::shortfall() {
@@ -88,14 +90,14 @@ pub fn main(args: &Listen) -> Result<ExitCode, Error> {
 }
 
 /// Claims the notes file for this process.
-fn take(flags: &Flags, site: Site, shared: &Shared) -> Result<Claim, Error> {
+fn take(flags: &Flags, site: Site, shared: &ProcessShared) -> Result<Claim, Error> {
     let ledger = Ledger::open(&site.folders.state)?;
     let settings = [Settings::user_file(&site.folders)];
     Claim::take(flags, site, &shared.hub, &settings, &ledger, true)
 }
 
 /// Claims a notes file that is a regular file, or does not exist yet.
-fn take_readable(flags: &Flags, site: Site, shared: &Shared) -> Result<Claim, Error> {
+fn take_readable(flags: &Flags, site: Site, shared: &ProcessShared) -> Result<Claim, Error> {
     let claim = take(flags, site, shared)?;
     match claim.note.read() {
         Err(error @ NoteError::NotAFile { .. }) => Err(error.into()),
@@ -131,7 +133,7 @@ async fn take_when_possible(
 async fn listen(
     flags: &Flags,
     claim: &mut Claim,
-    shared: &Shared,
+    shared: &ProcessShared,
     board: &Board,
     terminal: &SharedTerminal,
 ) -> Result<Parting, Error> {

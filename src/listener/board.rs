@@ -30,7 +30,7 @@ pub(crate) enum ProcessKind {
 pub(crate) struct BoardAnswer {
     pub(crate) kind: ProcessKind,
     pub(crate) version: String,
-    /// When it began, in Unix time in seconds.
+    /// The time at which it began, in Unix time in seconds.
     pub(crate) since: i64,
     #[serde(flatten)]
     pub(crate) notices: Notices,

@@ -88,11 +88,7 @@ pub(super) fn offer_of(
         return;
     };
     // Another batch of this run may do the same again, and know better what is done by now.
-    let latest = memory.ledger.latest(memory.file, number);
-    let latest = latest.unwrap_or_else(|error| {
-        tracing::error!(%error, "cannot use the ledger");
-        number
-    });
+    let latest = memory.latest_of(number);
     let (above, outcomes) = outcomes[..those.end].split_at_mut(those.start);
     let offered = above.iter().flat_map(|outcome| &outcome.places);
     let offered: HashSet<_> = offered.flat_map(|place| place.offer.each()).collect();

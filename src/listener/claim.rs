@@ -26,7 +26,7 @@ const GREETING: &str = include_str!("../../config/greeting.md");
 
 /// The things that the listeners of one process share.
 #[derive(Clone)]
-pub struct Shared {
+pub struct ProcessShared {
     pub hub: Hub,
     /// Becomes true when clada has to exit.
     pub stop: watch::Receiver<bool>,
@@ -34,7 +34,7 @@ pub struct Shared {
     pub(crate) login: Login,
 }
 
-impl Shared {
+impl ProcessShared {
     pub fn start(stop: watch::Receiver<bool>) -> Self {
         sandbox::warm_up();
         Self {

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::clock;
-use crate::listener::memory::{KnownBlocks, Memory};
+use crate::listener::memory::{KnownBlocks, Memory, logged};
 use crate::listener::observer::{News, Observer};
 use crate::listener::site::Listening;
 use crate::listener::ticked::Ticked;
@@ -235,7 +235,7 @@ impl Delivery {
         (places, size)
     }
 
-    /// What the LLM needs next. Where the user watches other notes too, its first line names these.
+    /// Returns the packet for the LLM. Where the user watches other notes too, its first line names these.
     fn packet(&self, report: &mut Report, below: &Below) -> io::Result<Packet> {
         let name = self.name.get();
         let first = name.map(|name| format!("{}{}\n", note::RESULTS_OF, report::one_line(name)));
@@ -270,7 +270,7 @@ impl Delivery {
         name.to_string_lossy().into_owned()
     }
 
-    /// What the block shows from now on.
+    /// Returns the contents of the block from now on.
     fn shows(
         report: &Report,
         (status, time): (String, String),
@@ -355,9 +355,7 @@ impl Delivery {
                         kept.display()
                     ));
                 }
-                if let Err(error) = memory.delivered(due.id, self.note.changed_ms()) {
-                    tracing::error!(%error, "cannot use the ledger");
-                }
+                logged(memory.delivered(due.id, self.note.changed_ms()));
                 self.unwritten = None;
             }
             Err(error) => {

@@ -36,11 +36,11 @@ const AT_REST: &str = " at rest";
 /// The time between two checks of the ledger's limits, in seconds.
 const PRUNE_EVERY: i64 = 24 * 60 * 60;
 
-/// What is remembered of one watched file.
+/// The memory of one watched file.
 pub struct Memory {
     pub(super) ledger: Ledger,
     pub(super) limits: Retention,
-    /// When that was done last, in seconds since 1970.
+    /// The time of the last check, in seconds since 1970.
     pruned: i64,
     pub(super) file: FileId,
     /// The path that the file had before, if it was renamed since.
@@ -51,17 +51,17 @@ pub struct Memory {
     known: KnownBlocks,
     /// The body looked at before that.
     before: LastBody,
-    /// What a command of the user ticked in blocks that clada took off before it looked at them.
+    /// The ticks of the user's commands in blocks that clada took off before it looked at them.
     pub(super) ticked: Vec<FoundTick>,
     /// Other ticks that were found there. They are still to be told of.
     pub(super) lost: Vec<FoundTick>,
-    /// What was on top of the notes when they were looked at last, or written: the results, ticks aside, and the line above them.
+    /// The text on top of the notes when they were looked at last, or written: the results, ticks aside, and the line above them.
     frame: String,
     /// The state as the ledger has it.
     kept: String,
-    /// What is not in the ledger yet. The state must not get there without it: its batches would be new after a restart.
+    /// The batches that are not in the ledger yet. The state must not get there without it: its batches would be new after a restart.
     unkept: Vec<Unkept>,
-    /// What the newest results block shows.
+    /// The newest results block.
     pub(super) unread: Unread,
     /// Ticks that do not count, and were told of.
     pub(super) ignored: HashSet<Source>,
@@ -75,7 +75,7 @@ struct Unkept {
 }
 
 impl Memory {
-    /// What the ledger knows of the file at this path, whose text is given where it can be read. One that is new there
+    /// Reads from the ledger what it knows of the file at this path, whose text is given where it can be read. One that is new there
     /// may be another one, which is gone, under a new name; `watched` tells those that a clada waits for.
     ///
     /// # Errors
@@ -116,10 +116,9 @@ impl Memory {
         let body = looked.map_or(LastBody::None, LastBody::Hash);
         let unread = Unread::of(ledger.standing(file)?);
         let first = kept.lines().next().unwrap_or_default();
-        let is_bare = unread.block.is_some_and(|block| {
-            let mut words = first.split(' ');
-            words.any(|word| word == bare_word(block))
-        });
+        let is_bare = unread
+            .block
+            .is_some_and(|block| first.split(' ').any(|word| word == bare_word(block)));
         let newest = ledger.newest(file)?.filter(|_| !is_bare);
         let frame = newest.map_or(String::new(), |block| note::unticked(&block));
         Ok(Self {
@@ -146,7 +145,7 @@ impl Memory {
         })
     }
 
-    /// Whether nothing is to be done about a text, nor to be told of its file, as far as the ledger knows.
+    /// True if nothing is to be done about a text, nor to be told of its file, as far as the ledger knows.
     ///
     /// # Errors
     /// Where the ledger cannot be read.
@@ -170,12 +169,12 @@ impl Memory {
         Ok(is_seen && ledger.is_told(known.id)? && ledger.owed(known.id)?.is_none())
     }
 
-    /// Whether nothing was seen of the file yet.
+    /// True if nothing was seen of the file yet.
     pub(super) fn is_new(&self) -> bool {
         self.looked.is_none()
     }
 
-    /// What tells this file's results blocks from others in the text that was looked at last, or what has become of it.
+    /// Returns the marks that tell this file's results blocks from others in the text that was looked at last, or what has become of it.
     pub(super) fn known(&self) -> KnownBlocks {
         KnownBlocks {
             body: self.before.clone(),
@@ -210,12 +209,12 @@ impl Memory {
         is_same
     }
 
-    /// clada has put this block on top of the notes.
+    /// Takes in that clada has put this block on top of the notes.
     pub(super) fn shows(&mut self, block: &str) {
         self.frame = note::unticked(block);
     }
 
-    /// What the user ticked in the blocks of a note, or in one that clada took off since the last look, and that was not
+    /// Finds the ticks in the blocks of a note, and in those that clada took off since the last look, that were not
     /// used before.
     ///
     /// # Errors
@@ -236,7 +235,7 @@ impl Memory {
         Ok(all)
     }
 
-    /// The offers that these ticks take up.
+    /// Finds the offers that these ticks take up.
     pub(super) fn taken(&self, ticked: &Ticked) -> Result<Vec<FoundTick>, LedgerError> {
         let is_sure = ticked.is_by_command();
         let known = self.block(self.known.seed.key(&ticked.block))?;
@@ -266,7 +265,7 @@ impl Memory {
         ticks.collect()
     }
 
-    /// This file's results block with this key. Others may have some that read the same.
+    /// Finds this file's results block with this key. Others may have some that read the same.
     fn block(&self, key: Key) -> Result<Option<KnownBlock>, LedgerError> {
         let blocks = self.ledger.blocks_with(key)?;
         Ok(blocks.into_iter().find(|block| block.file == self.file))
@@ -289,7 +288,7 @@ impl Memory {
         novelty::step(&mut self.engine, event)
     }
 
-    /// Tells if a body is the last one but for line ends and white space at the end of lines and of the text: editors change these by
+    /// True if a body is the last one but for line ends and white space at the end of lines and of the text: editors change these by
     /// themselves.
     pub(super) fn differs_in_blanks_only(&self, body: &str) -> bool {
         let LastBody::Text { text, .. } = &self.known.body else {
@@ -302,7 +301,7 @@ impl Memory {
         lines(text) == lines(body)
     }
 
-    /// What the last look found that was not in the body before: all between the common start and the common end. Nothing where
+    /// Returns the part of the body that was not in the one before: all between the common start and the common end. Nothing where
     /// that body is not known.
     pub(super) fn inserted(&self) -> Option<Range<usize>> {
         let (LastBody::Text { text: old, .. }, LastBody::Text { text: new, .. }) =
@@ -376,19 +375,16 @@ impl Memory {
         Ok(())
     }
 
-    /// The text of a batch; empty if it is forgotten or cannot be read, and then nothing of it can run.
+    /// Reads the text of a batch; empty if it is forgotten or cannot be read, and then nothing of it can run.
     pub(super) fn text(&self, number: Number) -> String {
-        let text = self.ledger.text(self.file, number);
-        text.inspect_err(|error| tracing::error!(%error, "cannot use the ledger"))
-            .ok()
+        logged(self.ledger.text(self.file, number))
             .flatten()
             .unwrap_or_default()
     }
 
-    /// Whether a task is not to be offered on behalf of a batch: it was done or tried again since, or is about to be.
+    /// True if a task is not to be offered on behalf of a batch: it was done or tried again since, or is about to be.
     pub(super) fn is_over(&self, batch: Number, task: usize) -> bool {
-        let over = self.ledger.is_over(self.file, batch, task);
-        let over = over.inspect_err(|error| tracing::error!(%error, "cannot use the ledger"));
+        let over = logged(self.ledger.is_over(self.file, batch, task));
         over.unwrap_or(true) || self.engine.is_chosen(batch, task)
     }
 
@@ -397,21 +393,19 @@ impl Memory {
     /// # Errors
     /// Where the ledger cannot be written.
     pub(super) fn catch_up(&mut self, now: i64) -> Result<(), LedgerError> {
-        match self.unkept.is_empty() {
-            true => Ok(()),
-            false => self.keep_noted(self.state(None), now),
+        if self.unkept.is_empty() {
+            return Ok(());
         }
+        self.keep_noted(self.state(None), now)
     }
 
-    /// The state as the ledger keeps it, perhaps as it will be when a batch has begun.
+    /// Returns the state as the ledger keeps it, perhaps as it will be when a batch has begun.
     pub(super) fn state(&self, beginning: Option<Number>) -> String {
         let looked = self.looked.map(|hash| hex(&hash)).unwrap_or_default();
         let bare = self.unread.block.filter(|_| self.frame.is_empty());
         let bare = bare.map_or(String::new(), |block| format!(" {}", bare_word(block)));
-        let rests = match self.engine.is_at_rest(beginning) {
-            true => AT_REST,
-            false => "",
-        };
+        let is_at_rest = self.engine.is_at_rest(beginning);
+        let rests = if is_at_rest { AT_REST } else { "" };
         let state = self.engine.to_text(beginning);
         format!("{looked}{bare}{rests}\n{state}")
     }
@@ -422,20 +416,16 @@ impl Memory {
             return;
         }
         self.pruned = now;
-        if let Err(error) = self
-            .ledger
-            .prune(now - self.limits.seconds, self.limits.bytes)
-        {
-            tracing::error!(%error, "cannot use the ledger");
-        }
+        let began = now - self.limits.seconds;
+        logged(self.ledger.prune(began, self.limits.bytes));
     }
 
-    /// The ledger has this state now.
+    /// Takes in that the ledger has this state now.
     pub(super) fn kept(&mut self, state: String) {
         self.kept = state;
     }
 
-    /// The batches whose results the notes never got, as clada was ended before. They are ended.
+    /// Returns the batches whose results the notes never got, as clada was ended before. They are ended.
     ///
     /// # Errors
     /// Where the ledger cannot be written.
@@ -451,10 +441,7 @@ impl Memory {
     /// Adds the questions that wait for an answer, but those that a report asks itself.
     pub(super) fn add_asked(&self, report: &mut Report, mask: &Mask) {
         const MOST: usize = 20;
-        let asked = self.ledger.asked(self.file, MOST).unwrap_or_else(|error| {
-            tracing::error!(%error, "cannot use the ledger");
-            Vec::new()
-        });
+        let asked = logged(self.ledger.asked(self.file, MOST)).unwrap_or_default();
         let own = report.offer_lines().into_iter().map(|(_, offer)| offer);
         let earlier = self.earlier(report).into_iter();
         let below = earlier.flat_map(|telling| telling.offers);
@@ -488,13 +475,9 @@ impl Memory {
         }
     }
 
-    /// The questions that wait for an answer, by the tasks that they are about: in the batches that stand for theirs by now.
+    /// Returns the questions that wait for an answer, by the tasks that they are about: in the batches that stand for theirs by now.
     pub(super) fn questions(&self) -> Vec<((Number, usize), Question)> {
-        let asked = self.ledger.asked(self.file, usize::MAX >> 1);
-        let asked = asked.unwrap_or_else(|error| {
-            tracing::error!(%error, "cannot use the ledger");
-            Vec::new()
-        });
+        let asked = logged(self.ledger.asked(self.file, usize::MAX >> 1)).unwrap_or_default();
         let questions = asked.into_iter().filter_map(|asked| {
             let (latest, task) = (self.latest_of(asked.batch), asked.task);
             let message = asked.message;
@@ -507,7 +490,7 @@ impl Memory {
         questions.collect()
     }
 
-    /// All of what a question is about.
+    /// Returns the whole text that a question is about.
     fn question(&self, batch: Number, task: usize, said: &str) -> String {
         let text = self.text(batch);
         let scan = scan(&text);
@@ -530,9 +513,7 @@ impl Memory {
             offers: &[],
             is_result: false,
         };
-        if let Err(error) = self.ledger.add_block(self.file, new, now) {
-            tracing::error!(%error, "cannot use the ledger");
-        }
+        logged(self.ledger.add_block(self.file, new, now));
         self.known()
     }
 
@@ -541,7 +522,7 @@ impl Memory {
     }
 }
 
-/// The file, now gone, that had this very text: the results block on top, which others may have too, and the body.
+/// Finds the file, now gone, that had this very text: the results block on top, which others may have too, and the body.
 fn renamed(
     ledger: &Ledger,
     text: &str,
@@ -570,15 +551,21 @@ fn renamed(
     Ok(None)
 }
 
-/// The body last looked at and the engine's state, as [`Memory::state`] put them together.
+/// Returns the body last looked at and the engine's state, as [`Memory::state`] put them together.
 fn parted(kept: &str) -> (Option<Hash>, &str) {
     let (looked, state) = kept.split_once('\n').unwrap_or_default();
     (from_hex(looked), state)
 }
 
-/// What the state says of notes from which these results were taken away.
+/// Returns the word of the state for notes from which these results were taken away.
 fn bare_word(block: BlockId) -> String {
     format!("bare{}", block.number())
+}
+
+/// Logs an error of the ledger that nothing is lost by.
+pub(super) fn logged<T>(result: Result<T, LedgerError>) -> Option<T> {
+    let result = result.inspect_err(|error| tracing::error!(%error, "cannot use the ledger"));
+    result.ok()
 }
 
 pub(super) fn hash(body: &str) -> Hash {
@@ -590,7 +577,7 @@ fn from_hex(text: &str) -> Option<Hash> {
     bytes.collect::<Option<Vec<u8>>>()?.try_into().ok()
 }
 
-/// What tells the results blocks of a file from others.
+/// The marks that tell the results blocks of a file from others.
 #[derive(Debug, Clone)]
 pub(super) struct KnownBlocks {
     seed: Seed,
@@ -606,7 +593,7 @@ enum LastBody {
     Hash(Hash),
     Text {
         text: Arc<str>,
-        /// How many bytes of it stood above a block.
+        /// The number of its bytes that stood above a block.
         above: usize,
     },
 }

@@ -55,7 +55,7 @@ use waiting::Pending;
 
 pub use choices::{OpenPlace, open_places};
 pub(crate) use claim::create_if_missing;
-pub use claim::{Claim, Shared};
+pub use claim::{Claim, ProcessShared};
 pub use commands::Running;
 pub use memory::Memory;
 pub use observer::{News, Observer};

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use crate::error::Error;
 use crate::git::{Survey, survey};
-use crate::listener::claim::{Claim, SettingsNews, Shared, shared_settings};
+use crate::listener::claim::{Claim, ProcessShared, SettingsNews, shared_settings};
 use crate::listener::delivery::Delivery;
 use crate::listener::memory::Memory;
 use crate::listener::notices::FIXED;
@@ -50,7 +50,7 @@ impl<'c> Listener<'c> {
         flags: &Flags,
         claim: &'c mut Claim,
         ledger: Ledger,
-        shared: &Shared,
+        shared: &ProcessShared,
         observer: Observer,
     ) -> Result<Self, Error> {
         let (site, note) = (&claim.site, &claim.note);

@@ -23,16 +23,16 @@ use crate::world::note_file::Reading;
 /// Tasks that the user can ask for by a command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum UserRequest {
-    /// What failed, was interrupted or did not run in the last run.
+    /// The tasks that failed, were interrupted or did not run in the last run.
     Undone,
-    /// What waits for the user to say that it may run.
+    /// The tasks that wait for the user's approval.
     Asked,
     /// The edit of the last run that could be carried out at this line.
     At(usize),
 }
 
 impl UserRequest {
-    /// Those of a file; `None` if there are none.
+    /// Offers those of a file; `None` if there are none.
     ///
     /// # Errors
     /// Where the ledger cannot be read.
@@ -65,7 +65,7 @@ impl UserRequest {
     }
 }
 
-/// What is left to do of these batches: all tasks that are not done.
+/// Offers what is left to do of these batches: all tasks that are not done.
 fn undone(batches: &[LogBatch]) -> Option<Offer> {
     let of = |batch: &LogBatch| {
         let tasks = batch.tasks.iter().enumerate();
@@ -92,12 +92,12 @@ fn undone(batches: &[LogBatch]) -> Option<Offer> {
     (!batches.is_empty()).then(|| Offer::of_all(batches))
 }
 
-/// What a crash left, not told yet.
+/// The remains of a crash, not told yet.
 #[derive(Default)]
 pub(super) struct Remains {
     /// Batches without an end, or whose end was not told.
     batches: Vec<LogBatch>,
-    /// What the last run wrote until then.
+    /// The output of the last run until then.
     written: Option<String>,
 }
 
@@ -147,7 +147,7 @@ impl Remains {
     }
 }
 
-/// Tells if a task was cut short, or was still to come.
+/// True if a task was cut short, or was still to come.
 fn is_cut(task: &LogTask) -> bool {
     match task.fate {
         Fate::Interrupted => true,
@@ -157,7 +157,7 @@ fn is_cut(task: &LogTask) -> bool {
     }
 }
 
-/// What a run wrote that did not come to its end.
+/// The output of a run that did not come to its end.
 fn until_then(written: &str) -> Section {
     let written = plain(written.as_bytes());
     Section::Text(format!("output until it was interrupted:\n{written}"))
@@ -317,7 +317,7 @@ impl Listener<'_> {
     }
 }
 
-/// A task as the ledger tells it.
+/// Returns the outcome of a task as the ledger has it.
 fn outcome(number: usize, task: &LogTask) -> Outcome {
     let status = task.mark.as_deref().and_then(Status::parse);
     let status = status.unwrap_or(Status::Interrupted);

@@ -25,7 +25,7 @@ use crate::world::programs;
 use crate::world::roots;
 use crate::world::sandbox::{self, Fence, Level, Repositories, Settled};
 
-/// How long the login shell may take, for each of the two ways to ask it.
+/// The time that the login shell may take, for each of the two ways to ask it.
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// The flags for runs, which override the settings.
@@ -83,7 +83,7 @@ impl Login {
 /// The result of a start.
 pub(crate) struct Start {
     pub(crate) source: RuleSource,
-    /// Whether the login shell gave its environment; `None` where it was not asked. Where that failed, the environment is clada's
+    /// The success of asking the login shell for its environment; `None` where it was not asked. Where that failed, the environment is clada's
     /// own.
     pub(crate) login: Option<Result<(), String>>,
     /// As of [`RuleSource::setup`].
@@ -94,7 +94,7 @@ pub(crate) struct Start {
 pub(crate) struct RunRules {
     pub(crate) setup: Setup,
     pub(crate) settings: Settings,
-    /// Why not all of them apply.
+    /// The reason why not all of them apply.
     pub(crate) notice: Option<String>,
 }
 

@@ -64,9 +64,9 @@ pub struct Flags {
 /// The settings of a listener with its flags over them.
 #[derive(Debug, Clone)]
 pub(super) struct Listening {
-    /// How long the notes must be quiet.
+    /// The time for which the notes must be quiet.
     pub(super) debounce: Duration,
-    /// How often to look, where no events tell of changes. It takes a new start to change that.
+    /// The time between two looks, where no events tell of changes. It takes a new start to change that.
     pub(super) poll: Option<Duration>,
     /// The name of the output file. It takes a new start to change that: it is locked, and no task may touch it.
     pub(super) output: String,

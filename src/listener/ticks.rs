@@ -7,14 +7,14 @@ use std::collections::HashSet;
 
 use crate::listener::Listener;
 use crate::listener::commands::{self, Lingering, Writer};
-use crate::listener::memory::Memory;
+use crate::listener::memory::{Memory, logged};
 use crate::listener::ticked::{FoundTick, Ticked};
 
 use crate::reply::record::{Number, Offer, Source, Tick};
 use crate::report::{Offered, Report};
 use crate::world::ledger::LedgerError;
 
-/// How a save differs from what clada saw or wrote last.
+/// The differences of a save from the text that clada saw or wrote last.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct SaveChange {
     /// Nobody listened before.
@@ -23,11 +23,11 @@ pub(super) struct SaveChange {
     pub(super) is_same: bool,
     /// So are the results, but for ticks: they stand there as they did, with the line above them.
     pub(super) is_framed: bool,
-    /// When the file was changed, in Unix time in milliseconds.
+    /// The time at which the file was changed, in Unix time in milliseconds.
     pub(super) changed_ms: i64,
 }
 
-/// Why no tick of a save counts.
+/// The reason why no tick of a save counts.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Void {
     /// No clada listened when they were made.
@@ -86,14 +86,14 @@ pub(super) fn left_behind(left: &Lingering) -> String {
     )
 }
 
-/// What came of the ticks of a save.
+/// The ticks of a save, by whether they count.
 #[derive(Default)]
 pub(super) struct Counted {
     /// Those that count.
     pub(super) ticks: Vec<Tick>,
     /// Those that count and have untracked files added to git.
     pub(super) adds: Vec<Source>,
-    /// Why the others do not.
+    /// The reason why the others do not.
     pub(super) void: Option<Void>,
     /// The others.
     pub(super) lost: Vec<FoundTick>,
@@ -163,7 +163,7 @@ impl Listener<'_> {
         Ok(counted)
     }
 
-    /// Why these do not count; nothing where they do.
+    /// Returns the reason why these do not count; nothing where they do.
     fn void(&self, taken: &[FoundTick], change: SaveChange) -> Result<Option<Void>, LedgerError> {
         if change.is_start {
             return Ok(Some(Void::Unwatched));
@@ -188,7 +188,7 @@ impl Listener<'_> {
         )
     }
 
-    /// Tells if a tick is in results that are not the newest, or for what began since.
+    /// True if a tick is in results that are not the newest, or for what began since.
     fn is_old(&self, tick: &Tick) -> Result<bool, LedgerError> {
         let memory = &self.memory;
         let Some(source) = tick.source else {
@@ -252,25 +252,23 @@ impl Listener<'_> {
 }
 
 impl Memory {
-    /// What was ticked in blocks that clada has just replaced: nothing of it counts but what a command of the person ticked.
+    /// Takes in the ticks of blocks that clada has just replaced: none counts but those that a command of the person made.
     ///
     /// To be called before what replaced them counts as delivered: it may read the same, and nobody ticked it.
     pub(super) fn ticked_meanwhile(&mut self, ticked: &[Ticked]) {
-        for ticked in ticked {
-            match self.taken(ticked) {
-                Ok(taken) => {
-                    let (sure, lost): (Vec<_>, Vec<_>) =
-                        taken.into_iter().partition(|taken| taken.is_sure);
-                    self.ticked.extend(sure);
-                    self.lost.extend(lost);
-                }
-                Err(error) => tracing::error!(%error, "cannot use the ledger"),
-            }
+        for taken in ticked
+            .iter()
+            .filter_map(|it| logged(self.taken(it)))
+            .collect::<Vec<_>>()
+        {
+            let (sure, lost): (Vec<_>, Vec<_>) = taken.into_iter().partition(|it| it.is_sure);
+            self.ticked.extend(sure);
+            self.lost.extend(lost);
         }
     }
 }
 
-/// Tells if two places of one edit are ticked.
+/// True if two places of one edit are ticked.
 fn are_several(taken: &[FoundTick]) -> bool {
     let mut chosen = HashSet::new();
     let places = taken.iter().filter(|it| it.tick.offer.spot.is_some());
@@ -291,5 +289,5 @@ fn offered(line: &str, offer: &Offer) -> Option<Offered> {
     })
 }
 
-/// What a tick can do.
+/// The actions that a tick can ask for.
 const ACTIONS: [&str; 4] = ["run it", "run them", "run again", "add and commit them"];

@@ -1,7 +1,7 @@
 //! Replies that were cut off: their whole tasks can be run by themselves, and the whole reply completes them when it comes.
 
 use super::revision::{self, Revision};
-use super::{Effect, Look, State, Why, is_exec};
+use super::{Effect, Look, State, Why, is_for_output};
 use crate::reply::record::{Fate, Key, Number, Offer, Plan, Prose, Record, TaskRecord};
 use crate::reply::scan::{part_alone, scan};
 use crate::reply::task::{BatchState, Cause, Problem};
@@ -60,7 +60,7 @@ impl State {
         }
         let tasks = batch.tasks.iter().map(|task| TaskRecord {
             key: self.seed.key(&text[task.span.clone()]),
-            is_exec: is_exec(task),
+            is_for_output: is_for_output(task),
             fate: Fate::NotRun,
         });
         let number = self.next;

@@ -619,7 +619,7 @@ impl State {
         tasks
             .map(|task| TaskRecord {
                 key: self.seed.key(&body[task.span.clone()]),
-                is_exec: is_exec(task),
+                is_for_output: is_for_output(task),
                 fate: Fate::NotRun,
             })
             .collect()
@@ -687,7 +687,7 @@ fn is_lone(batch: &Batch<'_>) -> bool {
         && matches!(batch.tasks.as_slice(), [task] if task.span == batch.span)
 }
 
-fn is_exec(task: &Task<'_>) -> bool {
+fn is_for_output(task: &Task<'_>) -> bool {
     match &task.action {
         Ok(action) => action.tells(),
         Err(_) => task.command == Some(Command::Exec),

@@ -90,7 +90,7 @@ fn shared(tasks: &[Key], earlier: &[TaskRecord]) -> usize {
 pub(super) fn plan(record: &Record, index: usize) -> (Plan, Fate) {
     let task = &record.tasks[index];
     match &task.fate {
-        Fate::Done(_) if task.is_exec => (Plan::DoneExec, task.fate.clone()),
+        Fate::Done(_) if task.is_for_output => (Plan::DoneExec, task.fate.clone()),
         Fate::Done(targets) => {
             let stands = targets
                 .iter()

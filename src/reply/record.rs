@@ -58,7 +58,7 @@ pub struct Record {
 pub struct TaskRecord {
     pub key: Key,
     /// It is done for what it tells: a command, or a task that looks. It is done again where a task before it is.
-    pub is_exec: bool,
+    pub is_for_output: bool,
     pub fate: Fate,
 }
 

@@ -12,10 +12,10 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::rc::Rc;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use tokio::sync::{Notify, Semaphore, oneshot, watch as channel};
+use tokio::sync::{Semaphore, mpsc, oneshot, watch as channel};
 use tokio::task::{JoinSet, LocalSet};
 use tokio::time::{sleep, timeout};
 
@@ -23,7 +23,7 @@ use crate::cli;
 use crate::error::Error;
 use crate::listener::board::{Board, ListenerState, ProcessKind};
 use crate::listener::{
-    Begin, Claim, Flags, Listener, Memory, News, Observer, Parting, Shared, Site,
+    Begin, Claim, Flags, Listener, Memory, News, Observer, Parting, ProcessShared, Site,
 };
 use crate::settings::places::Folders;
 use crate::settings::registry::{Registry, WatchedFile};
@@ -36,19 +36,19 @@ use crate::world::service::supervisor::Supervisor;
 use crate::world::shell;
 use crate::world::watch::{Hub, Mode, Stirred, WatchError, Watcher};
 
-/// How long an idle listener waits for the next save before it rests.
+/// The time that an idle listener waits for the next save before it rests.
 const REST: Duration = Duration::from_secs(60);
 /// The first and the longest pause before clada retries a file that it cannot watch.
 const PAUSES: [Duration; 2] = [Duration::from_secs(1), Duration::from_secs(10)];
-/// How many files the daemon reads at a time when it starts, and how long each of them counts.
+/// The number of files that the daemon reads at a time when it starts, and the time for which each of them counts.
 const STARTING: (usize, Duration) = (4, Duration::from_secs(1));
-/// How long the list must be unchanged before it is read again.
+/// The time for which the list must be unchanged before it is read again.
 const QUIET: Duration = Duration::from_millis(50);
-/// How long listeners may take to finish, and how long where no batch runs.
+/// The time that listeners get to finish, and that where no batch runs.
 const FAREWELL: [Duration; 2] = [Duration::from_secs(8), Duration::from_secs(2)];
-/// How often clada checks then whether a batch still runs.
+/// The time between two checks then whether a batch still runs.
 const GLANCE: Duration = Duration::from_millis(50);
-/// How long a file system may take to answer before clada reports it.
+/// The time that a file system may take to answer before clada reports it.
 const SILENCE: Duration = Duration::from_secs(3);
 /// The report.
 const NO_ANSWER: &str = "the file system of the notes file or the project folder does not answer: clada waits until it does";
@@ -68,7 +68,7 @@ pub fn main(args: &cli::Daemon) -> Result<ExitCode, Error> {
         tracing::warn!("{shortfall}");
     }
     let (stop, reloads) = start::stop_and_reload()?;
-    let shared = Shared::start(stop);
+    let shared = ProcessShared::start(stop);
     let board = Board::default();
     let _socket = board.serve(&folders, ProcessKind::Daemon);
     drop(ledger);
@@ -77,7 +77,6 @@ pub fn main(args: &cli::Daemon) -> Result<ExitCode, Error> {
         shared,
         board,
         starting: Semaphore::new(STARTING.0),
-        unready: Arc::default(),
         said: RefCell::default(),
         copies: !args.no_clipboard,
         allows_shared: args.allow_shared,
@@ -90,52 +89,22 @@ pub fn main(args: &cli::Daemon) -> Result<ExitCode, Error> {
 /// The things that all files of the daemon share.
 struct House {
     folders: Folders,
-    shared: Shared,
+    shared: ProcessShared,
     board: Board,
     starting: Semaphore,
-    unready: Arc<Unready>,
-    /// Whether results may be copied.
+    /// Results may be copied.
     copies: bool,
-    /// Whether other users may own or write to notes files and project folders.
+    /// Other users may own or write to notes files and project folders.
     allows_shared: bool,
     /// The last errors of the list.
     said: RefCell<Vec<String>>,
 }
 
-/// The number of files that were not read yet.
-#[derive(Default)]
-struct Unready {
-    count: AtomicUsize,
-    none: Notify,
-}
-
-impl Unready {
-    /// Counts one more until the value is dropped.
-    fn one(self: &Arc<Self>) -> First {
-        self.count.fetch_add(1, Ordering::SeqCst);
-        First(Arc::clone(self))
-    }
-
-    async fn none(&self) {
-        while self.count.load(Ordering::SeqCst) > 0 {
-            self.none.notified().await;
-        }
-    }
-}
-
-/// The pending first read of a file.
-struct First(Arc<Unready>);
-
-impl Drop for First {
-    fn drop(&mut self) {
-        if self.0.count.fetch_sub(1, Ordering::SeqCst) == 1 {
-            self.0.none.notify_one();
-        }
-    }
-}
+/// The pending first read of a file: the daemon is ready when all of them are dropped.
+type FirstRead = mpsc::Sender<()>;
 
 /// A file that the daemon watches.
-struct Kept {
+struct ListedFile {
     root: PathBuf,
     shared: bool,
     stop: channel::Sender<bool>,
@@ -150,8 +119,9 @@ async fn run(house: Rc<House>, mut reloads: channel::Receiver<u64>) -> Result<()
     let mut list = ListWatch::start(&house.shared.hub, path);
     let mut stopped = house.shared.stop.clone();
     let (mut kept, mut tasks) = (HashMap::new(), JoinSet::new());
-    take_list(&house, &mut kept, &mut tasks);
-    let count = |kept: &HashMap<PathBuf, Kept>| match kept.len() {
+    let (first, mut unread) = mpsc::channel(1);
+    take_list(&house, &mut kept, &mut tasks, Some(first));
+    let count = |kept: &HashMap<PathBuf, ListedFile>| match kept.len() {
         1 => "watching 1 file".to_owned(),
         files => format!("watching {files} files"),
     };
@@ -160,7 +130,7 @@ async fn run(house: Rc<House>, mut reloads: channel::Receiver<u64>) -> Result<()
             biased;
             _ = stopped.wait_for(|stop| *stop) => break,
             () = supervisor.beat() => continue,
-            () = house.unready.none() => break,
+            _ = unread.recv() => break,
         }
     }
     supervisor.ready(&count(&kept));
@@ -173,13 +143,13 @@ async fn run(house: Rc<House>, mut reloads: channel::Receiver<u64>) -> Result<()
             () = list.changed() => {
                 // Of a list that is just being written the rest follows.
                 while timeout(QUIET, list.changed()).await.is_ok() {}
-                take_list(&house, &mut kept, &mut tasks);
+                take_list(&house, &mut kept, &mut tasks, None);
                 supervisor.status(&count(&kept));
             }
             Ok(()) = reloads.changed() => {
                 supervisor.reloading();
                 house.shared.login.forget();
-                take_list(&house, &mut kept, &mut tasks);
+                take_list(&house, &mut kept, &mut tasks, None);
                 supervisor.ready(&count(&kept));
             }
         }
@@ -244,13 +214,18 @@ impl ListWatch {
 }
 
 /// Starts to watch what is new in the list, and stops watching what is no longer in it.
-fn take_list(house: &Rc<House>, kept: &mut HashMap<PathBuf, Kept>, tasks: &mut JoinSet<()>) {
+fn take_list(
+    house: &Rc<House>,
+    kept: &mut HashMap<PathBuf, ListedFile>,
+    tasks: &mut JoinSet<()>,
+    first: Option<FirstRead>,
+) {
     let list = match Registry::load(&house.folders) {
         Ok(list) => list,
         Err(error) => return house.say(vec![error.to_string()]),
     };
     house.say(list.wrong);
-    let is_listed = |file: &Path, known: &Kept| {
+    let is_listed = |file: &Path, known: &ListedFile| {
         let mut entries = list.entries.iter();
         entries.any(|entry| {
             let is_as_before = entry.root == known.root && entry.shared == known.shared;
@@ -272,9 +247,9 @@ fn take_list(house: &Rc<House>, kept: &mut HashMap<PathBuf, Kept>, tasks: &mut J
         }
         let (stop, stopped) = channel::channel(false);
         let (file, root, shared) = (entry.file.clone(), entry.root.clone(), entry.shared);
-        let first = house.unready.one();
-        tasks.spawn_local(keep(Rc::clone(house), entry, stopped, first));
-        kept.insert(file, Kept { root, shared, stop });
+        let keep = keep(Rc::clone(house), entry, stopped, first.clone());
+        tasks.spawn_local(keep);
+        kept.insert(file, ListedFile { root, shared, stop });
     }
 }
 
@@ -310,25 +285,36 @@ impl House {
         stop: &channel::Receiver<bool>,
         work: impl FnOnce() -> T + Send + 'static,
     ) -> Option<Result<T, Error>> {
-        let (done, mut ended) = oneshot::channel();
-        let thread = std::thread::Builder::new().name("files".to_owned());
-        let started = thread.spawn(move || drop(done.send(work())));
-        if let Err(error) = started {
-            return Some(Err(error.into()));
-        }
         let mut stop = stop.clone();
-        let mut is_late = false;
-        loop {
-            tokio::select! {
-                biased;
-                _ = stop.wait_for(|stop| *stop) => return None,
-                done = &mut ended => return done.ok().map(Ok),
-                () = sleep(SILENCE), if !is_late => {
-                    is_late = true;
-                    self.says_nothing(entry);
-                }
-            }
+        let done = self.on_thread("files", entry, Arc::default(), work);
+        tokio::select! {
+            biased;
+            _ = stop.wait_for(|stop| *stop) => None,
+            done = done => done.transpose(),
         }
+    }
+
+    /// Does work on a thread of its own, and reports its file system if nothing was `heard` of it for long. Nothing comes of
+    /// work that panics.
+    async fn on_thread<T: Send + 'static>(
+        &self,
+        name: &str,
+        entry: &WatchedFile,
+        heard: Arc<AtomicBool>,
+        work: impl FnOnce() -> T + Send + 'static,
+    ) -> Result<Option<T>, Error> {
+        let (done, mut ended) = oneshot::channel();
+        let thread = std::thread::Builder::new().name(name.to_owned());
+        // Nothing waits for it where clada exits.
+        thread.spawn(move || drop(done.send(work())))?;
+        tokio::select! {
+            done = &mut ended => return Ok(done.ok()),
+            () = sleep(SILENCE) => {}
+        }
+        if !heard.load(Ordering::SeqCst) {
+            self.says_nothing(entry);
+        }
+        Ok(ended.await.ok())
     }
 
     /// Reports that a file's file system does not answer.
@@ -371,7 +357,7 @@ async fn keep(
     house: Rc<House>,
     entry: WatchedFile,
     mut stop: channel::Receiver<bool>,
-    first: First,
+    mut first: Option<FirstRead>,
 ) {
     let mut flags = Flags {
         no_clipboard: !house.copies,
@@ -380,7 +366,6 @@ async fn keep(
         ..Flags::default()
     };
     let mut pause = PAUSES[0];
-    let mut first = Some(first);
     while !*stop.borrow() {
         let mut first = first.take();
         let taken = {
@@ -428,7 +413,7 @@ async fn serve(
     flags: &Flags,
     mut claim: Claim,
     mut begin: Option<Begin>,
-    mut first: Option<First>,
+    mut first: Option<FirstRead>,
     stop: &channel::Receiver<bool>,
 ) -> Parting {
     let mut stopped = stop.clone();
@@ -502,12 +487,12 @@ async fn work(
     flags: &Flags,
     mut claim: Claim,
     begin: Begin,
-    mut first: Option<First>,
+    mut first: Option<FirstRead>,
     stop: &channel::Receiver<bool>,
 ) -> Option<(Claim, Result<Parting, Error>)> {
-    let (done, mut ended) = oneshot::channel();
-    let is_silent = Arc::new(AtomicBool::new(true));
-    let silent = Arc::clone(&is_silent);
+    // It reports that it is watching as soon as it has read the file.
+    let heard = Arc::new(AtomicBool::new(false));
+    let hears = Arc::clone(&heard);
     let (shared, stop) = (house.shared.clone(), stop.clone());
     let (board, of, flags) = (house.board.clone(), entry.clone(), flags.clone());
     let work = move || {
@@ -515,35 +500,25 @@ async fn work(
             if matches!(news, News::Watching(_)) {
                 drop(first.take());
             }
-            silent.store(false, Ordering::SeqCst);
+            hears.store(true, Ordering::SeqCst);
             log(&news);
             board.hear(&of.file, &of.root, &news);
         });
         let worked = listen(&flags, &mut claim, begin, &shared, stop, observer);
-        // Nothing waits for it where clada exits.
-        let _ = done.send((claim, worked));
+        (claim, worked)
     };
-    let thread = std::thread::Builder::new().name("listener".to_owned());
-    if let Err(error) = thread.spawn(work) {
-        house.waits(entry, &error.into());
-        return None;
-    }
-    tokio::select! {
-        done = &mut ended => return done.ok(),
-        () = sleep(SILENCE) => {}
-    }
-    // It reports that it is watching as soon as it has read the file.
-    if is_silent.load(Ordering::SeqCst) {
-        house.says_nothing(entry);
-    }
-    ended.await.ok()
+    let ended = house.on_thread("listener", entry, heard, work).await;
+    ended.unwrap_or_else(|error| {
+        house.waits(entry, &error);
+        None
+    })
 }
 
 fn listen(
     flags: &Flags,
     claim: &mut Claim,
     begin: Begin,
-    shared: &Shared,
+    shared: &ProcessShared,
     stop: channel::Receiver<bool>,
     observer: Observer,
 ) -> Result<Parting, Error> {

@@ -25,7 +25,7 @@ fn state(project: &Project) -> PathBuf {
 fn begin(ledger: &mut Ledger, file: FileId, number: Number, now_ms: i64) {
     let task = |key| TaskRecord {
         key: Key(key),
-        is_exec: key == 1,
+        is_for_output: key == 1,
         fate: Fate::NotRun,
     };
     let record = Record {

@@ -15,10 +15,10 @@ use crate::world::ownership::{NotOwn, of_others};
 
 /// The list's file.
 const FILE: &str = "watched.toml";
-/// What is in it.
+/// The key of its entries.
 const WATCH: &str = "watch";
 const KEYS: [&str; 3] = ["file", "root", "shared"];
-/// What a new list says first.
+/// The head of a new list.
 const HEAD: &str = "# The notes files that `clada daemon` watches. Edit this list here, or with `clada add` and `clada \
      remove`.\n\n";
 
@@ -31,16 +31,16 @@ pub struct WatchedFile {
     pub shared: bool,
 }
 
-/// What is in the list.
+/// The contents of the list.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Registry {
     /// In the order of the list, each file once.
     pub entries: Vec<WatchedFile>,
-    /// What is wrong with the others, each with its place.
+    /// The errors of the others, each with its place.
     pub wrong: Vec<String>,
 }
 
-/// What became of a file that was to be put into the list.
+/// The outcome of putting a file into the list.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Added {
     New,
@@ -50,7 +50,7 @@ pub enum Added {
     Instead(Option<PathBuf>),
 }
 
-/// Why there is no list to be had, or why it is as it was.
+/// The reason why the list cannot be read or changed.
 #[derive(Debug, thiserror::Error)]
 pub enum RegistryError {
     #[error("cannot read the list of watched files `{}`: {error}: make it a text file that this user can read", path.display())]
@@ -75,7 +75,7 @@ pub enum RegistryError {
 }
 
 impl Registry {
-    /// Where the list is.
+    /// Returns the path of the list.
     pub fn path(folders: &Folders) -> PathBuf {
         folders.config.join(FILE)
     }
@@ -260,7 +260,7 @@ impl RegistryEdit {
         tables.as_array_of_tables_mut().ok_or(error)
     }
 
-    /// Which one is this file, by whatever name.
+    /// Finds the place of a file in the list, by whatever name.
     fn position(&self, file: &Path) -> Option<usize> {
         let tables = self.document.get(WATCH)?.as_array_of_tables()?;
         let names = |table| path_of(table, "file", &self.home).ok();
@@ -300,7 +300,7 @@ impl RegistryEdit {
     }
 }
 
-/// The path that a file's name leads to.
+/// Returns the path that a file's name leads to.
 fn real(file: &Path) -> PathBuf {
     NoteFile::new(file, 0).map_or_else(|_| file.to_owned(), |note| note.path().to_owned())
 }
@@ -341,10 +341,10 @@ fn place(text: &str, at: usize) -> String {
     format!("line {line}, column {column}")
 }
 
-/// Where it is wrong, if that is at one place, and why.
+/// An error in an entry, and its position where it has one.
 type Wrong = (Option<usize>, String);
 
-/// What a table says; where it names no root, that is the file's folder.
+/// Reads a table; where it names no root, that is the file's folder.
 fn entry(table: &Table, home: &Path) -> Result<WatchedFile, Wrong> {
     for (key, _) in table {
         if !KEYS.contains(&key) {
@@ -383,7 +383,7 @@ fn root(table: &Table, file: &Path, home: &Path) -> Result<PathBuf, Wrong> {
     }
 }
 
-/// An absolute path; `~/` is the user's home.
+/// Reads an absolute path; `~/` is the user's home.
 fn path_of(table: &Table, key: &str, home: &Path) -> Result<PathBuf, Wrong> {
     let item = table.get(key);
     let wrong = |why: &str| {
@@ -406,7 +406,7 @@ fn prefix(table: &Table) -> &str {
     prefix.unwrap_or_default()
 }
 
-/// What stands above a table and is not about it: up to the last empty line.
+/// Returns the text above a table that is not about it: up to the last empty line.
 fn head(table: &Table) -> String {
     let prefix = prefix(table);
     let end = prefix.rfind("\n\n").map_or(0, |at| at + 2);

@@ -866,7 +866,7 @@ fn insert_batch(
             id,
             position,
             task.key,
-            task.is_exec,
+            task.is_for_output,
             command,
             target,
             fate,

@@ -146,7 +146,7 @@ pub(super) fn records(db: &Connection, file: FileId) -> rusqlite::Result<Vec<Rec
         if let Ok(at) = records.binary_search_by_key(&number, |record| record.number) {
             records[at].tasks.push(TaskRecord {
                 key: row.get("key")?,
-                is_exec: row.get("is_exec")?,
+                is_for_output: row.get("is_exec")?,
                 fate: fate(row)?,
             });
         }

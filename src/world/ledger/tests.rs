@@ -71,7 +71,7 @@ fn target(path: &str) -> Target {
 fn task(key: u64, fate: Fate) -> TaskRecord {
     TaskRecord {
         key: Key(key),
-        is_exec: key % 2 == 1,
+        is_for_output: key % 2 == 1,
         fate,
     }
 }
