@@ -135,14 +135,14 @@ impl Delivery {
             memory.unread.shows.status.clone()
         };
         // The file comes first, and its first line says how the copying went: it is put right where it went wrong.
-        let mut places = self.write_output(&mut report, &hoped, &below);
+        let mut written = self.write_output(&mut report, &hoped, &below);
         let status = if is_on && copies {
             self.copy(&packet, &time)
         } else {
             hoped.clone()
         };
         if status != hoped {
-            places = self.write_output(&mut report, &status, &below);
+            written = self.write_output(&mut report, &status, &below);
         }
         self.observer.tell(News::Results {
             block: &report.block(Some(&status)),
@@ -152,31 +152,35 @@ impl Delivery {
         let block = report.block_above(Some(&status), &below.texts());
         let offers = report.offer_lines_above(below.offers());
         let outputs = packet.as_ref().map(|packet| packet.outputs.clone());
-        let below = (below, outputs.unwrap_or_default());
-        let shows = Self::shows(&report, (status, time), below, places);
-        // KnownBlocks before it is written: if clada ends in between, it is not taken for the user's text.
+        let newest = Earlier {
+            time,
+            lines: report.lines(),
+            outputs: outputs.unwrap_or_default(),
+        };
+        let shows = written.shows(&report, newest, below.tellings, status);
+        // Known before it is written: if clada ends in between, it is not taken for the user's text.
         let now = clock::now_ms().div_euclid(1000);
         match memory.add_results(&block, &offers, shows, now) {
             Ok(id) => {
                 let why = self.unwritten.take().and_then(|it| it.why);
                 self.unwritten = Some(Unwritten { id, block, why });
-                if let Ok(packet) = packet
-                    && copies
-                    && let Err(error) = self.packets.keep(id.number(), &packet.text)
-                {
-                    tracing::error!(%error, "cannot keep the packet");
-                }
+                self.keep_packet(id, packet.ok().filter(|_| copies));
                 self.packets.forget_aside(None);
+                self.write_unwritten(text, memory);
             }
-            Err(error) => {
-                self.observer.trouble(&format!(
-                    "the results are only in {}: {error}",
-                    self.output.path().display()
-                ));
-                return;
-            }
+            Err(error) => self.observer.trouble(&format!(
+                "the results are only in {}: {error}",
+                self.output.path().display()
+            )),
         }
-        self.write_unwritten(text, memory);
+    }
+
+    fn keep_packet(&self, block: BlockId, packet: Option<Packet>) {
+        if let Some(packet) = packet
+            && let Err(error) = self.packets.keep(block.number(), &packet.text)
+        {
+            tracing::error!(%error, "cannot keep the packet");
+        }
     }
 
     fn tell_desktop(&self, report: &Report, copies: bool) {
@@ -200,14 +204,8 @@ impl Delivery {
         }
     }
 
-    /// Writes the output file, and says where in it are the outputs of each of the results, the newest first, and how long
-    /// it is.
-    fn write_output(
-        &mut self,
-        report: &mut Report,
-        status: &str,
-        below: &Below,
-    ) -> (Vec<(u64, u64)>, u64) {
+    /// Writes the output file, and returns where the outputs are in it.
+    fn write_output(&mut self, report: &mut Report, status: &str, below: &Below) -> WrittenOutput {
         let mut places = Vec::new();
         let mut size = 0;
         let packets = &self.packets;
@@ -232,7 +230,7 @@ impl Delivery {
                 report.notices.push(said);
             }
         }
-        (places, size)
+        WrittenOutput { places, size }
     }
 
     /// Returns the packet for the LLM. Where the user watches other notes too, its first line names these.
@@ -257,46 +255,15 @@ impl Delivery {
             block: None,
             tellings: unread.shows.tellings.clone(),
         };
-        let kept = self
-            .packet(&mut Report::default(), &below)
-            .and_then(|packet| self.packets.keep(block.number(), &packet.text));
-        if let Err(error) = kept {
-            tracing::error!(%error, "cannot keep the packet");
+        match self.packet(&mut Report::default(), &below) {
+            Ok(packet) => self.keep_packet(block, Some(packet)),
+            Err(error) => tracing::error!(%error, "cannot keep the packet"),
         }
     }
 
     fn output_name(&self) -> String {
         let name = self.output.path().file_name().unwrap_or_default();
         name.to_string_lossy().into_owned()
-    }
-
-    /// Returns the contents of the block from now on.
-    fn shows(
-        report: &Report,
-        (status, time): (String, String),
-        (below, outputs): (Below, String),
-        (places, size): (Vec<(u64, u64)>, u64),
-    ) -> Shows {
-        let offers = report.offer_lines().into_iter();
-        let own = Telling {
-            offers: offers.map(|(line, offer)| (line - 1, offer)).collect(),
-            text: Earlier {
-                time,
-                lines: report.lines(),
-                outputs,
-            },
-            passes: report.is_passing(),
-            whole: (0, 0),
-        };
-        let mut tellings: Vec<Telling> = std::iter::once(own).chain(below.tellings).collect();
-        for (telling, place) in tellings.iter_mut().zip(places) {
-            telling.whole = place;
-        }
-        Shows {
-            status,
-            tellings,
-            size,
-        }
     }
 
     /// Copies a packet, and says how that went. Where it goes wrong, it says where the text is.
@@ -373,6 +340,35 @@ impl Delivery {
                 }
                 due.why = Some(why);
             }
+        }
+    }
+}
+
+/// The output file as it was written.
+struct WrittenOutput {
+    /// The outputs of each of the results, the newest first: where they begin and their length, in bytes.
+    places: Vec<(u64, u64)>,
+    size: u64,
+}
+
+impl WrittenOutput {
+    /// Returns the contents of a block: the newest results above earlier ones.
+    fn shows(self, report: &Report, newest: Earlier, below: Vec<Telling>, status: String) -> Shows {
+        let offers = report.offer_lines().into_iter();
+        let own = Telling {
+            offers: offers.map(|(line, offer)| (line - 1, offer)).collect(),
+            text: newest,
+            passes: report.is_passing(),
+            whole: (0, 0),
+        };
+        let mut tellings: Vec<Telling> = std::iter::once(own).chain(below).collect();
+        for (telling, place) in tellings.iter_mut().zip(self.places) {
+            telling.whole = place;
+        }
+        Shows {
+            status,
+            tellings,
+            size: self.size,
         }
     }
 }

@@ -41,6 +41,13 @@ pub(super) struct Remembered {
     source: Option<Source>,
 }
 
+/// Remembered batches that are to run once more.
+pub(super) struct BatchesAgain<'s> {
+    pub(super) jobs: Vec<DueBatch<'s>>,
+    /// The numbers of those whose text is lost.
+    pub(super) unreadable: Vec<Number>,
+}
+
 impl Remembered {
     pub(super) fn scan(&self) -> Scan<'_> {
         scan(&self.text)
@@ -90,16 +97,16 @@ impl<'s> DueBatch<'s> {
         Self::new(PlaceOfBatch { text, scan, at }, number, plan)
     }
 
-    /// Remembered batches, and the numbers of those whose text is lost.
+    /// Remembered batches, each with the scan of its text.
     pub(super) fn again(
         all: impl Iterator<Item = (&'s Remembered, &'s Scan<'s>)>,
-    ) -> (Vec<Self>, Vec<Number>) {
-        let (mut batches, mut lost) = (Vec::<Self>::new(), Vec::new());
+    ) -> BatchesAgain<'s> {
+        let (mut jobs, mut unreadable) = (Vec::<Self>::new(), Vec::new());
         for (remembered, scan) in all {
             let (number, plan) = (remembered.number, &remembered.plan);
             let whole = scan.batches.first();
             if whole.is_none_or(|batch| batch.tasks.len() != plan.len()) {
-                lost.push(number);
+                unreadable.push(number);
                 continue;
             }
             let place = PlaceOfBatch {
@@ -109,14 +116,14 @@ impl<'s> DueBatch<'s> {
             };
             // One tick may ask for several batches, and counts once.
             let is_used = |batch: &Self| batch.source == remembered.source;
-            batches.push(Self {
+            jobs.push(Self {
                 text: remembered.text.clone(),
                 again: Some(remembered.of),
-                source: remembered.source.filter(|_| !batches.iter().any(is_used)),
+                source: remembered.source.filter(|_| !jobs.iter().any(is_used)),
                 ..Self::new(place, number, plan.clone())
             });
         }
-        (batches, lost)
+        BatchesAgain { jobs, unreadable }
     }
 
     /// The batch as it was read.

@@ -46,7 +46,7 @@ use crate::world::note_file::Reading;
 use crate::world::watch::Signal;
 
 use delivery::Delivery;
-use due_batch::{DueBatch, Remembered};
+use due_batch::{BatchesAgain, DueBatch, Remembered};
 use memory::{Hash, hash};
 use notices::{MISSING, UNREADABLE, swallowed};
 use opening::ListenerSettings;
@@ -313,22 +313,10 @@ impl Listener<'_> {
             report.notices.extend(said);
         }
         copies |= self.run_due(jobs, save.retry, &mut report).await;
-        report.notices.extend(self.news_of_wrong());
         self.offer_again(&counted.lost, &mut report);
-        if report.is_empty() {
-            self.write_back(&save.text);
+        if !self.report(report, copies, &save.text) {
             self.mention_paste(&look, is_idle);
-        } else {
-            self.pending.complaints.paste = false;
-            self.hand_out(report, copies, &save.text);
-            self.memory.prune(clock::now_ms().div_euclid(1000));
         }
-        if self.delivery.is_starved() {
-            self.pending.scarce = Some(Instant::now() + places::RETRY);
-        }
-        let waits = self.pending.refused.as_ref();
-        self.observer
-            .tell(News::Waits(waits.map(|refused| refused.why.as_str())));
     }
 
     /// Reads the ticks of a save, and finds which of them count.
@@ -366,17 +354,17 @@ impl Listener<'_> {
         look: &Look<'s>,
         effects: Vec<Effect>,
         hash: Hash,
-        (jobs, unreadable): (Vec<DueBatch<'s>>, Vec<Number>),
+        again: BatchesAgain<'s>,
     ) -> Decided<'s> {
         let recovered = std::mem::take(&mut self.pending.recovered);
         let mut decided = Decided {
-            jobs,
+            jobs: again.jobs,
             // An LLM may wait for what came of them.
             copies: !recovered.outcomes.is_empty(),
             report: recovered,
         };
         let report = &mut decided.report;
-        for number in unreadable {
+        for number in again.unreadable {
             self.memory.step(Event::Refused(number));
             report.notices.push(UNREADABLE.to_owned());
         }
@@ -438,6 +426,26 @@ impl Listener<'_> {
         true
     }
 
+    /// Reports what came of a save, whose whole text is given. True if there was something to tell.
+    fn report(&mut self, mut report: Report, copies: bool, text: &str) -> bool {
+        report.notices.extend(self.news_of_wrong());
+        let is_told = !report.is_empty();
+        if is_told {
+            self.pending.complaints.paste = false;
+            self.hand_out(report, copies, text);
+            self.memory.prune(clock::now_ms().div_euclid(1000));
+        } else {
+            self.write_back(text);
+        }
+        if self.delivery.is_starved() {
+            self.pending.scarce = Some(Instant::now() + places::RETRY);
+        }
+        let waits = self.pending.refused.as_ref();
+        self.observer
+            .tell(News::Waits(waits.map(|refused| refused.why.as_str())));
+        is_told
+    }
+
     /// Hands out a report: to the output file, the clipboard and the notes, whose whole text is given.
     fn hand_out(&mut self, mut report: Report, copies: bool, text: &str) {
         let mask = &self.runner.rules.mask;
@@ -491,7 +499,7 @@ impl Listener<'_> {
         let effects = self.memory.step(Event::Asked(&[Tick { source, offer }]));
         let remembered = self.memory.remembered(&effects);
         let texts: Vec<_> = remembered.iter().map(Remembered::scan).collect();
-        let (jobs, _) = DueBatch::again(remembered.iter().zip(&texts));
+        let jobs = DueBatch::again(remembered.iter().zip(&texts)).jobs;
         if jobs.is_empty() {
             self.observer.trouble(UNREADABLE);
             return Some(false);

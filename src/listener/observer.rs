@@ -27,7 +27,9 @@ pub enum News<'n> {
 
 /// The one who is told the news of a listener. Clones are the same one.
 #[derive(Clone)]
-pub struct Observer(Rc<RefCell<dyn FnMut(News<'_>)>>);
+pub struct Observer(Rc<RefCell<NewsHandler>>);
+
+type NewsHandler = dyn FnMut(News<'_>);
 
 impl Observer {
     /// Makes an observer of a function.

@@ -11,7 +11,7 @@ use crate::listener::memory::Memory;
 use crate::listener::notices::FIXED;
 use crate::listener::observer::{News, Observer};
 use crate::listener::rules::{self, RuleSource, RunRules};
-use crate::listener::site::{Flags, Listening};
+use crate::listener::site::{Flags, Listening, Site};
 use crate::listener::waiting::Pending;
 use crate::listener::{Listener, project};
 use crate::run::Reader;
@@ -81,38 +81,24 @@ impl<'c> Listener<'c> {
             notice: notice.clone(),
         });
         // The user's services and shells are reported once, at the start.
-        let not_logged_in = start.login.and_then(Result::err);
-        let warnings = not_logged_in
-            .into_iter()
-            .chain(setup.rules.unfenced().or_else(|| setup.rules.weaker()))
-            .chain(setup.rules.left_out())
-            .chain(source.holds_home().map(str::to_owned))
-            .collect();
+        let not_logged_in = start.login.and_then(Result::err).into_iter();
+        let fence = setup.rules.unfenced().or_else(|| setup.rules.weaker());
+        let warnings = not_logged_in.chain(fence).chain(setup.rules.left_out());
+        let warnings = warnings.chain(source.holds_home().map(str::to_owned));
+        let warnings = warnings.collect();
         let tells_changes = setup.changes;
-        let context = |notes: &Path| ContextStore::of(&folders.contexts(), root, notes);
-        let chat = |notes: &Path| ChatStore::of(&folders.chats(), root, notes);
-        let mut runner = project::runner(
-            (&site.given_root, root),
-            folders,
-            context(note.path()),
-            &own,
-            setup,
-        )?;
+        let roots = (site.given_root.as_path(), root.as_path());
+        let context = ContextStore::of(&folders.contexts(), root, note.path());
+        let mut runner = project::runner(roots, folders, context, &own, setup)?;
         let locks = folders.locks();
         let others = || Lock::held(&locks, places::WATCHED_LOCKS);
         let limits = listening.retention;
         let memory = Memory::open(ledger, limits, note.path(), text.as_deref(), &others)?;
-        let own_chat = chat(note.path());
+        let chat = ChatStore::of(&folders.chats(), root, note.path());
         if let Some(was) = &memory.was {
-            // The next reply can add the files again.
-            if let Err(error) = runner.context.take_over(&context(was)) {
-                tracing::error!(%error, "context");
-            }
-            if let Err(error) = own_chat.take_over(&chat(was)) {
-                tracing::error!(%error, "what the chat knows of files");
-            }
+            take_over(site, was, &runner.context, &chat);
         }
-        runner.reader = Some(Reader::new(own_chat, tells_changes));
+        runner.reader = Some(Reader::new(chat, tells_changes));
         let settle = Settle::new(listening.debounce);
         let delivery = Delivery::new(
             note.clone().hurried_by(shared.stop.clone()),
@@ -209,5 +195,17 @@ impl<'c> Listener<'c> {
         if let Some(Ok(Survey::Private(_))) = survey {
             self.observer.tell(News::Note(KEEPS_SNAPSHOTS));
         }
+    }
+}
+
+/// Takes over what the chat of a notes file worked with and knew while the file had another path.
+fn take_over(site: &Site, was: &Path, context: &ContextStore, chat: &ChatStore) {
+    let (folders, root) = (&site.folders, &site.root);
+    // The next reply can add the files again.
+    if let Err(error) = context.take_over(&ContextStore::of(&folders.contexts(), root, was)) {
+        tracing::error!(%error, "context");
+    }
+    if let Err(error) = chat.take_over(&ChatStore::of(&folders.chats(), root, was)) {
+        tracing::error!(%error, "what the chat knows of files");
     }
 }

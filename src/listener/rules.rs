@@ -61,7 +61,10 @@ struct Ground {
 
 /// The environment of the login shell, or why it is unknown. The shell is asked once for all listeners of a process.
 #[derive(Clone, Default)]
-pub(crate) struct Login(Arc<Mutex<Arc<OnceCell<Result<LoginEnv, String>>>>>);
+pub(crate) struct Login(Arc<Mutex<Arc<AskedLogin>>>);
+
+/// The answer of the login shell, once it was asked.
+type AskedLogin = OnceCell<Result<LoginEnv, String>>;
 
 impl Login {
     async fn get(&self) -> Result<LoginEnv, String> {
@@ -179,56 +182,14 @@ impl RuleSource {
             why: error.to_string(),
         })?;
         let env = environment(self.env.vars(), exec);
-        let var = |name: &str| {
-            let set = env.iter().find(|(known, _)| known == name);
-            set.map(|(_, value)| value.as_os_str())
-        };
         let mask = env
             .iter()
             .filter_map(|(name, value)| Some((name.to_str()?, value.to_str()?)));
-        let folders: Vec<PathBuf> = named_trees(exec, &self.folders.home, var).collect();
-        let opened = exec.sockets.iter();
-        let opened: Vec<PathBuf> = opened
-            .filter_map(|path| expanded(path, &self.folders.home, var))
-            .collect();
         let guarded = sandbox::guarded(&self.root);
-        let repositories = Repositories::of(&self.root, git::has_tool_name);
-        let below = git::not_ignored(&self.root, repositories.below());
-        if self.folders.config.starts_with(&self.root) {
-            // The root is the user's home, and what is not there cannot be guarded. Where it cannot be made, neither can a
-            // command make it.
-            let _ = std::fs::create_dir_all(&self.folders.config);
-        }
         let watched = [self.root.join(PROJECT), self.folders.config.clone()];
         let watched = watched.into_iter().chain(guarded.clone());
-        let temp = sandbox::temp_dirs().into_iter();
-        let temp = temp.chain(var("TMPDIR").map(PathBuf::from));
-        let mut fence = Fence {
-            level: match self.flags.sandbox.unwrap_or(exec.sandbox) {
-                Sandbox::Workspace => Level::Workspace,
-                Sandbox::ReadOnly => Level::ReadOnly,
-                Sandbox::Off => Level::Off,
-            },
-            network: exec.network == Network::On,
-            root: self.root.clone(),
-            temp: temp.collect(),
-            writable: folders,
-            guarded: guarded
-                .into_iter()
-                .chain(sandbox::guards_of(&below))
-                .chain(self.folders.own(&self.root))
-                .collect(),
-            // A command could lock what other cladas wait for.
-            hidden: [self.folders.state.clone()]
-                .into_iter()
-                .chain(sandbox::doors(&self.folders.home, var, &opened))
-                .collect(),
-            processes: exec.processes,
-            settled: Settled::default(),
-        };
-        self.settle(&mut fence);
-        programs::avoid_roots([fence.root.clone()]);
-        programs::avoid(fence.temp.iter().chain(&fence.writable).cloned());
+        let repositories = Repositories::of(&self.root, git::has_tool_name);
+        let fence = self.fence(exec, &env, guarded, &repositories);
         let rules = Rules {
             enabled: exec.enabled,
             policy,
@@ -267,6 +228,67 @@ impl RuleSource {
             notice,
         })
     }
+
+    /// Returns the fence around commands, and keeps clada itself from running programs of the places that they may write to.
+    fn fence(
+        &self,
+        exec: &settings::Exec,
+        env: &login_env::Vars,
+        guarded: Vec<PathBuf>,
+        repositories: &Repositories,
+    ) -> Fence {
+        let home = &self.folders.home;
+        let var = |name: &str| var_of(env, name);
+        let opened = exec.sockets.iter();
+        let opened: Vec<PathBuf> = opened
+            .filter_map(|path| expanded(path, home, var))
+            .collect();
+        let below = git::not_ignored(&self.root, repositories.below());
+        if self.folders.config.starts_with(&self.root) {
+            // The root is the user's home, and what is not there cannot be guarded. Where it cannot be made, neither can a
+            // command make it.
+            let _ = std::fs::create_dir_all(&self.folders.config);
+        }
+        let mut fence = Fence {
+            level: match self.flags.sandbox.unwrap_or(exec.sandbox) {
+                Sandbox::Workspace => Level::Workspace,
+                Sandbox::ReadOnly => Level::ReadOnly,
+                Sandbox::Off => Level::Off,
+            },
+            network: exec.network == Network::On,
+            root: self.root.clone(),
+            temp: temp_of(env).collect(),
+            writable: named_trees(exec, home, var).collect(),
+            guarded: guarded
+                .into_iter()
+                .chain(sandbox::guards_of(&below))
+                .chain(self.folders.own(&self.root))
+                .collect(),
+            // A command could lock what other cladas wait for.
+            hidden: [self.folders.state.clone()]
+                .into_iter()
+                .chain(sandbox::doors(home, var, &opened))
+                .collect(),
+            processes: exec.processes,
+            settled: Settled::default(),
+        };
+        self.settle(&mut fence);
+        programs::avoid_roots([fence.root.clone()]);
+        programs::avoid(fence.temp.iter().chain(&fence.writable).cloned());
+        fence
+    }
+}
+
+/// Returns a variable of an environment.
+fn var_of<'e>(env: &'e login_env::Vars, name: &str) -> Option<&'e OsStr> {
+    let set = env.iter().find(|(known, _)| known == name);
+    set.map(|(_, value)| value.as_os_str())
+}
+
+/// Returns the folders for temporary files.
+fn temp_of(env: &login_env::Vars) -> impl Iterator<Item = PathBuf> {
+    let of_env = var_of(env, "TMPDIR").map(PathBuf::from);
+    sandbox::temp_dirs().into_iter().chain(of_env)
 }
 
 /// Returns the trees outside a root that commands may write to by these settings, as they are named, even if commands may not
@@ -274,13 +296,8 @@ impl RuleSource {
 fn trees_beside(folders: &Folders, exec: &settings::Exec) -> Vec<PathBuf> {
     let env = LoginEnv::own();
     let env = environment(env.vars(), exec);
-    let var = |name: &str| {
-        let set = env.iter().find(|(known, _)| known == name);
-        set.map(|(_, value)| value.as_os_str())
-    };
-    let temp = sandbox::temp_dirs().into_iter();
-    let temp = temp.chain(var("TMPDIR").map(PathBuf::from));
-    temp.chain(named_trees(exec, &folders.home, var)).collect()
+    let named = named_trees(exec, &folders.home, |name| var_of(&env, name));
+    temp_of(&env).chain(named).collect()
 }
 
 /// Returns the trees that replies may write to by these settings, including those of file tasks.

@@ -24,6 +24,7 @@ use crate::report::outcome::{Outcome, Status};
 use crate::report::{self, LiveLines, Offered};
 use crate::run::{Progress, Ran, Surroundings};
 use crate::settings::places;
+use crate::world::ledger::LedgerError;
 use crate::world::lock::{Lock, LockError, Occupant};
 use crate::world::note_file::NoteFile;
 use crate::world::output_file::{OutputFile, RUNNING};
@@ -143,13 +144,25 @@ impl Listener<'_> {
             }
         };
         let trouble = books.close();
+        self.complete(&mut ran, &jobs, trouble);
+        tracing::info!(
+            run = %around.id,
+            outcome = %ran.report.counts(),
+            ms = began.elapsed().as_millis(),
+            "run ended"
+        );
+        Some(ran)
+    }
+
+    /// Adds to the report of a run what the ledger, the settings and earlier runs have to say of it.
+    fn complete(&mut self, ran: &mut Ran, jobs: &[DueBatch<'_>], trouble: Option<LedgerError>) {
         ran.report.notices.extend(self.news_of_settings());
         if let Some(error) = trouble {
             let said = format!("⚠ the log lacks part of this batch: {error}");
             ran.report.notices.push(said);
         }
-        self.memory.close(&mut ran, &jobs);
-        tell_of_twins(&mut ran, &jobs);
+        self.memory.close(ran, jobs);
+        tell_of_twins(ran, jobs);
         if let Some(count) = ran.untracked {
             let files = if count == 1 { "file is" } else { "files are" };
             ran.report.offers.push(Offered {
@@ -158,14 +171,7 @@ impl Listener<'_> {
                 offer: Offer::adding(),
             });
         }
-        choices::offer(&self.memory, &self.runner, &mut ran, &jobs);
-        tracing::info!(
-            run = %around.id,
-            outcome = %ran.report.counts(),
-            ms = began.elapsed().as_millis(),
-            "run ended"
-        );
-        Some(ran)
+        choices::offer(&self.memory, &self.runner, ran, jobs);
     }
 
     /// Has git track what it does not, as these ticks ask. Returns what there is to say of it, if clada was not stopped before.

@@ -104,23 +104,15 @@ impl Registry {
                 told(at.map(|span| span.start), why);
             }
         }
-        for table in document
-            .get(WATCH)
-            .and_then(Item::as_array_of_tables)
-            .into_iter()
-            .flatten()
-        {
+        let tables = document.get(WATCH).and_then(Item::as_array_of_tables);
+        for table in tables.into_iter().flatten() {
             let at = table.span().map(|span| span.start);
             match entry(table, &folders.home) {
                 Err((place, why)) => told(place.or(at), why),
                 Ok(entry) if found.entries.iter().any(|other| other.file == entry.file) => {
-                    told(
-                        at,
-                        format!(
-                            "`{}` is already in the list: remove one of the two",
-                            entry.file.display()
-                        ),
-                    );
+                    let file = entry.file.display();
+                    let why = format!("`{file}` is already in the list: remove one of the two");
+                    told(at, why);
                 }
                 Ok(entry) => found.entries.push(entry),
             }
@@ -265,17 +257,12 @@ impl RegistryEdit {
         let tables = self.document.get(WATCH)?.as_array_of_tables()?;
         let names = |table| path_of(table, "file", &self.home).ok();
         let known: Vec<Option<PathBuf>> = tables.iter().map(names).collect();
-        let same = |other: &PathBuf| other == file;
         let real = real(file);
-        let by_name = known
-            .iter()
-            .position(|known| known.as_ref().is_some_and(same));
-        by_name.or_else(|| {
-            let same = |known: &PathBuf| self::real(known) == real;
-            known
-                .iter()
-                .position(|known| known.as_ref().is_some_and(same))
-        })
+        let find = |is_same: &dyn Fn(&PathBuf) -> bool| {
+            let mut known = known.iter();
+            known.position(|known| known.as_ref().is_some_and(is_same))
+        };
+        find(&|known| known == file).or_else(|| find(&|known| self::real(known) == real))
     }
 
     fn write(&self) -> Result<(), RegistryError> {
@@ -342,10 +329,10 @@ fn place(text: &str, at: usize) -> String {
 }
 
 /// An error in an entry, and its position where it has one.
-type Wrong = (Option<usize>, String);
+type InvalidEntry = (Option<usize>, String);
 
 /// Reads a table; where it names no root, that is the file's folder.
-fn entry(table: &Table, home: &Path) -> Result<WatchedFile, Wrong> {
+fn entry(table: &Table, home: &Path) -> Result<WatchedFile, InvalidEntry> {
     for (key, _) in table {
         if !KEYS.contains(&key) {
             let at = table.key(key).and_then(|key| key.span());
@@ -365,7 +352,7 @@ fn entry(table: &Table, home: &Path) -> Result<WatchedFile, Wrong> {
     Ok(WatchedFile { file, root, shared })
 }
 
-fn shared(table: &Table) -> Result<bool, Wrong> {
+fn shared(table: &Table) -> Result<bool, InvalidEntry> {
     let Some(item) = table.get("shared") else {
         return Ok(false);
     };
@@ -376,15 +363,15 @@ fn shared(table: &Table) -> Result<bool, Wrong> {
     item.as_bool().ok_or_else(wrong)
 }
 
-fn root(table: &Table, file: &Path, home: &Path) -> Result<PathBuf, Wrong> {
-    match table.contains_key("root") {
-        true => path_of(table, "root", home),
-        false => Ok(file.parent().unwrap_or(Path::new("/")).to_owned()),
+fn root(table: &Table, file: &Path, home: &Path) -> Result<PathBuf, InvalidEntry> {
+    if table.contains_key("root") {
+        return path_of(table, "root", home);
     }
+    Ok(file.parent().unwrap_or(Path::new("/")).to_owned())
 }
 
 /// Reads an absolute path; `~/` is the user's home.
-fn path_of(table: &Table, key: &str, home: &Path) -> Result<PathBuf, Wrong> {
+fn path_of(table: &Table, key: &str, home: &Path) -> Result<PathBuf, InvalidEntry> {
     let item = table.get(key);
     let wrong = |why: &str| {
         let at = item.and_then(Item::span).map(|span| span.start);
