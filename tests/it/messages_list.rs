@@ -349,6 +349,11 @@ const WITHOUT_CASE: &[Without] = &[
         why: NO_MESSAGE,
     },
     Without {
+        file: "src/listener/board.rs",
+        text: "will get no answer",
+        why: "in the log only, in a place without sockets",
+    },
+    Without {
         file: "src/listener/books.rs",
         text: "cannot mark the run as over",
         why: LOG,
