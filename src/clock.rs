@@ -5,24 +5,12 @@ use std::hash::{BuildHasher, Hasher, RandomState};
 use jiff::tz::TimeZone;
 use jiff::{Timestamp, Zoned};
 
-/// Time and chance, from the edge.
-pub struct Clock {
-    /// Date and time, for commits.
-    pub date_time: fn() -> String,
-    /// Milliseconds since 1970.
-    pub now_ms: fn() -> i64,
-    /// The local time of a second since 1970, with its date if that is not today's.
-    pub when: fn(i64) -> String,
-    /// A name for a run.
-    pub id: fn() -> String,
-    /// A word that nobody can guess.
-    pub word: fn() -> String,
-}
-
+/// Returns the local time, `HH:MM:SS`.
 pub(crate) fn time() -> String {
     now().strftime("%H:%M:%S").to_string()
 }
 
+/// Returns the local date and time, for commits.
 pub(crate) fn date_time() -> String {
     now().strftime("%Y-%m-%d %H:%M:%S").to_string()
 }
@@ -63,6 +51,7 @@ pub(crate) fn local(moment: Timestamp) -> Zoned {
     moment.to_zoned(zone.unwrap_or_else(TimeZone::system))
 }
 
+/// Returns a name for a run.
 pub(crate) fn run_id() -> String {
     format!("{}-{}", now().strftime("%Y%m%d-%H%M%S"), &word()[..4])
 }

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use crate::git::SnapshotError;
 use crate::git::undo::UndoError;
 use crate::settings::SettingsError;
-use crate::supervisor::list::RegistryError;
+use crate::settings::registry::RegistryError;
 use crate::world::ledger::LedgerError;
 use crate::world::lock::LockError;
 use crate::world::note_file::NoteError;

@@ -10,11 +10,9 @@ use tokio::sync::watch as channel;
 
 use crate::cli::terminal::Terminal;
 use crate::error::Error;
-use crate::run::{Runner, Setup};
 use crate::settings::places::{Folders, WATCHED_LOCKS};
 use crate::world::lock::{Lock, Occupant};
 use crate::world::scarce;
-use crate::world::workspace::Disk;
 
 /// Returns the root as it was given, or this folder, and its canonical path.
 pub(crate) fn find_root(given: Option<&Path>) -> Result<(PathBuf, PathBuf), Error> {
@@ -56,44 +54,9 @@ pub(crate) fn as_the_shell_says(path: &Path) -> PathBuf {
     }
 }
 
-/// Returns the runner of batches in a root. `own` are the notes file and its output file: protected, and never committed.
-pub(crate) fn runner(
-    (given, canonical): (&Path, &Path),
-    folders: &Folders,
-    (notes, own): (&Path, &[PathBuf]),
-    setup: Setup,
-) -> Result<Runner, Error> {
-    let disk = workspace((given, canonical), folders, own)?;
-    let context = crate::cmd::context::store(folders, canonical, notes);
-    Ok(Runner::new(disk, setup, context, own.to_vec()))
-}
-
 /// Returns the files in a root that listeners have: as protected as clada's own.
 pub(crate) fn watched_in(folders: &Folders, root: &Path) -> Vec<PathBuf> {
     Lock::held_in(&folders.locks(), WATCHED_LOCKS, root)
-}
-
-/// Opens the files in a root. `own` are protected, besides clada's own files.
-pub(crate) fn workspace(
-    (given, canonical): (&Path, &Path),
-    folders: &Folders,
-    own: &[PathBuf],
-) -> Result<Disk, Error> {
-    let mut protected = folders.protected(canonical);
-    protected.extend_from_slice(own);
-    let failed = |error| Error::Root {
-        path: given.to_owned(),
-        error,
-    };
-    let disk = Disk::open(given, Some(&folders.home), protected).map_err(failed)?;
-    match disk.path() == canonical {
-        true => Ok(disk),
-        false => Err(failed(io::Error::other(format!(
-            "it is no longer at `{}`, because `{}` leads elsewhere: move it back, or restart clada to continue there",
-            canonical.display(),
-            given.display()
-        )))),
-    }
 }
 
 /// Takes the lock on a root that a run needs, and prints which process it waits for; `None` if clada is stopped first.

@@ -9,19 +9,20 @@ pub mod topics;
 pub use document::Face;
 
 use std::ffi::{OsStr, OsString};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::builder::{PossibleValue, TypedValueParser};
 use clap::{Arg, Args, CommandFactory, FromArgMatches, Parser, Subcommand};
 use clap_complete::Shell;
 
+use crate::listener::Flags;
+use crate::listener::rules::RunFlags;
 use crate::reply::dialect::Dialect;
 use crate::reply::lessons;
 use crate::settings::{Every, Format, Sandbox, is_bare};
 use crate::text::duration;
 use crate::world::clipboard;
-use crate::world::note_file::Lead;
 
 /// Carries out what an LLM's chat reply asks for when you save it in a notes file
 #[derive(Debug, Parser)]
@@ -260,16 +261,6 @@ pub struct Again {
     pub carrying: Carrying,
 }
 
-impl Again {
-    /// Returns how these notes are watched while the tasks run.
-    pub fn watch(&self, file: &Path, root: &Path) -> Watch {
-        Watch {
-            carrying: self.carrying.clone(),
-            ..Watch::of(file, root)
-        }
-    }
-}
-
 /// How a listener carries out tasks, whether it stays or runs only some once more.
 #[derive(Debug, Clone, Args)]
 pub struct Carrying {
@@ -290,6 +281,20 @@ pub struct Carrying {
     /// The name of the file with the full output, next to the notes file [default: watch.output_file]
     #[arg(long, value_name = "NAME", value_parser = bare)]
     pub output_file: Option<String>,
+}
+
+impl Carrying {
+    /// Returns the flags of the listener.
+    pub fn flags(&self) -> Flags {
+        Flags {
+            run: self.exec.flags(self.no_git),
+            output_file: self.output_file.clone(),
+            no_clipboard: self.no_clipboard,
+            notify: self.notify,
+            allow_shared: self.allow_shared,
+            ..Flags::default()
+        }
+    }
 }
 
 #[derive(Debug, Args)]
@@ -316,12 +321,6 @@ pub struct Watch {
     pub poll: Option<Every>,
     #[command(flatten)]
     pub carrying: Carrying,
-    /// Set where the daemon watches.
-    #[arg(skip)]
-    pub is_service: bool,
-    /// The links that the name of the notes file led through when it was last watched.
-    #[arg(skip)]
-    pub led: Option<Lead>,
     /// Run the replies that are in the file when clada sees it for the first time
     #[arg(long)]
     pub run_existing: bool,
@@ -334,19 +333,15 @@ pub struct Watch {
 }
 
 impl Watch {
-    /// Returns how a file is watched without any flags.
-    pub fn of(file: &Path, root: &Path) -> Self {
-        /// A command line with these flags only.
-        #[derive(Parser)]
-        struct Line {
-            #[command(flatten)]
-            watch: Watch,
-        }
-        let line = [OsStr::new("watch"), OsStr::new("--root"), root.as_os_str()];
-        let Line { watch } = Line::parse_from(line);
-        Self {
-            file: Some(file.to_owned()),
-            ..watch
+    /// Returns the flags of the listener.
+    pub fn flags(&self) -> Flags {
+        Flags {
+            debounce: self.debounce.map(Duration::from_millis),
+            poll: self.poll,
+            run_existing: self.run_existing,
+            ledger_days: self.ledger_days,
+            ledger_size: self.ledger_size,
+            ..self.carrying.flags()
         }
     }
 }
@@ -407,6 +402,17 @@ pub struct Exec {
     /// How far commands are confined [default: exec.sandbox]
     #[arg(long, value_name = "LEVEL", value_parser = named(["workspace", "read-only", "off"], sandbox))]
     pub sandbox: Option<Sandbox>,
+}
+
+impl Exec {
+    /// Returns the flags of a run.
+    pub fn flags(&self, no_git: bool) -> RunFlags {
+        RunFlags {
+            timeout: self.exec_timeout,
+            sandbox: self.sandbox,
+            no_git,
+        }
+    }
 }
 
 #[derive(Debug, Args)]

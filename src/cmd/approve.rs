@@ -6,7 +6,7 @@ use crate::cli::Again;
 use crate::cmd;
 use crate::cmd::retry;
 use crate::error::Error;
-use crate::listener::Which;
+use crate::listener::UserRequest;
 
 /// Runs them.
 ///
@@ -14,5 +14,5 @@ use crate::listener::Which;
 /// Where the file or the ledger cannot be used, or a task calls this.
 pub fn main(args: &Again) -> Result<ExitCode, Error> {
     cmd::for_the_user("approve")?;
-    retry::again(args, Which::Asked)
+    retry::again(args, UserRequest::Asked)
 }

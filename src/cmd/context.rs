@@ -13,7 +13,8 @@ use crate::clock;
 use crate::cmd::clipboard;
 use crate::cmd::notes::Notes;
 use crate::error::Error;
-use crate::listener::rules::{Login, Source};
+use crate::listener::project;
+use crate::listener::rules::{Login, RuleSource, RunFlags};
 use crate::reply::task::ContextTask;
 use crate::report;
 use crate::report::outcome::Section;
@@ -40,7 +41,7 @@ pub fn main(args: &Context) -> Result<ExitCode, Error> {
     let store = store(&folders, &root, &notes);
     let mut own = start::watched_in(&folders, &root);
     own.extend([start::canonical(&notes), root.join(places::OUTPUT)]);
-    let mut disk = start::workspace((&given, &root), &folders, &own)?;
+    let mut disk = project::workspace((&given, &root), &folders, &own)?;
     let settings = Settings::load(&folders, &root);
     disk.limit(settings.map_or(LARGEST, |loaded| loaded.settings.limits.max_file_size));
     match &args.change {
@@ -59,11 +60,7 @@ const LARGEST: u64 = 10 * 1024 * 1024;
 
 /// Returns the store of a notes file's set.
 pub(crate) fn store(folders: &Folders, root: &Path, notes: &Path) -> ContextStore {
-    ContextStore::of(
-        &folders.state.join("context"),
-        root,
-        &start::canonical(notes),
-    )
+    ContextStore::of(&folders.contexts(), root, &start::canonical(notes))
 }
 
 /// Returns the store of what the chat of a notes file knows.
@@ -183,7 +180,8 @@ fn remember(folders: &Folders, (root, notes): (&Path, &Path), loaded: &LoadedSet
         return;
     };
     let login = Login::default();
-    let start = Source::start(folders, (root, settings), (None, true), &login);
+    let flags = RunFlags::default();
+    let start = RuleSource::start(folders, root, settings, &flags, &login);
     let Ok(made) = runtime.block_on(start).made else {
         return;
     };

@@ -6,7 +6,7 @@ use crate::cli::terminal::Terminal;
 use crate::cmd;
 use crate::error::Error;
 use crate::git::Snapshots;
-use crate::listener::rules;
+use crate::listener::{project, rules};
 use crate::run::recover;
 use crate::settings::places::{self, Folders};
 use crate::settings::{ReadableSettings, Settings};
@@ -53,7 +53,7 @@ impl History {
         cmd::tell_wrong(&wrong);
         let mut own = start::watched_in(&folders, &root);
         own.extend([places::NOTES, &settings.watch.output_file].map(|name| root.join(name)));
-        let mut disk = start::workspace((&given, &root), &folders, &own)?;
+        let mut disk = project::workspace((&given, &root), &folders, &own)?;
         rules::avoid_known(&folders);
         rules::avoid(&folders, &root, &settings.exec);
         let git = rules::git_of(&settings.git, &folders, std::env::vars_os().collect());

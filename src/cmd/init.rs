@@ -8,11 +8,12 @@ use std::process::ExitCode;
 use tokio::sync::watch as channel;
 
 use super::exclude::{self, Answer, Offer, OnEnter};
-use super::{service, watch, watched};
+use super::{service, watched};
 use crate::cli::Init;
 use crate::cli::terminal;
-use crate::cmd::{self, sharing};
+use crate::cmd;
 use crate::error::Error;
+use crate::listener::{create_if_missing, sharing};
 use crate::settings::Settings;
 use crate::settings::places::{self, Folders};
 use crate::start;
@@ -39,7 +40,7 @@ pub fn main(args: &Init) -> Result<ExitCode, Error> {
         file.write_all(SETTINGS.as_bytes())
     })?;
     let was = notes.symlink_metadata().is_ok();
-    watch::create_if_missing(&notes)?;
+    create_if_missing(&notes)?;
     say(&told(&notes, was, "the notes file, to paste replies into"))?;
     // Only Ctrl-C stops it, which ends the process.
     let stop = channel::channel(false).1;

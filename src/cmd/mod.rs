@@ -19,7 +19,6 @@ mod notes;
 pub mod retry;
 pub mod run;
 pub mod service;
-pub(crate) mod sharing;
 pub mod squash;
 pub mod status;
 pub mod step;

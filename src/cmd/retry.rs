@@ -7,11 +7,13 @@ use std::process::ExitCode;
 use crate::cli::terminal;
 use crate::cli::{Again, Retry};
 use crate::clock;
+use crate::cmd;
 use crate::cmd::notes::{Notes, known_here};
-use crate::cmd::watch::{Listener, Place, Post, Shared};
-use crate::cmd::{self, sharing};
+use crate::cmd::watch::shown_here;
 use crate::error::Error;
-use crate::listener::{BY_COMMAND, OpenPlace, Which, open_places};
+use crate::listener::{
+    BY_COMMAND, Claim, Listener, OpenPlace, ProcessShared, Site, UserRequest, open_places, sharing,
+};
 use crate::reply::note;
 use crate::reply::record::Offer;
 use crate::report::wording;
@@ -27,14 +29,17 @@ use crate::world::note_file::{NoteFile, NoteReading};
 /// Where the file or the ledger cannot be used.
 pub fn main(args: &Retry) -> Result<ExitCode, Error> {
     cmd::for_the_user("retry")?;
-    again(&args.again, args.at.map_or(Which::Undone, Which::At))
+    again(
+        &args.again,
+        args.at.map_or(UserRequest::Undone, UserRequest::At),
+    )
 }
 
 /// Runs tasks of the last batch here, or lets the clada process that watches the file run them.
 ///
 /// # Errors
 /// Where the file or the ledger cannot be used.
-pub(super) fn again(args: &Again, which: Which) -> Result<ExitCode, Error> {
+pub(super) fn again(args: &Again, which: UserRequest) -> Result<ExitCode, Error> {
     let folders = Folders::of_user().ok_or(Error::NoHome)?;
     let notes = Notes::find(&folders, args.file.as_deref(), args.root.as_deref())?;
     if args.file.is_some() {
@@ -46,23 +51,28 @@ pub(super) fn again(args: &Again, which: Which) -> Result<ExitCode, Error> {
             sharing::check_default(&note, &notes.root.1)?;
         }
     }
-    let args = &args.watch(&notes.file, &notes.root.0);
-    let place = Place::of(args)?;
-    let ledger = Ledger::open(&place.folders.state)?;
-    let shared = Shared::start(start::stop_signal()?);
-    let mut post = match Post::take(args, place, (&shared.hub, &[]), &ledger, false) {
-        Ok(post) => post,
-        Err(Error::WatchedByAnother { process, .. }) => {
-            return ask(&Place::of(args)?, which, &process);
-        }
+    let flags = args.carrying.flags();
+    let site = || {
+        let (given, root) = start::find_root(Some(&notes.root.0))?;
+        Site::new(given, root, Some(notes.file.clone()))
+    };
+    let claimed = site()?;
+    let ledger = Ledger::open(&claimed.folders.state)?;
+    let shared = ProcessShared::start(start::stop_signal()?);
+    let mut claim = match Claim::take(&flags, claimed, &shared.hub, &[], &ledger, false) {
+        Ok(claim) => claim,
+        Err(Error::WatchedByAnother { process, .. }) => return ask(&site()?, which, &process),
         Err(error) => return Err(error),
     };
-    let mut listener = Listener::new(args, &mut post, ledger, &shared)?;
-    let ran = listener.run_here(async |daemon, stop, show| daemon.retry(which, stop, show).await);
-    Ok(match ran {
-        Some(success) => ExitCode::from(u8::from(!success)),
-        None => nothing(which, &Place::of(args)?)?,
-    })
+    let ran = start::runtime()?.block_on(async {
+        let observer = shown_here();
+        let listener = Listener::open(&flags, &mut claim, ledger, &shared, observer).await;
+        Ok::<_, Error>(listener?.retry(which).await)
+    });
+    match ran? {
+        Some(success) => Ok(ExitCode::from(u8::from(!success))),
+        None => nothing(which, &site()?),
+    }
 }
 
 /// Refuses a file that clada has never watched. One that was renamed has results at its top.
@@ -86,9 +96,9 @@ fn refuse_unknown(folders: &Folders, file: &Path, root: Option<&Path>) -> Result
 }
 
 /// Explains why no edit can be applied at a line, and where one can.
-fn no_place(line: usize, place: &Place) -> Result<ExitCode, Error> {
-    let note = NoteFile::new(&place.file, places::NOTES_LIMIT)?;
-    let ledger = Ledger::open(&place.folders.state)?;
+fn no_place(line: usize, site: &Site) -> Result<ExitCode, Error> {
+    let note = NoteFile::new(&site.file, places::NOTES_LIMIT)?;
+    let ledger = Ledger::open(&site.folders.state)?;
     let places = match ledger.file(note.path())? {
         Some(KnownFile { id, .. }) => open_places(&ledger, id)?,
         None => Vec::new(),
@@ -117,18 +127,18 @@ fn named(places: &[OpenPlace]) -> String {
 }
 
 /// Ticks the tasks in the notes file, as the user could, for the clada process that watches it.
-fn ask(place: &Place, which: Which, process: &str) -> Result<ExitCode, Error> {
-    let note = NoteFile::new(&place.file, places::NOTES_LIMIT)?;
-    let mut ledger = Ledger::open(&place.folders.state)?;
+fn ask(site: &Site, which: UserRequest, process: &str) -> Result<ExitCode, Error> {
+    let note = NoteFile::new(&site.file, places::NOTES_LIMIT)?;
+    let mut ledger = Ledger::open(&site.folders.state)?;
     let Some(KnownFile { id, .. }) = ledger.file(note.path())? else {
-        return nothing(which, place);
+        return nothing(which, site);
     };
     let last = ledger.last_run(id)?;
     if last.iter().any(|batch| batch.ended_ms.is_none()) {
         return Err(Error::StillRuns);
     }
     let Some(offer) = which.offer(&ledger, id)? else {
-        return nothing(which, place);
+        return nothing(which, site);
     };
     let tasks = wording::tasks(offer.tasks());
     let report = report(which, &tasks, offer);
@@ -153,11 +163,11 @@ fn ask(place: &Place, which: Which, process: &str) -> Result<ExitCode, Error> {
     Ok(ExitCode::SUCCESS)
 }
 
-fn report(which: Which, tasks: &str, offer: Offer) -> Report {
+fn report(which: UserRequest, tasks: &str, offer: Offer) -> Report {
     let (command, action) = match which {
-        Which::Undone => ("retry".to_owned(), "run again"),
-        Which::At(line) => (format!("retry --at {line}"), "run it"),
-        Which::Asked => ("approve".to_owned(), "run it"),
+        UserRequest::Undone => ("retry".to_owned(), "run again"),
+        UserRequest::At(line) => (format!("retry --at {line}"), "run it"),
+        UserRequest::Asked => ("approve".to_owned(), "run it"),
     };
     Report {
         offers: vec![Offered {
@@ -169,11 +179,13 @@ fn report(which: Which, tasks: &str, offer: Offer) -> Report {
     }
 }
 
-fn nothing(which: Which, place: &Place) -> Result<ExitCode, Error> {
+fn nothing(which: UserRequest, site: &Site) -> Result<ExitCode, Error> {
     let said = match which {
-        Which::At(line) => return no_place(line, place),
-        Which::Undone => "nothing to retry: no task of the last batch failed or is left to run",
-        Which::Asked => "no command waits for approval",
+        UserRequest::At(line) => return no_place(line, site),
+        UserRequest::Undone => {
+            "nothing to retry: no task of the last batch failed or is left to run"
+        }
+        UserRequest::Asked => "no command waits for approval",
     };
     writeln!(terminal::stdout(), "{said}")?;
     Ok(ExitCode::SUCCESS)

@@ -7,11 +7,12 @@ use std::process::ExitCode;
 use crate::cli::Run;
 use crate::cli::terminal::{self, Terminal};
 use crate::clock;
+use crate::cmd::context;
 use crate::cmd::notes::of_root;
-use crate::cmd::{read_reply, sharing};
+use crate::cmd::read_reply;
 use crate::error::Error;
-use crate::listener::Running;
-use crate::listener::rules::{Login, Made, Source};
+use crate::listener::rules::{Login, RuleSource, RunRules};
+use crate::listener::{Running, project, sharing};
 use crate::reply::scan::scan_for;
 use crate::reply::task::{Batch, LineNumbers};
 use crate::report::outcome::{Section, Status};
@@ -33,12 +34,11 @@ pub fn main(args: &Run) -> Result<ExitCode, Error> {
     let folders = Folders::of_user().ok_or(Error::NoHome)?;
     let runtime = start::runtime()?;
     let loaded = Settings::load(&folders, &root)?;
-    let flags = (Some(&args.exec), !args.no_git);
-    let login = Login::default();
-    let start = Source::start(&folders, (&root, loaded), flags, &login);
+    let (flags, login) = (args.exec.flags(args.no_git), Login::default());
+    let start = RuleSource::start(&folders, &root, loaded, &flags, &login);
     let start = runtime.block_on(start);
     let not_logged_in = start.login.and_then(Result::err);
-    let Made {
+    let RunRules {
         setup,
         settings,
         notice,
@@ -46,7 +46,8 @@ pub fn main(args: &Run) -> Result<ExitCode, Error> {
     let own = [places::NOTES, &settings.watch.output_file].map(|name| root.join(name));
     // If several are watched for the root, none of them is meant.
     let notes = of_root(&folders, &root).map_or_else(|_| own[0].clone(), |chosen| chosen.file);
-    let mut runner = start::runner((&given, &root), &folders, (&notes, &own), setup)?;
+    let context = context::store(&folders, &root, &notes);
+    let mut runner = project::runner((&given, &root), &folders, context, &own, setup)?;
     runner.protect(&start::watched_in(&folders, &root));
     let notes = args.file.as_deref().map(Path::canonicalize);
     runner.never.extend(notes.and_then(Result::ok));

@@ -2,18 +2,17 @@
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
-use std::io::Write;
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use crate::cli;
 use crate::cli::terminal;
 use crate::clock;
 use crate::error::Error;
-use crate::listener::board::{Board, Notice, Notices, State};
+use crate::listener::board::{BoardAnswer, FileNotice, ListenerState, ProcessKind, QUESTION};
 use crate::report::one_line;
 use crate::report::outcome::Status;
 use crate::report::wording;
@@ -21,52 +20,7 @@ use crate::settings::places::Folders;
 use crate::text::paths;
 use crate::world::ledger::{FileId, Ledger, LogBatch};
 use crate::world::sandbox::support;
-use crate::world::socket::{self, Socket};
-
-/// The question to a process.
-const QUESTION: &str = "status";
-
-/// The kind of process that answers.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub(crate) enum Kind {
-    /// It watches the files in the list.
-    Daemon,
-    /// It watches one file, in a terminal.
-    Watch,
-}
-
-/// The answer of a process.
-#[derive(Debug, Serialize, Deserialize)]
-struct Answer {
-    kind: Kind,
-    version: String,
-    /// When it began, in Unix time in seconds.
-    since: i64,
-    #[serde(flatten)]
-    notices: Notices,
-}
-
-/// Lets this process answer for as long as the value lives. If that fails, clada works without it.
-pub(crate) fn answer(folders: &Folders, kind: Kind, board: &Board) -> Option<Socket> {
-    let (board, since) = (board.clone(), clock::now_ms().div_euclid(1000));
-    let answer = move |question: &str| match question {
-        QUESTION => {
-            let answer = Answer {
-                kind,
-                version: env!("CARGO_PKG_VERSION").to_owned(),
-                since,
-                notices: board.read(),
-            };
-            serde_json::to_string(&answer).unwrap_or_default()
-        }
-        _ => String::new(),
-    };
-    let socket = Socket::serve(&folders.sockets(), answer);
-    let socket =
-        socket.inspect_err(|error| tracing::warn!(%error, "`clada status` will get no answer"));
-    socket.ok()
-}
+use crate::world::socket;
 
 /// Asks all processes, and prints the answers.
 ///
@@ -75,13 +29,12 @@ pub(crate) fn answer(folders: &Folders, kind: Kind, board: &Board) -> Option<Soc
 pub fn main(args: &cli::Status) -> Result<ExitCode, Error> {
     let folders = Folders::of_user().ok_or(Error::NoHome)?;
     let answers = socket::ask(&folders.sockets(), QUESTION);
-    let answers: Vec<(u32, Result<Answer, String>)> = answers
+    let answers: Vec<(u32, io::Result<BoardAnswer>)> = answers
         .into_iter()
         .map(|(pid, answer)| {
-            let answer = answer.map_err(|error| error.to_string());
             let answer = answer.and_then(|answer| {
-                serde_json::from_str(&answer)
-                    .map_err(|_| "it is another version of clada".to_owned())
+                let other = |_| io::Error::other("it is another version of clada");
+                serde_json::from_str(&answer).map_err(other)
             });
             (pid, answer)
         })
@@ -98,7 +51,7 @@ pub fn main(args: &cli::Status) -> Result<ExitCode, Error> {
 }
 
 /// The ledger's record of a watched file.
-struct Past {
+struct FileHistory {
     /// The batches of the last run.
     run: Vec<LogBatch>,
     /// The offers that wait for a tick, as lines.
@@ -108,8 +61,8 @@ struct Past {
 /// Reads the ledger's record of each watched file.
 fn last_runs(
     folders: &Folders,
-    answers: &[(u32, Result<Answer, String>)],
-) -> Result<BTreeMap<PathBuf, Past>, Error> {
+    answers: &[(u32, io::Result<BoardAnswer>)],
+) -> Result<BTreeMap<PathBuf, FileHistory>, Error> {
     let Some(ledger) = Ledger::read(&folders.state)? else {
         return Ok(BTreeMap::new());
     };
@@ -120,7 +73,7 @@ fn last_runs(
     for (file, notice) in answers.flat_map(|answer| &answer.notices.files) {
         let notes = notice.notes.as_ref().unwrap_or(file);
         if let Some(known) = ledger.file(notes)? {
-            let past = Past {
+            let past = FileHistory {
                 run: ledger.last_run(known.id)?,
                 waits: waits(&ledger, known.id)?,
             };
@@ -156,7 +109,7 @@ fn waits(ledger: &Ledger, file: FileId) -> Result<Vec<String>, Error> {
 /// The marks after the number at the start of a line of results.
 const MARKS: &[char] = &['⏸', '⚠', '↩', '⏭', '❌', '⏹'];
 
-/// How many waiting offers are shown.
+/// The number of waiting offers that are shown.
 const WAITS_SHOWN: usize = 5;
 
 /// The numbers of tasks of the last run by how they ended.
@@ -207,10 +160,10 @@ impl Counts {
 }
 
 fn as_json(
-    answers: &[(u32, Result<Answer, String>)],
-    last: &BTreeMap<PathBuf, Past>,
+    answers: &[(u32, io::Result<BoardAnswer>)],
+    last: &BTreeMap<PathBuf, FileHistory>,
 ) -> serde_json::Value {
-    let file = |(path, notice): (&PathBuf, &Notice)| {
+    let file = |(path, notice): (&PathBuf, &FileNotice)| {
         let past = last.get(path);
         let waits = past.map(|past| past.waits.as_slice()).unwrap_or_default();
         let last = past.filter(|past| !past.run.is_empty()).map(|past| {
@@ -240,7 +193,7 @@ fn as_json(
         })
     };
     let processes = answers.iter().map(|(pid, answer)| match answer {
-        Err(error) => json!({ "pid": pid, "error": error }),
+        Err(error) => json!({ "pid": pid, "error": error.to_string() }),
         Ok(answer) => json!({
             "pid": pid,
             "kind": answer.kind,
@@ -257,7 +210,7 @@ fn as_json(
 }
 
 /// Formats the ledger's record of a file.
-fn past_text(past: &Past) -> String {
+fn past_text(past: &FileHistory) -> String {
     let mut text = String::new();
     if let (Some(first), Some(newest)) = (past.run.first(), past.run.last()) {
         let when = clock::when(first.began_ms.div_euclid(1000));
@@ -283,8 +236,8 @@ fn past_text(past: &Past) -> String {
 }
 
 fn as_text(
-    answers: &[(u32, Result<Answer, String>)],
-    last: &BTreeMap<PathBuf, Past>,
+    answers: &[(u32, io::Result<BoardAnswer>)],
+    last: &BTreeMap<PathBuf, FileHistory>,
     folders: &Folders,
 ) -> String {
     if answers.is_empty() {
@@ -303,8 +256,8 @@ fn as_text(
             }
         };
         let kind = match answer.kind {
-            Kind::Daemon => "the daemon",
-            Kind::Watch => "in a terminal",
+            ProcessKind::Daemon => "the daemon",
+            ProcessKind::Watch => "in a terminal",
         };
         let since = clock::when(answer.since);
         let files = answer.notices.files.len();
@@ -316,8 +269,8 @@ fn as_text(
         );
         for (path, notice) in &answer.notices.files {
             let (mark, state) = match &notice.state {
-                State::Watching => ("●", "watching".to_owned()),
-                State::Running {
+                ListenerState::Watching => ("●", "watching".to_owned()),
+                ListenerState::Running {
                     task,
                     number,
                     total,
@@ -326,7 +279,7 @@ fn as_text(
                     "⏳",
                     format!("running since {since}: {number}/{total} {}", one_line(task)),
                 ),
-                State::Waiting { why } => ("⏸", one_line(why)),
+                ListenerState::Waiting { why } => ("⏸", one_line(why)),
             };
             let _ = writeln!(text, "{mark} {} in {}", short(path), short(&notice.root));
             let _ = writeln!(text, "    {state}");

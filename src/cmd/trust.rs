@@ -5,8 +5,9 @@ use std::process::ExitCode;
 
 use crate::cli::Trust;
 use crate::cli::terminal;
-use crate::cmd::{self, sharing};
+use crate::cmd;
 use crate::error::Error;
+use crate::listener::sharing;
 use crate::settings::places::{Folders, PROJECT};
 use crate::settings::{self, Settings, Trusted};
 use crate::start;

@@ -6,14 +6,14 @@ use std::process::ExitCode;
 
 use serde::Serialize;
 
-use super::watch;
 use crate::cli::terminal;
 use crate::cli::{Add, List, Remove};
-use crate::cmd::{self, sharing};
+use crate::cmd;
 use crate::error::Error;
+use crate::listener::{create_if_missing, sharing};
 use crate::settings::places::{Folders, NOTES_LIMIT};
+use crate::settings::registry::{Added, Registry, WatchedFile};
 use crate::start;
-use crate::supervisor::list::{Added, Entry, Registry};
 use crate::world::ledger::Ledger;
 use crate::world::note_file::{NoteError, NoteFile};
 use crate::world::roots;
@@ -73,13 +73,13 @@ pub(super) fn register(
     sharing::check_notes(&real_root, note.path(), shared)?;
     // A file that existed before may be about to come back.
     if Ledger::open(&folders.state)?.file(note.path())?.is_none() {
-        watch::create_if_missing(&file)?;
+        create_if_missing(&file)?;
     }
     // The user has given the path, so the daemon may follow its links.
     if let Err(error) = roots::keep(&folders.roots(), note.path(), &real_root) {
         tracing::warn!(%error, "commands in the project folder will not find its notes file");
     }
-    let entry = Entry { file, root, shared };
+    let entry = WatchedFile { file, root, shared };
     let mut held = waiting;
     let added = start::runtime()?.block_on(Registry::add(folders, &entry, &mut held))?;
     for warning in warnings {
@@ -134,7 +134,7 @@ struct Listed<'a> {
 pub fn list(args: &List) -> Result<ExitCode, Error> {
     let folders = Folders::of_user().ok_or(Error::NoHome)?;
     let Registry { entries, wrong } = Registry::load(&folders)?;
-    let listed = |entry: &'_ Entry| -> Vec<&'static str> {
+    let listed = |entry: &'_ WatchedFile| -> Vec<&'static str> {
         let parts = [("file", &entry.file), ("root", &entry.root)];
         let missing = parts.into_iter().filter(|(_, path)| !path.exists());
         missing.map(|(name, _)| name).collect()

@@ -1,4 +1,4 @@
-//! What the listeners of this process do just now, for whoever asks.
+//! The board says what the listeners of this process do just now, for `clada status`.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -6,38 +6,65 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use serde::{Deserialize, Serialize};
 
-use super::Shown;
+use crate::clock;
+use crate::listener::observer::News;
 use crate::run::Progress;
+use crate::settings::places::Folders;
+use crate::world::socket::Socket;
 
-/// What is known of all files of this process. Clones are the same one.
-#[derive(Debug, Clone, Default)]
-pub struct Board(Arc<Mutex<Notices>>);
+/// The question that a process answers with its board.
+pub(crate) const QUESTION: &str = "status";
 
-/// What a board says.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Notices {
-    /// By their paths.
-    pub files: BTreeMap<PathBuf, Notice>,
-    /// How the last copying went, as the first line of results says it.
-    pub clipboard: Option<String>,
+/// The kind of process that answers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum ProcessKind {
+    /// It watches the files in the list.
+    Daemon,
+    /// It watches one file, in a terminal.
+    Watch,
 }
 
-/// What is known of one file.
+/// The answer of a process.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct BoardAnswer {
+    pub(crate) kind: ProcessKind,
+    pub(crate) version: String,
+    /// The time at which it began, in Unix time in seconds.
+    pub(crate) since: i64,
+    #[serde(flatten)]
+    pub(crate) notices: Notices,
+}
+
+/// The notices on all files of this process. Clones are the same one.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Board(Arc<Mutex<Notices>>);
+
+/// The text of a board.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Notices {
+    /// By their paths.
+    pub(crate) files: BTreeMap<PathBuf, FileNotice>,
+    /// The first line of the last results, which says how the copying went.
+    pub(crate) clipboard: Option<String>,
+}
+
+/// The notice on one file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Notice {
-    pub root: PathBuf,
+pub(crate) struct FileNotice {
+    pub(crate) root: PathBuf,
     /// The notes file itself, where it is known: the path may be that of a symbolic link.
     #[serde(default)]
-    pub notes: Option<PathBuf>,
-    pub state: State,
-    /// What went wrong last, until something goes well.
-    pub trouble: Option<String>,
+    pub(crate) notes: Option<PathBuf>,
+    pub(crate) state: ListenerState,
+    /// The last trouble, until something goes well.
+    pub(crate) trouble: Option<String>,
 }
 
-/// What a listener does.
+/// The state of a listener.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum State {
+pub(crate) enum ListenerState {
     /// It waits for a save.
     Watching,
     /// This task of so many runs, since then.
@@ -47,7 +74,7 @@ pub enum State {
         total: usize,
         since: String,
     },
-    /// A run has to wait, for a lock or for git, or the file cannot be watched yet: why.
+    /// A run has to wait, for a lock or for git, or the file cannot be watched yet.
     Waiting { why: String },
 }
 
@@ -56,36 +83,53 @@ impl Board {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// What it says now.
-    pub fn read(&self) -> Notices {
-        self.notices().clone()
+    /// Lets this process answer for as long as the value lives. If that fails, clada works without it.
+    pub(crate) fn serve(&self, folders: &Folders, kind: ProcessKind) -> Option<Socket> {
+        let (board, since) = (self.clone(), clock::now_ms().div_euclid(1000));
+        let answer = move |question: &str| {
+            if question != QUESTION {
+                return String::new();
+            }
+            let answer = BoardAnswer {
+                kind,
+                version: env!("CARGO_PKG_VERSION").to_owned(),
+                since,
+                notices: board.notices().clone(),
+            };
+            serde_json::to_string(&answer).unwrap_or_default()
+        };
+        let socket = Socket::serve(&folders.sockets(), answer);
+        let socket =
+            socket.inspect_err(|error| tracing::warn!(%error, "`clada status` will get no answer"));
+        socket.ok()
     }
 
-    /// What it says now of a file.
-    pub fn read_one(&self, file: &Path) -> Option<Notice> {
-        self.notices().files.get(file).cloned()
+    /// Returns the state of a file's listener.
+    pub(crate) fn state(&self, file: &Path) -> Option<ListenerState> {
+        let notices = self.notices();
+        notices.files.get(file).map(|known| known.state.clone())
     }
 
-    /// Tells if a batch runs.
-    pub fn runs(&self) -> bool {
+    /// True if a batch runs.
+    pub(crate) fn runs(&self) -> bool {
         let notices = self.notices();
         let mut files = notices.files.values();
-        files.any(|known| matches!(known.state, State::Running { .. }))
+        files.any(|known| matches!(known.state, ListenerState::Running { .. }))
     }
 
-    /// A file is nobody's any more.
-    pub fn remove(&self, file: &Path) {
+    /// Takes the notice of a file down, which nobody watches any more.
+    pub(crate) fn remove(&self, file: &Path) {
         self.notices().files.remove(file);
     }
 
-    /// What a file's listener does now.
-    pub fn set(&self, file: &Path, root: &Path, state: State) {
+    /// Sets the state of a file's listener.
+    pub(crate) fn set(&self, file: &Path, root: &Path, state: ListenerState) {
         let mut notices = self.notices();
         let known = notices.files.remove(file);
         let (notes, trouble) = known
             .map(|known| (known.notes, known.trouble))
             .unwrap_or_default();
-        let notice = Notice {
+        let notice = FileNotice {
             root: root.to_owned(),
             notes,
             state,
@@ -94,40 +138,39 @@ impl Board {
         notices.files.insert(file.to_owned(), notice);
     }
 
-    /// Where a file's symbolic links lead to.
-    pub fn leads_to(&self, file: &Path, notes: &Path) {
+    /// Sets the path that a file's symbolic links lead to.
+    pub(crate) fn leads_to(&self, file: &Path, notes: &Path) {
         if let Some(known) = self.notices().files.get_mut(file) {
             known.notes = Some(notes.to_owned());
         }
     }
 
-    /// Takes down what a person at the terminal is shown; `now` is the local time.
-    pub fn shown(&self, (file, root): (&Path, &Path), shown: &Shown<'_>, now: fn() -> String) {
-        let state = match shown {
-            Shown::Watching(_) => State::Watching,
-            Shown::Progress(Progress::Started {
+    /// Takes in the news of a file's listener.
+    pub(crate) fn hear(&self, file: &Path, root: &Path, news: &News<'_>) {
+        let state = match news {
+            News::Watching(_) | News::Waits(None) => ListenerState::Watching,
+            News::Progress(Progress::Started {
                 number,
                 total,
                 command,
                 target,
-            }) => State::Running {
+            }) => ListenerState::Running {
                 task: format!("{command} {target}").trim_end().to_owned(),
                 number: *number,
                 total: *total,
-                since: now(),
+                since: clock::time(),
             },
-            Shown::Progress(_) | Shown::Note(_) => return,
-            Shown::Waits(Some(why)) => State::Waiting {
+            News::Progress(_) | News::Note(_) => return,
+            News::Waits(Some(why)) => ListenerState::Waiting {
                 why: (*why).to_owned(),
             },
-            Shown::Waits(None) => State::Watching,
-            Shown::Trouble(trouble) => {
+            News::Trouble(trouble) => {
                 if let Some(known) = self.notices().files.get_mut(file) {
                     known.trouble = Some((*trouble).to_owned());
                 }
                 return;
             }
-            Shown::Results { block, .. } => {
+            News::Results { block, .. } => {
                 let mut notices = self.notices();
                 let status = block.lines().next().filter(|line| !line.is_empty());
                 if let Some(status) = status {
@@ -136,11 +179,11 @@ impl Board {
                 if let Some(known) = notices.files.get_mut(file) {
                     known.trouble = None;
                 }
-                State::Watching
+                ListenerState::Watching
             }
         };
         self.set(file, root, state);
-        if let Shown::Watching(notes) = shown {
+        if let News::Watching(notes) = news {
             self.leads_to(file, notes);
         }
     }

@@ -3,66 +3,54 @@
 use std::cell::RefCell;
 use std::path::Path;
 
+use crate::clock;
 use crate::listener::commands::Running;
+use crate::listener::due_batch::DueBatch;
 use crate::listener::memory::Memory;
-use crate::novelty::{self, Event};
-use crate::reply::record::{Commits, Fate, FileState, Number, TickSource};
+use crate::novelty::Event;
+use crate::reply::record::{Commits, Fate, FileState};
 use crate::report::outcome::Outcome;
 use crate::run::{Journal, NotStarted, batch_id};
 use crate::world::ledger::{BatchStart, LedgerError, SavedState, TaskEnded};
 
-/// A batch of a run.
-pub(super) struct Entry {
-    pub(super) number: Number,
-    pub(super) text: String,
-    /// Command and target of each task.
-    pub(super) tasks: Vec<(String, String)>,
-    /// The batch of which it runs tasks again, and the tick that asked for it.
-    pub(super) again: Option<Number>,
-    pub(super) source: Option<TickSource>,
-    /// When a batch ran, a short time ago, of which every task is the same.
-    pub(super) same_as: Option<i64>,
-}
-
 /// The account of one run.
 pub(super) struct Books<'b> {
-    pub(super) memory: &'b RefCell<&'b mut Memory>,
-    pub(super) entries: &'b [Entry],
+    memory: &'b RefCell<&'b mut Memory>,
+    jobs: &'b [DueBatch<'b>],
     /// Marks its commits.
-    pub(super) run: &'b str,
-    /// Milliseconds since 1970.
-    pub(super) now: fn() -> i64,
-    /// Where locks are, and the notes.
-    places: (&'b Path, &'b Path),
+    run: &'b str,
+    /// The folder of the locks.
+    locks: &'b Path,
+    notes: &'b Path,
     /// Commands may run.
     running: Option<Running>,
-    /// What is known of the tasks of the batch that runs.
+    /// The fates of the tasks of the batch that runs, as far as they are known.
     fates: Vec<Fate>,
-    /// What could not be written, though it happened.
+    /// The first error of writing something that happened.
     trouble: Option<LedgerError>,
 }
 
 impl<'b> Books<'b> {
     pub(super) fn new(
         memory: &'b RefCell<&'b mut Memory>,
-        entries: &'b [Entry],
+        jobs: &'b [DueBatch<'b>],
         run: &'b str,
-        now: fn() -> i64,
-        places: (&'b Path, &'b Path),
+        locks: &'b Path,
+        notes: &'b Path,
     ) -> Self {
         Self {
             memory,
-            entries,
+            jobs,
             run,
-            now,
-            places,
+            locks,
+            notes,
             running: None,
             fates: Vec::new(),
             trouble: None,
         }
     }
 
-    /// The run is over; what could not be written of it.
+    /// Ends the account, and returns why something of the run could not be written.
     pub(super) fn close(self) -> Option<LedgerError> {
         if let Some(Err(error)) = self.running.map(Running::end) {
             // It counts as running until this clada exits.
@@ -71,7 +59,7 @@ impl<'b> Books<'b> {
         self.trouble
     }
 
-    /// What happened cannot be undone because it could not be written: it is told at the end.
+    /// Keeps an error for the end: what happened cannot be undone because it could not be written.
     fn note(&mut self, written: Result<(), LedgerError>) {
         if let Err(error) = written {
             tracing::error!(%error, "cannot use the ledger");
@@ -87,17 +75,16 @@ impl Journal for Books<'_> {
 
     fn commands(&mut self) -> Result<(), NotStarted> {
         if self.running.is_none() {
-            let (locks, notes) = self.places;
-            let running = Running::begin(locks, notes).map_err(NotStarted::because)?;
-            self.running = Some(running);
+            let running = Running::begin(self.locks, self.notes);
+            self.running = Some(running.map_err(NotStarted::because)?);
         }
         Ok(())
     }
 
     fn begin(&mut self, job: usize, first: Option<usize>) -> Result<(), NotStarted> {
-        let entry = &self.entries[job];
+        let entry = &self.jobs[job];
         let memory = &mut **self.memory.borrow_mut();
-        let now = (self.now)();
+        let now = clock::now_ms();
         let caught_up = memory.catch_up(now.div_euclid(1000));
         caught_up.map_err(NotStarted::because)?;
         let state = memory.state(Some(entry.number));
@@ -122,17 +109,14 @@ impl Journal for Books<'_> {
         let written = memory.ledger.begin(memory.file, &begun, sight, now);
         written.map_err(NotStarted::because)?;
         memory.kept(state);
-        novelty::step(
-            &mut memory.engine,
-            Event::Began(entry.number, now.div_euclid(1000)),
-        );
+        memory.step(Event::Began(entry.number, now.div_euclid(1000)));
         Ok(())
     }
 
     fn start(&mut self, job: usize, task: usize) -> Result<(), NotStarted> {
         let memory = &mut **self.memory.borrow_mut();
-        let (file, number) = (memory.file, self.entries[job].number);
-        let written = memory.ledger.start(file, number, task, (self.now)());
+        let (file, number) = (memory.file, self.jobs[job].number);
+        let written = memory.ledger.start(file, number, task, clock::now_ms());
         written.map_err(NotStarted::because)
     }
 
@@ -146,11 +130,11 @@ impl Journal for Books<'_> {
                 fate: &self.fates[task],
                 mark: outcome.status.name(),
                 message: outcome.message.as_deref(),
-                now_ms: (self.now)(),
+                now_ms: clock::now_ms(),
             };
             memory
                 .ledger
-                .finish(memory.file, self.entries[job].number, task, &ended)
+                .finish(memory.file, self.jobs[job].number, task, &ended)
         };
         self.note(written);
     }
@@ -167,15 +151,15 @@ impl Journal for Books<'_> {
         }
         let written = {
             let memory = &mut **self.memory.borrow_mut();
-            let number = self.entries[job].number;
-            novelty::step(&mut memory.engine, Event::Ended(number, self.fates.clone()));
+            let number = self.jobs[job].number;
+            memory.step(Event::Ended(number, self.fates.clone()));
             let state = memory.state(None);
             let present = memory.engine.present();
             let sight = SavedState {
                 state: &state,
                 present: &present,
             };
-            let now = (self.now)();
+            let now = clock::now_ms();
             let written = memory.ledger.end(
                 memory.file,
                 number,

@@ -3,12 +3,12 @@
 use std::collections::HashSet;
 use std::ops::Range;
 
-use crate::listener::Daemon;
-use crate::listener::books::Entry;
+use crate::listener::Listener;
+use crate::listener::due_batch::DueBatch;
 use crate::listener::memory::Memory;
 use crate::reply::record::{Fate, Number, Offer, TaskRecord};
 use crate::reply::scan::scan;
-use crate::reply::task::{Batch, Scan, Task};
+use crate::reply::task::{Batch, Task};
 use crate::report::outcome::{OfferedPlace, Outcome, Section, Status};
 use crate::report::wording;
 use crate::report::{self, OpenEdit};
@@ -67,10 +67,16 @@ pub(super) fn offer_at(
 }
 
 /// Offers the places at which edits of a run that failed could be carried out, as the files are after it.
-pub(super) fn offer(memory: &Memory, runner: &Runner, ran: &mut FinishedRun, entries: &[Entry]) {
-    for (job, entry) in ran.jobs.iter().zip(entries).filter(|(job, _)| !job.refused) {
-        let outcomes = (&mut *ran.report.outcomes, job.outcomes.clone());
-        offer_of(memory, runner, (entry.number, &entry.text), outcomes);
+pub(super) fn offer(
+    memory: &Memory,
+    runner: &Runner,
+    ran: &mut FinishedRun,
+    jobs: &[DueBatch<'_>],
+) {
+    let both = ran.jobs.iter().zip(jobs).filter(|(end, _)| !end.refused);
+    for (end, job) in both {
+        let (outcomes, those) = (&mut *ran.report.outcomes, end.outcomes.clone());
+        offer_of(memory, runner, job.number, job.batch(), outcomes, those);
     }
 }
 
@@ -78,18 +84,16 @@ pub(super) fn offer(memory: &Memory, runner: &Runner, ran: &mut FinishedRun, ent
 pub(super) fn offer_of(
     memory: &Memory,
     runner: &Runner,
-    (number, text): (Number, &str),
-    (outcomes, those): (&mut [Outcome], Range<usize>),
+    number: Number,
+    batch: &Batch<'_>,
+    outcomes: &mut [Outcome],
+    those: Range<usize>,
 ) {
     let Some(record) = memory.engine.record(number) else {
         return;
     };
     // Another batch of this run may do the same again, and know better what is done by now.
-    let latest = memory.ledger.latest(memory.file, number);
-    let latest = latest.unwrap_or_else(|error| {
-        tracing::error!(%error, "cannot use the ledger");
-        number
-    });
+    let latest = memory.latest_of(number);
     let (above, outcomes) = outcomes[..those.end].split_at_mut(those.start);
     let offered = above.iter().flat_map(|outcome| &outcome.places);
     let offered: HashSet<_> = offered.flat_map(|place| place.offer.each()).collect();
@@ -100,16 +104,12 @@ pub(super) fn offer_of(
             && !memory.is_over(number, index)
     };
     let both = outcomes.iter_mut().zip(&record.tasks).enumerate();
-    let mut open = both.filter(|(index, (outcome, task))| is_open(*index, outcome, task));
-    let Some(first) = open.next() else {
-        return;
-    };
-    let scan = scan(text);
-    for (index, (outcome, _)) in [first].into_iter().chain(open) {
-        let Some(task) = task_of(&scan, index) else {
+    let open = both.filter(|(index, (outcome, task))| is_open(*index, outcome, task));
+    for (index, (outcome, _)) in open {
+        let Some(task) = task_of(batch, index) else {
             continue;
         };
-        let (places, said) = places(runner, task, (latest, index));
+        let (places, said) = places(runner, task, latest, index);
         if outcome.status == Status::Failed && !places.is_empty() {
             outcome.sections.push(Section::Text(said));
         }
@@ -117,18 +117,17 @@ pub(super) fn offer_of(
     }
 }
 
-/// A task of a batch that stands alone in a text, where the user may choose for it.
-fn task_of<'s, 't>(scan: &'s Scan<'t>, index: usize) -> Option<&'s Task<'t>> {
-    let mut batches = scan.batches.iter();
-    let batch: &Batch<'_> = batches.next().filter(|batch| !batch.atomic)?;
-    batch.tasks.get(index)
+/// Returns a task of a batch, where the user may choose for it.
+fn task_of<'s, 't>(batch: &'s Batch<'t>, index: usize) -> Option<&'s Task<'t>> {
+    batch.tasks.get(index).filter(|_| !batch.atomic)
 }
 
 /// The places of an edit, and what the full output says of them.
 fn places(
     runner: &Runner,
     task: &Task<'_>,
-    (batch, index): (Number, usize),
+    batch: Number,
+    index: usize,
 ) -> (Vec<OfferedPlace>, String) {
     let action = task.action.as_ref().ok();
     let Some(action) = action.filter(|action| runner.setup.actions.refuses(action).is_none())
@@ -144,16 +143,16 @@ fn places(
     (places.collect(), masked(wording::choices(&choices, shows)))
 }
 
-impl Daemon {
+impl Listener<'_> {
     /// An edit whose place is still to be chosen, with a box for each; nothing where it is over.
-    pub(super) fn open_edit(&self, (of, index): (Number, usize)) -> Option<OpenEdit> {
+    pub(super) fn open_edit(&self, of: Number, index: usize) -> Option<OpenEdit> {
         if self.memory.is_over(of, index) {
             return None;
         }
         let text = self.memory.text(of);
         let scan = scan(&text);
-        let task = task_of(&scan, index)?;
-        let places = places(&self.runner, task, (of, index)).0;
+        let task = task_of(scan.batches.first()?, index)?;
+        let places = places(&self.runner, task, of, index).0;
         let target = self
             .runner
             .setup

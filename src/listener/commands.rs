@@ -16,9 +16,9 @@ use crate::world::survivors::{self, Survivor};
 const RUN: &str = "run";
 /// Such a lock whose run was cut off: something of it may live.
 const CUT: &str = "cut";
-/// How long a run waits where the system has too little to write that down.
+/// The time that a run waits where the system has too little to write that down.
 const SCARCE: Duration = Duration::from_secs(2);
-/// How long what ends with a killed clada is waited for.
+/// The time that processes get to end with a killed clada.
 const PATIENCE: Duration = Duration::from_millis(500);
 
 /// Commands may run for as long as this is not ended. Each that is started keeps the lock too, until nothing of it lives: if
@@ -39,7 +39,7 @@ pub(super) enum Writer {
     Survivors(Lingering),
 }
 
-/// What lives of commands that are over.
+/// The processes that live on after their commands.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Lingering {
     /// Those that this process could not end.
@@ -86,7 +86,7 @@ impl Running {
         })
     }
 
-    /// They do not run any more, as far as is known.
+    /// Ends the time in which commands may run.
     ///
     /// # Errors
     /// Where that cannot be written down.
@@ -101,7 +101,7 @@ impl Running {
     }
 }
 
-/// Who beside the person could write into the notes at this time, in Unix time in milliseconds, or later.
+/// Returns who beside the person could write into the notes at this time, in Unix time in milliseconds, or later.
 pub(super) fn since(folder: &Path, time_ms: i64) -> Option<Writer> {
     let left = left(folder);
     if !left.is_empty() {
@@ -128,7 +128,7 @@ fn left(folder: &Path) -> Lingering {
     left
 }
 
-/// The same, when those that are just ending had the time to.
+/// Finds the same, after those that are just ending had the time to.
 pub(super) fn dying(folder: &Path) -> Lingering {
     let given_up = Instant::now() + PATIENCE;
     loop {

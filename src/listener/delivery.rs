@@ -2,19 +2,24 @@
 //! before fails. Never decides what is worth telling.
 
 use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::listener::Shown;
-use crate::listener::memory::{Known, Memory};
+use crate::clock;
+use crate::listener::memory::{KnownBlocks, Memory, logged};
+use crate::listener::observer::{News, Observer};
+use crate::listener::site::Listening;
 use crate::listener::ticked::Ticked;
 use crate::listener::unread::{Shows, Telling, Unread};
 use crate::reply::note;
 use crate::reply::record::Offer;
 use crate::report::{self, Earlier, Packet, Report, outputs_line};
-use crate::settings::places;
+use crate::settings::places::{self, Folders};
+use crate::text::paths;
 use crate::world::clipboard::{Clipboard, Copied};
 use crate::world::desktop::Desktop;
 use crate::world::ledger::BlockId;
+use crate::world::lock::Lock;
 use crate::world::note_file::{NoteError, NoteFile, WriteBack};
 use crate::world::output_file::OutputFile;
 use crate::world::packet::Packets;
@@ -28,60 +33,79 @@ const HOW_TO_HAVE_NONE: &str =
     "to turn copying off, start clada with `--no-clipboard` or set `clipboard.enabled = false`";
 
 /// The places of one listener's results.
-pub struct Delivery {
-    pub note: NoteFile,
-    pub output: OutputFile,
-    pub packets: Packets,
+pub(super) struct Delivery {
+    pub(super) note: NoteFile,
+    pub(super) output: OutputFile,
+    packets: Packets,
     /// One for the whole process.
-    pub clipboard: Arc<Clipboard>,
-    /// Whether it is on.
-    copies: bool,
-    /// Where a finished run is told of in a few words; `None` where it is off.
-    pub desktop: Option<Desktop>,
-    /// How large a packet may be, in bytes.
-    pub limit: usize,
-    /// The local time, `HH:MM:SS`.
-    pub time: fn() -> String,
-    /// The name of the notes file, where this user watches others too.
-    pub name: Box<dyn Fn() -> Option<String>>,
+    clipboard: Arc<Clipboard>,
+    pub(super) listening: Listening,
+    name: NameAmongOthers,
+    observer: Observer,
     /// A block that could not be written yet.
-    pub(super) unwritten: Option<(BlockId, String)>,
-    /// Why, as it was said last; and whether that goes away when the system has more to give.
-    unwritable: Option<(String, bool)>,
+    pub(super) unwritten: Option<Unwritten>,
+}
+
+/// The name of the notes file, which is told where this user watches others too.
+struct NameAmongOthers {
+    name: String,
+    locks: PathBuf,
+}
+
+impl NameAmongOthers {
+    fn get(&self) -> Option<&str> {
+        let watched = Lock::held(&self.locks, &places::WATCHED_LOCKS[..1]);
+        (watched.len() > 1).then_some(&self.name)
+    }
+}
+
+/// A block of results that is not in the notes yet.
+pub(super) struct Unwritten {
+    pub(super) id: BlockId,
+    pub(super) block: String,
+    /// The reason, as it was told last.
+    pub(super) why: Option<WhyUnwritten>,
+}
+
+/// The reason why a block could not be written.
+#[derive(PartialEq, Eq)]
+pub(super) struct WhyUnwritten {
+    said: String,
+    /// It goes away when the system has more to give.
+    is_scarce: bool,
 }
 
 impl Delivery {
     /// Nothing is written yet.
-    pub fn new(
+    pub(super) fn new(
         note: NoteFile,
-        output: OutputFile,
+        output: &Path,
         packets: Packets,
-        (clipboard, copies): (Arc<Clipboard>, bool),
-        time: fn() -> String,
+        clipboard: Arc<Clipboard>,
+        folders: &Folders,
+        listening: Listening,
+        observer: Observer,
     ) -> Self {
+        let name = NameAmongOthers {
+            name: paths::short(note.path(), &folders.home),
+            locks: folders.locks(),
+        };
         Self {
             note,
-            output,
+            output: OutputFile::new(output.to_owned()),
             packets,
             clipboard,
-            copies,
-            desktop: None,
-            limit: usize::MAX,
-            time,
-            name: Box::new(|| None),
+            listening,
+            name,
+            observer,
             unwritten: None,
-            unwritable: None,
         }
     }
 
-    /// Tells if results are to be written for which the system had not enough.
+    /// True if results are to be written for which the system had not enough.
     pub(super) fn is_starved(&self) -> bool {
-        self.unwritten.is_some() && matches!(self.unwritable, Some((_, true)))
-    }
-
-    /// Has results copied from now on, or not. What was copied before stays.
-    pub(super) fn copies(&mut self, copies: bool) {
-        self.copies = copies;
+        let why = self.unwritten.as_ref().and_then(|it| it.why.as_ref());
+        why.is_some_and(|why| why.is_scarce)
     }
 
     /// Hands out what came of a save whose whole text is given, above what could not be read yet.
@@ -90,17 +114,17 @@ impl Delivery {
         mut report: Report,
         copies: bool,
         text: &str,
-        (memory, now): (&mut Memory, i64),
-        show: &mut dyn FnMut(Shown<'_>),
+        memory: &mut Memory,
     ) {
-        let time = (self.time)();
+        let time = clock::time();
+        let is_on = self.listening.clipboard;
         self.set_aside(&memory.unread);
         let below = Below {
             block: memory.unread.block,
             tellings: memory.earlier(&report),
         };
         let packet = self.packet(&mut report, &below);
-        let hoped = if !self.copies {
+        let hoped = if !is_on {
             String::new()
         } else if copies {
             format!("📋 Copied to clipboard at {time}{}", size_of(&packet))
@@ -111,16 +135,16 @@ impl Delivery {
             memory.unread.shows.status.clone()
         };
         // The file comes first, and its first line says how the copying went: it is put right where it went wrong.
-        let mut places = self.write_output(&mut report, &hoped, &below, show);
-        let status = if self.copies && copies {
+        let mut written = self.write_output(&mut report, &hoped, &below);
+        let status = if is_on && copies {
             self.copy(&packet, &time)
         } else {
             hoped.clone()
         };
         if status != hoped {
-            places = self.write_output(&mut report, &status, &below, show);
+            written = self.write_output(&mut report, &status, &below);
         }
-        show(Shown::Results {
+        self.observer.tell(News::Results {
             block: &report.block(Some(&status)),
             asks: report.asks(),
         });
@@ -128,36 +152,42 @@ impl Delivery {
         let block = report.block_above(Some(&status), &below.texts());
         let offers = report.offer_lines_above(below.offers());
         let outputs = packet.as_ref().map(|packet| packet.outputs.clone());
-        let below = (below, outputs.unwrap_or_default());
-        let shows = Self::shows(&report, (status, time), below, places);
+        let newest = Earlier {
+            time,
+            lines: report.lines(),
+            outputs: outputs.unwrap_or_default(),
+        };
+        let shows = written.shows(&report, newest, below.tellings, status);
         // Known before it is written: if clada ends in between, it is not taken for the user's text.
+        let now = clock::now_ms().div_euclid(1000);
         match memory.add_results(&block, &offers, shows, now) {
             Ok(id) => {
-                self.unwritten = Some((id, block));
-                if let Ok(packet) = packet
-                    && copies
-                    && let Err(error) = self.packets.keep(id.number(), &packet.text)
-                {
-                    tracing::error!(%error, "cannot keep the packet");
-                }
+                let why = self.unwritten.take().and_then(|it| it.why);
+                self.unwritten = Some(Unwritten { id, block, why });
+                self.keep_packet(id, packet.ok().filter(|_| copies));
                 self.packets.forget_aside(None);
+                self.write_unwritten(text, memory);
             }
-            Err(error) => {
-                show(Shown::Trouble(&format!(
-                    "the results are only in {}: {error}",
-                    self.output.path().display()
-                )));
-                return;
-            }
+            Err(error) => self.observer.trouble(&format!(
+                "the results are only in {}: {error}",
+                self.output.path().display()
+            )),
         }
-        self.write_unwritten(text, memory, show);
+    }
+
+    fn keep_packet(&self, block: BlockId, packet: Option<Packet>) {
+        if let Some(packet) = packet
+            && let Err(error) = self.packets.keep(block.number(), &packet.text)
+        {
+            tracing::error!(%error, "cannot keep the packet");
+        }
     }
 
     fn tell_desktop(&self, report: &Report, copies: bool) {
-        if let Some(desktop) = self.desktop.as_ref().filter(|_| copies) {
+        if self.listening.notifies && copies {
             let name = self.note.path().file_name().unwrap_or_default();
             let title = format!("{}: {}", name.to_string_lossy(), report.counts());
-            desktop.tell(title, report.troubles());
+            Desktop::of_process().tell(title, report.troubles());
         }
     }
 
@@ -174,15 +204,8 @@ impl Delivery {
         }
     }
 
-    /// Writes the output file, and says where in it are the outputs of each of the results, the newest first, and how long
-    /// it is.
-    fn write_output(
-        &mut self,
-        report: &mut Report,
-        status: &str,
-        below: &Below,
-        show: &mut dyn FnMut(Shown<'_>),
-    ) -> (Vec<(u64, u64)>, u64) {
+    /// Writes the output file, and returns where the outputs are in it.
+    fn write_output(&mut self, report: &mut Report, status: &str, below: &Below) -> WrittenOutput {
         let mut places = Vec::new();
         let mut size = 0;
         let packets = &self.packets;
@@ -203,19 +226,19 @@ impl Delivery {
             let said = format!("⚠ cannot write the output file `{path}`: {error}");
             if !report.notices.contains(&said) {
                 tracing::error!(%error, "cannot write the output file");
-                show(Shown::Trouble(&said));
+                self.observer.trouble(&said);
                 report.notices.push(said);
             }
         }
-        (places, size)
+        WrittenOutput { places, size }
     }
 
-    /// What the LLM needs next. Where the user watches other notes too, its first line names these.
+    /// Returns the packet for the LLM. Where the user watches other notes too, its first line names these.
     fn packet(&self, report: &mut Report, below: &Below) -> io::Result<Packet> {
-        let name = (self.name)();
-        let first = name.map(|name| format!("{}{}\n", note::RESULTS_OF, report::one_line(&name)));
+        let name = self.name.get();
+        let first = name.map(|name| format!("{}{}\n", note::RESULTS_OF, report::one_line(name)));
         let first = first.unwrap_or_default();
-        let limit = self.limit.saturating_sub(first.len());
+        let limit = self.listening.packet.saturating_sub(first.len());
         let packet = report.packet(&below.texts(), limit, &self.output_name())?;
         Ok(Packet {
             text: first + &packet.text,
@@ -232,46 +255,15 @@ impl Delivery {
             block: None,
             tellings: unread.shows.tellings.clone(),
         };
-        let kept = self
-            .packet(&mut Report::default(), &below)
-            .and_then(|packet| self.packets.keep(block.number(), &packet.text));
-        if let Err(error) = kept {
-            tracing::error!(%error, "cannot keep the packet");
+        match self.packet(&mut Report::default(), &below) {
+            Ok(packet) => self.keep_packet(block, Some(packet)),
+            Err(error) => tracing::error!(%error, "cannot keep the packet"),
         }
     }
 
     fn output_name(&self) -> String {
         let name = self.output.path().file_name().unwrap_or_default();
         name.to_string_lossy().into_owned()
-    }
-
-    /// What the block shows from now on.
-    fn shows(
-        report: &Report,
-        (status, time): (String, String),
-        (below, outputs): (Below, String),
-        (places, size): (Vec<(u64, u64)>, u64),
-    ) -> Shows {
-        let offers = report.offer_lines().into_iter();
-        let own = Telling {
-            offers: offers.map(|(line, offer)| (line - 1, offer)).collect(),
-            text: Earlier {
-                time,
-                lines: report.lines(),
-                outputs,
-            },
-            passes: report.is_passing(),
-            whole: (0, 0),
-        };
-        let mut tellings: Vec<Telling> = std::iter::once(own).chain(below.tellings).collect();
-        for (telling, place) in tellings.iter_mut().zip(places) {
-            telling.whole = place;
-        }
-        Shows {
-            status,
-            tellings,
-            size,
-        }
     }
 
     /// Copies a packet, and says how that went. Where it goes wrong, it says where the text is.
@@ -314,46 +306,69 @@ impl Delivery {
     }
 
     /// Puts the block that is due on top of what is in the file now, if there is one.
-    pub(super) fn write_unwritten(
-        &mut self,
-        text: &str,
-        memory: &mut Memory,
-        show: &mut dyn FnMut(Shown<'_>),
-    ) {
-        let Some((id, block)) = &self.unwritten else {
+    pub(super) fn write_unwritten(&mut self, text: &str, memory: &mut Memory) {
+        let Some(due) = &mut self.unwritten else {
             return;
         };
         let known = memory.known();
         let mut ticked = Vec::new();
-        let merged = merge(&self.note, text, block, &known, &mut ticked);
-        match merged {
+        match merge(&self.note, text, &due.block, &known, &mut ticked) {
             Ok(done) => {
                 memory.ticked_meanwhile(&ticked);
-                memory.shows(block);
+                memory.shows(&due.block);
                 for kept in &done.saved {
-                    show(Shown::Trouble(&format!(
+                    self.observer.trouble(&format!(
                         "your notes file lacks a save that came in meanwhile: compare it with {}",
                         kept.display()
-                    )));
+                    ));
                 }
-                if let Err(error) = memory.delivered(*id, self.note.changed_ms()) {
-                    tracing::error!(%error, "cannot use the ledger");
-                }
+                logged(memory.delivered(due.id, self.note.changed_ms()));
                 self.unwritten = None;
-                self.unwritable = None;
             }
             Err(error) => {
                 tracing::error!(%error, "cannot write the results into the notes file");
                 let output = self.output.path().display();
-                let said =
-                    format!("the results are not in the notes file, only in {output}: {error}");
-                let why = (said, error.is_scarce());
+                let why = WhyUnwritten {
+                    said: format!(
+                        "the results are not in the notes file, only in {output}: {error}"
+                    ),
+                    is_scarce: error.is_scarce(),
+                };
                 // That one is tried again and again.
-                if !why.1 || self.unwritable.as_ref() != Some(&why) {
-                    show(Shown::Trouble(&why.0));
+                if !why.is_scarce || due.why.as_ref() != Some(&why) {
+                    self.observer.trouble(&why.said);
                 }
-                self.unwritable = Some(why);
+                due.why = Some(why);
             }
+        }
+    }
+}
+
+/// The output file as it was written.
+struct WrittenOutput {
+    /// The outputs of each of the results, the newest first: where they begin and their length, in bytes.
+    places: Vec<(u64, u64)>,
+    size: u64,
+}
+
+impl WrittenOutput {
+    /// Returns the contents of a block: the newest results above earlier ones.
+    fn shows(self, report: &Report, newest: Earlier, below: Vec<Telling>, status: String) -> Shows {
+        let offers = report.offer_lines().into_iter();
+        let own = Telling {
+            offers: offers.map(|(line, offer)| (line - 1, offer)).collect(),
+            text: newest,
+            passes: report.is_passing(),
+            whole: (0, 0),
+        };
+        let mut tellings: Vec<Telling> = std::iter::once(own).chain(below).collect();
+        for (telling, place) in tellings.iter_mut().zip(self.places) {
+            telling.whole = place;
+        }
+        Shows {
+            status,
+            tellings,
+            size: self.size,
         }
     }
 }
@@ -455,7 +470,7 @@ pub(super) fn passing_block(what: &str, unread: &Unread) -> String {
 
 /// Puts a block on top of the notes while a run goes on, and returns what was ticked below it. It is no loss where that
 /// cannot be: the results follow.
-pub(super) fn put(note: &NoteFile, block: &str, known: &Known) -> Vec<Ticked> {
+pub(super) fn put(note: &NoteFile, block: &str, known: &KnownBlocks) -> Vec<Ticked> {
     let mut ticked = Vec::new();
     if let Err(error) = merge(note, "", block, known, &mut ticked) {
         tracing::info!(%error, "cannot show the run in the notes file");
@@ -469,7 +484,7 @@ fn merge(
     note: &NoteFile,
     expected: &str,
     block: &str,
-    known: &Known,
+    known: &KnownBlocks,
     ticked: &mut Vec<Ticked>,
 ) -> Result<WriteBack, NoteError> {
     note.write_back(expected, &mut |now| {

@@ -9,14 +9,17 @@ use std::sync::Arc;
 
 use sha2::{Digest, Sha256};
 
-use crate::listener::ticked::{Taken, Ticked};
+use crate::clock;
+use crate::listener::due_batch::names;
+use crate::listener::site::Retention;
+use crate::listener::ticked::{FoundTick, Ticked};
 use crate::listener::unread::Unread;
 use crate::novelty::{self, Effect, Event, Look, NoveltyState};
 use crate::reply::note::{self, Blocks, Note};
 use crate::reply::question::{self, Question};
 use crate::reply::record::{Key, Number, Offer, Seed, Tick, TickSource};
 use crate::reply::scan::{alone, part_alone, scan};
-use crate::reply::task::{Action, Task};
+use crate::reply::task::Action;
 use crate::report::{self, Offered, Report};
 use crate::text::hex::hex;
 use crate::text::mask::Mask;
@@ -30,44 +33,35 @@ pub(super) type Hash = [u8; 32];
 /// Behind the hash of a body that nothing is to be done about.
 const AT_REST: &str = " at rest";
 
-/// How much the ledger remembers of batches that are in no notes any more.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Limits {
-    /// For how long.
-    pub seconds: i64,
-    /// The size of the ledger.
-    pub bytes: u64,
-}
-
-/// How often the ledger is held to its limits, in seconds.
+/// The time between two checks of the ledger's limits, in seconds.
 const PRUNE_EVERY: i64 = 24 * 60 * 60;
 
-/// What is remembered of one watched file.
+/// The memory of one watched file.
 pub struct Memory {
     pub(super) ledger: Ledger,
-    pub(super) limits: Limits,
-    /// When that was done last, in seconds since 1970.
+    pub(super) limits: Retention,
+    /// The time of the last check, in seconds since 1970.
     pruned: i64,
     pub(super) file: FileId,
     /// The path that the file had before, if it was renamed since.
-    pub was: Option<PathBuf>,
+    pub(super) was: Option<PathBuf>,
     pub(super) engine: NoveltyState,
     /// The body last looked at.
     pub(super) looked: Option<Hash>,
-    known: Known,
+    known: KnownBlocks,
     /// The body looked at before that.
     before: LastBody,
-    /// What a command of the user ticked in blocks that clada took off before it looked at them.
-    pub(super) ticked: Vec<Taken>,
+    /// The ticks of the user's commands in blocks that clada took off before it looked at them.
+    pub(super) ticked: Vec<FoundTick>,
     /// Other ticks that were found there. They are still to be told of.
-    pub(super) lost: Vec<Taken>,
-    /// What was on top of the notes when they were looked at last, or written: the results, ticks aside, and the line above them.
+    pub(super) lost: Vec<FoundTick>,
+    /// The text on top of the notes when they were looked at last, or written: the results, ticks aside, and the line above them.
     frame: String,
     /// The state as the ledger has it.
     kept: String,
-    /// What is not in the ledger yet. The state must not get there without it: its batches would be new after a restart.
+    /// The batches that are not in the ledger yet. The state must not get there without it: its batches would be new after a restart.
     unkept: Vec<Unkept>,
-    /// What the newest results block shows.
+    /// The newest results block.
     pub(super) unread: Unread,
     /// Ticks that do not count, and were told of.
     pub(super) ignored: HashSet<TickSource>,
@@ -81,14 +75,14 @@ struct Unkept {
 }
 
 impl Memory {
-    /// What the ledger knows of the file at this path, whose text is given where it can be read. One that is new there
+    /// Reads from the ledger what it knows of the file at this path, whose text is given where it can be read. One that is new there
     /// may be another one, which is gone, under a new name; `watched` tells those that a clada waits for.
     ///
     /// # Errors
     /// Where the ledger cannot be used.
-    pub fn open(
+    pub(super) fn open(
         mut ledger: Ledger,
-        limits: Limits,
+        limits: Retention,
         path: &Path,
         text: Option<&str>,
         watched: &dyn Fn() -> Vec<PathBuf>,
@@ -123,15 +117,14 @@ impl Memory {
         let body = looked.map_or(LastBody::None, LastBody::Hash);
         let unread = Unread::of(ledger.standing(file)?);
         let first = kept.lines().next().unwrap_or_default();
-        let is_bare = unread.block.is_some_and(|block| {
-            let mut words = first.split(' ');
-            words.any(|word| word == bare_word(block))
-        });
+        let is_bare = unread
+            .block
+            .is_some_and(|block| first.split(' ').any(|word| word == bare_word(block)));
         let newest = ledger.newest(file)?.filter(|_| !is_bare);
         let frame = newest.map_or(String::new(), |block| note::unticked(&block));
         Ok(Self {
             before: body.clone(),
-            known: Known {
+            known: KnownBlocks {
                 seed,
                 keys: Arc::new(keys),
                 body,
@@ -153,7 +146,7 @@ impl Memory {
         })
     }
 
-    /// Whether nothing is to be done about a text, nor to be told of its file, as far as the ledger knows.
+    /// True if nothing is to be done about a text, nor to be told of its file, as far as the ledger knows.
     ///
     /// # Errors
     /// Where the ledger cannot be read.
@@ -166,7 +159,7 @@ impl Memory {
         let (Some(looked), true) = (looked, first.ends_with(AT_REST)) else {
             return Ok(false);
         };
-        let of_file = Known {
+        let of_file = KnownBlocks {
             seed: ledger.seed(),
             keys: Arc::new(ledger.blocks(known.id)?.into_iter().collect()),
             body: LastBody::Hash(looked),
@@ -177,14 +170,14 @@ impl Memory {
         Ok(is_seen && ledger.is_told(known.id)? && ledger.owed(known.id)?.is_none())
     }
 
-    /// Whether nothing was seen of the file yet.
+    /// True if nothing was seen of the file yet.
     pub(super) fn is_new(&self) -> bool {
         self.looked.is_none()
     }
 
-    /// What tells this file's results blocks from others in the text that was looked at last, or what has become of it.
-    pub(super) fn known(&self) -> Known {
-        Known {
+    /// Returns the marks that tell this file's results blocks from others in the text that was looked at last, or what has become of it.
+    pub(super) fn known(&self) -> KnownBlocks {
+        KnownBlocks {
             body: self.before.clone(),
             ..self.known.clone()
         }
@@ -217,17 +210,17 @@ impl Memory {
         is_same
     }
 
-    /// clada has put this block on top of the notes.
+    /// Takes in that clada has put this block on top of the notes.
     pub(super) fn shows(&mut self, block: &str) {
         self.frame = note::unticked(block);
     }
 
-    /// What the user ticked in the blocks of a note, or in one that clada took off since the last look, and that was not
+    /// Finds the ticks in the blocks of a note, and in those that clada took off since the last look, that were not
     /// used before.
     ///
     /// # Errors
     /// Where the ledger cannot be read.
-    pub(super) fn ticks(&mut self, note: &Note<'_>) -> Result<Vec<Taken>, LedgerError> {
+    pub(super) fn ticks(&mut self, note: &Note<'_>) -> Result<Vec<FoundTick>, LedgerError> {
         let ticked = Ticked::all(note);
         let mut all = std::mem::take(&mut self.ticked);
         if ticked.is_empty() {
@@ -243,8 +236,8 @@ impl Memory {
         Ok(all)
     }
 
-    /// The offers that these ticks take up.
-    pub(super) fn taken(&self, ticked: &Ticked) -> Result<Vec<Taken>, LedgerError> {
+    /// Finds the offers that these ticks take up.
+    pub(super) fn taken(&self, ticked: &Ticked) -> Result<Vec<FoundTick>, LedgerError> {
         let is_sure = ticked.is_by_command();
         let known = self.block(self.known.seed.key(&ticked.block))?;
         let offers = known.into_iter().flat_map(|known| known.offers);
@@ -260,7 +253,7 @@ impl Memory {
                     *batch = self.ledger.latest(self.file, *batch)?;
                 }
             }
-            Ok(Taken {
+            Ok(FoundTick {
                 is_sure,
                 is_doubled: ticked.is_doubled && !is_sure,
                 line: ticked.line(known.source.line),
@@ -273,7 +266,7 @@ impl Memory {
         ticks.collect()
     }
 
-    /// This file's results block with this key. Others may have some that read the same.
+    /// Finds this file's results block with this key. Others may have some that read the same.
     fn block(&self, key: Key) -> Result<Option<KnownBlock>, LedgerError> {
         let blocks = self.ledger.blocks_with(key)?;
         Ok(blocks.into_iter().find(|block| block.file == self.file))
@@ -288,10 +281,15 @@ impl Memory {
         };
         let body = LastBody::Text { text, above };
         self.before = std::mem::replace(&mut self.known.body, body);
-        novelty::step(&mut self.engine, Event::Looked(look))
+        self.step(Event::Looked(look))
     }
 
-    /// Tells if a body is the last one but for line ends and white space at the end of lines and of the text: editors change these by
+    /// Tells the engine what happened, and returns what is to be done about it.
+    pub(super) fn step(&mut self, event: Event<'_>) -> Vec<Effect> {
+        novelty::step(&mut self.engine, event)
+    }
+
+    /// True if a body is the last one but for line ends and white space at the end of lines and of the text: editors change these by
     /// themselves.
     pub(super) fn differs_in_blanks_only(&self, body: &str) -> bool {
         let LastBody::Text { text, .. } = &self.known.body else {
@@ -304,7 +302,7 @@ impl Memory {
         lines(text) == lines(body)
     }
 
-    /// What the last look found that was not in the body before: all between the common start and the common end. Nothing where
+    /// Returns the part of the body that was not in the one before: all between the common start and the common end. Nothing where
     /// that body is not known.
     pub(super) fn inserted(&self) -> Option<Range<usize>> {
         let (LastBody::Text { text: old, .. }, LastBody::Text { text: new, .. }) =
@@ -378,19 +376,16 @@ impl Memory {
         Ok(())
     }
 
-    /// The text of a batch; empty if it is forgotten or cannot be read, and then nothing of it can run.
+    /// Reads the text of a batch; empty if it is forgotten or cannot be read, and then nothing of it can run.
     pub(super) fn text(&self, number: Number) -> String {
-        let text = self.ledger.text(self.file, number);
-        text.inspect_err(|error| tracing::error!(%error, "cannot use the ledger"))
-            .ok()
+        logged(self.ledger.text(self.file, number))
             .flatten()
             .unwrap_or_default()
     }
 
-    /// Whether a task is not to be offered on behalf of a batch: it was done or tried again since, or is about to be.
+    /// True if a task is not to be offered on behalf of a batch: it was done or tried again since, or is about to be.
     pub(super) fn is_over(&self, batch: Number, task: usize) -> bool {
-        let over = self.ledger.is_over(self.file, batch, task);
-        let over = over.inspect_err(|error| tracing::error!(%error, "cannot use the ledger"));
+        let over = logged(self.ledger.is_over(self.file, batch, task));
         over.unwrap_or(true) || self.engine.is_chosen(batch, task)
     }
 
@@ -399,21 +394,19 @@ impl Memory {
     /// # Errors
     /// Where the ledger cannot be written.
     pub(super) fn catch_up(&mut self, now: i64) -> Result<(), LedgerError> {
-        match self.unkept.is_empty() {
-            true => Ok(()),
-            false => self.keep_noted(self.state(None), now),
+        if self.unkept.is_empty() {
+            return Ok(());
         }
+        self.keep_noted(self.state(None), now)
     }
 
-    /// The state as the ledger keeps it, perhaps as it will be when a batch has begun.
+    /// Returns the state as the ledger keeps it, perhaps as it will be when a batch has begun.
     pub(super) fn state(&self, beginning: Option<Number>) -> String {
         let looked = self.looked.map(|hash| hex(&hash)).unwrap_or_default();
         let bare = self.unread.block.filter(|_| self.frame.is_empty());
         let bare = bare.map_or(String::new(), |block| format!(" {}", bare_word(block)));
-        let rests = match self.engine.is_at_rest(beginning) {
-            true => AT_REST,
-            false => "",
-        };
+        let is_at_rest = self.engine.is_at_rest(beginning);
+        let rests = if is_at_rest { AT_REST } else { "" };
         let state = self.engine.to_text(beginning);
         format!("{looked}{bare}{rests}\n{state}")
     }
@@ -424,20 +417,16 @@ impl Memory {
             return;
         }
         self.pruned = now;
-        if let Err(error) = self
-            .ledger
-            .prune(now - self.limits.seconds, self.limits.bytes)
-        {
-            tracing::error!(%error, "cannot use the ledger");
-        }
+        let began = now - self.limits.seconds;
+        logged(self.ledger.prune(began, self.limits.bytes));
     }
 
-    /// The ledger has this state now.
+    /// Takes in that the ledger has this state now.
     pub(super) fn kept(&mut self, state: String) {
         self.kept = state;
     }
 
-    /// The batches whose results the notes never got, as clada was ended before. They are ended.
+    /// Returns the batches whose results the notes never got, as clada was ended before. They are ended.
     ///
     /// # Errors
     /// Where the ledger cannot be written.
@@ -445,18 +434,15 @@ impl Memory {
         let batches = self.ledger.untold(self.file, now_ms)?;
         for batch in &batches {
             let fates = batch.tasks.iter().map(|task| task.fate.clone()).collect();
-            novelty::step(&mut self.engine, Event::Ended(batch.number, fates));
+            self.step(Event::Ended(batch.number, fates));
         }
         Ok(batches)
     }
 
     /// Adds the questions that wait for an answer, but those that a report asks itself.
-    pub(super) fn add_asked(&self, report: &mut Report, when: fn(i64) -> String, mask: &Mask) {
+    pub(super) fn add_asked(&self, report: &mut Report, mask: &Mask) {
         const MOST: usize = 20;
-        let asked = self.ledger.asked(self.file, MOST).unwrap_or_else(|error| {
-            tracing::error!(%error, "cannot use the ledger");
-            Vec::new()
-        });
+        let asked = logged(self.ledger.asked(self.file, MOST)).unwrap_or_default();
         let own = report.offer_lines().into_iter().map(|(_, offer)| offer);
         let earlier = self.earlier(report).into_iter();
         let below = earlier.flat_map(|telling| telling.offers);
@@ -469,7 +455,7 @@ impl Memory {
             if is_answered || offers.contains(&offer) {
                 continue;
             }
-            let when = when(asked.asked_ms.div_euclid(1000));
+            let when = clock::when(asked.asked_ms.div_euclid(1000));
             let target = report::one_line(&report::brief(&asked.target));
             let said = asked.message.unwrap_or_default();
             let (why, commands) = said.split_once('\n').unwrap_or((&said, ""));
@@ -490,13 +476,9 @@ impl Memory {
         }
     }
 
-    /// The questions that wait for an answer, by the tasks that they are about: in the batches that stand for theirs by now.
+    /// Returns the questions that wait for an answer, by the tasks that they are about: in the batches that stand for theirs by now.
     pub(super) fn questions(&self) -> Vec<((Number, usize), Question)> {
-        let asked = self.ledger.asked(self.file, usize::MAX >> 1);
-        let asked = asked.unwrap_or_else(|error| {
-            tracing::error!(%error, "cannot use the ledger");
-            Vec::new()
-        });
+        let asked = logged(self.ledger.asked(self.file, usize::MAX >> 1)).unwrap_or_default();
         let questions = asked.into_iter().filter_map(|asked| {
             let (latest, task) = (self.latest_of(asked.batch), asked.task);
             let message = asked.message;
@@ -509,7 +491,7 @@ impl Memory {
         questions.collect()
     }
 
-    /// All of what a question is about.
+    /// Returns the whole text that a question is about.
     fn question(&self, batch: Number, task: usize, said: &str) -> String {
         let text = self.text(batch);
         let scan = scan(&text);
@@ -523,7 +505,7 @@ impl Memory {
     }
 
     /// Learns of a block that shows a run that goes on. If it cannot be kept it is known as long as clada runs.
-    pub(super) fn add_running(&mut self, block: &str, now: i64) -> Known {
+    pub(super) fn add_running(&mut self, block: &str, now: i64) -> KnownBlocks {
         let key = note::key(self.known.seed, block);
         self.know(key);
         let new = NewBlock {
@@ -532,9 +514,7 @@ impl Memory {
             offers: &[],
             is_result: false,
         };
-        if let Err(error) = self.ledger.add_block(self.file, new, now) {
-            tracing::error!(%error, "cannot use the ledger");
-        }
+        logged(self.ledger.add_block(self.file, new, now));
         self.known()
     }
 
@@ -543,7 +523,7 @@ impl Memory {
     }
 }
 
-/// The file, now gone, that had this very text: the results block on top, which others may have too, and the body.
+/// Finds the file, now gone, that had this very text: the results block on top, which others may have too, and the body.
 fn renamed(
     ledger: &Ledger,
     text: &str,
@@ -558,7 +538,7 @@ fn renamed(
             continue;
         }
         let keys = ledger.blocks(block.file)?.into_iter().collect();
-        let known = Known {
+        let known = KnownBlocks {
             seed,
             keys: Arc::new(keys),
             body: LastBody::None,
@@ -572,21 +552,21 @@ fn renamed(
     Ok(None)
 }
 
-/// The body last looked at and the engine's state, as [`Memory::state`] put them together.
+/// Returns the body last looked at and the engine's state, as [`Memory::state`] put them together.
 fn parted(kept: &str) -> (Option<Hash>, &str) {
     let (looked, state) = kept.split_once('\n').unwrap_or_default();
     (from_hex(looked), state)
 }
 
-/// What the state says of notes from which these results were taken away.
+/// Returns the word of the state for notes from which these results were taken away.
 fn bare_word(block: BlockId) -> String {
     format!("bare{}", block.number())
 }
 
-/// Command and target of each task.
-pub(super) fn names(tasks: &[Task<'_>]) -> Vec<(String, String)> {
-    let name = |task: &Task<'_>| (task.command_name().to_owned(), task.target().into_owned());
-    tasks.iter().map(name).collect()
+/// Logs an error of the ledger that nothing is lost by.
+pub(super) fn logged<T>(result: Result<T, LedgerError>) -> Option<T> {
+    let result = result.inspect_err(|error| tracing::error!(%error, "cannot use the ledger"));
+    result.ok()
 }
 
 pub(super) fn hash(body: &str) -> Hash {
@@ -598,9 +578,9 @@ fn from_hex(text: &str) -> Option<Hash> {
     bytes.collect::<Option<Vec<u8>>>()?.try_into().ok()
 }
 
-/// What tells the results blocks of a file from others.
+/// The marks that tell the results blocks of a file from others.
 #[derive(Debug, Clone)]
-pub(super) struct Known {
+pub(super) struct KnownBlocks {
     seed: Seed,
     keys: Arc<HashSet<Key>>,
     body: LastBody,
@@ -614,12 +594,12 @@ enum LastBody {
     Hash(Hash),
     Text {
         text: Arc<str>,
-        /// How many bytes of it stood above a block.
+        /// The number of its bytes that stood above a block.
         above: usize,
     },
 }
 
-impl Blocks for Known {
+impl Blocks for KnownBlocks {
     fn is_known(&self, canonical: &str) -> bool {
         self.keys.contains(&self.seed.key(canonical))
     }

@@ -1,118 +1,80 @@
-//! The listener: waits for a save, asks the engine what is new, has it run, and hands out the results. Decides nothing
-//! itself.
+//! The listener: waits for a save, reads what is new in it, has that run, and hands out the results.
+//!
+//! This file is the loop, from top to bottom: wait, read, split, scan, decide, record, run, report, write back. The engine decides
+//! what is new; nothing here does.
 
 pub mod board;
 mod books;
 mod choices;
+mod claim;
 mod commands;
 mod delivery;
+mod due_batch;
 mod memory;
 mod notices;
+mod observer;
+mod opening;
+pub mod project;
 mod recovery;
 pub mod rules;
 mod runs;
+pub mod sharing;
+mod site;
 mod standing;
 mod ticked;
 mod ticks;
 mod unread;
+mod waiting;
 
 use std::ops::Range;
-use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use tokio::sync::watch;
 use tokio::time::{sleep, sleep_until};
 use tracing::Instrument;
 
-use crate::clock::Clock;
-use crate::novelty::{self, Effect, Event, Look};
+use crate::clock;
+use crate::novelty::{Effect, Event, Look};
+use crate::reply::note::Note;
 use crate::reply::record::{Number, TaskPlan, Tick};
-use crate::reply::scan::{scan, scan_for};
+use crate::reply::scan::scan_for;
 use crate::reply::task::LineNumbers;
 use crate::report::{Offered, ParseError, Report};
-use crate::run::{Progress, Runner, Setup};
+use crate::run::Runner;
 use crate::settings::places;
-use crate::text::hex::hex;
-use crate::world::ledger::LedgerError;
-use crate::world::note_file::{NoteError, NoteReading};
-use crate::world::watch::{Settle, Signal, Watcher};
+use crate::world::note_file::NoteReading;
+use crate::world::watch::Signal;
 
+use delivery::Delivery;
+use due_batch::{BatchesAgain, DueBatch, Remembered};
 use memory::{Hash, hash};
-use notices::{FIXED, MISSING, UNREADABLE, swallowed};
-use recovery::Remains;
-use runs::Wanted;
-use ticks::{Change, Counted, Void};
+use notices::{MISSING, UNREADABLE, swallowed};
+use opening::ListenerSettings;
+use ticks::{Counted, SaveChange};
+use waiting::Pending;
 
 pub use choices::{OpenPlace, open_places};
+pub(crate) use claim::create_if_missing;
+pub use claim::{Claim, ProcessShared};
 pub use commands::Running;
-pub use delivery::Delivery;
-pub use memory::{Limits, Memory};
-pub use notices::not_followed;
-pub use recovery::Which;
+pub use memory::Memory;
+pub use observer::{News, Observer};
+pub use recovery::UserRequest;
+pub use site::{Flags, Site};
 pub use ticked::BY_COMMAND;
 
-/// What the person at the terminal is shown.
-pub enum Shown<'s> {
-    /// The file is watched from now on.
-    Watching(&'s Path),
-    Progress(Progress<'s>),
-    /// Something to know that is no result.
-    Note(&'s str),
-    /// Work that was begun waits, and why; nothing when it waits no more. It was said to the person already.
-    Waits(Option<&'s str>),
-    /// Something that clada could not do.
-    Trouble(&'s str),
-    /// A run is over.
-    Results {
-        block: &'s str,
-        /// A command waits for approval.
-        asks: bool,
-    },
-}
-
-/// How a listener listens, tells and remembers.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Listening {
-    /// How long the notes must be quiet.
-    pub debounce: Duration,
-    /// How often to look, where that is not told by events. It takes a new start to change that.
-    pub poll: Option<Duration>,
-    /// The name of the output file. It takes a new start to change that: it is locked, and no task may touch it.
-    pub output: String,
-    pub clipboard: bool,
-    /// How large a packet may be, in bytes.
-    pub packet: usize,
-    /// The desktop tells of a batch that is over.
-    pub notifies: bool,
-    pub limits: Limits,
-}
-
-/// What the settings come to.
-pub struct Fresh {
-    pub setup: Setup,
-    pub listening: Listening,
-    /// Why not all of them hold.
-    pub notice: Option<String>,
-}
-
-/// See [`Daemon::refresh`].
-pub type Refresh = Box<dyn Fn() -> Result<Fresh, String>>;
-
-/// Says why the notes may not be the person's alone any more, and what to do: a command may have let others write them.
-pub type Doubt = Box<dyn Fn() -> Option<String>>;
-
-/// Why a listener begins to listen.
+/// The way in which a listener begins to listen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Begin {
-    /// Nobody listened: what the file says now is looked at.
+    /// Nobody listened: the text that is in the file now is looked at.
     Anew,
-    /// The file was made, with this text: what is in it now came later.
+    /// The file was made, with this text: everything else in it came later.
     Made(&'static str),
-    /// It rested, and something happened.
+    /// The listener rested, and something happened.
     Woken,
 }
 
-/// Why a listener does not listen any more.
+/// The reason why a listener stops listening.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Parting {
     /// It is to leave, or has nothing more to do.
@@ -121,207 +83,89 @@ pub enum Parting {
     Moved,
 }
 
-/// A listener on one file.
-pub struct Daemon {
-    pub settle: Settle,
-    pub runner: Runner,
-    pub delivery: Delivery,
-    /// Where locks are.
-    pub locks: PathBuf,
-    pub clock: Clock,
-    pub memory: Memory,
-    /// What is there at first sight is to run.
-    pub run_existing: bool,
-    /// Becomes true when listening is to end. What runs goes on to its end.
-    pub leave: watch::Receiver<bool>,
-    /// After how long with nothing to do listening ends; nothing: never.
-    pub rest: Option<Duration>,
-    pub listening: Listening,
-    /// Has what the settings come to now; or what is wrong with these.
-    pub refresh: Refresh,
-    /// See [`Doubt`].
-    pub doubt: Doubt,
-    pub pending: Pending,
+/// A listener on one notes file.
+pub struct Listener<'c> {
+    claim: &'c mut Claim,
+    settings: ListenerSettings,
+    runner: Runner,
+    delivery: Delivery,
+    memory: Memory,
+    /// Becomes true when clada has to exit: it ends a batch that runs.
+    stop: watch::Receiver<bool>,
+    observer: Observer,
+    pending: Pending,
 }
 
-/// What a listener has still to do.
-#[derive(Default)]
-pub struct Pending {
-    /// A text was taken in since listening began.
-    has_begun: bool,
-    /// A text that may be half a save, and when it is taken as it is if it stays.
-    unfinished: Option<(Instant, Hash)>,
-    refused: Option<Refused>,
-    /// When something is tried again for which the system had not enough.
-    scarce: Option<Instant>,
-    /// The name of the notes leads elsewhere, and they are looked at for the last time.
-    is_leaving: bool,
-    /// A paste without a task was mentioned since the last run.
-    is_mentioned: bool,
-    /// What a crash left, to be told with the next results.
-    recovered: Report,
-    /// What was last said of a file that cannot be read.
-    complaint: String,
-    /// What was last said of a link that is not followed.
-    diverted: String,
-    /// What was last said of a ledger that cannot be written.
-    unkept: String,
-    /// What is to be said when listening begins.
-    warnings: Vec<String>,
-    /// Why not all of the settings hold.
-    settings: Option<String>,
-    /// What is wrong with them.
-    wrong: Option<String>,
-    told: Told,
-}
-
-/// What was said of the settings last.
-#[derive(Debug, Clone, Default)]
-pub struct Told {
-    /// Why not all of them hold.
-    settings: Option<String>,
-    /// What is wrong with them.
-    wrong: Option<String>,
-}
-
-impl Pending {
-    /// Nothing was done yet; `settings` is what there is to say of them.
-    pub fn new(warnings: Vec<String>, settings: Option<String>, told: Told) -> Self {
-        Self {
-            warnings,
-            settings,
-            told,
-            ..Self::default()
-        }
-    }
-
-    /// What was said of the settings, for who listens next.
-    pub fn told(&self) -> Told {
-        self.told.clone()
-    }
-
-    /// What is to be said of wrong settings, or of some that are right again; once.
-    fn news_of_wrong(&mut self) -> Option<String> {
-        if self.wrong == self.told.wrong {
-            return None;
-        }
-        self.told.wrong.clone_from(&self.wrong);
-        Some(self.wrong.clone().unwrap_or_else(|| FIXED.to_owned()))
-    }
-}
-
-/// Batches that could not be started.
-struct Refused {
-    /// When they are tried again; `None` during that try.
-    due: Option<Instant>,
-    why: String,
-}
-
-/// How a text was come by.
-#[derive(Debug, Clone, Copy, Default)]
-struct Seen {
+/// A text that was read from the notes file.
+struct Save {
+    text: String,
     /// Nobody had the file open for writing.
     over: bool,
-    /// When the file was last changed, in Unix time in milliseconds.
+    /// The time of the file's last change, in Unix time in milliseconds.
     changed_ms: i64,
-    /// The text that has been waited for, if its time is up.
+    /// The text that was waited for, if its time is up.
     waited_for: Option<Hash>,
     /// It is time to try again what could not be started.
     retry: bool,
 }
 
-impl Seen {
+impl Save {
     /// A text that is surely whole.
-    fn whole() -> Self {
+    fn whole(text: &str) -> Self {
         Self {
+            text: text.to_owned(),
             over: true,
-            ..Self::default()
+            changed_ms: 0,
+            waited_for: None,
+            retry: false,
         }
     }
 }
 
-/// What there is to do and to tell after a look.
-struct Found {
-    wanted: Wanted,
+/// The work and the news that a look leads to.
+struct Decided<'s> {
+    jobs: Vec<DueBatch<'s>>,
     report: Report,
-    /// An LLM is to read it.
+    /// An LLM is to read the report.
     copies: bool,
 }
 
-impl Daemon {
-    /// Listens until it is to leave, or there is nothing more to do. `stop` ends what runs.
+impl Listener<'_> {
+    /// Listens until `leave` becomes true, or nothing happened for as long as it may `rest`.
     pub async fn listen(
         &mut self,
-        watcher: &mut Watcher,
         begin: Begin,
-        stop: &watch::Receiver<bool>,
-        show: &mut dyn FnMut(Shown<'_>),
+        leave: watch::Receiver<bool>,
+        rest: Option<Duration>,
     ) -> Parting {
-        let file = self.delivery.note.path().display();
+        let file = self.claim.note.path().display();
         let span = tracing::info_span!("notes", %file);
-        let listening = self.listen_inside(watcher, begin, stop, show);
-        listening.instrument(span).await
+        self.listen_inside(begin, leave, rest)
+            .instrument(span)
+            .await
     }
 
     async fn listen_inside(
         &mut self,
-        watcher: &mut Watcher,
         begin: Begin,
-        stop: &watch::Receiver<bool>,
-        show: &mut dyn FnMut(Shown<'_>),
+        mut leave: watch::Receiver<bool>,
+        rest: Option<Duration>,
     ) -> Parting {
-        match begin {
-            Begin::Anew | Begin::Made(_) => tracing::info!("watching"),
-            Begin::Woken => tracing::debug!("awake"),
+        if let Some(save) = self.begin(begin) {
+            self.take_in(save).await;
         }
-        let first = match begin {
-            Begin::Anew => self.first_text(show),
-            Begin::Made(text) => {
-                self.settle.on(Signal::Changing, Instant::now());
-                Some((text.to_owned(), Seen::whole()))
-            }
-            Begin::Woken => {
-                self.pending.has_begun = true;
-                None
-            }
-        };
-        self.recover(show);
-        if begin != Begin::Woken {
-            self.clear_leftovers(show);
-        }
-        for warning in std::mem::take(&mut self.pending.warnings) {
-            show(Shown::Trouble(&warning));
-        }
-        if let Some(notice) = &self.pending.settings {
-            show(Shown::Trouble(notice));
-        }
-        show(Shown::Watching(self.delivery.note.path()));
-        if let Some((text, seen)) = first {
-            self.take_in(&text, seen, stop, show).await;
-        }
-        let mut leave = self.leave.clone();
         loop {
-            let due = self.due();
-            if due.is_some() {
-                tracing::debug!("waits before it looks again");
-            } else {
-                tracing::debug!("nothing to do");
-            }
-            let rest = self.rest.filter(|_| due.is_none());
+            let due = self.pending.due();
+            let rest = rest.filter(|_| due.is_none());
             tokio::select! {
                 biased;
                 _ = leave.wait_for(|leave| *leave) => return Parting::Done,
-                signal = watcher.next() => {
-                    let now = Instant::now();
-                    tracing::debug!(?signal, "signal");
-                    self.settle.on(signal, now);
-                    if let Some((due, _)) = &mut self.pending.unfinished {
-                        *due = now + places::PASTE_QUIET;
-                    }
-                }
+                signal = self.claim.watcher.next() => self.pending.on(signal),
                 () = sleep_until(due.unwrap_or_else(Instant::now).into()), if due.is_some() => {
-                    self.look(stop, show).await;
-                    if self.has_moved(show) {
+                    if let Some(save) = self.read() {
+                        self.take_in(save).await;
+                    }
+                    if self.has_moved() {
                         return Parting::Moved;
                     }
                 }
@@ -330,291 +174,200 @@ impl Daemon {
         }
     }
 
-    /// Tells if its name leads to other notes now. These are looked at once more then: what was saved in them until then is theirs.
-    fn has_moved(&mut self, show: &mut dyn FnMut(Shown<'_>)) -> bool {
-        let is_quiet = self.settle.due().is_none() && self.pending.unfinished.is_none();
-        if !is_quiet || !self.leads_elsewhere(show) {
-            self.pending.is_leaving &= !is_quiet;
-            return false;
+    /// Tells of everything that was left from before, and returns the text that is looked at first.
+    fn begin(&mut self, begin: Begin) -> Option<Save> {
+        match begin {
+            Begin::Anew | Begin::Made(_) => tracing::info!("watching"),
+            Begin::Woken => tracing::debug!("awake"),
         }
-        if !self.pending.is_leaving {
-            self.settle.on(Signal::Over, Instant::now());
-        }
-        std::mem::replace(&mut self.pending.is_leaving, true)
-    }
-
-    /// Tells if the name of the notes leads to others that may be followed. A link that a command may have made is not: what it
-    /// leads to would be written.
-    fn leads_elsewhere(&mut self, show: &mut dyn FnMut(Shown<'_>)) -> bool {
-        let note = &self.delivery.note;
-        let Some(lead) = note.leads_elsewhere() else {
-            self.pending.diverted.clear();
-            return false;
-        };
-        let fence = &self.runner.setup.rules.fence;
-        let trees = fence.temp.iter().chain(&fence.writable);
-        let mut trees: Vec<PathBuf> = trees.filter_map(|tree| tree.canonicalize().ok()).collect();
-        trees.push(self.runner.disk.path().to_owned());
-        let before = Some(note.lead());
-        let Some(link) = lead.diverted(before, self.runner.disk.path(), &trees) else {
-            self.pending.diverted.clear();
-            return true;
-        };
-        let why = not_followed(link, &lead.path);
-        say_once(&mut self.pending.diverted, &why, show);
-        false
-    }
-
-    /// When to look next without a signal. A save that is under way is waited for first.
-    fn due(&self) -> Option<Instant> {
-        let unfinished = self.pending.unfinished.map(|(due, _)| due);
-        let retry = self
-            .pending
-            .refused
-            .as_ref()
-            .and_then(|refused| refused.due);
-        let other = [unfinished, retry, self.pending.scarce];
-        let other = other.into_iter().flatten().min();
-        self.settle.due().or(other)
-    }
-
-    /// What is in the file when listening begins. One that is not there has been seen empty, unless it is only gone.
-    fn first_text(&mut self, show: &mut dyn FnMut(Shown<'_>)) -> Option<(String, Seen)> {
-        match self.delivery.note.read() {
-            Ok(NoteReading::Text {
-                text,
-                no_writer,
-                changed_ms,
-            }) => {
-                let seen = Seen {
-                    over: no_writer != Some(false),
-                    changed_ms,
-                    ..Seen::default()
-                };
-                Some((text, seen))
+        let first = match begin {
+            Begin::Anew => self.first_text(),
+            Begin::Made(text) => {
+                self.pending.settle.on(Signal::Changing, Instant::now());
+                Some(Save::whole(text))
             }
-            Ok(NoteReading::Missing) if self.memory.is_new() => {
-                Some((String::new(), Seen::whole()))
-            }
-            Ok(NoteReading::Missing) => {
-                self.complain(MISSING, show);
+            Begin::Woken => {
+                self.pending.has_begun = true;
                 None
             }
-            Err(error) => {
-                self.cannot_read(&error, show);
-                None
-            }
+        };
+        self.recover();
+        if begin != Begin::Woken {
+            self.clear_leftovers();
         }
+        let warnings = std::mem::take(&mut self.settings.warnings);
+        for warning in warnings.iter().chain(&self.settings.news.notice) {
+            self.observer.trouble(warning);
+        }
+        self.observer
+            .tell(News::Watching(self.delivery.note.path()));
+        self.tell_of_snapshots();
+        first
     }
 
-    /// Says once that the file cannot be read, and looks again soon where that may be for a moment only.
-    fn cannot_read(&mut self, error: &NoteError, show: &mut dyn FnMut(Shown<'_>)) {
-        self.complain(&error.to_string(), show);
-        if error.is_scarce() {
-            self.pending.scarce = Some(Instant::now() + places::RETRY);
-        }
-    }
-
-    async fn look(&mut self, stop: &watch::Receiver<bool>, show: &mut dyn FnMut(Shown<'_>)) {
+    /// Reads the notes file, which has changed or is due; nothing where its text cannot be used yet.
+    fn read(&mut self) -> Option<Save> {
         let now = Instant::now();
-        if let Some(why) = (self.doubt)() {
-            self.settle.looked(Some(true), now);
+        if let Some(why) = self.doubt() {
+            self.pending.settle.looked(Some(true), now);
             self.pending.unfinished = None;
             self.pending.scarce = Some(now + places::RETRY);
-            self.complain(&why, show);
-            return;
+            self.complain(&why);
+            return None;
         }
         let reading = self.delivery.note.read();
         let no_writer = match &reading {
             Ok(NoteReading::Text { no_writer, .. }) => *no_writer,
             _ => None,
         };
-        self.settle.looked(no_writer, now);
-        if self.settle.due().is_some() {
-            return;
+        self.pending.settle.looked(no_writer, now);
+        if self.pending.settle.due().is_some() {
+            return None;
         }
-        let pending = &mut self.pending;
-        pending.scarce.take_if(|due| *due <= now);
-        let waited_for = pending.unfinished.take_if(|(due, _)| *due <= now);
-        let refused = pending.refused.as_mut();
-        let retry = refused.is_some_and(|refused| refused.due.take_if(|due| *due <= now).is_some());
+        let (waited_for, retry) = self.pending.take_due(now);
         match reading {
             Ok(NoteReading::Missing) => {
                 self.pending.unfinished = None;
-                self.complain(MISSING, show);
+                self.complain(MISSING);
+                None
             }
             Err(error) => {
                 self.pending.unfinished = None;
-                self.cannot_read(&error, show);
+                self.cannot_read(&error);
+                None
             }
             Ok(NoteReading::Text {
                 text, changed_ms, ..
             }) => {
-                self.pending.complaint.clear();
-                let seen = Seen {
+                self.pending.complaints.file.clear();
+                Some(Save {
+                    text,
                     over: no_writer == Some(true),
                     changed_ms,
-                    waited_for: waited_for.map(|(_, hash)| hash),
+                    waited_for,
                     retry,
-                };
-                self.take_in(&text, seen, stop, show).await;
+                })
             }
         }
     }
 
-    async fn take_in(
-        &mut self,
-        text: &str,
-        mut seen: Seen,
-        stop: &watch::Receiver<bool>,
-        show: &mut dyn FnMut(Shown<'_>),
-    ) {
-        // Names the text without telling what is in it.
-        tracing::debug!(text = %hex(&hash(text)[..8]), changed_ms = seen.changed_ms, "looks");
-        self.take_settings();
-        // What could not begin before the last end of clada is tried again.
+    /// Takes in a save, from its text to its results.
+    async fn take_in(&mut self, mut save: Save) {
+        self.apply_settings();
         let is_start = !std::mem::replace(&mut self.pending.has_begun, true);
-        seen.retry |= is_start;
-        let note = self.memory.split(text);
+        // What could not begin before the last end of clada is tried again.
+        save.retry |= is_start;
+        let note = self.memory.split(&save.text);
         let hash = hash(&note.body);
         let is_same = self.memory.looked == Some(hash);
         // What stayed as it is until it could be tried again has settled too.
-        let settled = seen.waited_for == Some(hash) || seen.retry && is_same;
+        let settled = save.waited_for == Some(hash) || save.retry && is_same;
         // An editor that empties the file and then fills it is in between.
-        if text.is_empty() && !settled && !is_same && !self.memory.is_new() {
-            self.wait_for_more(hash);
+        if save.text.is_empty() && !settled && !is_same && !self.memory.is_new() {
+            self.pending.wait_for_more(hash);
             return;
         }
-        let change = Change {
+        let change = SaveChange {
             is_start,
             is_same: is_same || self.memory.differs_in_blanks_only(&note.body),
-            is_framed: self.memory.has_frame(&note, text),
-            changed_ms: seen.changed_ms,
+            is_framed: self.memory.has_frame(&note, &save.text),
+            changed_ms: save.changed_ms,
         };
-        let ticks = self.memory.ticks(&note).and_then(|ticks| {
-            if !is_same || !ticks.is_empty() {
-                self.memory.changed(seen.changed_ms);
-            }
-            self.counted(ticks, change)
-        });
-        let counted = ticks.unwrap_or_else(|error| {
-            self.complain(&error.to_string(), show);
-            Counted::default()
-        });
-        let Counted {
-            ticks,
-            adds,
-            void,
-            lost,
-        } = counted;
-        let pending = &self.pending;
-        let is_untold = !pending.recovered.is_empty() || pending.wrong != pending.told.wrong;
-        let is_void = void.is_some() || !change.is_framed;
-        let asks = !ticks.is_empty() || !adds.is_empty();
-        if is_same && !settled && !asks && !is_void && !is_untold {
-            self.delivery.write_unwritten(text, &mut self.memory, show);
+        let counted = self.read_ticks(&note, change, is_same);
+        let is_void = counted.void.is_some() || !change.is_framed;
+        if is_same && !settled && !counted.asks() && !is_void && !self.is_untold() {
+            self.write_back(&save.text);
             return;
         }
         self.pending.unfinished = None;
-        let foreign = note
-            .blocks
-            .iter()
-            .find(|block| !block.is_known)
-            .map(|block| block.text);
+        let foreign = note.blocks.iter().find(|block| !block.is_known);
         let dialects = self.runner.setup.dialects;
         let scan = scan_for(&note.body, dialects);
-        let scan = self.memory.engine.part(&note.body, scan);
         let look = Look {
             body: &note.body,
-            scan: &scan,
+            scan: &self.memory.engine.part(&note.body, scan),
             dialects,
-            over: seen.over,
+            over: save.over,
             settled,
             foreign: foreign.is_some(),
-            run_existing: self.run_existing && self.memory.is_new(),
-            ticks: &ticks,
+            run_existing: self.settings.flags.run_existing && self.memory.is_new(),
+            ticks: &counted.ticks,
         };
         let effects = self.memory.look(look, hash, note.above);
         tracing::debug!(effects = effects.len(), "looked");
         // Whoever asks for this asks for what is in the notes.
         tracing::trace!(body = look.body, ?effects, "looked");
-        match self.keep(&look, &effects, foreign) {
-            Ok(()) => self.pending.unkept.clear(),
-            Err(error) => say_once(&mut self.pending.unkept, &error.to_string(), show),
-        }
+        self.record(&look, &effects, foreign.map(|block| block.text));
         let is_idle = effects.is_empty();
-        let Found {
-            wanted,
+        let remembered = self.memory.remembered(&effects);
+        let texts: Vec<_> = remembered.iter().map(Remembered::scan).collect();
+        let again = remembered.iter().zip(&texts);
+        let Decided {
+            jobs,
             mut report,
             mut copies,
-        } = self.found(&look, effects, hash);
-        report.void = void.as_ref().map(Void::said);
-        if !adds.is_empty() {
-            let said = self.add_untracked(&adds, stop, show).await;
+        } = self.decide(&look, effects, hash, DueBatch::again(again));
+        report.void = counted.void.as_ref().map(ticks::Void::said);
+        if !counted.adds.is_empty() {
+            let said = self.add_untracked(&counted.adds).await;
             report.notices.extend(said);
         }
-        if wanted.is_empty() {
-            self.pending.refused = None;
-        } else {
-            // After a start nothing was said of it yet.
-            let retry = seen.retry && self.pending.refused.is_some();
-            let ran = self.run(&note.body, &scan, wanted, retry, stop, show).await;
-            // Stopped before it began, there may still be something else to tell.
-            if let Some(mut ran) = ran
-                && !self.refused(&mut ran)
-            {
-                report.take(ran.report);
-                copies = true;
+        copies |= self.run_due(jobs, save.retry, &mut report).await;
+        self.offer_again(&counted.lost, &mut report);
+        if !self.report(report, copies, &save.text) {
+            self.mention_paste(&look, is_idle);
+        }
+    }
+
+    /// Reads the ticks of a save, and finds which of them count.
+    fn read_ticks(&mut self, note: &Note<'_>, change: SaveChange, is_same: bool) -> Counted {
+        let counted = self.memory.ticks(note).and_then(|ticks| {
+            if !is_same || !ticks.is_empty() {
+                self.memory.changed(change.changed_ms);
             }
-        }
-        report.notices.extend(self.pending.news_of_wrong());
-        self.offer_again(&lost, &mut report);
-        if report.is_empty() {
-            self.delivery.write_unwritten(text, &mut self.memory, show);
-            self.mention_paste(&look, is_idle, show);
-        } else {
-            self.pending.is_mentioned = false;
-            let mask = &self.runner.setup.rules.mask;
-            self.memory.add_asked(&mut report, self.clock.when, mask);
-            let now = (self.clock.now_ms)().div_euclid(1000);
-            self.delivery
-                .hand_out(report, copies, text, (&mut self.memory, now), show);
-            self.runner.changes_are_told();
-            self.memory.prune(now);
-        }
-        if self.delivery.is_starved() {
-            self.pending.scarce = Some(Instant::now() + places::RETRY);
-        }
-        let waits = self.pending.refused.as_ref();
-        show(Shown::Waits(waits.map(|refused| refused.why.as_str())));
+            self.counted(ticks, change)
+        });
+        counted.unwrap_or_else(|error| {
+            self.complain(&error.to_string());
+            Counted::default()
+        })
     }
 
-    /// Mentions a paste in which no task is, once until something runs: a person may wait for it.
-    fn mention_paste(&mut self, look: &Look<'_>, is_idle: bool, show: &mut dyn FnMut(Shown<'_>)) {
-        let Some(pasted) = self.memory.inserted().filter(|_| is_idle) else {
-            return;
-        };
-        let is_in = |span: &Range<usize>| span.start < pasted.end && pasted.start < span.end;
-        let has_tasks = look.scan.batches.iter().any(|batch| is_in(&batch.span));
-        let has_problems = look.scan.problems.iter().any(|it| pasted.contains(&it.at));
-        let text = look.body.get(pasted.clone()).unwrap_or_default();
-        let size = text.chars().count();
-        if size < places::PASTE || has_tasks || has_problems || self.pending.is_mentioned {
-            return;
+    /// Records what was seen, and the block of another clada, which results are about to replace.
+    fn record(&mut self, look: &Look<'_>, effects: &[Effect], foreign: Option<&str>) {
+        let now = clock::now_ms().div_euclid(1000);
+        let memory = &mut self.memory;
+        let kept = memory.keep(look, effects, now).and_then(|()| {
+            let keep = |block| memory.ledger.keep_foreign(memory.file, block, now);
+            foreign.map_or(Ok(()), keep)
+        });
+        let said = &mut self.pending.complaints.ledger;
+        match kept {
+            Ok(()) => said.clear(),
+            Err(error) => self.observer.trouble_once(said, &error.to_string()),
         }
-        self.pending.is_mentioned = true;
-        show(Shown::Note(&notices::no_task(size)));
     }
 
-    /// What the engine made of a look, with what is still to be told from before.
-    fn found(&mut self, look: &Look<'_>, effects: Vec<Effect>, hash: Hash) -> Found {
+    /// Turns the effects of a look into work and news. `again` are the batches that were ticked.
+    fn decide<'s>(
+        &mut self,
+        look: &Look<'s>,
+        effects: Vec<Effect>,
+        hash: Hash,
+        again: BatchesAgain<'s>,
+    ) -> Decided<'s> {
         let recovered = std::mem::take(&mut self.pending.recovered);
-        let mut found = Found {
-            wanted: Wanted::default(),
+        let mut decided = Decided {
+            jobs: again.jobs,
             // An LLM may wait for what came of them.
             copies: !recovered.outcomes.is_empty(),
             report: recovered,
         };
+        let report = &mut decided.report;
+        for number in again.unreadable {
+            self.memory.step(Event::Refused(number));
+            report.notices.push(UNREADABLE.to_owned());
+        }
         let mut lines = LineNumbers::new(look.body);
         for effect in effects {
             match effect {
@@ -623,145 +376,142 @@ impl Daemon {
                     number,
                     plan,
                 } => {
-                    let read = &look.scan.batches[batch];
                     let same_as = self.same_as(number, &plan);
-                    let run = (batch, number, plan);
-                    found.wanted.add(look.body, read, run, same_as);
+                    let mut job = DueBatch::of_body(look, batch, number, plan);
+                    job.same_as = same_as;
+                    decided.jobs.push(job);
                 }
-                Effect::Again {
-                    of,
-                    number,
-                    plan,
-                    source,
-                } => {
-                    let text = self.memory.text(of);
-                    if !found.wanted.add_again(text, (of, number, plan), source) {
-                        novelty::step(&mut self.memory.engine, Event::Refused(number));
-                        found.report.notices.push(UNREADABLE.to_owned());
-                    }
-                }
-                Effect::Remember { .. } | Effect::RememberPart { .. } => {}
-                Effect::Swallowed(tasks) => found.report.notices.push(swallowed(tasks)),
+                Effect::Again { .. } | Effect::Remember { .. } | Effect::RememberPart { .. } => {}
+                Effect::Swallowed(tasks) => report.notices.push(swallowed(tasks)),
                 Effect::Offer { why, offer } => {
-                    let (why, action) = notices::reason(why, offer.tasks(), self.clock.when);
-                    found.report.offers.push(Offered { why, action, offer });
+                    let (why, action) = notices::reason(why, offer.tasks(), clock::when);
+                    report.offers.push(Offered { why, action, offer });
                 }
                 Effect::Tell { problem, typed, .. } => {
                     // What somebody may still be writing is no reply to an LLM.
-                    found.copies |= !typed;
+                    decided.copies |= !typed;
                     let problems = ParseError::of(&problem, &mut lines);
-                    found.report.problems.extend(problems);
+                    report.problems.extend(problems);
                 }
-                Effect::Wait => self.wait_for_more(hash),
+                Effect::Wait => self.pending.wait_for_more(hash),
             }
         }
-        found
+        decided
     }
 
-    /// When a batch ran within the hour that did the same as this one, which runs as a whole.
+    /// Returns the time at which a batch ran within the hour that did the same as this one, which runs as a whole.
     fn same_as(&self, number: Number, plan: &[TaskPlan]) -> Option<i64> {
-        let now = (self.clock.now_ms)().div_euclid(1000);
+        let now = clock::now_ms().div_euclid(1000);
         let is_whole = plan.iter().all(|plan| *plan == TaskPlan::Run);
         let ran = || self.memory.engine.same_as(number, now - places::SAME_REPLY);
         is_whole.then(ran).flatten()
     }
 
-    /// Runs tasks that were seen before. Whether all went well; `None` if there was nothing to do.
-    pub async fn retry(
-        &mut self,
-        which: Which,
-        stop: &watch::Receiver<bool>,
-        show: &mut dyn FnMut(Shown<'_>),
-    ) -> Option<bool> {
+    /// Runs the batches that are due, and adds what came of them to the report. True if that is something to tell.
+    async fn run_due(&mut self, jobs: Vec<DueBatch<'_>>, retry: bool, report: &mut Report) -> bool {
+        if jobs.is_empty() {
+            self.pending.refused = None;
+            return false;
+        }
+        // After a start nothing was said of it yet.
+        let retry = retry && self.pending.refused.is_some();
+        // Stopped before it began, there may still be something else to tell.
+        let Some(mut ran) = self.run(jobs, retry).await else {
+            return false;
+        };
+        if self.refused(&mut ran) {
+            return false;
+        }
+        report.take(ran.report);
+        true
+    }
+
+    /// Reports what came of a save, whose whole text is given. True if there was something to tell.
+    fn report(&mut self, mut report: Report, copies: bool, text: &str) -> bool {
+        report.notices.extend(self.news_of_wrong());
+        let is_told = !report.is_empty();
+        if is_told {
+            self.pending.complaints.paste = false;
+            self.hand_out(report, copies, text);
+            self.memory.prune(clock::now_ms().div_euclid(1000));
+        } else {
+            self.write_back(text);
+        }
+        if self.delivery.is_starved() {
+            self.pending.scarce = Some(Instant::now() + places::RETRY);
+        }
+        let waits = self.pending.refused.as_ref();
+        self.observer
+            .tell(News::Waits(waits.map(|refused| refused.why.as_str())));
+        is_told
+    }
+
+    /// Hands out a report: to the output file, the clipboard and the notes, whose whole text is given.
+    fn hand_out(&mut self, mut report: Report, copies: bool, text: &str) {
+        let mask = &self.runner.setup.rules.mask;
+        self.memory.add_asked(&mut report, mask);
+        self.delivery
+            .hand_out(report, copies, text, &mut self.memory);
+        self.runner.changes_are_told();
+    }
+
+    /// Writes the results that are not in the notes yet.
+    fn write_back(&mut self, text: &str) {
+        self.delivery.write_unwritten(text, &mut self.memory);
+    }
+
+    /// Mentions a paste in which no task is, once until something runs: a person may wait for it.
+    fn mention_paste(&mut self, look: &Look<'_>, is_idle: bool) {
+        let Some(pasted) = self.memory.inserted().filter(|_| is_idle) else {
+            return;
+        };
+        let is_in = |span: &Range<usize>| span.start < pasted.end && pasted.start < span.end;
+        let has_tasks = look.scan.batches.iter().any(|batch| is_in(&batch.span));
+        let has_problems = look.scan.problems.iter().any(|it| pasted.contains(&it.at));
+        let text = look.body.get(pasted.clone()).unwrap_or_default();
+        let size = text.chars().count();
+        let is_mentioned = &mut self.pending.complaints.paste;
+        if size < places::PASTE || has_tasks || has_problems || *is_mentioned {
+            return;
+        }
+        *is_mentioned = true;
+        self.observer.tell(News::Note(&notices::no_task(size)));
+    }
+
+    /// Runs tasks that were seen before. True if all went well; `None` if there was nothing to do.
+    pub async fn retry(&mut self, request: UserRequest) -> Option<bool> {
+        self.apply_settings();
         let remains = self.remains().unwrap_or_else(|error| {
-            show(Shown::Trouble(&error.to_string()));
-            Remains::default()
+            self.observer.trouble(&error.to_string());
+            recovery::Remains::default()
         });
-        self.clear_leftovers(show);
-        let offer = match which.offer(&self.memory.ledger, self.memory.file) {
+        self.clear_leftovers();
+        let offer = match request.offer(&self.memory.ledger, self.memory.file) {
             Ok(offer) => offer?,
             Err(error) => {
-                show(Shown::Trouble(&error.to_string()));
+                self.observer.trouble(&error.to_string());
                 return Some(false);
             }
         };
         // Whoever asks for that has seen what came of it.
-        self.memory.changed((self.clock.now_ms)());
-        let tick = Tick {
-            source: None,
-            offer,
-        };
-        let mut wanted = Wanted::default();
-        let mut asked = Vec::new();
-        for effect in novelty::step(&mut self.memory.engine, Event::Asked(&[tick])) {
-            if let Effect::Again {
-                of,
-                number,
-                plan,
-                source,
-            } = effect
-            {
-                let tasks = (0..plan.len()).filter(|task| plan[*task] != TaskPlan::Leave);
-                let tasks = tasks.collect();
-                if wanted.add_again(self.memory.text(of), (of, number, plan), source) {
-                    asked.push((of, tasks));
-                }
-            }
-        }
-        if wanted.is_empty() {
-            show(Shown::Trouble(UNREADABLE));
+        self.memory.changed(clock::now_ms());
+        let source = None;
+        let effects = self.memory.step(Event::Asked(&[Tick { source, offer }]));
+        let remembered = self.memory.remembered(&effects);
+        let texts: Vec<_> = remembered.iter().map(Remembered::scan).collect();
+        let jobs = DueBatch::again(remembered.iter().zip(&texts)).jobs;
+        if jobs.is_empty() {
+            self.observer.trouble(UNREADABLE);
             return Some(false);
         }
-        let ran = self.run("", &scan(""), wanted, false, stop, show).await;
-        let mut ran = ran?;
+        let asked = jobs.iter().filter_map(DueBatch::asked).collect();
+        let mut ran = self.run(jobs, false).await?;
         self.tell_beside(remains, asked, &mut ran);
         let mut report = std::mem::take(&mut self.pending.recovered);
         report.take(ran.report);
-        report.notices.extend(self.pending.news_of_wrong());
+        report.notices.extend(self.news_of_wrong());
         let success = report.success();
-        let mask = &self.runner.setup.rules.mask;
-        self.memory.add_asked(&mut report, self.clock.when, mask);
-        let now = (self.clock.now_ms)().div_euclid(1000);
-        self.delivery
-            .hand_out(report, true, "", (&mut self.memory, now), show);
-        self.runner.changes_are_told();
+        self.hand_out(report, true, "");
         Some(success)
-    }
-
-    /// Keeps what was seen, and the block of another clada, which results are about to replace.
-    fn keep(
-        &mut self,
-        look: &Look<'_>,
-        effects: &[Effect],
-        foreign: Option<&str>,
-    ) -> Result<(), LedgerError> {
-        let now = (self.clock.now_ms)().div_euclid(1000);
-        self.memory.keep(look, effects, now)?;
-        match foreign {
-            Some(block) => self
-                .memory
-                .ledger
-                .keep_foreign(self.memory.file, block, now),
-            None => Ok(()),
-        }
-    }
-
-    /// Looks again when this text has stayed as it is.
-    fn wait_for_more(&mut self, text: Hash) {
-        self.pending.unfinished = Some((Instant::now() + places::PASTE_QUIET, text));
-    }
-
-    /// Says once that the file cannot be read.
-    fn complain(&mut self, why: &str, show: &mut dyn FnMut(Shown<'_>)) {
-        tracing::debug!(why, "looks in vain");
-        say_once(&mut self.pending.complaint, why, show);
-    }
-}
-
-/// Says what was not said the last time.
-fn say_once(said: &mut String, why: &str, show: &mut dyn FnMut(Shown<'_>)) {
-    if said != why {
-        why.clone_into(said);
-        show(Shown::Trouble(why));
     }
 }

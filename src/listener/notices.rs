@@ -89,7 +89,7 @@ pub(super) fn reason(
 }
 
 /// Says that a link is not followed, as a command may have made it.
-pub fn not_followed(link: &Path, leads_to: &Path) -> String {
+pub(super) fn not_followed(link: &Path, leads_to: &Path) -> String {
     format!(
         "clada does not follow the symbolic link `{}` to `{}`, as a command may have made it: replace it with a file, or start \
          clada with the file's real path",

@@ -3,10 +3,14 @@
 
 use tokio::sync::watch;
 
+use crate::clock;
+use crate::listener::delivery::Unwritten;
 use crate::listener::ticks::left_behind;
-use crate::listener::{Daemon, Shown, choices, commands};
+use crate::listener::{Listener, choices, commands};
+
 use crate::reply::note;
 use crate::reply::record::{Fate, Number, Offer};
+use crate::reply::scan::scan;
 use crate::report::Offered;
 use crate::report::outcome::{Outcome, Section, Status};
 use crate::run::{FinishedRun, git_line};
@@ -17,17 +21,17 @@ use crate::world::note_file::NoteReading;
 
 /// Tasks that the user can ask for by a command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Which {
-    /// What failed, was interrupted or did not run in the last run.
+pub enum UserRequest {
+    /// The tasks that failed, were interrupted or did not run in the last run.
     Undone,
-    /// What waits for the user to say that it may run.
+    /// The tasks that wait for the user's approval.
     Asked,
     /// The edit of the last run that could be carried out at this line.
     At(usize),
 }
 
-impl Which {
-    /// Those of a file; `None` if there are none.
+impl UserRequest {
+    /// Offers those of a file; `None` if there are none.
     ///
     /// # Errors
     /// Where the ledger cannot be read.
@@ -60,7 +64,7 @@ impl Which {
     }
 }
 
-/// What is left to do of these batches: all tasks that are not done.
+/// Offers what is left to do of these batches: all tasks that are not done.
 fn undone(batches: &[LogBatch]) -> Option<Offer> {
     let of = |batch: &LogBatch| {
         let tasks = batch.tasks.iter().enumerate();
@@ -87,12 +91,12 @@ fn undone(batches: &[LogBatch]) -> Option<Offer> {
     (!batches.is_empty()).then(|| Offer::of_all(batches))
 }
 
-/// What a crash left, not told yet.
+/// The remains of a crash, not told yet.
 #[derive(Default)]
 pub(super) struct Remains {
     /// Batches without an end, or whose end was not told.
     batches: Vec<LogBatch>,
-    /// What the last run wrote until then.
+    /// The output of the last run until then.
     written: Option<String>,
 }
 
@@ -101,10 +105,10 @@ impl Remains {
     /// so is that clada ended. Not where more of it is left than that run was asked for.
     pub(super) fn join(
         &mut self,
-        (of, asked): (Number, &[usize]),
+        of: Number,
+        asked: &[usize],
         outcomes: &mut [Outcome],
         notices: &mut Vec<String>,
-        when: fn(i64) -> String,
     ) {
         let Some(at) = self.batches.iter().position(|batch| batch.number == of) else {
             return;
@@ -129,10 +133,11 @@ impl Remains {
                 outcome.sections.insert(0, until_then(&written));
             }
         }
-        let began = when(batch.began_ms.div_euclid(1000));
-        let how = match batch.tasks.iter().any(is_cut) {
-            true => "during this batch",
-            false => "before it could report this batch",
+        let began = clock::when(batch.began_ms.div_euclid(1000));
+        let how = if batch.tasks.iter().any(is_cut) {
+            "during this batch"
+        } else {
+            "before it could report this batch"
         };
         notices.push(format!(
             "⚠ clada stopped {how} (started {began}): the rest has run now"
@@ -141,7 +146,7 @@ impl Remains {
     }
 }
 
-/// Tells if a task was cut short, or was still to come.
+/// True if a task was cut short, or was still to come.
 fn is_cut(task: &LogTask) -> bool {
     match task.fate {
         Fate::Interrupted => true,
@@ -151,24 +156,24 @@ fn is_cut(task: &LogTask) -> bool {
     }
 }
 
-/// What a run wrote that did not come to its end.
+/// The output of a run that did not come to its end.
 fn until_then(written: &str) -> Section {
     let written = plain(written.as_bytes());
     Section::Text(format!("output until it was interrupted:\n{written}"))
 }
 
-impl Daemon {
+impl Listener<'_> {
     /// Finds what was left: it is told with the next results.
-    pub(super) fn recover(&mut self, show: &mut dyn FnMut(Shown<'_>)) {
+    pub(super) fn recover(&mut self) {
         if let Err(error) = self.try_recover() {
-            show(Shown::Trouble(&error.to_string()));
+            self.observer.trouble(&error.to_string());
         }
     }
 
     fn try_recover(&mut self) -> Result<(), LedgerError> {
         let remains = self.remains()?;
         self.tell_all(remains, &[]);
-        let left = commands::dying(&self.locks);
+        let left = commands::dying(&self.claim.site.folders.locks());
         if !left.is_empty() && !self.pending.recovered.is_empty() {
             let said = format!("⚠ {}", left_behind(&left));
             self.pending.recovered.notices.push(said);
@@ -181,7 +186,7 @@ impl Daemon {
         self.recover_block()?;
         self.take_back();
         Ok(Remains {
-            batches: self.memory.recover((self.clock.now_ms)())?,
+            batches: self.memory.recover(clock::now_ms())?,
             written: self.delivery.output.unfinished(),
         })
     }
@@ -200,7 +205,7 @@ impl Daemon {
             }
             let outcomes = &mut ran.report.outcomes[job.outcomes.clone()];
             let notices = &mut ran.report.notices;
-            remains.join((of, &tasks), outcomes, notices, self.clock.when);
+            remains.join(of, &tasks, outcomes, notices);
             begun.push((of, tasks));
         }
         self.tell_all(remains, &begun);
@@ -222,7 +227,11 @@ impl Daemon {
 
     /// Takes back an atomic batch that was cut short here. Where another clada runs, that one has.
     fn take_back(&mut self) {
-        if let Ok(_lock) = Lock::try_take(&self.locks, "root", self.runner.disk.path()) {
+        if let Ok(_lock) = Lock::try_take(
+            &self.claim.site.folders.locks(),
+            "root",
+            self.runner.disk.path(),
+        ) {
             let said = self.runner.recover(&watch::channel(false).1);
             self.pending.recovered.notices.extend(said);
         }
@@ -243,13 +252,14 @@ impl Daemon {
         {
             return self.memory.delivered(*id, self.delivery.note.changed_ms());
         }
-        self.delivery.unwritten = owed;
+        let why = None;
+        self.delivery.unwritten = owed.map(|(id, block)| Unwritten { id, block, why });
         Ok(())
     }
 
     /// Clears away what is left of a write-back; what is not in the notes is kept and told. Only before anything is written:
     /// while this clada has the file, a `clada retry` may be at work with what looks the same.
-    pub(super) fn clear_leftovers(&mut self, show: &mut dyn FnMut(Shown<'_>)) {
+    pub(super) fn clear_leftovers(&mut self) {
         let Ok(NoteReading::Text { text, .. }) = self.delivery.note.read() else {
             return;
         };
@@ -257,17 +267,17 @@ impl Daemon {
         let memory = &mut self.memory;
         let mut is_in = |left: &str| note::has_lines(&body, &memory.split(left).body);
         for kept in self.delivery.note.leftovers(&mut is_in) {
-            show(Shown::Trouble(&format!(
+            self.observer.trouble(&format!(
                 "clada stopped while it wrote your notes file: the text that is missing there is in {}",
                 kept.display()
-            )));
+            ));
         }
     }
 
     /// Tells of a batch that was left without an end, or whose end was not told. What ran again since is not offered.
     fn tell(&mut self, batch: &LogBatch, again: &[(Number, Vec<usize>)]) {
         let report = &mut self.pending.recovered;
-        let began = (self.clock.when)(batch.began_ms.div_euclid(1000));
+        let began = clock::when(batch.began_ms.div_euclid(1000));
         let first = report.outcomes.len() + 1;
         let which = match batch.tasks.len() {
             0 | 1 => format!("task {first}"),
@@ -290,16 +300,25 @@ impl Daemon {
             .extend(numbered.map(|(number, task)| outcome(number, task)));
         report.total = report.outcomes.len();
         let text = self.memory.text(batch.number);
-        let those = first - 1..report.outcomes.len();
-        let outcomes = (&mut *report.outcomes, those);
-        choices::offer_of(&self.memory, &self.runner, (batch.number, &text), outcomes);
+        if let Some(read) = scan(&text).batches.first() {
+            let those = first - 1..report.outcomes.len();
+            let outcomes = &mut *report.outcomes;
+            choices::offer_of(
+                &self.memory,
+                &self.runner,
+                batch.number,
+                read,
+                outcomes,
+                those,
+            );
+        }
         if let Some(commits) = &batch.commits {
             report.git = Some(git_line(commits));
         }
     }
 }
 
-/// A task as the ledger tells it.
+/// Returns the outcome of a task as the ledger has it.
 fn outcome(number: usize, task: &LogTask) -> Outcome {
     let status = task.mark.as_deref().and_then(Status::parse);
     let status = status.unwrap_or(Status::Interrupted);

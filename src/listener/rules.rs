@@ -8,7 +8,6 @@ use std::time::Duration;
 
 use tokio::sync::OnceCell;
 
-use crate::cli::Exec;
 use crate::git::{self, NotesFiles};
 use crate::policy::Policy;
 use crate::policy::actions::Actions;
@@ -17,10 +16,10 @@ use crate::policy::secrets::Secrets;
 use crate::run::exec::ExecRules;
 use crate::run::{GitSetup, HookSetup, Setup};
 use crate::settings::places::{Folders, PROJECT};
+use crate::settings::registry::Registry;
 use crate::settings::{
     self, LoadedSettings, Network, Sandbox, Settings, SettingsError, VarName, Variable,
 };
-use crate::supervisor::list::Registry;
 use crate::text::mask::{self, Mask};
 use crate::world::ledger::Ledger;
 use crate::world::login_env::{self, LoginEnv};
@@ -28,17 +27,25 @@ use crate::world::programs;
 use crate::world::roots;
 use crate::world::sandbox::{self, Fence, Level, Repositories, Settled};
 
-/// How long the login shell may take, for each of the two ways to ask it.
+/// The time that the login shell may take, for each of the two ways to ask it.
 const PATIENCE: Duration = Duration::from_secs(10);
 
+/// The flags for runs, which override the settings.
+#[derive(Debug, Clone, Default)]
+pub struct RunFlags {
+    /// The time limit of a command.
+    pub timeout: Option<Duration>,
+    pub sandbox: Option<Sandbox>,
+    /// Git is not used.
+    pub no_git: bool,
+}
+
 /// The source of the rules of one root.
-pub(crate) struct Source {
+pub(crate) struct RuleSource {
     folders: Folders,
     /// Canonical.
     root: PathBuf,
-    flags: (Option<Duration>, Option<Sandbox>),
-    /// Whether git may be used at all.
-    git: bool,
+    flags: RunFlags,
     /// The environment before the settings change it.
     env: LoginEnv,
     /// The trees of the fence, resolved when listening began or when the settings last named others.
@@ -56,14 +63,19 @@ struct Ground {
 
 /// The environment of the login shell, or why it is unknown. The shell is asked once for all listeners of a process.
 #[derive(Clone, Default)]
-pub(crate) struct Login(Arc<Mutex<Arc<Told>>>);
+pub(crate) struct Login(Arc<Mutex<Arc<AskedLogin>>>);
 
-type Told = OnceCell<Result<LoginEnv, String>>;
+/// The answer of the login shell, once it was asked.
+type AskedLogin = OnceCell<Result<LoginEnv, String>>;
 
 impl Login {
-    fn told(&self) -> Arc<Told> {
-        let told = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        Arc::clone(&told)
+    async fn get(&self) -> Result<LoginEnv, String> {
+        let asked = Arc::clone(&self.0.lock().unwrap_or_else(PoisonError::into_inner));
+        let ask = || async {
+            let told = LoginEnv::capture(PATIENCE).await;
+            told.map_err(|error| format!("⚠ {error}"))
+        };
+        asked.get_or_init(ask).await.clone()
     }
 
     /// Makes the next use ask again.
@@ -75,28 +87,29 @@ impl Login {
 
 /// The result of a start.
 pub(crate) struct Start {
-    pub(crate) source: Source,
-    /// Whether the login shell gave its environment; `None` where it was not asked. Where that failed, the environment is clada's
+    pub(crate) source: RuleSource,
+    /// The success of asking the login shell for its environment; `None` where it was not asked. Where that failed, the environment is clada's
     /// own.
     pub(crate) login: Option<Result<(), String>>,
-    /// As of [`Source::setup`].
-    pub(crate) made: Result<Made, SettingsError>,
+    /// As of [`RuleSource::setup`].
+    pub(crate) made: Result<RunRules, SettingsError>,
 }
 
 /// The rules that the settings lead to.
-pub(crate) struct Made {
+pub(crate) struct RunRules {
     pub(crate) setup: Setup,
     pub(crate) settings: Settings,
-    /// Why not all of them apply.
+    /// The reason why not all of them apply.
     pub(crate) notice: Option<String>,
 }
 
-impl Source {
+impl RuleSource {
     /// Makes rules of the settings, and asks the login shell for its environment where clada was started without one.
     pub(crate) async fn start(
         folders: &Folders,
-        (root, loaded): (&Path, LoadedSettings),
-        (flags, git): (Option<&Exec>, bool),
+        root: &Path,
+        loaded: LoadedSettings,
+        flags: &RunFlags,
         login: &Login,
     ) -> Start {
         let is_asked = match loaded.settings.exec.login_env {
@@ -107,8 +120,7 @@ impl Source {
         let mut source = Self {
             folders: folders.clone(),
             root: root.to_owned(),
-            flags: flags.map_or((None, None), |flags| (flags.exec_timeout, flags.sandbox)),
-            git,
+            flags: flags.clone(),
             env: LoginEnv::own(),
             ground: Mutex::default(),
         };
@@ -119,14 +131,7 @@ impl Source {
         }
         let mut asked = None;
         if is_asked {
-            let login = login.told();
-            let told = login.get_or_init(|| async {
-                let told = LoginEnv::capture(PATIENCE).await;
-                told.map_err(|error| format!("⚠ {error}"))
-            });
-            let told = told.await.as_ref();
-            let told = told.map(|env| source.env = env.clone());
-            asked = Some(told.map_err(String::clone));
+            asked = Some(login.get().await.map(|env| source.env = env));
         }
         let made = source.made_of(loaded);
         Start {
@@ -164,76 +169,33 @@ impl Source {
     ///
     /// # Errors
     /// Where the settings are invalid.
-    pub(crate) fn setup(&self) -> Result<Made, SettingsError> {
+    pub(crate) fn setup(&self) -> Result<RunRules, SettingsError> {
         self.made_of(Settings::load(&self.folders, &self.root)?)
     }
 
     pub(crate) fn made_of(
         &self,
         LoadedSettings { settings, notice }: LoadedSettings,
-    ) -> Result<Made, SettingsError> {
+    ) -> Result<RunRules, SettingsError> {
         let exec = &settings.exec;
         let policy = Policy::new(&exec.deny, &exec.ask);
         let policy = policy.map_err(|error| SettingsError::Setting {
             setting: "exec.deny and exec.ask",
             why: error.to_string(),
         })?;
-        let (timeout, sandbox) = self.flags;
         let env = environment(self.env.vars(), exec);
-        let var = |name: &str| {
-            let set = env.iter().find(|(known, _)| known == name);
-            set.map(|(_, value)| value.as_os_str())
-        };
         let mask = env
             .iter()
             .filter_map(|(name, value)| Some((name.to_str()?, value.to_str()?)));
-        let folders: Vec<PathBuf> = named_trees(exec, &self.folders.home, var).collect();
-        let opened = exec.sockets.iter();
-        let opened: Vec<PathBuf> = opened
-            .filter_map(|path| expanded(path, &self.folders.home, var))
-            .collect();
         let guarded = sandbox::guarded(&self.root);
-        let repositories = Repositories::of(&self.root, git::has_tool_name);
-        let below = git::not_ignored(&self.root, repositories.below());
-        if self.folders.config.starts_with(&self.root) {
-            // The root is the user's home, and what is not there cannot be guarded. Where it cannot be made, neither can a
-            // command make it.
-            let _ = std::fs::create_dir_all(&self.folders.config);
-        }
         let watched = [self.root.join(PROJECT), self.folders.config.clone()];
         let watched = watched.into_iter().chain(guarded.clone());
-        let temp = sandbox::temp_dirs().into_iter();
-        let temp = temp.chain(var("TMPDIR").map(PathBuf::from));
-        let mut fence = Fence {
-            level: match sandbox.unwrap_or(exec.sandbox) {
-                Sandbox::Workspace => Level::Workspace,
-                Sandbox::ReadOnly => Level::ReadOnly,
-                Sandbox::Off => Level::Off,
-            },
-            network: exec.network == Network::On,
-            root: self.root.clone(),
-            temp: temp.collect(),
-            writable: folders,
-            guarded: guarded
-                .into_iter()
-                .chain(sandbox::guards_of(&below))
-                .chain(self.folders.own(&self.root))
-                .collect(),
-            // A command could lock what other cladas wait for.
-            hidden: [self.folders.state.clone()]
-                .into_iter()
-                .chain(sandbox::doors(&self.folders.home, var, &opened))
-                .collect(),
-            processes: exec.processes,
-            settled: Settled::default(),
-        };
-        self.settle(&mut fence);
-        programs::avoid_roots([fence.root.clone()]);
-        programs::avoid(fence.temp.iter().chain(&fence.writable).cloned());
+        let repositories = Repositories::of(&self.root, git::has_tool_name);
+        let fence = self.fence(exec, &env, guarded, &repositories);
         let rules = ExecRules {
             enabled: exec.enabled,
             policy,
-            timeout: timeout.unwrap_or(exec.timeout),
+            timeout: self.flags.timeout.unwrap_or(exec.timeout),
             output_limit: settings.limits.output,
             fence,
             watched: watched.collect(),
@@ -241,7 +203,7 @@ impl Source {
             mask: Mask::new(mask, &exec.mask),
             env,
         };
-        let git = (self.git && settings.git.enabled)
+        let git = (!self.flags.no_git && settings.git.enabled)
             .then(|| git_of(&settings.git, &self.folders, rules.env.clone()));
         let paths = Paths::new(&settings.paths.lists(), &self.root, &self.folders.home);
         let paths = paths.map_err(|(setting, why)| SettingsError::Setting { setting, why })?;
@@ -262,12 +224,73 @@ impl Source {
             largest_file: settings.limits.max_file_size,
             changes: settings.clipboard.changes,
         };
-        Ok(Made {
+        Ok(RunRules {
             setup,
             settings,
             notice,
         })
     }
+
+    /// Returns the fence around commands, and keeps clada itself from running programs of the places that they may write to.
+    fn fence(
+        &self,
+        exec: &settings::ExecSettings,
+        env: &login_env::Vars,
+        guarded: Vec<PathBuf>,
+        repositories: &Repositories,
+    ) -> Fence {
+        let home = &self.folders.home;
+        let var = |name: &str| var_of(env, name);
+        let opened = exec.sockets.iter();
+        let opened: Vec<PathBuf> = opened
+            .filter_map(|path| expanded(path, home, var))
+            .collect();
+        let below = git::not_ignored(&self.root, repositories.below());
+        if self.folders.config.starts_with(&self.root) {
+            // The root is the user's home, and what is not there cannot be guarded. Where it cannot be made, neither can a
+            // command make it.
+            let _ = std::fs::create_dir_all(&self.folders.config);
+        }
+        let mut fence = Fence {
+            level: match self.flags.sandbox.unwrap_or(exec.sandbox) {
+                Sandbox::Workspace => Level::Workspace,
+                Sandbox::ReadOnly => Level::ReadOnly,
+                Sandbox::Off => Level::Off,
+            },
+            network: exec.network == Network::On,
+            root: self.root.clone(),
+            temp: temp_of(env).collect(),
+            writable: named_trees(exec, home, var).collect(),
+            guarded: guarded
+                .into_iter()
+                .chain(sandbox::guards_of(&below))
+                .chain(self.folders.own(&self.root))
+                .collect(),
+            // A command could lock what other cladas wait for.
+            hidden: [self.folders.state.clone()]
+                .into_iter()
+                .chain(sandbox::doors(home, var, &opened))
+                .collect(),
+            processes: exec.processes,
+            settled: Settled::default(),
+        };
+        self.settle(&mut fence);
+        programs::avoid_roots([fence.root.clone()]);
+        programs::avoid(fence.temp.iter().chain(&fence.writable).cloned());
+        fence
+    }
+}
+
+/// Returns a variable of an environment.
+fn var_of<'e>(env: &'e login_env::Vars, name: &str) -> Option<&'e OsStr> {
+    let set = env.iter().find(|(known, _)| known == name);
+    set.map(|(_, value)| value.as_os_str())
+}
+
+/// Returns the folders for temporary files.
+fn temp_of(env: &login_env::Vars) -> impl Iterator<Item = PathBuf> {
+    let of_env = var_of(env, "TMPDIR").map(PathBuf::from);
+    sandbox::temp_dirs().into_iter().chain(of_env)
 }
 
 /// Returns the trees outside a root that commands may write to by these settings, as they are named, even if commands may not
@@ -275,13 +298,8 @@ impl Source {
 fn trees_beside(folders: &Folders, exec: &settings::ExecSettings) -> Vec<PathBuf> {
     let env = LoginEnv::own();
     let env = environment(env.vars(), exec);
-    let var = |name: &str| {
-        let set = env.iter().find(|(known, _)| known == name);
-        set.map(|(_, value)| value.as_os_str())
-    };
-    let temp = sandbox::temp_dirs().into_iter();
-    let temp = temp.chain(var("TMPDIR").map(PathBuf::from));
-    temp.chain(named_trees(exec, &folders.home, var)).collect()
+    let named = named_trees(exec, &folders.home, |name| var_of(&env, name));
+    temp_of(&env).chain(named).collect()
 }
 
 /// Returns the trees that replies may write to by these settings, including those of file tasks.

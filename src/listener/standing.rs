@@ -1,7 +1,7 @@
 //! Results that stay in the notes until they could be read, and what of their offers is still open. Decides nothing of what
 //! runs.
 
-use crate::listener::memory::Memory;
+use crate::listener::memory::{Memory, logged};
 use crate::listener::unread::{Shows, Telling, Unread};
 use crate::reply::note;
 use crate::reply::record::{Number, Offer};
@@ -9,18 +9,16 @@ use crate::report::Report;
 use crate::world::ledger::{BlockId, LedgerError, NewBlock};
 
 impl Memory {
-    /// The user changed the notes or ticked something: what stood there long enough has been read. The time is that of the
+    /// Takes in that the user changed the notes or ticked something: results that stood there long enough have been read. The time is that of the
     /// file, not of the look: a save that waited while something ran was made before.
     pub(super) fn changed(&mut self, changed_ms: i64) {
         if !self.unread.changed(changed_ms) {
             return;
         }
-        if let Err(error) = self.ledger.read_results(self.file) {
-            tracing::error!(%error, "cannot use the ledger");
-        }
+        logged(self.ledger.read_results(self.file));
     }
 
-    /// A block of results is in the notes.
+    /// Records that a block of results is in the notes.
     ///
     /// # Errors
     /// Where the ledger cannot be written.
@@ -29,17 +27,14 @@ impl Memory {
         self.ledger.delivered(block, now_ms)
     }
 
-    /// The results that a report is put above, without the boxes of what is not open any more or is offered by the report.
+    /// Returns the results that a report is put above, without the boxes of what is not open any more or is offered by the report.
     pub(super) fn earlier(&self, report: &Report) -> Vec<Telling> {
         let mut earlier = self.unread.tellings().to_vec();
         earlier.retain(|telling| !telling.passes);
         if earlier.iter().all(|telling| telling.offers.is_empty()) {
             return earlier;
         }
-        let open = self.open_offers().unwrap_or_else(|error| {
-            tracing::error!(%error, "cannot use the ledger");
-            Open::default()
-        });
+        let open = logged(self.open_offers()).unwrap_or_default();
         let own = report.offer_lines().into_iter();
         let mut offered: Vec<Offer> = own.map(|(_, offer)| self.latest(&offer)).collect();
         for telling in &mut earlier {
@@ -59,8 +54,8 @@ impl Memory {
         earlier
     }
 
-    /// What was taken up of the newest block, and what is still asked.
-    fn open_offers(&self) -> Result<Open, LedgerError> {
+    /// Reads the offers of the newest block that were taken up, and the questions that are open.
+    fn open_offers(&self) -> Result<OpenOffers, LedgerError> {
         let taken = match self.unread.block {
             Some(block) => self.ledger.taken_up(block)?,
             None => Vec::new(),
@@ -68,14 +63,14 @@ impl Memory {
         let asked = self.ledger.asked(self.file, usize::MAX >> 1)?.into_iter();
         let asked = asked.map(|asked| self.latest(&Offer::of(asked.batch, vec![asked.task])));
         let asked = asked.flat_map(|offer| offer.each().collect::<Vec<_>>());
-        Ok(Open {
+        Ok(OpenOffers {
             taken,
             asked: asked.collect(),
         })
     }
 
-    /// Tells if nobody did since what is offered, and nobody is about to.
-    fn is_open(&self, offer: &Offer, open: &Open) -> bool {
+    /// True if nobody has done what is offered, and nobody is about to.
+    fn is_open(&self, offer: &Offer, open: &OpenOffers) -> bool {
         if self.engine.has_taken(offer) {
             return false;
         }
@@ -93,7 +88,7 @@ impl Memory {
         latest == *offer
     }
 
-    /// An offer on behalf of the batches that stand for its own by now.
+    /// Returns an offer on behalf of the batches that stand for its own by now.
     pub(super) fn latest(&self, offer: &Offer) -> Offer {
         let mut offer = offer.clone();
         for (batch, _) in &mut offer.batches {
@@ -102,13 +97,9 @@ impl Memory {
         offer
     }
 
-    /// The batch that stands for a batch by now.
+    /// Returns the batch that stands for a batch by now.
     pub(super) fn latest_of(&self, batch: Number) -> Number {
-        let latest = self.ledger.latest(self.file, batch);
-        latest.unwrap_or_else(|error| {
-            tracing::error!(%error, "cannot use the ledger");
-            batch
-        })
+        logged(self.ledger.latest(self.file, batch)).unwrap_or(batch)
     }
 
     /// Learns of a block of results that is about to be written, and of what it shows: it is this file's own from now on.
@@ -135,9 +126,9 @@ impl Memory {
     }
 }
 
-/// What decides whether an offer is open.
+/// The facts that decide if an offer is open.
 #[derive(Default)]
-struct Open {
+struct OpenOffers {
     taken: Vec<Offer>,
     /// Batches and tasks that wait for an answer.
     asked: Vec<(Number, usize)>,

@@ -3,7 +3,7 @@
 use crate::reply::note::{self, Note};
 use crate::reply::record::Tick;
 
-/// How the first line of a block begins that a command of the user writes, with its ticks in it.
+/// The beginning of the first line of a block that a command of the user writes, with its ticks in it.
 pub const BY_COMMAND: &str = "⏳ `clada ";
 
 /// The lines that are ticked in a results block.
@@ -17,7 +17,7 @@ pub(super) struct Ticked {
 }
 
 impl Ticked {
-    /// Those of clada's blocks in which something is ticked.
+    /// Finds clada's blocks in which something is ticked.
     pub(super) fn all(note: &Note<'_>) -> Vec<Self> {
         let ours = note.blocks.iter().filter(|block| block.is_known);
         let all = ours.map(|block| Self {
@@ -34,7 +34,7 @@ impl Ticked {
         all
     }
 
-    /// Tells if `clada approve` or `clada retry` wrote the block: no task can have them do that.
+    /// True if `clada approve` or `clada retry` wrote the block: no task can have them do that.
     pub(super) fn is_by_command(&self) -> bool {
         let mut lines = self.block.lines().skip(1);
         lines
@@ -42,7 +42,7 @@ impl Ticked {
             .is_some_and(|line| line.starts_with(BY_COMMAND))
     }
 
-    /// A line, as it was before it was ticked.
+    /// Returns a line, as it was before it was ticked.
     pub(super) fn line(&self, line: usize) -> String {
         let mut lines = self.block.lines();
         lines.nth(line).unwrap_or_default().to_owned()
@@ -51,7 +51,7 @@ impl Ticked {
 
 /// A tick that was found, of what was offered and not taken up yet.
 #[derive(Debug)]
-pub(super) struct Taken {
+pub(super) struct FoundTick {
     pub(super) tick: Tick,
     /// It is the person's beyond doubt.
     pub(super) is_sure: bool,

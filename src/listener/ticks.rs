@@ -5,29 +5,29 @@
 
 use std::collections::HashSet;
 
-use crate::listener::Daemon;
+use crate::listener::Listener;
 use crate::listener::commands::{self, Lingering, Writer};
-use crate::listener::memory::Memory;
-use crate::listener::ticked::{Taken, Ticked};
+use crate::listener::memory::{Memory, logged};
+use crate::listener::ticked::{FoundTick, Ticked};
 
 use crate::reply::record::{Offer, Tick, TickSource};
 use crate::report::{Offered, Report};
 use crate::world::ledger::LedgerError;
 
-/// How a save differs from what clada saw or wrote last.
+/// The differences of a save from the text that clada saw or wrote last.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Change {
+pub(super) struct SaveChange {
     /// Nobody listened before.
     pub(super) is_start: bool,
     /// The person's text is the same.
     pub(super) is_same: bool,
     /// So are the results, but for ticks: they stand there as they did, with the line above them.
     pub(super) is_framed: bool,
-    /// When the file was changed, in Unix time in milliseconds.
+    /// The time at which the file was changed, in Unix time in milliseconds.
     pub(super) changed_ms: i64,
 }
 
-/// Why no tick of a save counts.
+/// The reason why no tick of a save counts.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Void {
     /// No clada listened when they were made.
@@ -86,32 +86,39 @@ pub(super) fn left_behind(left: &Lingering) -> String {
     )
 }
 
-/// What came of the ticks of a save.
+/// The ticks of a save, by whether they count.
 #[derive(Default)]
 pub(super) struct Counted {
     /// Those that count.
     pub(super) ticks: Vec<Tick>,
     /// Those that count and have untracked files added to git.
     pub(super) adds: Vec<TickSource>,
-    /// Why the others do not.
+    /// The reason why the others do not.
     pub(super) void: Option<Void>,
     /// The others.
-    pub(super) lost: Vec<Taken>,
+    pub(super) lost: Vec<FoundTick>,
 }
 
-impl Daemon {
+impl Counted {
+    /// True if a tick asks for something.
+    pub(super) fn asks(&self) -> bool {
+        !self.ticks.is_empty() || !self.adds.is_empty()
+    }
+}
+
+impl Listener<'_> {
     /// Finds which ticks count.
     pub(super) fn counted(
         &mut self,
-        taken: Vec<Taken>,
-        change: Change,
+        taken: Vec<FoundTick>,
+        change: SaveChange,
     ) -> Result<Counted, LedgerError> {
         // What was ticked in results that newer ones have replaced just now.
         let mut lost = std::mem::take(&mut self.memory.lost);
         let mut void = (!lost.is_empty()).then_some(Void::Old);
         // One that could not begin is still ticked in the file where the results could not be written.
         let engine = &self.memory.engine;
-        let is_new = |taken: &Taken| !engine.keeps(&taken.tick);
+        let is_new = |taken: &FoundTick| !engine.keeps(&taken.tick);
         let (sure, others): (Vec<_>, Vec<_>) = taken
             .into_iter()
             .filter(is_new)
@@ -136,7 +143,7 @@ impl Daemon {
             ..Counted::default()
         };
         let mut answered = HashSet::new();
-        for Taken { mut tick, .. } in counts {
+        for FoundTick { mut tick, .. } in counts {
             if let Some(source) = tick.source.filter(|_| tick.offer.adds()) {
                 counted.adds.push(source);
                 continue;
@@ -156,8 +163,8 @@ impl Daemon {
         Ok(counted)
     }
 
-    /// Why these do not count; nothing where they do.
-    fn void(&self, taken: &[Taken], change: Change) -> Result<Option<Void>, LedgerError> {
+    /// Returns the reason why these do not count; nothing where they do.
+    fn void(&self, taken: &[FoundTick], change: SaveChange) -> Result<Option<Void>, LedgerError> {
         if change.is_start {
             return Ok(Some(Void::Unwatched));
         }
@@ -172,14 +179,16 @@ impl Daemon {
         if !change.is_same || !change.is_framed {
             return Ok(Some(Void::Changed));
         }
-        Ok(match commands::since(&self.locks, change.changed_ms) {
-            Some(Writer::Command) => Some(Void::Command),
-            Some(Writer::Survivors(left)) => Some(Void::Survivors(left)),
-            None => are_several(taken).then_some(Void::Several),
-        })
+        Ok(
+            match commands::since(&self.claim.site.folders.locks(), change.changed_ms) {
+                Some(Writer::Command) => Some(Void::Command),
+                Some(Writer::Survivors(left)) => Some(Void::Survivors(left)),
+                None => are_several(taken).then_some(Void::Several),
+            },
+        )
     }
 
-    /// Tells if a tick is in results that are not the newest, or for what began since.
+    /// True if a tick is in results that are not the newest, or for what began since.
     fn is_old(&self, tick: &Tick) -> Result<bool, LedgerError> {
         let memory = &self.memory;
         let Some(source) = tick.source else {
@@ -203,7 +212,7 @@ impl Daemon {
 
     /// Offers again what was ticked to no avail, where that is still open. What the newest results offer stands there still, and
     /// questions are asked as long as they are open anyway.
-    pub(super) fn offer_again(&mut self, lost: &[Taken], report: &mut Report) {
+    pub(super) fn offer_again(&mut self, lost: &[FoundTick], report: &mut Report) {
         if lost.is_empty() {
             return;
         }
@@ -222,7 +231,7 @@ impl Daemon {
                 continue;
             }
             match place {
-                Some(task) => report.open.extend(self.open_edit(task)),
+                Some((of, task)) => report.open.extend(self.open_edit(of, task)),
                 None if self.has_begun(taken) => {}
                 None => report.offers.extend(offered(&taken.line, &offer)),
             }
@@ -230,7 +239,7 @@ impl Daemon {
         }
     }
 
-    fn has_begun(&self, taken: &Taken) -> bool {
+    fn has_begun(&self, taken: &FoundTick) -> bool {
         let memory = &self.memory;
         let began = |(batch, task), source| {
             let began = memory.ledger.ran_since(memory.file, batch, task, source);
@@ -243,26 +252,24 @@ impl Daemon {
 }
 
 impl Memory {
-    /// What was ticked in blocks that clada has just replaced: nothing of it counts but what a command of the person ticked.
+    /// Takes in the ticks of blocks that clada has just replaced: none counts but those that a command of the person made.
     ///
     /// To be called before what replaced them counts as delivered: it may read the same, and nobody ticked it.
     pub(super) fn ticked_meanwhile(&mut self, ticked: &[Ticked]) {
-        for ticked in ticked {
-            match self.taken(ticked) {
-                Ok(taken) => {
-                    let (sure, lost): (Vec<_>, Vec<_>) =
-                        taken.into_iter().partition(|taken| taken.is_sure);
-                    self.ticked.extend(sure);
-                    self.lost.extend(lost);
-                }
-                Err(error) => tracing::error!(%error, "cannot use the ledger"),
-            }
+        for taken in ticked
+            .iter()
+            .filter_map(|it| logged(self.taken(it)))
+            .collect::<Vec<_>>()
+        {
+            let (sure, lost): (Vec<_>, Vec<_>) = taken.into_iter().partition(|it| it.is_sure);
+            self.ticked.extend(sure);
+            self.lost.extend(lost);
         }
     }
 }
 
-/// Tells if two places of one edit are ticked.
-fn are_several(taken: &[Taken]) -> bool {
+/// True if two places of one edit are ticked.
+fn are_several(taken: &[FoundTick]) -> bool {
     let mut chosen = HashSet::new();
     let places = taken.iter().filter(|it| it.tick.offer.spot.is_some());
     let mut tasks = places.flat_map(|it| it.tick.offer.each());
@@ -282,5 +289,5 @@ fn offered(line: &str, offer: &Offer) -> Option<Offered> {
     })
 }
 
-/// What a tick can do.
+/// The actions that a tick can ask for.
 const ACTIONS: [&str; 4] = ["run it", "run them", "run again", "add and commit them"];

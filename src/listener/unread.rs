@@ -6,11 +6,11 @@ use crate::reply::record::Offer;
 use crate::report::Earlier;
 use crate::world::ledger::{BlockId, ShownResults};
 
-/// How long results must have been in the notes before a change of these shows that somebody could read them, in
+/// The time that results must have been in the notes until a change of these shows that somebody could read them, in
 /// milliseconds.
 const READ_AFTER: i64 = 3_000;
 
-/// How many results a block shows.
+/// The number of results that a block shows.
 const MOST: usize = 5;
 
 /// Results as they were told.
@@ -22,11 +22,11 @@ pub(super) struct Telling {
     /// It says no more than that ticks do not count: newer results take its place.
     #[serde(default)]
     pub(super) passes: bool,
-    /// Where all that its tasks have to show begins in the output file, and how long it is, in bytes.
+    /// The outputs of its tasks in the output file: where they begin and their length, in bytes.
     pub(super) whole: (u64, u64),
 }
 
-/// What a results block shows.
+/// The contents of a results block.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub(super) struct Shows {
     /// The line above the block.
@@ -37,18 +37,18 @@ pub(super) struct Shows {
     pub(super) size: u64,
 }
 
-/// What the newest results block of a file shows.
+/// The newest results block of a file, and whether it was read.
 #[derive(Debug, Default)]
 pub(super) struct Unread {
     pub(super) shows: Shows,
     pub(super) block: Option<BlockId>,
-    /// When it came into the notes; `None` if it is not there yet.
+    /// The time at which it came into the notes; `None` if it is not there yet.
     written_ms: Option<i64>,
     is_read: bool,
 }
 
 impl Unread {
-    /// As the ledger has it. What it cannot be read from has been read.
+    /// Reads it from the ledger. One that cannot be read counts as read by the person.
     pub(super) fn of(kept: Option<ShownResults>) -> Self {
         let Some(kept) = kept else {
             return Self::default();
@@ -65,7 +65,7 @@ impl Unread {
         }
     }
 
-    /// Those that newer ones are put above.
+    /// The results that newer ones are put above.
     pub(super) fn tellings(&self) -> &[Telling] {
         let tellings = &self.shows.tellings;
         if self.is_read {
@@ -75,7 +75,7 @@ impl Unread {
         }
     }
 
-    /// What a block shows that is about to be written.
+    /// A block that is about to be written.
     pub(super) fn new(shows: Shows, block: Option<BlockId>) -> Self {
         Self {
             shows,
@@ -99,7 +99,7 @@ impl Unread {
         }
     }
 
-    /// They count as not read, whatever was seen.
+    /// Has them count as not read, whatever was seen.
     pub(super) fn reopen(&mut self) {
         self.is_read = false;
     }

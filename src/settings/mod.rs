@@ -9,6 +9,7 @@ mod file;
 mod listener;
 pub mod places;
 mod readable;
+pub mod registry;
 mod replies;
 
 pub(crate) use file::text_of;

@@ -91,6 +91,11 @@ impl Folders {
         self.state.join("packets")
     }
 
+    /// The folder of the sets of files that chats work with.
+    pub fn contexts(&self) -> PathBuf {
+        self.state.join("context")
+    }
+
     /// The folder that keeps what each chat knows of the project's files.
     pub fn chats(&self) -> PathBuf {
         self.state.join("chats")

@@ -6,31 +6,28 @@
 //! The thread that these tasks share touches clada's own files only. The file system of one project may hang, as when its server
 //! is down, and neither the other files, nor `clada status`, nor Ctrl-C may wait for it.
 
-pub mod list;
-
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::rc::Rc;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use tokio::sync::{Notify, Semaphore, oneshot, watch as channel};
+use tokio::sync::{Semaphore, mpsc, oneshot, watch as channel};
 use tokio::task::{JoinSet, LocalSet};
 use tokio::time::{sleep, timeout};
 
-use crate::cli::{self, Watch};
-use crate::clock;
-use crate::cmd::status;
-use crate::cmd::watch::{Listener, Place, Post, Shared};
+use crate::cli;
 use crate::error::Error;
-use crate::listener::board::{Board, State};
-use crate::listener::{Begin, Memory, Parting, Shown};
+use crate::listener::board::{Board, ListenerState, ProcessKind};
+use crate::listener::{
+    Begin, Claim, Flags, Listener, Memory, News, Observer, Parting, ProcessShared, Site,
+};
 use crate::settings::places::Folders;
+use crate::settings::registry::{Registry, WatchedFile};
 use crate::start;
-use crate::supervisor::list::{Entry, Registry};
 use crate::world::ledger::Ledger;
 use crate::world::lock::Lock;
 use crate::world::note_file::NoteReading;
@@ -39,19 +36,19 @@ use crate::world::service::supervisor::Supervisor;
 use crate::world::shell;
 use crate::world::watch::{Hub, Stirred, WatchError, WatchMode, Watcher};
 
-/// How long an idle listener waits for the next save before it rests.
+/// The time that an idle listener waits for the next save before it rests.
 const REST: Duration = Duration::from_secs(60);
 /// The first and the longest pause before clada retries a file that it cannot watch.
 const PAUSES: [Duration; 2] = [Duration::from_secs(1), Duration::from_secs(10)];
-/// How many files the daemon reads at a time when it starts, and how long each of them counts.
+/// The number of files that the daemon reads at a time when it starts, and the time for which each of them counts.
 const STARTING: (usize, Duration) = (4, Duration::from_secs(1));
-/// How long the list must be unchanged before it is read again.
+/// The time for which the list must be unchanged before it is read again.
 const QUIET: Duration = Duration::from_millis(50);
-/// How long listeners may take to finish, and how long where no batch runs.
+/// The time that listeners get to finish, and that where no batch runs.
 const FAREWELL: [Duration; 2] = [Duration::from_secs(8), Duration::from_secs(2)];
-/// How often clada checks then whether a batch still runs.
+/// The time between two checks then whether a batch still runs.
 const GLANCE: Duration = Duration::from_millis(50);
-/// How long a file system may take to answer before clada reports it.
+/// The time that a file system may take to answer before clada reports it.
 const SILENCE: Duration = Duration::from_secs(3);
 /// The report.
 const NO_ANSWER: &str = "the file system of the notes file or the project folder does not answer: clada waits until it does";
@@ -71,16 +68,15 @@ pub fn main(args: &cli::Daemon) -> Result<ExitCode, Error> {
         tracing::warn!("{shortfall}");
     }
     let (stop, reloads) = start::stop_and_reload()?;
-    let shared = Shared::start(stop);
+    let shared = ProcessShared::start(stop);
     let board = Board::default();
-    let _socket = status::answer(&folders, status::Kind::Daemon, &board);
+    let _socket = board.serve(&folders, ProcessKind::Daemon);
     drop(ledger);
     let house = House {
         folders,
         shared,
         board,
         starting: Semaphore::new(STARTING.0),
-        unready: Arc::default(),
         said: RefCell::default(),
         copies: !args.no_clipboard,
         allows_shared: args.allow_shared,
@@ -93,52 +89,22 @@ pub fn main(args: &cli::Daemon) -> Result<ExitCode, Error> {
 /// The things that all files of the daemon share.
 struct House {
     folders: Folders,
-    shared: Shared,
+    shared: ProcessShared,
     board: Board,
     starting: Semaphore,
-    unready: Arc<Unready>,
-    /// Whether results may be copied.
+    /// Results may be copied.
     copies: bool,
-    /// Whether other users may own or write to notes files and project folders.
+    /// Other users may own or write to notes files and project folders.
     allows_shared: bool,
     /// The last errors of the list.
     said: RefCell<Vec<String>>,
 }
 
-/// The number of files that were not read yet.
-#[derive(Default)]
-struct Unready {
-    count: AtomicUsize,
-    none: Notify,
-}
-
-impl Unready {
-    /// Counts one more until the value is dropped.
-    fn one(self: &Arc<Self>) -> First {
-        self.count.fetch_add(1, Ordering::SeqCst);
-        First(Arc::clone(self))
-    }
-
-    async fn none(&self) {
-        while self.count.load(Ordering::SeqCst) > 0 {
-            self.none.notified().await;
-        }
-    }
-}
-
-/// The pending first read of a file.
-struct First(Arc<Unready>);
-
-impl Drop for First {
-    fn drop(&mut self) {
-        if self.0.count.fetch_sub(1, Ordering::SeqCst) == 1 {
-            self.0.none.notify_one();
-        }
-    }
-}
+/// The pending first read of a file: the daemon is ready when all of them are dropped.
+type FirstRead = mpsc::Sender<()>;
 
 /// A file that the daemon watches.
-struct Kept {
+struct ListedFile {
     root: PathBuf,
     shared: bool,
     stop: channel::Sender<bool>,
@@ -153,8 +119,9 @@ async fn run(house: Rc<House>, mut reloads: channel::Receiver<u64>) -> Result<()
     let mut list = ListWatch::start(&house.shared.hub, path);
     let mut stopped = house.shared.stop.clone();
     let (mut kept, mut tasks) = (HashMap::new(), JoinSet::new());
-    take_list(&house, &mut kept, &mut tasks);
-    let count = |kept: &HashMap<PathBuf, Kept>| match kept.len() {
+    let (first, mut unread) = mpsc::channel(1);
+    take_list(&house, &mut kept, &mut tasks, Some(first));
+    let count = |kept: &HashMap<PathBuf, ListedFile>| match kept.len() {
         1 => "watching 1 file".to_owned(),
         files => format!("watching {files} files"),
     };
@@ -163,7 +130,7 @@ async fn run(house: Rc<House>, mut reloads: channel::Receiver<u64>) -> Result<()
             biased;
             _ = stopped.wait_for(|stop| *stop) => break,
             () = supervisor.beat() => continue,
-            () = house.unready.none() => break,
+            _ = unread.recv() => break,
         }
     }
     supervisor.ready(&count(&kept));
@@ -176,13 +143,13 @@ async fn run(house: Rc<House>, mut reloads: channel::Receiver<u64>) -> Result<()
             () = list.changed() => {
                 // Of a list that is just being written the rest follows.
                 while timeout(QUIET, list.changed()).await.is_ok() {}
-                take_list(&house, &mut kept, &mut tasks);
+                take_list(&house, &mut kept, &mut tasks, None);
                 supervisor.status(&count(&kept));
             }
             Ok(()) = reloads.changed() => {
                 supervisor.reloading();
                 house.shared.login.forget();
-                take_list(&house, &mut kept, &mut tasks);
+                take_list(&house, &mut kept, &mut tasks, None);
                 supervisor.ready(&count(&kept));
             }
         }
@@ -247,13 +214,18 @@ impl ListWatch {
 }
 
 /// Starts to watch what is new in the list, and stops watching what is no longer in it.
-fn take_list(house: &Rc<House>, kept: &mut HashMap<PathBuf, Kept>, tasks: &mut JoinSet<()>) {
+fn take_list(
+    house: &Rc<House>,
+    kept: &mut HashMap<PathBuf, ListedFile>,
+    tasks: &mut JoinSet<()>,
+    first: Option<FirstRead>,
+) {
     let list = match Registry::load(&house.folders) {
         Ok(list) => list,
         Err(error) => return house.say(vec![error.to_string()]),
     };
     house.say(list.wrong);
-    let is_listed = |file: &Path, known: &Kept| {
+    let is_listed = |file: &Path, known: &ListedFile| {
         let mut entries = list.entries.iter();
         entries.any(|entry| {
             let is_as_before = entry.root == known.root && entry.shared == known.shared;
@@ -275,9 +247,9 @@ fn take_list(house: &Rc<House>, kept: &mut HashMap<PathBuf, Kept>, tasks: &mut J
         }
         let (stop, stopped) = channel::channel(false);
         let (file, root, shared) = (entry.file.clone(), entry.root.clone(), entry.shared);
-        let first = house.unready.one();
-        tasks.spawn_local(keep(Rc::clone(house), entry, stopped, first));
-        kept.insert(file, Kept { root, shared, stop });
+        let keep = keep(Rc::clone(house), entry, stopped, first.clone());
+        tasks.spawn_local(keep);
+        kept.insert(file, ListedFile { root, shared, stop });
     }
 }
 
@@ -292,16 +264,15 @@ impl House {
         }
     }
 
-    /// Takes a file for this process, and returns whether it needs no work; `None` where it is stopped first.
+    /// Claims a file for this process, and returns whether it needs no work; `None` where it is stopped first.
     async fn take(
         &self,
-        args: &Watch,
-        entry: &Entry,
+        flags: &Flags,
+        entry: &WatchedFile,
         stop: &channel::Receiver<bool>,
-    ) -> Option<Result<(Post, bool), Error>> {
-        let (args, folders) = (args.clone(), self.folders.clone());
-        let hub = self.shared.hub.clone();
-        let taken = self.aside(entry, stop, move || take(&args, &folders, &hub));
+    ) -> Option<Result<(Claim, bool), Error>> {
+        let (flags, hub, file) = (flags.clone(), self.shared.hub.clone(), entry.clone());
+        let taken = self.aside(entry, stop, move || take(&flags, file, &hub));
         let taken = in_turn(&self.starting, taken).await?;
         Some(taken.and_then(|taken| taken))
     }
@@ -310,78 +281,97 @@ impl House {
     /// is no longer watched: nothing waits for the thread then.
     async fn aside<T: Send + 'static>(
         &self,
-        entry: &Entry,
+        entry: &WatchedFile,
         stop: &channel::Receiver<bool>,
         work: impl FnOnce() -> T + Send + 'static,
     ) -> Option<Result<T, Error>> {
-        let (done, mut ended) = oneshot::channel();
-        let thread = std::thread::Builder::new().name("files".to_owned());
-        let started = thread.spawn(move || drop(done.send(work())));
-        if let Err(error) = started {
-            return Some(Err(error.into()));
-        }
         let mut stop = stop.clone();
-        let mut is_late = false;
-        loop {
-            tokio::select! {
-                biased;
-                _ = stop.wait_for(|stop| *stop) => return None,
-                done = &mut ended => return done.ok().map(Ok),
-                () = sleep(SILENCE), if !is_late => {
-                    is_late = true;
-                    self.says_nothing(entry);
-                }
-            }
+        let done = self.on_thread("files", entry, Arc::default(), work);
+        tokio::select! {
+            biased;
+            _ = stop.wait_for(|stop| *stop) => None,
+            done = done => done.transpose(),
         }
+    }
+
+    /// Does work on a thread of its own, and reports its file system if nothing was `heard` of it for long. Nothing comes of
+    /// work that panics.
+    async fn on_thread<T: Send + 'static>(
+        &self,
+        name: &str,
+        entry: &WatchedFile,
+        heard: Arc<AtomicBool>,
+        work: impl FnOnce() -> T + Send + 'static,
+    ) -> Result<Option<T>, Error> {
+        let (done, mut ended) = oneshot::channel();
+        let thread = std::thread::Builder::new().name(name.to_owned());
+        // Nothing waits for it where clada exits.
+        thread.spawn(move || drop(done.send(work())))?;
+        tokio::select! {
+            done = &mut ended => return Ok(done.ok()),
+            () = sleep(SILENCE) => {}
+        }
+        if !heard.load(Ordering::SeqCst) {
+            self.says_nothing(entry);
+        }
+        Ok(ended.await.ok())
     }
 
     /// Reports that a file's file system does not answer.
-    fn says_nothing(&self, entry: &Entry) {
+    fn says_nothing(&self, entry: &WatchedFile) {
         tracing::warn!(file = %entry.file.display(), "{NO_ANSWER}");
         let why = NO_ANSWER.to_owned();
         self.board
-            .set(&entry.file, &entry.root, State::Waiting { why });
+            .set(&entry.file, &entry.root, ListenerState::Waiting { why });
     }
 
     /// Reports once why a file cannot be watched now.
-    fn waits(&self, entry: &Entry, error: &Error) {
+    fn waits(&self, entry: &WatchedFile, error: &Error) {
         let why = error.to_string();
-        let state = State::Waiting { why: why.clone() };
-        let known = self.board.read_one(&entry.file);
-        if known.is_none_or(|known| known.state != state) {
+        let state = ListenerState::Waiting { why: why.clone() };
+        if self.board.state(&entry.file).as_ref() != Some(&state) {
             tracing::warn!(file = %entry.file.display(), "{why}");
         }
         self.board.set(&entry.file, &entry.root, state);
     }
 }
 
-/// Takes a file for this process, and returns whether it needs no work.
-fn take(args: &Watch, folders: &Folders, hub: &Hub) -> Result<(Post, bool), Error> {
-    let place = Place::of(args)?;
-    let ledger = Ledger::open(&folders.state)?;
-    let post = Post::take(args, place, (hub, &[]), &ledger, true)?;
-    let at_rest = match post.note.read() {
-        Ok(NoteReading::Text { text, .. }) => Memory::is_at_rest(&ledger, post.note.path(), &text)?,
+/// Claims a file for this process, and returns whether it needs no work.
+fn take(flags: &Flags, entry: WatchedFile, hub: &Hub) -> Result<(Claim, bool), Error> {
+    let (given, root) = start::find_root(Some(&entry.root))?;
+    let site = Site::new(given, root, Some(entry.file))?;
+    let ledger = Ledger::open(&site.folders.state)?;
+    let claim = Claim::take(flags, site, hub, &[], &ledger, true)?;
+    let at_rest = match claim.note.read() {
+        Ok(NoteReading::Text { text, .. }) => {
+            Memory::is_at_rest(&ledger, claim.note.path(), &text)?
+        }
         // It wakes its listener when it exists again.
         Ok(NoteReading::Missing) => true,
         Err(_) => false,
     };
-    Ok((post, at_rest))
+    Ok((claim, at_rest))
 }
 
 /// Watches a file until it is stopped, and waits while it is missing or another process has it. `first` is dropped when the file
 /// has been read, or cannot be.
-async fn keep(house: Rc<House>, entry: Entry, mut stop: channel::Receiver<bool>, first: First) {
-    let mut args = Watch::of(&entry.file, &entry.root);
-    args.carrying.no_clipboard = !house.copies;
-    args.is_service = true;
-    args.carrying.allow_shared = house.allows_shared || entry.shared;
+async fn keep(
+    house: Rc<House>,
+    entry: WatchedFile,
+    mut stop: channel::Receiver<bool>,
+    mut first: Option<FirstRead>,
+) {
+    let mut flags = Flags {
+        no_clipboard: !house.copies,
+        is_service: true,
+        allow_shared: house.allows_shared || entry.shared,
+        ..Flags::default()
+    };
     let mut pause = PAUSES[0];
-    let mut first = Some(first);
     while !*stop.borrow() {
         let mut first = first.take();
         let taken = {
-            let taken = house.take(&args, &entry, &stop);
+            let taken = house.take(&flags, &entry, &stop);
             tokio::pin!(taken);
             tokio::select! {
                 taken = &mut taken => taken,
@@ -395,12 +385,12 @@ async fn keep(house: Rc<House>, entry: Entry, mut stop: channel::Receiver<bool>,
         let mut parting = Parting::Done;
         match taken {
             None => break,
-            Some(Ok((post, is_at_rest))) => {
+            Some(Ok((claim, is_at_rest))) => {
                 pause = PAUSES[0];
-                args.led = Some(post.note.lead().clone());
-                let begin = (!is_at_rest).then(|| (post.begin, first.take()));
-                drop(first);
-                parting = serve(&house, &entry, &args, (post, begin), &stop).await;
+                flags.led = Some(claim.note.lead().clone());
+                let begin = (!is_at_rest).then_some(claim.begin);
+                let first = first.filter(|_| !is_at_rest);
+                parting = serve(&house, &entry, &flags, claim, begin, first, &stop).await;
             }
             Some(Err(error)) => house.waits(&entry, &error),
         }
@@ -421,52 +411,56 @@ async fn rest(stop: &mut channel::Receiver<bool>, pause: &mut Duration) {
 /// file's name leads to another file.
 async fn serve(
     house: &House,
-    entry: &Entry,
-    args: &Watch,
-    (mut post, mut begin): (Post, Option<(Begin, Option<First>)>),
+    entry: &WatchedFile,
+    flags: &Flags,
+    mut claim: Claim,
+    mut begin: Option<Begin>,
+    mut first: Option<FirstRead>,
     stop: &channel::Receiver<bool>,
 ) -> Parting {
     let mut stopped = stop.clone();
     let mut pause = PAUSES[0];
     loop {
-        let (now, first) = match begin.take() {
+        let now = match begin.take() {
             Some(begin) => begin,
             None => {
-                house.board.set(&entry.file, &entry.root, State::Watching);
-                house.board.leads_to(&entry.file, post.note.path());
+                let watching = ListenerState::Watching;
+                house.board.set(&entry.file, &entry.root, watching);
+                house.board.leads_to(&entry.file, claim.note.path());
                 let stirred = tokio::select! {
                     biased;
                     _ = stopped.wait_for(|stop| *stop) => return Parting::Done,
-                    stirred = post.watcher.stirred() => stirred,
+                    stirred = claim.watcher.stirred() => stirred,
                 };
                 if stirred == Stirred::Due {
                     let looked = house.aside(entry, stop, move || {
-                        post.watcher.look_again();
-                        post
+                        claim.watcher.look_again();
+                        claim
                     });
                     match looked.await {
-                        Some(Ok(back)) => post = back,
+                        Some(Ok(back)) => claim = back,
                         _ => return Parting::Done,
                     }
                     continue;
                 }
-                (Begin::Woken, None)
+                Begin::Woken
             }
         };
         let ended = {
-            let work = work(house, entry, args, (post, now, first), stop);
-            match now {
-                Begin::Anew | Begin::Made(_) => in_turn(&house.starting, work).await,
-                Begin::Woken => work.await,
+            let work = work(house, entry, flags, claim, now, first.take(), stop);
+            if now == Begin::Woken {
+                work.await
+            } else {
+                in_turn(&house.starting, work).await
             }
         };
         match ended {
             None => return Parting::Done,
             Some((_, Ok(Parting::Moved))) => return Parting::Moved,
-            Some((back, Ok(Parting::Done))) => (post, pause) = (back, PAUSES[0]),
+            Some((back, Ok(Parting::Done))) => (claim, pause) = (back, PAUSES[0]),
             Some((back, Err(error))) => {
                 house.waits(entry, &error);
-                (post, begin) = (back, Some((now, None)));
+                (claim, begin) = (back, Some(now));
                 rest(&mut stopped, &mut pause).await;
             }
         }
@@ -491,76 +485,63 @@ async fn in_turn<T>(turns: &Semaphore, work: impl Future<Output = T>) -> T {
 /// again after a pause, and what was saved is found then.
 async fn work(
     house: &House,
-    entry: &Entry,
-    args: &Watch,
-    (mut post, begin, first): (Post, Begin, Option<First>),
+    entry: &WatchedFile,
+    flags: &Flags,
+    mut claim: Claim,
+    begin: Begin,
+    mut first: Option<FirstRead>,
     stop: &channel::Receiver<bool>,
-) -> Option<(Post, Result<Parting, Error>)> {
-    let (done, mut ended) = oneshot::channel();
-    let is_silent = Arc::new(AtomicBool::new(true));
-    let silent = Arc::clone(&is_silent);
-    let (shared, stop) = (house.shared.clone(), stop.clone());
-    let (board, folders) = (house.board.clone(), house.folders.clone());
-    let (args, of) = (args.clone(), entry.clone());
-    let work = move || {
-        let mut first = first;
-        let mut show = |shown: Shown<'_>| {
-            if matches!(shown, Shown::Watching(_)) {
-                first = None;
-            }
-            silent.store(false, Ordering::SeqCst);
-            log(&shown);
-            board.shown((&of.file, &of.root), &shown, clock::time);
-        };
-        let of_all = (&folders, &shared);
-        let worked = listen(&args, (&mut post, begin), of_all, stop, &mut show);
-        // Nothing waits for it where clada exits.
-        let _ = done.send((post, worked));
-    };
-    let thread = std::thread::Builder::new().name("listener".to_owned());
-    if let Err(error) = thread.spawn(work) {
-        house.waits(entry, &error.into());
-        return None;
-    }
-    tokio::select! {
-        done = &mut ended => return done.ok(),
-        () = sleep(SILENCE) => {}
-    }
+) -> Option<(Claim, Result<Parting, Error>)> {
     // It reports that it is watching as soon as it has read the file.
-    if is_silent.load(Ordering::SeqCst) {
-        house.says_nothing(entry);
-    }
-    ended.await.ok()
+    let heard = Arc::new(AtomicBool::new(false));
+    let hears = Arc::clone(&heard);
+    let (shared, stop) = (house.shared.clone(), stop.clone());
+    let (board, of, flags) = (house.board.clone(), entry.clone(), flags.clone());
+    let work = move || {
+        let observer = Observer::new(move |news| {
+            if matches!(news, News::Watching(_)) {
+                drop(first.take());
+            }
+            hears.store(true, Ordering::SeqCst);
+            log(&news);
+            board.hear(&of.file, &of.root, &news);
+        });
+        let worked = listen(&flags, &mut claim, begin, &shared, stop, observer);
+        (claim, worked)
+    };
+    let ended = house.on_thread("listener", entry, heard, work).await;
+    ended.unwrap_or_else(|error| {
+        house.waits(entry, &error);
+        None
+    })
 }
 
 fn listen(
-    args: &Watch,
-    (post, begin): (&mut Post, Begin),
-    (folders, shared): (&Folders, &Shared),
+    flags: &Flags,
+    claim: &mut Claim,
+    begin: Begin,
+    shared: &ProcessShared,
     stop: channel::Receiver<bool>,
-    show: &mut dyn FnMut(Shown<'_>),
+    observer: Observer,
 ) -> Result<Parting, Error> {
-    let ledger = Ledger::open(&folders.state)?;
-    let mut listener = Listener::new(args, post, ledger, shared)?;
-    listener.daemon.leave = stop;
-    listener.daemon.rest = Some(match begin {
-        Begin::Anew | Begin::Made(_) => Duration::ZERO,
-        Begin::Woken => REST,
-    });
-    let watcher = &mut post.watcher;
-    let parting = listener.run(show, async |daemon, stop, show| {
-        daemon.listen(watcher, begin, stop, show).await
-    });
-    listener.leave(post);
-    Ok(parting)
+    let ledger = Ledger::open(&claim.site.folders.state)?;
+    let rest = if begin == Begin::Woken {
+        REST
+    } else {
+        Duration::ZERO
+    };
+    start::runtime()?.block_on(async {
+        let mut listener = Listener::open(flags, claim, ledger, shared, observer).await?;
+        Ok(listener.listen(begin, stop, Some(rest)).await)
+    })
 }
 
 /// Logs what happens to a file, which the daemon's span names, without the contents of replies.
-fn log(shown: &Shown<'_>) {
+fn log(shown: &News<'_>) {
     match shown {
-        Shown::Watching(_) | Shown::Progress(_) | Shown::Waits(_) => {}
-        Shown::Note(note) => tracing::info!("{note}"),
-        Shown::Trouble(trouble) => tracing::warn!("{trouble}"),
-        Shown::Results { .. } => tracing::info!("results"),
+        News::Watching(_) | News::Progress(_) | News::Waits(_) => {}
+        News::Note(note) => tracing::info!("{note}"),
+        News::Trouble(trouble) => tracing::warn!("{trouble}"),
+        News::Results { .. } => tracing::info!("results"),
     }
 }

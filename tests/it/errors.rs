@@ -8,7 +8,7 @@ use clada::git::{
     Beginner, ExcludeError, LeftOff, OffReason, Operation, SkipReason, Skipped, SnapshotError,
 };
 use clada::settings::SettingsError;
-use clada::supervisor::list::RegistryError;
+use clada::settings::registry::RegistryError;
 use clada::world::clipboard::ClipboardError;
 use clada::world::ledger::LedgerError;
 use clada::world::lock::LockError;

@@ -209,12 +209,12 @@ const WITHOUT_CASE: &[Without] = &[
         why: "in the log only, where a repository cannot be read",
     },
     Without {
-        file: "src/cmd/mod.rs",
+        file: "src/clock.rs",
         text: "at an unknown time",
         why: "a time that no calendar has",
     },
     Without {
-        file: "src/cmd/mod.rs",
+        file: "src/listener/project.rs",
         text: "no longer at",
         why: "a folder that is moved between two system calls",
     },
@@ -229,12 +229,12 @@ const WITHOUT_CASE: &[Without] = &[
         why: "another version, or a place without sockets",
     },
     Without {
-        file: "src/cmd/watch.rs",
+        file: "src/listener/opening.rs",
         text: "what the chat knows",
         why: "in the log only, where the state cannot be written",
     },
     Without {
-        file: "src/cmd/watch.rs",
+        file: "src/listener/claim.rs",
         text: "will not find",
         why: "in the log only, where the state cannot be written",
     },
@@ -347,6 +347,11 @@ const WITHOUT_CASE: &[Without] = &[
         file: "src/settings/file.rs",
         text: "unknown ",
         why: NO_MESSAGE,
+    },
+    Without {
+        file: "src/listener/board.rs",
+        text: "will get no answer",
+        why: "in the log only, in a place without sockets",
     },
     Without {
         file: "src/listener/books.rs",

@@ -12,10 +12,11 @@ use serde_json::{Value, json};
 use crate::cli::Doctor;
 use crate::cli::terminal;
 use crate::cmd::notes::Notes;
-use crate::cmd::sharing;
+
 use crate::error::Error;
 use crate::git::{SnapshotError, Survey, survey};
-use crate::listener::rules::{Login, Made, Source, git_of};
+use crate::listener::rules::{Login, RuleSource, RunFlags, RunRules, git_of};
+use crate::listener::sharing;
 use crate::report::one_line;
 use crate::run::exec::ExecRules;
 use crate::run::{GitSetup, HookSetup, NO_REPOSITORY};
@@ -127,10 +128,10 @@ async fn rules(folders: &Folders, root: &Path) -> Vec<(&'static str, Found)> {
         Ok(loaded) => loaded,
     };
     let login = Login::default();
-    let start = Source::start(folders, (root, loaded), (None, true), &login).await;
+    let start = RuleSource::start(folders, root, loaded, &RunFlags::default(), &login).await;
     let mut checks = match start.made {
         Err(error) => wrong(error),
-        Ok(Made { setup, notice, .. }) => [
+        Ok(RunRules { setup, notice, .. }) => [
             ("settings", settings(folders, notice)),
             ("sandbox", sandbox(&setup.rules)),
             ("git", git(root, setup.git.as_ref())),

@@ -58,8 +58,8 @@ fn run<T>(work: impl Future<Output = T>) -> T {
         .block_on(work)
 }
 
-fn entry(file: &str, root: &str) -> Entry {
-    Entry {
+fn entry(file: &str, root: &str) -> WatchedFile {
+    WatchedFile {
         shared: false,
         file: file.into(),
         root: root.into(),
@@ -218,7 +218,7 @@ fn what_is_wrong_in_the_list_is_said_with_the_next_step() {
         "{wrong:?}"
     );
     place.write("watch = 1\n");
-    let add = |entry: Entry| {
+    let add = |entry: WatchedFile| {
         let add = async { Registry::add(&place.folders, &entry, &mut |_| ()).await };
         run(add).expect_err("no list").to_string()
     };
@@ -229,7 +229,7 @@ fn what_is_wrong_in_the_list_is_said_with_the_next_step() {
                 .ends_with("` is invalid: `watch` must be written as `[[watch]]`: fix that file"),
         "{said}"
     );
-    let said = add(Entry {
+    let said = add(WatchedFile {
         file: OsStr::from_bytes(b"/\xff").into(),
         ..entry("/", "/")
     });
@@ -250,7 +250,7 @@ proptest! {
     fn the_list_is_a_list(steps in prop::collection::vec((any::<bool>(), "/[a-c\"\\\\ é\n]", "/[x-z']"), 0..12)) {
         let place = Place::new();
         place.write("# mine\n\n");
-        let mut model: Vec<Entry> = Vec::new();
+        let mut model: Vec<WatchedFile> = Vec::new();
         for (adds, file, root) in &steps {
             let there = model.iter().position(|entry| entry.file == Path::new(file));
             match (adds, there) {

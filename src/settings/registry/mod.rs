@@ -15,32 +15,32 @@ use crate::world::ownership::{NotOwn, of_others};
 
 /// The list's file.
 const FILE: &str = "watched.toml";
-/// What is in it.
+/// The key of its entries.
 const WATCH: &str = "watch";
 const KEYS: [&str; 3] = ["file", "root", "shared"];
-/// What a new list says first.
+/// The head of a new list.
 const HEAD: &str = "# The notes files that `clada daemon` watches. Edit this list here, or with `clada add` and `clada \
      remove`.\n\n";
 
 /// A notes file and the project folder that its tasks work in, both absolute.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Entry {
+pub struct WatchedFile {
     pub file: PathBuf,
     pub root: PathBuf,
     /// Others may have them, or write them.
     pub shared: bool,
 }
 
-/// What is in the list.
+/// The contents of the list.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Registry {
     /// In the order of the list, each file once.
-    pub entries: Vec<Entry>,
-    /// What is wrong with the others, each with its place.
+    pub entries: Vec<WatchedFile>,
+    /// The errors of the others, each with its place.
     pub wrong: Vec<String>,
 }
 
-/// What became of a file that was to be put into the list.
+/// The outcome of putting a file into the list.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Added {
     New,
@@ -50,7 +50,7 @@ pub enum Added {
     Instead(Option<PathBuf>),
 }
 
-/// Why there is no list to be had, or why it is as it was.
+/// The reason why the list cannot be read or changed.
 #[derive(Debug, thiserror::Error)]
 pub enum RegistryError {
     #[error("cannot read the list of watched files `{}`: {error}: make it a text file that this user can read", path.display())]
@@ -75,7 +75,7 @@ pub enum RegistryError {
 }
 
 impl Registry {
-    /// Where the list is.
+    /// Returns the path of the list.
     pub fn path(folders: &Folders) -> PathBuf {
         folders.config.join(FILE)
     }
@@ -104,23 +104,15 @@ impl Registry {
                 told(at.map(|span| span.start), why);
             }
         }
-        for table in document
-            .get(WATCH)
-            .and_then(Item::as_array_of_tables)
-            .into_iter()
-            .flatten()
-        {
+        let tables = document.get(WATCH).and_then(Item::as_array_of_tables);
+        for table in tables.into_iter().flatten() {
             let at = table.span().map(|span| span.start);
             match entry(table, &folders.home) {
                 Err((place, why)) => told(place.or(at), why),
                 Ok(entry) if found.entries.iter().any(|other| other.file == entry.file) => {
-                    told(
-                        at,
-                        format!(
-                            "`{}` is already in the list: remove one of the two",
-                            entry.file.display()
-                        ),
-                    );
+                    let file = entry.file.display();
+                    let why = format!("`{file}` is already in the list: remove one of the two");
+                    told(at, why);
                 }
                 Ok(entry) => found.entries.push(entry),
             }
@@ -134,7 +126,7 @@ impl Registry {
     /// Where the list cannot be read or written; it is then as it was.
     pub async fn add(
         folders: &Folders,
-        entry: &Entry,
+        entry: &WatchedFile,
         held: &mut dyn FnMut(&str),
     ) -> Result<Added, RegistryError> {
         let name = |path: &Path| {
@@ -142,7 +134,7 @@ impl Registry {
             path.to_str().map(str::to_owned).ok_or_else(not_text)
         };
         let (name_of_file, name_of_root) = (name(&entry.file)?, name(&entry.root)?);
-        let mut list = List::open(folders, held).await?;
+        let mut list = RegistryEdit::open(folders, held).await?;
         let there = list.position(&entry.file);
         let tables = list.tables()?;
         let added = match there.and_then(|at| tables.get_mut(at)) {
@@ -190,7 +182,7 @@ impl Registry {
         file: &Path,
         held: &mut dyn FnMut(&str),
     ) -> Result<PathBuf, RegistryError> {
-        let mut list = List::open(folders, held).await?;
+        let mut list = RegistryEdit::open(folders, held).await?;
         let unknown = || RegistryError::Unknown(file.to_owned());
         let at = list.position(file).ok_or_else(unknown)?;
         let tables = list.tables()?;
@@ -216,7 +208,7 @@ impl Registry {
 }
 
 /// The list while it is being changed; nobody else changes it meanwhile.
-struct List {
+struct RegistryEdit {
     /// At the end of all links, so that one to it stays one.
     path: PathBuf,
     document: DocumentMut,
@@ -224,7 +216,7 @@ struct List {
     _lock: Lock,
 }
 
-impl List {
+impl RegistryEdit {
     async fn open(folders: &Folders, held: &mut dyn FnMut(&str)) -> Result<Self, RegistryError> {
         let path = Registry::path(folders);
         let mut held = |occupant: &Occupant| held(&occupant.pid);
@@ -260,22 +252,17 @@ impl List {
         tables.as_array_of_tables_mut().ok_or(error)
     }
 
-    /// Which one is this file, by whatever name.
+    /// Finds the place of a file in the list, by whatever name.
     fn position(&self, file: &Path) -> Option<usize> {
         let tables = self.document.get(WATCH)?.as_array_of_tables()?;
         let names = |table| path_of(table, "file", &self.home).ok();
         let known: Vec<Option<PathBuf>> = tables.iter().map(names).collect();
-        let same = |other: &PathBuf| other == file;
         let real = real(file);
-        let by_name = known
-            .iter()
-            .position(|known| known.as_ref().is_some_and(same));
-        by_name.or_else(|| {
-            let same = |known: &PathBuf| self::real(known) == real;
-            known
-                .iter()
-                .position(|known| known.as_ref().is_some_and(same))
-        })
+        let find = |is_same: &dyn Fn(&PathBuf) -> bool| {
+            let mut known = known.iter();
+            known.position(|known| known.as_ref().is_some_and(is_same))
+        };
+        find(&|known| known == file).or_else(|| find(&|known| self::real(known) == real))
     }
 
     fn write(&self) -> Result<(), RegistryError> {
@@ -300,7 +287,7 @@ impl List {
     }
 }
 
-/// The path that a file's name leads to.
+/// Returns the path that a file's name leads to.
 fn real(file: &Path) -> PathBuf {
     NoteFile::new(file, 0).map_or_else(|_| file.to_owned(), |note| note.path().to_owned())
 }
@@ -341,11 +328,11 @@ fn place(text: &str, at: usize) -> String {
     format!("line {line}, column {column}")
 }
 
-/// Where it is wrong, if that is at one place, and why.
-type Wrong = (Option<usize>, String);
+/// An error in an entry, and its position where it has one.
+type InvalidEntry = (Option<usize>, String);
 
-/// What a table says; where it names no root, that is the file's folder.
-fn entry(table: &Table, home: &Path) -> Result<Entry, Wrong> {
+/// Reads a table; where it names no root, that is the file's folder.
+fn entry(table: &Table, home: &Path) -> Result<WatchedFile, InvalidEntry> {
     for (key, _) in table {
         if !KEYS.contains(&key) {
             let at = table.key(key).and_then(|key| key.span());
@@ -362,10 +349,10 @@ fn entry(table: &Table, home: &Path) -> Result<Entry, Wrong> {
     let file = path_of(table, "file", home)?;
     let root = root(table, &file, home)?;
     let shared = shared(table)?;
-    Ok(Entry { file, root, shared })
+    Ok(WatchedFile { file, root, shared })
 }
 
-fn shared(table: &Table) -> Result<bool, Wrong> {
+fn shared(table: &Table) -> Result<bool, InvalidEntry> {
     let Some(item) = table.get("shared") else {
         return Ok(false);
     };
@@ -376,15 +363,15 @@ fn shared(table: &Table) -> Result<bool, Wrong> {
     item.as_bool().ok_or_else(wrong)
 }
 
-fn root(table: &Table, file: &Path, home: &Path) -> Result<PathBuf, Wrong> {
-    match table.contains_key("root") {
-        true => path_of(table, "root", home),
-        false => Ok(file.parent().unwrap_or(Path::new("/")).to_owned()),
+fn root(table: &Table, file: &Path, home: &Path) -> Result<PathBuf, InvalidEntry> {
+    if table.contains_key("root") {
+        return path_of(table, "root", home);
     }
+    Ok(file.parent().unwrap_or(Path::new("/")).to_owned())
 }
 
-/// An absolute path; `~/` is the user's home.
-fn path_of(table: &Table, key: &str, home: &Path) -> Result<PathBuf, Wrong> {
+/// Reads an absolute path; `~/` is the user's home.
+fn path_of(table: &Table, key: &str, home: &Path) -> Result<PathBuf, InvalidEntry> {
     let item = table.get(key);
     let wrong = |why: &str| {
         let at = item.and_then(Item::span).map(|span| span.start);
@@ -406,7 +393,7 @@ fn prefix(table: &Table) -> &str {
     prefix.unwrap_or_default()
 }
 
-/// What stands above a table and is not about it: up to the last empty line.
+/// Returns the text above a table that is not about it: up to the last empty line.
 fn head(table: &Table) -> String {
     let prefix = prefix(table);
     let end = prefix.rfind("\n\n").map_or(0, |at| at + 2);
