@@ -23,8 +23,8 @@ pub(super) struct Undone {
     pub(super) searches: Vec<String>,
     /// Nothing where the replacement is damaged in part.
     pub(super) replacement: Option<String>,
-    /// The number that stood before the first line of each search text.
-    pub(super) numbers: Option<Vec<usize>>,
+    /// The number that stood before the first line of the first search text.
+    pub(super) number: Option<usize>,
     /// A fence was around the search texts, and none or another around the replacement.
     pub(super) is_fenced_alone: bool,
 }
@@ -49,13 +49,12 @@ fn undo(
     let mut undone = Undone {
         searches: searches.iter().map(|text| (*text).to_owned()).collect(),
         replacement: Some(replacement.to_owned()),
-        numbers: None,
+        number: None,
         is_fenced_alone: false,
     };
     for damage in damages {
         if damage == Damage::Numbers {
-            let numbers = undone.searches.iter().map(|text| first_number(text));
-            undone.numbers = numbers.collect();
+            undone.number = first_number(&undone.searches[0]);
         }
         let was = undone.searches.clone();
         for search in &mut undone.searches {

@@ -1,4 +1,4 @@
-//! The place in a file most like a search text that was not found, to be shown in the report of the failure. Never a
+//! Finds the place in a file most like a search text that was not found, for the report of the failure. It is never a
 //! place to edit: that is found by `edit` alone, and by other rules.
 //!
 //! Each word of the search text, and each of its lines as a whole, is a clue. Where a clue is seen in the file it votes
@@ -11,13 +11,13 @@
 use std::collections::HashMap;
 use std::ops::Range;
 
-/// How often a clue is noted in the file, and in the search text. What is seen more often says little.
+/// The limits to which a clue is noted in the file, and in the search text. One that is seen more often says little.
 const SIGHTINGS_LIMIT: usize = 256;
 const MENTIONS_LIMIT: usize = 8;
-/// How many lines of the search text are looked at, and how much of a line when two are compared.
+/// The number of lines of the search text that are looked at, and of a line's characters when two are compared.
 const LINES_LIMIT: usize = 1000;
 const COMPARED_CHARS: usize = 200;
-/// How similar at least one line has to be to its counterpart (1 is the same).
+/// The similarity that at least one line must have to its counterpart (1 is the same).
 const ALIKE: f64 = 0.5;
 
 /// A place that is like a search text.
@@ -180,7 +180,7 @@ impl Clue {
     }
 }
 
-/// How much speaks for each offset of the search text in the file. Offsets are counted from the one at which the search
+/// The weight that speaks for each offset of the search text in the file. Offsets are counted from the one at which the search
 /// text would end where the file starts, so that none is negative.
 struct Votes {
     wanted: usize,
@@ -190,19 +190,17 @@ struct Votes {
 
 struct Window {
     lines: Range<usize>,
-    /// How many lines of the search text would stand before the file's first.
+    /// The number of lines of the search text that would stand before the file's first.
     missing_before: usize,
 }
 
 impl Votes {
     fn best_window(&self, clues: &Clues<'_>) -> Option<Window> {
-        let mut best = 0;
-        for (offset, votes) in self.of_offset.iter().enumerate() {
-            if *votes > self.of_offset[best] {
-                best = offset;
-            }
+        let votes = self.of_offset.iter().enumerate().rev();
+        let (best, &most) = votes.max_by(|a, b| a.1.total_cmp(b.1))?;
+        if most <= 0.0 {
+            return None;
         }
-        let most = *self.of_offset.get(best).filter(|votes| **votes > 0.0)?;
         let reach = self.wanted / 2 + 2;
         let counts =
             |offset: usize| offset.abs_diff(best) <= reach && self.of_offset[offset] * 4.0 >= most;

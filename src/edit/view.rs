@@ -9,11 +9,11 @@ use super::lines;
 pub(super) struct View<'f> {
     bytes: Cow<'f, [u8]>,
     /// In order, without gaps in the view. A map entry for each byte was rejected: it is eight times the file.
-    runs: Vec<Run>,
+    runs: Vec<ViewRun>,
 }
 
 /// A stretch of the view that stands in the file in one piece.
-struct Run {
+struct ViewRun {
     view: usize,
     file: usize,
     /// 0 where the bytes are the file's own; else the length in the file of the one thing that the whole run stands
@@ -24,7 +24,7 @@ struct Run {
 impl<'f> View<'f> {
     /// The text as it is, not copied.
     pub(super) fn exact(text: &'f [u8]) -> Self {
-        let runs = vec![Run {
+        let runs = vec![ViewRun {
             view: 0,
             file: 0,
             whole: 0,
@@ -54,7 +54,7 @@ impl<'f> View<'f> {
         &self.bytes
     }
 
-    /// Where in the file a match starts that starts here in the view.
+    /// The place in the file where a match starts that starts here in the view.
     pub(super) fn start_in_file(&self, at: usize) -> Option<usize> {
         let run = self.run_of(at)?;
         match run.whole {
@@ -63,8 +63,8 @@ impl<'f> View<'f> {
         }
     }
 
-    /// Where in the file a match ends that ends here in the view: behind the last thing matched, before anything
-    /// that is left out.
+    /// The place in the file where a match ends that ends here in the view: behind the last thing matched, before
+    /// anything that is left out.
     pub(super) fn end_in_file(&self, at: usize) -> Option<usize> {
         let run = self.run_of(at.checked_sub(1)?)?;
         match run.whole {
@@ -89,7 +89,7 @@ impl<'f> View<'f> {
         }
     }
 
-    fn run_of(&self, at: usize) -> Option<&Run> {
+    fn run_of(&self, at: usize) -> Option<&ViewRun> {
         let index = self.runs.partition_point(|run| run.view <= at);
         self.runs.get(index.checked_sub(1)?)
     }
@@ -130,7 +130,7 @@ pub(super) fn is_white_space(c: char) -> bool {
     c.is_whitespace() && !matches!(c, '\u{A0}' | '\u{2007}' | '\u{202F}')
 }
 
-/// What the typography tier leaves out: all white space and what has no width.
+/// True for a character that the typography tier leaves out: white space, and what has no width.
 pub(super) fn is_invisible(c: char) -> bool {
     c.is_whitespace()
         || matches!(
@@ -144,13 +144,13 @@ pub(super) fn is_blank(c: char) -> bool {
     matches!(c, ' ' | '\t')
 }
 
-/// How many spaces and tabs a line ends with.
+/// The number of spaces and tabs that a line ends with.
 pub(super) fn blanks_at_end(line: &[u8]) -> usize {
     let blank = line.iter().rev().take_while(|b| matches!(b, b' ' | b'\t'));
     blank.count()
 }
 
-/// What a character is in plain typography, nothing visible for one that is invisible; `None` for a plain one.
+/// A character in plain typography: `""` for one that is invisible, `None` for one that is plain already.
 pub(super) fn plain(c: char) -> Option<&'static str> {
     match c {
         '\u{2018}'..='\u{201B}' => Some("'"),
@@ -163,7 +163,7 @@ pub(super) fn plain(c: char) -> Option<&'static str> {
 
 struct Builder {
     bytes: Vec<u8>,
-    runs: Vec<Run>,
+    runs: Vec<ViewRun>,
 }
 
 impl Builder {
@@ -184,7 +184,7 @@ impl Builder {
             .last()
             .is_some_and(|run| run.whole == 0 && run.file + (view - run.view) == range.start);
         if !goes_on {
-            self.runs.push(Run {
+            self.runs.push(ViewRun {
                 view,
                 file: range.start,
                 whole: 0,
@@ -197,7 +197,7 @@ impl Builder {
         if plain.is_empty() {
             return;
         }
-        self.runs.push(Run {
+        self.runs.push(ViewRun {
             view: self.bytes.len(),
             file: range.start,
             whole: range.len(),

@@ -1,6 +1,8 @@
-//! How a file indents its lines. Read only where a reply leaves open how deep a line is.
+//! Reads how a file indents its lines, only where a reply leaves open how deep a line is.
 
-use super::ways::{self, TAB};
+use std::collections::BTreeSet;
+
+use super::reindent::{self, TAB};
 use crate::edit::lines;
 
 /// A step of indentation wider than this is alignment.
@@ -61,7 +63,7 @@ impl<'f> Style<'f> {
         let is_other = indent.contains('\t') && habits.tabs == 0 && habits.spaces > 0
             || indent.contains(' ') && habits.spaces == 0 && habits.tabs > 0;
         let step = self.step_near(&[indent]);
-        let width = |indent: &str| ways::columns(indent, TAB);
+        let width = |indent: &str| reindent::columns(indent, TAB);
         let is_odd = above.zip(step).is_some_and(|((above, head), step)| {
             let (Some(own), Some(above)) = (width(indent), width(above)) else {
                 return false;
@@ -94,7 +96,7 @@ impl<'f> Style<'f> {
         let indents: Vec<&str> = lines.iter().map(|(indent, _)| indent.as_str()).collect();
         let step = self.step_near(&indents);
         let has_deep_blocks = self.has_deep_blocks();
-        let width = |indent: &str| ways::columns(indent, TAB).unwrap_or(0);
+        let width = |indent: &str| reindent::columns(indent, TAB).unwrap_or(0);
         let is_odd = |pair: &&[(String, &str)]| {
             let (above, below) = (width(&pair[0].0), width(&pair[1].0));
             let is_head = pair[0].1.ends_with([':', '{']);
@@ -115,7 +117,7 @@ impl Habits {
         let file = &file[..file.len().min(READ)];
         let mut habits = Self::default();
         let mut counts = [0_usize; WIDEST + 1];
-        let mut widths = Vec::new();
+        let mut widths = BTreeSet::new();
         let mut before: Option<(usize, bool)> = None;
         for line in lines::contents(file) {
             let indent = lines::indentation(file, line.start);
@@ -123,31 +125,17 @@ impl Habits {
             if indent.len() >= text.len() {
                 continue;
             }
-            match indent.first() {
-                Some(b'\t') => habits.tabs += 1,
-                Some(_) => habits.spaces += 1,
-                None => {}
-            }
-            if indent.contains(&b'\t') && indent.contains(&b' ') {
-                habits.mixed += 1;
-            }
-            let width: usize = indent
-                .iter()
-                .map(|b| if *b == b'\t' { TAB } else { 1 })
-                .sum();
-            if widths.len() <= width {
-                widths.resize(width + 1, false);
-            }
-            widths[width] = true;
+            habits.tabs += usize::from(indent.starts_with('\t'));
+            habits.spaces += usize::from(indent.starts_with(' '));
+            habits.mixed += usize::from(indent.contains('\t') && indent.contains(' '));
+            let width = reindent::columns(indent, TAB).unwrap_or_default();
+            widths.insert(width);
             if let Some((above, is_head)) = before {
                 if let Some(count) = counts.get_mut(width.saturating_sub(above)) {
                     *count += 1;
                 }
-                if is_head && width > above {
-                    habits.deep += 1;
-                } else if is_head {
-                    habits.flat += 1;
-                }
+                habits.deep += usize::from(is_head && width > above);
+                habits.flat += usize::from(is_head && width <= above);
             }
             before = Some((width, text.ends_with(b":") || text.ends_with(b"{")));
         }
@@ -155,10 +143,8 @@ impl Habits {
         habits.step = most
             .and_then(|most| counts[1..].iter().position(|count| *count == most))
             .map(|at| at + 1);
-        habits.is_regular = habits.step.is_some_and(|step| {
-            let mut widths = widths.iter().enumerate().filter(|(_, is_there)| **is_there);
-            widths.all(|(width, _)| width.is_multiple_of(step))
-        });
+        let is_regular = |step| widths.iter().all(|width| width.is_multiple_of(step));
+        habits.is_regular = habits.step.is_some_and(is_regular);
         habits
     }
 }

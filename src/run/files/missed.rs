@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use serde_json::{Value, json};
 
 use super::{Failure, refused, with_edit};
-use crate::edit::{Cause, Edit, EditError};
+use crate::edit::{Edit, EditCause, EditError};
 use crate::reply::path::RelPath;
 use crate::reply::task::Action;
 use crate::report::outcome::Section;
@@ -151,7 +151,7 @@ impl Searched {
             }
         });
         let mut sections = vec![Section::Text(said.collect())];
-        let is_blank = |(miss, _): &(Miss, Shown)| miss.error.cause == Cause::Blank;
+        let is_blank = |(miss, _): &(Miss, Shown)| miss.error.cause == EditCause::Blank;
         if !self.misses.iter().all(is_blank) {
             let lines = self.misses.iter().filter_map(|(_, shown)| match shown {
                 Shown::Help(help) => help.lines.clone(),
