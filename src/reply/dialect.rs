@@ -1,6 +1,7 @@
 //! The languages in which a reply can say what to do. CML is the main one; the others are older, or what other tools have
 //! taught LLMs to write. All of them come to the same tasks.
 
+use crate::text::names::nearest_name;
 use serde::{Deserialize, Serialize};
 
 /// A language of replies.
@@ -79,7 +80,7 @@ impl TryFrom<String> for Dialect {
     fn try_from(name: String) -> Result<Self, String> {
         let nearest = || {
             let known = Self::ALL.into_iter().map(Self::name);
-            known.min_by_key(|known| strsim::osa_distance(known, &name))
+            nearest_name(&name, known)
         };
         Self::parse(&name).ok_or_else(|| {
             format!(

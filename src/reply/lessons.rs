@@ -3,6 +3,7 @@
 
 use super::task::Command;
 use crate::reply::dialects::nesl::schemas::{SCHEMAS, Schema, schema};
+use crate::text::names::nearest_name;
 
 /// How a command is asked for in CML.
 #[derive(Debug)]
@@ -125,7 +126,7 @@ pub fn command(name: &str) -> Result<Command, String> {
             .copied()
             .chain(task(command).map(|_| command.name()))
     });
-    let nearest = names.min_by_key(|known| strsim::osa_distance(known, &lower));
+    let nearest = nearest_name(&lower, names);
     Err(format!(
         "unknown action: did you mean `{}`?",
         nearest.unwrap_or_default()

@@ -6,7 +6,7 @@ use std::collections::{HashMap, HashSet};
 use super::lines::PayloadLine;
 use super::reindent::{self, Reindent, TAB};
 use super::style::{Style, opens};
-use super::{Matched, Merge};
+use super::{Matched, Merge, agreed};
 use crate::edit::Doubt;
 use crate::edit::lines as file_lines;
 
@@ -47,7 +47,16 @@ impl Indents {
         let begins = |i: usize| found[i].glue.is_none() && place.says_indentation(&search[i]);
         let pairs = (0..search.len()).filter(|i| begins(*i));
         let pairs: Vec<(String, String)> = pairs
-            .map(|i| respelt(search[i].indent, found[i].indent))
+            .map(|i| {
+                let (search, file) = (search[i].indent, found[i].indent);
+                let is_same = search == file;
+                let search = if is_same {
+                    file.to_owned()
+                } else {
+                    plain(search)
+                };
+                (search, file.to_owned())
+            })
             .collect();
         let mut indents = Self {
             ways: Reindent::between(&pairs),
@@ -71,13 +80,7 @@ impl Indents {
         let new = replacement.iter().map(|line| plain(line.indent));
         indents.choose(place, &new.collect::<Vec<_>>());
         indents.is_unsure = indents.ways.is_empty() && !indents.is_function();
-        for (search, file) in &indents.pairs {
-            let seen = indents.seen.entry(search.clone());
-            let seen = seen.or_insert_with(|| Some(file.clone()));
-            if seen.as_ref() != Some(file) {
-                *seen = None;
-            }
-        }
+        indents.seen = agreed(indents.pairs.iter().cloned());
         if indents.first.is_none() && indents.ways != [Reindent::Same] {
             indents.compare(merge, begins)?;
         }
@@ -94,9 +97,14 @@ impl Indents {
             && rest.iter().any(|(search, _)| !search.is_empty());
         let is_odd = !self.ways.iter().any(Reindent::is_plain);
         if is_odd && lost && rest.iter().all(|(search, file)| search == file) {
-            self.first = Some(self.pairs.remove(0));
-            self.ways = vec![Reindent::Same];
+            self.set_first_apart();
         }
+    }
+
+    /// Takes the first line for the only one that has lost its indentation.
+    fn set_first_apart(&mut self) {
+        self.first = Some(self.pairs.remove(0));
+        self.ways = vec![Reindent::Same];
     }
 
     /// A line that is searched for alone may have lost its indentation alone, too: the other lines of the replacement have
@@ -113,7 +121,7 @@ impl Indents {
         if !is_lost || replacement.iter().all(|line| line.indent.is_empty()) {
             return Ok(());
         }
-        let mut style = Style::of(place.file);
+        let style = Style::of(place.file);
         let own = replacement
             .iter()
             .map(|line| (plain(line.indent), line.body));
@@ -125,8 +133,7 @@ impl Indents {
         alone[0].0.clone_from(file);
         match style.oddities(&shifted).cmp(&style.oddities(&alone)) {
             Ordering::Greater => {
-                self.first = Some(self.pairs.remove(0));
-                self.ways = vec![Reindent::Same];
+                self.set_first_apart();
                 Ok(())
             }
             Ordering::Equal if !next.indent.is_empty() && !opens(first.body) => {
@@ -354,15 +361,6 @@ fn kept_indents<'m>(
 fn plain(indent: &str) -> String {
     let visible = indent.chars().filter(|c| c.is_whitespace());
     visible.map(|c| if c == '\t' { c } else { ' ' }).collect()
-}
-
-fn respelt(search: &str, file: &str) -> (String, String) {
-    let search = if search == file {
-        search.to_owned()
-    } else {
-        plain(search)
-    };
-    (search, file.to_owned())
 }
 
 /// The smallest step between indentations of different depths.

@@ -28,7 +28,10 @@ mod style;
 mod trails;
 mod words;
 
+use std::cell::LazyCell;
+use std::collections::hash_map::Entry;
 use std::collections::{HashMap, HashSet};
+use std::hash::Hash;
 use std::ops::Range;
 
 use self::blanks::Gaps;
@@ -140,15 +143,10 @@ pub(super) fn carry(
     let kept = kept.map(|kept| by_index(kept, &search.lines, &new.lines));
     let pairing = Pairing::of(&search.lines, &new.lines, kept);
     adopt_copied(place, &mut search.lines, &new.lines, &pairing);
-    let mut bodies = HashMap::new();
-    for (was, is) in search.lines.iter().zip(&found.lines) {
-        let body = bodies.entry(was.body).or_insert(Some(is.body));
-        if *body != Some(is.body) {
-            *body = None;
-        }
-    }
+    let lines = search.lines.iter().zip(&found.lines);
+    let bodies = lines.map(|(was, is)| (was.body, is.body));
     let merge = Merge {
-        bodies,
+        bodies: agreed(bodies),
         place,
         newline,
         search,
@@ -157,6 +155,25 @@ pub(super) fn carry(
         pairing,
     };
     merge.written()
+}
+
+/// Each key with its value, which is `None` where the pairs have several.
+fn agreed<K: Eq + Hash, V: PartialEq>(
+    pairs: impl IntoIterator<Item = (K, V)>,
+) -> HashMap<K, Option<V>> {
+    let mut agreed: HashMap<K, Option<V>> = HashMap::new();
+    for (key, value) in pairs {
+        match agreed.entry(key) {
+            Entry::Vacant(entry) => {
+                entry.insert(Some(value));
+            }
+            Entry::Occupied(mut entry) => {
+                let known = entry.get_mut();
+                *known = known.take().filter(|known| *known == value);
+            }
+        }
+    }
+    agreed
 }
 
 /// Pairs of lines, by their indexes in the payloads, as pairs of those that are not blank.
@@ -223,7 +240,7 @@ impl<'f, 't> Merge<'_, 'f, 't> {
         let trails = Trails::of(self);
         let mut adapted = Adapted::default();
         let mut written: Vec<Written<'_>> = Vec::with_capacity(new.len());
-        let mut style = Style::of(self.place.file);
+        let style = LazyCell::new(|| Style::of(self.place.file));
         let seen: HashSet<&str> = self.found.lines.iter().map(|line| line.indent).collect();
         for (j, line) in new.iter().enumerate() {
             let done = self.line(j, &indents, &cure, &trails);
@@ -247,7 +264,7 @@ impl<'f, 't> Merge<'_, 'f, 't> {
             }
             written.push(done);
         }
-        self.refuse_odd_first(&indents, &written, &mut style)?;
+        self.refuse_odd_first(&indents, &written)?;
         let (range, blanks) = self.blanks(trails.are_lost);
         Ok(Carried {
             range,
@@ -257,12 +274,7 @@ impl<'f, 't> Merge<'_, 'f, 't> {
     }
 
     /// A new line in the place of a first one that lost its indentation may have lost another.
-    fn refuse_odd_first(
-        &self,
-        indents: &Indents,
-        written: &[Written<'_>],
-        style: &mut Style<'_>,
-    ) -> Result<(), Unclear> {
+    fn refuse_odd_first(&self, indents: &Indents, written: &[Written<'_>]) -> Result<(), Unclear> {
         let ([first, next, ..], None) = (written, self.pairing.line_of(0)) else {
             return Ok(());
         };
@@ -271,7 +283,8 @@ impl<'f, 't> Merge<'_, 'f, 't> {
         }
         let pair = [first, next].map(|line| (line.indent.clone(), line.body.as_str()));
         let is_deeper = next.indent.len() > first.indent.len();
-        if style.oddities(&pair) > 0 || is_deeper && !style::opens(&first.body) {
+        if Style::of(self.place.file).oddities(&pair) > 0 || is_deeper && !style::opens(&first.body)
+        {
             return Err(Unclear {
                 line: self.new.lines[0].number,
                 doubt: Doubt::Indentation,

@@ -1,7 +1,8 @@
 //! Pairs the lines of a replacement with those of the search text that they are, and the words of two lines.
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 
+use super::agreed;
 use super::lines::{PayloadLine, Token, tokens};
 
 /// More pairs of lines than this are not weighed one by one.
@@ -14,12 +15,12 @@ const WORDS: usize = 1 << 20;
 const ALIKE: f64 = 0.5;
 
 /// For lines of the replacement, by their index, the line of the search text that they are.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Pairing {
     /// Those that have the same visible characters.
-    pub(super) kept: HashMap<usize, usize>,
+    pub(super) kept: BTreeMap<usize, usize>,
     /// These, and those that were changed.
-    pub(super) all: HashMap<usize, usize>,
+    pub(super) all: BTreeMap<usize, usize>,
 }
 
 impl Pairing {
@@ -30,11 +31,11 @@ impl Pairing {
         kept: Option<Vec<(usize, usize)>>,
     ) -> Self {
         let kept = kept.unwrap_or_else(|| same_lines(search, replacement));
-        let mut pairing = Self::default();
-        for &(i, j) in &kept {
-            pairing.kept.insert(j, i);
-        }
-        pairing.all = pairing.kept.clone();
+        let by_line: BTreeMap<_, _> = kept.iter().map(|&(i, j)| (j, i)).collect();
+        let mut pairing = Self {
+            all: by_line.clone(),
+            kept: by_line,
+        };
         if let ([_], [_]) = (search, replacement) {
             // One line for one: it stands in its place, however much of it was changed.
             pairing.all.insert(0, 0);
@@ -67,9 +68,7 @@ impl Pairing {
 
     /// All pairs, in the order of the replacement.
     pub(super) fn in_order(&self) -> Vec<(usize, usize)> {
-        let mut pairs: Vec<_> = self.all.iter().map(|(j, i)| (*j, *i)).collect();
-        pairs.sort_unstable();
-        pairs
+        self.all.iter().map(|(j, i)| (*j, *i)).collect()
     }
 }
 
@@ -113,14 +112,8 @@ fn same_lines(search: &[PayloadLine<'_>], replacement: &[PayloadLine<'_>]) -> Ve
 /// The longest run, in order, of lines that each side has once.
 fn anchors(search: &[PayloadLine<'_>], replacement: &[PayloadLine<'_>]) -> Vec<(usize, usize)> {
     let once = |lines: &[PayloadLine<'_>]| {
-        let mut places: HashMap<String, Option<usize>> = HashMap::new();
-        for (index, line) in lines.iter().enumerate() {
-            let place = places.entry(line.key.clone());
-            place
-                .and_modify(|place| *place = None)
-                .or_insert(Some(index));
-        }
-        places
+        let lines = lines.iter().enumerate();
+        agreed(lines.map(|(index, line)| (line.key.clone(), index)))
     };
     let there = once(replacement);
     let mut common: Vec<(usize, usize)> = once(search)
