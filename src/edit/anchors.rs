@@ -1,4 +1,5 @@
-//! The stretches of a file that lines of it head: a class, a function, a section. Knows no language, only indentation.
+//! Finds the stretches of a file that its lines head: a class, a function, a section. Knows no language, only
+//! indentation.
 
 use std::ops::Range;
 

@@ -119,8 +119,7 @@ fn joined(file: &[u8], splices: Vec<Splice>) -> Result<Splice, EditCause> {
     joined.refuse_nothing(file)
 }
 
-/// The places of each part that have one of each other part before and behind them; `None` where a part has none, or far
-/// too many.
+/// The places of each part that stand in the order of the parts; `None` if a part has none, or far too many.
 fn ordered_places(content: &SearchedFile<'_>, searches: &[Search<'_>]) -> Option<Vec<Vec<Hit>>> {
     let places = searches.iter().map(|search| {
         let (_, mut hits) = search.all(content, 0, PLACES)?;

@@ -1,5 +1,5 @@
-//! Lines that stand for text which is left out: `...`, `// ... existing code ...`, `# rest of the function unchanged`.
-//! Says what a line looks like, and never whether it is meant so.
+//! Recognizes lines that stand for text which is left out: `...`, `// ... existing code ...`, `# rest of the function
+//! unchanged`. Says what a line looks like, and never whether it is meant so.
 
 /// The way in which a line stands for text that is left out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

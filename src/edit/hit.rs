@@ -1,4 +1,4 @@
-//! Judges one occurrence of a search text: if it counts as a place in its tier, and the bytes of the file it covers.
+//! Judges one occurrence of a search text: decides if it counts as a place in its tier, and which bytes it covers.
 
 use std::ops::Range;
 

@@ -136,7 +136,7 @@ fn half_damaged(at: usize) -> EditCause {
     }
 }
 
-/// Replaces what runs from the one place of a head to the one of a tail behind it.
+/// Replaces the text from the one place of a head to the one place of a tail behind it.
 pub(super) fn replace_stretch(
     file: &[u8],
     head: Text<'_>,
@@ -215,8 +215,7 @@ fn follow_head(
     })
 }
 
-/// Of several places of a tail that is indented otherwise than the file, the one that is indented so in the same way as the
-/// head.
+/// Chooses, of several places of a tail that is shifted, the only one that is shifted as the head is.
 fn as_deep(
     content: &SearchedFile<'_>,
     head: &Search<'_>,

@@ -1,4 +1,4 @@
-//! The change that a replacement makes at the place where its search text was found: the bytes that go and that come.
+//! Works out the change that a replacement makes at the place of its search text: the bytes that go and that come.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -165,10 +165,10 @@ impl Splice {
         })
     }
 
-    /// The same change.
+    /// Returns the same change.
     ///
     /// # Errors
-    /// Where the file would stay as it is.
+    /// If the file would stay as it is.
     pub(super) fn refuse_nothing(self, file: &[u8]) -> Result<Self, EditCause> {
         if file[self.range.clone()] == self.inserted {
             let at = self.applied.line;

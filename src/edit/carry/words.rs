@@ -1,5 +1,4 @@
-//! A line that was changed, word by word; and what a page did to the characters of the search text, undone in text that
-//! is new.
+//! Merges a changed line word by word, and undoes in new text what a page did to the characters of the search text.
 
 use std::collections::{BTreeSet, HashMap};
 
