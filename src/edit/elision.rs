@@ -36,13 +36,13 @@ const LEFT_OUT: [&str; 8] = [
     "previous code",
 ];
 /// The other words of a comment that says nothing else.
-const BESIDE: &str = "a above all and are as at before below body brevity class code component components config content \
-    contents document elements entire existing file files for from function functions goes here \
-    implementation import imports in is it keep lines logic method methods module of original other page \
-    previous remain remains rest same script section stays styles table template tests text the this \
-    types was";
+const BESIDE: &str = "a|above|all|and|are|as|at|before|below|body|brevity|class|code|component|components|config|content|\
+    contents|document|elements|entire|existing|file|files|for|from|function|functions|goes|here|\
+    implementation|import|imports|in|is|it|keep|lines|logic|method|methods|module|of|original|other|page|\
+    previous|remain|remains|rest|same|script|section|stays|styles|table|template|tests|text|the|this|\
+    types|was";
 /// Those of these words of which a comment that begins with dots must have one.
-const TOLD: &str = "existing omitted original other previous remain remaining rest same unchanged";
+const TOLD: &str = "existing|omitted|original|other|previous|remain|remaining|rest|same|unchanged";
 /// The brackets that stand around words in place of a comment mark.
 const BRACKETS: [(&str, &str); 2] = [("(", ")"), ("[", "]")];
 /// Longer text with dots beside it and no comment mark is prose.
@@ -154,9 +154,9 @@ impl Remark {
     }
 }
 
-/// Returns whether a word is one of those in a list with spaces between them.
+/// Returns whether a word is one of those in a list with `|` between them.
 fn is_among(list: &str, word: &str) -> bool {
-    list.split(' ').any(|listed| listed == word)
+    list.split('|').any(|listed| listed == word)
 }
 
 fn without_first<'l>(text: &'l str, first: &[&str]) -> (bool, &'l str) {
