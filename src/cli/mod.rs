@@ -22,6 +22,7 @@ use crate::reply::dialect::Dialect;
 use crate::reply::lessons;
 use crate::settings::{Every, Format, Sandbox, is_bare};
 use crate::text::duration;
+use crate::text::names::{nearest_name, typos};
 use crate::world::clipboard;
 
 /// Carries out what an LLM's chat reply asks for when you save it in a notes file
@@ -88,8 +89,8 @@ impl Cli {
         }
         let known = Self::command();
         let names = known.get_subcommands().map(clap::Command::get_name);
-        let near = names.filter(|known| strsim::osa_distance(known, name) <= 2);
-        let nearest = near.min_by_key(|known| strsim::osa_distance(known, name))?;
+        let near = names.filter(|known| typos(known, name) <= 2);
+        let nearest = nearest_name(name, near)?;
         Some((name.to_owned(), nearest.to_owned()))
     }
 }
@@ -797,10 +798,8 @@ impl<T: Clone + Send + Sync + 'static> TypedValueParser for Named<T> {
 
 fn dialect(text: &str) -> Result<Dialect, String> {
     let names = Dialect::ALL.map(Dialect::name);
-    let nearest = names
-        .iter()
-        .min_by_key(|name| strsim::osa_distance(name, text));
-    let unknown = || format!("did you mean {}?", nearest.unwrap_or(&"cml"));
+    let nearest = nearest_name(text, names);
+    let unknown = || format!("did you mean {}?", nearest.unwrap_or("cml"));
     Dialect::parse(&text.to_ascii_lowercase()).ok_or_else(unknown)
 }
 

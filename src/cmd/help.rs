@@ -7,6 +7,7 @@ use crate::cli::terminal::{self, Emphasis};
 use crate::cli::topics::{self, TOPICS, Topic};
 use crate::cli::{self, Cli, Face};
 use crate::error::Error;
+use crate::text::names::{nearest_name, typos};
 
 /// The widest that a page becomes.
 const WIDEST: usize = 100;
@@ -63,7 +64,7 @@ fn print(topic: &Topic) -> io::Result<()> {
 fn nearest(word: &str) -> Option<String> {
     let topics = TOPICS.iter().map(|topic| topic.name.to_owned());
     let names = Cli::commands().into_iter().chain(topics);
-    let distance = |name: &String| strsim::osa_distance(name, word);
+    let distance = |name: &String| typos(name, word);
     let is_near = |name: &String| distance(name) <= 2 && distance(name) * 2 < word.len();
-    names.filter(is_near).min_by_key(distance)
+    nearest_name(word, names.filter(is_near))
 }

@@ -1,15 +1,20 @@
-//! The stretches of a file that lines of it head: a class, a function, a section. Knows no language, only indentation.
+//! Finds the stretches of a file that its lines head: a class, a function, a section. Knows no language, only
+//! indentation.
 
 use std::ops::Range;
 
-use super::{Cause, PLACES_LIMIT, lines};
+use super::{EditCause, PLACES_LIMIT, lines};
 
 /// The stretches from `from` on that are headed by the last of these lines, inside those that the lines before it head.
 /// Each begins with the start of its line.
 ///
 /// A line heads what is indented below it, up to the next line that is not, brackets aside. A line that is the text is
 /// looked for first, then one that has it.
-pub(super) fn blocks(file: &[u8], below: &[&str], from: usize) -> Result<Vec<Range<usize>>, Cause> {
+pub(super) fn blocks(
+    file: &[u8],
+    below: &[&str],
+    from: usize,
+) -> Result<Vec<Range<usize>>, EditCause> {
     let mut blocks = std::iter::once(from..file.len()).collect::<Vec<_>>();
     for anchor in below {
         let text = anchor.trim().as_bytes();
@@ -20,13 +25,13 @@ pub(super) fn blocks(file: &[u8], below: &[&str], from: usize) -> Result<Vec<Ran
             found = heads(file, &blocks, has);
         }
         if found.is_empty() {
-            return Err(Cause::NoAnchor {
+            return Err(EditCause::NoAnchor {
                 text: anchor.trim().to_owned(),
             });
         }
         if found.len() == PLACES_LIMIT {
             let lines = found.iter().map(|start| lines::number(file, *start));
-            return Err(Cause::ManyAnchors {
+            return Err(EditCause::ManyAnchors {
                 text: anchor.trim().to_owned(),
                 lines: lines.collect(),
             });

@@ -1,19 +1,19 @@
-//! The places at which the user may have an edit carried out that failed: those of a text that stands in several, and the
+//! Lists the places at which the user may have a failed edit carried out: those of a text that stands in several, and the
 //! only one that differs from it in nothing but lines which the replacement keeps. Chooses none of them.
 
 use std::ops::Range;
 
 use similar::{Algorithm, DiffOp, capture_diff_slices};
 
-use super::{Cause, Edit, EditError, Edited, Part, apply, pair, without_bom};
+use super::{Edit, EditCause, EditError, EditPart, Edited, apply, pair, without_bom};
 use crate::reply::record::{Key, Seed, Spot};
 use crate::reply::text::Text;
 
 /// Of more places than that nobody chooses.
 const MOST: usize = 5;
-/// How many lines above and below a place tell it from others, where no more are needed.
+/// The number of lines above and below a place that tell it from others, where no more are needed.
 const AROUND: usize = 3;
-/// How much is compared to find the place that is like a text: lines of the file times lines of the text.
+/// The limit of what is compared to find the place that is like a text: lines of the file times lines of the text.
 const COMPARED: usize = 20_000_000;
 
 /// A place that the user may choose.
@@ -41,25 +41,28 @@ pub struct Other {
 /// The places at which an edit of one pair that fails could be carried out; none where it does not fail, or for another
 /// reason.
 pub fn choices(file: &[u8], edit: &Edit<'_>) -> Vec<Choice> {
-    let (Some(pair), Ok(text)) = (only_pair(edit), std::str::from_utf8(without_bom(file))) else {
-        return Vec::new();
-    };
-    let Err(errors) = apply(file, edit) else {
+    let (Some(pair), Ok(text), Err(errors)) = (
+        only_pair(edit),
+        std::str::from_utf8(without_bom(file)),
+        apply(file, edit),
+    ) else {
         return Vec::new();
     };
     let starts = starts(&errors, pair, text);
     let is_once = |line: &usize| starts.iter().filter(|other| *other == line).count() == 1;
-    let counts = starts.len() <= MOST && starts.iter().all(is_once);
+    if starts.len() > MOST || !starts.iter().all(is_once) {
+        return Vec::new();
+    }
     let lines: Vec<&str> = text.lines().collect();
-    let places: Vec<Range<usize>> = starts.iter().map(|line| range(*line, pair)).collect();
+    let places = starts.iter().map(|line| range(*line, pair.0));
+    let places: Vec<Range<usize>> = places.collect();
     let around = distinct(&lines, &places);
     let choice = |place: &Range<usize>| {
         let line = place.start + 1;
         apply_at(file, edit, line).ok()?;
-        let like = match starts.len() {
-            1 => like(text, pair).filter(|like| like.first == place.start),
-            _ => None,
-        };
+        let is_only = starts.len() == 1;
+        let like = is_only.then(|| like(text, pair.0, pair.1)).flatten();
+        let like = like.filter(|like| like.first == place.start);
         Some(Choice {
             spot: Spot {
                 line,
@@ -68,15 +71,11 @@ pub fn choices(file: &[u8], edit: &Edit<'_>) -> Vec<Choice> {
             },
             first: line,
             last: place.end.min(lines.len()).max(line),
-            others: like.map(|like| like.others(&lines)).unwrap_or_default(),
+            others: like.map(|like| like.others).unwrap_or_default(),
             within: within(&lines, place.start),
         })
     };
-    places
-        .iter()
-        .filter(|_| counts)
-        .filter_map(choice)
-        .collect()
+    places.iter().filter_map(choice).collect()
 }
 
 /// Carries out an edit of one pair at the place that starts on this line, counted from 1.
@@ -88,33 +87,25 @@ pub fn apply_at<'f>(
     edit: &Edit<'_>,
     line: usize,
 ) -> Result<Edited<'f>, Vec<EditError>> {
-    let Some(pair) = only_pair(edit) else {
+    let Some((search, replacement)) = only_pair(edit) else {
         return apply(file, edit);
     };
     super::refuse_blank(edit).map_err(|error| vec![error])?;
     let content = without_bom(file);
-    let mut done = pair::replace(content, pair, Some(line));
-    if let Err(Cause::NotFound { .. }) = done
-        && let Some(like) = std::str::from_utf8(content)
-            .ok()
-            .and_then(|text| like(text, pair))
+    let mut done = pair::replace(content, search, replacement, Some(line));
+    if let Err(EditCause::NotFound { .. }) = done
+        && let Ok(text) = std::str::from_utf8(content)
+        && let Some(like) = like(text, search, replacement)
         && like.first + 1 == line
     {
-        let (search, replacement) = like.pair;
-        let pair = (of_form(pair.0, &search), of_form(pair.1, &replacement));
-        done = pair::replace(content, pair, Some(line));
+        let (search, replacement) = (
+            search.with(&like.adjusted),
+            replacement.with(&like.replacement),
+        );
+        done = pair::replace(content, search, replacement, Some(line));
     }
-    let done = done.map_err(|cause| {
-        vec![EditError {
-            pair: 1,
-            part: Part::Search,
-            cause,
-        }]
-    })?;
-    Ok(Edited {
-        places: vec![done.place],
-        parts: done.parts(file),
-    })
+    done.map(|splice| Edited::by(splice, file))
+        .map_err(|cause| vec![cause.in_part(EditPart::Search)])
 }
 
 /// The line where a place is now that was offered; `None` where it is not there as it was, or not only once.
@@ -127,7 +118,7 @@ pub fn line_of(file: &[u8], edit: &Edit<'_>, spot: &Spot) -> Option<usize> {
     };
     let lines: Vec<&str> = text.lines().collect();
     let mut same = starts.into_iter().filter(|line| {
-        let place = range(*line, pair);
+        let place = range(*line, pair.0);
         key(&lines, &place, spot.around) == spot.key
     });
     same.next().filter(|_| same.next().is_none())
@@ -142,28 +133,28 @@ fn only_pair<'e>(edit: &Edit<'e>) -> Option<(Text<'e>, Text<'e>)> {
 
 /// The lines where the places start that an edit which failed so could mean.
 fn starts(errors: &[EditError], pair: (Text<'_>, Text<'_>), text: &str) -> Vec<usize> {
-    match errors {
-        [EditError { cause, .. }] => match cause {
-            Cause::Ambiguous { lines, .. } => lines.clone(),
-            Cause::NotFound {
-                applied_at: None, ..
-            } => like(text, pair)
-                .map(|like| like.first + 1)
-                .into_iter()
-                .collect(),
-            _ => Vec::new(),
-        },
+    let [EditError { cause, .. }] = errors else {
+        return Vec::new();
+    };
+    match cause {
+        EditCause::Ambiguous { lines, .. } => lines.clone(),
+        EditCause::NotFound {
+            applied_at: None, ..
+        } => {
+            let like = like(text, pair.0, pair.1);
+            like.map(|like| like.first + 1).into_iter().collect()
+        }
         _ => Vec::new(),
     }
 }
 
 /// The lines from 0 of a place that starts on a line from 1.
-fn range(line: usize, (search, _): (Text<'_>, Text<'_>)) -> Range<usize> {
+fn range(line: usize, search: Text<'_>) -> Range<usize> {
     let count = search.text.lines().count().max(1);
     line - 1..line - 1 + count
 }
 
-/// How many lines around these places tell each from the others.
+/// The number of lines around these places that tells each from the others.
 fn distinct(lines: &[&str], places: &[Range<usize>]) -> usize {
     let mut around = AROUND;
     while around < lines.len() {
@@ -205,29 +196,19 @@ fn within(lines: &[&str], start: usize) -> Option<String> {
 struct Like {
     /// Its first line, from 0.
     first: usize,
-    /// Which lines of the search text have others in their place.
-    others: Vec<usize>,
-    searched: Vec<String>,
-    pair: (String, String),
-}
-
-impl Like {
-    fn others(&self, lines: &[&str]) -> Vec<Other> {
-        let others = self.others.iter().map(|at| Other {
-            line: self.first + at + 1,
-            searched: self.searched[*at].clone(),
-            there: lines[self.first + at].to_owned(),
-        });
-        others.collect()
-    }
+    /// The lines of the search text that have others in their place.
+    others: Vec<Other>,
+    /// The search text as it is there, and the replacement that goes with it.
+    adjusted: String,
+    replacement: String,
 }
 
 /// The only place like a search text: what differs are lines that the replacement keeps, and at least two lines and half of
 /// all are there as they are.
-fn like(text: &str, (search, replacement): (Text<'_>, Text<'_>)) -> Option<Like> {
+fn like(text: &str, search: Text<'_>, replacement: Text<'_>) -> Option<Like> {
     let lines: Vec<&str> = text.lines().collect();
     let (searched, end) = lines_of(search.text);
-    let (mut replaced, replaced_end) = lines_of(replacement.text);
+    let (replaced, replaced_end) = lines_of(replacement.text);
     if searched.len() < 3 || searched.len().saturating_mul(lines.len()) > COMPARED {
         return None;
     }
@@ -250,38 +231,33 @@ fn like(text: &str, (search, replacement): (Text<'_>, Text<'_>)) -> Option<Like>
     let (first, others) = like.next().filter(|_| like.next().is_none())?;
     let is_same = |at: &usize| others.contains(at) || searched[*at] == lines[first + at];
     let is_exact = (0..searched.len()).all(|at| is_same(&at));
-    let mut adjusted = searched.clone();
-    let there: Vec<String> = others
-        .iter()
-        .map(|at| {
-            let (wanted, there) = (searched[*at], lines[first + at]);
-            match is_exact {
-                true => there.to_owned(),
-                // It is to be indented as the lines around it are, and that is told by those of the search text.
-                false => {
-                    let depth = wanted.len() - wanted.trim_start().len();
-                    format!("{}{}", &wanted[..depth], there.trim())
-                }
-            }
-        })
-        .collect();
-    for (at, there) in others.iter().zip(&there) {
-        adjusted[*at] = there;
-        replaced[kept[*at]?] = there;
+    let owned = |lines: &[&str]| lines.iter().map(|line| (*line).to_owned()).collect();
+    let (mut adjusted, mut replaced): (Vec<String>, Vec<String>) =
+        (owned(&searched), owned(&replaced));
+    for &at in &others {
+        let (wanted, mut there) = (searched[at], lines[first + at].to_owned());
+        if !is_exact {
+            // It is to be indented as the lines around it are, and that is told by those of the search text.
+            let depth = wanted.len() - wanted.trim_start().len();
+            there = wanted[..depth].to_owned() + there.trim();
+        }
+        replaced[kept[at]?].clone_from(&there);
+        adjusted[at] = there;
     }
-    let pair = (
-        adjusted.join("\n") + end,
-        replaced.join("\n") + replaced_end,
-    );
+    let others = others.into_iter().map(|at| Other {
+        line: first + at + 1,
+        searched: searched[at].to_owned(),
+        there: lines[first + at].to_owned(),
+    });
     Some(Like {
         first,
-        searched: searched.into_iter().map(str::to_owned).collect(),
-        others,
-        pair,
+        others: others.collect(),
+        adjusted: adjusted.join("\n") + end,
+        replacement: replaced.join("\n") + replaced_end,
     })
 }
 
-/// Whether so much of a text is as it is, where these lines are not.
+/// True if enough of a text is there where these lines are not.
 fn is_enough(searched: &[&str], others: &[usize]) -> bool {
     let says = |at: &usize| !others.contains(at) && !searched[*at].is_empty();
     let found = searched.len() - others.len();
@@ -290,8 +266,8 @@ fn is_enough(searched: &[&str], others: &[usize]) -> bool {
         && (0..searched.len()).filter(says).count() >= 2
 }
 
-/// For each line of a search text, where the replacement has it unchanged. Nothing where that cannot be told, as another
-/// line that reads the same is not kept beside it.
+/// For each line of a search text, the line of the replacement that is the same one. `None` where that cannot be told, as
+/// another line that reads the same is not kept beside it.
 fn kept(searched: &[&str], replaced: &[&str]) -> Vec<Option<usize>> {
     let mut kept = vec![None; searched.len()];
     for op in capture_diff_slices(Algorithm::Myers, searched, replaced) {
@@ -307,32 +283,19 @@ fn kept(searched: &[&str], replaced: &[&str]) -> Vec<Option<usize>> {
         }
     }
     let sure = |at: usize| {
-        let same = |lines: &[&str]| {
-            let same = lines
-                .iter()
-                .enumerate()
-                .filter(|(_, line)| **line == searched[at]);
-            same.map(|(at, _)| at).collect::<Vec<_>>()
-        };
-        let ours: Vec<_> = same(searched).iter().map(|at| kept[*at]).collect();
-        let theirs: Vec<_> = same(replaced).into_iter().map(Some).collect();
-        kept[at].filter(|_| ours == theirs)
+        let is_same = |line: &str| line == searched[at];
+        let ours = (0..searched.len()).filter(|at| is_same(searched[*at]));
+        let theirs = (0..replaced.len()).filter(|at| is_same(replaced[*at]));
+        kept[at].filter(|_| ours.map(|at| kept[at]).eq(theirs.map(Some)))
     };
     (0..searched.len()).map(sure).collect()
 }
 
 /// The lines of a text, and what ends the last of them.
 fn lines_of(text: &str) -> (Vec<&str>, &'static str) {
-    let (body, end) = match text.strip_suffix('\n') {
-        Some(body) => (body, "\n"),
-        None => (text, ""),
-    };
-    match text {
-        "" => (Vec::new(), ""),
-        _ => (body.split('\n').collect(), end),
+    match text.strip_suffix('\n') {
+        _ if text.is_empty() => (Vec::new(), ""),
+        Some(body) => (body.split('\n').collect(), "\n"),
+        None => (text.split('\n').collect(), ""),
     }
-}
-
-fn of_form<'t>(like: Text<'_>, text: &'t str) -> Text<'t> {
-    Text { text, ..like }
 }

@@ -1,4 +1,4 @@
-//! What a page or a habit does to a payload as a whole, undone: a Markdown fence around it, line numbers before every
+//! Undoes what a page or a habit does to a payload as a whole: a Markdown fence around it, line numbers before every
 //! line, entities, JSON escapes. Says what the text was before, never whether the file has it.
 
 /// A kind of damage.
@@ -23,8 +23,8 @@ pub(super) struct Undone {
     pub(super) searches: Vec<String>,
     /// Nothing where the replacement is damaged in part.
     pub(super) replacement: Option<String>,
-    /// The number that stood before the first line of each search text.
-    pub(super) numbers: Option<Vec<usize>>,
+    /// The number that stood before the first line of the first search text.
+    pub(super) number: Option<usize>,
     /// A fence was around the search texts, and none or another around the replacement.
     pub(super) is_fenced_alone: bool,
 }
@@ -49,13 +49,12 @@ fn undo(
     let mut undone = Undone {
         searches: searches.iter().map(|text| (*text).to_owned()).collect(),
         replacement: Some(replacement.to_owned()),
-        numbers: None,
+        number: None,
         is_fenced_alone: false,
     };
     for damage in damages {
         if damage == Damage::Numbers {
-            let numbers = undone.searches.iter().map(|text| first_number(text));
-            undone.numbers = numbers.collect();
+            undone.number = first_number(&undone.searches[0]);
         }
         let was = undone.searches.clone();
         for search in &mut undone.searches {
@@ -101,15 +100,14 @@ impl Damage {
             // What is between may be numbers and marks of its own.
             Self::Numbers => {
                 let mark = |text: &str| {
-                    let marks = text.lines().filter_map(number);
-                    marks
-                        .map(|(_, mark, _)| mark.to_owned())
-                        .find(|mark| !mark.is_empty())
+                    let marks = text
+                        .lines()
+                        .filter_map(|line| Some(numbered(line)?.mark.to_owned()));
+                    marks.into_iter().find(|mark| !mark.is_empty())
                 };
+                let marks = mark(search).zip(mark(replacement));
                 first_number(search) == first_number(replacement)
-                    && mark(search)
-                        .zip(mark(replacement))
-                        .is_none_or(|(a, b)| a == b)
+                    && marks.is_none_or(|(one, other)| one == other)
             }
             Self::Fence => true,
             // A string that was copied out of another has all of its escapes twice.
@@ -135,7 +133,7 @@ impl Damage {
             }
             Self::Numbers => text
                 .lines()
-                .any(|line| !line.trim().is_empty() && number(line).is_some()),
+                .any(|line| !line.trim().is_empty() && numbered(line).is_some()),
             Self::Entities => ENTITIES.iter().any(|(entity, _)| text.contains(entity)),
             // Several lines, and quotes without a backslash, were never in a string of JSON.
             Self::Escapes => {
@@ -151,10 +149,11 @@ impl Damage {
 fn without_fence(body: &str) -> Option<String> {
     let (first, rest) = body.split_once('\n')?;
     let (inner, last) = rest.rsplit_once('\n')?;
-    let info = |line: &'_ str| line.trim().trim_start_matches(['`', '~']).to_owned();
+    let [opening, closing] = [first, last].map(str::trim);
+    let [info, end] = [opening, closing].map(|line| line.trim_start_matches(['`', '~']));
     let is_word = |c: char| c.is_alphanumeric() || matches!(c, '_' | '+' | '-' | '.' | '#');
-    let opens = is_fence(first.trim()) && info(first).chars().all(is_word);
-    let closes = is_fence(last.trim()) && info(last).is_empty();
+    let opens = is_fence(opening) && info.chars().all(is_word);
+    let closes = is_fence(closing) && end.is_empty();
     (opens && closes).then(|| inner.to_owned())
 }
 
@@ -163,51 +162,45 @@ pub(super) fn is_fence(line: &str) -> bool {
     line.starts_with("```") || line.starts_with("~~~")
 }
 
-/// The number before a line, what parts it from the text, and where the text begins.
-fn number(line: &str) -> Option<(usize, &str, usize)> {
-    let start = line.len() - line.trim_start().len();
-    let digits = line[start..].find(|c: char| !c.is_ascii_digit());
-    let end = start + digits.unwrap_or(line.len() - start);
-    let number = line[start..end].parse().ok()?;
-    let rest = &line[end..];
+/// A line that begins with its number.
+struct NumberedLine<'t> {
+    number: usize,
+    /// The text between the number and the line's own; `""` for an empty line, which may have lost the end of it.
+    mark: &'t str,
+    text: &'t str,
+}
+
+fn numbered(line: &str) -> Option<NumberedLine<'_>> {
+    let line = line.trim_start();
+    let rest = line.trim_start_matches(|c: char| c.is_ascii_digit());
+    let number = line[..line.len() - rest.len()].parse().ok()?;
     for mark in [": ", " | ", "\t", "\u{2192}"] {
-        if rest.starts_with(mark) {
-            return Some((number, mark, end + mark.len()));
+        if let Some(text) = rest.strip_prefix(mark) {
+            return Some(NumberedLine { number, mark, text });
         }
     }
     // The blank behind the mark of an empty line is easily lost.
-    matches!(rest.trim_end(), "" | ":" | " |").then_some((number, "", line.len()))
+    matches!(rest.trim_end(), "" | ":" | " |").then_some(NumberedLine {
+        number,
+        mark: "",
+        text: "",
+    })
 }
 
 fn first_number(text: &str) -> Option<usize> {
-    number(text.lines().next()?).map(|(number, ..)| number)
+    numbered(text.lines().next()?).map(|line| line.number)
 }
 
 fn without_numbers(body: &str) -> Option<String> {
-    let lines: Vec<&str> = body.split('\n').collect();
-    let numbers: Vec<_> = lines
-        .iter()
-        .map(|line| number(line))
-        .collect::<Option<_>>()?;
-    let mut marks = numbers
-        .iter()
-        .map(|(_, mark, _)| *mark)
-        .filter(|mark| !mark.is_empty());
-    let is_one_mark = match marks.next() {
-        Some(first) => marks.all(|mark| mark == first),
-        None => true,
-    };
-    let is_counted = numbers
-        .windows(2)
-        .all(|pair| pair[0].0.checked_add(1) == Some(pair[1].0));
-    if !is_one_mark || !is_counted {
-        return None;
-    }
-    let texts = lines
-        .iter()
-        .zip(&numbers)
-        .map(|(line, (.., at))| &line[*at..]);
-    Some(texts.collect::<Vec<_>>().join("\n"))
+    let lines = body.split('\n').map(numbered);
+    let lines = lines.collect::<Option<Vec<NumberedLine<'_>>>>()?;
+    let mut marks = lines.iter().map(|line| line.mark);
+    let mark = marks.clone().find(|mark| !mark.is_empty());
+    let is_one_mark = marks.all(|own| own.is_empty() || Some(own) == mark);
+    let mut pairs = lines.windows(2);
+    let is_counted = pairs.all(|pair| pair[0].number.checked_add(1) == Some(pair[1].number));
+    let texts: Vec<&str> = lines.iter().map(|line| line.text).collect();
+    (is_one_mark && is_counted).then(|| texts.join("\n"))
 }
 
 const ENTITIES: [(&str, char); 5] = [
@@ -222,11 +215,9 @@ fn without_entities(body: &str) -> Option<String> {
     let mut text = String::with_capacity(body.len());
     let mut rest = body;
     while let Some(at) = rest.find(['<', '>', '&']) {
-        let found = ENTITIES
-            .iter()
-            .find(|(entity, _)| rest[at..].starts_with(entity));
+        let mut entities = ENTITIES.iter();
         // A bare one would have been escaped with the others.
-        let (entity, c) = found?;
+        let (entity, c) = entities.find(|(entity, _)| rest[at..].starts_with(entity))?;
         text += &rest[..at];
         text.push(*c);
         rest = &rest[at + entity.len()..];

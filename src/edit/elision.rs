@@ -1,7 +1,7 @@
-//! Lines that stand for text which is left out: `...`, `// ... existing code ...`, `# rest of the function unchanged`.
-//! Says what a line looks like, and never whether it is meant so.
+//! Recognizes lines that stand for text which is left out: `...`, `// ... existing code ...`, `# rest of the function
+//! unchanged`. Says what a line looks like, and never whether it is meant so.
 
-/// How a line stands for text that is left out.
+/// The way in which a line stands for text that is left out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Elision {
     /// Dots alone, which can be text as well: the body of a function in Python.
@@ -10,21 +10,21 @@ pub(crate) enum Elision {
     Said,
 }
 
-/// How plainly a line outside any edit stands for text that is left out.
+/// The words by which a line outside any edit plainly stands for text that is left out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Plain {
+pub(crate) enum Plainness {
     /// Words that say it, with dots beside them.
     WithDots,
     /// Words alone, which can be a heading or a remark as well.
     WordsAlone,
 }
 
-/// What a comment begins with; the longer of two that begin alike comes first.
+/// The beginnings of comments; the longer of two that begin alike comes first.
 const MARKS: [&str; 8] = ["{/*", "<!--", "//", "/*", "--", "#", ";", "%"];
-/// What a comment ends in.
+/// The ends of comments.
 const ENDS: [&str; 3] = ["*/}", "*/", "-->"];
 const DOTS: [&str; 2] = ["...", "…"];
-/// What models write in place of what they leave out.
+/// The words that models write in place of text they leave out.
 const LEFT_OUT: [&str; 8] = [
     "existing code",
     "rest of",
@@ -36,124 +36,54 @@ const LEFT_OUT: [&str; 8] = [
     "previous code",
 ];
 /// The other words of a comment that says nothing else.
-const BESIDE: [&str; 63] = [
-    "a",
-    "above",
-    "all",
-    "and",
-    "are",
-    "as",
-    "at",
-    "before",
-    "below",
-    "body",
-    "brevity",
-    "class",
-    "code",
-    "component",
-    "components",
-    "config",
-    "content",
-    "contents",
-    "document",
-    "elements",
-    "entire",
-    "existing",
-    "file",
-    "files",
-    "for",
-    "from",
-    "function",
-    "functions",
-    "goes",
-    "here",
-    "implementation",
-    "import",
-    "imports",
-    "in",
-    "is",
-    "it",
-    "keep",
-    "lines",
-    "logic",
-    "method",
-    "methods",
-    "module",
-    "of",
-    "original",
-    "other",
-    "page",
-    "previous",
-    "remain",
-    "remains",
-    "rest",
-    "same",
-    "script",
-    "section",
-    "stays",
-    "styles",
-    "table",
-    "template",
-    "tests",
-    "text",
-    "the",
-    "this",
-    "types",
-    "was",
-];
-/// What of those words must be in a comment that begins with dots.
-const TOLD: [&str; 10] = [
-    "existing",
-    "omitted",
-    "original",
-    "other",
-    "previous",
-    "remain",
-    "remaining",
-    "rest",
-    "same",
-    "unchanged",
-];
-/// What stands around words in place of a comment mark.
+const BESIDE: &str = "a|above|all|and|are|as|at|before|below|body|brevity|class|code|component|components|config|content|\
+    contents|document|elements|entire|existing|file|files|for|from|function|functions|goes|here|\
+    implementation|import|imports|in|is|it|keep|lines|logic|method|methods|module|of|original|other|page|\
+    previous|remain|remains|rest|same|script|section|stays|styles|table|template|tests|text|the|this|\
+    types|was";
+/// Those of these words of which a comment that begins with dots must have one.
+const TOLD: &str = "existing|omitted|original|other|previous|remain|remaining|rest|same|unchanged";
+/// The brackets that stand around words in place of a comment mark.
 const BRACKETS: [(&str, &str); 2] = [("(", ")"), ("[", "]")];
 /// Longer text with dots beside it and no comment mark is prose.
 const SHORT: usize = 40;
 
 /// Returns how a line stands for text that is left out; `None` for any other line.
 pub(crate) fn elision(line: &str) -> Option<Elision> {
-    let line = Line::of(line);
-    match line.dots {
-        true if line.words.is_empty() && line.is_comment => Some(Elision::Said),
-        true if line.words.is_empty() => Some(Elision::Bare),
-        dots => {
-            let says_so = match line.is_comment {
-                true => dots && line.says_it() || line.begins_with_it(),
-                false => dots && line.says_it() && line.words.chars().count() < SHORT,
-            };
-            says_so.then_some(Elision::Said)
+    let line = Remark::of(line);
+    let says_so = if line.dots && line.words.is_empty() {
+        if !line.is_comment {
+            return Some(Elision::Bare);
         }
-    }
+        true
+    } else if line.is_comment {
+        line.dots && line.says_it() || line.begins_with_it()
+    } else {
+        line.dots && line.says_it() && line.words.chars().count() < SHORT
+    };
+    says_so.then_some(Elision::Said)
 }
 
 /// Returns how plainly the words of a line say that it stands for text which is left out, also where it is in no edit.
 /// A comment without dots may say nothing else: `// remaining bytes` is about bytes.
-pub(crate) fn plain(line: &str) -> Option<Plain> {
+pub(crate) fn plain(line: &str) -> Option<Plainness> {
     let text = line.trim();
     let bracketed = BRACKETS.iter().find_map(|(before, behind)| {
         let inner = text.strip_prefix(before)?.strip_suffix(behind)?;
         Some((*before, inner))
     });
-    let parts = Line::of(bracketed.map_or(text, |(_, inner)| inner));
+    let parts = Remark::of(bracketed.map_or(text, |(_, inner)| inner));
     if parts.words.is_empty() {
         return None;
     }
     if parts.dots {
         let is_short = bracketed.is_some() || parts.words.chars().count() < SHORT;
-        let says_so = match parts.is_comment {
-            true => parts.says_it() || parts.leads && parts.is_of_known_words() && parts.tells(),
-            false => parts.says_it() && is_short && !parts.is_spread,
+        let says_so = if parts.is_comment {
+            parts.says_it() || parts.leads && parts.is_of_known_words() && parts.tells()
+        } else {
+            parts.says_it() && is_short && !parts.is_spread
         };
-        return says_so.then_some(Plain::WithDots);
+        return says_so.then_some(Plainness::WithDots);
     }
     let is_apart = match bracketed {
         // `[unchanged]` can be the head of a section, `(unchanged)` a remark.
@@ -161,11 +91,11 @@ pub(crate) fn plain(line: &str) -> Option<Plain> {
         None => parts.is_comment,
     };
     let says_so = is_apart && parts.begins_with_it() && parts.is_of_known_words();
-    says_so.then_some(Plain::WordsAlone)
+    says_so.then_some(Plainness::WordsAlone)
 }
 
 /// A line without what is around its words.
-struct Line {
+struct Remark {
     is_comment: bool,
     /// Dots stand before the words or behind them.
     dots: bool,
@@ -177,7 +107,7 @@ struct Line {
     words: String,
 }
 
-impl Line {
+impl Remark {
     fn of(line: &str) -> Self {
         let (is_comment, rest) = without_first(line.trim(), &MARKS);
         let (_, rest) = without_last(rest, &ENDS);
@@ -204,12 +134,12 @@ impl Line {
 
     /// Its words are all of those that such lines are made of.
     fn is_of_known_words(&self) -> bool {
-        let only = |word: &str| LEFT_OUT.contains(&word) || BESIDE.contains(&word);
+        let only = |word: &str| LEFT_OUT.contains(&word) || is_among(BESIDE, word);
         self.each_word().all(only)
     }
 
     fn tells(&self) -> bool {
-        self.each_word().any(|word| TOLD.contains(&word))
+        self.each_word().any(|word| is_among(TOLD, word))
     }
 
     fn each_word(&self) -> impl Iterator<Item = &str> {
@@ -222,6 +152,11 @@ impl Line {
         let words = words.strip_prefix("the ").unwrap_or(words);
         LEFT_OUT.iter().any(|said| words.starts_with(said))
     }
+}
+
+/// Returns whether a word is one of those in a list with `|` between them.
+fn is_among(list: &str, word: &str) -> bool {
+    list.split('|').any(|listed| listed == word)
 }
 
 fn without_first<'l>(text: &'l str, first: &[&str]) -> (bool, &'l str) {
@@ -302,7 +237,7 @@ mod tests {
             "... rest of the function ...",
             "// ... remaining imports",
         ] {
-            assert_eq!(plain(line), Some(Plain::WithDots), "{line:?}");
+            assert_eq!(plain(line), Some(Plainness::WithDots), "{line:?}");
         }
         for line in [
             "# rest of the file unchanged",
@@ -312,7 +247,7 @@ mod tests {
             "(rest of the file unchanged)",
             "<!-- rest of the page -->",
         ] {
-            assert_eq!(plain(line), Some(Plain::WordsAlone), "{line:?}");
+            assert_eq!(plain(line), Some(Plainness::WordsAlone), "{line:?}");
         }
         for text in [
             "...",

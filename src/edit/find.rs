@@ -1,45 +1,37 @@
-//! Finds a search text in a file: the tiers in order, and in each the places that count.
+//! Finds a search text in a file: tries the tiers in order, and collects the places that count in each.
 
-use super::content::Content;
 use super::hit::{Hit, Judge};
 use super::lines;
 use super::occurrences::Occurrences;
 use super::search::Search;
-use super::view::View;
+use super::searched_file::SearchedFile;
 use super::{PLACES_LIMIT, Tier};
 use crate::reply::text::Form;
 
-/// Why a text was not found once.
+/// The reason why a text was not found exactly once.
 pub(super) enum Miss {
     NotFound,
-    /// The tier that found it, and where it did.
+    /// The tier that found it, and the places.
     Ambiguous(Tier, Vec<Hit>),
 }
 
 impl Search<'_> {
     /// The one place at or after `from` where the text stands, by the first tier that finds any.
-    pub(super) fn find(&self, content: &Content<'_>, from: usize) -> Result<Hit, Miss> {
+    pub(super) fn find(&self, content: &SearchedFile<'_>, from: usize) -> Result<Hit, Miss> {
         let Some((tier, mut hits)) = self.all(content, from, PLACES_LIMIT) else {
             return Err(Miss::NotFound);
         };
-        if self.line.is_some() {
-            let lines = line_numbers(content.bytes, &hits);
-            return match self.only_on_its_line(&lines) {
-                Some(chosen) => Ok(self.settled(content, hits.swap_remove(chosen))),
-                None => Err(Miss::Ambiguous(tier, hits)),
-            };
-        }
-        match hits.pop() {
-            Some(hit) if hits.is_empty() => Ok(self.settled(content, hit)),
-            last => {
-                hits.extend(last);
-                Err(Miss::Ambiguous(tier, hits))
-            }
+        let lines = self.line.map(|_| line_numbers(content.bytes, &hits));
+        let counts = |at: &usize| lines.as_ref().map(|lines| lines[*at]) == self.line;
+        let mut counting = (0..hits.len()).filter(counts);
+        match (counting.next(), counting.next()) {
+            (Some(only), None) => Ok(self.settled(content, hits.swap_remove(only))),
+            _ => Err(Miss::Ambiguous(tier, hits)),
         }
     }
 
     /// The place with what it takes in beside the text itself.
-    pub(super) fn settled(&self, content: &Content<'_>, hit: Hit) -> Hit {
+    pub(super) fn settled(&self, content: &SearchedFile<'_>, hit: Hit) -> Hit {
         Judge::new(self, content, hit.tier).settled(hit)
     }
 
@@ -47,86 +39,85 @@ impl Search<'_> {
     /// and the first `most` at the most.
     pub(super) fn all(
         &self,
-        content: &Content<'_>,
+        content: &SearchedFile<'_>,
         from: usize,
         most: usize,
     ) -> Option<(Tier, Vec<Hit>)> {
         Tier::ALL.into_iter().find_map(|tier| {
-            let view = content.view(tier)?;
-            let mut judge = Judge::new(self, content, tier);
-            let mut hits = self.hits(view, &mut judge, (tier, from), most);
+            let mut hits = self.hits(content, tier, from, most);
             self.leave_to_line_tiers(&mut hits, tier, content);
             (!hits.is_empty()).then_some((tier, hits))
         })
     }
 
-    /// Which of the places, which start on these lines, is the only one on the line that is named.
-    fn only_on_its_line(&self, lines: &[usize]) -> Option<usize> {
-        let line = self.line?;
-        let chosen = lines.iter().position(|at| *at == line)?;
-        (lines.get(chosen + 1) != Some(&line)).then_some(chosen)
-    }
-
-    /// The places at or after `from` where one tier finds the text, not settled.
-    pub(super) fn all_of(&self, content: &Content<'_>, from: usize, tier: Tier) -> Vec<Hit> {
-        let Some(view) = content.view(tier) else {
-            return Vec::new();
-        };
-        let mut judge = Judge::new(self, content, tier);
-        self.hits(view, &mut judge, (tier, from), PLACES_LIMIT)
-    }
-
-    /// The places that are whole lines, if there are any, else the places anywhere; the first few of them.
-    fn hits(
+    /// The places at or after `from` where one tier finds the text, not settled: those that are whole lines, if there are
+    /// any, else the places anywhere; the first `most` of them.
+    pub(super) fn hits(
         &self,
-        view: &View<'_>,
-        judge: &mut Judge<'_, '_>,
-        (tier, from): (Tier, usize),
+        content: &SearchedFile<'_>,
+        tier: Tier,
+        from: usize,
         most: usize,
     ) -> Vec<Hit> {
-        let pattern = self.pattern(tier);
         let (mut whole, mut anywhere) = (Vec::new(), Vec::new());
-        for at in Occurrences::new(view.bytes(), &pattern, view.at_or_after(from)) {
-            let start = view.start_in_file(at);
-            let end = view.end_in_file(at + pattern.len());
-            let Some((start, end)) = start.zip(end) else {
-                continue;
-            };
-            match judge.hit(start..end) {
-                Some(hit) if hit.is_whole_lines() => whole.push(hit),
-                Some(hit) if anywhere.len() < most => anywhere.push(hit),
-                _ => {}
+        self.visit_hits(content, tier, from, |hit| {
+            if hit.is_whole_lines() {
+                whole.push(hit);
+            } else if anywhere.len() < most {
+                anywhere.push(hit);
             }
-            let enough = match self.form {
-                Form::Block => whole.len() == most,
-                Form::Inline => anywhere.len() == most,
-            };
-            if enough {
-                break;
+            match self.form {
+                Form::Block => whole.len() < most,
+                Form::Inline => anywhere.len() < most,
             }
-        }
+        });
         if whole.is_empty() { anywhere } else { whole }
     }
 
-    /// Lines without their indentation are found inside the file's lines, with nothing but white space around them. They
-    /// are whole lines nevertheless, which the tiers behind find.
-    fn leave_to_line_tiers(&self, hits: &mut Vec<Hit>, tier: Tier, content: &Content<'_>) {
-        let is_of_lines = |hit: &Hit| {
-            let (file, range) = (content.bytes, &hit.range);
-            !hit.is_whole_lines()
-                && lines::start(file, range.start, char::is_whitespace).is_some()
-                && lines::end(file, range.end, char::is_whitespace).is_some()
+    /// Hands each place at or after `from` to `visit`, in order and not settled, as long as that returns true.
+    pub(super) fn visit_hits(
+        &self,
+        content: &SearchedFile<'_>,
+        tier: Tier,
+        from: usize,
+        mut visit: impl FnMut(Hit) -> bool,
+    ) {
+        let Some(view) = content.view(tier) else {
+            return;
         };
-        match (self.form, tier, hits.as_slice()) {
-            (Form::Block, Tier::Exact, [only]) if is_of_lines(only) && content.is_text() => {
-                hits.clear();
-            }
-            (Form::Block, Tier::LineEndings, found)
-                if found.iter().any(is_of_lines) && content.is_text() =>
+        let pattern = self.pattern(tier);
+        let mut judge = Judge::new(self, content, tier);
+        for at in Occurrences::new(view.bytes(), &pattern, view.at_or_after(from)) {
+            let start = view.start_in_file(at);
+            let end = view.end_in_file(at + pattern.len());
+            let range = start.zip(end).map(|(start, end)| start..end);
+            if let Some(hit) = range.and_then(|range| judge.hit(range))
+                && !visit(hit)
             {
-                hits.retain(|hit| !is_of_lines(hit));
+                return;
             }
-            _ => {}
+        }
+    }
+
+    /// Removes places that are whole lines without their indentation: the file has nothing but white space around them,
+    /// and the tiers behind find them as lines.
+    fn leave_to_line_tiers(&self, hits: &mut Vec<Hit>, tier: Tier, content: &SearchedFile<'_>) {
+        let file = content.bytes;
+        let is_of_lines = |hit: &Hit| {
+            !hit.is_whole_lines()
+                && lines::start(file, hit.range.start, char::is_whitespace).is_some()
+                && lines::end(file, hit.range.end, char::is_whitespace).is_some()
+        };
+        let may_leave = match tier {
+            Tier::Exact => hits.len() == 1,
+            tier => tier == Tier::LineEndings,
+        };
+        if self.form == Form::Block
+            && may_leave
+            && hits.iter().any(is_of_lines)
+            && content.is_text()
+        {
+            hits.retain(|hit| !is_of_lines(hit));
         }
     }
 }

@@ -1,11 +1,10 @@
-//! What models do to a search text by habit, so that the file does not have it: seen from the search text and the file.
-//! Names it, and never undoes it.
+//! Names the habits of models that keep a search text from being found, seen from it and the file. Undoes none of them.
 
 use std::collections::HashSet;
 
 use super::elision::elision;
 
-/// Why a search text is not in a file.
+/// A habit that keeps a search text from being found in a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Habit {
     /// This line of it, from 1, stands for text that is left out.
@@ -68,10 +67,10 @@ pub fn habit(search: &str, file: &str) -> Option<Habit> {
 
 /// A line of a diff without its mark; the line that heads a hunk has nothing else.
 fn unmarked(line: &str) -> Option<&str> {
-    match line.starts_with("@@") {
-        true => Some(""),
-        false => line.strip_prefix(['+', '-', ' ']),
+    if line.starts_with("@@") {
+        return Some("");
     }
+    line.strip_prefix(['+', '-', ' '])
 }
 
 /// A line without the number before it.

@@ -1,12 +1,12 @@
-//! Judges one occurrence: whether it counts as a place in its tier, and which bytes of the file it covers.
+//! Judges one occurrence of a search text: decides if it counts as a place in its tier, and which bytes it covers.
 
 use std::ops::Range;
 
 use super::Tier;
-use super::carry::Way;
-use super::content::Content;
+use super::carry::Reindent;
 use super::lines::{self, Ignored, LineEnd};
 use super::search::Search;
+use super::searched_file::SearchedFile;
 use super::view;
 use crate::reply::text::Form;
 
@@ -30,18 +30,18 @@ impl Hit {
 /// Judges the occurrences of one search in one tier.
 pub(super) struct Judge<'x, 'f> {
     search: &'x Search<'x>,
-    content: &'x Content<'f>,
+    content: &'x SearchedFile<'f>,
     tier: Tier,
     edges: Edges,
     /// The lines of the search whose indentation counts: how far below its first line, and that indentation.
-    indented: Vec<(usize, &'x [u8])>,
+    indented: Vec<(usize, &'x str)>,
     /// The line, by its place in `indented`, at which the last occurrence failed. It is looked at first in the next
     /// one: a file of very many similar lines would else be compared to its end once for each of them.
     suspect: usize,
 }
 
 impl<'x, 'f> Judge<'x, 'f> {
-    pub(super) fn new(search: &'x Search<'x>, content: &'x Content<'f>, tier: Tier) -> Self {
+    pub(super) fn new(search: &'x Search<'x>, content: &'x SearchedFile<'f>, tier: Tier) -> Self {
         Self {
             search,
             content,
@@ -50,10 +50,6 @@ impl<'x, 'f> Judge<'x, 'f> {
             indented: indented_lines(search),
             suspect: 0,
         }
-    }
-
-    pub(super) fn content(&self) -> &'x Content<'f> {
-        self.content
     }
 
     /// The place that an occurrence at this range of the file is, if it is one.
@@ -86,7 +82,7 @@ impl<'x, 'f> Judge<'x, 'f> {
         hit
     }
 
-    /// What may stand between a place and the start of its line, and the end, for it to be there.
+    /// The characters that may stand between a place and the start of its line, and between it and the end.
     fn ignored(&self) -> (Ignored, Ignored) {
         match self.tier {
             Tier::Exact => (|_| false, |_| false),
@@ -101,14 +97,13 @@ impl<'x, 'f> Judge<'x, 'f> {
         }
     }
 
-    /// What the tier ignored at an edge of the search text has to be what it says it is: a blank line a line, white
+    /// True if what the tier ignored at the edges of the search text is what it says it is: a blank line a line, white
     /// space at a line's end at a line's end, and white space next to a word no place in the middle of one.
     fn edges_agree(&self, range: &Range<usize>, line_start: bool, line_end: bool) -> bool {
         let edges = &self.edges;
         let is_block = self.search.form == Form::Block;
         let (needs_start, needs_end) = match self.tier {
-            Tier::Exact => (edges.blank_before > 0, edges.blank_after > 0),
-            Tier::LineEndings => (edges.blank_before > 0, edges.blank_after > 0),
+            Tier::Exact | Tier::LineEndings => (edges.blank_before > 0, edges.blank_after > 0),
             Tier::Indentation => (true, edges.blank_after > 0),
             _ => (false, false),
         };
@@ -132,29 +127,25 @@ impl<'x, 'f> Judge<'x, 'f> {
     }
 
     /// The indentations of the search text's lines, each with the file's of an occurrence at `at`.
-    pub(super) fn indentations(&self, at: usize) -> Vec<(String, String)> {
-        let pairs = (0..self.indented.len()).map(|i| self.indentation(at, i));
-        pairs.map(text_of).collect()
+    pub(super) fn indentations(&self, at: usize) -> impl Iterator<Item = (&'x str, &'x str)> {
+        (0..self.indented.len()).map(move |i| self.indentation(at, i))
     }
 
-    fn indentation(&self, at: usize, i: usize) -> (&'x [u8], &'x [u8]) {
+    fn indentation(&self, at: usize, i: usize) -> (&'x str, &'x str) {
         let (below, indentation) = self.indented[i];
         let first_line = self.content.line_index(at);
         let start = self.content.line_start(first_line + below);
         (indentation, lines::indentation(self.content.bytes, start))
     }
 
-    /// Whether one way leads from the search text's indentation to the file's in every line.
+    /// True if one way leads from the search text's indentation to the file's in every line.
     fn is_uniform(&mut self, at: usize) -> bool {
         let pair = |i: usize| self.indentation(at, i);
-        let is_one_way = |pairs: &[(&[u8], &[u8])]| {
-            let pairs = pairs.iter().copied().map(text_of);
-            !Way::between(&pairs.collect::<Vec<_>>()).is_empty()
-        };
+        let is_one_way = |pairs: &[(&str, &str)]| !Reindent::between(pairs).is_empty();
         if self.suspect > 0 && !is_one_way(&[pair(0), pair(self.suspect)]) {
             return false;
         }
-        let mut distinct: Vec<(&[u8], &[u8])> = Vec::new();
+        let mut distinct = Vec::new();
         for i in 0..self.indented.len() {
             let pair = pair(i);
             if distinct.contains(&pair) {
@@ -224,19 +215,14 @@ impl<'x, 'f> Judge<'x, 'f> {
     }
 }
 
-fn text_of((search, file): (&[u8], &[u8])) -> (String, String) {
-    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-    (text(search), text(file))
-}
-
-/// What the edges of a search text demand of a place.
+/// The blank lines and the white space at the edges of a search text.
 struct Edges {
-    /// How many blank lines it starts and ends with; in inline form, how many newlines.
+    /// The number of blank lines it starts and ends with; in inline form, of newlines.
     blank_before: usize,
     blank_after: usize,
     space_before: bool,
     space_after: bool,
-    /// Whether its last line has white space at its end.
+    /// True if its last line has white space at its end.
     blanks_at_end: bool,
 }
 
@@ -257,15 +243,13 @@ impl Edges {
 
 /// The lines whose indentation has to be shifted uniformly: those that are not blank and, as inline text starts inside
 /// a line, not its first.
-fn indented_lines<'x>(search: &'x Search<'x>) -> Vec<(usize, &'x [u8])> {
+fn indented_lines<'x>(search: &'x Search<'x>) -> Vec<(usize, &'x str)> {
     let body = search.body.as_bytes();
-    let is_first_whole = search.form == Form::Block;
     lines::contents(body)
         .enumerate()
-        .skip(usize::from(!is_first_whole))
-        .map(|(below, line)| (below, &body[line]))
-        .map(|(below, line)| (below, line, lines::indentation(line, 0)))
-        .filter(|(_, line, indentation)| indentation.len() < line.len())
-        .map(|(below, _, indentation)| (below, indentation))
+        .skip(usize::from(search.form == Form::Inline))
+        .map(|(below, line)| (below, lines::indentation(&body[line.clone()], 0), line))
+        .filter(|(_, indentation, line)| indentation.len() < line.len())
+        .map(|(below, indentation, _)| (below, indentation))
         .collect()
 }

@@ -7,17 +7,15 @@ use std::ops::Range;
 use memchr::memchr;
 
 use super::carry;
-use super::content::Content;
-use super::done::unclear;
-use super::find::Miss;
-use super::hit::{Hit, Judge};
-use super::occurrences::Occurrences;
+use super::find::{Miss, line_numbers};
+use super::hit::Hit;
 use super::pair::cause;
 use super::search::Search;
-use super::view::View;
+use super::searched_file::SearchedFile;
+use super::splice::Splice;
 use super::{
-    Adapted, Cause, EditError, Edited, PLACES_LIMIT, Part, Place, Tier, anchors, elided, lines,
-    without_bom,
+    Adapted, Applied, EditCause, EditError, EditPart, Edited, PLACES_LIMIT, Tier, anchors, elided,
+    lines, without_bom,
 };
 use crate::reply::hunk::{Hunk, Sign};
 use crate::reply::text::Text;
@@ -25,70 +23,67 @@ use crate::reply::text::Text;
 /// Applies all hunks to a file, or none.
 pub(super) fn apply<'f>(file: &'f [u8], hunks: &[Hunk<'_>]) -> Result<Edited<'f>, EditError> {
     // Git's own diffs have the BOM in the file's first line, others leave it out.
-    let lines = hunks.iter().flat_map(|hunk| &hunk.lines);
-    let text = match lines
-        .into_iter()
-        .any(|(_, line)| line.starts_with('\u{FEFF}'))
-    {
-        true => file,
-        false => without_bom(file),
+    let mut lines = hunks.iter().flat_map(|hunk| &hunk.lines);
+    let text = if lines.any(|(_, line)| line.starts_with('\u{FEFF}')) {
+        file
+    } else {
+        without_bom(file)
     };
-    let content = Content::new(text);
-    let mut before = Before::default();
-    let mut parts = Vec::with_capacity(2 * hunks.len() + 1);
+    let content = SearchedFile::new(text);
+    let mut before = PreviousHunk::default();
+    let bom = &file[..file.len() - text.len()];
+    let mut parts = vec![Cow::Borrowed(bom)];
     let mut places = Vec::with_capacity(hunks.len());
-    let mut copied = 0;
     for (index, hunk) in hunks.iter().enumerate() {
         let failed = |cause| EditError {
             pair: index + 1,
-            part: Part::Hunk,
+            part: EditPart::Hunk,
             cause,
         };
         if let Some(line) = elided::left_out(text, &hunk.search(), Text::block(&hunk.replacement()))
         {
-            return Err(failed(Cause::LeftOut { line }));
+            return Err(failed(EditCause::LeftOut { line }));
         }
         let placed = place(&content, hunk, &before).map_err(failed)?;
-        // What stands before the text is its BOM.
-        let from = match index {
-            0 => 0,
-            _ => file.len() - text.len() + copied,
-        };
-        let to = file.len() - text.len() + placed.range.start;
-        parts.push(Cow::Borrowed(&file[from..to]));
-        parts.push(Cow::Owned(placed.inserted));
-        copied = placed.range.end;
+        let Splice {
+            range,
+            inserted,
+            applied,
+        } = placed.splice;
+        parts.push(Cow::Borrowed(&text[before.changed..range.start]));
+        parts.push(Cow::Owned(inserted));
         if let Some(line) = hunk.line {
-            before.offset = placed.place.line.cast_signed() - line.cast_signed();
+            before.offset = applied.line.cast_signed() - line.cast_signed();
         }
-        (before.end, before.changed) = (placed.end, placed.range.end);
-        places.push(placed.place);
+        (before.end, before.changed) = (placed.end, range.end);
+        places.push(applied);
     }
-    parts.push(Cow::Borrowed(&text[copied..]));
+    parts.push(Cow::Borrowed(&text[before.changed..]));
     Ok(Edited { parts, places })
 }
 
-/// What the hunks before leave to the next one.
+/// The hunk that was placed last; the file's start before any was.
 #[derive(Default)]
-struct Before {
-    /// Where the last one ends, and where its last change ends.
+struct PreviousHunk {
+    /// The end of it, and of its last change.
     end: usize,
     changed: usize,
-    /// How many lines further down it was than it says.
+    /// The number of lines that it was further down than it says.
     offset: isize,
 }
 
-/// Where a hunk applies.
+/// A hunk in its place.
 struct Placed {
-    /// What goes, and what comes.
-    range: Range<usize>,
-    inserted: Vec<u8>,
-    /// Where its last line of context ends.
+    splice: Splice,
+    /// The end of its last line of context.
     end: usize,
-    place: Place,
 }
 
-fn place(content: &Content<'_>, hunk: &Hunk<'_>, before: &Before) -> Result<Placed, Cause> {
+fn place(
+    content: &SearchedFile<'_>,
+    hunk: &Hunk<'_>,
+    before: &PreviousHunk,
+) -> Result<Placed, EditCause> {
     let has_cr = hunk.lines.iter().any(|(_, line)| line.ends_with('\r'));
     if hunk.lines.iter().all(|(sign, _)| *sign == Sign::Added) {
         return place_bare(content, hunk, before, has_cr);
@@ -110,103 +105,94 @@ fn place(content: &Content<'_>, hunk: &Hunk<'_>, before: &Before) -> Result<Plac
 
 /// Places a hunk that has nothing but added lines; `verbatim`: they have their carriage returns, and get no others.
 fn place_bare(
-    content: &Content<'_>,
+    content: &SearchedFile<'_>,
     hunk: &Hunk<'_>,
-    before: &Before,
+    before: &PreviousHunk,
     verbatim: bool,
-) -> Result<Placed, Cause> {
-    let file = content.bytes;
+) -> Result<Placed, EditCause> {
+    let (file, tier) = (content.bytes, Tier::Exact);
     let at = match hunk.below.as_slice() {
         _ if file.is_empty() => 0,
         [] if hunk.at_end => file.len(),
-        [] => return Err(Cause::NoContext),
+        [] => return Err(EditCause::NoContext),
         below => match anchors::blocks(file, below, before.changed)?.as_slice() {
             [block] => lines::next(file, block.start),
             blocks => {
                 let lines = blocks.iter().map(|block| lines::number(file, block.start));
-                return Err(Cause::Ambiguous {
-                    tier: Tier::Exact,
-                    lines: lines.collect(),
-                });
+                let lines = lines.collect();
+                return Err(EditCause::Ambiguous { tier, lines });
             }
         },
     };
-    let found = Found {
+    let found = HunkPlace {
         range: at..at,
-        tier: Tier::Exact,
+        tier,
     };
     found.apply(file, hunk, verbatim)
 }
 
 /// Places a hunk by its lines; `verbatim`: only where the file has them to the byte.
 fn place_by_lines(
-    content: &Content<'_>,
+    content: &SearchedFile<'_>,
     hunk: &Hunk<'_>,
-    before: &Before,
+    before: &PreviousHunk,
     verbatim: bool,
-) -> Result<Placed, Cause> {
+) -> Result<Placed, EditCause> {
     let (search, replacement) = (hunk.search(), hunk.replacement());
     let replacement = Text::block(&replacement);
-    let not_found = || cause(content, Miss::NotFound, replacement);
-    if let Some(found) = stated(content, hunk, before).filter(|found| {
-        !verbatim
-            || content.bytes[found.range.start..]
-                .starts_with(search.trim_end_matches('\n').as_bytes())
-    }) {
+    let is_there = |found: &HunkPlace| {
+        let there = &content.bytes[found.range.start..];
+        !verbatim || there.starts_with(search.trim_end_matches('\n').as_bytes())
+    };
+    if let Some(found) = stated(content, hunk, before).filter(is_there) {
         return found.apply(content.bytes, hunk, verbatim);
     }
     if search.trim().is_empty() {
-        return Err(Cause::NoContext);
+        return Err(EditCause::NoContext);
     }
     let search = Search::new(Text::block(&search));
-    let scopes = scopes(content, hunk, before)?;
-    for tier in Tier::ALL {
-        let Some(view) = content
-            .view(tier)
-            .filter(|_| !verbatim || tier == Tier::Exact)
-        else {
-            break;
+    let blocks = anchors::blocks(content.bytes, &hunk.below, before.changed)?;
+    let scopes = scopes(hunk, before, &blocks);
+    let tiers = if verbatim {
+        &Tier::ALL[..1]
+    } else {
+        &Tier::ALL
+    };
+    let all = tiers
+        .iter()
+        .flat_map(|tier| scopes.iter().map(move |scope| (*tier, scope)));
+    for (tier, scope) in all {
+        let mut hits = scope.hits(&search, content, tier);
+        let lines = line_numbers(content.bytes, &hits);
+        let Some(hit) = hits.pop() else {
+            continue;
         };
-        let Some(pattern) = View::new(search.body.as_bytes(), tier) else {
-            break;
-        };
-        let mut judge = Judge::new(&search, content, tier);
-        for scope in &scopes {
-            let hits = hits((view, pattern.bytes()), &mut judge, scope);
-            let hit = match hits {
-                Hits::None => continue,
-                Hits::Several(starts) => {
-                    let lines = starts.into_iter();
-                    let lines = lines.map(|at| lines::number(content.bytes, at)).collect();
-                    return Err(Cause::Ambiguous { tier, lines });
-                }
-                Hits::One(hit) => hit,
-            };
-            if hunk.at_end && !ends_file(&hit, content) {
-                let line = lines::number(content.bytes, hit.range.start);
-                return Err(Cause::NotAtEnd { line });
-            }
-            let hit = judge.settled(hit);
-            let end = hit.line_end.map_or(hit.range.end, |end| end.next);
-            let found = Found {
-                range: hit.range.start..end,
-                tier,
-            };
-            return found.apply(content.bytes, hunk, verbatim);
+        if !hits.is_empty() {
+            return Err(EditCause::Ambiguous { tier, lines });
         }
+        if hunk.at_end && !ends_file(&hit, content) {
+            return Err(EditCause::NotAtEnd { line: lines[0] });
+        }
+        let hit = search.settled(content, hit);
+        let end = hit.line_end.map_or(hit.range.end, |end| end.next);
+        let found = HunkPlace {
+            range: hit.range.start..end,
+            tier,
+        };
+        return found.apply(content.bytes, hunk, verbatim);
     }
     if before.end > 0
         && let Ok(hit) = search.find(content, 0)
     {
         let line = lines::number(content.bytes, hit.range.start);
-        return Err(Cause::OutOfOrder { line });
+        return Err(EditCause::OutOfOrder { line });
     }
-    Err(not_found())
+    Err(cause(content, Miss::NotFound, replacement))
 }
 
 /// The place that the hunk's line number says, moved as the hunk before it was, where its lines stand there. Where no
 /// context follows its changes they are at the end of the file, or the number alone would say too little.
-fn stated(content: &Content<'_>, hunk: &Hunk<'_>, before: &Before) -> Option<Found> {
+fn stated(content: &SearchedFile<'_>, hunk: &Hunk<'_>, before: &PreviousHunk) -> Option<HunkPlace> {
     let file = content.bytes;
     let index = hunk.line?.checked_sub(1)?;
     let start = content.line_start(index.checked_add_signed(before.offset)?);
@@ -233,113 +219,101 @@ fn stated(content: &Content<'_>, hunk: &Hunk<'_>, before: &Before) -> Option<Fou
         .last()
         .is_some_and(|(sign, _)| *sign == Sign::Kept);
     let fits = at == file.len() || has_end && !hunk.at_end;
-    fits.then_some(Found {
+    fits.then_some(HunkPlace {
         range: start..at,
         tier,
     })
 }
 
-/// Where a hunk may be. The first of them in which it is at all decides.
-struct Scope {
+/// A stretch of the file where a hunk may be. The first of them in which it is at all decides.
+struct Scope<'b> {
     from: usize,
-    /// It is in one of these, or ends behind the start of the first; none: anywhere.
-    blocks: Vec<Range<usize>>,
-    inside: bool,
+    region: Region<'b>,
     /// It ends where the file does.
     at_end: bool,
 }
 
-impl Scope {
-    fn holds(&self, hit: &Hit, content: &Content<'_>) -> bool {
-        let end = hit.range.end;
-        let in_blocks = match (self.blocks.as_slice(), self.inside) {
-            ([], _) => true,
-            (blocks, true) => blocks
+/// The part of the file that anchors leave a hunk.
+enum Region<'b> {
+    Anywhere,
+    /// Inside one of these blocks.
+    Inside(&'b [Range<usize>]),
+    /// It ends behind the start of the first of these blocks.
+    Behind(&'b [Range<usize>]),
+}
+
+impl Scope<'_> {
+    fn holds(&self, hit: &Hit, content: &SearchedFile<'_>) -> bool {
+        let (start, end) = (hit.range.start, hit.range.end);
+        let is_in_region = match self.region {
+            Region::Anywhere => true,
+            Region::Inside(blocks) => blocks
                 .iter()
-                .any(|block| block.start <= hit.range.start && end <= block.end),
-            ([first, ..], false) => end > first.start,
+                .any(|block| block.start <= start && end <= block.end),
+            Region::Behind(blocks) => blocks.first().is_none_or(|first| end > first.start),
         };
-        in_blocks && (!self.at_end || ends_file(hit, content))
+        is_in_region && (!self.at_end || ends_file(hit, content))
     }
-}
 
-fn scopes(content: &Content<'_>, hunk: &Hunk<'_>, before: &Before) -> Result<Vec<Scope>, Cause> {
-    let scope = |from, blocks: &[Range<usize>], inside, at_end| Scope {
-        from,
-        blocks: blocks.to_vec(),
-        inside,
-        at_end,
-    };
-    let mut scopes = Vec::new();
-    let ends: &[bool] = if hunk.at_end {
-        &[true, false]
-    } else {
-        &[false]
-    };
-    for at_end in ends {
-        if hunk.below.is_empty() {
-            // The context before a hunk may be the context behind the last one.
-            scopes.push(scope(before.end, &[], false, *at_end));
-            if before.changed < before.end {
-                scopes.push(scope(before.changed, &[], false, *at_end));
+    /// The places in it where whole lines are the search text's; the first few, not settled.
+    fn hits(&self, search: &Search<'_>, content: &SearchedFile<'_>, tier: Tier) -> Vec<Hit> {
+        let mut hits = Vec::new();
+        search.visit_hits(content, tier, self.from, |hit| {
+            if hit.is_whole_lines() && self.holds(&hit, content) {
+                hits.push(hit);
             }
-        } else {
-            let blocks = anchors::blocks(content.bytes, &hunk.below, before.changed)?;
-            scopes.push(scope(before.changed, &blocks, true, *at_end));
-            scopes.push(scope(before.changed, &blocks, false, *at_end));
-        }
+            hits.len() < PLACES_LIMIT
+        });
+        hits
     }
-    Ok(scopes)
 }
 
-/// Where the lines of a hunk stand.
-enum Hits {
-    None,
-    One(Hit),
-    /// The starts of the first few.
-    Several(Vec<usize>),
-}
-
-fn hits((view, pattern): (&View<'_>, &[u8]), judge: &mut Judge<'_, '_>, scope: &Scope) -> Hits {
-    let mut first = None;
-    let mut starts = Vec::new();
-    for at in Occurrences::new(view.bytes(), pattern, view.at_or_after(scope.from)) {
-        let range = view
-            .start_in_file(at)
-            .zip(view.end_in_file(at + pattern.len()));
-        let hit = range.and_then(|(start, end)| judge.hit(start..end));
-        let content = judge.content();
-        let Some(hit) = hit.filter(|hit| hit.is_whole_lines() && scope.holds(hit, content)) else {
-            continue;
+/// The stretches where a hunk may be; `blocks` are those that its anchors head.
+fn scopes<'b>(
+    hunk: &Hunk<'_>,
+    before: &PreviousHunk,
+    blocks: &'b [Range<usize>],
+) -> Vec<Scope<'b>> {
+    // The context before a hunk may be the context behind the last one.
+    let mut starts = vec![before.end, before.changed];
+    starts.dedup();
+    let mut scopes = Vec::new();
+    for at_end in [true, false] {
+        let mut add = |from, region| {
+            scopes.push(Scope {
+                from,
+                region,
+                at_end,
+            });
         };
-        starts.push(hit.range.start);
-        first.get_or_insert(hit);
-        if starts.len() == PLACES_LIMIT {
-            break;
+        if at_end && !hunk.at_end {
+            continue;
+        }
+        if hunk.below.is_empty() {
+            starts.iter().for_each(|from| add(*from, Region::Anywhere));
+        } else {
+            add(before.changed, Region::Inside(blocks));
+            add(before.changed, Region::Behind(blocks));
         }
     }
-    match first {
-        None => Hits::None,
-        Some(hit) if starts.len() == 1 => Hits::One(hit),
-        Some(_) => Hits::Several(starts),
-    }
+    scopes
 }
 
-fn ends_file(hit: &Hit, content: &Content<'_>) -> bool {
+fn ends_file(hit: &Hit, content: &SearchedFile<'_>) -> bool {
     hit.line_end
         .is_some_and(|end| end.next == content.bytes.len())
 }
 
 /// A place for a hunk.
-struct Found {
+struct HunkPlace {
     /// Its whole lines.
     range: Range<usize>,
     tier: Tier,
 }
 
-impl Found {
-    /// What the hunk makes of this place.
-    fn apply(self, file: &[u8], hunk: &Hunk<'_>, verbatim: bool) -> Result<Placed, Cause> {
+impl HunkPlace {
+    /// The change that the hunk makes of this place.
+    fn apply(self, file: &[u8], hunk: &Hunk<'_>, verbatim: bool) -> Result<Placed, EditCause> {
         let line = lines::number(file, self.range.start);
         let newline = if verbatim {
             "\n"
@@ -353,23 +327,19 @@ impl Found {
             }
             _ => self
                 .carried(file, hunk)
-                .map_err(|doubt| unclear(doubt, line))?,
+                .map_err(|unclear| unclear.at(line))?,
         };
         let end = range.end;
         if end == file.len() && !hunk.lines.is_empty() {
             let is_ended = inserted.ends_with(b"\n");
             let had_newline = file.is_empty() || file.ends_with(b"\n");
-            match hunk.final_newline.unwrap_or(had_newline) {
-                true if !inserted.is_empty() && !is_ended => {
-                    inserted.extend_from_slice(newline.as_bytes());
-                }
-                false if inserted.is_empty() => {
-                    range.start = lines::before_newline(file, range.start);
-                }
-                false if is_ended => {
-                    inserted.truncate(lines::before_newline(&inserted, inserted.len()))
-                }
-                _ => {}
+            let ends = hunk.final_newline.unwrap_or(had_newline);
+            if ends && !inserted.is_empty() && !is_ended {
+                inserted.extend_from_slice(newline.as_bytes());
+            } else if !ends && inserted.is_empty() {
+                range.start = lines::before_newline(file, range.start);
+            } else if !ends && is_ended {
+                inserted.truncate(lines::before_newline(&inserted, inserted.len()));
             }
         }
         // A line may be put behind a last one that has no newline.
@@ -377,19 +347,20 @@ impl Found {
             inserted.splice(0..0, lines::ending_at(file, range.start).bytes());
         }
         if inserted == file[range.clone()] && hunk.search() != hunk.replacement() {
-            return Err(Cause::NothingChanges { at: line });
+            return Err(EditCause::NothingChanges { at: line });
         }
         let range = leave_context(file, range, &mut inserted);
-        Ok(Placed {
+        let applied = Applied {
+            tier: self.tier,
+            line,
+            adapted,
+        };
+        let splice = Splice {
             range,
             inserted,
-            end,
-            place: Place {
-                tier: self.tier,
-                line,
-                adapted,
-            },
-        })
+            applied,
+        };
+        Ok(Placed { splice, end })
     }
 
     /// The difference that the hunk makes, in the words of the file.
@@ -410,7 +381,7 @@ impl Found {
                 new.push(*line);
             }
         }
-        let place = carry::Place::whole(file, self.range.clone());
+        let place = carry::Matched::whole(file, self.range.clone());
         let carried = carry::carry(&place, &search, &new, Some(&kept))?;
         Ok((carried.range, carried.text.into_bytes(), carried.adapted))
     }

@@ -1,4 +1,4 @@
-//! Where lines and words start and end in the real file, and which line ending it uses. Knows nothing of searching.
+//! Finds the starts and ends of lines and words in the real file, and its line ending. Knows nothing of searching.
 
 use std::ops::Range;
 
@@ -7,12 +7,12 @@ use memchr::{memchr, memchr_iter, memrchr};
 /// The characters that a tier looks past.
 pub(super) type Ignored = fn(char) -> bool;
 
-/// What stands between the text of a line and the text of the next.
+/// The newline between the text of a line and the text of the next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct LineEnd {
-    /// Where the line's content ends.
+    /// The end of the line's content.
     pub(super) content: usize,
-    /// Where the next line starts; the same as `content` where the file ends without a newline.
+    /// The start of the next line; the same as `content` where the file ends without a newline.
     pub(super) next: usize,
 }
 
@@ -38,16 +38,11 @@ pub(super) fn end(file: &[u8], at: usize, ignored: Ignored) -> Option<LineEnd> {
     let mut at = at;
     loop {
         let rest = &file[at..];
+        let length = terminator(rest);
         if rest.is_empty() && is_start(file, at) {
             return None;
         }
-        if rest.is_empty() {
-            return Some(LineEnd {
-                content: at,
-                next: at,
-            });
-        }
-        if let Some(length) = terminator(rest) {
+        if length > 0 || rest.is_empty() {
             return Some(LineEnd {
                 content: at,
                 next: at + length,
@@ -68,10 +63,11 @@ pub(super) fn number(file: &[u8], at: usize) -> usize {
 }
 
 /// The white space that the line starting at `start` is indented by.
-pub(super) fn indentation(file: &[u8], start: usize) -> &[u8] {
+pub(super) fn indentation(file: &[u8], start: usize) -> &str {
     let line = &file[start..];
     let width = line.iter().take_while(|b| matches!(b, b' ' | b'\t'));
-    &line[..width.count()]
+    // Spaces and tabs are UTF-8.
+    std::str::from_utf8(&line[..width.count()]).unwrap_or_default()
 }
 
 /// The line ending that the file uses at `at`: that of the line itself, else of the line before, else LF.
@@ -90,7 +86,7 @@ pub(super) fn next(file: &[u8], at: usize) -> usize {
     memchr(b'\n', &file[at..]).map_or(file.len(), |newline| at + newline + 1)
 }
 
-/// Whether a line that starts at `start` has nothing but white space.
+/// True if a line starts at `start` and has nothing but white space.
 pub(super) fn is_blank_at(file: &[u8], start: usize) -> bool {
     start < file.len() && file[start..next(file, start)].trim_ascii().is_empty()
 }
@@ -108,13 +104,13 @@ pub(super) fn without_newline(text: &[u8]) -> &[u8] {
     }
 }
 
-/// Whether a letter, digit or `_` stands on both sides of `at`. Bytes that are not UTF-8 are no letters.
+/// True if a letter, digit or `_` stands on both sides of `at`. Bytes that are not UTF-8 are no letters.
 pub(super) fn cuts_word(file: &[u8], at: usize) -> bool {
     let is_word = |c: Option<char>| c.is_some_and(|c| c.is_alphanumeric() || c == '_');
     is_word(char_before(file, at)) && is_word(char_after(file, at))
 }
 
-/// Whether the same mark stands on both sides of `at`, as in a run of back-ticks or dashes.
+/// True if the same mark stands on both sides of `at`, as in a run of back-ticks or dashes.
 pub(super) fn cuts_run(file: &[u8], at: usize) -> bool {
     let before = char_before(file, at).filter(|c| !c.is_alphanumeric() && !c.is_whitespace());
     before.is_some() && before == char_after(file, at)
@@ -131,16 +127,16 @@ pub(super) fn contents(text: &[u8]) -> impl Iterator<Item = Range<usize>> {
     })
 }
 
-fn is_start(file: &[u8], at: usize) -> bool {
+pub(super) fn is_start(file: &[u8], at: usize) -> bool {
     at == 0 || file[at - 1] == b'\n'
 }
 
-/// The length of the LF or CRLF that `rest` begins with.
-fn terminator(rest: &[u8]) -> Option<usize> {
+/// The length of the LF or CRLF that `rest` begins with; 0 if it begins with neither.
+pub(super) fn terminator(rest: &[u8]) -> usize {
     match rest {
-        [b'\n', ..] => Some(1),
-        [b'\r', b'\n', ..] => Some(2),
-        _ => None,
+        [b'\n', ..] => 1,
+        [b'\r', b'\n', ..] => 2,
+        _ => 0,
     }
 }
 

@@ -1,9 +1,9 @@
-//! One very text, byte for byte: where it is, and the file with something else in each of these places. No tiers.
+//! Finds a text byte for byte, without tiers, and replaces it in every place.
 
 use std::borrow::Cow;
 use std::ops::Range;
 
-use super::lines::{cuts_word, ending_at};
+use super::lines::{cuts_word, ending_at, is_start, terminator};
 use super::occurrences::Occurrences;
 use crate::reply::text::{Form, Text};
 
@@ -27,9 +27,10 @@ pub fn replace_all(file: &[u8], search: Text<'_>, replace: Text<'_>) -> (Vec<u8>
         if start < copied || is_block && (cuts_word(file, start) || cuts_word(file, place.end)) {
             continue;
         }
-        let place = match replace_text.is_empty() && is_block {
-            true => with_line_end(file, place),
-            false => place,
+        let place = if replace_text.is_empty() && is_block {
+            with_line_end(file, place)
+        } else {
+            place
         };
         out.extend_from_slice(&file[copied..place.start]);
         out.extend_from_slice(replace_text.as_bytes());
@@ -56,12 +57,10 @@ fn fitted<'t>(text: Text<'t>, newline: &str) -> Cow<'t, str> {
 
 /// A place with the line end behind it, where it is whole lines.
 fn with_line_end(file: &[u8], place: Range<usize>) -> Range<usize> {
-    let starts = place.start == 0 || file[place.start - 1] == b'\n';
-    match &file[place.end..] {
-        [b'\n', ..] if starts => place.start..place.end + 1,
-        [b'\r', b'\n', ..] if starts => place.start..place.end + 2,
-        _ => place,
+    if !is_start(file, place.start) {
+        return place;
     }
+    place.start..place.end + terminator(&file[place.end..])
 }
 
 #[cfg(test)]

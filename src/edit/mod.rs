@@ -1,5 +1,5 @@
 //! Carries out an edit on the bytes of a file: finds the text that is meant, once and by the tiers, and replaces it.
-//! Never opens a file, and says what went wrong in values, not in sentences.
+//! Never opens a file, and returns failures as values, not as sentences.
 //!
 //! One module for each question:
 //!
@@ -11,13 +11,13 @@
 //! | `hit` | does an occurrence count, and which bytes of the file does it cover? |
 //! | `find` | which tier decides, and is there one place only? |
 //! | `pair` | what does one pair, or one stretch, make of the file? |
+//! | `searched_file` | what is worked out about the file once? |
 //! | `copying` | what was a payload before a page damaged it as a whole? |
 //! | `elided` | where are the parts between lines that stand for text which is left out? |
 //! | `carry` | what is written where the file has the text otherwise? |
 //! | `hunks` | where are the parts of a patch, and what do they make of the file? |
 //! | `anchors` | which stretches of the file does a line head? |
-//! | `splice` | which bytes go, and which come? |
-//! | `done` | what came of one replacement? |
+//! | `splice` | which bytes go, and which come, for one replacement? |
 //! | `choice` | at which places can the user have an edit carried out that failed? |
 //! | `lines` | where do lines and words start and end? |
 //! | `literal` | where is this very text, without tiers, and what if it is replaced everywhere? |
@@ -25,9 +25,7 @@
 mod anchors;
 mod carry;
 mod choice;
-mod content;
 mod copying;
-mod done;
 mod elided;
 pub(crate) mod elision;
 mod find;
@@ -40,11 +38,13 @@ pub mod nearest;
 mod occurrences;
 mod pair;
 mod search;
+mod searched_file;
 mod splice;
 mod view;
 
 use std::borrow::Cow;
 
+use self::splice::Splice;
 use crate::reply::hunk::Hunk;
 use crate::reply::text::Text;
 
@@ -56,15 +56,15 @@ pub fn newline_at(file: &[u8], at: usize) -> &'static str {
     lines::ending_at(file, at)
 }
 
-/// How many places are counted before the counting stops: [`Cause::Ambiguous`] never has more lines than this.
+/// The number of places at which the counting stops: [`EditCause::Ambiguous`] never has more lines than this.
 pub const PLACES_LIMIT: usize = 50;
 
-/// What to replace in a file.
+/// An edit of a file: what to replace in it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Edit<'a> {
     /// Search texts, each with what comes in its place; applied in order, each to the result of the one before.
     Pairs(Vec<(Text<'a>, Text<'a>)>),
-    /// What runs from the first byte of `head` to the last of `tail`.
+    /// The text that runs from the first byte of `head` to the last of `tail`.
     Stretch {
         head: Text<'a>,
         tail: Text<'a>,
@@ -80,22 +80,22 @@ pub struct Edited<'f> {
     /// In order, the new content. What one pair or stretch leaves alone is not copied.
     pub parts: Vec<Cow<'f, [u8]>>,
     /// For each pair or hunk, or the one stretch, where it applied.
-    pub places: Vec<Place>,
+    pub places: Vec<Applied>,
 }
 
-/// Where a pair, stretch or hunk applied.
+/// The way in which a pair, stretch or hunk applied, and the line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Place {
-    /// What found it; for a stretch the less exact of what found its head and its tail.
+pub struct Applied {
+    /// The tier that found it; for a stretch the less exact of those that found its head and its tail.
     pub tier: Tier,
     /// The line where the match starts, counted from 1, in the content that it was applied to: for a second pair, what
     /// the first one left.
     pub line: usize,
-    /// In what the text that was written differs from the replacement.
+    /// The differences between the text that was written and the replacement.
     pub adapted: Adapted,
 }
 
-/// In what text that was written differs from the replacement, so that it is in the file's own spelling.
+/// The differences between written text and the replacement, which put it in the file's own spelling.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Adapted {
     pub indentation: Option<Indented>,
@@ -104,7 +104,7 @@ pub struct Adapted {
 }
 
 impl Adapted {
-    /// What both differ in.
+    /// The differences of both.
     pub fn and(self, other: Self) -> Self {
         Self {
             indentation: self.indentation.or(other.indentation),
@@ -113,7 +113,7 @@ impl Adapted {
     }
 }
 
-/// How lines were indented that the replacement indents otherwise.
+/// The indentation that lines got which the replacement indents otherwise.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Indented {
     WithTabs,
@@ -122,7 +122,7 @@ pub enum Indented {
     AsThere,
 }
 
-/// How a search text may differ from the file, from not at all to most.
+/// The degree to which a search text may differ from the file, from not at all to most.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Tier {
     Exact,
@@ -136,18 +136,18 @@ pub enum Tier {
     Elision,
 }
 
-/// Why an edit cannot be done. Nothing of it is done then.
+/// A failure of an edit, of which nothing is done then.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EditError {
-    /// Which pair or hunk, counted from 1; 1 for a stretch.
+    /// The pair or hunk that failed, counted from 1; 1 for a stretch.
     pub pair: usize,
-    pub part: Part,
-    pub cause: Cause,
+    pub part: EditPart,
+    pub cause: EditCause,
 }
 
 /// The text that was to be found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Part {
+pub enum EditPart {
     Search,
     Head,
     Tail,
@@ -156,7 +156,7 @@ pub enum Part {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Cause {
+pub enum EditCause {
     /// There is nothing but white space in it.
     Blank,
     NotFound {
@@ -194,23 +194,42 @@ pub enum Cause {
     OutOfOrder { line: usize },
 }
 
-/// What cannot be told about text that is to be written.
+/// The thing that cannot be told about text that is to be written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Doubt {
-    /// How deep the line is to be indented.
+    /// The depth that the line is to be indented to.
     Indentation,
-    /// Whether the lines are to be moved: the replacement is indented as the file is, the search text is not.
+    /// The depth of all lines, which may have to be moved: the replacement is indented as the file is, the search text is not.
     Moved,
-    /// Which white space: it differs in the search text, the replacement and the file.
+    /// The white space, which differs in the search text, the replacement and the file.
     WhiteSpace,
-    /// Which character of the file this one stands for.
+    /// The character of the file that this one stands for.
     Character(char),
-    /// Whether it is damaged: the search text was, as a whole, the replacement only in part.
+    /// The replacement, which is damaged only in part, the search text as a whole.
     HalfDamaged,
 }
 
-impl Edited<'_> {
-    /// Whether this is the new content.
+impl EditCause {
+    /// The failure of the first pair, or of the only stretch, whose search text this is.
+    fn in_part(self, part: EditPart) -> EditError {
+        EditError {
+            pair: 1,
+            part,
+            cause: self,
+        }
+    }
+}
+
+impl<'f> Edited<'f> {
+    /// The file after one replacement.
+    fn by(splice: Splice, file: &'f [u8]) -> Self {
+        Self {
+            places: vec![splice.applied],
+            parts: splice.parts(file),
+        }
+    }
+
+    /// True if this is the new content.
     fn is(&self, content: &[u8]) -> bool {
         let mut at = 0;
         let is_there = self.parts.iter().all(|part| {
@@ -264,37 +283,39 @@ pub fn apply<'f>(file: &'f [u8], edit: &Edit<'_>) -> Result<Edited<'f>, Vec<Edit
             head,
             tail,
             replace,
-        } => apply_stretch(file, (*head, *tail), *replace)?,
+        } => apply_stretch(file, *head, *tail, *replace)?,
         Edit::Hunks(hunks) => hunks::apply(file, hunks).map_err(|error| vec![error])?,
     };
     match edited.places.first() {
-        Some(place) if edited.is(file) => Err(vec![EditError {
-            pair: 1,
-            part: match edit {
-                Edit::Hunks(_) => Part::Hunk,
-                Edit::Pairs(_) | Edit::Stretch { .. } => Part::Search,
-            },
-            cause: Cause::NothingChanges { at: place.line },
-        }]),
+        Some(place) if edited.is(file) => {
+            let part = match edit {
+                Edit::Hunks(_) => EditPart::Hunk,
+                Edit::Pairs(_) | Edit::Stretch { .. } => EditPart::Search,
+            };
+            let cause = EditCause::NothingChanges { at: place.line };
+            Err(vec![cause.in_part(part)])
+        }
         _ => Ok(edited),
     }
 }
 
 fn refuse_blank(edit: &Edit<'_>) -> Result<(), EditError> {
-    let blank = |pair, part| EditError {
-        pair,
-        part,
-        cause: Cause::Blank,
+    let (blank, part) = match edit {
+        Edit::Pairs(pairs) => {
+            let blank = pairs.iter().position(|(search, _)| search.is_blank());
+            (blank, EditPart::Search)
+        }
+        Edit::Stretch { head, .. } if head.is_blank() => (Some(0), EditPart::Head),
+        Edit::Stretch { tail, .. } => (tail.is_blank().then_some(0), EditPart::Tail),
+        Edit::Hunks(_) => (None, EditPart::Hunk),
     };
-    match edit {
-        Edit::Pairs(pairs) => match pairs.iter().position(|(search, _)| search.is_blank()) {
-            Some(index) => Err(blank(index + 1, Part::Search)),
-            None => Ok(()),
-        },
-        Edit::Stretch { head, .. } if head.is_blank() => Err(blank(1, Part::Head)),
-        Edit::Stretch { tail, .. } if tail.is_blank() => Err(blank(1, Part::Tail)),
-        Edit::Stretch { .. } | Edit::Hunks(_) => Ok(()),
-    }
+    blank.map_or(Ok(()), |index| {
+        Err(EditError {
+            pair: index + 1,
+            part,
+            cause: EditCause::Blank,
+        })
+    })
 }
 
 fn apply_pairs<'f>(
@@ -309,18 +330,18 @@ fn apply_pairs<'f>(
         let text = without_bom(&content);
         let failed = |cause| EditError {
             pair: index + 1,
-            part: Part::Search,
+            part: EditPart::Search,
             cause,
         };
         if let Some(line) = elided::left_out(text, search.text, replacement) {
-            errors.push(failed(Cause::LeftOut { line }));
+            errors.push(failed(EditCause::LeftOut { line }));
         }
-        parts = match pair::replace(text, (search, replacement), None) {
-            Ok(done) => {
-                places.push(done.place);
+        parts = match pair::replace(text, search, replacement, None) {
+            Ok(splice) => {
+                places.push(splice.applied);
                 match content {
-                    Cow::Borrowed(file) => done.parts(file),
-                    Cow::Owned(content) => vec![Cow::Owned(done.parts(&content).concat())],
+                    Cow::Borrowed(file) => splice.parts(file),
+                    Cow::Owned(content) => vec![Cow::Owned(splice.parts(&content).concat())],
                 }
             }
             Err(cause) => {
@@ -329,7 +350,7 @@ fn apply_pairs<'f>(
                     let (_, missing) = &pairs[error.pair - 1];
                     missing.text.contains(search.text.trim())
                 };
-                let follows = matches!(cause, Cause::NotFound { .. });
+                let follows = matches!(cause, EditCause::NotFound { .. });
                 if !follows || !errors.iter().any(is_put_there) {
                     errors.push(failed(cause));
                 }
@@ -345,33 +366,27 @@ fn apply_pairs<'f>(
 
 fn apply_stretch<'f>(
     file: &'f [u8],
-    (head, tail): (Text<'_>, Text<'_>),
+    head: Text<'_>,
+    tail: Text<'_>,
     replacement: Text<'_>,
 ) -> Result<Edited<'f>, Vec<EditError>> {
     let text = without_bom(file);
     let known = [head.text, "\n", tail.text].concat();
-    let left_out = elided::left_out(text, &known, replacement).map(|line| EditError {
-        pair: 1,
-        part: Part::Head,
-        cause: Cause::LeftOut { line },
-    });
-    let done = pair::replace_stretch(text, (head, tail), replacement);
-    match (done, left_out) {
-        (Ok(done), None) => Ok(Edited {
-            places: vec![done.place],
-            parts: done.parts(file),
-        }),
+    let left_out = elided::left_out(text, &known, replacement);
+    let left_out = left_out.map(|line| EditCause::LeftOut { line }.in_part(EditPart::Head));
+    match (
+        pair::replace_stretch(text, head, tail, replacement),
+        left_out,
+    ) {
+        (Ok(splice), None) => Ok(Edited::by(splice, file)),
         (done, left_out) => Err(left_out.into_iter().chain(done.err()).collect()),
     }
 }
 
-fn in_one_piece(mut parts: Vec<Cow<'_, [u8]>>) -> Cow<'_, [u8]> {
-    match (parts.len(), parts.pop()) {
-        (1, Some(only)) => only,
-        (_, last) => {
-            parts.extend(last);
-            Cow::Owned(parts.concat())
-        }
+fn in_one_piece(parts: Vec<Cow<'_, [u8]>>) -> Cow<'_, [u8]> {
+    match <[_; 1]>::try_from(parts) {
+        Ok([only]) => only,
+        Err(parts) => Cow::Owned(parts.concat()),
     }
 }
 

@@ -1,4 +1,4 @@
-//! The place in a file most like a search text that was not found, to be shown in the report of the failure. Never a
+//! Finds the place in a file most like a search text that was not found, for the report of the failure. It is never a
 //! place to edit: that is found by `edit` alone, and by other rules.
 //!
 //! Each word of the search text, and each of its lines as a whole, is a clue. Where a clue is seen in the file it votes
@@ -11,13 +11,13 @@
 use std::collections::HashMap;
 use std::ops::Range;
 
-/// How often a clue is noted in the file, and in the search text. What is seen more often says little.
+/// The limits to which a clue is noted in the file, and in the search text. One that is seen more often says little.
 const SIGHTINGS_LIMIT: usize = 256;
 const MENTIONS_LIMIT: usize = 8;
-/// How many lines of the search text are looked at, and how much of a line when two are compared.
+/// The number of lines of the search text that are looked at, and of a line's characters when two are compared.
 const LINES_LIMIT: usize = 1000;
 const COMPARED_CHARS: usize = 200;
-/// How similar at least one line has to be to its counterpart (1 is the same).
+/// The similarity that at least one line must have to its counterpart (1 is the same).
 const ALIKE: f64 = 0.5;
 
 /// A place that is like a search text.
@@ -34,8 +34,7 @@ pub struct Nearest {
 pub fn nearest(file: &str, search: &str) -> Option<Nearest> {
     let wanted: Vec<&str> = search.lines().take(LINES_LIMIT).collect();
     let mut clues = Clues::of(&wanted);
-    let votes = clues.votes(file, wanted.len());
-    let window = votes.best_window(&clues)?;
+    let window = clues.best_window(file, wanted.len())?;
     let present: Vec<&str> = file
         .lines()
         .skip(window.lines.start)
@@ -130,7 +129,8 @@ impl<'s> Clues<'s> {
         }
     }
 
-    fn votes(&mut self, file: &str, wanted: usize) -> Votes {
+    /// The window of the file that most speaks for, given the number of lines of the search text.
+    fn best_window(&mut self, file: &str, wanted: usize) -> Option<Window> {
         let mut total = 0;
         for (index, line) in file.lines().enumerate() {
             total = index + 1;
@@ -140,17 +140,36 @@ impl<'s> Clues<'s> {
                 self.see(word, index, |clues| &clues.words);
             }
         }
-        let mut votes = Votes {
-            wanted,
-            total,
-            of_offset: vec![0.0; total + wanted],
-        };
+        // The weight that speaks for each offset of the search text in the file. Offsets are counted from the one at which
+        // the search text would end where the file starts, so that none is negative.
+        let mut votes = vec![0.0; total + wanted];
         for clue in &self.known {
             for (line, mention) in clue.pairs() {
-                votes.of_offset[line + wanted - mention] += clue.weight();
+                votes[line + wanted - mention] += clue.weight();
             }
         }
-        votes
+        let from_last = votes.iter().enumerate().rev();
+        let (best, &most) = from_last.max_by(|a: &(usize, &f64), b| a.1.total_cmp(b.1))?;
+        if most <= 0.0 {
+            return None;
+        }
+        let reach = wanted / 2 + 2;
+        let counts = |offset: usize| offset.abs_diff(best) <= reach && votes[offset] * 4.0 >= most;
+        // The offsets that the first and the last line which voted for the place voted for.
+        let (mut first, mut last) = ((usize::MAX, best), (0, best));
+        for (line, mention) in self.known.iter().flat_map(Clue::pairs) {
+            let offset = line + wanted - mention;
+            if counts(offset) {
+                first = first.min((line, offset));
+                last = last.max((line, offset));
+            }
+        }
+        let start = first.1.saturating_sub(wanted);
+        let end = last.1.min(total).max(start);
+        Some(Window {
+            lines: start..end,
+            missing_before: wanted.saturating_sub(first.1),
+        })
     }
 
     fn see(&mut self, text: &str, line: usize, kind: fn(&Self) -> &HashMap<&'s str, usize>) {
@@ -180,48 +199,11 @@ impl Clue {
     }
 }
 
-/// How much speaks for each offset of the search text in the file. Offsets are counted from the one at which the search
-/// text would end where the file starts, so that none is negative.
-struct Votes {
-    wanted: usize,
-    total: usize,
-    of_offset: Vec<f64>,
-}
-
+/// The lines of the file that are most like the search text.
 struct Window {
     lines: Range<usize>,
-    /// How many lines of the search text would stand before the file's first.
+    /// The number of lines of the search text that would stand before the file's first.
     missing_before: usize,
-}
-
-impl Votes {
-    fn best_window(&self, clues: &Clues<'_>) -> Option<Window> {
-        let mut best = 0;
-        for (offset, votes) in self.of_offset.iter().enumerate() {
-            if *votes > self.of_offset[best] {
-                best = offset;
-            }
-        }
-        let most = *self.of_offset.get(best).filter(|votes| **votes > 0.0)?;
-        let reach = self.wanted / 2 + 2;
-        let counts =
-            |offset: usize| offset.abs_diff(best) <= reach && self.of_offset[offset] * 4.0 >= most;
-        // The offsets that the first and the last line which voted for the place voted for.
-        let (mut first, mut last) = ((usize::MAX, best), (0, best));
-        for (line, mention) in clues.known.iter().flat_map(Clue::pairs) {
-            let offset = line + self.wanted - mention;
-            if counts(offset) {
-                first = first.min((line, offset));
-                last = last.max((line, offset));
-            }
-        }
-        let start = first.1.saturating_sub(self.wanted);
-        let end = last.1.min(self.total).max(start);
-        Some(Window {
-            lines: start..end,
-            missing_before: self.wanted.saturating_sub(first.1),
-        })
-    }
 }
 
 /// Runs of letters, digits and `_`. All that is not ASCII counts as letters: it is quicker, and as good for clues.

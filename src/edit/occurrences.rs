@@ -1,4 +1,4 @@
-//! Every place where one run of bytes occurs in another, overlapping ones included, in linear time.
+//! Finds every place where one run of bytes occurs in another, overlapping ones included, in linear time.
 
 use memchr::memmem::Finder;
 
@@ -15,7 +15,7 @@ pub(super) struct Occurrences<'a> {
     borders: Vec<usize>,
     /// The first byte not yet read.
     at: usize,
-    /// How many bytes before `at` are the beginning of a possible occurrence.
+    /// The number of bytes before `at` that are the beginning of a possible occurrence.
     matched: usize,
 }
 

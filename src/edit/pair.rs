@@ -1,34 +1,30 @@
 //! Carries out one pair of search text and replacement, or one stretch between a head and a tail.
 
-use super::carry::Way;
-use super::content::Content;
+use super::carry::Reindent;
 use super::copying::{self, Undone};
-use super::done::{Done, unclear};
 use super::find::{Miss, line_numbers};
 use super::hit::{Hit, Judge};
 use super::search::Search;
+use super::searched_file::SearchedFile;
 use super::splice::Splice;
-use super::{Cause, Doubt, EditError, Part, Place, Tier, elided, lines};
+use super::{Doubt, EditCause, EditError, EditPart, PLACES_LIMIT, Tier, elided, lines};
 use crate::reply::text::Text;
 
 /// Replaces a text where it stands once, or of several places in the one that starts on `line`.
 pub(super) fn replace(
     file: &[u8],
-    (search, replacement): (Text<'_>, Text<'_>),
+    search: Text<'_>,
+    replacement: Text<'_>,
     line: Option<usize>,
-) -> Result<Done, Cause> {
-    let content = Content::new(file);
-    let found = Search::new(search).on_line(line).find(&content, 0);
-    let as_it_is = match found {
-        Err(Miss::NotFound) => None,
-        found => Some(found),
-    };
-    if let Some(found) = as_it_is {
-        let hit = found.map_err(|miss| cause(&content, miss, replacement))?;
-        return at(file, &hit, search, replacement);
+) -> Result<Splice, EditCause> {
+    let content = SearchedFile::new(file);
+    match Search::new(search).on_line(line).find(&content, 0) {
+        Ok(hit) => return at(file, &hit, search, replacement),
+        Err(Miss::NotFound) => {}
+        Err(miss) => return Err(cause(&content, miss, replacement)),
     }
     let undone = copying::undone(&[search.text], replacement.text);
-    replace_undone(&content, (search, replacement), line, &undone)
+    replace_undone(&content, search, replacement, line, &undone)
         .or_else(|| elided::replace(&content, search, replacement))
         .or_else(|| {
             undone.iter().find_map(|undone| {
@@ -40,67 +36,61 @@ pub(super) fn replace(
 }
 
 /// Replaces a text in a place where it stands.
-pub(super) fn at(
+fn at(
     file: &[u8],
     hit: &Hit,
     search: Text<'_>,
     replacement: Text<'_>,
-) -> Result<Done, Cause> {
-    let line = lines::number(file, hit.range.start);
-    let changes = search.text != replacement.text;
-    let search = Search::new(search);
-    let splice = Splice::one(file, hit, search.body, replacement);
-    let splice = splice.map_err(|doubt| unclear(doubt, line))?;
-    let place = Place {
-        tier: hit.tier,
-        line,
-        adapted: splice.adapted,
-    };
-    Done::of(file, splice, place, changes)
+) -> Result<Splice, EditCause> {
+    let splice = Splice::one(file, hit, Search::new(search).body, replacement)?;
+    if search.text == replacement.text {
+        return Ok(splice);
+    }
+    splice.refuse_nothing(file)
 }
 
 /// Replaces a text that was damaged as a whole; `None` where it is not found without the damage either.
 fn replace_undone(
-    content: &Content<'_>,
-    (search, replacement): (Text<'_>, Text<'_>),
+    content: &SearchedFile<'_>,
+    search: Text<'_>,
+    replacement: Text<'_>,
     line: Option<usize>,
     undone: &[Undone],
-) -> Option<Result<Done, Cause>> {
+) -> Option<Result<Splice, EditCause>> {
     let file = content.bytes;
     for undone in undone {
         let was = search.with(&undone.searches[0]);
-        let hit = match numbered(content, Search::new(was).on_line(line), undone) {
+        let hit = match numbered(content, Search::new(was).on_line(line), undone.number) {
             Err(Miss::NotFound) => continue,
-            found => found.map_err(|miss| cause(content, miss, replacement)),
+            Err(miss) => return Some(Err(cause(content, miss, replacement))),
+            Ok(hit) => hit,
         };
-        return Some(hit.and_then(|hit| {
-            let new = match &undone.replacement {
-                Some(new) if !undone.is_fenced_alone || !is_fenced(file, &hit, search) => new,
-                _ => return Err(half_damaged(lines::number(file, hit.range.start))),
-            };
-            let hit = Hit {
-                tier: Tier::Copying,
-                ..hit
-            };
-            at(file, &hit, was, replacement.with(new))
-        }));
+        let new = undone.replacement.as_ref();
+        let new = new.filter(|_| !undone.is_fenced_alone || !is_fenced(file, &hit, search));
+        let Some(new) = new else {
+            return Some(Err(half_damaged(lines::number(file, hit.range.start))));
+        };
+        let hit = Hit {
+            tier: Tier::Copying,
+            ..hit
+        };
+        return Some(at(file, &hit, was, replacement.with(new)));
     }
     None
 }
 
 /// The place where a text stands; of several, the one on the line whose number stood before the text.
-fn numbered(content: &Content<'_>, search: Search<'_>, undone: &Undone) -> Result<Hit, Miss> {
-    let number = undone
-        .numbers
-        .as_ref()
-        .and_then(|numbers| numbers.first().copied());
+fn numbered(
+    content: &SearchedFile<'_>,
+    search: Search<'_>,
+    number: Option<usize>,
+) -> Result<Hit, Miss> {
     match (search.find(content, 0), number) {
         (Err(Miss::Ambiguous(tier, hits)), Some(number)) => {
             let lines = line_numbers(content.bytes, &hits);
             let text = search.body.trim_start();
-            let blanks = search.body[..search.body.len() - text.len()]
-                .matches('\n')
-                .count();
+            let before = &search.body[..search.body.len() - text.len()];
+            let blanks = before.matches('\n').count();
             let is_it = |line: usize| line == number || line == number + blanks;
             let mut chosen = hits.iter().zip(lines).filter(|(_, line)| is_it(*line));
             match (chosen.next(), chosen.next()) {
@@ -111,13 +101,12 @@ fn numbered(content: &Content<'_>, search: Search<'_>, undone: &Undone) -> Resul
         // The text of the line that is named may be meant, spelled otherwise.
         (Ok(hit), Some(number)) => {
             let line = lines::number(content.bytes, hit.range.start);
-            let first = search.body.lines().next().unwrap_or_default();
+            let first = search.body.lines().next().unwrap_or_default().trim();
             let there = lines::contents(content.bytes).nth(number.saturating_sub(1));
-            let there =
-                there.map(|line| String::from_utf8_lossy(&content.bytes[line]).into_owned());
-            let is_other =
-                line != number && there.is_some_and(|there| there.trim() == first.trim());
-            if is_other && !first.trim().is_empty() {
+            let is_named = there.is_some_and(|there| {
+                String::from_utf8_lossy(&content.bytes[there]).trim() == first
+            });
+            if line != number && is_named && !first.is_empty() {
                 return Err(Miss::Ambiguous(hit.tier, vec![hit]));
             }
             Ok(hit)
@@ -133,152 +122,130 @@ fn is_fenced(file: &[u8], hit: &Hit, search: Text<'_>) -> bool {
         let line = String::from_utf8_lossy(&file[at..lines::next(file, at)]);
         copying::is_fence(line.trim()) && line.trim().as_bytes().first() == mark
     };
-    let (start, end) = (
-        lines::start_of(file, hit.range.start),
-        lines::next(file, hit.range.end),
-    );
+    let start = lines::start_of(file, hit.range.start);
+    let end = lines::next(file, hit.range.end);
     start > 0 && is_fence(lines::start_of(file, start - 1)) || end < file.len() && is_fence(end)
 }
 
 /// The failure of an edit found at a line of the file whose replacement is damaged only in part.
-fn half_damaged(at: usize) -> Cause {
-    Cause::Unclear {
+fn half_damaged(at: usize) -> EditCause {
+    EditCause::Unclear {
         line: 1,
         at,
         doubt: Doubt::HalfDamaged,
     }
 }
 
-/// Replaces what runs from the one place of a head to the one of a tail behind it.
+/// Replaces the text from the one place of a head to the one place of a tail behind it.
 pub(super) fn replace_stretch(
     file: &[u8],
-    (head, tail): (Text<'_>, Text<'_>),
+    head: Text<'_>,
+    tail: Text<'_>,
     replacement: Text<'_>,
-) -> Result<Done, EditError> {
-    let failed = match stretch(file, (head, tail), replacement) {
-        Err(error) if matches!(error.cause, Cause::NotFound { .. }) => error,
+) -> Result<Splice, EditError> {
+    let is_missing = |error: &EditError| matches!(error.cause, EditCause::NotFound { .. });
+    let failed = match stretch(file, head, tail, replacement) {
+        Err(error) if is_missing(&error) => error,
         done => return done,
     };
     for undone in copying::undone(&[head.text, tail.text], replacement.text) {
-        let texts = (
+        let (head, tail) = (
             head.with(&undone.searches[0]),
             tail.with(&undone.searches[1]),
         );
         let new = undone.replacement.as_deref();
-        let done = stretch(
-            file,
-            texts,
-            new.map_or(replacement, |new| replacement.with(new)),
-        );
-        if let Err(error) = &done
-            && matches!(error.cause, Cause::NotFound { .. })
-        {
-            continue;
-        }
-        return match (done, new) {
-            (Ok(done), None) => Err(EditError {
-                pair: 1,
-                part: Part::Head,
-                cause: half_damaged(done.place.line),
-            }),
-            (done, _) => done.map(|mut done| {
-                done.place.tier = Tier::Copying;
-                done
-            }),
+        let new_text = new.map_or(replacement, |new| replacement.with(new));
+        let mut splice = match stretch(file, head, tail, new_text) {
+            Err(error) if is_missing(&error) => continue,
+            done => done?,
         };
+        if new.is_none() {
+            return Err(half_damaged(splice.applied.line).in_part(EditPart::Head));
+        }
+        splice.applied.tier = Tier::Copying;
+        return Ok(splice);
     }
     Err(failed)
 }
 
 fn stretch(
     file: &[u8],
-    (head, tail): (Text<'_>, Text<'_>),
+    head: Text<'_>,
+    tail: Text<'_>,
     replacement: Text<'_>,
-) -> Result<Done, EditError> {
-    let content = Content::new(file);
+) -> Result<Splice, EditError> {
+    let content = SearchedFile::new(file);
+    let failed = |part, miss| cause(&content, miss, replacement).in_part(part);
     let head = Search::new(head).cutting_words();
     let tail = Search::new(tail).cutting_words();
-    let failed = |part, cause| EditError {
-        pair: 1,
-        part,
-        cause,
-    };
     let first = head.find(&content, 0);
-    let first = first.map_err(|miss| failed(Part::Head, cause(&content, miss, replacement)))?;
+    let first = first.map_err(|miss| failed(EditPart::Head, miss))?;
     let last = match tail.find(&content, first.range.end) {
         Err(Miss::Ambiguous(Tier::Indentation, hits)) => {
-            as_deep(&content, (&head, &first), (&tail, hits))
+            as_deep(&content, &head, &first, &tail, hits)
         }
         found => found,
     };
-    let last = last.and_then(|last| follow_head(&content, (&head, &first), (&tail, last)));
-    let last = last.map_err(|miss| failed(Part::Tail, cause(&content, miss, replacement)))?;
-    let line = lines::number(file, first.range.start);
-    let splice = Splice::stretch(file, (&first, head.body), (&last, tail.body), replacement);
-    let done = splice
-        .map_err(|doubt| unclear(doubt, line))
-        .and_then(|splice| {
-            let place = Place {
-                tier: first.tier.max(last.tier),
-                line,
-                adapted: splice.adapted,
-            };
-            Done::of(file, splice, place, true)
-        });
-    done.map_err(|cause| failed(Part::Head, cause))
+    let last = last.and_then(|last| follow_head(&content, &head, &first, &tail, last));
+    let last = last.map_err(|miss| failed(EditPart::Tail, miss))?;
+    Splice::stretch(file, &first, head.body, &last, tail.body, replacement)
+        .and_then(|splice| splice.refuse_nothing(file))
+        .map_err(|cause| cause.in_part(EditPart::Head))
 }
 
-/// A tail is indented otherwise than the file in the way in which its head is: a brace further out is another.
+/// The place of a tail that is shifted as its head is: a brace further out is another.
 fn follow_head(
-    content: &Content<'_>,
-    (head, first): (&Search<'_>, &Hit),
-    (tail, last): (&Search<'_>, Hit),
+    content: &SearchedFile<'_>,
+    head: &Search<'_>,
+    first: &Hit,
+    tail: &Search<'_>,
+    last: Hit,
 ) -> Result<Hit, Miss> {
     let has_its_own = tail.body.starts_with([' ', '\t']) && last.tier < Tier::Indentation;
     let is_shifted = first.tier == Tier::Indentation && !has_its_own;
     if !is_shifted || !first.is_whole_lines() || !last.is_whole_lines() {
         return Ok(last);
     }
-    let from = first.range.end;
-    match as_deep(content, (head, first), (tail, vec![last])) {
-        Ok(last) => Ok(last),
-        Err(_) => match tail.all_of(content, from, Tier::Indentation) {
-            hits if hits.is_empty() => Err(Miss::NotFound),
-            hits => as_deep(content, (head, first), (tail, hits)),
-        },
-    }
+    as_deep(content, head, first, tail, vec![last]).or_else(|_| {
+        let hits = tail.hits(content, Tier::Indentation, first.range.end, PLACES_LIMIT);
+        if hits.is_empty() {
+            return Err(Miss::NotFound);
+        }
+        as_deep(content, head, first, tail, hits)
+    })
 }
 
-/// Of several places of a tail that is indented otherwise than the file, the one that is indented so in the same way as the
-/// head.
+/// Chooses, of several places of a tail that is shifted, the only one that is shifted as the head is.
 fn as_deep(
-    content: &Content<'_>,
-    (head, first): (&Search<'_>, &Hit),
-    (tail, hits): (&Search<'_>, Vec<Hit>),
+    content: &SearchedFile<'_>,
+    head: &Search<'_>,
+    first: &Hit,
+    tail: &Search<'_>,
+    hits: Vec<Hit>,
 ) -> Result<Hit, Miss> {
+    let of_head = Judge::new(head, content, first.tier);
     let is_as_deep = |hit: &&Hit| {
-        let mut pairs = Judge::new(head, content, first.tier).indentations(first.range.start);
-        pairs.extend(Judge::new(tail, content, hit.tier).indentations(hit.range.start));
-        !Way::between(&pairs).is_empty()
+        let of_tail = Judge::new(tail, content, hit.tier);
+        let pairs = of_head.indentations(first.range.start);
+        let pairs = pairs.chain(of_tail.indentations(hit.range.start));
+        let may_be = first.tier <= Tier::Indentation;
+        may_be && !Reindent::between(&pairs.collect::<Vec<_>>()).is_empty()
     };
-    let mut deep = match first.tier {
-        Tier::Exact | Tier::LineEndings | Tier::Indentation => hits.iter(),
-        _ => [].iter(),
-    }
-    .filter(is_as_deep);
+    let mut deep = hits.iter().filter(is_as_deep);
     match (deep.next(), deep.next()) {
         (Some(hit), None) => Ok(tail.settled(content, hit.clone())),
         _ => Err(Miss::Ambiguous(Tier::Indentation, hits)),
     }
 }
 
-pub(super) fn cause(content: &Content<'_>, miss: Miss, replacement: Text<'_>) -> Cause {
+/// The failure of an edit whose text was not found once.
+pub(super) fn cause(content: &SearchedFile<'_>, miss: Miss, replacement: Text<'_>) -> EditCause {
     match miss {
-        Miss::Ambiguous(tier, hits) => Cause::Ambiguous {
+        Miss::Ambiguous(tier, hits) => EditCause::Ambiguous {
             tier,
             lines: line_numbers(content.bytes, &hits),
         },
-        Miss::NotFound => Cause::NotFound {
+        Miss::NotFound => EditCause::NotFound {
             not_utf8: !content.is_text(),
             applied_at: applied_at(content, replacement),
         },
@@ -286,7 +253,7 @@ pub(super) fn cause(content: &Content<'_>, miss: Miss, replacement: Text<'_>) ->
 }
 
 /// The line of the one place where the replacement stands already.
-fn applied_at(content: &Content<'_>, replacement: Text<'_>) -> Option<usize> {
+fn applied_at(content: &SearchedFile<'_>, replacement: Text<'_>) -> Option<usize> {
     if replacement.is_blank() {
         return None;
     }

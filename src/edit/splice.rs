@@ -1,19 +1,21 @@
-//! What is put in the place that was found: which bytes go, and which come.
+//! Works out the change that a replacement makes at the place of its search text: the bytes that go and that come.
 
+use std::borrow::Cow;
 use std::ops::Range;
 
-use super::carry::{self, Carried, Place, Unclear};
+use super::carry::{self, Matched};
 use super::hit::Hit;
 use super::lines;
-use super::{Adapted, Tier};
-use crate::reply::text::{Form, Text};
+use super::search::{body, without_newline};
+use super::{Adapted, Applied, EditCause, Tier, without_bom};
+use crate::reply::text::Text;
 
-/// A change of a file: what goes, and what comes.
+/// A change of a file, its bytes counted from behind the BOM.
 #[derive(Debug)]
 pub(super) struct Splice {
     pub(super) range: Range<usize>,
     pub(super) inserted: Vec<u8>,
-    pub(super) adapted: Adapted,
+    pub(super) applied: Applied,
 }
 
 impl Splice {
@@ -26,13 +28,13 @@ impl Splice {
         hit: &Hit,
         search: &str,
         replacement: Text<'_>,
-    ) -> Result<Self, Unclear> {
-        if hit.tier == Tier::Exact {
-            let mut splice = Self::literal(file, hit, hit, replacement);
-            splice.take_in_indentation(file, search, replacement.text);
-            return Ok(splice);
+    ) -> Result<Self, EditCause> {
+        if hit.tier != Tier::Exact {
+            return Self::tolerant(file, hit, search, replacement, &[]);
         }
-        Self::tolerant(file, hit, (search, replacement), &[])
+        let mut splice = Self::literal(file, hit, hit, replacement);
+        splice.take_in_indentation(file, search, replacement.text);
+        Ok(splice)
     }
 
     /// The same for a place whose text may be another, to the byte; `beside` are other texts of the reply, each with the
@@ -43,81 +45,71 @@ impl Splice {
     pub(super) fn tolerant(
         file: &[u8],
         hit: &Hit,
-        (search, replacement): (&str, Text<'_>),
+        search: &str,
+        replacement: Text<'_>,
         beside: &[(String, String)],
-    ) -> Result<Self, Unclear> {
-        let place = Place {
+    ) -> Result<Self, EditCause> {
+        let place = Matched {
             beside,
-            ..Place::whole(file, hit.range.clone())
+            ..Matched::whole(file, hit.range.clone())
         };
-        Self::carried(place, (hit, hit), search, replacement)
+        Self::carried(place, hit, hit, search, replacement)
     }
 
-    /// The change that the replacement makes of the stretch from the head's place to the tail's. `head` and `tail` are the bodies.
+    /// The change that the replacement makes of the stretch from the head's place, `first`, to the tail's, `last`. `head`
+    /// and `tail` are the bodies.
     ///
     /// # Errors
     /// Where one was found by a tolerant tier and what is to be written cannot be told.
     pub(super) fn stretch(
         file: &[u8],
-        (first, head): (&Hit, &str),
-        (last, tail): (&Hit, &str),
+        first: &Hit,
+        mut head: &str,
+        last: &Hit,
+        mut tail: &str,
         replacement: Text<'_>,
-    ) -> Result<Self, Unclear> {
+    ) -> Result<Self, EditCause> {
         if first.tier.max(last.tier) == Tier::Exact {
             return Ok(Self::literal(file, first, last, replacement));
         }
         // The lines between the two are the file's on both sides.
         let between = first.range.end..last.range.start.max(first.range.end);
         let is_blank = |at: usize| file.get(at).is_some_and(u8::is_ascii_whitespace);
-        let head = if is_blank(first.range.end.wrapping_sub(1)) {
-            head
-        } else {
-            head.trim_end()
-        };
-        let tail = if is_blank(last.range.start) || last.line_start.is_some() {
-            tail
-        } else {
-            tail.trim_start()
-        };
-        let middle = String::from_utf8_lossy(&file[between]);
-        let search = [head, &middle, tail].concat();
+        if !is_blank(first.range.end.wrapping_sub(1)) {
+            head = head.trim_end();
+        }
+        if !is_blank(last.range.start) && last.line_start.is_none() {
+            tail = tail.trim_start();
+        }
+        let search = [head, &String::from_utf8_lossy(&file[between]), tail].concat();
         let newlines = |text: &str| text.matches('\n').count();
-        let (above, below) = (newlines(head) + 1, newlines(tail) + 1);
-        let all = newlines(&search) + 1;
-        let place = Place {
-            copied: above + 1..(all + 1).saturating_sub(below),
-            ..Place::whole(file, first.range.start..last.range.end)
+        let place = Matched {
+            copied: newlines(head) + 2..(newlines(&search) + 1).saturating_sub(newlines(tail)),
+            ..Matched::whole(file, first.range.start..last.range.end)
         };
-        Self::carried(place, (first, last), &search, replacement)
+        Self::carried(place, first, last, &search, replacement)
     }
 
     /// The replacement as it is, with the file's line ends.
     fn literal(file: &[u8], first: &Hit, last: &Hit, replacement: Text<'_>) -> Self {
         let start = first.range.start;
         let newline = lines::ending_at(file, start);
+        let fitted = |text: &str| text.replace("\r\n", "\n").replace('\n', newline);
         let (range, inserted) = match last.line_end.filter(|_| first.line_start.is_some()) {
-            None => {
-                let text = match replacement.form {
-                    Form::Block => without_newline(replacement.text),
-                    Form::Inline => replacement.text,
-                };
-                (start..last.range.end, fitted(text, newline))
-            }
+            None => (start..last.range.end, fitted(body(replacement))),
             Some(end) if replacement.text.is_empty() => {
-                (whole_range(file, start..end.next), Vec::new())
+                (whole_range(file, start..end.next), String::new())
             }
             Some(end) => {
-                let mut inserted = fitted(without_newline(replacement.text), newline);
-                if end.is_terminated() {
-                    inserted.extend_from_slice(newline.as_bytes());
-                }
+                let newline = if end.is_terminated() { newline } else { "" };
+                let inserted = fitted(without_newline(replacement.text)) + newline;
                 (start..end.next, inserted)
             }
         };
         Self {
             range,
-            inserted,
-            adapted: Adapted::default(),
+            inserted: inserted.into_bytes(),
+            applied: Applied::of(file, first, last, Adapted::default()),
         }
     }
 
@@ -125,15 +117,13 @@ impl Splice {
     /// stands there already.
     fn take_in_indentation(&mut self, file: &[u8], search: &str, replacement: &str) {
         let start = lines::start_of(file, self.range.start);
-        let indentation = &file[start..self.range.start];
-        let is_indentation = !indentation.is_empty()
-            && lines::indentation(file, start).len() == indentation.len()
-            && !search.starts_with(char::is_whitespace);
-        let first = lines::indentation(replacement.as_bytes(), 0);
+        let indentation = lines::indentation(file, start);
         let mut others = replacement.lines().filter(|line| !line.trim().is_empty());
-        if is_indentation
-            && first == indentation
-            && others.all(|line| line.as_bytes().starts_with(indentation))
+        if !indentation.is_empty()
+            && start + indentation.len() == self.range.start
+            && !search.starts_with(char::is_whitespace)
+            && lines::indentation(replacement.as_bytes(), 0) == indentation
+            && others.all(|line| line.starts_with(indentation))
         {
             self.range.start = start;
         }
@@ -141,40 +131,69 @@ impl Splice {
 
     /// The difference between two texts, in the words of the file.
     fn carried(
-        mut place: Place<'_>,
-        (first, last): (&Hit, &Hit),
+        mut place: Matched<'_>,
+        first: &Hit,
+        last: &Hit,
         search: &str,
         replacement: Text<'_>,
-    ) -> Result<Self, Unclear> {
+    ) -> Result<Self, EditCause> {
         let file = place.file;
         let end = last.line_end.filter(|_| first.line_start.is_some());
-        let Some(end) = end else {
-            let text = match replacement.form {
-                Form::Block => without_newline(replacement.text),
-                Form::Inline => replacement.text,
-            };
-            return Ok(carry::carry_inside(&place, search, text)?.into());
+        let carried = match end {
+            None => carry::carry_inside(&place, search, body(replacement)),
+            Some(end) => {
+                place.range.end = end.next;
+                let search: Vec<&str> = search.split('\n').collect();
+                let new: Vec<&str> = match replacement.text {
+                    "" => Vec::new(),
+                    text => without_newline(text).split('\n').collect(),
+                };
+                carry::carry(&place, &search, &new, None)
+            }
         };
-        place.range.end = end.next;
-        let search: Vec<&str> = search.split('\n').collect();
-        let new: Vec<&str> = match replacement.text {
-            "" => Vec::new(),
-            text => without_newline(text).split('\n').collect(),
+        let line = lines::number(file, first.range.start);
+        let carried = carried.map_err(|unclear| unclear.at(line))?;
+        let range = if end.is_some() && carried.text.is_empty() {
+            whole_range(file, carried.range)
+        } else {
+            carried.range
         };
-        let mut splice = Self::from(carry::carry(&place, &search, &new, None)?);
-        if splice.inserted.is_empty() {
-            splice.range = whole_range(file, splice.range);
+        Ok(Self {
+            range,
+            inserted: carried.text.into_bytes(),
+            applied: Applied::of(file, first, last, carried.adapted),
+        })
+    }
+
+    /// Returns the same change.
+    ///
+    /// # Errors
+    /// If the file would stay as it is.
+    pub(super) fn refuse_nothing(self, file: &[u8]) -> Result<Self, EditCause> {
+        if file[self.range.clone()] == self.inserted {
+            let at = self.applied.line;
+            return Err(EditCause::NothingChanges { at });
         }
-        Ok(splice)
+        Ok(self)
+    }
+
+    /// The new content of the file, which may begin with a BOM.
+    pub(super) fn parts(self, file: &[u8]) -> Vec<Cow<'_, [u8]>> {
+        let bom = file.len() - without_bom(file).len();
+        vec![
+            Cow::Borrowed(&file[..bom + self.range.start]),
+            Cow::Owned(self.inserted),
+            Cow::Borrowed(&file[bom + self.range.end..]),
+        ]
     }
 }
 
-impl From<Carried> for Splice {
-    fn from(carried: Carried) -> Self {
+impl Applied {
+    fn of(file: &[u8], first: &Hit, last: &Hit, adapted: Adapted) -> Self {
         Self {
-            range: carried.range,
-            inserted: carried.text.into_bytes(),
-            adapted: carried.adapted,
+            tier: first.tier.max(last.tier),
+            line: lines::number(file, first.range.start),
+            adapted,
         }
     }
 }
@@ -186,21 +205,4 @@ fn whole_range(file: &[u8], range: Range<usize>) -> Range<usize> {
     } else {
         lines::before_newline(file, range.start)..range.end
     }
-}
-
-/// The text with the line ends of the file.
-fn fitted(text: &str, newline: &str) -> Vec<u8> {
-    let mut out = Vec::with_capacity(text.len());
-    for line in text.split_inclusive('\n') {
-        let content = without_newline(line);
-        out.extend_from_slice(content.as_bytes());
-        if line.ends_with('\n') {
-            out.extend_from_slice(newline.as_bytes());
-        }
-    }
-    out
-}
-
-fn without_newline(text: &str) -> &str {
-    &text[..lines::without_newline(text.as_bytes()).len()]
 }

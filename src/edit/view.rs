@@ -1,6 +1,7 @@
-//! A file as one tier sees it: what the tier ignores is left out, and each place leads back to the file.
+//! Shows a file as one tier sees it: without what the tier ignores, and with a way back from each place to the file.
 
 use std::borrow::Cow;
+use std::ops::Range;
 
 use super::Tier;
 use super::lines;
@@ -9,11 +10,12 @@ use super::lines;
 pub(super) struct View<'f> {
     bytes: Cow<'f, [u8]>,
     /// In order, without gaps in the view. A map entry for each byte was rejected: it is eight times the file.
-    runs: Vec<Run>,
+    runs: Vec<ViewRun>,
 }
 
 /// A stretch of the view that stands in the file in one piece.
-struct Run {
+#[derive(Default)]
+struct ViewRun {
     view: usize,
     file: usize,
     /// 0 where the bytes are the file's own; else the length in the file of the one thing that the whole run stands
@@ -22,23 +24,13 @@ struct Run {
 }
 
 impl<'f> View<'f> {
-    /// The text as it is, not copied.
-    pub(super) fn exact(text: &'f [u8]) -> Self {
-        let runs = vec![Run {
-            view: 0,
-            file: 0,
-            whole: 0,
-        }];
-        Self {
-            bytes: Cow::Borrowed(text),
-            runs,
-        }
-    }
-
     /// The text as a tier sees it, or nothing if the tier reads characters and the text is not UTF-8.
     pub(super) fn new(text: &'f [u8], tier: Tier) -> Option<Self> {
         Some(match tier {
-            Tier::Exact => Self::exact(text),
+            Tier::Exact => Self {
+                bytes: Cow::Borrowed(text),
+                runs: vec![ViewRun::default()],
+            },
             Tier::LineEndings => Self::of_lines(text, |_| 0),
             Tier::Indentation => Self::of_lines(text, |line| lines::indentation(line, 0).len()),
             Tier::Whitespace => Self::of_chars(std::str::from_utf8(text).ok()?, |c| {
@@ -54,7 +46,7 @@ impl<'f> View<'f> {
         &self.bytes
     }
 
-    /// Where in the file a match starts that starts here in the view.
+    /// The place in the file where a match starts that starts here in the view.
     pub(super) fn start_in_file(&self, at: usize) -> Option<usize> {
         let run = self.run_of(at)?;
         match run.whole {
@@ -63,8 +55,8 @@ impl<'f> View<'f> {
         }
     }
 
-    /// Where in the file a match ends that ends here in the view: behind the last thing matched, before anything
-    /// that is left out.
+    /// The place in the file where a match ends that ends here in the view: behind the last thing matched, before
+    /// anything that is left out.
     pub(super) fn end_in_file(&self, at: usize) -> Option<usize> {
         let run = self.run_of(at.checked_sub(1)?)?;
         match run.whole {
@@ -89,7 +81,7 @@ impl<'f> View<'f> {
         }
     }
 
-    fn run_of(&self, at: usize) -> Option<&Run> {
+    fn run_of(&self, at: usize) -> Option<&ViewRun> {
         let index = self.runs.partition_point(|run| run.view <= at);
         self.runs.get(index.checked_sub(1)?)
     }
@@ -97,26 +89,26 @@ impl<'f> View<'f> {
     /// Each line without the white space at its end and without its first `indentation(line)` bytes, and each
     /// newline as LF.
     fn of_lines(text: &'f [u8], indentation: fn(&[u8]) -> usize) -> Self {
-        let mut view = Builder::new(text.len());
+        let mut view = ViewBuilder::of(text);
         let mut next = 0;
         for content in lines::contents(text) {
-            view.newline(text, next..content.start);
+            view.newline(next..content.start);
             let line = &text[content.clone()];
             let width = line.len() - blanks_at_end(line);
             let indentation = indentation(line).min(width);
-            view.keep(text, content.start + indentation..content.start + width);
+            view.keep(content.start + indentation..content.start + width);
             next = content.end;
         }
-        view.newline(text, next..text.len());
+        view.newline(next..text.len());
         view.done()
     }
 
     /// Each character as `plain` gives it: `None` for the character itself.
     fn of_chars(text: &'f str, plain: fn(char) -> Option<&'static str>) -> Self {
-        let mut view = Builder::new(text.len());
+        let mut view = ViewBuilder::of(text.as_bytes());
         for (at, c) in text.char_indices() {
             match plain(c) {
-                None => view.keep(text.as_bytes(), at..at + c.len_utf8()),
+                None => view.keep(at..at + c.len_utf8()),
                 Some(plain) => view.stand_in(plain, at..at + c.len_utf8()),
             }
         }
@@ -130,7 +122,7 @@ pub(super) fn is_white_space(c: char) -> bool {
     c.is_whitespace() && !matches!(c, '\u{A0}' | '\u{2007}' | '\u{202F}')
 }
 
-/// What the typography tier leaves out: all white space and what has no width.
+/// True for a character that the typography tier leaves out: white space, and what has no width.
 pub(super) fn is_invisible(c: char) -> bool {
     c.is_whitespace()
         || matches!(
@@ -144,13 +136,13 @@ pub(super) fn is_blank(c: char) -> bool {
     matches!(c, ' ' | '\t')
 }
 
-/// How many spaces and tabs a line ends with.
+/// The number of spaces and tabs that a line ends with.
 pub(super) fn blanks_at_end(line: &[u8]) -> usize {
     let blank = line.iter().rev().take_while(|b| matches!(b, b' ' | b'\t'));
     blank.count()
 }
 
-/// What a character is in plain typography, nothing visible for one that is invisible; `None` for a plain one.
+/// A character in plain typography: `""` for one that is invisible, `None` for one that is plain already.
 pub(super) fn plain(c: char) -> Option<&'static str> {
     match c {
         '\u{2018}'..='\u{201B}' => Some("'"),
@@ -161,43 +153,44 @@ pub(super) fn plain(c: char) -> Option<&'static str> {
     }
 }
 
-struct Builder {
+/// A view that is being made of a text.
+struct ViewBuilder<'f> {
+    text: &'f [u8],
     bytes: Vec<u8>,
-    runs: Vec<Run>,
+    runs: Vec<ViewRun>,
 }
 
-impl Builder {
-    fn new(capacity: usize) -> Self {
+impl<'f> ViewBuilder<'f> {
+    fn of(text: &'f [u8]) -> Self {
         Self {
-            bytes: Vec::with_capacity(capacity),
+            text,
+            bytes: Vec::with_capacity(text.len()),
             runs: Vec::new(),
         }
     }
 
-    fn keep(&mut self, text: &[u8], range: std::ops::Range<usize>) {
+    fn keep(&mut self, range: Range<usize>) {
         if range.is_empty() {
             return;
         }
         let view = self.bytes.len();
-        let goes_on = self
-            .runs
-            .last()
-            .is_some_and(|run| run.whole == 0 && run.file + (view - run.view) == range.start);
+        let goes_on = |run: &ViewRun| run.whole == 0 && run.file + (view - run.view) == range.start;
+        let goes_on = self.runs.last().is_some_and(goes_on);
         if !goes_on {
-            self.runs.push(Run {
+            self.runs.push(ViewRun {
                 view,
                 file: range.start,
                 whole: 0,
             });
         }
-        self.bytes.extend_from_slice(&text[range]);
+        self.bytes.extend_from_slice(&self.text[range]);
     }
 
-    fn stand_in(&mut self, plain: &str, range: std::ops::Range<usize>) {
+    fn stand_in(&mut self, plain: &str, range: Range<usize>) {
         if plain.is_empty() {
             return;
         }
-        self.runs.push(Run {
+        self.runs.push(ViewRun {
             view: self.bytes.len(),
             file: range.start,
             whole: range.len(),
@@ -205,14 +198,14 @@ impl Builder {
         self.bytes.extend_from_slice(plain.as_bytes());
     }
 
-    fn newline(&mut self, text: &[u8], range: std::ops::Range<usize>) {
+    fn newline(&mut self, range: Range<usize>) {
         match range.len() {
             2 => self.stand_in("\n", range),
-            _ => self.keep(text, range),
+            _ => self.keep(range),
         }
     }
 
-    fn done(self) -> View<'static> {
+    fn done(self) -> View<'f> {
         View {
             bytes: Cow::Owned(self.bytes),
             runs: self.runs,

@@ -5,6 +5,7 @@ use serde::Deserialize;
 use crate::reply::action::{Action, Command};
 use crate::reply::dialects::nesl::schemas::SCHEMAS;
 use crate::text::mask::matches;
+use crate::text::names::nearest_name;
 
 /// A name, or several by `*` and `?`, as the settings have it.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
@@ -21,7 +22,7 @@ impl TryFrom<String> for ActionPattern {
         }
         let Self(text) = pattern;
         let known = Command::all().flat_map(names);
-        let nearest = known.min_by_key(|known| strsim::osa_distance(known, &text));
+        let nearest = nearest_name(&text, known);
         Err(format!(
             "unknown action `{text}`: did you mean `{}`?",
             nearest.unwrap_or_default()

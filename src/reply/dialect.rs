@@ -1,6 +1,7 @@
 //! The dialects of replies. CML is the main one; the others are older, or other tools have taught them to LLMs. All of them
 //! come to the same tasks.
 
+use crate::text::names::nearest_name;
 use serde::{Deserialize, Serialize};
 
 /// A language of replies.
@@ -87,7 +88,7 @@ impl TryFrom<String> for Dialect {
     fn try_from(name: String) -> Result<Self, UnknownDialect> {
         Self::parse(&name).ok_or_else(|| {
             let known = Self::ALL.into_iter().map(Self::name);
-            let nearest = known.min_by_key(|known| strsim::osa_distance(known, &name));
+            let nearest = nearest_name(&name, known);
             UnknownDialect {
                 nearest: nearest.unwrap_or_default(),
                 name,

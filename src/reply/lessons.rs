@@ -2,6 +2,7 @@
 
 use super::dialects::nesl::schemas::{SCHEMAS, Schema, schema};
 use super::task::Command;
+use crate::text::names::nearest_name;
 
 /// A command as CML teaches it.
 #[derive(Debug)]
@@ -124,7 +125,7 @@ pub fn command(name: &str) -> Result<Command, CommandNameError> {
             .copied()
             .chain(lesson(command).map(|_| command.name()))
     });
-    let nearest = names.min_by_key(|known| strsim::osa_distance(known, &lower));
+    let nearest = nearest_name(&lower, names);
     Err(CommandNameError::Unknown {
         nearest: nearest.unwrap_or_default(),
     })

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use super::outcome::{Outcome, Section};
 use super::repair::{self, Help, Miss, Why};
 use super::wording;
-use crate::edit::{Cause, Edit, EditError};
+use crate::edit::{EditCause, Edit, EditError};
 use crate::reply::path::RelPath;
 
 /// A file that an edit searched in vain.
@@ -125,7 +125,7 @@ impl FailedEdit {
             }
         });
         let mut sections = vec![Section::Text(said.collect())];
-        let is_blank = |(miss, _): &(Miss, Aid)| miss.error.cause == Cause::Blank;
+        let is_blank = |(miss, _): &(Miss, Aid)| miss.error.cause == EditCause::Blank;
         if !self.misses.iter().all(is_blank) {
             let lines = self.misses.iter().filter_map(|(_, aid)| match aid {
                 Aid::Help(help) => help.lines.clone(),

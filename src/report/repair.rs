@@ -9,7 +9,7 @@ use similar::{DiffOp, DiffTag, TextDiff};
 use super::outcome::{Section, Stretch};
 use crate::edit::habit::{Habit, habit};
 use crate::edit::nearest::nearest;
-use crate::edit::{self, Cause, Edit, EditError, Part};
+use crate::edit::{self, Edit, EditCause, EditError, EditPart};
 
 /// A file of up to so many lines is shown whole.
 const WHOLE: usize = 200;
@@ -83,7 +83,7 @@ impl Miss {
     /// An error with what is seen from the edit and the file: an earlier state of that is not asked for.
     pub fn of(error: &EditError, edit: &Edit<'_>, file: &[u8]) -> Self {
         let text = match error.cause {
-            Cause::NotFound {
+            EditCause::NotFound {
                 applied_at: None, ..
             } => std::str::from_utf8(file).ok(),
             _ => None,
@@ -104,7 +104,7 @@ impl Miss {
     pub fn may_be_stale(&self) -> bool {
         let is_missing = matches!(
             self.error.cause,
-            Cause::NotFound {
+            EditCause::NotFound {
                 applied_at: None,
                 ..
             }
@@ -121,24 +121,24 @@ pub fn explain(error: &EditError, edit: &Edit<'_>, path: &str, text: &str) -> He
     };
     let said = |said: String| Help { said, lines: None };
     match &error.cause {
-        Cause::Blank
-        | Cause::NoContext
-        | Cause::NoAnchor { .. }
-        | Cause::LeftOut { .. }
-        | Cause::ElisionsDiffer => Help::default(),
-        Cause::ManyAnchors { lines, .. } => said(places(text, lines, 1)),
-        Cause::Ambiguous { lines, .. } => {
+        EditCause::Blank
+        | EditCause::NoContext
+        | EditCause::NoAnchor { .. }
+        | EditCause::LeftOut { .. }
+        | EditCause::ElisionsDiffer => Help::default(),
+        EditCause::ManyAnchors { lines, .. } => said(places(text, lines, 1)),
+        EditCause::Ambiguous { lines, .. } => {
             said(places(text, lines, searched(error, edit).lines().count()))
         }
-        Cause::NotAtEnd { line }
-        | Cause::OutOfOrder { line }
-        | Cause::Unclear { at: line, .. }
-        | Cause::NothingChanges { at: line }
-        | Cause::NotFound {
+        EditCause::NotAtEnd { line }
+        | EditCause::OutOfOrder { line }
+        | EditCause::Unclear { at: line, .. }
+        | EditCause::NothingChanges { at: line }
+        | EditCause::NotFound {
             applied_at: Some(line),
             ..
         } => at(line),
-        Cause::NotFound {
+        EditCause::NotFound {
             applied_at: None, ..
         } => not_found(&searched(error, edit), path, text),
     }
@@ -350,7 +350,7 @@ fn not_found(search: &str, path: &str, text: &str) -> Help {
 fn searched<'e>(error: &EditError, edit: &Edit<'e>) -> Cow<'e, str> {
     match (edit, error.part) {
         (Edit::Pairs(pairs), _) => pairs[error.pair - 1].0.text.into(),
-        (Edit::Stretch { tail, .. }, Part::Tail) => tail.text.into(),
+        (Edit::Stretch { tail, .. }, EditPart::Tail) => tail.text.into(),
         (Edit::Stretch { head, .. }, _) => head.text.into(),
         (Edit::Hunks(hunks), _) => hunks[error.pair - 1].search().into(),
     }

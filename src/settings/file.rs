@@ -11,6 +11,7 @@ use toml::{Spanned, Table};
 use super::readable::Readable;
 use super::{Settings, SettingsError, defaults};
 use crate::settings::places::{PROJECT, SETTINGS_LIMIT};
+use crate::text::names::{nearest_name, typos};
 use crate::world::ownership::of_others;
 
 /// A file of settings.
@@ -247,9 +248,9 @@ fn told(message: &str, path: Option<&str>) -> String {
 
 /// The name that looks most like this one; `None` where none does.
 fn nearest<'n>(given: &str, names: &[&'n str]) -> Option<&'n str> {
-    let far = |name: &&str| strsim::osa_distance(&name.to_lowercase(), &given.to_lowercase());
-    let near = names.iter().copied().min_by_key(far)?;
-    (far(&near) <= 1.max(near.len() / 3)).then_some(near)
+    let given = given.to_lowercase();
+    let near = nearest_name(&given, names.iter().copied())?;
+    (typos(near, &given) <= 1.max(near.len() / 3)).then_some(near)
 }
 
 fn listed(names: &[&str]) -> String {

@@ -1,6 +1,7 @@
 //! Reads what is right in a file of settings in which something is wrong. It is for commands that carry out no reply: a slip of
 //! the pen does not keep the user from looking, and from taking back. Whatever listens takes all of a file or nothing.
 
+use crate::text::names::typos;
 use toml::{Table, Value};
 
 use super::{Settings, lay_over};
@@ -48,7 +49,7 @@ impl Readable {
 
     /// Tells if something of a section was not read. A section with nearly this name may have been meant for it.
     pub(super) fn has_lost(&self, section: &str) -> bool {
-        let is_meant = |name: &String| strsim::osa_distance(&name.to_lowercase(), section) <= 1;
+        let is_meant = |name: &String| typos(&name.to_lowercase(), section) <= 1;
         self.lost.iter().any(is_meant)
     }
 

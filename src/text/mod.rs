@@ -7,6 +7,7 @@ pub mod hidden;
 pub mod language;
 pub mod lines;
 pub mod mask;
+pub mod names;
 pub mod paths;
 pub mod plain;
 pub mod size;

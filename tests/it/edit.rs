@@ -6,7 +6,7 @@ use std::hint::black_box;
 
 use clada::edit::nearest::nearest;
 use clada::edit::{
-    Cause, Edit, EditError, PLACES_LIMIT, Part, Tier, apply, apply_at, choices, line_of,
+    Edit, EditCause, EditError, EditPart, PLACES_LIMIT, Tier, apply, apply_at, choices, line_of,
 };
 use clada::reply::scan::scan;
 use clada::reply::task::{Action, Hunk, Replacement};
@@ -160,38 +160,38 @@ fn all_said(errors: &[EditError]) -> String {
 
 fn said(error: &EditError) -> String {
     let part = match error.part {
-        Part::Search => "search",
-        Part::Head => "head",
-        Part::Tail => "tail",
-        Part::Hunk => "hunk",
+        EditPart::Search => "search",
+        EditPart::Head => "head",
+        EditPart::Tail => "tail",
+        EditPart::Hunk => "hunk",
     };
     let mut said = format!("pair {} {part}: ", error.pair);
     match &error.cause {
-        Cause::Blank => said.push_str("blank"),
-        Cause::Unclear { line, at, doubt } => {
+        EditCause::Blank => said.push_str("blank"),
+        EditCause::Unclear { line, at, doubt } => {
             let _ = write!(said, "unclear at {at}, line {line}: {doubt:?}");
         }
-        Cause::NothingChanges { at } => {
+        EditCause::NothingChanges { at } => {
             let _ = write!(said, "nothing changes at {at}");
         }
-        Cause::LeftOut { line } => {
+        EditCause::LeftOut { line } => {
             let _ = write!(said, "line {line} is left out");
         }
-        Cause::ElisionsDiffer => said.push_str("other lines are left out"),
-        Cause::NoContext => said.push_str("no context"),
-        Cause::NoAnchor { text } => {
+        EditCause::ElisionsDiffer => said.push_str("other lines are left out"),
+        EditCause::NoContext => said.push_str("no context"),
+        EditCause::NoAnchor { text } => {
             let _ = write!(said, "no line {text:?}");
         }
-        Cause::ManyAnchors { text, lines } => {
+        EditCause::ManyAnchors { text, lines } => {
             let _ = write!(said, "{} lines {text:?}", lines.len());
         }
-        Cause::NotAtEnd { line } => {
+        EditCause::NotAtEnd { line } => {
             let _ = write!(said, "not at the end, but at {line}");
         }
-        Cause::OutOfOrder { line } => {
+        EditCause::OutOfOrder { line } => {
             let _ = write!(said, "out of order, at {line}");
         }
-        Cause::NotFound {
+        EditCause::NotFound {
             not_utf8,
             applied_at,
         } => {
@@ -203,7 +203,7 @@ fn said(error: &EditError) -> String {
                 let _ = write!(said, ", applied at {line}");
             }
         }
-        Cause::Ambiguous { tier, lines } => {
+        EditCause::Ambiguous { tier, lines } => {
             let lines: Vec<String> = lines.iter().map(usize::to_string).collect();
             let _ = write!(
                 said,
@@ -361,7 +361,7 @@ proptest! {
         let places = bare(file.as_bytes()).matches(&bare(search.as_bytes())).count();
         match apply(file.as_bytes(), &edit).map_err(|mut errors| errors.remove(0).cause) {
             Ok(edited) => prop_assert!(places > 0, "{:?}", edited),
-            Err(Cause::NotFound { .. }) => prop_assert_eq!(places, 0),
+            Err(EditCause::NotFound { .. }) => prop_assert_eq!(places, 0),
             Err(cause) => prop_assert!(places > 0, "{:?}", cause),
         }
     }
@@ -466,7 +466,7 @@ fn places_are_counted_up_to_a_limit() {
         let lines = (1..=PLACES_LIMIT).collect();
         assert_eq!(
             error[0].cause,
-            Cause::Ambiguous {
+            EditCause::Ambiguous {
                 tier: Tier::Exact,
                 lines
             }

@@ -1,4 +1,4 @@
-//! The blank lines between the lines of a replacement.
+//! Decides which blank lines are written between the lines of a replacement.
 
 /// The blank lines of the gaps between two lines that search text and replacement both have, in the search text, the file
 /// and the replacement.

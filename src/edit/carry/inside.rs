@@ -1,6 +1,6 @@
-//! Places that begin or end inside a line of the file.
+//! Carries over what is written in places that begin or end inside a line of the file.
 
-use super::{Carried, Place, Unclear, carry};
+use super::{Carried, Matched, Unclear, carry};
 use crate::edit::{Adapted, view};
 
 /// Carries over what makes `replacement` of `search`, which was found inside lines of the file. White space around the
@@ -9,7 +9,7 @@ use crate::edit::{Adapted, view};
 /// # Errors
 /// Where the text that is to be written cannot be told.
 pub(in crate::edit) fn carry_inside(
-    place: &Place<'_>,
+    place: &Matched<'_>,
     search: &str,
     replacement: &str,
 ) -> Result<Carried, Unclear> {
@@ -24,7 +24,7 @@ pub(in crate::edit) fn carry_inside(
         });
     }
     let start = range.start + there.before.len();
-    let inner = Place {
+    let inner = Matched {
         range: start..start + there.text.len(),
         is_inside: true,
         ..place.clone()

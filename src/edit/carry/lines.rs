@@ -1,11 +1,11 @@
-//! A payload, and the place in the file that was found for it, as the same list of lines: those that are not blank, each
-//! with the blank lines before it.
+//! Cuts a payload, and the place in the file that was found for it, into the same lines that are not blank, and the blank
+//! lines between them.
 
 use super::super::view;
 
 /// A line that is not blank.
 #[derive(Debug, Clone)]
-pub(super) struct Line<'t> {
+pub(super) struct PayloadLine<'t> {
     /// The line of its payload that it is, from 1.
     pub(super) number: usize,
     pub(super) indent: &'t str,
@@ -13,23 +13,21 @@ pub(super) struct Line<'t> {
     pub(super) body: &'t str,
     /// The white space at its end.
     pub(super) trail: &'t str,
-    /// The blank lines before it.
-    pub(super) blanks: Vec<&'t str>,
     /// Its visible characters, in plain typography.
     pub(super) key: String,
 }
 
 /// A payload.
 #[derive(Debug)]
-pub(super) struct Lines<'t> {
-    pub(super) lines: Vec<Line<'t>>,
-    /// The blank lines behind the last line.
-    pub(super) tail: Vec<&'t str>,
+pub(super) struct PayloadLines<'t> {
+    pub(super) lines: Vec<PayloadLine<'t>>,
+    /// The blank lines before each line, and behind the last.
+    pub(super) gaps: Vec<Vec<&'t str>>,
 }
 
-impl<'t> Lines<'t> {
+impl<'t> PayloadLines<'t> {
     pub(super) fn of(text: &[&'t str]) -> Self {
-        let (mut lines, mut blanks) = (Vec::new(), Vec::new());
+        let (mut lines, mut gaps, mut blanks) = (Vec::new(), Vec::new(), Vec::new());
         for (index, line) in text.iter().enumerate() {
             let line = line.strip_suffix('\r').unwrap_or(line);
             let key = key(line);
@@ -39,25 +37,17 @@ impl<'t> Lines<'t> {
             }
             let body = line.trim_start_matches(view::is_invisible).trim_end();
             let indent = line.len() - line.trim_start_matches(view::is_invisible).len();
-            lines.push(Line {
+            lines.push(PayloadLine {
                 number: index + 1,
                 indent: &line[..indent],
                 body,
                 trail: &line[indent + body.len()..],
-                blanks: std::mem::take(&mut blanks),
                 key,
             });
+            gaps.push(std::mem::take(&mut blanks));
         }
-        Self {
-            lines,
-            tail: blanks,
-        }
-    }
-
-    /// The blank lines before each line, and at the end.
-    pub(super) fn gaps(&self) -> Vec<Vec<&'t str>> {
-        let before = self.lines.iter().map(|line| line.blanks.clone());
-        before.chain([self.tail.clone()]).collect()
+        gaps.push(blanks);
+        Self { lines, gaps }
     }
 }
 
@@ -67,7 +57,6 @@ pub(super) struct FileLine<'f> {
     pub(super) indent: &'f str,
     pub(super) body: &'f str,
     pub(super) trail: &'f str,
-    pub(super) blanks: Vec<&'f str>,
     /// The white space before it, where the file has it on the line of the one before.
     pub(super) glue: Option<&'f str>,
     pub(super) eol: &'static str,
@@ -75,19 +64,21 @@ pub(super) struct FileLine<'f> {
 
 /// The place in the file, cut as the search text is.
 #[derive(Debug)]
-pub(super) struct Found<'f> {
+pub(super) struct FoundLines<'f> {
     pub(super) lines: Vec<FileLine<'f>>,
-    pub(super) tail: Vec<&'f str>,
+    /// The blank lines before each line, and behind the last.
+    pub(super) gaps: Vec<Vec<&'f str>>,
     /// A newline ends its last line.
     pub(super) is_closed: bool,
 }
 
-impl<'f> Found<'f> {
+impl<'f> FoundLines<'f> {
     /// Cuts `text`, which has the visible characters of `search` in their order. Lines that end in nothing of their own
     /// get `newline`.
-    pub(super) fn cut(text: &'f str, search: &[Line<'_>], newline: &'static str) -> Self {
+    pub(super) fn cut(text: &'f str, search: &[PayloadLine<'_>], newline: &'static str) -> Self {
         let mut units = units(text);
-        let (mut lines, mut end): (Vec<FileLine<'f>>, usize) = (Vec::new(), 0);
+        let (mut lines, mut gaps, mut end): (Vec<FileLine<'f>>, _, usize) =
+            (Vec::new(), Vec::new(), 0);
         for line in search {
             let count = line.key.chars().count();
             let Some((start, body_end)) = span(&mut units, count) else {
@@ -98,20 +89,16 @@ impl<'f> Found<'f> {
                 indent: gap[gap.len() - 1],
                 body: &text[start..body_end],
                 trail: "",
-                blanks: without_cr(
-                    &gap[usize::from(!lines.is_empty()).min(gap.len() - 1)..gap.len() - 1],
-                ),
                 glue: None,
                 eol: newline,
             };
+            let blanks = usize::from(!lines.is_empty()).min(gap.len() - 1)..gap.len() - 1;
+            gaps.push(without_cr(&gap[blanks]));
             match lines.last_mut() {
                 Some(_) if gap.len() == 1 => {
                     (found.indent, found.glue) = ("", Some(gap[0]));
                 }
-                Some(before) => {
-                    before.trail = without_cr(&gap[..1])[0];
-                    before.eol = if gap[0].ends_with('\r') { "\r\n" } else { "\n" };
-                }
+                Some(before) => before.end_with(gap[0]),
                 None => {}
             }
             lines.push(found);
@@ -120,41 +107,41 @@ impl<'f> Found<'f> {
         let gap: Vec<&str> = text[end..].split('\n').collect();
         let is_closed = gap.len() > 1 && text.ends_with('\n');
         if let Some(last) = lines.last_mut() {
-            last.trail = without_cr(&gap[..1])[0];
-            if gap.len() > 1 {
-                last.eol = if gap[0].ends_with('\r') { "\r\n" } else { "\n" };
+            last.end_with(gap[0]);
+            if gap.len() == 1 {
+                last.eol = newline;
             }
         }
         // Behind the last newline there is no line.
-        let tail = &gap[1..gap.len() - usize::from(is_closed)];
+        gaps.push(without_cr(&gap[1..gap.len() - usize::from(is_closed)]));
         Self {
             lines,
-            tail: without_cr(tail),
+            gaps,
             is_closed,
         }
     }
+}
 
-    pub(super) fn gaps(&self) -> Vec<Vec<&'f str>> {
-        let before = self.lines.iter().map(|line| line.blanks.clone());
-        before.chain([self.tail.clone()]).collect()
+impl<'f> FileLine<'f> {
+    /// Notes the text between its body and the LF behind it.
+    fn end_with(&mut self, text: &'f str) {
+        let trail = text.strip_suffix('\r');
+        self.eol = if trail.is_some() { "\r\n" } else { "\n" };
+        self.trail = trail.unwrap_or(text);
     }
 }
 
 fn without_cr<'t>(lines: &[&'t str]) -> Vec<&'t str> {
     let lines = lines.iter();
-    lines
-        .map(|line| line.strip_suffix('\r').unwrap_or(line))
-        .collect()
+    let bare = lines.map(|line| line.strip_suffix('\r').unwrap_or(line));
+    bare.collect()
 }
 
 /// The start and the end of the next so many visible characters.
-fn span(units: &mut impl Iterator<Item = Unit>, count: usize) -> Option<(usize, usize)> {
-    let first = units.next()?;
-    let last = match count {
-        0 | 1 => None,
-        more => units.nth(more - 2),
-    };
-    Some((first.start, last.unwrap_or(first).end))
+pub(super) fn span(units: &mut impl Iterator<Item = Unit>, count: usize) -> Option<(usize, usize)> {
+    let mut its = units.take(count);
+    let first = its.next()?;
+    Some((first.start, its.last().unwrap_or(first).end))
 }
 
 /// A visible character in plain typography, and where in the text it is. Those of one ellipsis are all at one place.

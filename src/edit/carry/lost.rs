@@ -1,4 +1,4 @@
-//! Search texts and replacements whose indentation was lost: refuses what nobody can know then.
+//! Refuses search texts and replacements whose indentation was lost where nobody can know it.
 
 use std::collections::HashSet;
 
@@ -16,11 +16,11 @@ impl Merge<'_, '_, '_> {
         let first_kept = self.pairing.in_order().into_iter().find(|(_, i)| *i == 0);
         if let Some((j, _)) = first_kept
             && j > 0
-            && indents.speak_for_first_alone()
+            && indents.first.is_some()
         {
             return Err(unclear(new[j].number));
         }
-        if indents.is_unsure || self.is_flat() || indents.speak_for_first_alone() {
+        if indents.is_unsure || self.is_flat() || indents.first.is_some() {
             self.refuse_lost_blocks()?;
         }
         self.refuse_flat()
@@ -45,9 +45,7 @@ impl Merge<'_, '_, '_> {
         let (search, found) = (&self.search.lines, &self.found.lines);
         let first = self.new.lines.first().map_or(1, |line| line.number);
         let (_, below) = self.place.neighbours();
-        let below = below
-            .filter(|_| !self.place.is_inside)
-            .map_or(0, <[u8]>::len);
+        let below = below.filter(|_| !self.place.is_inside).map_or(0, str::len);
         for i in 0..found.len() {
             let goes = !stays.contains(&i);
             let next = match found.get(i + 1) {
@@ -101,7 +99,7 @@ impl Merge<'_, '_, '_> {
         let (above, below) = self.place.neighbours();
         let last_new = new.len().saturating_sub(1);
         for (j, at, neighbour) in [(0, first, above), (last_new, last, below)] {
-            if is_new(j) && neighbour.is_some_and(|indent| indent != at.indent.as_bytes()) {
+            if is_new(j) && neighbour.is_some_and(|indent| indent != at.indent) {
                 return Err(unclear(new[j].number));
             }
         }

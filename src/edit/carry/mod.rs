@@ -1,5 +1,5 @@
-//! What is written where a search text was found otherwise than exactly: the difference between it and the replacement,
-//! carried over to the file's text.
+//! Works out what is written where a search text was found otherwise than exactly: the difference between it and the
+//! replacement, carried over to the file's text.
 //!
 //! It is a merge of three texts: the search text is the base, the file's text and the replacement are the two sides.
 //! Search text and file have the same visible characters, so the sides can only conflict in white space and typography;
@@ -9,7 +9,7 @@
 //! | --- | --- |
 //! | `lines` | which lines are the search text's, in the file? |
 //! | `pairing` | which lines of the replacement are lines of the search text, kept or changed? |
-//! | `ways`, `indents` | how deep is a line indented in the file? |
+//! | `reindent`, `indents` | how deep is a line indented in the file? |
 //! | `style` | how does the file indent its lines? |
 //! | `lost` | was so much indentation lost that nobody knows? |
 //! | `words` | what becomes of a changed line, and of the characters of a new one? |
@@ -23,29 +23,32 @@ mod inside;
 mod lines;
 mod lost;
 mod pairing;
+mod reindent;
 mod style;
 mod trails;
-mod ways;
 mod words;
 
+use std::cell::LazyCell;
+use std::collections::hash_map::Entry;
 use std::collections::{HashMap, HashSet};
+use std::hash::Hash;
 use std::ops::Range;
 
 use self::blanks::Gaps;
 use self::indents::Indents;
 pub(super) use self::inside::carry_inside;
-use self::lines::{Found, Line, Lines};
+use self::lines::{FoundLines, PayloadLine, PayloadLines};
 use self::pairing::Pairing;
+pub(super) use self::reindent::Reindent;
 use self::style::Style;
 use self::trails::Trails;
-pub(super) use self::ways::Way;
 use self::words::Cure;
 use super::lines as file_lines;
-use super::{Adapted, Doubt, Indented};
+use super::{Adapted, Doubt, EditCause, Indented};
 
 /// A place in a file that a search text was found at.
 #[derive(Debug, Clone)]
-pub(super) struct Place<'f> {
+pub(super) struct Matched<'f> {
     pub(super) file: &'f [u8],
     pub(super) range: Range<usize>,
     /// It may begin and end inside lines of the file.
@@ -74,7 +77,18 @@ pub(super) struct Carried {
     pub(super) adapted: Adapted,
 }
 
-impl<'f> Place<'f> {
+impl Unclear {
+    /// The failure of the edit at a line of the file.
+    pub(super) fn at(self, at: usize) -> EditCause {
+        EditCause::Unclear {
+            line: self.line,
+            at,
+            doubt: self.doubt,
+        }
+    }
+}
+
+impl<'f> Matched<'f> {
     /// Whole lines of a file.
     pub(super) fn whole(file: &'f [u8], range: Range<usize>) -> Self {
         Self {
@@ -92,7 +106,7 @@ impl<'f> Place<'f> {
     }
 
     /// The indentations of the nearest lines above and below that are not blank.
-    fn neighbours(&self) -> (Option<&'f [u8]>, Option<&'f [u8]>) {
+    fn neighbours(&self) -> (Option<&'f str>, Option<&'f str>) {
         let file = self.file;
         let above = file[..self.range.start].trim_ascii_end().len();
         let above = (above > 0).then(|| file_lines::start_of(file, above));
@@ -104,7 +118,7 @@ impl<'f> Place<'f> {
     }
 
     /// Returns whether this line of the search text tells how the reply indents what the file indents.
-    fn says_indentation(&self, line: &Line<'_>) -> bool {
+    fn says_indentation(&self, line: &PayloadLine<'_>) -> bool {
         let is_in_a_line = self.is_inside && line.number == 1;
         !is_in_a_line && !self.copied.contains(&line.number)
     }
@@ -116,27 +130,23 @@ impl<'f> Place<'f> {
 /// # Errors
 /// Where the text that is to be written cannot be told.
 pub(super) fn carry(
-    place: &Place<'_>,
+    place: &Matched<'_>,
     search: &[&str],
     replacement: &[&str],
     kept: Option<&[(usize, usize)]>,
 ) -> Result<Carried, Unclear> {
-    let (mut search, new) = (Lines::of(search), Lines::of(replacement));
+    let (mut search, new) = (PayloadLines::of(search), PayloadLines::of(replacement));
     let newline = file_lines::ending_at(place.file, place.range.start);
-    let found = Found::cut(place.text(), &search.lines, newline);
+    let found = FoundLines::cut(place.text(), &search.lines, newline);
+    search.gaps.drain(found.lines.len()..search.lines.len());
     search.lines.truncate(found.lines.len());
     let kept = kept.map(|kept| by_index(kept, &search.lines, &new.lines));
     let pairing = Pairing::of(&search.lines, &new.lines, kept);
     adopt_copied(place, &mut search.lines, &new.lines, &pairing);
-    let mut bodies = HashMap::new();
-    for (was, is) in search.lines.iter().zip(&found.lines) {
-        let body = bodies.entry(was.body).or_insert(Some(is.body));
-        if *body != Some(is.body) {
-            *body = None;
-        }
-    }
+    let lines = search.lines.iter().zip(&found.lines);
+    let bodies = lines.map(|(was, is)| (was.body, is.body));
     let merge = Merge {
-        bodies,
+        bodies: agreed(bodies),
         place,
         newline,
         search,
@@ -147,9 +157,32 @@ pub(super) fn carry(
     merge.written()
 }
 
+/// Each key with its value, which is `None` where the pairs have several.
+fn agreed<K: Eq + Hash, V: PartialEq>(
+    pairs: impl IntoIterator<Item = (K, V)>,
+) -> HashMap<K, Option<V>> {
+    let mut agreed: HashMap<K, Option<V>> = HashMap::new();
+    for (key, value) in pairs {
+        match agreed.entry(key) {
+            Entry::Vacant(entry) => {
+                entry.insert(Some(value));
+            }
+            Entry::Occupied(mut entry) => {
+                let known = entry.get_mut();
+                *known = known.take().filter(|known| *known == value);
+            }
+        }
+    }
+    agreed
+}
+
 /// Pairs of lines, by their indexes in the payloads, as pairs of those that are not blank.
-fn by_index(kept: &[(usize, usize)], search: &[Line<'_>], new: &[Line<'_>]) -> Vec<(usize, usize)> {
-    let at = |lines: &[Line<'_>], index: usize| {
+fn by_index(
+    kept: &[(usize, usize)],
+    search: &[PayloadLine<'_>],
+    new: &[PayloadLine<'_>],
+) -> Vec<(usize, usize)> {
+    let at = |lines: &[PayloadLine<'_>], index: usize| {
         lines
             .binary_search_by_key(&(index + 1), |line| line.number)
             .ok()
@@ -162,9 +195,9 @@ fn by_index(kept: &[(usize, usize)], search: &[Line<'_>], new: &[Line<'_>]) -> V
 
 /// Nobody knows how the reply would spell lines that it left out; where the replacement has one of them, it is spelt so.
 fn adopt_copied<'t>(
-    place: &Place<'_>,
-    search: &mut [Line<'t>],
-    new: &[Line<'t>],
+    place: &Matched<'_>,
+    search: &mut [PayloadLine<'t>],
+    new: &[PayloadLine<'t>],
     pairing: &Pairing,
 ) {
     for (&j, &i) in &pairing.kept {
@@ -176,11 +209,11 @@ fn adopt_copied<'t>(
 }
 
 struct Merge<'m, 'f, 't> {
-    place: &'m Place<'f>,
+    place: &'m Matched<'f>,
     newline: &'static str,
-    search: Lines<'t>,
-    found: Found<'f>,
-    new: Lines<'t>,
+    search: PayloadLines<'t>,
+    found: FoundLines<'f>,
+    new: PayloadLines<'t>,
     pairing: Pairing,
     /// The file's text for each text of the search text, where it is the same in all lines.
     bodies: HashMap<&'t str, Option<&'f str>>,
@@ -198,28 +231,25 @@ struct Written<'f> {
 
 impl<'f, 't> Merge<'_, 'f, 't> {
     fn written(&self) -> Result<Carried, Unclear> {
-        let (search, found, new) = (&self.search.lines, &self.found.lines, &self.new.lines);
+        let new = &self.new.lines;
         let first = new.first().map_or(1, |line| line.number);
         let at = |line: usize| move |doubt| Unclear { line, doubt };
-        let indents =
-            Indents::of(self.place, (search, found, new), &self.pairing).map_err(at(first))?;
+        let indents = Indents::of(self).map_err(at(first))?;
         self.refuse_what_is_lost(&indents)?;
-        let cure = Cure::of(self.place, search, found, new, &self.pairing);
-        let trails = Trails::of(search, found, new, &self.pairing);
+        let cure = Cure::of(self);
+        let trails = Trails::of(self);
         let mut adapted = Adapted::default();
         let mut written: Vec<Written<'_>> = Vec::with_capacity(new.len());
-        let mut style = Style::of(self.place.file);
-        let seen: HashSet<&str> = found.iter().map(|line| line.indent).collect();
+        let style = LazyCell::new(|| Style::of(self.place.file));
+        let seen: HashSet<&str> = self.found.lines.iter().map(|line| line.indent).collect();
         for (j, line) in new.iter().enumerate() {
             let done = self.line(j, &indents, &cure, &trails);
             let done = done.map_err(at(line.number))?;
             let is_seen = seen.contains(done.indent.as_str());
-            let is_kept = self.pairing.kept.contains_key(&j);
             if !is_seen && !indents.is_literal && done.glue.is_none() {
-                let before = written
-                    .last()
-                    .map(|line| (line.indent.as_str(), line.body.as_str()));
-                let is_fine = if is_kept {
+                let before = written.last();
+                let before = before.map(|line| (line.indent.as_str(), line.body.as_str()));
+                let is_fine = if self.pairing.kept.contains_key(&j) {
                     style.allows_moved(&done.indent)
                 } else {
                     style.allows(&done.indent, before)
@@ -230,11 +260,11 @@ impl<'f, 't> Merge<'_, 'f, 't> {
             }
             adapted.characters |= done.body != line.body;
             if done.indent != line.indent && done.glue.is_none() {
-                adapted.indentation = Some(kind_of(indents.ways(), &done.indent));
+                adapted.indentation = Some(kind_of(&indents.ways, &done.indent));
             }
             written.push(done);
         }
-        self.refuse_odd_first(&indents, &written, &mut style)?;
+        self.refuse_odd_first(&indents, &written)?;
         let (range, blanks) = self.blanks(trails.are_lost);
         Ok(Carried {
             range,
@@ -244,21 +274,17 @@ impl<'f, 't> Merge<'_, 'f, 't> {
     }
 
     /// A new line in the place of a first one that lost its indentation may have lost another.
-    fn refuse_odd_first(
-        &self,
-        indents: &Indents,
-        written: &[Written<'_>],
-        style: &mut Style<'_>,
-    ) -> Result<(), Unclear> {
+    fn refuse_odd_first(&self, indents: &Indents, written: &[Written<'_>]) -> Result<(), Unclear> {
         let ([first, next, ..], None) = (written, self.pairing.line_of(0)) else {
             return Ok(());
         };
-        if !indents.speak_for_first_alone() {
+        if indents.first.is_none() {
             return Ok(());
         }
         let pair = [first, next].map(|line| (line.indent.clone(), line.body.as_str()));
         let is_deeper = next.indent.len() > first.indent.len();
-        if style.oddities(&pair) > 0 || is_deeper && !style::opens(&first.body) {
+        if Style::of(self.place.file).oddities(&pair) > 0 || is_deeper && !style::opens(&first.body)
+        {
             return Err(Unclear {
                 line: self.new.lines[0].number,
                 doubt: Doubt::Indentation,
@@ -284,46 +310,36 @@ impl<'f, 't> Merge<'_, 'f, 't> {
             if self.is_beside_glued(j) {
                 return Err(Doubt::WhiteSpace);
             }
-            let trail = if trails.are_lost { "" } else { line.trail };
-            let indent = if is_inside {
-                String::new()
-            } else {
-                indents.lead(line.indent, j == 0)?
-            };
             return Ok(Written {
-                indent,
+                indent: if is_inside {
+                    String::new()
+                } else {
+                    indents.lead(line.indent, j == 0)?
+                },
                 body: self.new_body(line, cure)?,
-                trail: trail.to_owned(),
+                trail: if trails.are_lost { "" } else { line.trail }.to_owned(),
                 eol: self.newline,
                 glue: None,
             });
         };
         let (was, is) = (&self.search.lines[i], &self.found.lines[i]);
         let body = words::merge(was.body, is.body, line.body, cure)?;
-        let begins = is.glue.is_none();
-        let is_copied = self.place.copied.contains(&was.number);
-        let stays = line.indent == was.indent && !indents.is_literal && !is_copied;
-        // A line that comes to be the first may have lost its indentation as the first one did.
-        let is_lost = j == 0 && i > 0 && line.indent.is_empty() && indents.speak_for_first_alone();
         let indent = if is_inside {
             String::new()
-        } else if begins && (is_lost || stays) {
-            is.indent.to_owned()
-        } else if begins && was.indent == is.indent && indents.is_unsure {
-            line.indent.to_owned()
         } else {
-            indents.lead(line.indent, j == 0)?
+            self.kept_indent(j, i, indents)?
         };
-        let trail = match (trails.are_own, line.trail == was.trail) {
-            (false, true) => is.trail,
-            (false, false) if trails.are_lost && !line.trail.is_empty() => is.trail,
-            _ => line.trail,
+        let is_lost = line.trail == was.trail || trails.are_lost && !line.trail.is_empty();
+        let trail = if is_lost && !trails.are_own {
+            is.trail
+        } else {
+            line.trail
         };
         let goes_on = i > 0
             && j > 0
             && self.pairing.line_of(j - 1) == Some(i - 1)
             && line.indent == was.indent
-            && line.blanks.len() == was.blanks.len();
+            && self.new.gaps[j].len() == self.search.gaps[i].len();
         Ok(Written {
             indent,
             body,
@@ -333,23 +349,38 @@ impl<'f, 't> Merge<'_, 'f, 't> {
         })
     }
 
+    /// The indentation of a line of the replacement that is a line of the search text.
+    fn kept_indent(&self, j: usize, i: usize, indents: &Indents) -> Result<String, Doubt> {
+        let (was, is) = (&self.search.lines[i], &self.found.lines[i]);
+        let own = self.new.lines[j].indent;
+        let begins = is.glue.is_none();
+        let is_copied = self.place.copied.contains(&was.number);
+        let stays = own == was.indent && !indents.is_literal && !is_copied;
+        // A line that comes to be the first may have lost its indentation as the first one did.
+        let is_lost = j == 0 && i > 0 && own.is_empty() && indents.first.is_some();
+        if begins && (is_lost || stays) {
+            Ok(is.indent.to_owned())
+        } else if begins && was.indent == is.indent && indents.is_unsure {
+            Ok(own.to_owned())
+        } else {
+            indents.lead(own, j == 0)
+        }
+    }
+
     /// Returns whether a new line is to follow, as deep as it, a line that the file has behind the head of its block.
     fn is_beside_glued(&self, j: usize) -> bool {
-        let before = j
-            .checked_sub(1)
-            .and_then(|before| self.pairing.line_of(before));
-        let Some(before) = before.filter(|i| self.found.lines[*i].glue.is_some()) else {
-            return false;
-        };
         let search = &self.search.lines;
-        search[before].indent == self.new.lines[j].indent
-            && search[..before]
-                .last()
-                .is_some_and(|head| head.indent.len() < search[before].indent.len())
+        let before = j.checked_sub(1).and_then(|j| self.pairing.line_of(j));
+        before.is_some_and(|i| {
+            self.found.lines[i].glue.is_some()
+                && search[i].indent == self.new.lines[j].indent
+                && i > 0
+                && search[i - 1].indent.len() < search[i].indent.len()
+        })
     }
 
     /// A line that the search text has elsewhere was moved, and is the file's.
-    fn new_body(&self, line: &Line<'_>, cure: &Cure<'_>) -> Result<String, Doubt> {
+    fn new_body(&self, line: &PayloadLine<'_>, cure: &Cure<'_>) -> Result<String, Doubt> {
         match self.bodies.get(line.body) {
             Some(Some(body)) => Ok((*body).to_owned()),
             _ => {
@@ -361,8 +392,8 @@ impl<'f, 't> Merge<'_, 'f, 't> {
 
     /// The stretch that is written anew, and the blank lines before each line and behind the last.
     fn blanks(&self, are_bare: bool) -> (Range<usize>, Vec<Vec<&str>>) {
-        let (searched, new) = (self.search.gaps(), self.new.gaps());
-        let mut found = self.found.gaps();
+        let (searched, new) = (&self.search.gaps, &self.new.gaps);
+        let mut found = self.found.gaps.clone();
         let mut range = self.place.range.clone();
         let end = (self.new.lines.len(), self.search.lines.len());
         let mut pairs = self.pairing.in_order();
@@ -372,12 +403,12 @@ impl<'f, 't> Merge<'_, 'f, 't> {
         let neighbours = pairs.iter().filter(|(j, i)| {
             before(*j) == i.checked_sub(1) && searched[*i].len() != found[*i].len()
         });
-        let lost: Vec<_> = neighbours
+        let mut lost = neighbours
             .map(|(j, i)| found[*i].len() == new[*j].len())
-            .collect();
-        let is_own = !lost.is_empty() && lost.iter().all(|is_same| *is_same);
+            .peekable();
+        let is_own = lost.peek().is_some() && lost.all(|is_same| is_same);
         if is_own && !self.place.is_inside {
-            self.take_in_edges(&mut range, &mut found, &new);
+            self.take_in_edges(&mut range, &mut found, new);
         }
         let (mut i0, mut j0, mut blanks) = (0, 0, Vec::with_capacity(new.len()));
         for (j, i) in pairs {
@@ -446,8 +477,8 @@ impl<'f, 't> Merge<'_, 'f, 't> {
 }
 
 /// Names the way in which an indentation differs from the replacement's.
-fn kind_of(ways: &[Way], indent: &str) -> Indented {
-    let respelt = |way: &Way| matches!(way, Way::Tabs { .. } | Way::Spaces { .. });
+fn kind_of(ways: &[Reindent], indent: &str) -> Indented {
+    let respelt = |way: &Reindent| matches!(way, Reindent::Tabs { .. } | Reindent::Spaces { .. });
     if !ways.iter().any(respelt) {
         Indented::AsThere
     } else if indent.contains('\t') {

@@ -1,8 +1,9 @@
-//! Which lines of a replacement are lines of the search text, and which words of a line are words of another.
+//! Pairs the lines of a replacement with those of the search text that they are, and the words of two lines.
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 
-use super::lines::{Line, Token, tokens};
+use super::agreed;
+use super::lines::{PayloadLine, Token, tokens};
 
 /// More pairs of lines than this are not weighed one by one.
 const WEIGHED: usize = 1 << 20;
@@ -14,43 +15,43 @@ const WORDS: usize = 1 << 20;
 const ALIKE: f64 = 0.5;
 
 /// For lines of the replacement, by their index, the line of the search text that they are.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Pairing {
     /// Those that have the same visible characters.
-    pub(super) kept: HashMap<usize, usize>,
+    pub(super) kept: BTreeMap<usize, usize>,
     /// These, and those that were changed.
-    pub(super) all: HashMap<usize, usize>,
+    pub(super) all: BTreeMap<usize, usize>,
 }
 
 impl Pairing {
     /// Pairs the lines; `kept` says which are the same where that is known.
     pub(super) fn of(
-        search: &[Line<'_>],
-        replacement: &[Line<'_>],
+        search: &[PayloadLine<'_>],
+        replacement: &[PayloadLine<'_>],
         kept: Option<Vec<(usize, usize)>>,
     ) -> Self {
         let kept = kept.unwrap_or_else(|| same_lines(search, replacement));
-        let mut pairing = Self::default();
-        for &(i, j) in &kept {
-            pairing.kept.insert(j, i);
-        }
-        pairing.all = pairing.kept.clone();
+        let by_line: BTreeMap<_, _> = kept.iter().map(|&(i, j)| (j, i)).collect();
+        let mut pairing = Self {
+            all: by_line.clone(),
+            kept: by_line,
+        };
         if let ([_], [_]) = (search, replacement) {
             // One line for one: it stands in its place, however much of it was changed.
             pairing.all.insert(0, 0);
             return pairing;
         }
-        let (search, replacement) = (Words::of(search), Words::of(replacement));
-        let end = (search.lines.len(), replacement.lines.len());
+        let words = |lines: &[PayloadLine<'_>]| -> Vec<Vec<Token>> {
+            lines.iter().map(|line| tokens(line.body)).collect()
+        };
+        let (search, replacement) = (words(search), words(replacement));
+        let end = (search.len(), replacement.len());
         let (mut from_i, mut from_j) = (0, 0);
         for (i, j) in kept.into_iter().chain([end]) {
             let (rows, columns) = (i - from_i, j - from_j);
             if rows * columns <= COMPARED {
                 let changed = heaviest(rows, columns, |row, column| {
-                    likeness(
-                        &search.lines[from_i + row],
-                        &replacement.lines[from_j + column],
-                    )
+                    likeness(&search[from_i + row], &replacement[from_j + column])
                 });
                 for (row, column) in changed {
                     pairing.all.insert(from_j + column, from_i + row);
@@ -67,36 +68,12 @@ impl Pairing {
 
     /// All pairs, in the order of the replacement.
     pub(super) fn in_order(&self) -> Vec<(usize, usize)> {
-        let mut pairs: Vec<_> = self.all.iter().map(|(j, i)| (*j, *i)).collect();
-        pairs.sort_unstable();
-        pairs
+        self.all.iter().map(|(j, i)| (*j, *i)).collect()
     }
-}
-
-/// The words of each line, split once.
-struct Words {
-    lines: Vec<Vec<Token>>,
-}
-
-impl Words {
-    fn of(lines: &[Line<'_>]) -> Self {
-        Self {
-            lines: lines.iter().map(|line| tokens(line.body)).collect(),
-        }
-    }
-}
-
-fn same_lines(search: &[Line<'_>], replacement: &[Line<'_>]) -> Vec<(usize, usize)> {
-    if search.len() * replacement.len() > WEIGHED {
-        return same_of_many(search, replacement);
-    }
-    heaviest(search.len(), replacement.len(), |i, j| {
-        sameness(&search[i], &replacement[j])
-    })
 }
 
 /// Long lines, and those that are the same in white space as well, weigh more: a brace alone says little.
-fn sameness(one: &Line<'_>, other: &Line<'_>) -> f64 {
+fn sameness(one: &PayloadLine<'_>, other: &PayloadLine<'_>) -> f64 {
     if one.key != other.key {
         return 0.0;
     }
@@ -105,11 +82,16 @@ fn sameness(one: &Line<'_>, other: &Line<'_>) -> f64 {
     1.0 + f64::from(length) / 12.0 + same(one.indent == other.indent) + same(one.body == other.body)
 }
 
-/// Of very many lines: those that each side has once pair as far as their order allows, and between them what is weighed.
-fn same_of_many(search: &[Line<'_>], replacement: &[Line<'_>]) -> Vec<(usize, usize)> {
-    let anchors = anchors(search, replacement);
-    let (mut pairs, mut from) = (Vec::new(), (0, 0));
+/// The lines that are the same. Of very many, those that each side has once pair as far as their order allows, and between
+/// them those that weigh most.
+fn same_lines(search: &[PayloadLine<'_>], replacement: &[PayloadLine<'_>]) -> Vec<(usize, usize)> {
     let end = (search.len(), replacement.len());
+    let anchors = if end.0 * end.1 > WEIGHED {
+        anchors(search, replacement)
+    } else {
+        Vec::new()
+    };
+    let (mut pairs, mut from) = (Vec::new(), (0, 0));
     for (i, j) in anchors.into_iter().chain([end]) {
         let (rows, columns) = (i - from.0, j - from.1);
         if rows * columns <= WEIGHED {
@@ -128,16 +110,10 @@ fn same_of_many(search: &[Line<'_>], replacement: &[Line<'_>]) -> Vec<(usize, us
 }
 
 /// The longest run, in order, of lines that each side has once.
-fn anchors(search: &[Line<'_>], replacement: &[Line<'_>]) -> Vec<(usize, usize)> {
-    let once = |lines: &[Line<'_>]| {
-        let mut places: HashMap<String, Option<usize>> = HashMap::new();
-        for (index, line) in lines.iter().enumerate() {
-            let place = places.entry(line.key.clone());
-            place
-                .and_modify(|place| *place = None)
-                .or_insert(Some(index));
-        }
-        places
+fn anchors(search: &[PayloadLine<'_>], replacement: &[PayloadLine<'_>]) -> Vec<(usize, usize)> {
+    let once = |lines: &[PayloadLine<'_>]| {
+        let lines = lines.iter().enumerate();
+        agreed(lines.map(|(index, line)| (line.key.clone(), index)))
     };
     let there = once(replacement);
     let mut common: Vec<(usize, usize)> = once(search)
@@ -219,18 +195,10 @@ fn likeness(one: &[Token], other: &[Token]) -> f64 {
     if share >= ALIKE { share } else { 0.0 }
 }
 
-/// The words that two lines have in common, in order.
+/// The words that two lines have in common, in order: the longest run first, then those on both sides of it.
 pub(super) fn same_words(one: &[Token], other: &[Token]) -> Vec<(usize, usize)> {
-    common((one.len(), other.len()), |i, j| {
-        one[i].plain == other[j].plain
-    })
-}
-
-/// The pairs that two sequences have in common, in order: the longest run first, then those on both sides of it.
-fn common(
-    (rows, columns): (usize, usize),
-    is_same: impl Fn(usize, usize) -> bool,
-) -> Vec<(usize, usize)> {
+    let (rows, columns) = (one.len(), other.len());
+    let is_same = |i: usize, j: usize| one[i].plain == other[j].plain;
     let start = (0..rows.min(columns))
         .take_while(|&at| is_same(at, at))
         .count();

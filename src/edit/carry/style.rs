@@ -1,23 +1,19 @@
-//! How a file indents its lines. Read only where a reply leaves open how deep a line is.
+//! Reads how a file indents its lines, only where a reply leaves open how deep a line is.
 
-use super::ways::{self, TAB};
+use std::collections::BTreeSet;
+
+use super::reindent::{self, TAB};
 use crate::edit::lines;
 
 /// A step of indentation wider than this is alignment.
 const WIDEST: usize = 16;
 
-/// So much of a large file shows its habits.
+/// So much of a large file shows its style.
 const READ: usize = 1 << 20;
 
-/// The habits of a file.
-#[derive(Debug)]
-pub(super) struct Style<'f> {
-    file: &'f [u8],
-    habits: Option<Habits>,
-}
-
-#[derive(Debug, Clone, Copy, Default)]
-struct Habits {
+/// The style by which a file indents its lines.
+#[derive(Debug, Default)]
+pub(super) struct Style {
     /// The step by which indentation mostly grows; nothing where it never does.
     step: Option<usize>,
     /// The number of lines that begin with a tab, and with a space.
@@ -32,36 +28,65 @@ struct Habits {
     is_regular: bool,
 }
 
-impl<'f> Style<'f> {
-    pub(super) fn of(file: &'f [u8]) -> Self {
-        Self { file, habits: None }
+impl Style {
+    pub(super) fn of(file: &[u8]) -> Self {
+        let file = &file[..file.len().min(READ)];
+        let mut style = Self::default();
+        let mut counts = [0_usize; WIDEST + 1];
+        let mut widths = BTreeSet::new();
+        let mut before: Option<(usize, bool)> = None;
+        for line in lines::contents(file) {
+            let indent = lines::indentation(file, line.start);
+            let text = file[line].trim_ascii_end();
+            if indent.len() >= text.len() {
+                continue;
+            }
+            style.tabs += usize::from(indent.starts_with('\t'));
+            style.spaces += usize::from(indent.starts_with(' '));
+            style.mixed += usize::from(indent.contains('\t') && indent.contains(' '));
+            let width = reindent::columns(indent, TAB).unwrap_or_default();
+            widths.insert(width);
+            if let Some((above, is_head)) = before {
+                if let Some(count) = counts.get_mut(width.saturating_sub(above)) {
+                    *count += 1;
+                }
+                style.deep += usize::from(is_head && width > above);
+                style.flat += usize::from(is_head && width <= above);
+            }
+            before = Some((width, text.ends_with(b":") || text.ends_with(b"{")));
+        }
+        let most = counts[1..].iter().max().copied().filter(|most| *most > 0);
+        style.step = most
+            .and_then(|most| counts[1..].iter().position(|count| *count == most))
+            .map(|at| at + 1);
+        let is_regular = |step| widths.iter().all(|width| width.is_multiple_of(step));
+        style.is_regular = style.step.is_some_and(is_regular);
+        style
     }
 
     /// The step by which indentation grows near such lines; nothing where that is not known.
-    pub(super) fn step_near(&mut self, near: &[&str]) -> Option<usize> {
-        match self.habits().step {
+    pub(super) fn step_near(&self, near: &[&str]) -> Option<usize> {
+        match self.step {
             None if near.iter().any(|indent| indent.contains('\t')) => Some(TAB),
             step => step,
         }
     }
 
     /// Returns whether the head of a block has a deeper line below, as a rule.
-    pub(super) fn has_deep_blocks(&mut self) -> bool {
-        let habits = self.habits();
-        habits.deep > habits.flat
+    pub(super) fn has_deep_blocks(&self) -> bool {
+        self.deep > self.flat
     }
 
     /// Returns whether a new line may be indented so, below a line that is indented and reads so: with what the file indents
     /// its lines with, and below the head of a block by whole steps.
-    pub(super) fn allows(&mut self, indent: &str, above: Option<(&str, &str)>) -> bool {
-        let habits = self.habits();
+    pub(super) fn allows(&self, indent: &str, above: Option<(&str, &str)>) -> bool {
         if indent.is_empty() {
             return true;
         }
-        let is_other = indent.contains('\t') && habits.tabs == 0 && habits.spaces > 0
-            || indent.contains(' ') && habits.spaces == 0 && habits.tabs > 0;
+        let is_other = indent.contains('\t') && self.tabs == 0 && self.spaces > 0
+            || indent.contains(' ') && self.spaces == 0 && self.tabs > 0;
         let step = self.step_near(&[indent]);
-        let width = |indent: &str| ways::columns(indent, TAB);
+        let width = |indent: &str| reindent::columns(indent, TAB);
         let is_odd = above.zip(step).is_some_and(|((above, head), step)| {
             let (Some(own), Some(above)) = (width(indent), width(above)) else {
                 return false;
@@ -69,7 +94,7 @@ impl<'f> Style<'f> {
             head.ends_with([':', '{']) && own > above && !(own - above).is_multiple_of(step)
         });
         // A depth between the file's levels is nobody's.
-        let is_between = habits.is_regular
+        let is_between = self.is_regular
             && step
                 .zip(width(indent))
                 .is_some_and(|(step, own)| !own.is_multiple_of(step));
@@ -78,23 +103,22 @@ impl<'f> Style<'f> {
 
     /// Returns whether a line that is moved may be indented so: at a level of the file where it is in spaces, and without
     /// spaces behind tabs that no line of the file has.
-    pub(super) fn allows_moved(&mut self, indent: &str) -> bool {
-        let habits = self.habits();
+    pub(super) fn allows_moved(&self, indent: &str) -> bool {
         let step = self.step_near(&[indent]);
         let is_mixed = indent.contains('\t') && indent.contains(' ');
-        let is_between = habits.is_regular
-            && habits.tabs == 0
+        let is_between = self.is_regular
+            && self.tabs == 0
             && step.is_some_and(|step| !indent.len().is_multiple_of(step));
-        !is_between && (!is_mixed || habits.mixed > 0)
+        !is_between && (!is_mixed || self.mixed > 0)
     }
 
     /// The number of lines that are not as deep below those above them as the file's are: more than a step deeper, or no
     /// deeper than the head of a block.
-    pub(super) fn oddities(&mut self, lines: &[(String, &str)]) -> usize {
+    pub(super) fn oddities(&self, lines: &[(String, &str)]) -> usize {
         let indents: Vec<&str> = lines.iter().map(|(indent, _)| indent.as_str()).collect();
         let step = self.step_near(&indents);
         let has_deep_blocks = self.has_deep_blocks();
-        let width = |indent: &str| ways::columns(indent, TAB).unwrap_or(0);
+        let width = |indent: &str| reindent::columns(indent, TAB).unwrap_or(0);
         let is_odd = |pair: &&[(String, &str)]| {
             let (above, below) = (width(&pair[0].0), width(&pair[1].0));
             let is_head = pair[0].1.ends_with([':', '{']);
@@ -102,64 +126,6 @@ impl<'f> Style<'f> {
                 || has_deep_blocks && is_head && below <= above
         };
         lines.windows(2).filter(is_odd).count()
-    }
-
-    fn habits(&mut self) -> Habits {
-        let file = self.file;
-        *self.habits.get_or_insert_with(|| Habits::of(file))
-    }
-}
-
-impl Habits {
-    fn of(file: &[u8]) -> Self {
-        let file = &file[..file.len().min(READ)];
-        let mut habits = Self::default();
-        let mut counts = [0_usize; WIDEST + 1];
-        let mut widths = Vec::new();
-        let mut before: Option<(usize, bool)> = None;
-        for line in lines::contents(file) {
-            let indent = lines::indentation(file, line.start);
-            let text = file[line].trim_ascii_end();
-            if indent.len() >= text.len() {
-                continue;
-            }
-            match indent.first() {
-                Some(b'\t') => habits.tabs += 1,
-                Some(_) => habits.spaces += 1,
-                None => {}
-            }
-            if indent.contains(&b'\t') && indent.contains(&b' ') {
-                habits.mixed += 1;
-            }
-            let width: usize = indent
-                .iter()
-                .map(|b| if *b == b'\t' { TAB } else { 1 })
-                .sum();
-            if widths.len() <= width {
-                widths.resize(width + 1, false);
-            }
-            widths[width] = true;
-            if let Some((above, is_head)) = before {
-                if let Some(count) = counts.get_mut(width.saturating_sub(above)) {
-                    *count += 1;
-                }
-                if is_head && width > above {
-                    habits.deep += 1;
-                } else if is_head {
-                    habits.flat += 1;
-                }
-            }
-            before = Some((width, text.ends_with(b":") || text.ends_with(b"{")));
-        }
-        let most = counts[1..].iter().max().copied().filter(|most| *most > 0);
-        habits.step = most
-            .and_then(|most| counts[1..].iter().position(|count| *count == most))
-            .map(|at| at + 1);
-        habits.is_regular = habits.step.is_some_and(|step| {
-            let mut widths = widths.iter().enumerate().filter(|(_, is_there)| **is_there);
-            widths.all(|(width, _)| width.is_multiple_of(step))
-        });
-        habits
     }
 }
 

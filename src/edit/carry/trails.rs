@@ -1,9 +1,8 @@
-//! White space at the ends of lines.
+//! Decides which white space new lines have at their ends.
 
-use super::lines::{FileLine, Line};
-use super::pairing::Pairing;
+use super::Merge;
 
-/// The rule for it.
+/// The rules for the white space at the ends of lines.
 #[derive(Debug)]
 pub(super) struct Trails {
     /// The search text has such that the file has not, and the replacement kept it: it means nothing on new lines.
@@ -13,12 +12,9 @@ pub(super) struct Trails {
 }
 
 impl Trails {
-    pub(super) fn of(
-        search: &[Line<'_>],
-        found: &[FileLine<'_>],
-        new: &[Line<'_>],
-        pairing: &Pairing,
-    ) -> Self {
+    pub(super) fn of(merge: &Merge<'_, '_, '_>) -> Self {
+        let (search, found) = (&merge.search.lines, &merge.found.lines);
+        let (new, pairing) = (&merge.new.lines, &merge.pairing);
         let is_odd = |i: usize| !search[i].trail.is_empty() && search[i].trail != found[i].trail;
         let mut stay = pairing.all.iter().filter(|(_, i)| is_odd(**i)).peekable();
         // Where no such line stays, nothing speaks for what new lines have.
@@ -31,10 +27,10 @@ impl Trails {
             .iter()
             .map(|(&j, &i)| (search[i].trail, found[i].trail, new[j].trail))
             .filter(|(was, is, _)| was.is_empty() && !is.is_empty());
-        let bare: Vec<bool> = bare.map(|(_, is, own)| is == own).collect();
+        let mut bare = bare.map(|(_, is, own)| is == own).peekable();
         Self {
             are_lost,
-            are_own: !bare.is_empty() && bare.iter().all(|is_own| *is_own),
+            are_own: bare.peek().is_some() && bare.all(|is_own| is_own),
         }
     }
 }

@@ -1,11 +1,10 @@
-//! A line that was changed, word by word; and what a page did to the characters of the search text, undone in text that
-//! is new.
+//! Merges a changed line word by word, and undoes in new text what a page did to the characters of the search text.
 
 use std::collections::{BTreeSet, HashMap};
 
-use super::Place;
-use super::lines::{FileLine, Line, Token, tokens, units};
-use super::pairing::{Pairing, same_words};
+use super::Merge;
+use super::lines::{Token, span, tokens, units};
+use super::pairing::same_words;
 use crate::edit::Doubt;
 use crate::edit::view;
 
@@ -44,26 +43,21 @@ pub(super) struct Cure<'f> {
 }
 
 impl<'f> Cure<'f> {
-    pub(super) fn of(
-        place: &Place<'f>,
-        search: &[Line<'_>],
-        found: &[FileLine<'_>],
-        replacement: &[Line<'_>],
-        pairing: &Pairing,
-    ) -> Self {
+    pub(super) fn of(merge: &Merge<'_, 'f, '_>) -> Self {
+        let (search, found) = (&merge.search.lines, &merge.found.lines);
         // Where the replacement has the file's own text it was not damaged as the search text was.
         let mut is_healthy = vec![false; search.len()];
-        for (&j, &i) in &pairing.kept {
-            let (is, was) = (replacement[j].body, found[i].body);
+        for (&j, &i) in &merge.pairing.kept {
+            let (is, was) = (merge.new.lines[j].body, found[i].body);
             is_healthy[i] = is == was && was != search[i].body;
         }
         let lines = search.iter().zip(found).zip(&is_healthy);
         let lines = lines.filter(|(_, is_healthy)| !**is_healthy);
         let lines = lines.map(|((line, file), _)| (line.body, file.body));
-        let beside = place.beside.iter();
+        let beside = merge.place.beside.iter();
         let beside = beside.map(|(search, file)| (search.as_str(), file.as_str()));
         let mut cure = Self {
-            file: place.file,
+            file: merge.place.file,
             typographic: HashMap::new(),
             has_quotes: search.iter().any(|line| has_quotes(line.body))
                 || beside.clone().any(|(search, _)| has_quotes(search)),
@@ -189,73 +183,55 @@ pub(super) fn merge(
     for (i, j) in same_words(&searched, &new) {
         is_of[j] = Some(i);
     }
-    let gap = |tokens: &[Token], text: &'_ str, i: usize| {
-        text[tokens[i - 1].end..tokens[i].start].to_owned()
-    };
     let mut merged = String::new();
     for (j, token) in new.iter().enumerate() {
-        let i = is_of[j];
         if j > 0 {
-            let own = gap(&new, replacement, j);
-            // Which gap of the search text it is.
-            let before = is_of[j - 1];
-            let is_put_in =
-                i.is_none() && before.is_some_and(|before| is_of[j..].contains(&Some(before + 1)));
-            let its = match (i, before) {
-                _ if is_put_in => None,
-                (Some(i), _) => Some(i),
-                (None, Some(before)) => Some(before + 1),
-                (None, None) => None,
-            };
-            match its.filter(|i| (1..searched.len()).contains(i)) {
-                None => merged += &cure.apply(&own)?,
-                Some(i) => {
-                    let was = gap(&searched, search, i);
-                    let is = gap(&found, file, i);
-                    if own == was || own == is {
-                        merged += &is;
-                    } else if was == is || before != i.checked_sub(1) || is_of[j].is_none() {
-                        // One of its neighbours is new, and so is the gap.
-                        merged += &cure.apply(&own)?;
-                    } else {
-                        return Err(Doubt::WhiteSpace);
-                    }
-                }
+            let own = gap(replacement, &new, j);
+            let there = searched_gap(&is_of, j).filter(|i| (1..searched.len()).contains(i));
+            let there = there.map(|i| (gap(search, &searched, i), gap(file, &found, i)));
+            let both_stay =
+                is_of[j].is_some() && is_of[j - 1] == is_of[j].and_then(|i| i.checked_sub(1));
+            match there {
+                Some((was, is)) if own == was || own == is => merged += is,
+                Some((was, is)) if was != is && both_stay => return Err(Doubt::WhiteSpace),
+                // One of its neighbours is new, and so is the gap.
+                _ => merged += &cure.apply(own)?,
             }
         }
         let own = &replacement[token.start..token.end];
-        match i {
-            None => merged += &cure.apply(own)?,
-            Some(i) => {
-                let was = &search[searched[i].start..searched[i].end];
-                let is = &file[found[i].start..found[i].end];
-                if own != was && own != is && was != is {
-                    return Err(Doubt::Character(own.chars().next().unwrap_or_default()));
-                }
-                merged += &if own == was || own == is {
-                    is.to_owned()
-                } else {
-                    cure.apply(own)?
-                };
+        let there = is_of[j].map(|i| (&searched[i], &found[i]));
+        let there = there.map(|(was, is)| (&search[was.start..was.end], &file[is.start..is.end]));
+        match there {
+            Some((was, is)) if own == was || own == is => merged += is,
+            Some((was, is)) if was != is => {
+                return Err(Doubt::Character(own.chars().next().unwrap_or_default()));
             }
+            _ => merged += &cure.apply(own)?,
         }
     }
     Ok(merged)
 }
 
+/// The text between a word and the one before it.
+fn gap<'t>(text: &'t str, words: &[Token], at: usize) -> &'t str {
+    &text[words[at - 1].end..words[at].start]
+}
+
+/// The gap of the search text that stands before a word of the replacement; `is_of` are the words of the search text that
+/// those of the replacement are.
+fn searched_gap(is_of: &[Option<usize>], j: usize) -> Option<usize> {
+    let behind = is_of[j - 1].map(|before| before + 1);
+    let is_put_in = behind.is_some() && is_of[j..].contains(&behind);
+    is_of[j].or(behind.filter(|_| !is_put_in))
+}
+
 /// The words of the search text, where the file has them.
 fn in_file(file: &str, searched: &[Token]) -> Vec<Token> {
     let mut units = units(file);
-    let mut found = Vec::with_capacity(searched.len());
-    for token in searched {
-        let mut its = units.by_ref().take(token.plain.chars().count());
-        let Some(first) = its.next() else { break };
-        let end = its.last().unwrap_or(first).end;
-        found.push(Token {
-            plain: token.plain.clone(),
-            start: first.start,
-            end,
-        });
-    }
-    found
+    let found = searched.iter().map_while(|token| {
+        let (start, end) = span(&mut units, token.plain.chars().count())?;
+        let plain = token.plain.clone();
+        Some(Token { plain, start, end })
+    });
+    found.collect()
 }

@@ -6,7 +6,7 @@ mod structure;
 
 use super::repair::{Miss, Why};
 use crate::edit::habit::Habit;
-use crate::edit::{Adapted, Cause as EditCause, Doubt, EditError, Indented, Part, Tier};
+use crate::edit::{Adapted, Doubt, EditCause, EditError, EditPart, Indented, Tier};
 use crate::reply::task::{Cause, Command, Problem};
 
 pub use choice::{choice, choices, chosen, moved_choice};
@@ -276,7 +276,7 @@ pub fn failed_edit(misses: &[Miss], pairs: usize) -> String {
     }
     match misses.first() {
         Some(miss) if pairs > 1 => said.push(match miss.error.part {
-            Part::Hunk => "no hunk of this file was applied".to_owned(),
+            EditPart::Hunk => "no hunk of this file was applied".to_owned(),
             _ => "no pair of this task was applied".to_owned(),
         }),
         _ => {}
@@ -286,7 +286,7 @@ pub fn failed_edit(misses: &[Miss], pairs: usize) -> String {
 
 /// Pairs of an edit that fail for the same reason.
 struct Group {
-    part: Part,
+    part: EditPart,
     pairs: Vec<usize>,
     /// What is said of the first of them.
     fact: String,
@@ -315,15 +315,15 @@ impl Group {
 fn told(miss: &Miss, pairs: usize) -> (String, String) {
     let error = &miss.error;
     let what = part(error, pairs);
-    let after_head = if error.part == Part::Tail {
+    let after_head = if error.part == EditPart::Tail {
         " after the head"
     } else {
         ""
     };
     let it = match error.part {
         _ if pairs <= 1 => "task",
-        Part::Hunk => "hunk",
-        Part::Search | Part::Head | Part::Tail => "pair",
+        EditPart::Hunk => "hunk",
+        EditPart::Search | EditPart::Head | EditPart::Tail => "pair",
     };
     match &error.cause {
         EditCause::Blank => (
@@ -349,7 +349,7 @@ fn told(miss: &Miss, pairs: usize) -> (String, String) {
                 Some(why) => because(why),
                 None => format!(
                     "{} must match the file exactly, character by character{}",
-                    if error.part == Part::Hunk {
+                    if error.part == EditPart::Hunk {
                         "its context and removed lines"
                     } else {
                         "it"
@@ -366,7 +366,7 @@ fn told(miss: &Miss, pairs: usize) -> (String, String) {
         EditCause::Ambiguous { lines, .. } => (
             format!("{what} found {}", times(lines, after_head)),
             match error.part {
-                Part::Search => {
+                EditPart::Search => {
                     "include more of the text around it so that it matches once, or use `replace-all` if all are meant"
                 }
                 _ => "include more of the text around it so that it matches once",
@@ -428,12 +428,12 @@ fn told(miss: &Miss, pairs: usize) -> (String, String) {
     }
 }
 
-fn part_name(part: Part) -> &'static str {
+fn part_name(part: EditPart) -> &'static str {
     match part {
-        Part::Search => "search text",
-        Part::Head => "search-head",
-        Part::Tail => "search-tail",
-        Part::Hunk => "hunk",
+        EditPart::Search => "search text",
+        EditPart::Head => "search-head",
+        EditPart::Tail => "search-tail",
+        EditPart::Hunk => "hunk",
     }
 }
 

@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use super::refused;
-use crate::edit::elision::{self, Plain};
+use crate::edit::elision::{self, Plainness};
 use crate::reply::path::RelPath;
 use crate::reply::task::Payload;
 use crate::report::outcome::Outcome;
@@ -40,8 +40,8 @@ pub(super) fn refuse(
     let stands_for_more = |line: &str| match elision::plain(line) {
         None => false,
         Some(_) if is_heading(line, rel) => false,
-        Some(Plain::WithDots) => true,
-        Some(Plain::WordsAlone) => loses_lines(),
+        Some(Plainness::WithDots) => true,
+        Some(Plainness::WordsAlone) => loses_lines(),
     };
     let mut lines = text.lines();
     let Some(index) = lines.position(|line| stands_for_more(line) && !is_there(line)) else {

@@ -9,6 +9,7 @@ use toml_edit::{ArrayOfTables, Document, DocumentMut, Item, Table, TomlError, va
 
 use crate::settings::places::Folders;
 use crate::settings::text_of;
+use crate::text::names::nearest_name;
 use crate::world::lock::{Lock, LockError, Occupant};
 use crate::world::note_file::NoteFile;
 use crate::world::ownership::{NotOwn, of_others};
@@ -336,12 +337,10 @@ fn entry(table: &Table, home: &Path) -> Result<WatchedFile, InvalidEntry> {
     for (key, _) in table {
         if !KEYS.contains(&key) {
             let at = table.key(key).and_then(|key| key.span());
-            let near = KEYS
-                .iter()
-                .min_by_key(|known| strsim::osa_distance(known, key));
+            let near = nearest_name(key, KEYS);
             let why = format!(
                 "unknown key `{key}`: did you mean `{}`?",
-                near.unwrap_or(&"file")
+                near.unwrap_or("file")
             );
             return Err((at.map(|span| span.start), why));
         }

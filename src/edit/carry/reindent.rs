@@ -1,4 +1,4 @@
-//! The ways in which the indentation of a search text may have become that of the file.
+//! Lists the ways in which the indentation of a search text may have become that of the file.
 
 /// A tab may stand for this many spaces.
 const WIDTHS: [usize; 4] = [4, 2, 8, 3];
@@ -7,7 +7,7 @@ pub(super) const TAB: usize = 4;
 
 /// Turns an indentation of the search text into one of the file.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(in crate::edit) enum Way {
+pub(in crate::edit) enum Reindent {
     /// It stays as it is.
     Same,
     /// `less` is taken off its start and `more` put there; one of them is empty.
@@ -20,22 +20,24 @@ pub(in crate::edit) enum Way {
     Unit { from: usize, to: usize, more: isize },
 }
 
-impl Way {
+impl Reindent {
     /// All ways that lead from the first of each pair to the second.
-    pub(in crate::edit) fn between(pairs: &[(String, String)]) -> Vec<Self> {
-        let Some((search, file)) = pairs.first() else {
+    pub(in crate::edit) fn between<S: AsRef<str>>(pairs: &[(S, S)]) -> Vec<Self> {
+        let pairs = pairs.iter().map(|(s, f)| (s.as_ref(), f.as_ref()));
+        let pairs: Vec<(&str, &str)> = pairs.collect();
+        let Some(&(search, file)) = pairs.first() else {
             return vec![Self::Same];
         };
         if pairs.iter().all(|(search, file)| search == file) {
             return vec![Self::Same];
         }
         let mut ways = Vec::new();
-        if let Some(more) = file.strip_suffix(search.as_str()) {
+        if let Some(more) = file.strip_suffix(search) {
             ways.push(Self::Shift {
                 less: String::new(),
                 more: more.to_owned(),
             });
-        } else if let Some(less) = search.strip_suffix(file.as_str()) {
+        } else if let Some(less) = search.strip_suffix(file) {
             ways.push(Self::Shift {
                 less: less.to_owned(),
                 more: String::new(),
@@ -55,15 +57,21 @@ impl Way {
                 Some(Self::Spaces { width, more })
             }));
         }
-        ways.extend(unit(pairs));
+        ways.extend(unit(&pairs));
         ways.retain(|way| {
             let mut pairs = pairs.iter();
-            pairs.all(|(search, file)| way.lead(search).as_ref() == Some(file))
+            pairs.all(|(search, file)| way.lead(search).as_deref() == Some(*file))
         });
         // A reply leaves out indentation that all lines have; it hardly ever adds some to what it respells, nor does it
         // leave some out and respell the rest in an unusual width.
-        if ways.iter().any(Self::is_respelling) {
-            ways.retain(|way| way.is_plain() || way.more() > 0 && way.is_of_usual_width());
+        let width = |way: &Self| match way {
+            Self::Tabs { width, .. } | Self::Spaces { width, .. } => Some(*width),
+            Self::Same | Self::Shift { .. } | Self::Unit { .. } => None,
+        };
+        let respells = |way: &Self| way.is_plain() && width(way).is_some();
+        if ways.iter().any(respells) {
+            let is_usual = |way: &Self| width(way).is_none_or(|width| matches!(width, 2 | 4));
+            ways.retain(|way| way.is_plain() || way.more() > 0 && is_usual(way));
         }
         ways
     }
@@ -106,21 +114,10 @@ impl Way {
     pub(super) fn is_plain(&self) -> bool {
         self.more() == 0
     }
-
-    fn is_of_usual_width(&self) -> bool {
-        match self {
-            Self::Tabs { width, .. } | Self::Spaces { width, .. } => matches!(width, 2 | 4),
-            Self::Same | Self::Shift { .. } | Self::Unit { .. } => true,
-        }
-    }
-
-    fn is_respelling(&self) -> bool {
-        self.is_plain() && matches!(self, Self::Tabs { .. } | Self::Spaces { .. })
-    }
 }
 
 /// The way from one step of indentation by spaces to another.
-fn unit(pairs: &[(String, String)]) -> Option<Way> {
+fn unit(pairs: &[(&str, &str)]) -> Option<Reindent> {
     let is_spaces = |text: &str| text.chars().all(|c| c == ' ');
     if !pairs.iter().all(|(s, f)| is_spaces(s) && is_spaces(f)) {
         return None;
@@ -137,7 +134,7 @@ fn unit(pairs: &[(String, String)]) -> Option<Way> {
     let more = signed(low.1) - signed(low.0 * to / from);
     // Steps of two and four are taken for each other; other ratios are alignment.
     let is_usual = from == 2 * to || to == 2 * from;
-    (more == 0 || is_usual).then_some(Way::Unit { from, to, more })
+    (more == 0 || is_usual).then_some(Reindent::Unit { from, to, more })
 }
 
 /// The width of an indentation of spaces and tabs.

@@ -1,4 +1,4 @@
-//! The file that is searched, and what is worked out about it at most once, and only when a tier asks.
+//! A file that is searched, with what is worked out about it once, when a tier first asks.
 
 use std::cell::OnceCell;
 
@@ -7,14 +7,14 @@ use memchr::{memchr, memchr_iter};
 use super::Tier;
 use super::view::View;
 
-pub(super) struct Content<'f> {
+pub(super) struct SearchedFile<'f> {
     pub(super) bytes: &'f [u8],
     is_text: OnceCell<bool>,
     views: [OnceCell<Option<View<'f>>>; Tier::ALL.len()],
     line_starts: OnceCell<Vec<usize>>,
 }
 
-impl<'f> Content<'f> {
+impl<'f> SearchedFile<'f> {
     pub(super) fn new(bytes: &'f [u8]) -> Self {
         Self {
             bytes,
@@ -24,7 +24,7 @@ impl<'f> Content<'f> {
         }
     }
 
-    /// Whether it is UTF-8 without a NUL. (UTF-16 of plain English is UTF-8 with NULs.)
+    /// True if it is UTF-8 without a NUL. (UTF-16 of plain English is UTF-8 with NULs.)
     pub(super) fn is_text(&self) -> bool {
         *self.is_text.get_or_init(|| {
             memchr(0, self.bytes).is_none() && std::str::from_utf8(self.bytes).is_ok()
@@ -40,7 +40,7 @@ impl<'f> Content<'f> {
         view.get_or_init(|| View::new(self.bytes, tier)).as_ref()
     }
 
-    /// Where the line with this index starts, counted from 0.
+    /// The start of the line with this index, counted from 0.
     pub(super) fn line_start(&self, index: usize) -> usize {
         let start = self.line_starts().get(index);
         start.copied().unwrap_or(self.bytes.len())
