@@ -30,7 +30,7 @@ use crate::settings::places::{self, Folders};
 use crate::settings::{Every, LoadedSettings, Settings};
 use crate::start;
 use crate::text::paths;
-use crate::world::clipboard::{Around, Clipboard};
+use crate::world::clipboard::{Clipboard, ClipboardContext};
 use crate::world::desktop::Desktop;
 use crate::world::ledger::Ledger;
 use crate::world::lock::Lock;
@@ -231,7 +231,7 @@ impl Shared {
         Self {
             hub: Hub::default(),
             stop,
-            clipboard: Arc::new(Clipboard::start(Around::of_process())),
+            clipboard: Arc::new(Clipboard::start(ClipboardContext::of_process())),
             login: Login::default(),
         }
     }

@@ -329,7 +329,7 @@ fn named_trees<'e>(
 pub(crate) fn git_of(
     settings: &settings::GitSettings,
     folders: &Folders,
-    env: login_env::Vars,
+    env: login_env::EnvVars,
 ) -> Git {
     Git {
         options: git::Options {
@@ -379,7 +379,7 @@ fn notes_of(folders: &Folders) -> Vec<PathBuf> {
 }
 
 /// Returns an environment with the changes of the settings.
-fn environment(base: &[(OsString, OsString)], exec: &settings::ExecSettings) -> login_env::Vars {
+fn environment(base: &[(OsString, OsString)], exec: &settings::ExecSettings) -> login_env::EnvVars {
     let is_scrubbed = |name: &OsStr| {
         let name = name.to_string_lossy();
         exec.scrub

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use super::due::Due;
 use super::{Course, Runner, Touched};
-use crate::policy::hook;
+use crate::policy::hook::{self, VariableError};
 use crate::reply::task::{Batch, Task};
 use crate::report::outcome::{Outcome, Status};
 use crate::report::{Hooked, brief};
@@ -220,7 +220,8 @@ impl Runner {
         values: &Values,
         run: &mut Run<'_, '_>,
     ) -> Result<Executed, String> {
-        let script = hook::interpolated(&hook.run, |name| values.named(name))?;
+        let named = |name: &str| values.named(name).map_err(VariableError::NoValue);
+        let script = hook::interpolated(&hook.run, named).map_err(|error| error.to_string())?;
         let dir = self.folder(hook.cwd.as_deref());
         let dir = dir.map_err(|ended| ended.message.unwrap_or_default())?;
         run.notice_once(self.rules.unfenced().as_deref());

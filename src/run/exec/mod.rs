@@ -222,7 +222,7 @@ pub async fn perform(
 }
 
 fn told(
-    mut ran: shell::Ran,
+    mut ran: shell::ScriptRun,
     rules: &Rules,
     (exec, missing): (&Exec<'_>, &[PathBuf]),
     changed: Vec<String>,
@@ -323,7 +323,11 @@ fn survivors(survivors: &[Survivor]) -> Option<String> {
 
 /// What the fence had to do with a failure, as far as the script's last words tell. It began in this folder, and without
 /// these.
-fn denied(fence: &Fence, (dir, missing): (&Path, &[PathBuf]), ran: &shell::Ran) -> Option<String> {
+fn denied(
+    fence: &Fence,
+    (dir, missing): (&Path, &[PathBuf]),
+    ran: &shell::ScriptRun,
+) -> Option<String> {
     [&ran.stderr, &ran.stdout]
         .into_iter()
         .find_map(|captured| sandbox::denied(fence, dir, missing, &tail(captured)?))

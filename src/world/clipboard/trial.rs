@@ -13,23 +13,23 @@ use arboard::Clipboard;
 #[cfg(target_os = "linux")]
 use arboard::{GetExtLinux, LinuxClipboardKind, SetExtLinux};
 
-use super::Around;
-use super::display::{Vars, candidates};
+use super::ClipboardContext;
+use super::display::{EnvMap, candidates};
 use super::owner::short;
 use super::program;
-use super::terminal::{Closed, way};
+use super::terminal::{Closed, route};
 use crate::world::programs::{NoProgram, Programs};
 
-/// What is put there to be read again.
+/// The text that is put there to be read again.
 const PROBE: &str = "clada doctor";
 
-/// How a trial went. An `Err` says what is wrong, and what helps.
+/// The results of a trial. An `Err` says what is wrong, and what helps.
 pub struct Trial {
-    /// Which display there is.
+    /// The display that there is.
     pub display: Result<String, String>,
-    /// Whether the Wayland compositor lets programs without a window copy; `None` where there is none.
+    /// `Ok` if the Wayland compositor lets programs without a window copy; `None` where there is none.
     pub data_control: Option<Result<(), String>>,
-    /// What works.
+    /// The part of the clipboard that works.
     pub clipboard: Result<&'static str, String>,
 }
 
@@ -95,13 +95,13 @@ fn display(wayland: Option<&str>) -> Result<String, String> {
     }
 }
 
-/// Where results are copied to all the same.
+/// Says that there is no display, and where results are copied to instead.
 fn none_here() -> String {
-    let around = Around::of_process();
+    let around = ClipboardContext::of_process();
     let found = candidates(&around.vars, around.is_remote)
         .into_iter()
         .next();
-    let name = |vars: &Vars| {
+    let name = |vars: &EnvMap| {
         let name = ["WAYLAND_DISPLAY", "DISPLAY"]
             .iter()
             .find_map(|name| vars.get(OsStr::new(name)));
@@ -112,7 +112,7 @@ fn none_here() -> String {
             format!("but your desktop is running: results are copied to its display, {name}")
         }
         None if around.terminal.is_some() => {
-            match way(&around.vars, &Programs::of_vars(&around.vars)) {
+            match route(&around.vars, &Programs::of_vars(&around.vars)) {
                 Ok(_) => "so results go to the clipboard of your terminal (OSC 52)".to_owned(),
                 Err(Closed(setting)) => format!(
                     "and tmux blocks its clipboard (`set-clipboard` is {setting}): run `tmux set -s set-clipboard on`"
@@ -124,7 +124,7 @@ fn none_here() -> String {
     format!("none here: DISPLAY and WAYLAND_DISPLAY are not set, {then}")
 }
 
-/// Whether something is on the clipboard of the Wayland display.
+/// Returns true if something is on the clipboard of the Wayland display.
 #[cfg(target_os = "linux")]
 fn data_control() -> Result<bool, String> {
     use wl_clipboard_rs::paste::{ClipboardType, Error, Seat, get_mime_types};
@@ -196,8 +196,8 @@ fn write(clipboard: &mut Clipboard, there: Option<String>) -> Result<&'static st
 }
 
 fn is_probe(read: &str) -> Result<&'static str, arboard::Error> {
-    match read == PROBE {
-        true => Ok("a text was written and read back; what you have copied is still there"),
-        false => Err(arboard::Error::ContentNotAvailable),
+    if read != PROBE {
+        return Err(arboard::Error::ContentNotAvailable);
     }
+    Ok("a text was written and read back; what you have copied is still there")
 }

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use super::held;
 
-/// What programs write to below `/dev`.
+/// The devices that programs write to.
 const DEVICES: &str = r##"(literal "/dev/null") (literal "/dev/zero") (literal "/dev/random") (literal "/dev/urandom") (literal "/dev/tty") (literal "/dev/ptmx") (literal "/dev/dtracehelper") (subpath "/dev/fd") (regex #"^/dev/ttys[0-9]+$")"##;
 
 /// The profile for these trees and guarded paths. What comes last wins.

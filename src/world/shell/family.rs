@@ -128,7 +128,7 @@ impl Family {
         (left_running, survivors::report(left))
     }
 
-    /// How many processes there are.
+    /// Counts the processes.
     pub(super) fn count(&self) -> usize {
         self.living().len()
     }

@@ -22,18 +22,18 @@ use rustix::process::{
 };
 
 use super::launch::Launch;
-use crate::world::sandbox::linux::process::{Split, exit, reap, split};
+use crate::world::sandbox::linux::process::{SplitProcess, exit, reap, split};
 
-/// How much room the command's process has until it is its program, beside this one.
+/// The room that the command's process has until it is its program, beside this one.
 const STACK: usize = 64 * 1024;
 
 /// The highest number of an open file that is looked for where the kernel cannot close all.
 const MOST_OPEN: u32 = 1 << 16;
 
-/// How long between two rounds in which all that is left is ended, in milliseconds.
+/// The time between two rounds in which all that is left is ended, in milliseconds.
 const ROUND: i64 = 5;
 
-/// What the first process tells: one of these and a number.
+/// The words that the first process tells, each with a number.
 pub(super) const STARTED: u32 = 1;
 /// The command's process has ended; the number is its status as the system gives it.
 pub(super) const ENDED: u32 = 2;
@@ -42,26 +42,26 @@ const FAILED: u32 = 3;
 /// The length of what it tells.
 pub(super) const TOLD: usize = 8;
 
-/// How the first process ends what it started.
+/// The processes that the first process ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Hold {
+enum EndScope {
     /// It ends all that it may send signals to: there is nothing else.
     All,
     /// It ends its children, and then those that were theirs.
     Children,
 }
 
-/// What a start has made.
-pub(super) struct First {
+/// A first process that was started.
+pub(super) struct FirstProcess {
     pub(super) pid: Pid,
-    /// What it tells.
+    /// The pipe that its words come from.
     pub(super) told: OwnedFd,
     /// It ends everything when this is closed, as it is when clada ends.
     pub(super) control: OwnedFd,
 }
 
-/// What the first process needs, made in the parent.
-struct Task<'l> {
+/// The data that the first process needs, made in the parent.
+struct KeeperTask<'l> {
     launch: &'l Launch,
     program: CString,
     words: Vec<*const c_char>,
@@ -75,7 +75,7 @@ struct Task<'l> {
     /// And until nothing of the command lives.
     kept: Vec<RawFd>,
     files: Option<Rlimit>,
-    /// Why the program could not be started, or 0.
+    /// The error for which the program could not be started, or 0.
     failed: AtomicI32,
     clada: Pid,
 }
@@ -88,7 +88,7 @@ pub(super) fn start(
     launch: &Launch,
     output: [OwnedFd; 2],
     files: Option<Rlimit>,
-) -> io::Result<First> {
+) -> io::Result<FirstProcess> {
     let (told, tells) = io::pipe()?;
     let (control, closes) = io::pipe()?;
     let stdin = match &launch.stdin {
@@ -121,7 +121,7 @@ pub(super) fn start(
     kept.extend([tells.as_raw_fd(), control.as_raw_fd()]);
     kept.sort_unstable();
     open.sort_unstable();
-    let task = Task {
+    let task = KeeperTask {
         program: c_string(launch.program.as_os_str())?,
         words: pointers(&words),
         env: pointers(&env),
@@ -139,12 +139,12 @@ pub(super) fn start(
     let mut stack = vec![0_u8; STACK];
     let flags = launch.ready.as_ref().map_or(0, |ready| ready.0.flags());
     let pid = match split(flags)? {
-        Split::Parent(pid) => pid,
-        Split::Child => keep(&task, &mut stack),
+        SplitProcess::Parent(pid) => pid,
+        SplitProcess::Child => keep(&task, &mut stack),
     };
     drop(task);
     drop(files_kept);
-    let first = First {
+    let first = FirstProcess {
         pid,
         told: told.into(),
         control: closes.into(),
@@ -152,7 +152,7 @@ pub(super) fn start(
     first.begun()
 }
 
-impl First {
+impl FirstProcess {
     /// Waits until the program runs, or could not be started.
     fn begun(self) -> io::Result<Self> {
         let mut told = File::from(self.told.try_clone()?);
@@ -194,7 +194,7 @@ fn strings(texts: &[std::ffi::OsString]) -> io::Result<Vec<CString>> {
 }
 
 /// The first process, from its start to its end.
-fn keep(task: &Task<'_>, stack: &mut [u8]) -> ! {
+fn keep(task: &KeeperTask<'_>, stack: &mut [u8]) -> ! {
     close_but(&task.open);
     let _ = rustix::thread::set_name(c"clada-keeper");
     // Ctrl-C is for clada.
@@ -217,15 +217,15 @@ fn keep(task: &Task<'_>, stack: &mut [u8]) -> ! {
     tell(task, STARTED, 0);
     close_but(&task.kept);
     let hold = match ready {
-        Some(ready) if ready.is_alone() && getpid() == Pid::INIT => Hold::All,
-        Some(ready) if ready.holds_signals() && cannot_signal(task.clada) => Hold::All,
-        _ => Hold::Children,
+        Some(ready) if ready.is_alone() && getpid() == Pid::INIT => EndScope::All,
+        Some(ready) if ready.holds_signals() && cannot_signal(task.clada) => EndScope::All,
+        _ => EndScope::Children,
     };
     watch_over(task, shell, hold)
 }
 
 /// Reaps whatever ends until nothing is left; ends everything once clada says so or is gone.
-fn watch_over(task: &Task<'_>, shell: Pid, hold: Hold) -> ! {
+fn watch_over(task: &KeeperTask<'_>, shell: Pid, hold: EndScope) -> ! {
     let ends = signals_of_children();
     let mut is_over = false;
     loop {
@@ -294,16 +294,16 @@ fn wait_any() -> Result<Option<(Pid, u32)>, Errno> {
     }
 }
 
-fn end_all(hold: Hold) {
+fn end_all(hold: EndScope) {
     match hold {
-        Hold::All => {
+        EndScope::All => {
             #[expect(unsafe_code, reason = "the crate has no such call")]
             // SAFETY: it takes two numbers.
             unsafe {
                 libc::kill(-1, libc::SIGKILL);
             }
         }
-        Hold::Children => each_child(|child| {
+        EndScope::Children => each_child(|child| {
             let _ = kill_process(child, Signal::KILL);
         }),
     }
@@ -337,14 +337,14 @@ fn each_child(mut act: impl FnMut(Pid)) {
     }
 }
 
-fn tell(task: &Task<'_>, word: u32, number: u32) {
+fn tell(task: &KeeperTask<'_>, word: u32, number: u32) {
     let mut told = [0; TOLD];
     told[..4].copy_from_slice(&word.to_ne_bytes());
     told[4..].copy_from_slice(&number.to_ne_bytes());
     let _ = write(&task.tells, &told);
 }
 
-fn fail(task: &Task<'_>, error: Errno) -> ! {
+fn fail(task: &KeeperTask<'_>, error: Errno) -> ! {
     tell(task, FAILED, error.raw_os_error() as u32);
     exit(1)
 }
@@ -379,11 +379,11 @@ fn close_range(first: u32, last: u32, flags: libc::c_uint) {
 }
 
 /// Starts the command's process, which shares the memory of this one until it is its program.
-fn start_program(task: &Task<'_>, stack: &mut [u8]) -> Result<Pid, Errno> {
+fn start_program(task: &KeeperTask<'_>, stack: &mut [u8]) -> Result<Pid, Errno> {
     extern "C" fn main(task: *mut c_void) -> libc::c_int {
         #[expect(unsafe_code, reason = "this is what was passed below")]
         // SAFETY: the task lives in the process that waits for this one.
-        let task = unsafe { &*task.cast::<Task<'_>>() };
+        let task = unsafe { &*task.cast::<KeeperTask<'_>>() };
         let Err(error) = become_program(task);
         task.failed.store(error.raw_os_error(), Ordering::Relaxed);
         exit(127)
@@ -408,7 +408,7 @@ fn start_program(task: &Task<'_>, stack: &mut [u8]) -> Result<Pid, Errno> {
 }
 
 /// Makes the calling process the program: a session of its own, without a terminal to ask on, and inside the fence.
-fn become_program(task: &Task<'_>) -> Result<std::convert::Infallible, Errno> {
+fn become_program(task: &KeeperTask<'_>) -> Result<std::convert::Infallible, Errno> {
     for (number, file) in task.stdio.iter().enumerate() {
         #[expect(
             unsafe_code,

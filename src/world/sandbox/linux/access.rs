@@ -10,7 +10,7 @@ use landlock::{
 use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
 
-use super::super::trees::Tree;
+use super::super::trees::WritableTree;
 use super::done;
 
 /// The newest rights that are asked for; an older kernel gives what it knows. Newer ones were not tried, and would also
@@ -38,12 +38,12 @@ const DEVICES: &[&str] = &[
     "nvidia3",
 ];
 
-/// Where memory is shared.
+/// The folder of shared memory.
 const SHARED: &str = "/dev/shm";
 
-/// What a command may reach of the network.
+/// The part of the network that a command may reach.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Reach {
+pub(super) enum NetworkReach {
     Everything,
     /// No TCP.
     NoTcp,
@@ -52,13 +52,16 @@ pub(super) enum Reach {
 }
 
 /// Makes the rules, or nothing if the kernel has no Landlock.
-pub(super) fn ruleset(trees: &[Tree], reach: Reach) -> Result<Option<OwnedFd>, RulesetError> {
+pub(super) fn ruleset(
+    trees: &[WritableTree],
+    reach: NetworkReach,
+) -> Result<Option<OwnedFd>, RulesetError> {
     let mut rules = Ruleset::default()
         .set_compatibility(CompatLevel::BestEffort)
         .handle_access(AccessFs::from_write(NEWEST))?
         .scope(Scope::Signal)?
         .scope(Scope::AbstractUnixSocket)?;
-    if reach == Reach::NoTcp {
+    if reach == NetworkReach::NoTcp {
         rules = rules.handle_access(AccessNet::from_all(NEWEST))?;
     }
     let mut rules = rules.create()?;
