@@ -5,7 +5,7 @@
 
 /// A pair of signs that is open at a place of a script.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Enclosure {
+enum OpenQuote {
     /// `"`
     Double,
     /// `'`
@@ -46,7 +46,7 @@ pub enum VariableError {
 /// A script as it is being read.
 #[derive(Default)]
 struct HookScript {
-    open: Vec<Enclosure>,
+    open: Vec<OpenQuote>,
     in_ticks: bool,
     /// The body of a here-document has rules of its own.
     is_behind_here_document: bool,
@@ -65,7 +65,7 @@ pub fn interpolated(
     let mut read = HookScript::default();
     let mut rest = command;
     while let Some(c) = rest.chars().next() {
-        let is_comment = read.open.last() == Some(&Enclosure::Comment);
+        let is_comment = read.open.last() == Some(&OpenQuote::Comment);
         if let Some(after) = rest.strip_prefix("\\${") {
             script += "${";
             rest = after;
@@ -94,10 +94,10 @@ impl HookScript {
             "after a `<<`"
         } else {
             return Ok(match self.open.last() {
-                Some(Enclosure::Double) => format!("${{{var}}}"),
-                Some(Enclosure::Single) => format!("'\"${{{var}}}\"'"),
-                Some(Enclosure::Ansi) => format!("'\"${{{var}}}\"$'"),
-                Some(Enclosure::Paren | Enclosure::Comment) | None => format!("\"${{{var}}}\""),
+                Some(OpenQuote::Double) => format!("${{{var}}}"),
+                Some(OpenQuote::Single) => format!("'\"${{{var}}}\"'"),
+                Some(OpenQuote::Ansi) => format!("'\"${{{var}}}\"$'"),
+                Some(OpenQuote::Paren | OpenQuote::Comment) | None => format!("\"${{{var}}}\""),
             });
         };
         Err(VariableError::Place {
@@ -109,7 +109,7 @@ impl HookScript {
 
     /// Goes over the next part of the script, which begins with `c`, and returns its length.
     fn pass(&mut self, c: char, rest: &str, begins_word: bool) -> usize {
-        use Enclosure::{Ansi, Comment, Double, Paren, Single};
+        use OpenQuote::{Ansi, Comment, Double, Paren, Single};
         let inside = self.open.last().copied();
         let (opened, length) = match (inside, c) {
             (Some(Single | Ansi), '\'')

@@ -31,7 +31,7 @@ pub(super) struct ShellScript {
 }
 
 /// A simple command; or a group such as `( … )` or a loop, which has no words.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Node {
     /// The program and its arguments, without leading assignments and redirections.
     pub(super) words: Vec<Word>,
@@ -229,17 +229,13 @@ impl<'s, 'o> ShellReader<'s, 'o> {
     }
 
     fn node(&mut self, parent: Option<(usize, Via)>) -> usize {
+        let node = self.out.nodes.len();
         self.out.nodes.push(Node {
-            words: Vec::new(),
-            stdin: String::new(),
-            writes: Vec::new(),
-            feeds: None,
             parent,
-            end: 0,
+            end: node + 1,
             level: self.level,
+            ..Node::default()
         });
-        let node = self.out.nodes.len() - 1;
-        self.out.nodes[node].end = node + 1;
         node
     }
 
@@ -393,13 +389,9 @@ impl<'s, 'o> ShellReader<'s, 'o> {
                     return false;
                 }
             }
-            b"if" => {
-                self.open(GroupKind::If, place);
-            }
+            b"if" => _ = self.open(GroupKind::If, place),
             b"fi" => closed = self.close(GroupKind::If, place),
-            b"while" | b"until" => {
-                self.open(GroupKind::Loop, place);
-            }
+            b"while" | b"until" => _ = self.open(GroupKind::Loop, place),
             b"for" | b"select" => {
                 let node = self.open(GroupKind::Loop, place);
                 self.loop_head(node);
@@ -416,9 +408,7 @@ impl<'s, 'o> ShellReader<'s, 'o> {
                 self.case_patterns(place);
             }
             b"esac" => closed = self.close(GroupKind::Case, place),
-            b"{" => {
-                self.open(GroupKind::Brace, place);
-            }
+            b"{" => _ = self.open(GroupKind::Brace, place),
             b"}" => closed = self.close(GroupKind::Brace, place),
             b"function" => {
                 self.blanks();

@@ -3,6 +3,7 @@
 
 use std::env;
 use std::ffi::OsStr;
+use std::io;
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::sync_channel;
@@ -23,14 +24,39 @@ use crate::world::programs::{NoProgram, Programs};
 /// The text that is put there to be read again.
 const PROBE: &str = "clada doctor";
 
-/// The results of a trial. An `Err` says what is wrong, and what helps.
+/// A fault of the display or its clipboard, and what helps.
+#[derive(Debug, thiserror::Error)]
+pub enum TrialError {
+    #[error("none here: DISPLAY and WAYLAND_DISPLAY are not set, {0}")]
+    NoDisplay(String),
+    #[error(
+        "{name} cannot be reached ({}: {error}): start clada where the desktop runs, or log in there again",
+        socket.display()
+    )]
+    Display {
+        name: String,
+        socket: PathBuf,
+        error: io::Error,
+    },
+    #[error(
+        "the compositor has no {0}, so clada copies through X11 or `wl-copy`: install wl-clipboard, and keep \
+         Xwayland on"
+    )]
+    NoDataControl(String),
+    #[error("the compositor does not answer: {0}")]
+    Compositor(String),
+    #[error("{fault} ({cause}): results are only in the notes file and the output file")]
+    Clipboard { fault: &'static str, cause: String },
+}
+
+/// The results of a trial.
 pub struct Trial {
     /// The display that there is.
-    pub display: Result<String, String>,
+    pub display: Result<String, TrialError>,
     /// `Ok` if the Wayland compositor lets programs without a window copy; `None` where there is none.
-    pub data_control: Option<Result<(), String>>,
+    pub data_control: Option<Result<(), TrialError>>,
     /// The part of the clipboard that works.
-    pub clipboard: Result<&'static str, String>,
+    pub clipboard: Result<&'static str, TrialError>,
 }
 
 /// Tries all of it; `None` if the display does not answer within this time.
@@ -65,7 +91,7 @@ fn trial() -> Trial {
     }
 }
 
-fn display(wayland: Option<&str>) -> Result<String, String> {
+fn display(wayland: Option<&str>) -> Result<String, TrialError> {
     if cfg!(target_os = "macos") {
         return Ok("macOS".to_owned());
     }
@@ -82,21 +108,22 @@ fn display(wayland: Option<&str>) -> Result<String, String> {
             let socket = Path::new("/tmp/.X11-unix").join(format!("X{number}"));
             (format!("X11, {name}"), socket)
         }
-        (None, None) => return Err(none_here()),
+        (None, None) => return Err(TrialError::NoDisplay(instead())),
     };
     match UnixStream::connect(&socket) {
         Ok(_) => Ok(name),
         // It may only be reached by a socket without a file.
         Err(_) if wayland.is_none() && Clipboard::new().is_ok() => Ok(name),
-        Err(error) => Err(format!(
-            "{name} cannot be reached ({}: {error}): start clada where the desktop runs, or log in there again",
-            socket.display()
-        )),
+        Err(error) => Err(TrialError::Display {
+            name,
+            socket,
+            error,
+        }),
     }
 }
 
-/// Says that there is no display, and where results are copied to instead.
-fn none_here() -> String {
+/// Says where results are copied to without a display.
+fn instead() -> String {
     let around = ClipboardContext::of_process();
     let found = candidates(&around.vars, around.is_remote)
         .into_iter()
@@ -107,7 +134,7 @@ fn none_here() -> String {
             .find_map(|name| vars.get(OsStr::new(name)));
         name.map(|name| name.to_string_lossy().into_owned())
     };
-    let then = match found.as_ref().and_then(name) {
+    match found.as_ref().and_then(name) {
         Some(name) => {
             format!("but your desktop is running: results are copied to its display, {name}")
         }
@@ -120,34 +147,32 @@ fn none_here() -> String {
             }
         }
         None => "so results are only in the notes file and the output file".to_owned(),
-    };
-    format!("none here: DISPLAY and WAYLAND_DISPLAY are not set, {then}")
+    }
 }
 
 /// Returns true if something is on the clipboard of the Wayland display.
 #[cfg(target_os = "linux")]
-fn data_control() -> Result<bool, String> {
+fn data_control() -> Result<bool, TrialError> {
     use wl_clipboard_rs::paste::{ClipboardType, Error, Seat, get_mime_types};
     match get_mime_types(ClipboardType::Regular, Seat::Unspecified) {
         Ok(types) => Ok(!types.is_empty()),
         Err(Error::ClipboardEmpty | Error::NoSeats) => Ok(false),
-        Err(Error::MissingProtocol { name, .. }) => Err(format!(
-            "the compositor has no {name}, so clada copies through X11 or `wl-copy`: install wl-clipboard, and keep \
-             Xwayland on"
-        )),
-        Err(error) => Err(format!("the compositor does not answer: {error}")),
+        Err(Error::MissingProtocol { name, .. }) => {
+            Err(TrialError::NoDataControl(name.to_string()))
+        }
+        Err(error) => Err(TrialError::Compositor(error.to_string())),
     }
 }
 
 #[cfg(not(target_os = "linux"))]
-fn data_control() -> Result<bool, String> {
+fn data_control() -> Result<bool, TrialError> {
     Ok(true)
 }
 
-fn clipboard() -> Result<&'static str, String> {
-    let failed = |what: &str, error| {
-        let cause = short(error);
-        format!("{what} ({cause}): results are only in the notes file and the output file")
+fn clipboard() -> Result<&'static str, TrialError> {
+    let failed = |fault, error| TrialError::Clipboard {
+        fault,
+        cause: short(error),
     };
     let mut clipboard = Clipboard::new().map_err(|error| failed("cannot be reached", error))?;
     let there = match clipboard.get_text() {
@@ -170,7 +195,7 @@ fn write(
             let read = clipboard.get().clipboard(kind).text()?;
             is_probe(&read)
         }
-        Err(arboard::Error::ClipboardNotSupported) if data_control() == Ok(false) => {
+        Err(arboard::Error::ClipboardNotSupported) if matches!(data_control(), Ok(false)) => {
             clipboard.set_text(PROBE)?;
             let read = clipboard.get_text()?;
             clipboard.clear()?;

@@ -6,12 +6,13 @@
 //! end with it; without them it ends all that it may send signals to, which Landlock keeps to what it started; without that
 //! its children one after another, each of which brings its own.
 
-use std::ffi::{CString, c_char, c_void};
+use std::ffi::{CString, OsString, c_char, c_void};
 use std::fs::File;
 use std::io::{self, Read};
 use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 use std::os::unix::ffi::OsStrExt;
 use std::ptr;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicI32, Ordering};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -63,10 +64,61 @@ pub(super) struct FirstProcess {
 /// The data that the first process needs, made in the parent.
 struct KeeperTask<'l> {
     launch: &'l Launch,
+    call: ExecCall,
+    files: KeeperFiles,
+    /// The limit of open files.
+    limit: Option<Rlimit>,
+    /// The error for which the program could not be started, or 0.
+    failed: AtomicI32,
+    clada: Pid,
+}
+
+/// The arguments of `execve`, and the folder to be in.
+struct ExecCall {
     program: CString,
-    words: Vec<*const c_char>,
-    env: Vec<*const c_char>,
+    words: CStrings,
+    env: CStrings,
     dir: CString,
+}
+
+impl ExecCall {
+    fn of(launch: &Launch) -> io::Result<Self> {
+        let env = launch.env.iter().map(|(name, value)| {
+            let mut line = name.clone();
+            line.push("=");
+            line.push(value);
+            line
+        });
+        Ok(Self {
+            program: c_string(launch.program.as_os_str())?,
+            words: CStrings::of(&launch.words)?,
+            env: CStrings::of(&env.collect::<Vec<_>>())?,
+            dir: c_string(launch.dir.as_os_str())?,
+        })
+    }
+}
+
+/// A list as `execve` takes it: each string ends in NUL, and the list in a null pointer.
+struct CStrings {
+    pointers: Vec<*const c_char>,
+    /// The strings that are pointed to.
+    _strings: Vec<CString>,
+}
+
+impl CStrings {
+    fn of(texts: &[OsString]) -> io::Result<Self> {
+        let strings = texts.iter().map(|text| c_string(text));
+        let strings: Vec<CString> = strings.collect::<io::Result<_>>()?;
+        let pointers = strings.iter().map(|string| string.as_ptr());
+        Ok(Self {
+            pointers: pointers.chain([ptr::null()]).collect(),
+            _strings: strings,
+        })
+    }
+}
+
+/// The open files of the first process.
+struct KeeperFiles {
     stdio: [OwnedFd; 3],
     tells: OwnedFd,
     control: OwnedFd,
@@ -74,10 +126,34 @@ struct KeeperTask<'l> {
     open: Vec<RawFd>,
     /// And until nothing of the command lives.
     kept: Vec<RawFd>,
-    files: Option<Rlimit>,
-    /// The error for which the program could not be started, or 0.
-    failed: AtomicI32,
-    clada: Pid,
+}
+
+impl KeeperFiles {
+    fn of(
+        launch: &Launch,
+        stdio: [OwnedFd; 3],
+        pipes: [OwnedFd; 2],
+        kept: &[Arc<OwnedFd>],
+    ) -> io::Result<Self> {
+        let [stdin, out, err] = stdio;
+        let stdio = [above(stdin)?, above(out)?, above(err)?];
+        let [tells, control] = pipes;
+        let (tells, control) = (above(tells)?, above(control)?);
+        let mut kept: Vec<RawFd> = kept.iter().map(AsRawFd::as_raw_fd).collect();
+        kept.extend([tells.as_raw_fd(), control.as_raw_fd()]);
+        let mut open: Vec<RawFd> = stdio.iter().map(AsRawFd::as_raw_fd).collect();
+        open.extend(&kept);
+        open.extend(launch.ready.iter().flat_map(|ready| ready.0.descriptors()));
+        kept.sort_unstable();
+        open.sort_unstable();
+        Ok(Self {
+            stdio,
+            tells,
+            control,
+            open,
+            kept,
+        })
+    }
 }
 
 /// Starts a program below a first process. `output` is its standard output and its standard error.
@@ -87,7 +163,7 @@ struct KeeperTask<'l> {
 pub(super) fn start(
     launch: &Launch,
     output: [OwnedFd; 2],
-    files: Option<Rlimit>,
+    limit: Option<Rlimit>,
 ) -> io::Result<FirstProcess> {
     let (told, tells) = io::pipe()?;
     let (control, closes) = io::pipe()?;
@@ -96,43 +172,14 @@ pub(super) fn start(
         None => File::open("/dev/null")?,
     };
     let [out, err] = output;
-    let stdio = [above(stdin.into())?, above(out)?, above(err)?];
-    let words = strings(&launch.words)?;
-    let env = launch.env.iter().map(|(name, value)| {
-        let mut line = name.clone();
-        line.push("=");
-        line.push(value);
-        line
-    });
-    let env = strings(&env.collect::<Vec<_>>())?;
-    let pointers = |strings: &[CString]| -> Vec<*const c_char> {
-        let all = strings.iter().map(|string| string.as_ptr());
-        all.chain([ptr::null()]).collect()
-    };
-    let tells = above(tells.into())?;
-    let control = above(control.into())?;
-    let mut open: Vec<RawFd> = stdio.iter().map(AsRawFd::as_raw_fd).collect();
-    open.extend([tells.as_raw_fd(), control.as_raw_fd()]);
-    open.extend(launch.ready.iter().flat_map(|ready| ready.0.descriptors()));
     // Nothing of it is closed before the first process has it.
-    let files_kept = super::kept();
-    let mut kept: Vec<RawFd> = files_kept.iter().map(AsRawFd::as_raw_fd).collect();
-    open.extend(&kept);
-    kept.extend([tells.as_raw_fd(), control.as_raw_fd()]);
-    kept.sort_unstable();
-    open.sort_unstable();
+    let kept = super::kept();
+    let pipes = [tells.into(), control.into()];
     let task = KeeperTask {
-        program: c_string(launch.program.as_os_str())?,
-        words: pointers(&words),
-        env: pointers(&env),
-        dir: c_string(launch.dir.as_os_str())?,
         launch,
-        stdio,
-        tells,
-        control,
-        open,
-        kept,
-        files,
+        call: ExecCall::of(launch)?,
+        files: KeeperFiles::of(launch, [stdin.into(), out, err], pipes, &kept)?,
+        limit,
         failed: AtomicI32::new(0),
         clada: getpid(),
     };
@@ -143,7 +190,7 @@ pub(super) fn start(
         SplitProcess::Child => keep(&task, &mut stack),
     };
     drop(task);
-    drop(files_kept);
+    drop(kept);
     let first = FirstProcess {
         pid,
         told: told.into(),
@@ -189,13 +236,9 @@ fn c_string(text: &std::ffi::OsStr) -> io::Result<CString> {
     Ok(CString::new(text.as_bytes())?)
 }
 
-fn strings(texts: &[std::ffi::OsString]) -> io::Result<Vec<CString>> {
-    texts.iter().map(|text| c_string(text)).collect()
-}
-
 /// The first process, from its start to its end.
 fn keep(task: &KeeperTask<'_>, stack: &mut [u8]) -> ! {
-    close_but(&task.open);
+    close_but(&task.files.open);
     let _ = rustix::thread::set_name(c"clada-keeper");
     // Ctrl-C is for clada.
     let _ = setsid();
@@ -215,7 +258,7 @@ fn keep(task: &KeeperTask<'_>, stack: &mut [u8]) -> ! {
         (Ok(_), error) => fail(task, Errno::from_raw_os_error(error)),
     };
     tell(task, STARTED, 0);
-    close_but(&task.kept);
+    close_but(&task.files.kept);
     let hold = match ready {
         Some(ready) if ready.is_alone() && getpid() == Pid::INIT => EndScope::All,
         Some(ready) if ready.holds_signals() && cannot_signal(task.clada) => EndScope::All,
@@ -251,7 +294,7 @@ fn watch_over(task: &KeeperTask<'_>, shell: Pid, hold: EndScope) -> ! {
             continue;
         };
         let mut both = [
-            PollFd::new(&task.control, PollFlags::IN),
+            PollFd::new(&task.files.control, PollFlags::IN),
             PollFd::new(ends, PollFlags::IN),
         ];
         let polled = if is_over {
@@ -341,7 +384,7 @@ fn tell(task: &KeeperTask<'_>, word: u32, number: u32) {
     let mut told = [0; TOLD];
     told[..4].copy_from_slice(&word.to_ne_bytes());
     told[4..].copy_from_slice(&number.to_ne_bytes());
-    let _ = write(&task.tells, &told);
+    let _ = write(&task.files.tells, &told);
 }
 
 fn fail(task: &KeeperTask<'_>, error: Errno) -> ! {
@@ -409,7 +452,7 @@ fn start_program(task: &KeeperTask<'_>, stack: &mut [u8]) -> Result<Pid, Errno> 
 
 /// Makes the calling process the program: a session of its own, without a terminal to ask on, and inside the fence.
 fn become_program(task: &KeeperTask<'_>) -> Result<std::convert::Infallible, Errno> {
-    for (number, file) in task.stdio.iter().enumerate() {
+    for (number, file) in task.files.stdio.iter().enumerate() {
         #[expect(
             unsafe_code,
             reason = "the crate has no such call for numbers that are closed"
@@ -421,9 +464,9 @@ fn become_program(task: &KeeperTask<'_>) -> Result<std::convert::Infallible, Err
         }
     }
     let _ = setsid();
-    chdir(task.dir.as_c_str())?;
-    if let Some(files) = task.files {
-        rustix::process::setrlimit(rustix::process::Resource::Nofile, files)?;
+    chdir(task.call.dir.as_c_str())?;
+    if let Some(limit) = task.limit {
+        rustix::process::setrlimit(rustix::process::Resource::Nofile, limit)?;
     }
     if let Some(ready) = &task.launch.ready {
         ready.0.enter()?;
@@ -439,9 +482,9 @@ fn become_program(task: &KeeperTask<'_>) -> Result<std::convert::Infallible, Err
         libc::signal(libc::SIGPIPE, libc::SIG_DFL);
         libc::pthread_sigmask(libc::SIG_SETMASK, &raw const none, ptr::null_mut());
         libc::execve(
-            task.program.as_ptr(),
-            task.words.as_ptr(),
-            task.env.as_ptr(),
+            task.call.program.as_ptr(),
+            task.call.words.pointers.as_ptr(),
+            task.call.env.pointers.as_ptr(),
         );
     }
     Err(Errno::from_io_error(&io::Error::last_os_error()).unwrap_or(Errno::NOEXEC))

@@ -56,13 +56,11 @@ pub(super) enum NoNamespaces {
 /// The mounts for one command, in this order.
 #[derive(Debug)]
 pub(super) struct Mounts {
-    way: NamespaceMode,
+    /// The maps of the user and the group, in a user namespace.
+    maps: Option<[String; 2]>,
     network: bool,
     trees: Vec<TreeMount>,
-    /// A folder of sockets is hidden by an empty one.
-    hidden_dirs: Vec<CString>,
-    /// A socket, by `/dev/null`.
-    hidden: Vec<CString>,
+    hidden: Hidden,
     /// Held in place and writable.
     held: Vec<CString>,
     /// Read-only, and mounted after the above.
@@ -71,9 +69,17 @@ pub(super) struct Mounts {
     ssh: Vec<(CString, Vec<u8>)>,
     /// The working directory afterwards: a working directory stays in what is mounted over.
     dir: CString,
-    maps: [String; 2],
     /// The most processes that there may be, where that can be said.
     processes: Option<String>,
+}
+
+/// The paths that a command is not to find.
+#[derive(Debug, Default)]
+struct Hidden {
+    /// A folder of sockets is hidden by an empty one.
+    dirs: Vec<CString>,
+    /// A socket, by `/dev/null`.
+    sockets: Vec<CString>,
 }
 
 /// A tree, which is mounted only if its path leads to it then.
@@ -119,7 +125,6 @@ impl Mounts {
         above.dedup();
         let terminated =
             |paths: Vec<PathBuf>| paths.into_iter().map(terminated).collect::<io::Result<_>>();
-        let (dirs, sockets) = hidden(&fence.hidden);
         let trees = trees.iter().map(|tree| {
             Ok(TreeMount {
                 path: self::terminated(tree.path.clone())?,
@@ -129,16 +134,15 @@ impl Mounts {
         });
         let (user, group) = (geteuid().as_raw(), getegid().as_raw());
         Ok(Self {
-            way,
+            maps: (way == NamespaceMode::AsUser)
+                .then(|| [user, group].map(|id| format!("{id} {id} 1"))),
             network: fence.network,
             trees: trees.collect::<io::Result<_>>()?,
-            hidden_dirs: terminated(dirs)?,
-            hidden: terminated(sockets)?,
+            hidden: hidden(&fence.hidden)?,
             held: terminated(above)?,
             guarded: terminated(guards.to_vec())?,
             ssh: ssh_files(way),
             dir: self::terminated(std::path::absolute(dir)?)?,
-            maps: [user, group].map(|id| format!("{id} {id} 1")),
             processes: bounds_processes().then(|| fence.processes.max(LEAST_PID_MAX).to_string()),
         })
     }
@@ -146,7 +150,7 @@ impl Mounts {
     /// The namespaces that the first process is to be started in.
     pub(super) fn flags(&self) -> libc::c_int {
         let mut flags = libc::CLONE_NEWNS | libc::CLONE_NEWPID | libc::CLONE_NEWIPC;
-        if self.way == NamespaceMode::AsUser {
+        if self.maps.is_some() {
             flags |= libc::CLONE_NEWUSER;
         }
         if !self.network {
@@ -157,10 +161,10 @@ impl Mounts {
 
     /// Mounts everything, in the first process. A path that is gone meanwhile is passed over.
     pub(super) fn set_up(&self) -> Result<(), Errno> {
-        if self.way == NamespaceMode::AsUser {
+        if let Some([user, group]) = &self.maps {
             write(c"/proc/self/setgroups", b"deny")?;
-            write(c"/proc/self/uid_map", self.maps[0].as_bytes())?;
-            write(c"/proc/self/gid_map", self.maps[1].as_bytes())?;
+            write(c"/proc/self/uid_map", user.as_bytes())?;
+            write(c"/proc/self/gid_map", group.as_bytes())?;
         }
         if !self.network {
             // A test's own server is reached by it.
@@ -215,7 +219,7 @@ impl Mounts {
 
     fn hide(&self) {
         let flags = MountFlags::NOSUID | MountFlags::NODEV | MountFlags::NOEXEC;
-        for dir in &self.hidden_dirs {
+        for dir in &self.hidden.dirs {
             let _ = mount(
                 c"tmpfs",
                 dir.as_c_str(),
@@ -224,7 +228,7 @@ impl Mounts {
                 c"mode=0700,size=64k",
             );
         }
-        for socket in &self.hidden {
+        for socket in &self.hidden.sockets {
             let _ = rustix::mount::mount_bind(c"/dev/null", socket.as_c_str());
         }
         let at = SSH_CONFIG;
@@ -280,18 +284,17 @@ impl TreeMount {
 }
 
 /// The folders and the sockets among paths that are to be hidden, as far as they are there.
-fn hidden(paths: &[PathBuf]) -> (Vec<PathBuf>, Vec<PathBuf>) {
-    let there = paths.iter().filter_map(|path| {
-        let kind = fs::symlink_metadata(path).ok()?.file_type();
-        Some((path.clone(), kind))
-    });
-    let (dirs, rest): (Vec<_>, Vec<_>) = there.partition(|(_, kind)| kind.is_dir());
-    let sockets = rest.into_iter().filter(|(_, kind)| kind.is_socket());
-    let path = |(path, _): (PathBuf, _)| path;
-    (
-        dirs.into_iter().map(path).collect(),
-        sockets.map(path).collect(),
-    )
+fn hidden(paths: &[PathBuf]) -> io::Result<Hidden> {
+    let mut hidden = Hidden::default();
+    for path in paths {
+        let kind = fs::symlink_metadata(path).map(|meta| meta.file_type());
+        match kind {
+            Ok(kind) if kind.is_dir() => hidden.dirs.push(terminated(path.clone())?),
+            Ok(kind) if kind.is_socket() => hidden.sockets.push(terminated(path.clone())?),
+            _ => {}
+        }
+    }
+    Ok(hidden)
 }
 
 /// Files that are root's here, and would be nobody's in a user namespace.
