@@ -56,7 +56,7 @@ fn names(command: Command) -> impl Iterator<Item = &'static str> {
 /// The rules for the commands that replies may use.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Actions {
-    /// Those that may not, with the setting that says so.
+    /// The commands that may not be used, with the setting that says so.
     refused: Vec<(Command, String)>,
 }
 

@@ -52,9 +52,9 @@ pub struct Policy {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Verdict<'p> {
     Allowed,
-    /// All that is asked for, in the order of the script.
+    /// The commands that are asked for, in the order of the script.
     Ask(Vec<Match<'p>>),
-    /// It is refused, and there is no question.
+    /// The command for which the script is refused, without a question.
     Denied(Match<'p>),
 }
 
@@ -62,7 +62,7 @@ pub enum Verdict<'p> {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Match<'p> {
     pub pattern: &'p str,
-    /// All of it, in one line.
+    /// The whole command, in one line.
     pub command: String,
 }
 
@@ -97,7 +97,7 @@ impl Policy {
 /// A script as it is judged.
 struct ReadScript {
     nodes: Vec<Node>,
-    /// Of each node, its command and those that it is given to run.
+    /// The commands of each node: its own and those that it is given to run.
     commands: Vec<Vec<Vec<Word>>>,
     /// The statements of text that is no shell script, or could not be read as one.
     statements: Vec<Statement>,
@@ -326,7 +326,8 @@ fn takes(words: &[Word], arrived: &Arrived) -> bool {
     }
 }
 
-/// Returns true if a command runs what it is sent as a shell script, false if as another program, and `None` if it does not run it.
+/// Returns true if a command runs what it is sent as a shell script, false if as another program, and `None` if it does not
+/// run it.
 fn reads_program(node: &Node) -> Option<bool> {
     command::all(vec![node.words.clone()])
         .iter()

@@ -152,7 +152,8 @@ impl Paths {
         Ok(Self(rules))
     }
 
-    /// Returns the reason why a path, relative to the root and with its links followed, is refused; `None` where the access is allowed.
+    /// Returns the reason why a path, relative to the root and with its links followed, is refused; `None` where the access
+    /// is allowed.
     pub fn refuses(&self, access: Access, path: &Path) -> Option<Denial<'_>> {
         let names: Vec<Vec<char>> = path
             .iter()

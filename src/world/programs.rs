@@ -1,9 +1,9 @@
 //! Finds the programs that clada itself runs, outside every fence. Owns where they may be: in no folder that a command of a
 //! reply may write to, nor another user. Never decides what a program is told.
 //!
-//! A PATH that has a project's `.venv/bin` in front is an everyday thing, and whatever lies there may come from a reply. So each
-//! folder of the PATH is followed name by name and link by link, and left out where something on the way is not the user's
-//! alone. What is left is also the PATH that these programs get: git finds its hooks' programs by it.
+//! A PATH that has a project's `.venv/bin` in front is an everyday thing, and whatever lies there may come from a reply. So
+//! each folder of the PATH is followed name by name and link by link, and left out where something on the way is not the
+//! user's alone. What is left is also the PATH that these programs get: git finds its hooks' programs by it.
 
 use std::collections::{BTreeSet, HashMap};
 use std::env;
@@ -92,12 +92,12 @@ static TREES: Mutex<AvoidedTrees> = Mutex::new(AvoidedTrees {
 struct AvoidedTrees {
     /// As they were named. Few processes ever run a program, so where these lead is not asked before that.
     named: BTreeSet<PathBuf>,
-    /// With where they have led.
+    /// The same trees, and the places where they have led.
     all: BTreeSet<PathBuf>,
 }
 
 impl AvoidedTrees {
-    /// All of them, as they are now and were before.
+    /// Returns all of them, as they are now and were before.
     fn all() -> BTreeSet<PathBuf> {
         let mut named = lock(&TREES).named.clone();
         // Not while others wait: a file system may not answer.
@@ -127,18 +127,18 @@ pub fn is_safe(path: &Path) -> bool {
 }
 
 impl Programs {
-    /// Those of this process's PATH.
+    /// Returns the programs of this process's PATH.
     pub fn of_process() -> Self {
         Self::of(env::var_os("PATH").as_deref())
     }
 
-    /// Those of the PATH in an environment.
+    /// Returns the programs of the PATH in an environment.
     pub fn of_vars<'v>(vars: impl IntoIterator<Item = (&'v OsString, &'v OsString)>) -> Self {
         let path = vars.into_iter().find(|(name, _)| *name == "PATH");
         Self::of(path.map(|(_, path)| path.as_os_str()))
     }
 
-    /// Those of a PATH; where there is none, of the system's own folders. Nothing is looked for yet.
+    /// Returns the programs of a PATH; where there is none, of the system's own folders. Nothing is looked for yet.
     pub fn of(path: Option<&OsStr>) -> Self {
         /// The searches of all PATHs, kept for as long as the process lives.
         static KNOWN: LazyLock<Mutex<HashMap<OsString, Programs>>> = LazyLock::new(Mutex::default);

@@ -284,7 +284,8 @@ impl ShellReader<'_, '_> {
         self.lose(start);
     }
 
-    /// Returns the end of the `((` here, behind its `))`; `None` where it is two parentheses of commands. Unfinished, all is lost.
+    /// Returns the end of the `((` here, behind its `))`; `None` where it is two parentheses of commands. Unfinished, all
+    /// is lost.
     pub(super) fn arithmetic_end(&mut self, from: usize) -> Option<usize> {
         if !self.source[from.min(self.source.len())..].starts_with(b"((") {
             return None;

@@ -2,9 +2,9 @@
 //!
 //! A service that started before the desktop has no display in its environment, and one that outlives a desktop has that of the
 //! last. Whatever runs on the desktop has the right one; so the environments of the user's processes are looked through. That
-//! takes some milliseconds and asks nobody, so that it cannot hang. `systemctl --user show-environment` knows no more than these
-//! processes, less on desktops that tell systemd nothing, and may hang; the sockets of X11 say neither whose they are nor how to
-//! get in.
+//! takes some milliseconds and asks nobody, so that it cannot hang. `systemctl --user show-environment` knows no more than
+//! these processes, less on desktops that tell systemd nothing, and may hang; the sockets of X11 say neither whose they are
+//! nor how to get in.
 
 use std::collections::HashMap;
 use std::ffi::{OsStr, OsString};
@@ -120,7 +120,7 @@ fn of_process(environ: &Path, runtime: &OsStr) -> Option<Display> {
     is_there.then_some([wayland, x11, authority])
 }
 
-/// That of a display of this machine, as `:1` or `:1.0`.
+/// Returns the socket of a display of this machine, such as `:1` or `:1.0`.
 fn x11_socket(name: &OsStr) -> Option<PathBuf> {
     let number = name.to_str()?.strip_prefix(':')?;
     let number = number.split('.').next()?;
@@ -128,8 +128,8 @@ fn x11_socket(name: &OsStr) -> Option<PathBuf> {
     is_number.then(|| format!("/tmp/.X11-unix/X{number}").into())
 }
 
-/// Identifies the server that the display of this environment has now: another one may come in its place. `None` where none accepts a
-/// connection, or that cannot be asked.
+/// Identifies the server that the display of this environment has now: another one may come in its place. `None` where none
+/// accepts a connection, or that cannot be asked.
 pub(super) fn server(vars: &EnvMap) -> Option<(u64, i64, i64)> {
     let path = match var(vars, "WAYLAND_DISPLAY") {
         Some(name) => Path::new(var(vars, RUNTIME)?).join(name),

@@ -1,9 +1,10 @@
-//! Owns the system's clipboard: puts text there and keeps it there. Never reads it, and never lets a slow display hold up anything.
+//! Owns the system's clipboard: puts text there and keeps it there. Never reads it, and never lets a slow display hold up
+//! anything.
 //!
-//! The text lives in the process that set it, so one [`owner`] stays for as long as clada does; it is looked after by a thread of its
-//! own. It is started at the first copy and anew after an error, for the [`display`] that is there then: that of a service that
-//! started before the desktop is found. Where a display lets only others copy, their [`program`] is asked; and who sits at a
-//! [`terminal`] over SSH, or without a display at one that takes it, gets the text through that.
+//! The text lives in the process that set it, so one [`owner`] stays for as long as clada does; it is looked after by a
+//! thread of its own. It is started at the first copy and anew after an error, for the [`display`] that is there then: that
+//! of a service that started before the desktop is found. Where a display lets only others copy, their [`program`] is
+//! asked; and who sits at a [`terminal`] over SSH, or without a display at one that takes it, gets the text through that.
 
 mod display;
 mod owner;
@@ -34,7 +35,8 @@ pub use trial::{Trial, not_run, try_out};
 const MOST: usize = 16 * 1024 * 1024;
 /// The longest time that the end waits for the owner to hand over its text.
 const FAREWELL: Duration = Duration::from_millis(350);
-/// The time for which a text without a display is kept for one that appears. After that, the user may have copied something newer.
+/// The time for which a text without a display is kept for one that appears. After that, the user may have copied something
+/// newer.
 const LATE: Duration = Duration::from_secs(60);
 /// The time between two such attempts.
 const AGAIN: Duration = Duration::from_secs(2);
@@ -47,7 +49,7 @@ pub enum ClipboardError {
         if *.looked { ", and no desktop of yours is running" } else { "" }
     )]
     NoDisplay {
-        /// That of a desktop was looked for.
+        /// True if the display of a desktop was looked for.
         looked: bool,
     },
     #[error(
@@ -103,7 +105,7 @@ pub enum Copied {
     Kept,
     /// A program of this name has.
     By(&'static str),
-    /// It was sent to the terminal, which does not tell whether it took it.
+    /// The text was sent to the terminal, which does not tell whether it took it.
     Sent,
 }
 
@@ -113,7 +115,7 @@ pub struct ClipboardContext {
     /// clada, to be started as the owner.
     pub program: PathBuf,
     pub vars: EnvMap,
-    /// That of the user, if it may take a text.
+    /// The user's terminal, if it may take a text.
     pub terminal: Option<PathBuf>,
     /// The user sits at another machine: the displays of this one are not theirs.
     pub is_remote: bool,
@@ -148,13 +150,13 @@ impl ClipboardContext {
 
 /// The clipboard and its owner.
 ///
-/// Dropping it ends the ownership, and gives a clipboard manager, if there is one, the text to keep; that is waited for only shortly.
-/// A process that ends without the drop takes its owner along.
+/// Dropping it ends the ownership, and gives a clipboard manager, if there is one, the text to keep; that is waited for
+/// only shortly. A process that ends without the drop takes its owner along.
 pub struct Clipboard {
     shared: Arc<SharedDesk>,
     /// Disconnected when the thread has ended; or why it could not be started.
     ended: std::io::Result<Mutex<Receiver<()>>>,
-    /// It was said how to have none.
+    /// True once it was said how to have none.
     advised: AtomicBool,
 }
 
@@ -197,8 +199,8 @@ impl Clipboard {
         !self.advised.swap(true, Ordering::Relaxed)
     }
 
-    /// Puts the text on the clipboard, and waits for that only so long. After an error that may pass the thread goes on for a minute
-    /// to try to have this text there, unless a later copy replaces it.
+    /// Puts the text on the clipboard, and waits for that only so long. After an error that may pass the thread goes on for
+    /// a minute to try to have this text there, unless a later copy replaces it.
     ///
     /// What is too long for every reader is an error, as it would look like a success; the caller cuts, far below this.
     pub fn copy(&self, text: String, patience: Duration) -> Result<Copied, ClipboardError> {

@@ -1,8 +1,8 @@
 //! Owns the process that has the text: both how it is started and what it does. Knows no display but the one that it is given.
 //!
-//! On X11 and Wayland the text lives in the process that set it, and the libraries find the display in the environment. That of a
-//! process with threads must not be changed; so the owner is a process of its own, which is this program again. A display that
-//! hangs, or takes the owner with it, then costs a process that is ended and started anew.
+//! On X11 and Wayland the text lives in the process that set it, and the libraries find the display in the environment.
+//! That of a process with threads must not be changed; so the owner is a process of its own, which is this program again. A
+//! display that hangs, or takes the owner with it, then costs a process that is ended and started anew.
 //!
 //! It gets texts on its standard input, each after its length, and answers each with a line. At the end of the input it ends.
 
@@ -75,7 +75,7 @@ impl Owner {
         })
     }
 
-    /// Has it take a text.
+    /// Gives it a text to put on the clipboard.
     pub(super) fn put(&mut self, text: &str) -> Result<(), ClipboardError> {
         let unreachable = |cause: String| ClipboardError::Unreachable { cause };
         let answer = self
@@ -136,7 +136,7 @@ impl Owner {
         Ok(count > 0)
     }
 
-    /// Has it give its text to a clipboard manager, if there is one, and end.
+    /// Lets it give its text to a clipboard manager, if there is one, and end.
     pub(super) fn end(mut self) {
         drop(self.process.stdin.take());
         let until = Instant::now() + FAREWELL;

@@ -23,7 +23,7 @@ const NAMES: [&str; 6] = [
     "xterm-ghostty",
     "ghostty",
 ];
-/// The same by what they set, for those that call themselves xterm.
+/// The variables of such terminals that call themselves xterm.
 const SET: [&str; 5] = [
     "KITTY_WINDOW_ID",
     "ALACRITTY_WINDOW_ID",

@@ -46,7 +46,7 @@ const OF_THE_MANAGER: &[&str] = &[
     "CLADA_SERVICE_LOG",
 ];
 
-/// The same, by how they begin.
+/// The beginnings of such variables.
 const OF_THE_MANAGER_STARTS: &[&str] = &["LISTEN_", "XPC_"];
 
 /// The variables of the session that clada runs in: where clada knows it, start-up files do not know better.
@@ -62,7 +62,7 @@ const OF_THE_SESSION: &[&str] = &[
 /// The variables that a login sets before any start-up file.
 const OF_A_LOGIN: &[&str] = &["HOME", "USER", "LOGNAME", "SHELL", "LANG"];
 
-/// And where it looks for programs then.
+/// The PATH that a login sets.
 const FIRST_PATH: &str = "/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin";
 
 /// A whole environment.
@@ -107,7 +107,7 @@ impl LoginEnv {
         Ok(told)
     }
 
-    /// The same, as a new login would have it: nothing that only this process was given is in it.
+    /// Asks for the environment of a new login: nothing that only this process was given is in it.
     ///
     /// # Errors
     ///
@@ -118,7 +118,7 @@ impl LoginEnv {
         ask(&shell(), vars.chain([path]).collect(), patience).await
     }
 
-    /// That of this process, without what the service manager told it.
+    /// Returns the environment of this process, without what the service manager told it.
     pub fn own() -> Self {
         let vars = env::vars_os().filter(|(name, _)| !is_of_manager(name));
         Self {
@@ -232,7 +232,7 @@ async fn ask(shell: &Path, own: EnvVars, patience: Duration) -> Result<LoginEnv,
     Err(LoginEnvError { tried })
 }
 
-/// Has a shell print its environment; the error says how it ended.
+/// Makes a shell print its environment; the error says how it ended.
 async fn told(mut command: Command, patience: Duration) -> Result<EnvVars, NotTold> {
     let word = word().map_err(NotTold::NotStarted)?;
     let (begin, end) = (format!("{word}-begin"), format!("{word}-end"));
@@ -423,7 +423,7 @@ impl LoginShell {
         }
     }
 
-    /// Those that can be found besides the shell's process group, which job control and daemons leave.
+    /// Finds the processes outside of the shell's process group, which job control and daemons leave.
     #[cfg(target_os = "linux")]
     fn others(&self) -> Vec<Pid> {
         let sign = format!("{SIGN}={}", self.word);

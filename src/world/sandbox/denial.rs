@@ -55,7 +55,8 @@ pub fn denied(fence: &Fence, dir: &Path, missing: &[PathBuf], output_tail: &str)
     })
 }
 
-/// Says what the fence had to do with git's settings that a script which succeeded could not save, by its stderr. It ran in `dir`.
+/// Says what the fence had to do with git's settings that a script which succeeded could not save, by its stderr. It ran in
+/// `dir`.
 pub fn unsaved_setting(fence: &Fence, dir: &Path, stderr: &str) -> Option<String> {
     const FAILURES: [&str; 2] = [
         "error: could not write config file ",

@@ -15,8 +15,8 @@ pub struct Guard {
 /// The most paths that are looked at: a link could lead to a whole disk.
 const MOST: usize = 10_000;
 
-/// By which a file is known again. The times of a directory are left out: they change with its entries, which have their
-/// own.
+/// The data by which a file is known again. The times of a directory are left out: they change with its entries, which have
+/// their own.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Print {
     device: u64,

@@ -33,7 +33,7 @@ fn quoted(path: &Path) -> String {
 }
 
 #[cfg(target_os = "macos")]
-pub(super) use here::{Prepared, prepare, support, support as kernel};
+pub(super) use here::{Prepared, prepare, support};
 
 #[cfg(target_os = "macos")]
 mod here {
@@ -83,6 +83,7 @@ mod here {
             network: works,
             signals: works,
             guards: works,
+            alone: false,
             lacks: if works {
                 Vec::new()
             } else {

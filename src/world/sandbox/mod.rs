@@ -35,9 +35,9 @@ pub use trees::{LeftOut, NotOpened, Settled};
 /// The extent to which a script is fenced in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Level {
-    /// It writes in the project, the temporary directories and what else was allowed.
+    /// The script writes in the project, the temporary directories and what else was allowed.
     Workspace,
-    /// It writes in the temporary directories.
+    /// The script writes in the temporary directories.
     ReadOnly,
     Off,
 }
@@ -53,7 +53,7 @@ pub struct Fence {
     pub temp: Vec<PathBuf>,
     /// Outside the root: caches, and a git directory that is elsewhere ([`git_dirs`]).
     pub writable: Vec<PathBuf>,
-    /// Not to be changed, though in a tree that may be written ([`guarded`]).
+    /// The paths that are not to be changed, though in a tree that may be written ([`guarded`]).
     pub guarded: Vec<PathBuf>,
     /// Sockets, and folders of them, that a command is not to find. Only namespaces hide them.
     pub hidden: Vec<PathBuf>,
@@ -168,7 +168,7 @@ impl Fence {
         named
     }
 
-    /// Those that can be opened now, and those that are left out though they are there.
+    /// Returns the trees that can be opened now, and those that are left out though they are there.
     fn now(&self) -> (Vec<WritableTree>, Vec<LeftOut>) {
         self.settled.trees(|| self.named()).now()
     }
@@ -192,7 +192,7 @@ impl Fence {
         self.now().1
     }
 
-    /// Those that a script which starts now could write in if they were there.
+    /// Returns the trees that a script which starts now could write in if they were there.
     pub fn missing(&self) -> Vec<PathBuf> {
         if self.level == Level::Off || !cfg!(target_os = "linux") {
             return Vec::new();
@@ -235,7 +235,7 @@ impl fmt::Display for Support {
     }
 }
 
-/// With the links in them resolved, in order and each once.
+/// Returns the paths with their links resolved, in order and each once.
 fn resolved<'p>(paths: impl Iterator<Item = &'p PathBuf>) -> Vec<PathBuf> {
     let mut paths: Vec<PathBuf> = paths.map(|path| real(path)).collect();
     paths.sort();

@@ -1,5 +1,5 @@
-//! Owns clada's place among the services of this user: its file there, and the orders that the system's service manager is given.
-//! Never decides what a person is told of them.
+//! Owns clada's place among the services of this user: its file there, and the orders that the system's service manager is
+//! given. Never decides what a person is told of them.
 
 mod launchd;
 pub mod supervisor;
@@ -230,7 +230,7 @@ impl Service {
         }
     }
 
-    /// Has the manager do something.
+    /// Gives the manager an order.
     ///
     /// # Errors
     /// Where it cannot, or does not within two minutes.

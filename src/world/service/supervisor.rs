@@ -1,5 +1,5 @@
-//! Owns what clada tells the service manager that started it: that it is ready, what it does, that it lives, that it ends. Also keeps
-//! the log small where that manager writes one into a file. Does nothing where clada was started by hand.
+//! Owns what clada tells the service manager that started it: that it is ready, what it does, that it lives, that it ends.
+//! Also keeps the log small where that manager writes one into a file. Does nothing where clada was started by hand.
 
 use std::fs::OpenOptions;
 use std::io;
@@ -42,7 +42,7 @@ impl Supervisor {
         supervisor
     }
 
-    /// All is armed, again after [`Supervisor::reloading`]; and what clada does now, for people.
+    /// Reports that clada is ready, again after [`Supervisor::reloading`]; and what clada does now, for people.
     pub fn ready(&self, status: &str) {
         tell(&[NotifyState::Ready, NotifyState::Status(&line(status))]);
     }
@@ -70,8 +70,8 @@ impl Supervisor {
         self.watchdog.or(self.log.is_some().then_some(LOOK))
     }
 
-    /// Waits until it is time, and says that clada lives. To be polled by what must not hang: where that does, nothing is said, and
-    /// the manager starts clada again. Given up before its time it goes on where it was.
+    /// Waits until it is time, and says that clada lives. To be polled by what must not hang: where that does, nothing is
+    /// said, and the manager starts clada again. Given up before its time it goes on where it was.
     pub async fn beat(&mut self) {
         if self.watchdog().is_none() {
             return std::future::pending().await;

@@ -22,8 +22,8 @@ pub(super) fn unit(program: &str, env: &[(&str, String)]) -> String {
     TEMPLATE.replacen(START, &lines, 1)
 }
 
-/// The command, in which the colon keeps systemd from putting variables in. It takes no program whose path has quotes, backslashes
-/// or control characters, but a shell does.
+/// The command, in which the colon keeps systemd from putting variables in. It takes no program whose path has quotes,
+/// backslashes or control characters, but a shell does.
 fn start(program: &str) -> String {
     let is_odd = |c: char| c.is_control() || "\"'\\".contains(c);
     if program.contains(is_odd) {
@@ -120,7 +120,8 @@ pub(super) fn logs(lines: usize, follow: bool) -> (&'static str, Vec<String>) {
     ("journalctl", args)
 }
 
-/// Lists the leftovers of the unit in and beside the folder of units: links by which others want it, and changes by `systemctl edit` and
+/// Lists the leftovers of the unit in and beside the folder of units: links by which others want it, and changes by
+/// `systemctl edit` and
 /// `systemctl set-property`.
 pub(super) fn leftovers(folder: &Path) -> Vec<PathBuf> {
     let folders = [folder.to_owned(), folder.with_file_name("user.control")];

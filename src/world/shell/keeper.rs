@@ -38,7 +38,7 @@ const ROUND: i64 = 5;
 pub(super) const STARTED: u32 = 1;
 /// The command's process has ended; the number is its status as the system gives it.
 pub(super) const ENDED: u32 = 2;
-/// It could not be started; the number is the system's error.
+/// The command could not be started; the number is the system's error.
 const FAILED: u32 = 3;
 /// The length of what it tells.
 pub(super) const TOLD: usize = 8;
@@ -46,9 +46,9 @@ pub(super) const TOLD: usize = 8;
 /// The processes that the first process ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum EndScope {
-    /// It ends all that it may send signals to: there is nothing else.
+    /// All that it may send signals to: there is nothing else.
     All,
-    /// It ends its children, and then those that were theirs.
+    /// Its children, and then those that were theirs.
     Children,
 }
 
@@ -57,7 +57,7 @@ pub(super) struct FirstProcess {
     pub(super) pid: Pid,
     /// The pipe that its words come from.
     pub(super) told: OwnedFd,
-    /// It ends everything when this is closed, as it is when clada ends.
+    /// A pipe that has it end everything when this is closed, as it is when clada ends.
     pub(super) control: OwnedFd,
 }
 
@@ -122,9 +122,9 @@ struct KeeperFiles {
     stdio: [OwnedFd; 3],
     tells: OwnedFd,
     control: OwnedFd,
-    /// All that it needs of what clada has open, in order.
+    /// The files that it needs of those that clada has open, in order.
     open: Vec<RawFd>,
-    /// And until nothing of the command lives.
+    /// The files that it needs until nothing of the command lives.
     kept: Vec<RawFd>,
 }
 
@@ -224,7 +224,7 @@ pub(super) fn parts(told: [u8; TOLD]) -> (u32, u32) {
     )
 }
 
-/// The same file by a number above those of standard input and output, which are set in the child one after another.
+/// Returns the same file by a number above those of standard input and output, which are set in the child one after another.
 fn above(file: OwnedFd) -> io::Result<OwnedFd> {
     if file.as_raw_fd() > libc::STDERR_FILENO {
         return Ok(file);

@@ -127,7 +127,7 @@ pub struct ScriptRun {
     /// The number of processes that still ran when the shell had ended, and had to be ended. Where there is no `/proc` to count
     /// them in: 1 if there were any.
     pub left_running: usize,
-    /// Those that could not be ended, and may still do something.
+    /// The processes that could not be ended, and may still do something.
     pub survivors: Vec<Survivor>,
     pub stdout: Captured,
     pub stderr: Captured,
@@ -392,8 +392,8 @@ static KEPT: Mutex<Vec<Arc<OwnedFd>>> = Mutex::new(Vec::new());
 #[derive(Debug)]
 pub struct KeptFile(Arc<OwnedFd>);
 
-/// Has every command that is started from now on, until this is dropped, keep a file open for as long as anything of it lives,
-/// and no longer. Its own processes do not get it.
+/// Makes every command that is started from now on keep a file open, until the result is dropped. The file stays open for as
+/// long as anything of the command lives. The command's own processes do not get it.
 pub fn keep(file: OwnedFd) -> KeptFile {
     let file = Arc::new(file);
     kept().push(Arc::clone(&file));
@@ -413,7 +413,8 @@ impl Drop for KeptFile {
 /// The limit of open files of each of clada's children, where clada itself may have more.
 static FILES: OnceLock<Rlimit> = OnceLock::new();
 
-/// Raises this process's limit of open files to what the system allows. Commands get the previous limit: some rely on a low one.
+/// Raises this process's limit of open files to what the system allows. Commands get the previous limit: some rely on a low
+/// one.
 pub fn allow_many_files() {
     let files = getrlimit(Resource::Nofile);
     let many = Rlimit {
@@ -587,10 +588,11 @@ impl<'a, 'b> Output<'a, 'b> {
 
     /// Keeps and tells what a pipe has for it, as far as there is room.
     fn pass_on(&mut self, stream: Stream) -> Result<(), ShellError> {
-        let (text, coloured, spool) = match stream {
-            Stream::Stdout => self.stdout.taken(),
-            Stream::Stderr => self.stderr.taken(),
+        let pipe = match stream {
+            Stream::Stdout => &mut self.stdout,
+            Stream::Stderr => &mut self.stderr,
         };
+        let text = &mut pipe.text;
         let mut fits = text.len();
         if text.len() as u64 > self.room {
             fits = self.room as usize;
@@ -601,9 +603,10 @@ impl<'a, 'b> Output<'a, 'b> {
             self.full.notify_one();
         }
         self.room -= fits as u64;
+        let coloured = pipe.coloured.take();
         let shown = coloured.filter(|_| fits == text.len());
         if fits > 0 || shown.is_some() {
-            spool.write(&text[..fits]).map_err(ShellError::Spool)?;
+            pipe.spool.write(&text[..fits]).map_err(ShellError::Spool)?;
             (self.on_output)(stream, shown.as_deref().unwrap_or(&text[..fits]));
         }
         text.clear();
@@ -617,11 +620,11 @@ struct Pipe<'m, R> {
     source: Option<R>,
     chunk: Vec<u8>,
     plain: Plain,
-    /// With what it takes out; nothing where there is nothing to take out.
+    /// The masking, and its input; `None` where there is nothing to take out.
     masking: Option<(Masking<'m>, Vec<u8>)>,
     /// The text that is to be passed on.
     text: Vec<u8>,
-    /// The same with its colours, where it has some and nothing is taken out of it.
+    /// The same text with its colours, where it has some and nothing is taken out of it.
     coloured: Option<Vec<u8>>,
     spool: Spool,
 }
@@ -639,11 +642,6 @@ impl<'m, R: AsyncRead + AsFd + Unpin> Pipe<'m, R> {
             coloured: None,
             spool: Spool::new(),
         }
-    }
-
-    /// Returns the text to be passed on, the same with its colours, and the spool.
-    fn taken(&mut self) -> (&mut Vec<u8>, Option<Vec<u8>>, &mut Spool) {
-        (&mut self.text, self.coloured.take(), &mut self.spool)
     }
 
     async fn read(&mut self) -> io::Result<usize> {

@@ -111,7 +111,7 @@ impl ConfigLine {
     }
 }
 
-/// All lines, up to the first that git does not understand: there it gives up, and runs nothing.
+/// Reads all lines, up to the first that git does not understand: there it gives up, and runs nothing.
 pub(super) fn lines(text: &str) -> Vec<ConfigLine> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let mut reader = ConfigReader {

@@ -18,7 +18,7 @@ pub struct Danger {
     pub path: PathBuf,
     /// In words that go on after a colon; one line.
     pub what: String,
-    /// All that it depends on.
+    /// The text by which it is known again.
     mark: String,
 }
 
@@ -166,7 +166,7 @@ impl DangerSearch<'_> {
         }
     }
 
-    /// Those that are linked to a repository: each has to lead back to it.
+    /// Judges the work trees that are linked to a repository: each has to lead back to it.
     fn worktrees(&mut self, common: &Path) {
         let dirs = fs::read_dir(common.join("worktrees")).into_iter().flatten();
         for dir in dirs.flatten().take(HOOKS).map(|entry| entry.path()) {

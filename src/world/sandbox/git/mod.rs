@@ -49,8 +49,8 @@ const LARGEST: u64 = 1024 * 1024;
 /// The most git directories in another that are looked at.
 const MODULES: usize = 500;
 
-/// Lists the files that tell git what to run, for the repository that `root` is in: hooks, configuration, also those of its submodules and of its
-/// other work trees. Missing files are named too, as git would heed them if they came to be.
+/// Lists the files that tell git what to run, for the repository that `root` is in: hooks, configuration, also those of its
+/// submodules and of its other work trees. Missing files are named too, as git would heed them if they came to be.
 pub fn guarded(root: &Path) -> Vec<PathBuf> {
     let root = real(root);
     let Some(dot_git) = nearest(&root) else {
@@ -108,7 +108,7 @@ pub fn git_dirs(root: &Path, writable: &[PathBuf]) -> Vec<PathBuf> {
 
 /// The git directories that git itself would use from `root`, whoever wrote what leads there; a link that leads to them.
 ///
-/// Not to be believed: to see that they hold nothing that would be waited for.
+/// The result is not to be believed. It serves to see that they hold nothing that would be waited for.
 pub fn led_to(root: &Path) -> Result<Vec<PathBuf>, PathBuf> {
     let Some(dot_git) = nearest(&real(root)) else {
         return Ok(Vec::new());

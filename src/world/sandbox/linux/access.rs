@@ -17,7 +17,7 @@ use super::done;
 /// forbid Unix sockets.
 const NEWEST: ABI = ABI::V6;
 
-/// Below `/dev`, what programs write to, with what a graphics card is computed on.
+/// The devices below `/dev` that programs write to, with those for computing on a graphics card.
 const DEVICES: &[&str] = &[
     "null",
     "zero",
@@ -47,7 +47,7 @@ pub(super) enum NetworkReach {
     Everything,
     /// No TCP.
     NoTcp,
-    /// It has a network of its own, so that nothing has to be forbidden.
+    /// A network of its own, so that nothing has to be forbidden.
     Own,
 }
 
@@ -96,7 +96,7 @@ pub(super) fn signals() -> Result<Option<OwnedFd>, RulesetError> {
     Ok(rules.into())
 }
 
-/// With a device of its own root could write to the disk.
+/// The rights in a tree. Devices are left out: with one of its own root could write to the disk.
 fn in_tree() -> BitFlags<AccessFs> {
     AccessFs::from_write(NEWEST) & !(AccessFs::MakeBlock | AccessFs::MakeChar)
 }
@@ -170,7 +170,7 @@ fn allow(rules: &OwnedFd, at: RawFd, access: u64) -> Result<(), Errno> {
     done(result)
 }
 
-/// Has the calling process go by rules for good. Makes system calls only.
+/// Applies rules to the calling process for good. Makes system calls only.
 pub(super) fn restrict(rules: &OwnedFd) -> Result<(), Errno> {
     #[expect(unsafe_code, reason = "no crate offers this call without allocating")]
     // SAFETY: it takes two numbers, and the descriptor is open.

@@ -107,7 +107,7 @@ impl Calls {
         Some(Self(vec![refused, unknown]))
     }
 
-    /// Has the calling process go by them for good. Makes system calls only.
+    /// Applies the filters to the calling process for good. Makes system calls only.
     pub(super) fn enter(&self) -> Result<(), Errno> {
         for program in &self.0 {
             apply_filter(program).map_err(|_| Errno::PERM)?;

@@ -38,9 +38,9 @@ const LEAST_PID_MAX: u32 = 301;
 /// The means by which a process comes by namespaces.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum NamespaceMode {
-    /// It may change mounts.
+    /// The process may change mounts.
     Direct,
-    /// It may in a user namespace, where it is the only user.
+    /// The process may change mounts in a user namespace, where it is the only user.
     AsUser,
 }
 

@@ -106,7 +106,7 @@ pub(in crate::world) fn reap(child: Pid) -> io::Result<WaitStatus> {
     }
 }
 
-/// Has the network of the calling process reach itself.
+/// Sets up the loopback of the calling process's own network.
 pub(super) fn raise_loopback() {
     #[expect(unsafe_code, reason = "no crate at hand offers this call")]
     // SAFETY: the request is made of zeros, which is valid, and outlives both calls.
