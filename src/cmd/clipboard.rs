@@ -11,7 +11,7 @@ use crate::cmd::notes::Notes;
 use crate::error::Error;
 use crate::settings::places::Folders;
 use crate::start::canonical;
-use crate::world::clipboard::{self, Around, Clipboard, ClipboardError, Copied};
+use crate::world::clipboard::{self, Clipboard, ClipboardContext, ClipboardError, Copied};
 use crate::world::ledger::{Ledger, ToldIn};
 use crate::world::packet::Packets;
 
@@ -80,7 +80,7 @@ pub(super) fn copied(text: String, otherwise: &str) -> (String, ExitCode) {
 
 /// Copies a text to the clipboard, where it stays until something else is copied. Returns how that went.
 fn leave(text: String) -> Result<&'static str, ClipboardError> {
-    let mut around = Around::of_process();
+    let mut around = ClipboardContext::of_process();
     around.stays = true;
     Ok(match Clipboard::start(around).copy(text, PATIENCE)? {
         Copied::Kept | Copied::By(_) => "copied to the clipboard",

@@ -16,7 +16,7 @@ use crate::settings::places::Folders;
 use crate::start;
 use crate::world::login_env::LoginEnv;
 use crate::world::programs;
-use crate::world::service::{Order, Runs, Service, ServiceError, State};
+use crate::world::service::{Order, Runs, Service, ServiceError, ServiceState};
 
 /// How long the login shell may take to print its environment.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -110,7 +110,7 @@ fn uninstall(
     Ok(writeln!(terminal::stdout(), "{said}")?)
 }
 
-fn tell(state: &State) -> Result<ExitCode, Error> {
+fn tell(state: &ServiceState) -> Result<ExitCode, Error> {
     let mut out = terminal::stdout();
     if !state.is_installed {
         let next = "install it with `clada service install`";

@@ -14,7 +14,7 @@ use crate::listener::rules::{self, Login};
 use crate::listener::sharing;
 use crate::listener::site::{Flags, Site};
 use crate::settings::{LoadedSettings, Settings, places};
-use crate::world::clipboard::{Around, Clipboard};
+use crate::world::clipboard::{Clipboard, ClipboardContext};
 use crate::world::ledger::Ledger;
 use crate::world::lock::Lock;
 use crate::world::note_file::NoteFile;
@@ -40,7 +40,7 @@ impl ProcessShared {
         Self {
             hub: Hub::default(),
             stop,
-            clipboard: Arc::new(Clipboard::start(Around::of_process())),
+            clipboard: Arc::new(Clipboard::start(ClipboardContext::of_process())),
             login: Login::default(),
         }
     }

@@ -26,7 +26,7 @@ const PATIENCE: Duration = Duration::from_millis(500);
 #[derive(Debug)]
 pub struct Running {
     lock: Lock,
-    _kept: shell::Kept,
+    _kept: shell::KeptFile,
     folder: PathBuf,
 }
 

@@ -235,7 +235,7 @@ impl RuleSource {
     fn fence(
         &self,
         exec: &settings::ExecSettings,
-        env: &login_env::Vars,
+        env: &login_env::EnvVars,
         guarded: Vec<PathBuf>,
         repositories: &Repositories,
     ) -> Fence {
@@ -282,13 +282,13 @@ impl RuleSource {
 }
 
 /// Returns a variable of an environment.
-fn var_of<'e>(env: &'e login_env::Vars, name: &str) -> Option<&'e OsStr> {
+fn var_of<'e>(env: &'e login_env::EnvVars, name: &str) -> Option<&'e OsStr> {
     let set = env.iter().find(|(known, _)| known == name);
     set.map(|(_, value)| value.as_os_str())
 }
 
 /// Returns the folders for temporary files.
-fn temp_of(env: &login_env::Vars) -> impl Iterator<Item = PathBuf> {
+fn temp_of(env: &login_env::EnvVars) -> impl Iterator<Item = PathBuf> {
     let of_env = var_of(env, "TMPDIR").map(PathBuf::from);
     sandbox::temp_dirs().into_iter().chain(of_env)
 }
@@ -347,7 +347,7 @@ fn named_trees<'e>(
 pub(crate) fn git_of(
     settings: &settings::GitSettings,
     folders: &Folders,
-    env: login_env::Vars,
+    env: login_env::EnvVars,
 ) -> GitSetup {
     GitSetup {
         options: git::Options {
@@ -397,7 +397,7 @@ fn notes_of(folders: &Folders) -> Vec<PathBuf> {
 }
 
 /// Returns an environment with the changes of the settings.
-fn environment(base: &[(OsString, OsString)], exec: &settings::ExecSettings) -> login_env::Vars {
+fn environment(base: &[(OsString, OsString)], exec: &settings::ExecSettings) -> login_env::EnvVars {
     let is_scrubbed = |name: &OsStr| {
         let name = name.to_string_lossy();
         exec.scrub

@@ -1,4 +1,4 @@
-//! Which commands replies may use at all. Knows the names that each has in any dialect.
+//! The commands that replies may use at all. Knows the names that each has in any dialect.
 
 use serde::Deserialize;
 
@@ -12,33 +12,39 @@ use crate::text::names::nearest_name;
 #[serde(try_from = "String")]
 pub struct ActionPattern(String);
 
-impl TryFrom<String> for ActionPattern {
-    type Error = String;
+/// A name that no action has.
+#[derive(Debug, thiserror::Error)]
+#[error("unknown action `{name}`: did you mean `{nearest}`?")]
+pub struct UnknownAction {
+    name: String,
+    nearest: &'static str,
+}
 
-    fn try_from(text: String) -> Result<Self, String> {
-        let pattern = Self(text);
-        if Command::all().any(|command| pattern.names(command)) {
+impl TryFrom<String> for ActionPattern {
+    type Error = UnknownAction;
+
+    fn try_from(name: String) -> Result<Self, UnknownAction> {
+        let mut commands = Command::all();
+        let pattern = Self(name);
+        if commands.any(|command| pattern.names(command)) {
             return Ok(pattern);
         }
-        let Self(text) = pattern;
+        let Self(name) = pattern;
         let known = Command::all().flat_map(names);
-        let nearest = nearest_name(&text, known);
-        Err(format!(
-            "unknown action `{text}`: did you mean `{}`?",
-            nearest.unwrap_or_default()
-        ))
+        let nearest = nearest_name(&name, known).unwrap_or_default();
+        Err(UnknownAction { name, nearest })
     }
 }
 
 impl ActionPattern {
-    /// Whether a command has this name, in whichever dialect.
+    /// Returns true if a command has this name, in whichever dialect.
     fn names(&self, command: Command) -> bool {
         let text = self.0.replace('-', "_");
         names(command).any(|name| matches(&text, &name.replace('-', "_")))
     }
 }
 
-/// What a command is called, in SHAM and NESL too.
+/// Lists the names of a command, those in SHAM and NESL too.
 fn names(command: Command) -> impl Iterator<Item = &'static str> {
     let actions = SCHEMAS
         .iter()
@@ -47,15 +53,15 @@ fn names(command: Command) -> impl Iterator<Item = &'static str> {
     command.names().iter().chain(of_blocks).copied()
 }
 
-/// Which commands may be used.
+/// The rules for the commands that replies may use.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Actions {
-    /// Those that may not, with the setting that says so.
+    /// The commands that may not be used, with the setting that says so.
     refused: Vec<(Command, String)>,
 }
 
 impl Actions {
-    /// What these patterns come to.
+    /// Returns the rules of these patterns.
     pub fn new(allow: &[ActionPattern], deny: &[ActionPattern]) -> Self {
         let refused = Command::all().filter_map(|command| {
             let why = match deny.iter().find(|pattern| pattern.names(command)) {
@@ -70,7 +76,7 @@ impl Actions {
         }
     }
 
-    /// Why an action may not be done, with the next step; nothing where it may.
+    /// Returns the reason why an action may not be done, with the next step; `None` where it may.
     pub fn refuses(&self, action: &Action<'_>) -> Option<String> {
         // An edit may be a move too.
         let moves = matches!(action, Action::Edit { to: Some(_), .. }).then_some(Command::Move);

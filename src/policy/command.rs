@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use super::shell::{Node, Word};
 
-/// How many commands may stand before another in one (`sudo env timeout 5 …`).
+/// The most commands that may stand before another in one (`sudo env timeout 5 …`).
 const CHAIN: usize = 8;
 
 /// Programs that run the command in their arguments; behind a colon their short options that take a value, and behind another
@@ -126,16 +126,14 @@ fn found_and_run(words: &[Word]) -> Vec<Vec<Word>> {
     let undecided = at(&["!", "-not", "-o", "-or", ","]).is_some();
     let name = at(&["-name"]).filter(|_| !undecided);
     let name = name.and_then(|at| words.get(at + 1));
-    let places = || {
-        words[1..]
-            .iter()
-            .take_while(|it| !it.text.starts_with(['-', '(', '!']))
-    };
-    let files: Vec<Word> = match name {
+    let is_place = |word: &&Word| !word.text.starts_with(['-', '(', '!']);
+    let mut files: Vec<Word> = match name {
         Some(name) => vec![name.clone()],
-        None if places().next().is_some() => places().cloned().collect(),
-        None => vec![unknown(0)],
+        None => words[1..].iter().take_while(is_place).cloned().collect(),
     };
+    if files.is_empty() {
+        files.push(unknown(0));
+    }
     let deleted = at(&["-delete"]).map(|at| {
         let rm = Word {
             text: "rm".to_owned(),
@@ -165,9 +163,9 @@ fn found_and_run(words: &[Word]) -> Vec<Vec<Word>> {
     found
 }
 
-/// Where an interpreter has its program from.
+/// The place from which an interpreter takes its program.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Source {
+pub(super) enum ProgramSource {
     Stdin,
     /// These words are the program.
     Text(Range<usize>),
@@ -179,50 +177,43 @@ pub(super) enum Source {
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Interpreter {
     pub(super) is_shell: bool,
-    pub(super) source: Source,
+    pub(super) source: ProgramSource,
 }
 
 impl Interpreter {
     /// The interpreter that this command is, if it is one.
     pub(super) fn of(words: &[Word]) -> Option<Self> {
         let name = program(words);
-        let shell = |source| Self {
-            is_shell: true,
-            source,
-        };
-        let other = |source| Self {
-            is_shell: false,
-            source,
-        };
-        Some(match name {
+        let (is_shell, source) = match name {
             "sh" | "bash" | "zsh" | "dash" | "ash" | "ksh" | "fish" => {
-                shell(source(words, "c", "oO", true))
+                (true, source(words, "c", "oO", true))
             }
             "su" => match source(words, "c", "gGsw", true) {
-                Source::Text(text) => shell(Source::Text(text)),
+                text @ ProgramSource::Text(_) => (true, text),
                 _ => return None,
             },
             "env" => {
                 let split = words.iter().position(|word| word.text == "-S")?;
-                shell(Source::Text(split + 1..words.len()))
+                (true, ProgramSource::Text(split + 1..words.len()))
             }
-            "eval" => shell(Source::Text(1..words.len())),
-            "trap" => shell(Source::Text(1..words.len().min(2))),
-            "source" | "." => shell(Source::Word(1)),
-            "node" | "deno" | "bun" | "ruby" => other(source(words, "ep", "rI", false)),
-            // Their `-e` is mostly text that is replaced by other text.
-            "perl" | "php" => other(match source(words, "eEr", "I", false) {
-                Source::Text(text) => Source::Word(text.start),
-                other => other,
-            }),
-            name if name.starts_with("python") => other(source(words, "c", "WX", false)),
+            "eval" => (true, ProgramSource::Text(1..words.len())),
+            "trap" => (true, ProgramSource::Text(1..words.len().min(2))),
+            "source" | "." => (true, ProgramSource::Word(1)),
+            "node" | "deno" | "bun" | "ruby" => (false, source(words, "ep", "rI", false)),
+            "perl" | "php" => match source(words, "eEr", "I", false) {
+                // Their `-e` is mostly text that is replaced by other text.
+                ProgramSource::Text(text) => (false, ProgramSource::Word(text.start)),
+                other => (false, other),
+            },
+            name if name.starts_with("python") => (false, source(words, "c", "WX", false)),
             _ => return None,
-        })
+        };
+        Some(Self { is_shell, source })
     }
 }
 
 /// Reads the options of an interpreter: the letters that announce a program, and those that take some other value.
-fn source(words: &[Word], program: &str, with_value: &str, first_operand: bool) -> Source {
+fn source(words: &[Word], program: &str, with_value: &str, first_operand: bool) -> ProgramSource {
     let mut announced = false;
     let mut from_stdin = false;
     let mut at = 1;
@@ -245,7 +236,7 @@ fn source(words: &[Word], program: &str, with_value: &str, first_operand: bool) 
             announced |= letters.contains(|letter| program.contains(letter));
             from_stdin |= first_operand && letters.contains('s');
             if !first_operand && letters.contains('m') {
-                return Source::Word(at);
+                return ProgramSource::Word(at);
             }
             at += usize::from(letters.ends_with(|letter| with_value.contains(letter)));
         }
@@ -256,13 +247,13 @@ fn source(words: &[Word], program: &str, with_value: &str, first_operand: bool) 
         }
     }
     match words.get(at) {
-        Some(_) if announced => Source::Text(at..at + 1),
-        Some(word) if !from_stdin && word.text != "-" => Source::Word(at),
-        _ => Source::Stdin,
+        Some(_) if announced => ProgramSource::Text(at..at + 1),
+        Some(word) if !from_stdin && word.text != "-" => ProgramSource::Word(at),
+        _ => ProgramSource::Stdin,
     }
 }
 
-/// What a command prints, where it is its own arguments or its input.
+/// Returns what a command prints, where that is its own arguments or its input.
 pub(super) fn printed(node: &Node) -> Option<String> {
     let words = node.words.get(1..)?;
     match program(&node.words) {

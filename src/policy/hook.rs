@@ -3,9 +3,9 @@
 //! A value never becomes a part of the script: what stands in its place names a variable of the environment, in the quotes
 //! that this needs there. So no value can be taken for a command, whatever it holds.
 
-/// What stands open around a place of a script.
+/// A pair of signs that is open at a place of a script.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Open {
+enum OpenQuote {
     /// `"`
     Double,
     /// `'`
@@ -18,7 +18,7 @@ enum Open {
     Comment,
 }
 
-/// Whether a text can be the name of a variable.
+/// Returns true if a text can be the name of a variable.
 pub fn is_name(text: &str) -> bool {
     let mut chars = text.chars();
     chars
@@ -27,116 +27,126 @@ pub fn is_name(text: &str) -> bool {
         && chars.all(|c| c.is_ascii_alphanumeric() || c == '_')
 }
 
-/// A command for a shell in which each `${name}` is the value of a variable, as part of one word. `named` says what the
-/// variable is called in the environment, or why it cannot be had.
+/// The reason why a variable cannot be used.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum VariableError {
+    #[error("`{0}` is not a variable such as `${{success}}`: write `\\${{` for the shell's own")]
+    NoName(String),
+    #[error("`${{{name}}}` cannot be used {place}: use `${var}` from the environment there")]
+    Place {
+        name: String,
+        place: &'static str,
+        var: String,
+    },
+    /// There is none of that name, or it has no value; in words.
+    #[error("{0}")]
+    NoValue(String),
+}
+
+/// A script as it is being read.
+#[derive(Default)]
+struct HookScript {
+    open: Vec<OpenQuote>,
+    in_ticks: bool,
+    /// The body of a here-document has rules of its own.
+    is_behind_here_document: bool,
+}
+
+/// Returns a command for a shell in which each `${name}` is the value of a variable, as part of one word. `named` returns the
+/// name of the variable in the environment, or the reason why it cannot be had.
 ///
 /// # Errors
 /// Where it cannot be had, or not at that place.
 pub fn interpolated(
     command: &str,
-    named: impl Fn(&str) -> Result<String, String>,
-) -> Result<String, String> {
+    named: impl Fn(&str) -> Result<String, VariableError>,
+) -> Result<String, VariableError> {
     let mut script = String::with_capacity(command.len());
-    let mut open = Vec::new();
-    let mut in_ticks = false;
-    // The body of a here-document has rules of its own.
-    let mut behind = false;
+    let mut read = HookScript::default();
     let mut rest = command;
     while let Some(c) = rest.chars().next() {
-        let inside = open.last().copied();
+        let is_comment = read.open.last() == Some(&OpenQuote::Comment);
         if let Some(after) = rest.strip_prefix("\\${") {
             script += "${";
             rest = after;
-            continue;
-        }
-        if let Some(after) = rest.strip_prefix("${")
-            && inside != Some(Open::Comment)
-        {
+        } else if let Some(after) = rest.strip_prefix("${").filter(|_| !is_comment) {
             let name = after.split_once('}').map(|(name, _)| name);
-            let name = name.filter(|name| is_name(name)).ok_or_else(|| {
-                let start: String = rest.chars().take(20).collect();
-                format!("`{start}` is not a variable such as `${{success}}`: write `\\${{` for the shell's own")
-            })?;
-            let var = named(name)?;
-            if in_ticks || behind {
-                let place = if in_ticks {
-                    "in back-ticks"
-                } else {
-                    "after a `<<`"
-                };
-                return Err(format!(
-                    "`${{{name}}}` cannot be used {place}: use `${var}` from the environment there"
-                ));
-            }
-            script += &match inside {
-                Some(Open::Double) => format!("${{{var}}}"),
-                Some(Open::Single) => format!("'\"${{{var}}}\"'"),
-                Some(Open::Ansi) => format!("'\"${{{var}}}\"$'"),
-                Some(Open::Paren | Open::Comment) | None => format!("\"${{{var}}}\""),
-            };
+            let name = name
+                .filter(|name| is_name(name))
+                .ok_or_else(|| VariableError::NoName(rest.chars().take(20).collect()))?;
+            script += &read.value(name, &named(name)?)?;
             rest = &after[name.len() + 1..];
-            continue;
+        } else {
+            let length = read.pass(c, rest, begins_word(&script));
+            script += &rest[..length];
+            rest = &rest[length..];
         }
-        let taken = match (inside, c) {
-            (Some(Open::Single), '\'') | (Some(Open::Ansi), '\'') | (Some(Open::Comment), '\n') => {
-                open.pop();
-                1
-            }
-            (Some(Open::Single | Open::Comment), _) => c.len_utf8(),
-            // The next character means nothing.
-            (_, '\\') => 1 + rest[1..].chars().next().map_or(0, char::len_utf8),
-            (Some(Open::Ansi), _) => c.len_utf8(),
-            (_, '`') => {
-                in_ticks = !in_ticks;
-                1
-            }
-            (_, '$') if rest.starts_with("$(") => {
-                open.push(Open::Paren);
-                2
-            }
-            (Some(Open::Double), '"') => {
-                open.pop();
-                1
-            }
-            (Some(Open::Double), _) => c.len_utf8(),
-            (_, '$') if rest.starts_with("$'") => {
-                open.push(Open::Ansi);
-                2
-            }
-            (_, '\'') => {
-                open.push(Open::Single);
-                1
-            }
-            (_, '"') => {
-                open.push(Open::Double);
-                1
-            }
-            (_, '(') => {
-                open.push(Open::Paren);
-                1
-            }
-            (Some(Open::Paren), ')') => {
-                open.pop();
-                1
-            }
-            (_, '#') if begins_word(&script) => {
-                open.push(Open::Comment);
-                1
-            }
-            (_, '<') if rest.starts_with("<<<") => 3,
-            (_, '<') if rest.starts_with("<<") => {
-                behind = true;
-                2
-            }
-            _ => c.len_utf8(),
-        };
-        script += &rest[..taken];
-        rest = &rest[taken..];
     }
     Ok(script)
 }
 
-/// Whether what comes behind this part of a script begins a word.
+impl HookScript {
+    /// Returns the text that stands for the value of a variable at this place.
+    fn value(&self, name: &str, var: &str) -> Result<String, VariableError> {
+        let place = if self.in_ticks {
+            "in back-ticks"
+        } else if self.is_behind_here_document {
+            "after a `<<`"
+        } else {
+            return Ok(match self.open.last() {
+                Some(OpenQuote::Double) => format!("${{{var}}}"),
+                Some(OpenQuote::Single) => format!("'\"${{{var}}}\"'"),
+                Some(OpenQuote::Ansi) => format!("'\"${{{var}}}\"$'"),
+                Some(OpenQuote::Paren | OpenQuote::Comment) | None => format!("\"${{{var}}}\""),
+            });
+        };
+        Err(VariableError::Place {
+            name: name.to_owned(),
+            place,
+            var: var.to_owned(),
+        })
+    }
+
+    /// Goes over the next part of the script, which begins with `c`, and returns its length.
+    fn pass(&mut self, c: char, rest: &str, begins_word: bool) -> usize {
+        use OpenQuote::{Ansi, Comment, Double, Paren, Single};
+        let inside = self.open.last().copied();
+        let (opened, length) = match (inside, c) {
+            (Some(Single | Ansi), '\'')
+            | (Some(Double), '"')
+            | (Some(Comment), '\n')
+            | (Some(Paren), ')') => {
+                self.open.pop();
+                return 1;
+            }
+            (Some(Single | Comment), _) => return c.len_utf8(),
+            // The next character means nothing.
+            (_, '\\') => return 1 + rest[1..].chars().next().map_or(0, char::len_utf8),
+            (Some(Ansi), _) => return c.len_utf8(),
+            (_, '`') => {
+                self.in_ticks = !self.in_ticks;
+                return 1;
+            }
+            (_, '$') if rest.starts_with("$(") => (Paren, 2),
+            (Some(Double), _) => return c.len_utf8(),
+            (_, '$') if rest.starts_with("$'") => (Ansi, 2),
+            (_, '\'') => (Single, 1),
+            (_, '"') => (Double, 1),
+            (_, '(') => (Paren, 1),
+            (_, '#') if begins_word => (Comment, 1),
+            (_, '<') if rest.starts_with("<<<") => return 3,
+            (_, '<') if rest.starts_with("<<") => {
+                self.is_behind_here_document = true;
+                return 2;
+            }
+            _ => return c.len_utf8(),
+        };
+        self.open.push(opened);
+        length
+    }
+}
+
+/// Returns true if what comes behind this part of a script begins a word.
 fn begins_word(before: &str) -> bool {
     before
         .chars()

@@ -30,31 +30,31 @@ pub use pattern::PatternError;
 
 use std::collections::{HashMap, HashSet};
 
-use command::{Interpreter, Source, base};
+use command::{Interpreter, ProgramSource, base};
 use pattern::{Pattern, Stage, without_ends};
-use shell::{Node, Script, Via, Word};
-use values::Values;
+use shell::{Node, ShellScript, Via, Word};
+use values::ShellValues;
 use words::Statement;
 
 use crate::text::language::Language;
 
-/// How deep programs given as text (`bash -c "eval '…'"`) are read.
+/// The depth to which programs given as text (`bash -c "eval '…'"`) are read.
 const LEVELS: usize = 8;
 
-/// Which scripts are refused, and which are asked for first.
+/// The scripts that are refused, and those that are asked for first.
 #[derive(Debug)]
 pub struct Policy {
     deny: Vec<Pattern>,
     ask: Vec<Pattern>,
 }
 
-/// What is to become of a script.
+/// The decision about a script.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Verdict<'p> {
     Allowed,
-    /// All that is asked for, in the order of the script.
+    /// The commands that are asked for, in the order of the script.
     Ask(Vec<Match<'p>>),
-    /// It is refused, and there is no question.
+    /// The command for which the script is refused, without a question.
     Denied(Match<'p>),
 }
 
@@ -62,7 +62,7 @@ pub enum Verdict<'p> {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Match<'p> {
     pub pattern: &'p str,
-    /// All of it, in one line.
+    /// The whole command, in one line.
     pub command: String,
 }
 
@@ -83,7 +83,7 @@ impl Policy {
 
     /// Judges a script: what is refused goes before what is asked for.
     pub fn judge(&self, script: &str, lang: Language) -> Verdict<'_> {
-        let read = Read::new(script, lang);
+        let read = ReadScript::new(script, lang);
         if let Some(denied) = read.find(&self.deny).into_iter().next() {
             return Verdict::Denied(denied);
         }
@@ -95,15 +95,15 @@ impl Policy {
 }
 
 /// A script as it is judged.
-struct Read {
+struct ReadScript {
     nodes: Vec<Node>,
-    /// Of each node, its command and those that it is given to run.
+    /// The commands of each node: its own and those that it is given to run.
     commands: Vec<Vec<Vec<Word>>>,
-    /// What is no shell script, or could not be read as one.
+    /// The statements of text that is no shell script, or could not be read as one.
     statements: Vec<Statement>,
 }
 
-/// What reaches a node from those that matched the pattern so far.
+/// The output that reaches a node from those that matched the pattern so far.
 #[derive(Clone, Default)]
 struct Arrived {
     /// The last of them.
@@ -112,7 +112,7 @@ struct Arrived {
     in_words: Vec<usize>,
 }
 
-impl Read {
+impl ReadScript {
     fn new(script: &str, lang: Language) -> Self {
         let mut read = Self {
             nodes: Vec::new(),
@@ -129,9 +129,9 @@ impl Read {
 
     /// Reads a shell script, and the programs in it that are given as text.
     fn shell(&mut self, text: &str) {
-        let mut script = Script::default();
+        let mut script = ShellScript::default();
         shell::read(text, None, &mut script);
-        let values = Values::of(&mut script);
+        let values = ShellValues::of(&mut script);
         let mut at = 0;
         while at < script.nodes.len() {
             if let Some(text) = values.aliased(&script.nodes[at]) {
@@ -143,9 +143,11 @@ impl Read {
                     continue;
                 };
                 let program = match interpreter.source {
-                    Source::Text(range) => command::joined(words.get(range).unwrap_or_default()),
-                    Source::Stdin => std::mem::take(&mut script.nodes[at].stdin),
-                    Source::Word(_) => continue,
+                    ProgramSource::Text(range) => {
+                        command::joined(words.get(range).unwrap_or_default())
+                    }
+                    ProgramSource::Stdin => std::mem::take(&mut script.nodes[at].stdin),
+                    ProgramSource::Word(_) => continue,
                 };
                 self.program(&program, interpreter.is_shell, at, &mut script);
             }
@@ -164,7 +166,7 @@ impl Read {
         self.nodes = script.nodes;
     }
 
-    fn program(&mut self, text: &str, is_shell: bool, at: usize, script: &mut Script) {
+    fn program(&mut self, text: &str, is_shell: bool, at: usize, script: &mut ShellScript) {
         if is_shell && script.nodes[at].level < LEVELS {
             shell::read(text, Some(at), script);
         } else {
@@ -258,7 +260,7 @@ impl Read {
         files
     }
 
-    /// Where the output of these nodes goes: along pipelines, out of groups and substitutions, and through whatever it
+    /// Follows the output of these nodes: along pipelines, out of groups and substitutions, and through whatever it
     /// meets.
     fn flow(&self, from: &[(usize, String)]) -> Vec<Arrived> {
         let mut arrived = vec![Arrived::default(); self.nodes.len()];
@@ -269,11 +271,8 @@ impl Read {
                 let node = &self.nodes[at];
                 if let Some(next) = node.feeds {
                     let is_group = self.nodes[next].words.is_empty();
-                    let end = if is_group {
-                        self.nodes[next].end
-                    } else {
-                        next + 1
-                    };
+                    let group = self.nodes[next].end;
+                    let end = if is_group { group } else { next + 1 };
                     for inside in &mut arrived[next..end] {
                         inside.from = Some(number);
                         inside.as_input = true;
@@ -303,7 +302,7 @@ impl Read {
 fn ran<'w>(words: &'w [Word], stage: &Stage) -> Option<&'w str> {
     let file = match Interpreter::of(words) {
         Some(it) => match it.source {
-            Source::Word(at) if stage.matches(words) => words.get(at)?,
+            ProgramSource::Word(at) if stage.matches(words) => words.get(at)?,
             _ => return None,
         },
         None => words.first().filter(|_| stage.is_shell())?,
@@ -311,28 +310,29 @@ fn ran<'w>(words: &'w [Word], stage: &Stage) -> Option<&'w str> {
     Some(without_ends(&file.text))
 }
 
-/// Whether a command takes what arrives as what it is to run, if it runs anything.
+/// Returns true if a command takes what arrives as what it is to run, if it runs anything.
 fn takes(words: &[Word], arrived: &Arrived) -> bool {
     match Interpreter::of(words).map(|interpreter| interpreter.source) {
         None => true,
-        Some(Source::Stdin) => arrived.as_input,
+        Some(ProgramSource::Stdin) => arrived.as_input,
         Some(source) => arrived.in_words.iter().any(|place| {
             let words = match &source {
-                Source::Text(range) => words.get(range.clone()).unwrap_or_default(),
-                Source::Word(at) => words.get(*at..*at + 1).unwrap_or_default(),
-                Source::Stdin => &[],
+                ProgramSource::Text(range) => words.get(range.clone()).unwrap_or_default(),
+                ProgramSource::Word(at) => words.get(*at..*at + 1).unwrap_or_default(),
+                ProgramSource::Stdin => &[],
             };
             words.iter().any(|word| word.place == *place)
         }),
     }
 }
 
-/// Whether a command runs what it is sent, and if so whether that is a shell script.
+/// Returns true if a command runs what it is sent as a shell script, false if as another program, and `None` if it does not
+/// run it.
 fn reads_program(node: &Node) -> Option<bool> {
     command::all(vec![node.words.clone()])
         .iter()
         .filter_map(|words| Interpreter::of(words))
-        .find(|interpreter| interpreter.source == Source::Stdin)
+        .find(|interpreter| interpreter.source == ProgramSource::Stdin)
         .map(|interpreter| interpreter.is_shell)
 }
 

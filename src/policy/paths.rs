@@ -1,4 +1,4 @@
-//! Which paths of the project tasks may read and change: patterns, of which the most specific decides. Looks at no file.
+//! The paths of the project that tasks may read and change: patterns, of which the most specific decides. Looks at no file.
 //!
 //! A pattern is a path from the root. `*` and `?` stand for characters of one name, `**` for any number of names; the letter
 //! case means nothing. One that a folder has holds for all that is in it.
@@ -14,7 +14,7 @@ use serde::Deserialize;
 
 use crate::text::mask::{fold, is_like};
 
-/// What is done to a file.
+/// The kinds of access to a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Access {
     /// Its text is shown.
@@ -27,35 +27,46 @@ pub enum Access {
 #[serde(try_from = "String")]
 pub struct PathPattern(String);
 
-impl TryFrom<String> for PathPattern {
-    type Error = String;
+/// The reason why a text is no pattern of paths.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum PathPatternError {
+    #[error(
+        "`{0}` is not a path: write one relative to the project folder, such as `src/**` or `**/*.pem`"
+    )]
+    NoPath(String),
+    #[error("`{0}` has a `..`: {OUTSIDE}")]
+    Above(String),
+    #[error(
+        "`{0}` has a `[`, `{{` or `\\`, which have no meaning here: use `*`, `**` or `?` (which matches \
+         these characters too)"
+    )]
+    Sign(String),
+}
 
-    fn try_from(text: String) -> Result<Self, String> {
+impl TryFrom<String> for PathPattern {
+    type Error = PathPatternError;
+
+    fn try_from(text: String) -> Result<Self, Self::Error> {
         if text.split('/').all(|name| name.is_empty() || name == ".") {
-            return Err(format!(
-                "`{text}` is not a path: write one relative to the project folder, such as `src/**` or `**/*.pem`"
-            ));
+            return Err(PathPatternError::NoPath(text));
         }
         if text.split('/').any(|name| name == "..") {
-            return Err(format!("`{text}` has a `..`: {OUTSIDE}"));
+            return Err(PathPatternError::Above(text));
         }
         if text.contains(['[', '{', '\\']) {
-            return Err(format!(
-                "`{text}` has a `[`, `{{` or `\\`, which have no meaning here: use `*`, `**` or `?` (which matches \
-                 these characters too)"
-            ));
+            return Err(PathPatternError::Sign(text));
         }
         Ok(Self(text))
     }
 }
 
-/// Why a pattern of other places is refused.
+/// The reason why a pattern of other places is refused.
 const OUTSIDE: &str =
     "nothing outside the project folder can be opened, so write a path relative to that folder";
 
 /// A list of patterns, and what it says of which access; nothing: of both.
 #[derive(Debug, Clone, Copy)]
-pub struct List<'l> {
+pub struct PathList<'l> {
     /// Its name.
     pub setting: &'static str,
     pub of: Option<Access>,
@@ -63,7 +74,7 @@ pub struct List<'l> {
     pub patterns: &'l [PathPattern],
 }
 
-/// What holds for each path.
+/// The rules for all paths.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Paths(Vec<Rule>);
 
@@ -73,17 +84,17 @@ struct Rule {
     of: Option<Access>,
     allows: bool,
     text: String,
-    names: Vec<Name>,
+    names: Vec<NamePattern>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-enum Name {
+enum NamePattern {
     /// `**`
     Any,
     Like(Vec<char>),
 }
 
-/// Why a path is refused.
+/// The reason why a path is refused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Denial<'p>(Option<(&'p str, &'static str)>);
 
@@ -104,12 +115,12 @@ impl fmt::Display for Denial<'_> {
 }
 
 impl Paths {
-    /// What these lists come to under a root, which is given by its canonical path.
+    /// Returns the rules of these lists under a root, which is given by its canonical path.
     ///
     /// # Errors
     /// The list with a pattern that is outside the root, and what there is to say of it.
     pub fn new(
-        lists: &[List<'_>],
+        lists: &[PathList<'_>],
         root: &Path,
         home: &Path,
     ) -> Result<Self, (&'static str, String)> {
@@ -122,8 +133,8 @@ impl Paths {
                     .split('/')
                     .filter(|name| !name.is_empty() && *name != ".");
                 let names = names.map(|name| match name {
-                    "**" => Name::Any,
-                    name => Name::Like(fold(name)),
+                    "**" => NamePattern::Any,
+                    name => NamePattern::Like(fold(name)),
                 });
                 rules.push(Rule {
                     setting: list.setting,
@@ -141,7 +152,8 @@ impl Paths {
         Ok(Self(rules))
     }
 
-    /// Why a path, relative to the root and with its links followed, is refused; nothing where it may be done.
+    /// Returns the reason why a path, relative to the root and with its links followed, is refused; `None` where the access
+    /// is allowed.
     pub fn refuses(&self, access: Access, path: &Path) -> Option<Denial<'_>> {
         let names: Vec<Vec<char>> = path
             .iter()
@@ -160,12 +172,12 @@ impl Paths {
 }
 
 impl Rule {
-    /// How many names stand for themselves, and how many characters.
+    /// Counts the names that stand for themselves, and the characters.
     fn precision(&self) -> (usize, usize) {
         let is_fixed = |c: &&char| !matches!(c, '*' | '?');
         let like = self.names.iter().filter_map(|name| match name {
-            Name::Like(name) => Some(name),
-            Name::Any => None,
+            NamePattern::Like(name) => Some(name),
+            NamePattern::Any => None,
         });
         like.fold((0, 0), |(names, chars), name| {
             let fixed = name.iter().filter(is_fixed).count();
@@ -173,7 +185,7 @@ impl Rule {
         })
     }
 
-    /// Whether a path, or a folder that it is in, has the pattern.
+    /// Returns true if a path, or a folder that it is in, has the pattern.
     fn covers(&self, path: &[Vec<char>]) -> bool {
         let (mut at, mut next) = (0, 0);
         // The last `**`, and where what it stands for ends so far.
@@ -181,17 +193,19 @@ impl Rule {
         loop {
             match self.names.get(at) {
                 None => return true,
-                Some(Name::Any) => {
+                Some(NamePattern::Any) => {
                     any = Some((at, next));
                     at += 1;
                     continue;
                 }
-                Some(Name::Like(name)) if path.get(next).is_some_and(|it| is_like(name, it)) => {
+                Some(NamePattern::Like(name))
+                    if path.get(next).is_some_and(|it| is_like(name, it)) =>
+                {
                     at += 1;
                     next += 1;
                     continue;
                 }
-                Some(Name::Like(_)) => {}
+                Some(NamePattern::Like(_)) => {}
             }
             match any {
                 Some((star, end)) if end < path.len() => {

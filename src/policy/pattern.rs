@@ -14,7 +14,25 @@ use super::shell::Word;
 )]
 pub struct PatternError {
     pub pattern: String,
-    pub cause: String,
+    pub cause: PatternCause,
+}
+
+/// The reason why a pattern means nothing.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum PatternCause {
+    #[error("it is empty")]
+    Empty,
+    #[error("no command on one side of a `|`")]
+    NoCommand,
+    #[error("`{0}` is not the name of a program")]
+    NoProgram(String),
+    #[error("no name after a `!`")]
+    NoName,
+    #[error("`{word}` is not a valid glob: {kind}")]
+    Glob {
+        word: String,
+        kind: globset::ErrorKind,
+    },
 }
 
 /// One pattern: the commands of a pipeline, of which most patterns have one.
@@ -24,22 +42,22 @@ pub(super) struct Pattern {
     pub(super) stages: Vec<Stage>,
 }
 
-/// What one command must look like.
+/// The words that one command must have.
 #[derive(Debug)]
 pub(super) struct Stage {
-    program: Glob,
+    program: WordGlob,
     /// Only options may stand before this argument, and their values.
-    verb: Option<Glob>,
+    verb: Option<WordGlob>,
     needs: Vec<Need>,
     /// At least one argument that is no option must match none of these.
-    except: Vec<Glob>,
+    except: Vec<WordGlob>,
 }
 
 #[derive(Debug)]
 enum Need {
     /// Short options, in any spelling.
     Letters(String),
-    Word(Glob),
+    Word(WordGlob),
 }
 
 /// Programs whose first argument that is no option says what they do, so that `git stash push` is no `git push`.
@@ -54,31 +72,30 @@ impl Pattern {
     /// # Errors
     /// It is empty, a part of it has no program, or a word is no glob.
     pub(super) fn parse(text: &str) -> Result<Self, PatternError> {
-        let stages: Result<Vec<Stage>, String> = text.split('|').map(Stage::parse).collect();
-        match stages {
-            Ok(stages) => Ok(Self {
-                text: text.split_whitespace().collect::<Vec<_>>().join(" "),
-                stages,
-            }),
-            Err(_) if text.trim().is_empty() => Err("it is empty".to_owned()),
-            Err(cause) => Err(cause),
-        }
-        .map_err(|cause| PatternError {
+        let error = |cause| PatternError {
             pattern: text.to_owned(),
             cause,
+        };
+        if text.trim().is_empty() {
+            return Err(error(PatternCause::Empty));
+        }
+        let stages: Result<_, _> = text.split('|').map(Stage::parse).collect();
+        Ok(Self {
+            text: text.split_whitespace().collect::<Vec<_>>().join(" "),
+            stages: stages.map_err(error)?,
         })
     }
 }
 
 impl Stage {
-    fn parse(text: &str) -> Result<Self, String> {
+    fn parse(text: &str) -> Result<Self, PatternCause> {
         let mut words = text.split_whitespace();
-        let program = words.next().ok_or("no command on one side of a `|`")?;
+        let program = words.next().ok_or(PatternCause::NoCommand)?;
         if program.starts_with(['-', '!']) {
-            return Err(format!("`{program}` is not the name of a program"));
+            return Err(PatternCause::NoProgram(program.to_owned()));
         }
         let mut stage = Self {
-            program: Glob::new(program)?,
+            program: WordGlob::new(program)?,
             verb: None,
             needs: Vec::new(),
             except: Vec::new(),
@@ -87,21 +104,21 @@ impl Stage {
         for word in words {
             if let Some(except) = word.strip_prefix('!') {
                 if except.is_empty() {
-                    return Err("no name after a `!`".to_owned());
+                    return Err(PatternCause::NoName);
                 }
-                stage.except.push(Glob::new(without_ends(except))?);
+                stage.except.push(WordGlob::new(without_ends(except))?);
             } else if let Some(letters) = cluster(word).filter(|it| it.len() < LONG) {
                 stage.needs.push(Need::Letters(letters.to_owned()));
             } else if has_verb && stage.verb.is_none() && !word.starts_with('-') {
-                stage.verb = Some(Glob::new(word)?);
+                stage.verb = Some(WordGlob::new(word)?);
             } else {
-                stage.needs.push(Need::Word(Glob::new(word)?));
+                stage.needs.push(Need::Word(WordGlob::new(word)?));
             }
         }
         Ok(stage)
     }
 
-    /// Whether a command with this first word may match.
+    /// Returns true if a command with this first word may match.
     pub(super) fn is_program(&self, words: &[Word]) -> bool {
         let Some(first) = words.first() else {
             return false;
@@ -114,12 +131,12 @@ impl Stage {
         self.program.matches(name)
     }
 
-    /// Whether shells are among what it means.
+    /// Returns true if it means shells too.
     pub(super) fn is_shell(&self) -> bool {
         self.program.matches("sh")
     }
 
-    /// Whether a command of these words is meant.
+    /// Returns true if a command of these words is meant.
     pub(super) fn matches(&self, words: &[Word]) -> bool {
         if !self.is_program(words) {
             return false;
@@ -137,7 +154,7 @@ impl Stage {
             && (self.except.is_empty() || self.is_outside(arguments, options.len()))
     }
 
-    /// Whether an argument that is no option is none of the exceptions.
+    /// Returns true if an argument that is no option is none of the exceptions.
     fn is_outside(&self, arguments: &[Word], options: usize) -> bool {
         let (before, after) = arguments.split_at(options);
         before
@@ -163,8 +180,8 @@ impl Stage {
     }
 }
 
-/// Whether an argument matches before which there are only options and what may be their values.
-fn is_verb(verb: &Glob, arguments: &[Word]) -> bool {
+/// Returns true if an argument matches that only options, and what may be their values, stand before.
+fn is_verb(verb: &WordGlob, arguments: &[Word]) -> bool {
     let mut after_option = false;
     for word in arguments {
         let is_option = word.text.starts_with(['-', '+']);
@@ -212,22 +229,26 @@ pub(super) fn without_ends(path: &str) -> &str {
 
 /// A word of a pattern.
 #[derive(Debug)]
-struct Glob {
+struct WordGlob {
     word: String,
     /// Compiled only when a word is compared with it, as that takes long.
     glob: Option<(globset::Glob, OnceLock<GlobMatcher>)>,
 }
 
-impl Glob {
-    fn new(word: &str) -> Result<Self, String> {
+impl WordGlob {
+    fn new(word: &str) -> Result<Self, PatternCause> {
         let is_glob = word.contains(['*', '?', '[', '{', '\\']);
-        let glob = is_glob.then(|| GlobBuilder::new(word).build()).transpose();
-        let glob =
-            glob.map_err(|error| format!("`{word}` is not a valid glob: {}", error.kind()))?;
-        Ok(Self {
-            word: word.to_owned(),
-            glob: glob.map(|glob| (glob, OnceLock::new())),
-        })
+        let word = word.to_owned();
+        match is_glob.then(|| GlobBuilder::new(&word).build()).transpose() {
+            Ok(glob) => Ok(Self {
+                word,
+                glob: glob.map(|glob| (glob, OnceLock::new())),
+            }),
+            Err(error) => {
+                let kind = error.kind().clone();
+                Err(PatternCause::Glob { word, kind })
+            }
+        }
     }
 
     fn matches(&self, text: &str) -> bool {

@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use super::paths::{Access, List, Paths};
+use super::paths::{Access, PathList, Paths};
 
 /// The part of a file that is looked at, in bytes.
 pub const HEAD: usize = 4096;
@@ -14,7 +14,7 @@ pub struct Secrets(Paths);
 
 impl Secrets {
     /// Takes the names that these lists, whose patterns are for any folder, keep from being read.
-    pub fn new(lists: &[List<'_>]) -> Self {
+    pub fn new(lists: &[PathList<'_>]) -> Self {
         let nowhere = Path::new("/");
         Self(Paths::new(lists, nowhere, nowhere).expect("patterns for any folder are inside any"))
     }

@@ -4,19 +4,19 @@
 use std::collections::HashMap;
 
 use super::command::{joined, program};
-use super::shell::{Node, Script, Word};
+use super::shell::{Node, ShellScript, Word};
 
-/// How many values of one name are looked at.
+/// The most values of one name that are looked at.
 const MOST: usize = 8;
 
 /// Programs whose arguments are assignments.
 const DECLARE: [&str; 5] = ["declare", "export", "local", "readonly", "typeset"];
 
-/// Values by their names: `$x`, or `x` for an alias.
-pub(super) struct Values(HashMap<String, Vec<String>>);
+/// ShellValues by their names: `$x`, or `x` for an alias.
+pub(super) struct ShellValues(HashMap<String, Vec<String>>);
 
-impl Values {
-    pub(super) fn of(script: &mut Script) -> Self {
+impl ShellValues {
+    pub(super) fn of(script: &mut ShellScript) -> Self {
         let mut values = Self(HashMap::new());
         for text in std::mem::take(&mut script.assigned) {
             values.add("$", &text);
@@ -49,7 +49,7 @@ impl Values {
         }
     }
 
-    /// What an alias makes of a command.
+    /// Returns the command that an alias makes of this one.
     pub(super) fn aliased(&self, node: &Node) -> Option<String> {
         let (first, rest) = node.words.split_first()?;
         let value = self.0.get(&first.text).filter(|_| node.level == 0)?;

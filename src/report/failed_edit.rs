@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use super::outcome::{Outcome, Section};
 use super::repair::{self, Help, Miss, Why};
 use super::wording;
-use crate::edit::{EditCause, Edit, EditError};
+use crate::edit::{Edit, EditCause, EditError};
 use crate::reply::path::RelPath;
 
 /// A file that an edit searched in vain.

@@ -9,7 +9,7 @@ use super::journal::NotStarted;
 use super::progress::{ActiveRun, Work};
 use super::running::RunningJob;
 use super::saving::Saving;
-use crate::policy::hook;
+use crate::policy::hook::{self, VariableError};
 use crate::reply::task::{Batch, Task};
 use crate::report::outcome::{Outcome, Status, Touched};
 use crate::report::{Hooked, brief};
@@ -216,9 +216,11 @@ impl Runner {
         values: &HookValues,
         run: &mut ActiveRun<'_, '_>,
     ) -> Outcome {
-        let script = match hook::interpolated(&hook.run, |name| values.named(name)) {
+        let script = match hook::interpolated(&hook.run, |name| {
+            values.named(name).map_err(VariableError::NoValue)
+        }) {
             Ok(script) => script,
-            Err(why) => return Outcome::failed(why),
+            Err(error) => return Outcome::failed(error.to_string()),
         };
         let dir = match self.folder(hook.cwd.as_deref()) {
             Ok(dir) => dir,

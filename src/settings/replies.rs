@@ -7,7 +7,7 @@ use serde::{Deserialize, Deserializer};
 use super::time;
 use crate::policy::actions::ActionPattern;
 use crate::policy::hook;
-use crate::policy::paths::{Access, List, PathPattern};
+use crate::policy::paths::{Access, PathList, PathPattern};
 
 /// The commands that replies may use.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
@@ -37,8 +37,8 @@ pub struct PathLists {
 
 impl PathSettings {
     /// Its lists, with their names.
-    pub fn lists(&self) -> [List<'_>; 6] {
-        let list = |setting, of, allows, patterns| List {
+    pub fn lists(&self) -> [PathList<'_>; 6] {
+        let list = |setting, of, allows, patterns| PathList {
             setting,
             of,
             allows,

@@ -6,7 +6,7 @@ use std::thread;
 
 use notify_rust::Notification;
 
-/// How many notifications wait for a desktop that does not answer; what comes beyond that is left out.
+/// The most notifications that wait for a desktop that does not answer; further ones are skipped.
 const WAITING: usize = 8;
 
 /// The way to the desktop. Its copies share it.
@@ -60,9 +60,10 @@ fn serve_all(waiting: &Receiver<Notice>) {
 }
 
 fn show(notice: &Notice) -> notify_rust::error::Result<()> {
-    let body = match reads_markup()? {
-        true => without_markup(&notice.body),
-        false => notice.body.clone(),
+    let body = if reads_markup()? {
+        without_markup(&notice.body)
+    } else {
+        notice.body.clone()
     };
     Notification::new()
         .appname("clada")
@@ -72,7 +73,7 @@ fn show(notice: &Notice) -> notify_rust::error::Result<()> {
     Ok(())
 }
 
-/// Whether a body is taken for markup there.
+/// Returns true if the desktop reads a body as markup.
 #[cfg(not(target_os = "macos"))]
 fn reads_markup() -> notify_rust::error::Result<bool> {
     let can = notify_rust::get_capabilities()?;

@@ -1,11 +1,11 @@
 //! Finds the programs that clada itself runs, outside every fence. Owns where they may be: in no folder that a command of a
 //! reply may write to, nor another user. Never decides what a program is told.
 //!
-//! A PATH that has a project's `.venv/bin` in front is an everyday thing, and whatever lies there may come from a reply. So each
-//! folder of the PATH is followed name by name and link by link, and left out where something on the way is not the user's
-//! alone. What is left is also the PATH that these programs get: git finds its hooks' programs by it.
+//! A PATH that has a project's `.venv/bin` in front is an everyday thing, and whatever lies there may come from a reply. So
+//! each folder of the PATH is followed name by name and link by link, and left out where something on the way is not the
+//! user's alone. What is left is also the PATH that these programs get: git finds its hooks' programs by it.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::env;
 use std::ffi::{OsStr, OsString};
 use std::fmt;
@@ -21,10 +21,10 @@ use crate::world::ownership::{NotOwn, OwnUsers, follow};
 #[derive(Clone)]
 pub struct Programs(Arc<Mutex<PathSearch>>);
 
-/// What a search came to.
+/// The results of a search.
 struct PathSearch {
     path: OsString,
-    /// How many trees were to be avoided then.
+    /// The number of trees that were to be avoided then.
     trees: usize,
     folders: Vec<PathFolder>,
     found: HashMap<String, PathBuf>,
@@ -33,11 +33,11 @@ struct PathSearch {
 /// A folder of the PATH.
 struct PathFolder {
     named: PathBuf,
-    /// Where it is, or why nothing in it is run.
+    /// Its place, or the reason why nothing in it is run.
     is: Result<PathBuf, Risk>,
 }
 
-/// Why nothing is run that lies somewhere.
+/// The reason why nothing in a place is run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Risk {
     /// Commands may write there.
@@ -60,7 +60,7 @@ impl fmt::Display for Risk {
     }
 }
 
-/// Why a program is not run.
+/// The reason why a program is not run.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum NoProgram {
     #[error("`{0}` is not in PATH: install it")]
@@ -84,76 +84,63 @@ impl NoProgram {
 }
 
 /// The trees that commands of this process may write to. They only become more: what was planted in one stays there.
-static TREES: Mutex<Trees> = Mutex::new(Trees {
-    named: Vec::new(),
-    all: Vec::new(),
+static TREES: Mutex<AvoidedTrees> = Mutex::new(AvoidedTrees {
+    named: BTreeSet::new(),
+    all: BTreeSet::new(),
 });
 
-struct Trees {
+struct AvoidedTrees {
     /// As they were named. Few processes ever run a program, so where these lead is not asked before that.
-    named: Vec<PathBuf>,
-    /// With where they have led.
-    all: Vec<PathBuf>,
+    named: BTreeSet<PathBuf>,
+    /// The same trees, and the places where they have led.
+    all: BTreeSet<PathBuf>,
 }
 
-impl Trees {
-    /// All of them, as they are now and were before.
-    fn all() -> Vec<PathBuf> {
-        let named = lock(&TREES).named.clone();
+impl AvoidedTrees {
+    /// Returns all of them, as they are now and were before.
+    fn all() -> BTreeSet<PathBuf> {
+        let mut named = lock(&TREES).named.clone();
         // Not while others wait: a file system may not answer.
         let leads = named.iter().filter_map(|tree| tree.canonicalize().ok());
         let leads: Vec<PathBuf> = leads.collect();
-        let mut trees = lock(&TREES);
-        for tree in named.into_iter().chain(leads) {
-            add(&mut trees.all, tree);
-        }
-        trees.all.clone()
-    }
-}
-
-fn add(trees: &mut Vec<PathBuf>, tree: PathBuf) {
-    if !trees.contains(&tree) {
-        trees.push(tree);
+        let all = &mut lock(&TREES).all;
+        all.append(&mut named);
+        all.extend(leads);
+        all.clone()
     }
 }
 
 /// Runs nothing from these trees any more.
 pub fn avoid(trees: impl IntoIterator<Item = PathBuf>) {
-    let mut known = lock(&TREES);
-    for tree in trees {
-        add(&mut known.named, tree);
-    }
+    lock(&TREES).named.extend(trees);
 }
 
 /// Runs nothing from these project folders any more, which are named by their canonical paths. They are not looked at: the file
 /// system of one may hang, as that of a server that is gone does.
 pub fn avoid_roots(roots: impl IntoIterator<Item = PathBuf>) {
-    let mut known = lock(&TREES);
-    for root in roots {
-        add(&mut known.all, root);
-    }
+    lock(&TREES).all.extend(roots);
 }
 
 /// Tells if nobody but the user can put another file or folder at this path, and no command.
 pub fn is_safe(path: &Path) -> bool {
-    leads_to(path, &Trees::all(), true).is_ok()
+    leads_to(path, &AvoidedTrees::all(), true).is_ok()
 }
 
 impl Programs {
-    /// Those of this process's PATH.
+    /// Returns the programs of this process's PATH.
     pub fn of_process() -> Self {
         Self::of(env::var_os("PATH").as_deref())
     }
 
-    /// Those of the PATH in an environment.
+    /// Returns the programs of the PATH in an environment.
     pub fn of_vars<'v>(vars: impl IntoIterator<Item = (&'v OsString, &'v OsString)>) -> Self {
         let path = vars.into_iter().find(|(name, _)| *name == "PATH");
         Self::of(path.map(|(_, path)| path.as_os_str()))
     }
 
-    /// Those of a PATH; where there is none, of the system's own folders. Nothing is looked for yet.
+    /// Returns the programs of a PATH; where there is none, of the system's own folders. Nothing is looked for yet.
     pub fn of(path: Option<&OsStr>) -> Self {
-        /// What was found is kept for as long as the process lives.
+        /// The searches of all PATHs, kept for as long as the process lives.
         static KNOWN: LazyLock<Mutex<HashMap<OsString, Programs>>> = LazyLock::new(Mutex::default);
         let path = path.unwrap_or(OsStr::new("/usr/local/bin:/usr/bin:/bin"));
         let mut known = lock(&KNOWN);
@@ -232,7 +219,7 @@ impl fmt::Debug for Programs {
 impl PathSearch {
     /// Looks at the folders, where that was not done with all that is known by now.
     fn settled(&mut self) -> &mut Self {
-        let trees = Trees::all();
+        let trees = AvoidedTrees::all();
         if self.trees != trees.len() {
             self.trees = trees.len();
             self.found.clear();
@@ -252,7 +239,7 @@ impl PathSearch {
         {
             return Ok(found.clone());
         }
-        let trees = Trees::all();
+        let trees = AvoidedTrees::all();
         let mut at_risk = None;
         for folder in &self.folders {
             let file = folder.is.as_ref().unwrap_or(&folder.named).join(name);
@@ -282,8 +269,8 @@ fn is_program(file: &Path) -> bool {
     fs::metadata(file).is_ok_and(|found| found.is_file() && found.mode() & 0o111 != 0)
 }
 
-/// Where a path leads, if nobody but the user can make it lead elsewhere; `alone`: nor put anything in it.
-fn leads_to(path: &Path, trees: &[PathBuf], alone: bool) -> Result<PathBuf, Risk> {
+/// Follows a path, if nobody but the user can make it lead elsewhere; `alone`: nor put anything in it.
+fn leads_to(path: &Path, trees: &BTreeSet<PathBuf>, alone: bool) -> Result<PathBuf, Risk> {
     if !path.is_absolute() {
         return Err(Risk::Relative);
     }

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
-use clada::world::clipboard::{Around, Clipboard, ClipboardError, Copied};
+use clada::world::clipboard::{Clipboard, ClipboardContext, ClipboardError, Copied};
 use rustix::process::Signal;
 
 use crate::daemon::display::Xvfb;
@@ -15,12 +15,12 @@ use crate::harness::{Project, Watching, installed, runs, save_by_rename, wait_un
 const PATIENCE: Duration = Duration::from_secs(20);
 
 /// An environment with programs and these variables.
-fn around(vars: &[(&str, &str)]) -> Around {
+fn around(vars: &[(&str, &str)]) -> ClipboardContext {
     let path = std::env::var_os("PATH").unwrap();
     let home = [("HOME", "/tmp")];
     let vars = home.iter().chain(vars);
     let vars = vars.map(|(name, value)| ((*name).into(), (*value).into()));
-    Around {
+    ClipboardContext {
         program: env!("CARGO_BIN_EXE_clada").into(),
         vars: vars.chain([(OsString::from("PATH"), path)]).collect(),
         terminal: None,

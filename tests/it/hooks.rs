@@ -2,7 +2,7 @@
 
 use std::process::Command;
 
-use clada::policy::hook::interpolated;
+use clada::policy::hook::{VariableError, interpolated};
 use proptest::prelude::*;
 
 use crate::harness::{Project, results, save_by_rename, wait_until};
@@ -157,7 +157,7 @@ proptest! {
         let script: String = places.iter().map(|place| PLACES[*place].0).collect();
         let script = interpolated(&script, |name| match name {
             "v" => Ok("VALUE".to_owned()),
-            other => Err(other.to_owned()),
+            other => Err(VariableError::NoValue(other.to_owned())),
         });
         let script = script.expect("a script");
         let ran = Command::new("bash").arg("-c").arg(&script).env("VALUE", &value).output().expect("bash");
@@ -192,7 +192,7 @@ fn a_value_that_is_too_long_is_not_passed() {
 fn where_no_quotes_help_a_variable_is_refused() {
     let named = |name: &str| match name {
         "v" => Ok("CLADA_V".to_owned()),
-        other => Err(format!("no `{other}`")),
+        other => Err(VariableError::NoValue(format!("no `{other}`"))),
     };
     for (command, expected) in [
         (
@@ -213,7 +213,8 @@ fn where_no_quotes_help_a_variable_is_refused() {
             "`${v` is not a variable such as `${success}`: write `\\${` for the shell's own",
         ),
     ] {
-        assert_eq!(interpolated(command, named), Err(expected.to_owned()));
+        let refused = interpolated(command, named).map_err(|error| error.to_string());
+        assert_eq!(refused, Err(expected.to_owned()));
     }
     assert_eq!(
         interpolated("echo \\${v:-x} $v", named),

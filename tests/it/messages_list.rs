@@ -309,6 +309,11 @@ const WITHOUT_CASE: &[Without] = &[
         why: "names of programs and options",
     },
     Without {
+        file: "src/world/sandbox/git/config.rs",
+        text: "",
+        why: "names of git's settings",
+    },
+    Without {
         file: "src/policy/pattern.rs",
         text: "cargo docker",
         why: "names of programs",

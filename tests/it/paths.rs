@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use clada::policy::paths::{Access, List, PathPattern, Paths};
+use clada::policy::paths::{Access, PathList, PathPattern, Paths};
 use proptest::prelude::*;
 
 use crate::harness::Project;
@@ -15,7 +15,7 @@ fn patterns(all: &[&str]) -> Vec<PathPattern> {
 /// Whether a path may be read, by `allow` and `deny`.
 fn may(allow: &[&str], deny: &[&str], path: &str) -> bool {
     let (allow, deny) = (patterns(allow), patterns(deny));
-    let list = |allows, patterns| List {
+    let list = |allows, patterns| PathList {
         setting: "list",
         of: None,
         allows,

@@ -26,15 +26,15 @@ fn display() -> Vec<(&'static str, Found)> {
     let display = match trial.display {
         Ok(name) => Found::Fine(name),
         // Without a display there is no clipboard.
-        Err(why) => return vec![("display", Found::Less(why))],
+        Err(why) => return vec![("display", Found::Less(why.to_string()))],
     };
     let clipboard = match trial.clipboard {
         Ok(works) => Found::Fine(works.to_owned()),
-        Err(why) => Found::Less(why),
+        Err(why) => Found::Less(why.to_string()),
     };
     let data_control = trial.data_control.map(|found| match found {
         Ok(()) => Found::Fine("programs without a window can copy".to_owned()),
-        Err(why) => Found::Less(why),
+        Err(why) => Found::Less(why.to_string()),
     });
     let mut found = vec![("display", display), ("clipboard", clipboard)];
     found.extend(data_control.map(|it| ("data control", it)));

@@ -260,7 +260,7 @@ fn what_commands_make_is_committed_but_for_these() {
     let (options, _private) = leaving();
     let options = Options {
         new_file: 100,
-        secrets: Secrets::new(&[crate::policy::paths::List {
+        secrets: Secrets::new(&[crate::policy::paths::PathList {
             setting: "paths.deny",
             of: None,
             allows: false,

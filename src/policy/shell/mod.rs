@@ -10,19 +10,19 @@ mod word;
 
 use std::collections::HashSet;
 
-use word::Text;
+use word::WordText;
 
-/// How deep substitutions may nest.
+/// The depth to which substitutions may nest.
 const DEPTH: usize = 32;
-/// How deep `(`, `{`, `if`, loops and `case` may nest.
+/// The depth to which `(`, `{`, `if`, loops and `case` may nest.
 const GROUPS: usize = 200;
 
-/// What a script runs.
+/// The commands that a script runs.
 #[derive(Debug, Default)]
-pub(super) struct Script {
+pub(super) struct ShellScript {
     /// Commands and groups, in the order in which they begin.
     pub(super) nodes: Vec<Node>,
-    /// What could not be read.
+    /// The parts that could not be read.
     pub(super) unread: Vec<String>,
     /// The names of functions.
     pub(super) functions: HashSet<String>,
@@ -31,7 +31,7 @@ pub(super) struct Script {
 }
 
 /// A simple command; or a group such as `( … )` or a loop, which has no words.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Node {
     /// The program and its arguments, without leading assignments and redirections.
     pub(super) words: Vec<Word>,
@@ -41,15 +41,15 @@ pub(super) struct Node {
     pub(super) writes: Vec<String>,
     /// The next in its pipeline.
     pub(super) feeds: Option<usize>,
-    /// Where it stands, and so where its output goes if it feeds nothing.
+    /// The node that it is in, to which its output goes if it feeds nothing.
     pub(super) parent: Option<(usize, Via)>,
     /// The first node behind it that is not inside it.
     pub(super) end: usize,
-    /// How many programs given as text (`bash -c '…'`) it is inside of.
+    /// The number of programs given as text (`bash -c '…'`) that it is inside of.
     pub(super) level: usize,
 }
 
-/// How a node is inside another.
+/// The way in which a node is inside another.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Via {
     /// A member of a group.
@@ -68,21 +68,21 @@ pub(super) struct Word {
     pub(super) text: String,
     /// Nothing in it is expanded: it is what it says.
     pub(super) fixed: bool,
-    /// Which word of its command it is, as written.
+    /// Its number among the words of its command, as written.
     pub(super) place: usize,
 }
 
 /// Reads a script, or a program given as text inside the node `parent`, into `out`.
-pub(super) fn read(source: &str, parent: Option<usize>, out: &mut Script) {
+pub(super) fn read(source: &str, parent: Option<usize>, out: &mut ShellScript) {
     let level = parent.map_or(0, |at| out.nodes[at].level + 1);
     let parent = parent.map(|at| (at, Via::Inside));
-    let mut reader = Reader::new(source.as_bytes(), out, 0, level);
+    let mut reader = ShellReader::new(source.as_bytes(), out, 0, level);
     reader.list(parent, false);
     reader.finish();
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Kind {
+enum GroupKind {
     Paren,
     Brace,
     If,
@@ -97,16 +97,16 @@ struct HereDoc {
     quoted: bool,
 }
 
-/// Where a list of commands is: what is open, and the element whose pipeline may go on.
-struct Place {
+/// A list of commands that is being read: what is open, and the element whose pipeline may go on.
+struct OpenList {
     start: usize,
     owner: Option<(usize, Via)>,
-    open: Vec<(Kind, usize)>,
+    open: Vec<(GroupKind, usize)>,
     last: Option<usize>,
     pipe: Option<usize>,
 }
 
-impl Place {
+impl OpenList {
     fn parent(&self) -> Option<(usize, Via)> {
         let group = self.open.last().map(|(_, node)| (*node, Via::Inside));
         group.or(self.owner)
@@ -118,10 +118,10 @@ impl Place {
     }
 }
 
-struct Reader<'s, 'o> {
+struct ShellReader<'s, 'o> {
     source: &'s [u8],
     at: usize,
-    out: &'o mut Script,
+    out: &'o mut ShellScript,
     depth: usize,
     level: usize,
     here: Vec<HereDoc>,
@@ -129,8 +129,8 @@ struct Reader<'s, 'o> {
     lost: Option<usize>,
 }
 
-impl<'s, 'o> Reader<'s, 'o> {
-    fn new(source: &'s [u8], out: &'o mut Script, depth: usize, level: usize) -> Self {
+impl<'s, 'o> ShellReader<'s, 'o> {
+    fn new(source: &'s [u8], out: &'o mut ShellScript, depth: usize, level: usize) -> Self {
         Self {
             source,
             at: 0,
@@ -218,33 +218,29 @@ impl<'s, 'o> Reader<'s, 'o> {
             let body = &self.source[start..end];
             self.out.nodes[doc.node].stdin += &String::from_utf8_lossy(body);
             if !doc.quoted {
-                let mut inner = Reader::new(body, self.out, self.depth + 1, self.level);
+                let mut inner = ShellReader::new(body, self.out, self.depth + 1, self.level);
                 if inner.depth > DEPTH {
                     inner.lose(0);
                 }
-                inner.quoted(&mut Text::default(), None, doc.node, Via::Input);
+                inner.quoted(&mut WordText::default(), None, doc.node, Via::Input);
                 inner.finish();
             }
         }
     }
 
     fn node(&mut self, parent: Option<(usize, Via)>) -> usize {
+        let node = self.out.nodes.len();
         self.out.nodes.push(Node {
-            words: Vec::new(),
-            stdin: String::new(),
-            writes: Vec::new(),
-            feeds: None,
             parent,
-            end: 0,
+            end: node + 1,
             level: self.level,
+            ..Node::default()
         });
-        let node = self.out.nodes.len() - 1;
-        self.out.nodes[node].end = node + 1;
         node
     }
 
     /// Begins a command or a group, which the command before it in the pipeline feeds.
-    fn element(&mut self, place: &mut Place) -> usize {
+    fn element(&mut self, place: &mut OpenList) -> usize {
         let node = self.node(place.parent());
         if let Some(before) = place.pipe.take() {
             self.out.nodes[before].feeds = Some(node);
@@ -252,17 +248,18 @@ impl<'s, 'o> Reader<'s, 'o> {
         node
     }
 
-    fn open(&mut self, kind: Kind, place: &mut Place) {
+    fn open(&mut self, kind: GroupKind, place: &mut OpenList) -> usize {
         let node = self.element(place);
         place.open.push((kind, node));
         place.next_command();
         if place.open.len() > GROUPS {
             self.lose(self.at);
         }
+        node
     }
 
     /// Ends the innermost group of that kind, and whatever is open inside it.
-    fn close(&mut self, kind: Kind, place: &mut Place) -> bool {
+    fn close(&mut self, kind: GroupKind, place: &mut OpenList) -> bool {
         let Some(at) = place.open.iter().rposition(|(open, _)| *open == kind) else {
             return false;
         };
@@ -280,7 +277,7 @@ impl<'s, 'o> Reader<'s, 'o> {
 
     /// Commands, up to the end of the text or, inside parentheses, behind the `)` that closes them.
     fn list(&mut self, owner: Option<(usize, Via)>, in_parens: bool) {
-        let mut place = Place {
+        let mut place = OpenList {
             start: self.at,
             owner,
             open: Vec::new(),
@@ -295,21 +292,12 @@ impl<'s, 'o> Reader<'s, 'o> {
                 }
                 return;
             };
-            let at = self.at;
             match c {
                 b'\n' => {
                     self.newline();
                     place.last = None;
                 }
-                b';' => {
-                    self.at += 1;
-                    place.next_command();
-                    if matches!(self.peek(), Some(b';' | b'&')) {
-                        self.at += 1;
-                        let _ = self.eat("&");
-                        self.case_patterns(&mut place);
-                    }
-                }
+                b';' => self.semicolon(&mut place),
                 b'&' if !self.starts("&>") => {
                     self.at += 1;
                     let _ = self.eat("&");
@@ -326,26 +314,14 @@ impl<'s, 'o> Reader<'s, 'o> {
                 }
                 b')' => {
                     self.at += 1;
-                    if !self.close(Kind::Paren, &mut place) {
+                    if !self.close(GroupKind::Paren, &mut place) {
                         if !in_parens {
                             self.lose(place.start);
                         }
                         return;
                     }
                 }
-                b'(' => match self.arithmetic_end(at) {
-                    Some(end) => {
-                        let node = self.element(&mut place);
-                        self.arithmetic(end, node);
-                        place.last = Some(node);
-                    }
-                    // What is unfinished has been given up, to its end.
-                    None if self.lost.is_some() => {}
-                    None => {
-                        self.at += 1;
-                        self.open(Kind::Paren, &mut place);
-                    }
-                },
+                b'(' => self.parenthesis(&mut place),
                 _ if self.keyword(&mut place) => {}
                 _ => {
                     // Behind a group only its redirections can follow.
@@ -361,8 +337,36 @@ impl<'s, 'o> Reader<'s, 'o> {
         }
     }
 
+    /// Arithmetic, or the beginning of a group.
+    fn parenthesis(&mut self, place: &mut OpenList) {
+        match self.arithmetic_end(self.at) {
+            Some(end) => {
+                let node = self.element(place);
+                self.arithmetic(end, node);
+                place.last = Some(node);
+            }
+            // What is unfinished has been given up, to its end.
+            None if self.lost.is_some() => {}
+            None => {
+                self.at += 1;
+                self.open(GroupKind::Paren, place);
+            }
+        }
+    }
+
+    /// The end of a statement, or of a branch of `case`.
+    fn semicolon(&mut self, place: &mut OpenList) {
+        self.at += 1;
+        place.next_command();
+        if matches!(self.peek(), Some(b';' | b'&')) {
+            self.at += 1;
+            let _ = self.eat("&");
+            self.case_patterns(place);
+        }
+    }
+
     /// The reserved word that is here, if there is one, and what belongs to it.
-    fn keyword(&mut self, place: &mut Place) -> bool {
+    fn keyword(&mut self, place: &mut OpenList) -> bool {
         let rest = &self.source[self.at..];
         let is_end = |c: &u8| b" \t\r\n;&|()<>\\".contains(c);
         // The longest reserved word has eight letters.
@@ -385,19 +389,16 @@ impl<'s, 'o> Reader<'s, 'o> {
                     return false;
                 }
             }
-            b"if" => self.open(Kind::If, place),
-            b"fi" => closed = self.close(Kind::If, place),
-            b"while" | b"until" => self.open(Kind::Loop, place),
+            b"if" => _ = self.open(GroupKind::If, place),
+            b"fi" => closed = self.close(GroupKind::If, place),
+            b"while" | b"until" => _ = self.open(GroupKind::Loop, place),
             b"for" | b"select" => {
-                self.open(Kind::Loop, place);
-                self.loop_head(place);
+                let node = self.open(GroupKind::Loop, place);
+                self.loop_head(node);
             }
-            b"done" => closed = self.close(Kind::Loop, place),
+            b"done" => closed = self.close(GroupKind::Loop, place),
             b"case" => {
-                self.open(Kind::Case, place);
-                let Some((_, node)) = place.open.last().copied() else {
-                    return true;
-                };
+                let node = self.open(GroupKind::Case, place);
                 self.blanks();
                 self.word(node, Via::Nowhere);
                 self.blank_lines();
@@ -406,9 +407,9 @@ impl<'s, 'o> Reader<'s, 'o> {
                 }
                 self.case_patterns(place);
             }
-            b"esac" => closed = self.close(Kind::Case, place),
-            b"{" => self.open(Kind::Brace, place),
-            b"}" => closed = self.close(Kind::Brace, place),
+            b"esac" => closed = self.close(GroupKind::Case, place),
+            b"{" => _ = self.open(GroupKind::Brace, place),
+            b"}" => closed = self.close(GroupKind::Brace, place),
             b"function" => {
                 self.blanks();
                 let node = self.node(place.parent());
@@ -434,10 +435,7 @@ impl<'s, 'o> Reader<'s, 'o> {
     }
 
     /// `x in a b c`, or `((…))`.
-    fn loop_head(&mut self, place: &Place) {
-        let Some((_, node)) = place.open.last().copied() else {
-            return;
-        };
+    fn loop_head(&mut self, node: usize) {
         self.blanks();
         if let Some(end) = self.arithmetic_end(self.at) {
             self.arithmetic(end, node);
@@ -452,9 +450,9 @@ impl<'s, 'o> Reader<'s, 'o> {
     }
 
     /// The patterns of the next branch, up to their `)`; or the `esac`.
-    fn case_patterns(&mut self, place: &mut Place) {
+    fn case_patterns(&mut self, place: &mut OpenList) {
         let start = self.at;
-        let Some((Kind::Case, node)) = place.open.last().copied() else {
+        let Some((GroupKind::Case, node)) = place.open.last().copied() else {
             return self.lose(place.start);
         };
         self.blank_lines();
@@ -503,7 +501,7 @@ impl<'s, 'o> Reader<'s, 'o> {
         }
     }
 
-    /// Words and redirections up to the end of the command. Whether it was the head of a function instead.
+    /// Reads words and redirections up to the end of the command. Returns true if it was the head of a function instead.
     fn command(&mut self, node: usize) -> bool {
         loop {
             self.blanks();
@@ -592,7 +590,7 @@ impl<'s, 'o> Reader<'s, 'o> {
     }
 }
 
-/// Whether `x=`, `x+=` or `x[…]=` is here.
+/// Returns true if `x=`, `x+=` or `x[…]=` is here.
 fn is_assignment(rest: &[u8]) -> bool {
     let is_name = |c: &&u8| c.is_ascii_alphanumeric() || **c == b'_';
     let name = rest.iter().take_while(is_name).count();

@@ -1,10 +1,10 @@
 //! One word of a shell script: its quotes, and the substitutions in it. It never says what a word is for.
 
-use super::{DEPTH, Reader, Via};
+use super::{DEPTH, ShellReader, Via};
 
 /// A word as it is being read.
 #[derive(Default)]
-pub(super) struct Text {
+pub(super) struct WordText {
     pub(super) bytes: Vec<u8>,
     /// Something in it is expanded.
     pub(super) expands: bool,
@@ -12,16 +12,16 @@ pub(super) struct Text {
     pub(super) quoted: bool,
 }
 
-impl Text {
+impl WordText {
     pub(super) fn text(&self) -> String {
         String::from_utf8_lossy(&self.bytes).into_owned()
     }
 }
 
-impl Reader<'_, '_> {
+impl ShellReader<'_, '_> {
     /// One word. Its substitutions are inside `node`, as `via` says.
-    pub(super) fn word(&mut self, node: usize, via: Via) -> Text {
-        let mut text = Text::default();
+    pub(super) fn word(&mut self, node: usize, via: Via) -> WordText {
+        let mut text = WordText::default();
         while let Some(c) = self.peek() {
             let at = self.at;
             match c {
@@ -60,7 +60,7 @@ impl Reader<'_, '_> {
         text
     }
 
-    fn single(&mut self, text: &mut Text) {
+    fn single(&mut self, text: &mut WordText) {
         let start = self.at;
         let rest = &self.source[start + 1..];
         text.quoted = true;
@@ -73,8 +73,8 @@ impl Reader<'_, '_> {
         }
     }
 
-    /// Text in which only `\`, `$` and back-ticks are special, up to and with `end`.
-    pub(super) fn quoted(&mut self, text: &mut Text, end: Option<u8>, node: usize, via: Via) {
+    /// WordText in which only `\`, `$` and back-ticks are special, up to and with `end`.
+    pub(super) fn quoted(&mut self, text: &mut WordText, end: Option<u8>, node: usize, via: Via) {
         let start = self.at;
         loop {
             match self.peek() {
@@ -107,7 +107,7 @@ impl Reader<'_, '_> {
         }
     }
 
-    fn dollar(&mut self, text: &mut Text, in_quotes: bool, node: usize, via: Via) {
+    fn dollar(&mut self, text: &mut WordText, in_quotes: bool, node: usize, via: Via) {
         let start = self.at;
         match self.source.get(start + 1) {
             Some(b'(') => {
@@ -127,13 +127,10 @@ impl Reader<'_, '_> {
             Some(c) if c.is_ascii_alphanumeric() || b"_@*#?$!-".contains(c) => {
                 let rest = &self.source[start + 2..];
                 let is_name = |c: &&u8| c.is_ascii_alphanumeric() || **c == b'_';
-                let more = rest.iter().take_while(is_name).count();
-                let more = if c.is_ascii_alphabetic() || *c == b'_' {
-                    more
-                } else {
-                    0
-                };
-                self.at += 2 + more;
+                self.at += 2;
+                if c.is_ascii_alphabetic() || *c == b'_' {
+                    self.at += rest.iter().take_while(is_name).count();
+                }
                 text.expands = true;
                 text.bytes.extend(&self.source[start..self.at]);
             }
@@ -155,7 +152,7 @@ impl Reader<'_, '_> {
     }
 
     /// `( … )` of a substitution.
-    fn substitution(&mut self, text: &mut Text, node: usize, via: Via) {
+    fn substitution(&mut self, text: &mut WordText, node: usize, via: Via) {
         let start = self.at;
         if self.peek() != Some(b'(') {
             // The end of arithmetic was looked for and there is none.
@@ -168,7 +165,7 @@ impl Reader<'_, '_> {
         self.deeper(start, |inner| inner.list(Some((node, via)), true));
     }
 
-    fn backticks(&mut self, text: &mut Text, node: usize, via: Via) {
+    fn backticks(&mut self, text: &mut WordText, node: usize, via: Via) {
         let start = self.at;
         let mut script = Vec::new();
         self.at += 1;
@@ -194,16 +191,16 @@ impl Reader<'_, '_> {
         text.expands = true;
         text.bytes.extend("$(…)".as_bytes());
         self.deeper(start, |outer| {
-            let mut inner = Reader::new(&script, outer.out, outer.depth, outer.level);
+            let mut inner = ShellReader::new(&script, outer.out, outer.depth, outer.level);
             inner.list(Some((node, via)), false);
             inner.finish();
         });
     }
 
     /// `${…}`.
-    fn parameter(&mut self, text: &mut Text, in_quotes: bool, node: usize) {
+    fn parameter(&mut self, text: &mut WordText, in_quotes: bool, node: usize) {
         let start = self.at;
-        let mut skipped = Text::default();
+        let mut skipped = WordText::default();
         self.at += 2;
         self.deeper(start, |inner| {
             loop {
@@ -232,7 +229,7 @@ impl Reader<'_, '_> {
     }
 
     /// `$'…'`.
-    fn escaped(&mut self, text: &mut Text) {
+    fn escaped(&mut self, text: &mut WordText) {
         let start = self.at;
         text.quoted = true;
         self.at += 2;
@@ -269,7 +266,7 @@ impl Reader<'_, '_> {
         });
     }
 
-    fn extended_glob(&mut self, text: &mut Text) {
+    fn extended_glob(&mut self, text: &mut WordText) {
         let start = self.at;
         let mut open = 0;
         while let Some(c) = self.peek() {
@@ -287,7 +284,8 @@ impl Reader<'_, '_> {
         self.lose(start);
     }
 
-    /// Where the `((` here ends, behind its `))`; none where it is two parentheses of commands. Unfinished, all is lost.
+    /// Returns the end of the `((` here, behind its `))`; `None` where it is two parentheses of commands. Unfinished, all
+    /// is lost.
     pub(super) fn arithmetic_end(&mut self, from: usize) -> Option<usize> {
         if !self.source[from.min(self.source.len())..].starts_with(b"((") {
             return None;
@@ -316,7 +314,7 @@ impl Reader<'_, '_> {
 
     pub(super) fn arithmetic(&mut self, end: usize, node: usize) {
         let start = self.at;
-        let mut skipped = Text::default();
+        let mut skipped = WordText::default();
         self.deeper(start, |inner| {
             while inner.at < end {
                 match inner.peek() {

@@ -207,7 +207,7 @@ async fn stopped(mut stop: watch::Receiver<bool>) {
 
 /// The outcome of a script that ran. `missing`: the paths of the fence that were not there when it began.
 fn ended(
-    mut ran: shell::Ran,
+    mut ran: shell::ScriptRun,
     rules: &ExecRules,
     exec: &ExecScript<'_>,
     missing: &[PathBuf],
@@ -252,7 +252,7 @@ fn ended(
 
 /// Returns how a script ended: its status, the fault, and a sentence unless it went well.
 fn ending(
-    ran: &shell::Ran,
+    ran: &shell::ScriptRun,
     rules: &ExecRules,
     exec: &ExecScript<'_>,
 ) -> (Status, Fault, Option<String>) {

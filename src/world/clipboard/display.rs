@@ -2,9 +2,9 @@
 //!
 //! A service that started before the desktop has no display in its environment, and one that outlives a desktop has that of the
 //! last. Whatever runs on the desktop has the right one; so the environments of the user's processes are looked through. That
-//! takes some milliseconds and asks nobody, so that it cannot hang. `systemctl --user show-environment` knows no more than these
-//! processes, less on desktops that tell systemd nothing, and may hang; the sockets of X11 say neither whose they are nor how to
-//! get in.
+//! takes some milliseconds and asks nobody, so that it cannot hang. `systemctl --user show-environment` knows no more than
+//! these processes, less on desktops that tell systemd nothing, and may hang; the sockets of X11 say neither whose they are
+//! nor how to get in.
 
 use std::collections::HashMap;
 use std::ffi::{OsStr, OsString};
@@ -18,30 +18,30 @@ use std::path::{Path, PathBuf};
 use rustix::process::getuid;
 
 /// An environment.
-pub type Vars = HashMap<OsString, OsString>;
+pub type EnvMap = HashMap<OsString, OsString>;
 
-/// What says where a display is.
+/// The variables that name a display.
 const NAMES: [&str; 3] = ["WAYLAND_DISPLAY", "DISPLAY", "XAUTHORITY"];
-/// Where the sockets of a user's session are.
+/// The variable that names the folder with the sockets of a user's session.
 const RUNTIME: &str = "XDG_RUNTIME_DIR";
 /// Processes of somebody who sits elsewhere, and of commands that clada runs: what they call a display is not the desktop.
 const NOT_OF_DESKTOP: [&str; 3] = ["SSH_CONNECTION", "SSH_TTY", "CLADA"];
 /// The most of a process's environment that is read, in bytes.
 const MOST: u64 = 256 * 1024;
-/// How many displays are tried.
+/// The most displays that are tried.
 const TRIED: usize = 3;
 
 /// The values of [`NAMES`].
 type Display = [Option<OsString>; 3];
 
-/// Whether a display that the environment does not name can be found.
-pub(super) fn can_appear(vars: &Vars) -> bool {
+/// Returns true if a display that the environment does not name can be found.
+pub(super) fn can_appear(vars: &EnvMap) -> bool {
     var(vars, RUNTIME).is_some()
 }
 
 /// This environment with each display that may be the desktop's, the likeliest first. Where it is `elsewhere`, the user does
 /// not sit before a screen of this machine, and none is looked for.
-pub(super) fn candidates(vars: &Vars, elsewhere: bool) -> Vec<Vars> {
+pub(super) fn candidates(vars: &EnvMap, elsewhere: bool) -> Vec<EnvMap> {
     if cfg!(target_os = "macos") {
         return vec![vars.clone()];
     }
@@ -70,7 +70,7 @@ pub(super) fn candidates(vars: &Vars, elsewhere: bool) -> Vec<Vars> {
 }
 
 /// A variable that is set to something.
-pub(super) fn var<'v>(vars: &'v Vars, name: &str) -> Option<&'v OsString> {
+pub(super) fn var<'v>(vars: &'v EnvMap, name: &str) -> Option<&'v OsString> {
     vars.get(OsStr::new(name)).filter(|value| !value.is_empty())
 }
 
@@ -120,7 +120,7 @@ fn of_process(environ: &Path, runtime: &OsStr) -> Option<Display> {
     is_there.then_some([wayland, x11, authority])
 }
 
-/// That of a display of this machine, as `:1` or `:1.0`.
+/// Returns the socket of a display of this machine, such as `:1` or `:1.0`.
 fn x11_socket(name: &OsStr) -> Option<PathBuf> {
     let number = name.to_str()?.strip_prefix(':')?;
     let number = number.split('.').next()?;
@@ -128,9 +128,9 @@ fn x11_socket(name: &OsStr) -> Option<PathBuf> {
     is_number.then(|| format!("/tmp/.X11-unix/X{number}").into())
 }
 
-/// Which server the display of this environment has now: another one may come in its place. `None` where none accepts a
-/// connection, or that cannot be asked.
-pub(super) fn server(vars: &Vars) -> Option<(u64, i64, i64)> {
+/// Identifies the server that the display of this environment has now: another one may come in its place. `None` where none
+/// accepts a connection, or that cannot be asked.
+pub(super) fn server(vars: &EnvMap) -> Option<(u64, i64, i64)> {
     let path = match var(vars, "WAYLAND_DISPLAY") {
         Some(name) => Path::new(var(vars, RUNTIME)?).join(name),
         None => x11_socket(var(vars, "DISPLAY")?)?,
@@ -140,7 +140,7 @@ pub(super) fn server(vars: &Vars) -> Option<(u64, i64, i64)> {
     Some((meta.ino(), meta.ctime(), meta.ctime_nsec()))
 }
 
-/// What Wayland compositors have in the session's folder: one whose processes cannot be looked into may stand there alone.
+/// The sockets of Wayland compositors in the session's folder: one whose processes cannot be looked into may stand there alone.
 fn sockets(runtime: &OsStr) -> Vec<Display> {
     let entries = fs::read_dir(runtime).into_iter().flatten().flatten();
     let mut names: Vec<OsString> = entries

@@ -1,15 +1,15 @@
-//! Owns the system's clipboard: puts text there and keeps it there. Never reads it, and never lets a slow display hold up anything.
+//! Owns the system's clipboard: puts text there and keeps it there. Never reads it, and never lets a slow display hold up
+//! anything.
 //!
-//! The text lives in the process that set it, so one [`owner`] stays for as long as clada does; it is looked after by a thread of its
-//! own. It is started at the first copy and anew after an error, for the [`display`] that is there then: that of a service that
-//! started before the desktop is found. Where a display lets only others copy, their [`program`] is asked; and who sits at a
-//! [`terminal`] over SSH, or without a display at one that takes it, gets the text through that.
+//! The text lives in the process that set it, so one [`owner`] stays for as long as clada does; it is looked after by a
+//! thread of its own. It is started at the first copy and anew after an error, for the [`display`] that is there then: that
+//! of a service that started before the desktop is found. Where a display lets only others copy, their [`program`] is
+//! asked; and who sits at a [`terminal`] over SSH, or without a display at one that takes it, gets the text through that.
 
 mod display;
 mod owner;
 mod program;
 mod terminal;
-
 mod trial;
 
 use std::env;
@@ -26,21 +26,22 @@ use owner::Owner;
 
 use crate::world::programs::Programs;
 
-pub use display::Vars;
+pub use display::EnvMap;
 pub use owner::{NAME as OWNER, STAYS as OWNER_STAYS, own};
 
 pub use trial::{Trial, not_run, try_out};
 
 /// X11 says yes to more than this and gives every reader nothing.
 const MOST: usize = 16 * 1024 * 1024;
-/// How long the end waits for the owner to hand over its text.
+/// The longest time that the end waits for the owner to hand over its text.
 const FAREWELL: Duration = Duration::from_millis(350);
-/// How long a text that found no display is kept for one that appears. Later, what the user has copied meanwhile is worth more.
+/// The time for which a text without a display is kept for one that appears. After that, the user may have copied something
+/// newer.
 const LATE: Duration = Duration::from_secs(60);
-/// How often that is tried.
+/// The time between two such attempts.
 const AGAIN: Duration = Duration::from_secs(2);
 
-/// Why a text is not on the clipboard; short enough for one line of a results block.
+/// The reason why a text is not on the clipboard; short enough for one line of a results block.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ClipboardError {
     #[error(
@@ -48,7 +49,7 @@ pub enum ClipboardError {
         if *.looked { ", and no desktop of yours is running" } else { "" }
     )]
     NoDisplay {
-        /// That of a desktop was looked for.
+        /// True if the display of a desktop was looked for.
         looked: bool,
     },
     #[error(
@@ -85,7 +86,7 @@ impl ClipboardError {
         matches!(self, Self::NoDisplay { .. } | Self::ClosedTmux { .. })
     }
 
-    /// Whether it may go better later.
+    /// Returns true if a later attempt may succeed.
     fn may_pass(&self) -> bool {
         match self {
             Self::NotRun { cause, .. } => cause.may_pass(),
@@ -97,24 +98,24 @@ impl ClipboardError {
     }
 }
 
-/// How a text was copied.
+/// The way in which a text was copied.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Copied {
     /// clada has it there.
     Kept,
     /// A program of this name has.
     By(&'static str),
-    /// It was sent to the terminal, which does not tell whether it took it.
+    /// The text was sent to the terminal, which does not tell whether it took it.
     Sent,
 }
 
-/// What a clipboard is found by.
+/// The surroundings in which a clipboard is looked for.
 #[derive(Debug, Clone)]
-pub struct Around {
+pub struct ClipboardContext {
     /// clada, to be started as the owner.
     pub program: PathBuf,
-    pub vars: Vars,
-    /// That of the user, if it may take a text.
+    pub vars: EnvMap,
+    /// The user's terminal, if it may take a text.
     pub terminal: Option<PathBuf>,
     /// The user sits at another machine: the displays of this one are not theirs.
     pub is_remote: bool,
@@ -122,19 +123,20 @@ pub struct Around {
     pub stays: bool,
 }
 
-impl Around {
-    /// What this process has.
+impl ClipboardContext {
+    /// The surroundings of this process.
     pub fn of_process() -> Self {
-        let vars: Vars = env::vars_os().collect();
+        let vars: EnvMap = env::vars_os().collect();
         let is_remote = ["SSH_CONNECTION", "SSH_TTY"]
             .iter()
             .any(|name| var(&vars, name).is_some());
         let is_terminal = std::io::stdout().is_terminal() || std::io::stderr().is_terminal();
         let takes = is_terminal && (is_remote || terminal::may_take(&vars));
         // Where the file was replaced by a newer one, this is still what runs.
-        let program = match cfg!(target_os = "linux") {
-            true => "/proc/self/exe".into(),
-            false => env::current_exe().unwrap_or_else(|_| "clada".into()),
+        let program = if cfg!(target_os = "linux") {
+            "/proc/self/exe".into()
+        } else {
+            env::current_exe().unwrap_or_else(|_| "clada".into())
         };
         Self {
             program,
@@ -148,18 +150,18 @@ impl Around {
 
 /// The clipboard and its owner.
 ///
-/// Dropping it ends the ownership, and gives a clipboard manager, if there is one, the text to keep; that is waited for only shortly.
-/// A process that ends without the drop takes its owner along.
+/// Dropping it ends the ownership, and gives a clipboard manager, if there is one, the text to keep; that is waited for
+/// only shortly. A process that ends without the drop takes its owner along.
 pub struct Clipboard {
-    shared: Arc<Shared>,
+    shared: Arc<SharedDesk>,
     /// Disconnected when the thread has ended; or why it could not be started.
     ended: std::io::Result<Mutex<Receiver<()>>>,
-    /// It was said how to have none.
+    /// True once it was said how to have none.
     advised: AtomicBool,
 }
 
 #[derive(Default)]
-struct Shared {
+struct SharedDesk {
     desk: Mutex<Desk>,
     filled: Condvar,
 }
@@ -167,19 +169,19 @@ struct Shared {
 /// Holds the newest text only: while the display hangs, texts that nobody will see must not pile up.
 #[derive(Default)]
 struct Desk {
-    job: Option<Job>,
+    job: Option<CopyJob>,
     closed: bool,
 }
 
-struct Job {
+struct CopyJob {
     text: String,
     answer: SyncSender<Result<Copied, ClipboardError>>,
 }
 
 impl Clipboard {
     /// Starts the thread, which sleeps until there is something to copy. No display is looked for yet.
-    pub fn start(around: Around) -> Clipboard {
-        let shared = Arc::<Shared>::default();
+    pub fn start(around: ClipboardContext) -> Clipboard {
+        let shared = Arc::<SharedDesk>::default();
         let (ending, ended) = sync_channel(0);
         let desk = Arc::clone(&shared);
         let started = thread::Builder::new()
@@ -197,8 +199,8 @@ impl Clipboard {
         !self.advised.swap(true, Ordering::Relaxed)
     }
 
-    /// Puts the text on the clipboard, and waits for that only so long. After an error that may pass the thread goes on for a minute
-    /// to try to have this text there, unless a later copy replaces it.
+    /// Puts the text on the clipboard, and waits for that only so long. After an error that may pass the thread goes on for
+    /// a minute to try to have this text there, unless a later copy replaces it.
     ///
     /// What is too long for every reader is an error, as it would look like a success; the caller cuts, far below this.
     pub fn copy(&self, text: String, patience: Duration) -> Result<Copied, ClipboardError> {
@@ -211,7 +213,7 @@ impl Clipboard {
             return Err(ClipboardError::TooLong { bytes, most });
         }
         let (answer, answered) = sync_channel(1);
-        self.shared.lock().job = Some(Job { text, answer });
+        self.shared.lock().job = Some(CopyJob { text, answer });
         self.shared.filled.notify_one();
         match answered.recv_timeout(patience) {
             Ok(result) => result,
@@ -233,40 +235,33 @@ impl Drop for Clipboard {
     }
 }
 
-/// What the thread wakes up for.
-enum Next {
-    Job(Job),
+/// The reasons for which the thread wakes up.
+enum Wakeup {
+    Job(CopyJob),
     Again,
     Closed,
 }
 
-impl Shared {
+impl SharedDesk {
     fn lock(&self) -> MutexGuard<'_, Desk> {
         self.desk.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Sleeps until there is a job; with `late`, not longer than until it is to be tried again.
-    fn next(&self, late: bool) -> Next {
+    fn next(&self, late: bool) -> Wakeup {
         let idle = |desk: &mut Desk| desk.job.is_none() && !desk.closed;
-        let mut desk = match late {
-            true => {
-                let woken = self.filled.wait_timeout_while(self.lock(), AGAIN, idle);
-                woken.unwrap_or_else(PoisonError::into_inner).0
-            }
-            false => {
-                let woken = self.filled.wait_while(self.lock(), idle);
-                woken.unwrap_or_else(PoisonError::into_inner)
-            }
-        };
+        let longest = if late { AGAIN } else { Duration::MAX };
+        let woken = self.filled.wait_timeout_while(self.lock(), longest, idle);
+        let mut desk = woken.unwrap_or_else(PoisonError::into_inner).0;
         if desk.closed {
-            return Next::Closed;
+            return Wakeup::Closed;
         }
-        desk.job.take().map_or(Next::Again, Next::Job)
+        desk.job.take().map_or(Wakeup::Again, Wakeup::Job)
     }
 }
 
 /// The thread. `_ending` is dropped after the owner, which says that it is done.
-fn serve(shared: &Shared, around: Around, _ending: SyncSender<()>) {
+fn serve(shared: &SharedDesk, around: ClipboardContext, _ending: SyncSender<()>) {
     let mut hand = Hand {
         programs: Programs::of_vars(&around.vars),
         around,
@@ -275,7 +270,7 @@ fn serve(shared: &Shared, around: Around, _ending: SyncSender<()>) {
     let mut late: Option<(String, Instant)> = None;
     loop {
         match shared.next(late.is_some()) {
-            Next::Job(Job { text, answer }) => {
+            Wakeup::Job(CopyJob { text, answer }) => {
                 let result = hand.put(&text);
                 let error = result.as_ref().err();
                 let again = error.is_some_and(ClipboardError::may_pass);
@@ -283,22 +278,22 @@ fn serve(shared: &Shared, around: Around, _ending: SyncSender<()>) {
                 // Nobody may wait for it any more.
                 let _ = answer.try_send(result);
             }
-            Next::Again => {
+            Wakeup::Again => {
                 late.take_if(|(text, until)| {
                     let copied = hand.put(text);
                     tracing::debug!(?copied, "late");
                     copied.is_ok() || Instant::now() > *until
                 });
             }
-            Next::Closed => break,
+            Wakeup::Closed => break,
         }
     }
     hand.owner.into_iter().for_each(Owner::end);
 }
 
-/// What puts texts there.
+/// The state of the thread that puts texts on the clipboard.
 struct Hand {
-    around: Around,
+    around: ClipboardContext,
     programs: Programs,
     owner: Option<Owner>,
 }
@@ -316,8 +311,7 @@ impl Hand {
         let mut failed = None;
         for vars in &displays {
             let owner = Owner::start(&around.program, vars, around.stays);
-            let put = owner.and_then(|mut owner| owner.put(text).map(|()| owner));
-            match put {
+            match owner.and_then(|mut owner| owner.put(text).map(|()| owner)) {
                 Ok(owner) => {
                     self.owner = Some(owner);
                     return Ok(Copied::Kept);
@@ -331,45 +325,39 @@ impl Hand {
             match program::copy(text, vars, &self.programs) {
                 Ok(Some(name)) => return Ok(Copied::By(name)),
                 Ok(None) => {}
-                Err(why) => not_run = not_run.or(Some(why)),
+                Err(why) => not_run = not_run.or(Some(why.to_string())),
             }
         }
-        let failed = match (failed, not_run) {
-            (Some(failed), Some(why)) => Some(ClipboardError::NotRun {
-                cause: Box::new(failed),
-                why: why.to_string(),
-            }),
-            (failed, _) => failed,
-        };
-        match &around.terminal {
-            Some(path) => {
-                let sent = send(text, path, (&around.vars, &self.programs));
-                // A display of this machine that failed is the likelier one.
-                let failed = failed.filter(|_| !around.is_remote);
-                sent.map_err(|error| failed.unwrap_or(error))
-            }
-            None => Err(failed.unwrap_or(ClipboardError::NoDisplay {
+        let failed = failed.map(|cause| match not_run {
+            Some(why) => ClipboardError::NotRun {
+                cause: Box::new(cause),
+                why,
+            },
+            None => cause,
+        });
+        let Some(path) = &around.terminal else {
+            return Err(failed.unwrap_or(ClipboardError::NoDisplay {
                 looked: display::can_appear(&around.vars),
-            })),
-        }
+            }));
+        };
+        // A display of this machine that failed is the likelier cause.
+        let failed = failed.filter(|_| !around.is_remote);
+        self.send(text, path)
+            .map_err(|error| failed.unwrap_or(error))
     }
-}
 
-/// Sends a text to the terminal's clipboard.
-fn send(
-    text: &str,
-    path: &Path,
-    (vars, programs): (&Vars, &Programs),
-) -> Result<Copied, ClipboardError> {
-    let way = terminal::way(vars, programs)
-        .map_err(|closed| ClipboardError::ClosedTmux { setting: closed.0 })?;
-    let (bytes, most) = (text.len(), terminal::MOST);
-    if bytes > most {
-        return Err(ClipboardError::TooLong { bytes, most });
-    }
-    let sent = terminal::write(text, path, way);
-    sent.map(|()| Copied::Sent)
-        .map_err(|error| ClipboardError::Terminal {
+    /// Sends a text to the terminal's clipboard.
+    fn send(&self, text: &str, path: &Path) -> Result<Copied, ClipboardError> {
+        let route = terminal::route(&self.around.vars, &self.programs)
+            .map_err(|closed| ClipboardError::ClosedTmux { setting: closed.0 })?;
+        let (bytes, most) = (text.len(), terminal::MOST);
+        if bytes > most {
+            return Err(ClipboardError::TooLong { bytes, most });
+        }
+        let cause = |error: std::io::Error| ClipboardError::Terminal {
             cause: error.to_string(),
-        })
+        };
+        terminal::write(text, path, route).map_err(cause)?;
+        Ok(Copied::Sent)
+    }
 }

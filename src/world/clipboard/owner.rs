@@ -1,8 +1,8 @@
 //! Owns the process that has the text: both how it is started and what it does. Knows no display but the one that it is given.
 //!
-//! On X11 and Wayland the text lives in the process that set it, and the libraries find the display in the environment. That of a
-//! process with threads must not be changed; so the owner is a process of its own, which is this program again. A display that
-//! hangs, or takes the owner with it, then costs a process that is ended and started anew.
+//! On X11 and Wayland the text lives in the process that set it, and the libraries find the display in the environment.
+//! That of a process with threads must not be changed; so the owner is a process of its own, which is this program again. A
+//! display that hangs, or takes the owner with it, then costs a process that is ended and started anew.
 //!
 //! It gets texts on its standard input, each after its length, and answers each with a line. At the end of the input it ends.
 
@@ -17,7 +17,7 @@ use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
-use super::display::{self, Vars};
+use super::display::{self, EnvMap};
 use super::{ClipboardError, MOST};
 
 /// The name of the command that is the owner.
@@ -25,13 +25,13 @@ pub const NAME: &str = "clipboard-owner";
 /// The flag with which it stays until somebody else copies something.
 pub const STAYS: &str = "stays";
 
-/// How long a display may take to answer before it is given up.
+/// The longest time that a display may take to answer before it is given up.
 const PATIENCE: Duration = Duration::from_secs(5);
-/// How long giving the text to a clipboard manager may take at the end; it takes 100 ms where there is none.
+/// The longest time that giving the text to a clipboard manager may take at the end; it takes 100 ms where there is none.
 const FAREWELL: Duration = Duration::from_millis(300);
-/// How often an owner that stays looks whether its display does.
+/// The time after which an owner that stays checks again that its display is there.
 const LOOK: Duration = Duration::from_secs(10);
-/// What the answers are.
+/// The answers, of which the second is followed by the cause.
 const DONE: &str = "done";
 const UNREACHABLE: &str = "unreachable ";
 
@@ -45,7 +45,11 @@ pub(super) struct Owner {
 
 impl Owner {
     /// Starts one in this environment.
-    pub(super) fn start(program: &Path, vars: &Vars, stays: bool) -> Result<Self, ClipboardError> {
+    pub(super) fn start(
+        program: &Path,
+        vars: &EnvMap,
+        stays: bool,
+    ) -> Result<Self, ClipboardError> {
         let mut command = Command::new(program);
         command.arg(NAME);
         if stays {
@@ -71,21 +75,18 @@ impl Owner {
         })
     }
 
-    /// Has it take a text.
+    /// Gives it a text to put on the clipboard.
     pub(super) fn put(&mut self, text: &str) -> Result<(), ClipboardError> {
+        let unreachable = |cause: String| ClipboardError::Unreachable { cause };
         let answer = self
             .ask(text)
-            .map_err(|error| ClipboardError::Unreachable {
-                cause: error.to_string(),
-            })?;
+            .map_err(|error| unreachable(error.to_string()))?;
         if answer == DONE {
             self.is_left = self.stays;
             return Ok(());
         }
         Err(match answer.strip_prefix(UNREACHABLE) {
-            Some(cause) => ClipboardError::Unreachable {
-                cause: cause.to_owned(),
-            },
+            Some(cause) => unreachable(cause.to_owned()),
             None => ClipboardError::Refused { cause: answer },
         })
     }
@@ -135,7 +136,7 @@ impl Owner {
         Ok(count > 0)
     }
 
-    /// Has it give its text to a clipboard manager, if there is one, and end.
+    /// Lets it give its text to a clipboard manager, if there is one, and end.
     pub(super) fn end(mut self) {
         drop(self.process.stdin.take());
         let until = Instant::now() + FAREWELL;
@@ -153,7 +154,7 @@ impl Drop for Owner {
     }
 }
 
-/// What the process does that is the owner. With `stays` it takes one text, and ends when somebody else copies something.
+/// Runs the process that is the owner. With `stays` it takes one text, and ends when somebody else copies something.
 ///
 /// # Errors
 /// Where its input is none, or there is no thread.
@@ -200,10 +201,7 @@ fn next(input: &mut dyn Read) -> io::Result<Option<String>> {
 fn serve(work: &Receiver<String>, stays: bool, _ending: SyncSender<()>) {
     let mut clipboard = None;
     for text in work {
-        let answer = match set(&mut clipboard, &text) {
-            Ok(()) => DONE.to_owned(),
-            Err(answer) => answer,
-        };
+        let answer = set(&mut clipboard, &text);
         let said = io::stdout().write_all(format!("{answer}\n").as_bytes());
         if said.and_then(|()| io::stdout().flush()).is_err() {
             return;
@@ -215,17 +213,19 @@ fn serve(work: &Receiver<String>, stays: bool, _ending: SyncSender<()>) {
     }
 }
 
-/// The error is the answer.
-fn set(clipboard: &mut Option<arboard::Clipboard>, text: &str) -> Result<(), String> {
-    let clipboard = match clipboard {
-        Some(clipboard) => clipboard,
-        None => {
-            let new = arboard::Clipboard::new();
-            let new = new.map_err(|error| UNREACHABLE.to_owned() + &short(error))?;
-            clipboard.insert(new)
+/// Puts a text on the clipboard, and returns the answer to that.
+fn set(clipboard: &mut Option<arboard::Clipboard>, text: &str) -> String {
+    if clipboard.is_none() {
+        match arboard::Clipboard::new() {
+            Ok(new) => *clipboard = Some(new),
+            Err(error) => return UNREACHABLE.to_owned() + &short(error),
         }
-    };
-    clipboard.set_text(text).map_err(short)
+    }
+    let set = clipboard.as_mut().map(|clipboard| clipboard.set_text(text));
+    match set {
+        Some(Err(error)) => short(error),
+        Some(Ok(())) | None => DONE.to_owned(),
+    }
 }
 
 /// Waits until somebody else copies something.

@@ -8,13 +8,13 @@ use std::process::{Child, Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use super::display::{Vars, var};
+use super::display::{EnvMap, var};
 use crate::world::programs::{NoProgram, Programs};
 
 /// A program, what it is told, and the variable without which it can do nothing.
-type Program = (&'static str, &'static [&'static str], Option<&'static str>);
+type CopyProgram = (&'static str, &'static [&'static str], Option<&'static str>);
 
-const PROGRAMS: &[Program] = if cfg!(target_os = "macos") {
+const PROGRAMS: &[CopyProgram] = if cfg!(target_os = "macos") {
     &[("pbcopy", &[], None)]
 } else {
     &[
@@ -32,7 +32,7 @@ const PROGRAMS: &[Program] = if cfg!(target_os = "macos") {
     ]
 };
 
-/// How long each may take.
+/// The longest time that each may take.
 const PATIENCE: Duration = Duration::from_secs(2);
 
 /// The names of all of them.
@@ -46,7 +46,7 @@ pub(super) fn names() -> impl Iterator<Item = &'static str> {
 /// Where none can, and one is there that is not run.
 pub(super) fn copy(
     text: &str,
-    vars: &Vars,
+    vars: &EnvMap,
     programs: &Programs,
 ) -> Result<Option<&'static str>, NoProgram> {
     let mut not_run = None;

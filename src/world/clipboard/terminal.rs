@@ -6,11 +6,11 @@ use std::io::{self, Read, Write};
 use std::path::Path;
 use std::process::Stdio;
 
-use super::display::{Vars, var};
+use super::display::{EnvMap, var};
 use super::program;
 use crate::world::programs::Programs;
 
-/// What terminals take at least, by the widest-known limit of 100,000 bytes for the whole sequence.
+/// The most bytes that every terminal takes, by the widest-known limit of 100,000 bytes for the whole sequence.
 pub(super) const MOST: usize = 74_994;
 
 /// Terminals that take it unless their user has forbidden it, by the beginning of TERM; as their manuals say. Those of VTE do
@@ -23,7 +23,7 @@ const NAMES: [&str; 6] = [
     "xterm-ghostty",
     "ghostty",
 ];
-/// The same by what they set, for those that call themselves xterm.
+/// The variables of such terminals that call themselves xterm.
 const SET: [&str; 5] = [
     "KITTY_WINDOW_ID",
     "ALACRITTY_WINDOW_ID",
@@ -34,7 +34,7 @@ const SET: [&str; 5] = [
 
 /// The places that the sequence is sent to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Way {
+pub(super) struct TerminalRoute {
     /// To what clada runs in.
     inner: bool,
     /// Through that tmux to the terminal around it.
@@ -46,7 +46,7 @@ pub(super) struct Way {
 pub(super) struct Closed(pub(super) String);
 
 /// Tells if the terminal of this environment, which is one of this machine, may take it.
-pub(super) fn may_take(vars: &Vars) -> bool {
+pub(super) fn may_take(vars: &EnvMap) -> bool {
     if var(vars, "TMUX").is_some() {
         return true;
     }
@@ -61,21 +61,17 @@ pub(super) fn may_take(vars: &Vars) -> bool {
     !is_other && !is_set(&"STY") && (is_named || SET.iter().any(is_set))
 }
 
-/// The way that is open in this environment. A tmux takes the sequence for itself if its `set-clipboard` is on, and passes it
+/// The route that is open in this environment. A tmux takes the sequence for itself if its `set-clipboard` is on, and passes it
 /// on if `allow-passthrough` is, or in a version from before that option.
-pub(super) fn way(vars: &Vars, programs: &Programs) -> Result<Way, Closed> {
-    if var(vars, "TMUX").is_none() {
-        return Ok(Way {
+pub(super) fn route(vars: &EnvMap, programs: &Programs) -> Result<TerminalRoute, Closed> {
+    let is_tmux = var(vars, "TMUX").is_some();
+    let said = is_tmux.then(|| ask_tmux(vars, programs)).flatten();
+    match said {
+        Some(said) => route_of(&said),
+        // A tmux that does not answer takes one or the other.
+        None => Ok(TerminalRoute {
             inner: true,
-            outer: false,
-        });
-    }
-    match ask_tmux(vars, programs) {
-        Some(said) => way_of(&said),
-        // It takes one or the other.
-        None => Ok(Way {
-            inner: true,
-            outer: true,
+            outer: is_tmux,
         }),
     }
 }
@@ -83,23 +79,23 @@ pub(super) fn way(vars: &Vars, programs: &Programs) -> Result<Way, Closed> {
 /// The values that a tmux is asked for, between bars.
 const QUESTION: &str = "#{set-clipboard}|#{allow-passthrough}|#{client_termname}";
 
-/// The way that an answer to [`QUESTION`] leaves.
-fn way_of(said: &str) -> Result<Way, Closed> {
+/// The route that an answer to [`QUESTION`] leaves open.
+fn route_of(said: &str) -> Result<TerminalRoute, Closed> {
     let mut said = said.trim_end().split('|');
     let mut next = || said.next().unwrap_or_default();
     let (clipboard, passes, around) = (next(), next(), next());
-    let way = Way {
+    let route = TerminalRoute {
         inner: clipboard == "on",
         outer: ["", "1", "on", "all"].contains(&passes) && around != "linux",
     };
-    if way.inner || way.outer {
-        Ok(way)
+    if route.inner || route.outer {
+        Ok(route)
     } else {
         Err(Closed(clipboard.to_owned()))
     }
 }
 
-fn ask_tmux(vars: &Vars, programs: &Programs) -> Option<String> {
+fn ask_tmux(vars: &EnvMap, programs: &Programs) -> Option<String> {
     let mut tmux = programs.command_in("tmux", vars).ok()?;
     tmux.args(["display-message", "-p"]);
     if let Some(pane) = var(vars, "TMUX_PANE") {
@@ -119,13 +115,13 @@ fn ask_tmux(vars: &Vars, programs: &Programs) -> Option<String> {
 }
 
 /// Writes it at once, so that it does not get mixed up with what is shown meanwhile.
-pub(super) fn write(text: &str, terminal: &Path, way: Way) -> io::Result<()> {
+pub(super) fn write(text: &str, terminal: &Path, route: TerminalRoute) -> io::Result<()> {
     let plain = format!("\x1b]52;c;{}\x07", base64(text.as_bytes()));
     let mut all = String::new();
-    if way.inner {
+    if route.inner {
         all += &plain;
     }
-    if way.outer {
+    if route.outer {
         let doubled = plain.replace('\x1b', "\x1b\x1b");
         all += &format!("\x1bPtmux;{doubled}\x1b\\");
     }
@@ -140,9 +136,10 @@ fn base64(bytes: &[u8]) -> String {
         let byte = |at: usize| u32::from(three.get(at).copied().unwrap_or(0));
         let bits = byte(0) << 16 | byte(1) << 8 | byte(2);
         for digit in 0..4 {
-            text.push(match digit <= three.len() {
-                true => char::from(DIGITS[(bits >> (18 - 6 * digit) & 63) as usize]),
-                false => '=',
+            text.push(if digit <= three.len() {
+                char::from(DIGITS[(bits >> (18 - 6 * digit) & 63) as usize])
+            } else {
+                '='
             });
         }
     }
@@ -178,14 +175,14 @@ mod tests {
             (true, true, format!("{plain}{wrapped}")),
         ] {
             let file = tempfile::NamedTempFile::new().unwrap();
-            write("f", file.path(), Way { inner, outer }).unwrap();
+            write("f", file.path(), TerminalRoute { inner, outer }).unwrap();
             assert_eq!(std::fs::read_to_string(file.path()).unwrap(), expected);
         }
     }
 
     #[test]
     fn what_tmux_says_is_obeyed() {
-        let way = |inner, outer| Ok(Way { inner, outer });
+        let way = |inner, outer| Ok(TerminalRoute { inner, outer });
         let closed = |value: &str| Err(Closed(value.to_owned()));
         for (said, expected) in [
             ("on|0|xterm\n", way(true, false)),
@@ -199,7 +196,7 @@ mod tests {
             ("external|1|linux\n", closed("external")),
             ("on|1|linux\n", way(true, false)),
         ] {
-            assert_eq!(way_of(said), expected, "{said:?}");
+            assert_eq!(route_of(said), expected, "{said:?}");
         }
     }
 

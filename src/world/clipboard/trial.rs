@@ -3,6 +3,7 @@
 
 use std::env;
 use std::ffi::OsStr;
+use std::io;
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::sync_channel;
@@ -13,24 +14,49 @@ use arboard::Clipboard;
 #[cfg(target_os = "linux")]
 use arboard::{GetExtLinux, LinuxClipboardKind, SetExtLinux};
 
-use super::Around;
-use super::display::{Vars, candidates};
+use super::ClipboardContext;
+use super::display::{EnvMap, candidates};
 use super::owner::short;
 use super::program;
-use super::terminal::{Closed, way};
+use super::terminal::{Closed, route};
 use crate::world::programs::{NoProgram, Programs};
 
-/// What is put there to be read again.
+/// The text that is put there to be read again.
 const PROBE: &str = "clada doctor";
 
-/// How a trial went. An `Err` says what is wrong, and what helps.
+/// A fault of the display or its clipboard, and what helps.
+#[derive(Debug, thiserror::Error)]
+pub enum TrialError {
+    #[error("none here: DISPLAY and WAYLAND_DISPLAY are not set, {0}")]
+    NoDisplay(String),
+    #[error(
+        "{name} cannot be reached ({}: {error}): start clada where the desktop runs, or log in there again",
+        socket.display()
+    )]
+    Display {
+        name: String,
+        socket: PathBuf,
+        error: io::Error,
+    },
+    #[error(
+        "the compositor has no {0}, so clada copies through X11 or `wl-copy`: install wl-clipboard, and keep \
+         Xwayland on"
+    )]
+    NoDataControl(String),
+    #[error("the compositor does not answer: {0}")]
+    Compositor(String),
+    #[error("{fault} ({cause}): results are only in the notes file and the output file")]
+    Clipboard { fault: &'static str, cause: String },
+}
+
+/// The results of a trial.
 pub struct Trial {
-    /// Which display there is.
-    pub display: Result<String, String>,
-    /// Whether the Wayland compositor lets programs without a window copy; `None` where there is none.
-    pub data_control: Option<Result<(), String>>,
-    /// What works.
-    pub clipboard: Result<&'static str, String>,
+    /// The display that there is.
+    pub display: Result<String, TrialError>,
+    /// `Ok` if the Wayland compositor lets programs without a window copy; `None` where there is none.
+    pub data_control: Option<Result<(), TrialError>>,
+    /// The part of the clipboard that works.
+    pub clipboard: Result<&'static str, TrialError>,
 }
 
 /// Tries all of it; `None` if the display does not answer within this time.
@@ -65,7 +91,7 @@ fn trial() -> Trial {
     }
 }
 
-fn display(wayland: Option<&str>) -> Result<String, String> {
+fn display(wayland: Option<&str>) -> Result<String, TrialError> {
     if cfg!(target_os = "macos") {
         return Ok("macOS".to_owned());
     }
@@ -82,37 +108,38 @@ fn display(wayland: Option<&str>) -> Result<String, String> {
             let socket = Path::new("/tmp/.X11-unix").join(format!("X{number}"));
             (format!("X11, {name}"), socket)
         }
-        (None, None) => return Err(none_here()),
+        (None, None) => return Err(TrialError::NoDisplay(instead())),
     };
     match UnixStream::connect(&socket) {
         Ok(_) => Ok(name),
         // It may only be reached by a socket without a file.
         Err(_) if wayland.is_none() && Clipboard::new().is_ok() => Ok(name),
-        Err(error) => Err(format!(
-            "{name} cannot be reached ({}: {error}): start clada where the desktop runs, or log in there again",
-            socket.display()
-        )),
+        Err(error) => Err(TrialError::Display {
+            name,
+            socket,
+            error,
+        }),
     }
 }
 
-/// Where results are copied to all the same.
-fn none_here() -> String {
-    let around = Around::of_process();
+/// Says where results are copied to without a display.
+fn instead() -> String {
+    let around = ClipboardContext::of_process();
     let found = candidates(&around.vars, around.is_remote)
         .into_iter()
         .next();
-    let name = |vars: &Vars| {
+    let name = |vars: &EnvMap| {
         let name = ["WAYLAND_DISPLAY", "DISPLAY"]
             .iter()
             .find_map(|name| vars.get(OsStr::new(name)));
         name.map(|name| name.to_string_lossy().into_owned())
     };
-    let then = match found.as_ref().and_then(name) {
+    match found.as_ref().and_then(name) {
         Some(name) => {
             format!("but your desktop is running: results are copied to its display, {name}")
         }
         None if around.terminal.is_some() => {
-            match way(&around.vars, &Programs::of_vars(&around.vars)) {
+            match route(&around.vars, &Programs::of_vars(&around.vars)) {
                 Ok(_) => "so results go to the clipboard of your terminal (OSC 52)".to_owned(),
                 Err(Closed(setting)) => format!(
                     "and tmux blocks its clipboard (`set-clipboard` is {setting}): run `tmux set -s set-clipboard on`"
@@ -120,34 +147,32 @@ fn none_here() -> String {
             }
         }
         None => "so results are only in the notes file and the output file".to_owned(),
-    };
-    format!("none here: DISPLAY and WAYLAND_DISPLAY are not set, {then}")
+    }
 }
 
-/// Whether something is on the clipboard of the Wayland display.
+/// Returns true if something is on the clipboard of the Wayland display.
 #[cfg(target_os = "linux")]
-fn data_control() -> Result<bool, String> {
+fn data_control() -> Result<bool, TrialError> {
     use wl_clipboard_rs::paste::{ClipboardType, Error, Seat, get_mime_types};
     match get_mime_types(ClipboardType::Regular, Seat::Unspecified) {
         Ok(types) => Ok(!types.is_empty()),
         Err(Error::ClipboardEmpty | Error::NoSeats) => Ok(false),
-        Err(Error::MissingProtocol { name, .. }) => Err(format!(
-            "the compositor has no {name}, so clada copies through X11 or `wl-copy`: install wl-clipboard, and keep \
-             Xwayland on"
-        )),
-        Err(error) => Err(format!("the compositor does not answer: {error}")),
+        Err(Error::MissingProtocol { name, .. }) => {
+            Err(TrialError::NoDataControl(name.to_string()))
+        }
+        Err(error) => Err(TrialError::Compositor(error.to_string())),
     }
 }
 
 #[cfg(not(target_os = "linux"))]
-fn data_control() -> Result<bool, String> {
+fn data_control() -> Result<bool, TrialError> {
     Ok(true)
 }
 
-fn clipboard() -> Result<&'static str, String> {
-    let failed = |what: &str, error| {
-        let cause = short(error);
-        format!("{what} ({cause}): results are only in the notes file and the output file")
+fn clipboard() -> Result<&'static str, TrialError> {
+    let failed = |fault, error| TrialError::Clipboard {
+        fault,
+        cause: short(error),
     };
     let mut clipboard = Clipboard::new().map_err(|error| failed("cannot be reached", error))?;
     let there = match clipboard.get_text() {
@@ -170,7 +195,7 @@ fn write(
             let read = clipboard.get().clipboard(kind).text()?;
             is_probe(&read)
         }
-        Err(arboard::Error::ClipboardNotSupported) if data_control() == Ok(false) => {
+        Err(arboard::Error::ClipboardNotSupported) if matches!(data_control(), Ok(false)) => {
             clipboard.set_text(PROBE)?;
             let read = clipboard.get_text()?;
             clipboard.clear()?;
@@ -196,8 +221,8 @@ fn write(clipboard: &mut Clipboard, there: Option<String>) -> Result<&'static st
 }
 
 fn is_probe(read: &str) -> Result<&'static str, arboard::Error> {
-    match read == PROBE {
-        true => Ok("a text was written and read back; what you have copied is still there"),
-        false => Err(arboard::Error::ContentNotAvailable),
+    if read != PROBE {
+        return Err(arboard::Error::ContentNotAvailable);
     }
+    Ok("a text was written and read back; what you have copied is still there")
 }

@@ -7,7 +7,6 @@
 
 use std::env;
 use std::ffi::{OsStr, OsString};
-use std::fmt::Write as _;
 use std::io::IsTerminal;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
@@ -20,19 +19,20 @@ use tokio::process::{Child, ChildStdout, Command};
 use tokio::time::{Instant, timeout, timeout_at};
 
 use crate::world::programs::{self, Programs};
+
 /// Start-up files that print more than this are given up.
 const MOST: usize = 16 * 1024 * 1024;
 
-/// How long the shell may go on once it has printed its environment, before it is ended.
+/// The time that the shell may go on once it has printed its environment, before it is ended.
 const FAREWELL: Duration = Duration::from_millis(500);
 
 /// Start-up files may look for it to leave out what is for people; and a process that has it came from there.
 const SIGN: &str = "CLADA_LOGIN_ENV";
 
-/// What belongs to the shell that was asked.
+/// The variables of the shell that was asked.
 const OF_THE_SHELL: &[&str] = &["PWD", "OLDPWD", "SHLVL", "_", SIGN];
 
-/// What a service manager tells its own child.
+/// The variables of a service manager for its own child.
 const OF_THE_MANAGER: &[&str] = &[
     "NOTIFY_SOCKET",
     "WATCHDOG_USEC",
@@ -46,10 +46,10 @@ const OF_THE_MANAGER: &[&str] = &[
     "CLADA_SERVICE_LOG",
 ];
 
-/// The same, by how they begin.
+/// The beginnings of such variables.
 const OF_THE_MANAGER_STARTS: &[&str] = &["LISTEN_", "XPC_"];
 
-/// What belongs to the session that clada runs in: where clada knows it, start-up files do not know better.
+/// The variables of the session that clada runs in: where clada knows it, start-up files do not know better.
 const OF_THE_SESSION: &[&str] = &[
     "DISPLAY",
     "WAYLAND_DISPLAY",
@@ -59,22 +59,22 @@ const OF_THE_SESSION: &[&str] = &[
     "DBUS_SESSION_BUS_ADDRESS",
 ];
 
-/// What a login sets before any start-up file.
+/// The variables that a login sets before any start-up file.
 const OF_A_LOGIN: &[&str] = &["HOME", "USER", "LOGNAME", "SHELL", "LANG"];
 
-/// And where it looks for programs then.
+/// The PATH that a login sets.
 const FIRST_PATH: &str = "/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin";
 
 /// A whole environment.
-pub type Vars = Vec<(OsString, OsString)>;
+pub type EnvVars = Vec<(OsString, OsString)>;
 
 /// An environment for the user's commands.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LoginEnv {
-    vars: Vars,
+    vars: EnvVars,
 }
 
-/// Why the login shell told no environment: what was tried, and how each ended.
+/// The error of a login shell that told no environment: what was tried, and how each ended.
 #[derive(Debug, thiserror::Error)]
 #[error(
     "the login shell printed no environment ({tried}), so commands get clada's own: fix the shell's start-up files, or \
@@ -98,7 +98,7 @@ impl LoginEnv {
     ///
     /// Where neither way gave an environment; then use [`LoginEnv::own`].
     pub async fn capture(patience: Duration) -> Result<Self, LoginEnvError> {
-        let (mut vars, programs): (Vars, _) = (env::vars_os().collect(), Programs::of_process());
+        let (mut vars, programs): (EnvVars, _) = (env::vars_os().collect(), Programs::of_process());
         let path = vars.iter_mut().find(|(name, _)| name == "PATH");
         path.into_iter()
             .for_each(|(_, path)| *path = programs.path());
@@ -107,7 +107,7 @@ impl LoginEnv {
         Ok(told)
     }
 
-    /// The same, as a new login would have it: nothing that only this process was given is in it.
+    /// Asks for the environment of a new login: nothing that only this process was given is in it.
     ///
     /// # Errors
     ///
@@ -118,7 +118,7 @@ impl LoginEnv {
         ask(&shell(), vars.chain([path]).collect(), patience).await
     }
 
-    /// That of this process, without what the service manager told it.
+    /// Returns the environment of this process, without what the service manager told it.
     pub fn own() -> Self {
         let vars = env::vars_os().filter(|(name, _)| !is_of_manager(name));
         Self {
@@ -143,7 +143,7 @@ impl LoginEnv {
     }
 }
 
-/// Whether this process was started without the environment of a login: by systemd or launchd, and not from a terminal.
+/// Returns true if this process was started without the environment of a login: by systemd or launchd, and not from a terminal.
 pub fn is_needed() -> bool {
     // A desktop is started by systemd too, and what it told that is inherited by all terminals.
     let is_terminal = std::io::stdin().is_terminal()
@@ -161,7 +161,7 @@ fn shell() -> PathBuf {
     shell.unwrap_or_else(|| "/bin/sh".into())
 }
 
-/// Who started this process.
+/// The process that started this one.
 #[derive(Debug, Default)]
 struct Parent {
     is_first: bool,
@@ -192,7 +192,7 @@ fn is_from_manager(var: &dyn Fn(&str) -> Option<OsString>, parent: &Parent) -> b
 }
 
 /// Asks a shell that is started in the environment `own`, in one way and then in another.
-async fn ask(shell: &Path, own: Vars, patience: Duration) -> Result<LoginEnv, LoginEnvError> {
+async fn ask(shell: &Path, own: EnvVars, patience: Duration) -> Result<LoginEnv, LoginEnvError> {
     let name = shell.file_name().unwrap_or(shell.as_os_str());
     // These take `-l` alone only; a dash before their name means the same.
     let is_csh = matches!(name.as_bytes(), b"csh" | b"tcsh");
@@ -205,7 +205,7 @@ async fn ask(shell: &Path, own: Vars, patience: Duration) -> Result<LoginEnv, Lo
     let home = home
         .map(|(_, home)| Path::new(home))
         .filter(|home| home.is_dir());
-    let mut tried = String::new();
+    let mut tried = Vec::new();
     for way in ways {
         let mut command = Command::new(shell);
         if is_csh {
@@ -225,23 +225,16 @@ async fn ask(shell: &Path, own: Vars, patience: Duration) -> Result<LoginEnv, Lo
                     vars: merged(theirs, &own),
                 });
             }
-            Err(how) => {
-                let separator = if tried.is_empty() { "" } else { "; " };
-                let _ = write!(
-                    tried,
-                    "{separator}`{} {}` {how}",
-                    shell.display(),
-                    way.join(" ")
-                );
-            }
+            Err(cause) => tried.push(format!("`{} {}` {cause}", shell.display(), way.join(" "))),
         }
     }
+    let tried = tried.join("; ");
     Err(LoginEnvError { tried })
 }
 
-/// What a shell tells that is told to print its environment, or in words how it ended.
-async fn told(mut command: Command, patience: Duration) -> Result<Vars, String> {
-    let word = word().map_err(|error| format!("was not started: {error}"))?;
+/// Makes a shell print its environment; the error says how it ended.
+async fn told(mut command: Command, patience: Duration) -> Result<EnvVars, NotTold> {
+    let word = word().map_err(NotTold::NotStarted)?;
     let (begin, end) = (format!("{word}-begin"), format!("{word}-end"));
     // In words that all shells read alike. None of them is the shell's own, which may be an alias or a function.
     let text = format!("/usr/bin/env echo {begin}; /usr/bin/env -0; /usr/bin/env echo {end}");
@@ -258,15 +251,14 @@ async fn told(mut command: Command, patience: Duration) -> Result<Vars, String> 
     in_own_session(&mut command);
 
     let deadline = Instant::now() + patience;
-    let started = command.spawn();
-    let mut child = started.map_err(|error| format!("was not started: {error}"))?;
+    let mut child = command.spawn().map_err(NotTold::NotStarted)?;
     let stdout = child.stdout.take();
     // Declared after `child`, so dropped before it, while nobody has reaped the shell and its number is still its own.
-    let mut tree = Tree::of(&child, word);
+    let mut tree = LoginShell::of(&child, word);
     let found = match timeout_at(deadline, between(stdout, &begin, &end)).await {
         Ok(Some(bytes)) => records(&bytes),
         Ok(None) => return Err(ended(&mut child, deadline, patience).await),
-        Err(_) => return Err(too_long(patience)),
+        Err(_) => return Err(NotTold::TooLong(patience)),
     };
     // It has nothing left to do but its farewell, which nobody needs.
     if timeout(FAREWELL, child.wait()).await.is_err() {
@@ -276,27 +268,36 @@ async fn told(mut command: Command, patience: Duration) -> Result<Vars, String> 
     Ok(found)
 }
 
-/// How a shell ended that has closed its output without telling anything.
-async fn ended(child: &mut Child, deadline: Instant, patience: Duration) -> String {
+/// Says how a shell ended that has closed its output without telling anything.
+async fn ended(child: &mut Child, deadline: Instant, patience: Duration) -> NotTold {
     match timeout_at(deadline, child.wait()).await {
-        Ok(Ok(status)) => format!("{} before it printed one", end_of(status)),
-        Ok(Err(error)) => format!("could not be waited for: {error}"),
-        Err(_) => too_long(patience),
+        Ok(Ok(status)) => NotTold::Ended(status),
+        Ok(Err(error)) => NotTold::NotWaitedFor(error),
+        Err(_) => NotTold::TooLong(patience),
     }
 }
 
-fn end_of(status: ExitStatus) -> String {
+/// The reason why a shell told no environment.
+#[derive(Debug, thiserror::Error)]
+enum NotTold {
+    #[error("was not started: {0}")]
+    NotStarted(std::io::Error),
+    #[error("could not be waited for: {0}")]
+    NotWaitedFor(std::io::Error),
+    #[error("printed none within {} s", .0.as_secs_f64())]
+    TooLong(Duration),
+    #[error("{} before it printed one", end_of(.0))]
+    Ended(ExitStatus),
+}
+
+fn end_of(status: &ExitStatus) -> String {
     match status.code() {
         Some(code) => format!("exited with code {code}"),
         None => "was killed by a signal".to_owned(),
     }
 }
 
-fn too_long(patience: Duration) -> String {
-    format!("printed none within {} s", patience.as_secs_f64())
-}
-
-/// What a process writes between two lines. `None` where the output ends, or becomes too much, before that has come.
+/// Reads what a process writes between two lines. `None` where the output ends, or becomes too much, before that has come.
 async fn between(stdout: Option<ChildStdout>, begin: &str, end: &str) -> Option<Vec<u8>> {
     let (begin, end) = (format!("{begin}\n"), format!("\0{end}"));
     let mut stdout = stdout?;
@@ -317,8 +318,8 @@ async fn between(stdout: Option<ChildStdout>, begin: &str, end: &str) -> Option<
     None
 }
 
-/// What `env -0` prints, without what is no variable.
-fn records(bytes: &[u8]) -> Vars {
+/// Reads the variables from what `env -0` prints.
+fn records(bytes: &[u8]) -> EnvVars {
     let variable = |record: &[u8]| {
         let at = memchr::memchr(b'=', record).filter(|at| *at > 0)?;
         let part = |bytes: &[u8]| OsString::from_vec(bytes.to_vec());
@@ -331,10 +332,10 @@ fn records(bytes: &[u8]) -> Vars {
 }
 
 /// The login shell's environment with what clada knows better.
-fn merged(theirs: Vars, own: &Vars) -> Vars {
+fn merged(theirs: EnvVars, own: &EnvVars) -> EnvVars {
     let of_session = |name: &OsStr| OF_THE_SESSION.iter().any(|known| name == *known);
     let is_own = |name: &OsStr| own.iter().any(|(known, _)| known == name);
-    let mut vars: Vars = theirs
+    let mut vars: EnvVars = theirs
         .into_iter()
         .filter(|(name, _)| {
             let is_shells = OF_THE_SHELL.iter().any(|known| name == known);
@@ -401,7 +402,7 @@ fn in_own_session(command: &mut Command) {
 }
 
 /// A shell and what its start-up files have started. It is ended when this is dropped, unless it is to be kept.
-struct Tree {
+struct LoginShell {
     shell: Pid,
     /// In the environment of all of it.
     #[cfg_attr(
@@ -412,7 +413,7 @@ struct Tree {
     is_kept: bool,
 }
 
-impl Tree {
+impl LoginShell {
     fn of(child: &Child, word: String) -> Self {
         let id = child.id().and_then(|id| Pid::from_raw(id as i32));
         Self {
@@ -422,7 +423,7 @@ impl Tree {
         }
     }
 
-    /// Those that can be found besides the shell's process group, which job control and daemons leave.
+    /// Finds the processes outside of the shell's process group, which job control and daemons leave.
     #[cfg(target_os = "linux")]
     fn others(&self) -> Vec<Pid> {
         let sign = format!("{SIGN}={}", self.word);
@@ -443,7 +444,7 @@ impl Tree {
     }
 }
 
-impl Drop for Tree {
+impl Drop for LoginShell {
     fn drop(&mut self) {
         if self.is_kept {
             return;
@@ -451,12 +452,9 @@ impl Drop for Tree {
         let _ = kill_process_group(self.shell, Signal::KILL);
         // One that was looked at may have started another meanwhile; the bound is for one that always does.
         for _ in 0..16 {
-            let others = self.others();
-            let mut killed = 0;
-            for pid in others {
-                killed += usize::from(kill_process(pid, Signal::KILL).is_ok());
-            }
-            if killed == 0 {
+            let others = self.others().into_iter();
+            let killed = others.filter(|pid| kill_process(*pid, Signal::KILL).is_ok());
+            if killed.count() == 0 {
                 return;
             }
         }

@@ -13,7 +13,7 @@ const LONG: Duration = Duration::from_secs(60);
 /// A home folder with start-up files, and an environment in which it is the home.
 struct Home {
     dir: TempDir,
-    own: Vars,
+    own: EnvVars,
 }
 
 impl Home {

@@ -10,7 +10,7 @@ use rustix::process::geteuid;
 
 use super::{Fence, Level, is_in, real, resolved, support};
 
-/// How programs and libraries call a refusal, in lower case.
+/// The words of programs and libraries for a refusal, in lower case.
 const REFUSALS: [&str; 7] = [
     "permission denied",
     "operation not permitted",
@@ -21,10 +21,10 @@ const REFUSALS: [&str; 7] = [
     "erofs",
 ];
 
-/// How many lines above a refusal are searched for the path: cargo names it first, and its cause below.
+/// The number of lines above a refusal that are searched for the path: cargo names it first, and its cause below.
 const ABOVE: usize = 3;
 
-/// What the fence had to do with the failure of a script whose output ends so. Silent if it ran without a fence. `dir` is
+/// Says what the fence had to do with the failure of a script whose output ends so. Silent if it ran without a fence. `dir` is
 /// where it ran, `missing` what could not be allowed when it began ([`Fence::missing`]).
 pub fn denied(fence: &Fence, dir: &Path, missing: &[PathBuf], output_tail: &str) -> Option<String> {
     if fence.level == Level::Off || support().by.is_none() {
@@ -55,7 +55,8 @@ pub fn denied(fence: &Fence, dir: &Path, missing: &[PathBuf], output_tail: &str)
     })
 }
 
-/// What the fence had to do with git's settings that a script which succeeded could not save, by its stderr. It ran in `dir`.
+/// Says what the fence had to do with git's settings that a script which succeeded could not save, by its stderr. It ran in
+/// `dir`.
 pub fn unsaved_setting(fence: &Fence, dir: &Path, stderr: &str) -> Option<String> {
     const FAILURES: [&str; 2] = [
         "error: could not write config file ",
@@ -114,16 +115,13 @@ fn is_connection(line: &str, is_refusal: bool, above: &[&str]) -> bool {
     is_call || GIVEN_UP.iter().any(|part| line.contains(part))
 }
 
-/// What the fence says to the first path on a line that it is the cause for.
+/// Explains the first path on a line that the fence refused.
 fn at_path(fence: &Fence, dir: &Path, missing: &[PathBuf], line: &str) -> Option<String> {
     let guards = resolved(fence.guarded.iter());
     let trees = fence.trees();
     let mut missing = resolved(missing.iter());
-    missing.retain(|path| {
-        !trees
-            .iter()
-            .any(|tree| tree != path && path.starts_with(tree))
-    });
+    let is_below = |path: &Path, tree: &PathBuf| tree != path && path.starts_with(tree);
+    missing.retain(|path| !trees.iter().any(|tree| is_below(path, tree)));
     names(line).into_iter().find_map(|name| {
         let path = real(&dir.join(name));
         if is_in(&path, &guards) {
@@ -140,31 +138,27 @@ fn at_path(fence: &Fence, dir: &Path, missing: &[PathBuf], line: &str) -> Option
         if is_in(&path, &trees) || !name.contains('/') || !could_write(&path) {
             return None;
         }
-        let shown = path.display();
-        Some(match fence.level {
-            Level::ReadOnly => format!(
-                "exec may not write `{shown}` (`exec.sandbox = \"workspace\"` allows the project)"
-            ),
-            _ => format!(
-                "exec may not write `{shown}` (`exec.write` in clada.toml allows more)"
-            ),
-        })
+        let remedy = if fence.level == Level::ReadOnly {
+            "`exec.sandbox = \"workspace\"` allows the project"
+        } else {
+            "`exec.write` in clada.toml allows more"
+        };
+        Some(format!("exec may not write `{}` ({remedy})", path.display()))
     })
 }
 
-/// What is said of a path in a tree that may be written, and was not there. Commands cannot make that either.
+/// Explains a path in a tree that may be written, and was not there. Commands cannot make that either.
 fn not_there(tree: &Path, path: &Path, line: &str) -> String {
     let line = line.to_lowercase();
     // Some of them are files.
     let is_dir = path != tree || ["mkdir", "director"].iter().any(|word| line.contains(word));
-    if is_dir && made(tree) {
-        let tree = tree.display();
+    let (is_made, tree) = (is_dir && made(tree), tree.display());
+    if is_made {
         return format!(
             "exec may write `{tree}`, but it did not exist: clada has created it, so run this again"
         );
     }
     let make = if is_dir { "mkdir -p" } else { "touch" };
-    let tree = tree.display();
     format!(
         "exec may write `{tree}`, but it did not exist when this began: create it outside exec (`{make} {tree}`)"
     )
@@ -189,7 +183,7 @@ fn made(tree: &Path) -> bool {
             .is_ok()
 }
 
-/// What on a line could be a path: what is quoted, what stands between colons, and single words.
+/// Lists what on a line could be a path: what is quoted, what stands between colons, and single words.
 fn names(line: &str) -> Vec<&str> {
     let quoted = line.split(['\'', '"', '`', '‘', '’']).skip(1).step_by(2);
     let between = line.split(": ").map(str::trim);

@@ -1,11 +1,11 @@
 //! Sees whether guarded paths were changed while something ran. Never reads their contents, and stops nothing.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, Metadata};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-/// What paths looked like at one moment.
+/// The state of paths at one moment.
 #[derive(Debug)]
 pub struct Guard {
     paths: Vec<PathBuf>,
@@ -15,8 +15,8 @@ pub struct Guard {
 /// The most paths that are looked at: a link could lead to a whole disk.
 const MOST: usize = 10_000;
 
-/// By which a file is known again. The times of a directory are left out: they change with its entries, which have their
-/// own.
+/// The data by which a file is known again. The times of a directory are left out: they change with its entries, which have
+/// their own.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Print {
     device: u64,
@@ -37,18 +37,12 @@ impl Guard {
         }
     }
 
-    /// What is different now: new, gone or changed.
+    /// Lists the paths that are new, gone or changed now.
     pub fn changed(&self) -> Vec<PathBuf> {
-        let mut now = prints(&self.paths);
-        let mut changed: Vec<PathBuf> = Vec::new();
-        for (path, before) in &self.before {
-            if now.remove(path).as_ref() != Some(before) {
-                changed.push(path.clone());
-            }
-        }
-        changed.extend(now.into_keys());
-        changed.sort();
-        changed
+        let now = prints(&self.paths);
+        let paths: BTreeSet<&PathBuf> = self.before.keys().chain(now.keys()).collect();
+        let is_changed = |path: &&PathBuf| self.before.get(*path) != now.get(*path);
+        paths.into_iter().filter(is_changed).cloned().collect()
     }
 }
 

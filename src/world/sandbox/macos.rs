@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use super::held;
 
-/// What programs write to below `/dev`.
+/// The devices that programs write to.
 const DEVICES: &str = r##"(literal "/dev/null") (literal "/dev/zero") (literal "/dev/random") (literal "/dev/urandom") (literal "/dev/tty") (literal "/dev/ptmx") (literal "/dev/dtracehelper") (subpath "/dev/fd") (regex #"^/dev/ttys[0-9]+$")"##;
 
 /// The profile for these trees and guarded paths. What comes last wins.
@@ -33,7 +33,7 @@ fn quoted(path: &Path) -> String {
 }
 
 #[cfg(target_os = "macos")]
-pub(super) use here::{Prepared, prepare, support, support as kernel};
+pub(super) use here::{Prepared, prepare, support};
 
 #[cfg(target_os = "macos")]
 mod here {
@@ -83,6 +83,7 @@ mod here {
             network: works,
             signals: works,
             guards: works,
+            alone: false,
             lacks: if works {
                 Vec::new()
             } else {

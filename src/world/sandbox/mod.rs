@@ -27,22 +27,22 @@ pub use guard::Guard;
 use linux as system;
 #[cfg(target_os = "macos")]
 use macos as system;
-use trees::Tree;
+use trees::WritableTree;
 
 pub use sockets::doors;
 pub use trees::{LeftOut, NotOpened, Settled};
 
-/// How far a script is fenced in.
+/// The extent to which a script is fenced in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Level {
-    /// It writes in the project, the temporary directories and what else was allowed.
+    /// The script writes in the project, the temporary directories and what else was allowed.
     Workspace,
-    /// It writes in the temporary directories.
+    /// The script writes in the temporary directories.
     ReadOnly,
     Off,
 }
 
-/// What a script may do.
+/// The bounds of what a script may do.
 #[derive(Debug, Clone)]
 pub struct Fence {
     pub level: Level,
@@ -53,11 +53,11 @@ pub struct Fence {
     pub temp: Vec<PathBuf>,
     /// Outside the root: caches, and a git directory that is elsewhere ([`git_dirs`]).
     pub writable: Vec<PathBuf>,
-    /// Not to be changed, though in a tree that may be written ([`guarded`]).
+    /// The paths that are not to be changed, though in a tree that may be written ([`guarded`]).
     pub guarded: Vec<PathBuf>,
     /// Sockets, and folders of them, that a command is not to find. Only namespaces hide them.
     pub hidden: Vec<PathBuf>,
-    /// How many processes a command may have at a time, where the system can bound that.
+    /// The most processes that a command may have at a time, where the system can bound that.
     pub processes: u32,
     /// The trees that the above come to, found at the first use.
     pub settled: Settled,
@@ -67,10 +67,10 @@ pub struct Fence {
 #[derive(Debug, Clone)]
 pub struct Ready(pub(in crate::world) system::Prepared);
 
-/// What this system can enforce.
+/// The abilities of this system to enforce a fence.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Support {
-    /// What does it, as `Landlock 7`. Nothing: scripts run without a fence.
+    /// The means of the fence, such as `Landlock 7`. `None`: scripts run without a fence.
     pub by: Option<String>,
     /// Tells if TCP can be forbidden.
     pub network: bool,
@@ -81,14 +81,14 @@ pub struct Support {
     /// Tells if a command has namespaces: it sees no other process, none of its own outlives it, and all that is outside its
     /// trees is read-only.
     pub alone: bool,
-    /// What is missing, and why.
+    /// The abilities that are missing, and why.
     pub lacks: Vec<String>,
 }
 
-/// How many processes a command may have if nobody says otherwise.
+/// The most processes that a command may have if nobody says otherwise.
 pub const PROCESSES: u32 = 4096;
 
-/// Why a fence could not be made.
+/// The reason why a fence could not be made.
 #[derive(Debug, thiserror::Error)]
 pub enum SandboxError {
     #[error(
@@ -97,7 +97,7 @@ pub enum SandboxError {
     Prepare(String),
 }
 
-/// What this system can enforce. The first call tries it out, which takes some milliseconds.
+/// Returns what this system can enforce. The first call tries it out, which takes some milliseconds.
 pub fn support() -> &'static Support {
     static SUPPORT: OnceLock<Support> = OnceLock::new();
     SUPPORT.get_or_init(system::support)
@@ -109,21 +109,20 @@ pub fn warm_up() {
     let _ = std::thread::Builder::new().spawn(support);
 }
 
-/// Where programs put temporary files. Many name `/tmp` whatever `TMPDIR` says.
+/// The folders in which programs put temporary files. Many name `/tmp` whatever `TMPDIR` says.
 pub fn temp_dirs() -> Vec<PathBuf> {
     vec![env::temp_dir(), "/tmp".into(), "/var/tmp".into()]
 }
 
-/// What of a fence this system does not enforce, for a user; nothing where it is all there.
+/// Says for a user what of a fence this system does not enforce; `None` where it enforces all.
 pub fn shortfall(fence: &Fence) -> Option<String> {
-    let off = match fence.level {
-        Level::Off => return None,
-        Level::Workspace | Level::ReadOnly => "`exec.sandbox = \"off\"` turns this warning off",
-    };
+    if fence.level == Level::Off {
+        return None;
+    }
     let support = support();
     if support.by.is_none() {
         return Some(format!(
-            "⚠ {support}: commands can do all that you can ({off})"
+            "⚠ {support}: commands can do all that you can (`exec.sandbox = \"off\"` turns this warning off)"
         ));
     }
     (!fence.network && !support.network)
@@ -169,8 +168,8 @@ impl Fence {
         named
     }
 
-    /// Those that can be opened now, and those that are left out though they are there.
-    fn now(&self) -> (Vec<Tree>, Vec<LeftOut>) {
+    /// Returns the trees that can be opened now, and those that are left out though they are there.
+    fn now(&self) -> (Vec<WritableTree>, Vec<LeftOut>) {
         self.settled.trees(|| self.named()).now()
     }
 
@@ -185,7 +184,7 @@ impl Fence {
         paths
     }
 
-    /// What the settings name and a script may not write in all the same.
+    /// The paths that the settings name and a script may not write in all the same.
     pub fn left_out(&self) -> Vec<LeftOut> {
         if self.level == Level::Off {
             return Vec::new();
@@ -193,7 +192,7 @@ impl Fence {
         self.now().1
     }
 
-    /// Those that a script which starts now could write in if they were there.
+    /// Returns the trees that a script which starts now could write in if they were there.
     pub fn missing(&self) -> Vec<PathBuf> {
         if self.level == Level::Off || !cfg!(target_os = "linux") {
             return Vec::new();
@@ -216,7 +215,7 @@ impl Fence {
 
 #[cfg(not(target_os = "linux"))]
 impl Ready {
-    /// What the command line of the shell is to begin with.
+    /// The words that the command line of the shell is to begin with.
     pub fn prefix(&self) -> &[String] {
         self.0.prefix()
     }
@@ -236,7 +235,7 @@ impl fmt::Display for Support {
     }
 }
 
-/// With the links in them resolved, in order and each once.
+/// Returns the paths with their links resolved, in order and each once.
 fn resolved<'p>(paths: impl Iterator<Item = &'p PathBuf>) -> Vec<PathBuf> {
     let mut paths: Vec<PathBuf> = paths.map(|path| real(path)).collect();
     paths.sort();

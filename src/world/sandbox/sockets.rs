@@ -1,6 +1,7 @@
 //! The sockets by which a command would have another program act for it: the desktop, terminals, agents, the service
 //! manager, containers. Connects to none.
 
+use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -9,7 +10,7 @@ use rustix::process::geteuid;
 
 use super::{is_in, real};
 
-/// Of all users, and folders of them.
+/// The sockets of all users, and folders of them.
 const OF_SYSTEM: &[&str] = &[
     "/tmp/.X11-unix",
     "/tmp/.ICE-unix",
@@ -26,7 +27,7 @@ const OF_SYSTEM: &[&str] = &[
     "/var/lib/incus/unix.socket",
 ];
 
-/// Below the home directory.
+/// The sockets below the home directory.
 const OF_HOME: &[&str] = &[
     ".gnupg/S.gpg-agent",
     ".gnupg/S.gpg-agent.ssh",
@@ -74,16 +75,10 @@ pub fn doors<'e>(
     let all = OF_SYSTEM.iter().map(PathBuf::from);
     let all = all.chain(of_user.iter().map(PathBuf::from));
     let all = all.chain(OF_HOME.iter().map(|name| home.join(name)));
-    let mut doors: Vec<PathBuf> = all
-        .chain(tmux)
-        .chain(named)
-        .filter(|path| path.exists())
-        .map(|path| real(&path))
-        .collect();
-    doors.sort();
-    doors.dedup();
+    let there = all.chain(tmux).chain(named).filter(|path| path.exists());
+    let mut doors: Vec<PathBuf> = there.map(|path| real(&path)).collect();
     let opened: Vec<PathBuf> = opened.iter().map(|path| real(path)).collect();
-    let mut hidden = Vec::new();
+    let mut hidden = BTreeSet::new();
     while let Some(door) = doors.pop() {
         if is_in(&door, &opened) {
             continue;
@@ -92,12 +87,10 @@ pub fn doors<'e>(
             let entries = fs::read_dir(&door).into_iter().flatten().flatten();
             doors.extend(entries.map(|entry| entry.path()));
         } else {
-            hidden.push(door);
+            hidden.insert(door);
         }
     }
-    hidden.sort();
-    hidden.dedup();
-    hidden
+    hidden.into_iter().collect()
 }
 
 /// The path that a variable names.

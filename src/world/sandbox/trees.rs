@@ -23,23 +23,28 @@ use crate::world::ownership;
 
 /// One folder, or file, in which commands may write.
 #[derive(Debug, Clone)]
-pub(super) struct Tree {
+pub(super) struct WritableTree {
     /// Without links.
     pub(super) path: PathBuf,
     descriptor: Arc<OwnedFd>,
     id: (u64, u64),
 }
 
-impl AsFd for Tree {
+impl AsFd for WritableTree {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.descriptor.as_fd()
     }
 }
 
-impl Tree {
+impl WritableTree {
     /// Its device and its number there.
     pub(super) fn id(&self) -> (u64, u64) {
         self.id
+    }
+
+    fn leave_out(&self, why: NotOpened, left_out: &mut Vec<LeftOut>) {
+        let path = self.path.clone();
+        left_out.push(LeftOut { path, why });
     }
 }
 
@@ -50,7 +55,7 @@ pub struct LeftOut {
     pub why: NotOpened,
 }
 
-/// Why a tree is not opened.
+/// The reason why a tree is not opened.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum NotOpened {
     /// A link in a tree leads there, or has come in its place since the start.
@@ -91,19 +96,24 @@ impl fmt::Display for LeftOut {
 
 /// The trees of a fence, found at the first use and the same for all its clones.
 #[derive(Debug, Clone, Default)]
-pub struct Settled(Arc<OnceLock<Mutex<Trees>>>);
+pub struct Settled(Arc<OnceLock<Mutex<WritableTrees>>>);
 
 impl Settled {
     /// The trees as they are now; `named` are their paths, needed at the first use only.
-    pub(super) fn trees(&self, named: impl FnOnce() -> Vec<PathBuf>) -> MutexGuard<'_, Trees> {
-        let trees = self.0.get_or_init(|| Mutex::new(Trees::of(&named())));
+    pub(super) fn trees(
+        &self,
+        named: impl FnOnce() -> Vec<PathBuf>,
+    ) -> MutexGuard<'_, WritableTrees> {
+        let trees = self
+            .0
+            .get_or_init(|| Mutex::new(WritableTrees::of(&named())));
         trees.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 #[derive(Debug)]
-pub(super) struct Trees {
-    held: Vec<Tree>,
+pub(super) struct WritableTrees {
+    held: Vec<WritableTree>,
     /// Named, and not there; with links resolved.
     missing: Vec<PathBuf>,
     left_out: Vec<LeftOut>,
@@ -113,42 +123,49 @@ pub(super) struct Trees {
 struct Followed {
     named: PathBuf,
     path: PathBuf,
-    /// Where the links are that were followed.
+    /// The places of the links that were followed.
     links: Vec<PathBuf>,
 }
 
-impl Trees {
+impl Followed {
+    /// The error for a path that leads through a link in one of these trees.
+    fn in_tree(&self, trees: &[PathBuf]) -> Option<LeftOut> {
+        let link = self.links.iter().find(|link| is_in(link, trees))?;
+        Some(LeftOut {
+            path: self.named.clone(),
+            why: NotOpened::Link(link.clone()),
+        })
+    }
+}
+
+fn paths_of(followed: &[Followed]) -> Vec<PathBuf> {
+    followed.iter().map(|it| it.path.clone()).collect()
+}
+
+impl WritableTrees {
     fn of(named: &[PathBuf]) -> Self {
-        let (plain, linked): (Vec<_>, Vec<_>) = named
+        let (mut accepted, mut linked): (Vec<_>, Vec<_>) = named
             .iter()
             .map(|path| follow(path))
             .partition(|followed| followed.links.is_empty());
-        let mut accepted: Vec<Followed> = plain;
-        let mut left_out = Vec::new();
         // A link that was accepted may lead to a tree in which another link lies.
-        let mut linked = linked;
         loop {
-            let paths: Vec<PathBuf> = accepted.iter().map(|it| it.path.clone()).collect();
-            let in_tree = |it: &Followed| it.links.iter().find(|link| is_in(link, &paths)).cloned();
-            let found = linked.iter().position(|it| in_tree(it).is_none());
-            let Some(found) = found else {
-                left_out.extend(linked.iter().filter_map(|it| {
-                    let why = NotOpened::Link(in_tree(it)?);
-                    let path = it.named.clone();
-                    Some(LeftOut { path, why })
-                }));
+            let paths = paths_of(&accepted);
+            let Some(found) = linked.iter().position(|it| it.in_tree(&paths).is_none()) else {
                 break;
             };
             accepted.push(linked.swap_remove(found));
         }
-        let paths: Vec<PathBuf> = accepted.iter().map(|it| it.path.clone()).collect();
-        accepted.retain(|it| {
-            let link = it.links.iter().find(|link| is_in(link, &paths));
-            left_out.extend(link.map(|link| LeftOut {
-                path: it.named.clone(),
-                why: NotOpened::Link(link.clone()),
-            }));
-            link.is_none()
+        let paths = paths_of(&accepted);
+        let mut left_out: Vec<LeftOut> = linked
+            .iter()
+            .filter_map(|followed| followed.in_tree(&paths))
+            .collect();
+        accepted.retain(|followed| {
+            let found = followed.in_tree(&paths);
+            let is_kept = found.is_none();
+            left_out.extend(found);
+            is_kept
         });
         let mut paths: Vec<PathBuf> = accepted.into_iter().map(|it| it.path).collect();
         paths.sort();
@@ -180,7 +197,7 @@ impl Trees {
     }
 
     /// The trees that can be opened now. Those that came to be since are among them where no command could have made them.
-    pub(super) fn now(&mut self) -> (Vec<Tree>, Vec<LeftOut>) {
+    pub(super) fn now(&mut self) -> (Vec<WritableTree>, Vec<LeftOut>) {
         let mut left_out = self.left_out.clone();
         let paths: Vec<PathBuf> = self.held.iter().map(|tree| tree.path.clone()).collect();
         let is_safe = |path: &Path| {
@@ -195,19 +212,15 @@ impl Trees {
                     *tree = there;
                     now.push(tree.clone());
                 }
-                Ok(_) => left_out.push(LeftOut {
-                    path: tree.path.clone(),
-                    why: NotOpened::Replaced,
-                }),
-                Err(error) if is_link(&error, &tree.path) => left_out.push(LeftOut {
-                    path: tree.path.clone(),
-                    why: NotOpened::Link(tree.path.clone()),
-                }),
+                Ok(_) => tree.leave_out(NotOpened::Replaced, &mut left_out),
+                Err(error) if is_link(&error, &tree.path) => {
+                    tree.leave_out(NotOpened::Link(tree.path.clone()), &mut left_out);
+                }
                 // It is missing.
                 Err(_) => {}
             }
         }
-        let come: Vec<Tree> = self
+        let come: Vec<WritableTree> = self
             .missing
             .iter()
             .filter(|path| is_safe(path))
@@ -233,7 +246,7 @@ impl Trees {
 }
 
 /// Tells if a tree is this user's, or root's as `/tmp` is.
-fn is_own(tree: &Tree) -> bool {
+fn is_own(tree: &WritableTree) -> bool {
     let owner = fstat(tree.descriptor.as_fd()).map(|stat| stat.st_uid);
     owner.is_ok_and(|owner| owner == geteuid().as_raw() || owner == 0)
 }
@@ -244,13 +257,13 @@ fn is_link(error: &io::Error, path: &Path) -> bool {
 }
 
 /// Opens a path without following any link.
-fn opened(path: &Path) -> io::Result<Tree> {
+fn opened(path: &Path) -> io::Result<WritableTree> {
     let descriptor = open_plain(path, OFlags::empty())?;
     let stat = fstat(&descriptor)?;
     if stat.st_mode & libc::S_IFMT == libc::S_IFLNK {
         return Err(io::Error::from_raw_os_error(libc::ELOOP));
     }
-    Ok(Tree {
+    Ok(WritableTree {
         path: path.to_owned(),
         descriptor: Arc::new(descriptor),
         id: (stat.st_dev, stat.st_ino),
@@ -300,14 +313,14 @@ mod tests {
             self.top.join(name)
         }
 
-        fn trees(&self, names: &[&str]) -> Trees {
+        fn trees(&self, names: &[&str]) -> WritableTrees {
             let named: Vec<_> = names.iter().map(|name| self.at(name)).collect();
-            Trees::of(&named)
+            WritableTrees::of(&named)
         }
 
-        fn open(&self, trees: &mut Trees) -> Vec<PathBuf> {
+        fn open(&self, trees: &mut WritableTrees) -> Vec<PathBuf> {
             let (now, _) = trees.now();
-            let below = |tree: Tree| tree.path.strip_prefix(&self.top).unwrap().to_owned();
+            let below = |tree: WritableTree| tree.path.strip_prefix(&self.top).unwrap().to_owned();
             now.into_iter().map(below).collect()
         }
     }

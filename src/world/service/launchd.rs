@@ -1,8 +1,8 @@
-//! What launchd is told, and what it answers. Pure text.
+//! The text that launchd is given, and the reading of its answers.
 
 use std::path::Path;
 
-use super::{Order, Runs, State, Step, words};
+use super::{ManagerCall, Order, Runs, ServiceState, words};
 
 pub(super) const PROGRAM: &str = "launchctl";
 pub(super) const FILE: &str = "clada.plist";
@@ -49,7 +49,7 @@ fn target(user: u32) -> String {
     format!("gui/{user}/clada")
 }
 
-pub(super) fn steps(order: Order, user: u32, file: &Path) -> Vec<Step> {
+pub(super) fn steps(order: Order, user: u32, file: &Path) -> Vec<ManagerCall> {
     let (domain, target, file) = (format!("gui/{user}"), target(user), file.to_string_lossy());
     let out = || (words(["bootout", &target]), false);
     let loaded = |must| (words(["bootstrap", &domain, &file]), must);
@@ -77,16 +77,17 @@ pub(super) fn question(user: u32) -> Vec<String> {
     words(["print", &target(user)])
 }
 
-/// What launchd prints of the agent, or nothing where it has none; and whether its file is there.
-pub(super) fn state(printed: Option<&str>, is_installed: bool) -> State {
-    let lines = || printed.unwrap_or_default().lines();
-    let pairs = || lines().filter_map(|line| line.trim().split_once(" = "));
+/// Reads the state of the service from what launchd prints of the agent: nothing where it has none.
+pub(super) fn state(printed: Option<&str>, is_installed: bool) -> ServiceState {
     let get = |name| {
-        let mut pairs = pairs();
-        pairs.find(|(known, _)| *known == name).map(|(_, v)| v)
+        let lines = printed.unwrap_or_default().lines();
+        let mut pairs = lines.filter_map(|line| line.trim().split_once(" = "));
+        pairs
+            .find(|(known, _)| *known == name)
+            .map(|(_, value)| value)
     };
     let failed = get("last exit code").filter(|code| !matches!(*code, "0" | "(never exited)"));
-    State {
+    ServiceState {
         is_installed,
         runs: match (get("state"), failed) {
             (Some("running"), _) => Runs::Yes,
@@ -94,7 +95,7 @@ pub(super) fn state(printed: Option<&str>, is_installed: bool) -> State {
             _ => Runs::No,
         },
         pid: get("pid").and_then(|pid| pid.parse().ok()),
-        ..State::default()
+        ..ServiceState::default()
     }
 }
 
@@ -157,7 +158,7 @@ mod tests {
     fn orders_are_given_in_turn() {
         let of = |order| {
             let steps = steps(order, 501, Path::new("/A/clada.plist"));
-            let line = |(args, must): &Step| args.join(" ") + if *must { "" } else { " ?" };
+            let line = |(args, must): &ManagerCall| args.join(" ") + if *must { "" } else { " ?" };
             steps.iter().map(line).collect::<Vec<_>>().join("; ")
         };
         assert_eq!(

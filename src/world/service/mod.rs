@@ -1,5 +1,5 @@
-//! Owns clada's place among the services of this user: its file there, and the orders that the system's service manager is given.
-//! Never decides what a person is told of them.
+//! Owns clada's place among the services of this user: its file there, and the orders that the system's service manager is
+//! given. Never decides what a person is told of them.
 
 mod launchd;
 pub mod supervisor;
@@ -17,21 +17,21 @@ use tokio::time::timeout;
 
 use crate::world::programs::{NoProgram, Programs};
 
-/// How long the manager may take to answer.
+/// The longest time that the manager may take to answer.
 const ANSWER: Duration = Duration::from_secs(10);
 
-/// How long it may take to carry out an order: a service has its own time to begin and to end.
+/// The longest time that it may take to carry out an order: a service has its own time to begin and to end.
 const ORDER: Duration = Duration::from_secs(120);
 
 /// clada as a service.
 #[derive(Debug)]
 pub struct Service {
     manager: Manager,
-    /// Where the manager looks for this user's services.
+    /// The folder in which the manager looks for this user's services.
     folder: PathBuf,
-    /// Where launchd writes what clada says.
+    /// The file to which launchd writes what clada prints.
     log: PathBuf,
-    /// Where systemd is reached.
+    /// The folder of the session's sockets, by which systemd is reached.
     runtime: Option<PathBuf>,
 }
 
@@ -41,7 +41,7 @@ enum Manager {
     Launchd,
 }
 
-/// What can be asked of the manager.
+/// The orders that the manager can be given.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Order {
     /// Take in the file, start with each login, and start now, anew if it runs.
@@ -55,31 +55,31 @@ pub enum Order {
     Restart,
 }
 
-/// How clada does as a service.
+/// The state of clada as a service.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub struct State {
+pub struct ServiceState {
     pub is_installed: bool,
     pub runs: Runs,
     /// The process, where there is one.
     pub pid: Option<u32>,
-    /// What it said last of what it does.
+    /// The last status that it reported.
     pub said: String,
     /// Since when that is so, as the manager puts it.
     pub since: String,
-    /// How often the manager started it again by itself.
+    /// The number of times that the manager started it again by itself.
     pub restarts: u32,
-    /// Whether it starts with each login; `None` where the manager does not say.
+    /// True if it starts with each login; `None` where the manager does not say.
     pub at_login: Option<bool>,
 }
 
-impl State {
-    /// Whether it runs, or is about to.
+impl ServiceState {
+    /// Returns true if it runs, or is about to.
     pub fn is_up(&self) -> bool {
         matches!(self.runs, Runs::Yes | Runs::Starts | Runs::Reloads)
     }
 }
 
-/// Whether it runs.
+/// The stages of a service.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub enum Runs {
     /// It was not started, or was told to end.
@@ -93,7 +93,7 @@ pub enum Runs {
     Failed(String),
 }
 
-/// Why something cannot be done with the service.
+/// The reason why something cannot be done with the service.
 #[derive(Debug, thiserror::Error)]
 pub enum ServiceError {
     #[error(
@@ -120,15 +120,16 @@ pub enum ServiceError {
     File { path: PathBuf, error: io::Error },
 }
 
-/// Something that a manager is told, as arguments; whether all ends if it fails.
-type Step = (Vec<String>, bool);
+/// The arguments of one call of a manager's program, and true if its failure ends the order.
+type ManagerCall = (Vec<String>, bool);
 
 impl Service {
-    /// That of this user, whose services are in `folder`, and the sessions' sockets in `runtime`.
+    /// Returns the service of this user, whose services are in `folder`, and the sessions' sockets in `runtime`.
     pub fn of_user(folder: &Path, home: &Path, runtime: Option<PathBuf>) -> Self {
-        let manager = match cfg!(target_os = "macos") {
-            true => Manager::Launchd,
-            false => Manager::Systemd,
+        let manager = if cfg!(target_os = "macos") {
+            Manager::Launchd
+        } else {
+            Manager::Systemd
         };
         Self {
             manager,
@@ -138,7 +139,7 @@ impl Service {
         }
     }
 
-    /// What the manager reads.
+    /// Returns the file that the manager reads.
     pub fn file(&self) -> PathBuf {
         self.folder.join(match self.manager {
             Manager::Systemd => systemd::FILE,
@@ -208,11 +209,11 @@ impl Service {
         Ok(found)
     }
 
-    /// How it does.
+    /// Asks the manager for the state of the service.
     ///
     /// # Errors
     /// Where the manager cannot be asked.
-    pub async fn state(&self) -> Result<State, ServiceError> {
+    pub async fn state(&self) -> Result<ServiceState, ServiceError> {
         let args = match self.manager {
             Manager::Systemd => systemd::question(),
             Manager::Launchd => launchd::question(getuid().as_raw()),
@@ -229,7 +230,7 @@ impl Service {
         }
     }
 
-    /// Has the manager do something.
+    /// Gives the manager an order.
     ///
     /// # Errors
     /// Where it cannot, or does not within two minutes.
@@ -278,40 +279,36 @@ impl Service {
             Manager::Launchd => launchd::PROGRAM,
         };
         let found = Programs::of_process().command(program);
-        let found = found.map_err(|why| match why.is_risk() {
-            true => ServiceError::NotRun(why),
-            false => ServiceError::NoManager(program),
+        let found = found.map_err(|why| match why {
+            NoProgram::AtRisk { .. } => ServiceError::NotRun(why),
+            NoProgram::None(_) => ServiceError::NoManager(program),
         });
-        let mut command = Command::from(found?);
-        command
+        let runtime = self.runtime.iter();
+        let mut called = Command::from(found?);
+        called
             .args(args)
             .stdin(Stdio::null())
             .kill_on_drop(true)
-            .env("LC_ALL", "C");
-        command.envs(
-            self.runtime
-                .iter()
-                .map(|folder| ("XDG_RUNTIME_DIR", folder)),
-        );
-        let called = format!("{program} {}", args.join(" "));
-        match timeout(limit, command.output()).await {
-            Ok(Ok(output)) => Ok((called, output)),
-            Ok(Err(error)) if error.kind() == io::ErrorKind::NotFound => {
+            .env("LC_ALL", "C")
+            .envs(runtime.map(|folder| ("XDG_RUNTIME_DIR", folder)));
+        let command = format!("{program} {}", args.join(" "));
+        let Ok(output) = timeout(limit, called.output()).await else {
+            return Err(ServiceError::TooLong { command, limit });
+        };
+        match output {
+            Ok(output) => Ok((command, output)),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
                 Err(ServiceError::NoManager(program))
             }
-            Ok(Err(error)) => Err(ServiceError::Failed {
-                command: called,
-                said: error.to_string(),
-            }),
-            Err(_) => Err(ServiceError::TooLong {
-                command: called,
-                limit,
-            }),
+            Err(error) => {
+                let said = error.to_string();
+                Err(ServiceError::Failed { command, said })
+            }
         }
     }
 }
 
-/// What a failed program said, in one line.
+/// Returns the first line that a failed program printed.
 fn said(output: &Output, otherwise: String) -> String {
     let text = [&output.stderr, &output.stdout].map(|bytes| String::from_utf8_lossy(bytes));
     let mut lines = text.iter().flat_map(|text| text.lines().map(str::trim));

@@ -1,5 +1,5 @@
-//! Owns what clada tells the service manager that started it: that it is ready, what it does, that it lives, that it ends. Also keeps
-//! the log small where that manager writes one into a file. Does nothing where clada was started by hand.
+//! Owns what clada tells the service manager that started it: that it is ready, what it does, that it lives, that it ends.
+//! Also keeps the log small where that manager writes one into a file. Does nothing where clada was started by hand.
 
 use std::fs::OpenOptions;
 use std::io;
@@ -12,10 +12,10 @@ use tokio::time::{Instant, sleep_until};
 /// Names the file that launchd writes the log to.
 pub const LOG: &str = "CLADA_SERVICE_LOG";
 
-/// How large that may become, in bytes; the one before is kept beside it.
+/// The largest size of that file, in bytes; the one before is kept beside it.
 const LARGEST_LOG: u64 = 8 * 1024 * 1024;
 
-/// How often it is looked at.
+/// The time between two checks of its size.
 const LOOK: Duration = Duration::from_secs(600);
 
 /// The service manager above this process, if there is one. systemd is told by the socket that `NOTIFY_SOCKET` names.
@@ -42,12 +42,12 @@ impl Supervisor {
         supervisor
     }
 
-    /// All is armed, again after [`Supervisor::reloading`]; and what clada does now, for people.
+    /// Reports that clada is ready, again after [`Supervisor::reloading`]; and what clada does now, for people.
     pub fn ready(&self, status: &str) {
         tell(&[NotifyState::Ready, NotifyState::Status(&line(status))]);
     }
 
-    /// What clada does now.
+    /// Reports what clada does now.
     pub fn status(&self, status: &str) {
         tell(&[NotifyState::Status(&line(status))]);
     }
@@ -65,13 +65,13 @@ impl Supervisor {
         tell(&[NotifyState::Stopping, NotifyState::Status("ending")]);
     }
 
-    /// How often [`Supervisor::beat`] does something; `None` where it never does.
+    /// The time between two actions of [`Supervisor::beat`]; `None` where it never acts.
     fn watchdog(&self) -> Option<Duration> {
         self.watchdog.or(self.log.is_some().then_some(LOOK))
     }
 
-    /// Waits until it is time, and says that clada lives. To be polled by what must not hang: where that does, nothing is said, and
-    /// the manager starts clada again. Given up before its time it goes on where it was.
+    /// Waits until it is time, and says that clada lives. To be polled by what must not hang: where that does, nothing is
+    /// said, and the manager starts clada again. Given up before its time it goes on where it was.
     pub async fn beat(&mut self) {
         if self.watchdog().is_none() {
             return std::future::pending().await;
@@ -96,7 +96,7 @@ impl Supervisor {
     }
 }
 
-/// Where a log is too large, what it holds goes beside it, in the place of what went there before. The file stays the same one, as
+/// Moves the content of a log that is too large beside it, over what was there before. The file stays the same one, as
 /// launchd has it open, at its end. A line that comes between is lost.
 fn trim(log: &Path, most: u64) -> io::Result<()> {
     let size = match log.metadata() {
@@ -110,7 +110,7 @@ fn trim(log: &Path, most: u64) -> io::Result<()> {
     Ok(())
 }
 
-/// Where a log goes that was too large.
+/// Returns the path to which the content of a log that is too large goes.
 pub fn old_log(log: &Path) -> PathBuf {
     log.with_extension("old.log")
 }

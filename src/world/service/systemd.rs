@@ -1,9 +1,9 @@
-//! What systemd is told, and what it answers. Pure text, but for the folder that is looked through.
+//! The text that systemd is given, and the reading of its answers. Touches no file but the folders of its units.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
-use super::{Order, Runs, State, Step, words};
+use super::{ManagerCall, Order, Runs, ServiceState, words};
 
 pub(super) const PROGRAM: &str = "systemctl";
 pub(super) const FILE: &str = "clada.service";
@@ -22,13 +22,14 @@ pub(super) fn unit(program: &str, env: &[(&str, String)]) -> String {
     TEMPLATE.replacen(START, &lines, 1)
 }
 
-/// The command, in which the colon keeps systemd from putting variables in. It takes no program whose path has quotes, backslashes
-/// or control characters, but a shell does.
+/// The command, in which the colon keeps systemd from putting variables in. It takes no program whose path has quotes,
+/// backslashes or control characters, but a shell does.
 fn start(program: &str) -> String {
     let is_odd = |c: char| c.is_control() || "\"'\\".contains(c);
-    match program.contains(is_odd) {
-        false => format!("{} daemon", quoted(&format!(":{program}"))),
-        true => format!(r#":/bin/sh -c "exec \"$0\" daemon" {}"#, quoted(program)),
+    if program.contains(is_odd) {
+        format!(r#":/bin/sh -c "exec \"$0\" daemon" {}"#, quoted(program))
+    } else {
+        format!("{} daemon", quoted(&format!(":{program}")))
     }
 }
 
@@ -47,7 +48,7 @@ fn quoted(text: &str) -> String {
     word
 }
 
-pub(super) fn steps(order: Order) -> Vec<Step> {
+pub(super) fn steps(order: Order) -> Vec<ManagerCall> {
     let all = |words: &[&str]| {
         let words = ["--user"].iter().chain(words);
         words.map(|word| (*word).to_owned()).collect()
@@ -72,12 +73,12 @@ pub(super) fn question() -> Vec<String> {
     words(["--user", "show", FILE, "--property", PROPERTIES])
 }
 
-/// What the properties of the unit come to.
-pub(super) fn state(properties: &str) -> State {
+/// Reads the state of the service from the properties of the unit.
+pub(super) fn state(properties: &str) -> ServiceState {
     let lines = properties.lines();
     let properties: HashMap<&str, &str> = lines.filter_map(|line| line.split_once('=')).collect();
     let get = |name| properties.get(name).copied().unwrap_or_default();
-    State {
+    ServiceState {
         is_installed: get("LoadState") != "not-found",
         runs: match get("ActiveState") {
             "active" => Runs::Yes,
@@ -119,7 +120,8 @@ pub(super) fn logs(lines: usize, follow: bool) -> (&'static str, Vec<String>) {
     ("journalctl", args)
 }
 
-/// What belongs to the unit in and beside the folder of units: links by which others want it, and changes by `systemctl edit` and
+/// Lists the leftovers of the unit in and beside the folder of units: links by which others want it, and changes by
+/// `systemctl edit` and
 /// `systemctl set-property`.
 pub(super) fn leftovers(folder: &Path) -> Vec<PathBuf> {
     let folders = [folder.to_owned(), folder.with_file_name("user.control")];
@@ -168,7 +170,7 @@ mod tests {
         );
         assert_eq!(
             running,
-            State {
+            ServiceState {
                 is_installed: true,
                 runs: Runs::Yes,
                 pid: Some(12),

@@ -10,10 +10,10 @@ use tempfile::{SpooledData, SpooledTempFile};
 
 use crate::report::outcome::{Cut, Spooled};
 
-/// How much of an output is kept in memory before it goes to a file.
+/// The most of an output that is kept in memory before it goes to a file, in bytes.
 const IN_MEMORY: usize = 64 * 1024;
 
-/// How much is copied at once: much more no longer fits into a processor's cache, and is slower.
+/// The bytes that are copied at once: much more no longer fits into a processor's cache, and is slower.
 const COPIED: usize = 64 * 1024;
 
 /// An output that is still growing.
@@ -47,7 +47,7 @@ impl Spool {
     }
 }
 
-/// Where large outputs go. Not `/tmp` if it can be helped: it is memory on many systems, and an output may be large.
+/// The folder of large outputs. Not `/tmp` if it can be helped: it is memory on many systems, and an output may be large.
 fn spool_dir() -> PathBuf {
     let var_tmp = Path::new("/var/tmp");
     if env::var_os("TMPDIR").is_none() && var_tmp.is_dir() {
@@ -132,7 +132,7 @@ impl Captured {
 
     /// Reads the text from its start.
     pub fn reader(&self) -> impl Read {
-        Reader {
+        SpoolReader {
             captured: self,
             at: 0,
         }
@@ -140,30 +140,30 @@ impl Captured {
 
     fn bytes(&self, at: u64, len: usize) -> io::Result<Vec<u8>> {
         let mut bytes = Vec::with_capacity(len);
-        Reader { captured: self, at }
+        SpoolReader { captured: self, at }
             .take(len as u64)
             .read_to_end(&mut bytes)?;
         Ok(bytes)
     }
 }
 
-/// What [`Plain`] has written is UTF-8; only a spool that was tampered with is not.
+/// Returns the bytes as text: what [`Plain`] has written is UTF-8, and only a spool that was tampered with is not.
 fn text(bytes: Vec<u8>) -> String {
     String::from_utf8(bytes)
         .unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned())
 }
 
-struct Reader<'a> {
+struct SpoolReader<'a> {
     captured: &'a Captured,
     at: u64,
 }
 
-impl Read for Reader<'_> {
+impl Read for SpoolReader<'_> {
     fn read(&mut self, buf: &mut [u8]) -> io::Result<usize> {
         let read = match &self.captured.spool {
             SpooledData::InMemory(memory) => {
                 let mut rest = memory.get_ref().get(self.at as usize..).unwrap_or_default();
-                Read::read(&mut rest, buf)?
+                rest.read(buf)?
             }
             SpooledData::OnDisk(file) => File::read_at(file, buf, self.at)?,
         };

@@ -31,7 +31,7 @@ pub(super) struct Family {
     /// Closed, it has the first process end all of them.
     control: Option<OwnedFd>,
     ended: Option<ExitStatus>,
-    /// Those that have been sent SIGTERM; a second one makes many programs drop what they are tidying up.
+    /// The processes that have been sent SIGTERM; a second one makes many programs drop what they are tidying up.
     asked: HashSet<Pid>,
     /// The first process has ended, and so all of them.
     is_over: bool,
@@ -87,7 +87,7 @@ impl Family {
         self.ask(&living);
     }
 
-    /// Has the first process end all of it.
+    /// Tells the first process to end all of it.
     pub(super) fn kill(&mut self) {
         self.control = None;
     }
@@ -128,7 +128,7 @@ impl Family {
         (left_running, survivors::report(left))
     }
 
-    /// How many processes there are.
+    /// Counts the processes.
     pub(super) fn count(&self) -> usize {
         self.living().len()
     }
@@ -159,7 +159,7 @@ impl Family {
         self.is_over
     }
 
-    /// All that is below the first process and has not ended.
+    /// Lists the processes below the first one that have not ended.
     fn living(&self) -> Vec<Pid> {
         let mut next = children(self.first);
         let mut seen = HashSet::new();
@@ -207,8 +207,8 @@ fn children(pid: Pid) -> Vec<Pid> {
     }
 }
 
-/// Those that the kernel lists, thread by thread. While threads or children end it may leave some out, so it is asked until
-/// it says the same twice.
+/// Returns the children that the kernel lists, thread by thread. While threads or children end it may leave some out, so it
+/// is asked until it says the same twice.
 fn listed_children(pid: Pid) -> Vec<Pid> {
     let mut children = list(pid);
     for _ in 0..16 {
@@ -234,7 +234,7 @@ fn list(pid: Pid) -> Vec<Pid> {
     children
 }
 
-/// The same where the kernel was built without these lists: asks every process for its parent.
+/// Finds the children where the kernel was built without these lists: asks every process for its parent.
 fn searched_children(pid: Pid) -> Vec<Pid> {
     let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
     let pids = entries.filter_map(|entry| parse(entry.file_name().to_str()?));

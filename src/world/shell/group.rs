@@ -20,7 +20,7 @@ use crate::world::survivors::Survivor;
 pub(super) struct Family {
     shell: Pid,
     child: Child,
-    /// They were asked to end; a second time makes many programs drop what they are tidying up.
+    /// True once they were asked to end; a second time makes many programs drop what they are tidying up.
     is_asked: bool,
     is_over: bool,
 }

@@ -1,5 +1,6 @@
 //! Finds the program that a script is for: its names, its place in PATH, its version. Starts nothing.
 
+use std::collections::BTreeSet;
 use std::env;
 use std::ffi::OsStr;
 use std::fmt::{self, Display, Formatter};
@@ -12,25 +13,25 @@ use crate::text::language::Language;
 
 /// A program, and the name that it was found by.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Program {
+pub(super) struct FoundProgram {
     pub(super) name: String,
     pub(super) file: PathBuf,
 }
 
 /// A name to look for.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Candidate {
+pub(super) struct ProgramName {
     pub(super) name: String,
     /// It holds the version that is wanted; any other program has to be asked for its version.
     pub(super) says_version: bool,
 }
 
-/// What to look for, the best first: `python3.11`, `python3`, `python` for Python 3.11.
-pub(super) fn candidates(lang: Language, version: Option<&str>) -> Vec<Candidate> {
-    let mut found: Vec<Candidate> = Vec::new();
+/// Lists the names to look for, the best first: `python3.11`, `python3`, `python` for Python 3.11.
+pub(super) fn candidates(lang: Language, version: Option<&str>) -> Vec<ProgramName> {
+    let mut found: Vec<ProgramName> = Vec::new();
     let mut add = |name: String, says_version| {
         if found.iter().all(|known| known.name != name) {
-            found.push(Candidate { name, says_version });
+            found.push(ProgramName { name, says_version });
         }
     };
     let stem = stem(lang);
@@ -52,7 +53,7 @@ pub(super) fn is_shell(lang: Language) -> bool {
     matches!(lang, Language::Bash | Language::Sh)
 }
 
-/// What the names of a language's programs begin with.
+/// Returns the beginning of the names of a language's programs.
 fn stem(lang: Language) -> &'static str {
     match lang {
         Language::Bash => "bash",
@@ -64,10 +65,10 @@ fn stem(lang: Language) -> &'static str {
 }
 
 /// The first program of that name in PATH. Relative entries are passed over: they would name a file of the project.
-pub(super) fn find(name: &str, path: &OsStr) -> Option<Program> {
+pub(super) fn find(name: &str, path: &OsStr) -> Option<FoundProgram> {
     let mut files = dirs(path).map(|dir| dir.join(name));
     let file = files.find(|file| is_program(file))?;
-    Some(Program {
+    Some(FoundProgram {
         name: name.to_owned(),
         file,
     })
@@ -93,7 +94,7 @@ pub(super) fn said_version(said: &str) -> Option<&str> {
     })
 }
 
-/// Whether a version is the wanted one as far as that goes: 3.11.7 is 3.11 and 3, but not 3.1.
+/// Returns true if a version is the wanted one as far as that goes: 3.11.7 is 3.11 and 3, but not 3.1.
 pub(super) fn is_version(version: &str, wanted: &str) -> bool {
     let mut parts = version.split('.');
     wanted.split('.').all(|part| parts.next() == Some(part))
@@ -140,22 +141,16 @@ impl Missing {
         if is_shell(self.lang) {
             return;
         }
-        let mut names: Vec<String> = dirs(path)
-            .filter_map(|dir| fs::read_dir(dir).ok())
-            .flatten()
-            .filter_map(|entry| {
-                let entry = entry.ok()?;
-                let name = entry.file_name().into_string().ok()?;
-                let version = name.strip_prefix(stem(self.lang))?;
-                let is_version = version.starts_with(|c: char| c.is_ascii_digit())
-                    && version.bytes().all(|b| b.is_ascii_digit() || b == b'.');
-                (is_version && is_program(&entry.path())).then(|| format!("`{name}`"))
-            })
-            .filter(|name| !self.sought.contains(name))
-            .collect();
-        names.sort();
-        names.dedup();
-        self.there.append(&mut names);
+        let entries = dirs(path).filter_map(|dir| fs::read_dir(dir).ok());
+        let names = entries.flatten().flatten().filter_map(|entry| {
+            let name = entry.file_name().into_string().ok()?;
+            let version = name.strip_prefix(stem(self.lang))?;
+            let is_version = version.starts_with(|c: char| c.is_ascii_digit())
+                && version.bytes().all(|b| b.is_ascii_digit() || b == b'.');
+            (is_version && is_program(&entry.path())).then(|| format!("`{name}`"))
+        });
+        let names: BTreeSet<String> = names.filter(|name| !self.sought.contains(name)).collect();
+        self.there.extend(names);
     }
 }
 

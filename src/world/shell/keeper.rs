@@ -6,12 +6,13 @@
 //! end with it; without them it ends all that it may send signals to, which Landlock keeps to what it started; without that
 //! its children one after another, each of which brings its own.
 
-use std::ffi::{CString, c_char, c_void};
+use std::ffi::{CString, OsString, c_char, c_void};
 use std::fs::File;
 use std::io::{self, Read};
 use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 use std::os::unix::ffi::OsStrExt;
 use std::ptr;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicI32, Ordering};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -22,62 +23,137 @@ use rustix::process::{
 };
 
 use super::launch::Launch;
-use crate::world::sandbox::linux::process::{Split, exit, reap, split};
+use crate::world::sandbox::linux::process::{SplitProcess, exit, reap, split};
 
-/// How much room the command's process has until it is its program, beside this one.
+/// The room that the command's process has until it is its program, beside this one.
 const STACK: usize = 64 * 1024;
 
 /// The highest number of an open file that is looked for where the kernel cannot close all.
 const MOST_OPEN: u32 = 1 << 16;
 
-/// How long between two rounds in which all that is left is ended, in milliseconds.
+/// The time between two rounds in which all that is left is ended, in milliseconds.
 const ROUND: i64 = 5;
 
-/// What the first process tells: one of these and a number.
+/// The words that the first process tells, each with a number.
 pub(super) const STARTED: u32 = 1;
 /// The command's process has ended; the number is its status as the system gives it.
 pub(super) const ENDED: u32 = 2;
-/// It could not be started; the number is the system's error.
+/// The command could not be started; the number is the system's error.
 const FAILED: u32 = 3;
 /// The length of what it tells.
 pub(super) const TOLD: usize = 8;
 
-/// How the first process ends what it started.
+/// The processes that the first process ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Hold {
-    /// It ends all that it may send signals to: there is nothing else.
+enum EndScope {
+    /// All that it may send signals to: there is nothing else.
     All,
-    /// It ends its children, and then those that were theirs.
+    /// Its children, and then those that were theirs.
     Children,
 }
 
-/// What a start has made.
-pub(super) struct First {
+/// A first process that was started.
+pub(super) struct FirstProcess {
     pub(super) pid: Pid,
-    /// What it tells.
+    /// The pipe that its words come from.
     pub(super) told: OwnedFd,
-    /// It ends everything when this is closed, as it is when clada ends.
+    /// A pipe that has it end everything when this is closed, as it is when clada ends.
     pub(super) control: OwnedFd,
 }
 
-/// What the first process needs, made in the parent.
-struct Task<'l> {
+/// The data that the first process needs, made in the parent.
+struct KeeperTask<'l> {
     launch: &'l Launch,
+    call: ExecCall,
+    files: KeeperFiles,
+    /// The limit of open files.
+    limit: Option<Rlimit>,
+    /// The error for which the program could not be started, or 0.
+    failed: AtomicI32,
+    clada: Pid,
+}
+
+/// The arguments of `execve`, and the folder to be in.
+struct ExecCall {
     program: CString,
-    words: Vec<*const c_char>,
-    env: Vec<*const c_char>,
+    words: CStrings,
+    env: CStrings,
     dir: CString,
+}
+
+impl ExecCall {
+    fn of(launch: &Launch) -> io::Result<Self> {
+        let env = launch.env.iter().map(|(name, value)| {
+            let mut line = name.clone();
+            line.push("=");
+            line.push(value);
+            line
+        });
+        Ok(Self {
+            program: c_string(launch.program.as_os_str())?,
+            words: CStrings::of(&launch.words)?,
+            env: CStrings::of(&env.collect::<Vec<_>>())?,
+            dir: c_string(launch.dir.as_os_str())?,
+        })
+    }
+}
+
+/// A list as `execve` takes it: each string ends in NUL, and the list in a null pointer.
+struct CStrings {
+    pointers: Vec<*const c_char>,
+    /// The strings that are pointed to.
+    _strings: Vec<CString>,
+}
+
+impl CStrings {
+    fn of(texts: &[OsString]) -> io::Result<Self> {
+        let strings = texts.iter().map(|text| c_string(text));
+        let strings: Vec<CString> = strings.collect::<io::Result<_>>()?;
+        let pointers = strings.iter().map(|string| string.as_ptr());
+        Ok(Self {
+            pointers: pointers.chain([ptr::null()]).collect(),
+            _strings: strings,
+        })
+    }
+}
+
+/// The open files of the first process.
+struct KeeperFiles {
     stdio: [OwnedFd; 3],
     tells: OwnedFd,
     control: OwnedFd,
-    /// All that it needs of what clada has open, in order.
+    /// The files that it needs of those that clada has open, in order.
     open: Vec<RawFd>,
-    /// And until nothing of the command lives.
+    /// The files that it needs until nothing of the command lives.
     kept: Vec<RawFd>,
-    files: Option<Rlimit>,
-    /// Why the program could not be started, or 0.
-    failed: AtomicI32,
-    clada: Pid,
+}
+
+impl KeeperFiles {
+    fn of(
+        launch: &Launch,
+        stdio: [OwnedFd; 3],
+        pipes: [OwnedFd; 2],
+        kept: &[Arc<OwnedFd>],
+    ) -> io::Result<Self> {
+        let [stdin, out, err] = stdio;
+        let stdio = [above(stdin)?, above(out)?, above(err)?];
+        let [tells, control] = pipes;
+        let (tells, control) = (above(tells)?, above(control)?);
+        let mut kept: Vec<RawFd> = kept.iter().map(AsRawFd::as_raw_fd).collect();
+        kept.extend([tells.as_raw_fd(), control.as_raw_fd()]);
+        let mut open: Vec<RawFd> = stdio.iter().map(AsRawFd::as_raw_fd).collect();
+        open.extend(&kept);
+        open.extend(launch.ready.iter().flat_map(|ready| ready.0.descriptors()));
+        kept.sort_unstable();
+        open.sort_unstable();
+        Ok(Self {
+            stdio,
+            tells,
+            control,
+            open,
+            kept,
+        })
+    }
 }
 
 /// Starts a program below a first process. `output` is its standard output and its standard error.
@@ -87,8 +163,8 @@ struct Task<'l> {
 pub(super) fn start(
     launch: &Launch,
     output: [OwnedFd; 2],
-    files: Option<Rlimit>,
-) -> io::Result<First> {
+    limit: Option<Rlimit>,
+) -> io::Result<FirstProcess> {
     let (told, tells) = io::pipe()?;
     let (control, closes) = io::pipe()?;
     let stdin = match &launch.stdin {
@@ -96,55 +172,26 @@ pub(super) fn start(
         None => File::open("/dev/null")?,
     };
     let [out, err] = output;
-    let stdio = [above(stdin.into())?, above(out)?, above(err)?];
-    let words = strings(&launch.words)?;
-    let env = launch.env.iter().map(|(name, value)| {
-        let mut line = name.clone();
-        line.push("=");
-        line.push(value);
-        line
-    });
-    let env = strings(&env.collect::<Vec<_>>())?;
-    let pointers = |strings: &[CString]| -> Vec<*const c_char> {
-        let all = strings.iter().map(|string| string.as_ptr());
-        all.chain([ptr::null()]).collect()
-    };
-    let tells = above(tells.into())?;
-    let control = above(control.into())?;
-    let mut open: Vec<RawFd> = stdio.iter().map(AsRawFd::as_raw_fd).collect();
-    open.extend([tells.as_raw_fd(), control.as_raw_fd()]);
-    open.extend(launch.ready.iter().flat_map(|ready| ready.0.descriptors()));
     // Nothing of it is closed before the first process has it.
-    let files_kept = super::kept();
-    let mut kept: Vec<RawFd> = files_kept.iter().map(AsRawFd::as_raw_fd).collect();
-    open.extend(&kept);
-    kept.extend([tells.as_raw_fd(), control.as_raw_fd()]);
-    kept.sort_unstable();
-    open.sort_unstable();
-    let task = Task {
-        program: c_string(launch.program.as_os_str())?,
-        words: pointers(&words),
-        env: pointers(&env),
-        dir: c_string(launch.dir.as_os_str())?,
+    let kept = super::kept();
+    let pipes = [tells.into(), control.into()];
+    let task = KeeperTask {
         launch,
-        stdio,
-        tells,
-        control,
-        open,
-        kept,
-        files,
+        call: ExecCall::of(launch)?,
+        files: KeeperFiles::of(launch, [stdin.into(), out, err], pipes, &kept)?,
+        limit,
         failed: AtomicI32::new(0),
         clada: getpid(),
     };
     let mut stack = vec![0_u8; STACK];
     let flags = launch.ready.as_ref().map_or(0, |ready| ready.0.flags());
     let pid = match split(flags)? {
-        Split::Parent(pid) => pid,
-        Split::Child => keep(&task, &mut stack),
+        SplitProcess::Parent(pid) => pid,
+        SplitProcess::Child => keep(&task, &mut stack),
     };
     drop(task);
-    drop(files_kept);
-    let first = First {
+    drop(kept);
+    let first = FirstProcess {
         pid,
         told: told.into(),
         control: closes.into(),
@@ -152,7 +199,7 @@ pub(super) fn start(
     first.begun()
 }
 
-impl First {
+impl FirstProcess {
     /// Waits until the program runs, or could not be started.
     fn begun(self) -> io::Result<Self> {
         let mut told = File::from(self.told.try_clone()?);
@@ -177,7 +224,7 @@ pub(super) fn parts(told: [u8; TOLD]) -> (u32, u32) {
     )
 }
 
-/// The same file by a number above those of standard input and output, which are set in the child one after another.
+/// Returns the same file by a number above those of standard input and output, which are set in the child one after another.
 fn above(file: OwnedFd) -> io::Result<OwnedFd> {
     if file.as_raw_fd() > libc::STDERR_FILENO {
         return Ok(file);
@@ -189,13 +236,9 @@ fn c_string(text: &std::ffi::OsStr) -> io::Result<CString> {
     Ok(CString::new(text.as_bytes())?)
 }
 
-fn strings(texts: &[std::ffi::OsString]) -> io::Result<Vec<CString>> {
-    texts.iter().map(|text| c_string(text)).collect()
-}
-
 /// The first process, from its start to its end.
-fn keep(task: &Task<'_>, stack: &mut [u8]) -> ! {
-    close_but(&task.open);
+fn keep(task: &KeeperTask<'_>, stack: &mut [u8]) -> ! {
+    close_but(&task.files.open);
     let _ = rustix::thread::set_name(c"clada-keeper");
     // Ctrl-C is for clada.
     let _ = setsid();
@@ -215,17 +258,17 @@ fn keep(task: &Task<'_>, stack: &mut [u8]) -> ! {
         (Ok(_), error) => fail(task, Errno::from_raw_os_error(error)),
     };
     tell(task, STARTED, 0);
-    close_but(&task.kept);
+    close_but(&task.files.kept);
     let hold = match ready {
-        Some(ready) if ready.is_alone() && getpid() == Pid::INIT => Hold::All,
-        Some(ready) if ready.holds_signals() && cannot_signal(task.clada) => Hold::All,
-        _ => Hold::Children,
+        Some(ready) if ready.is_alone() && getpid() == Pid::INIT => EndScope::All,
+        Some(ready) if ready.holds_signals() && cannot_signal(task.clada) => EndScope::All,
+        _ => EndScope::Children,
     };
     watch_over(task, shell, hold)
 }
 
 /// Reaps whatever ends until nothing is left; ends everything once clada says so or is gone.
-fn watch_over(task: &Task<'_>, shell: Pid, hold: Hold) -> ! {
+fn watch_over(task: &KeeperTask<'_>, shell: Pid, hold: EndScope) -> ! {
     let ends = signals_of_children();
     let mut is_over = false;
     loop {
@@ -251,7 +294,7 @@ fn watch_over(task: &Task<'_>, shell: Pid, hold: Hold) -> ! {
             continue;
         };
         let mut both = [
-            PollFd::new(&task.control, PollFlags::IN),
+            PollFd::new(&task.files.control, PollFlags::IN),
             PollFd::new(ends, PollFlags::IN),
         ];
         let polled = if is_over {
@@ -294,16 +337,16 @@ fn wait_any() -> Result<Option<(Pid, u32)>, Errno> {
     }
 }
 
-fn end_all(hold: Hold) {
+fn end_all(hold: EndScope) {
     match hold {
-        Hold::All => {
+        EndScope::All => {
             #[expect(unsafe_code, reason = "the crate has no such call")]
             // SAFETY: it takes two numbers.
             unsafe {
                 libc::kill(-1, libc::SIGKILL);
             }
         }
-        Hold::Children => each_child(|child| {
+        EndScope::Children => each_child(|child| {
             let _ = kill_process(child, Signal::KILL);
         }),
     }
@@ -337,14 +380,14 @@ fn each_child(mut act: impl FnMut(Pid)) {
     }
 }
 
-fn tell(task: &Task<'_>, word: u32, number: u32) {
+fn tell(task: &KeeperTask<'_>, word: u32, number: u32) {
     let mut told = [0; TOLD];
     told[..4].copy_from_slice(&word.to_ne_bytes());
     told[4..].copy_from_slice(&number.to_ne_bytes());
-    let _ = write(&task.tells, &told);
+    let _ = write(&task.files.tells, &told);
 }
 
-fn fail(task: &Task<'_>, error: Errno) -> ! {
+fn fail(task: &KeeperTask<'_>, error: Errno) -> ! {
     tell(task, FAILED, error.raw_os_error() as u32);
     exit(1)
 }
@@ -379,11 +422,11 @@ fn close_range(first: u32, last: u32, flags: libc::c_uint) {
 }
 
 /// Starts the command's process, which shares the memory of this one until it is its program.
-fn start_program(task: &Task<'_>, stack: &mut [u8]) -> Result<Pid, Errno> {
+fn start_program(task: &KeeperTask<'_>, stack: &mut [u8]) -> Result<Pid, Errno> {
     extern "C" fn main(task: *mut c_void) -> libc::c_int {
         #[expect(unsafe_code, reason = "this is what was passed below")]
         // SAFETY: the task lives in the process that waits for this one.
-        let task = unsafe { &*task.cast::<Task<'_>>() };
+        let task = unsafe { &*task.cast::<KeeperTask<'_>>() };
         let Err(error) = become_program(task);
         task.failed.store(error.raw_os_error(), Ordering::Relaxed);
         exit(127)
@@ -408,8 +451,8 @@ fn start_program(task: &Task<'_>, stack: &mut [u8]) -> Result<Pid, Errno> {
 }
 
 /// Makes the calling process the program: a session of its own, without a terminal to ask on, and inside the fence.
-fn become_program(task: &Task<'_>) -> Result<std::convert::Infallible, Errno> {
-    for (number, file) in task.stdio.iter().enumerate() {
+fn become_program(task: &KeeperTask<'_>) -> Result<std::convert::Infallible, Errno> {
+    for (number, file) in task.files.stdio.iter().enumerate() {
         #[expect(
             unsafe_code,
             reason = "the crate has no such call for numbers that are closed"
@@ -421,9 +464,9 @@ fn become_program(task: &Task<'_>) -> Result<std::convert::Infallible, Errno> {
         }
     }
     let _ = setsid();
-    chdir(task.dir.as_c_str())?;
-    if let Some(files) = task.files {
-        rustix::process::setrlimit(rustix::process::Resource::Nofile, files)?;
+    chdir(task.call.dir.as_c_str())?;
+    if let Some(limit) = task.limit {
+        rustix::process::setrlimit(rustix::process::Resource::Nofile, limit)?;
     }
     if let Some(ready) = &task.launch.ready {
         ready.0.enter()?;
@@ -439,9 +482,9 @@ fn become_program(task: &Task<'_>) -> Result<std::convert::Infallible, Errno> {
         libc::signal(libc::SIGPIPE, libc::SIG_DFL);
         libc::pthread_sigmask(libc::SIG_SETMASK, &raw const none, ptr::null_mut());
         libc::execve(
-            task.program.as_ptr(),
-            task.words.as_ptr(),
-            task.env.as_ptr(),
+            task.call.program.as_ptr(),
+            task.call.words.pointers.as_ptr(),
+            task.call.env.pointers.as_ptr(),
         );
     }
     Err(Errno::from_io_error(&io::Error::last_os_error()).unwrap_or(Errno::NOEXEC))

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use crate::world::sandbox::Ready;
 
-/// What to start, and how.
+/// A program that is to be started.
 #[derive(Debug)]
 pub(super) struct Launch {
     /// Absolute.

@@ -44,7 +44,7 @@ use crate::world::survivors::Survivor;
 
 use captured::Spool;
 use family::Family;
-use interpreter::Program;
+use interpreter::FoundProgram;
 use launch::Launch;
 
 pub use captured::Captured;
@@ -59,30 +59,30 @@ const LONGEST_ARGUMENT: usize = 64 * 1024;
 /// From SIGTERM to SIGKILL.
 const GRACE: Duration = Duration::from_secs(2);
 
-/// What a shell left behind gets to end by itself, as the `tee` of `exec > >(tee log)` does when its input ends.
+/// The time that what a shell left behind gets to end by itself, as the `tee` of `exec > >(tee log)` does when its input ends.
 const SETTLE: Duration = Duration::from_millis(100);
 
-/// How long a killed process is waited for: one that hangs in the kernel, or is another user's, is given up.
+/// The time that a killed process is waited for: one that hangs in the kernel, or is another user's, is given up.
 const STUCK: Duration = Duration::from_millis(500);
 
-/// How often the processes of a script are counted, where the system does not bound them.
+/// The time between two counts of the processes of a script, where the system does not bound them.
 const COUNTED: Duration = Duration::from_secs(1);
 
-/// How long a pipe may be silent before it is given up, once everything that this script started has ended. Only a
+/// The time that a pipe may be silent before it is given up, once everything that this script started has ended. Only a
 /// process that was handed the pipe by other means can still hold it then.
 const SILENCE: Duration = Duration::from_millis(200);
 
-/// How often a pipe is read at that point: plenty for what pipes can hold, an end for a writer that never stops.
+/// The number of reads of a pipe at that point: plenty for what pipes can hold, an end for a writer that never stops.
 const LAST_READS: usize = 64;
 
-/// How long a program may take to tell its version, and how much of that is read.
+/// The time that a program may take to tell its version, and the bytes of that which are read.
 const ASKED: (Duration, usize) = (Duration::from_secs(5), 4096);
 
-/// How much is read at once, and how much a pipe is to hold: more than by default (64 KiB), so that a script that writes
+/// The bytes that are read at once, and that a pipe is to hold: more than by default (64 KiB), so that a script that writes
 /// much waits less often.
 const CHUNK: usize = 256 * 1024;
 
-/// What to run.
+/// A script that is to be run.
 #[derive(Debug, Clone, Copy)]
 pub struct Script<'a> {
     pub text: &'a str,
@@ -96,11 +96,11 @@ pub struct Script<'a> {
     /// The whole environment that it gets, but for a few variables that every script has. Programs are looked for in
     /// its PATH.
     pub env: &'a [(OsString, OsString)],
-    /// What it may do; nothing for all.
+    /// The bounds of what it may do; `None` for none.
     pub fence: Option<&'a Fence>,
-    /// What is not to be seen of its output.
+    /// The secrets that are not to be seen in its output.
     pub mask: Option<&'a Mask>,
-    /// How many bytes of plain text it may write before it is ended.
+    /// The bytes of plain text that it may write before it is ended.
     pub output_limit: u64,
 }
 
@@ -111,29 +111,29 @@ impl Script<'_> {
     }
 }
 
-/// Where a piece of output was written to.
+/// The pipe that a piece of output was written to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Stream {
     Stdout,
     Stderr,
 }
 
-/// How a script went.
+/// The results of a script.
 #[derive(Debug)]
-pub struct Ran {
+pub struct ScriptRun {
     pub ending: Ending,
     /// Until the shell had ended; ending what it left behind is not counted.
     pub elapsed: Duration,
-    /// How many processes still ran when the shell had ended, and had to be ended. Where there is no `/proc` to count
+    /// The number of processes that still ran when the shell had ended, and had to be ended. Where there is no `/proc` to count
     /// them in: 1 if there were any.
     pub left_running: usize,
-    /// Those that could not be ended, and may still do something.
+    /// The processes that could not be ended, and may still do something.
     pub survivors: Vec<Survivor>,
     pub stdout: Captured,
     pub stderr: Captured,
 }
 
-/// How the shell ended.
+/// The ways in which a shell ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Ending {
     Exited(i32),
@@ -147,7 +147,7 @@ pub enum Ending {
     Cancelled,
 }
 
-/// Why a script could not be run. What a script itself does wrong is a [`Ran`].
+/// The reason why a script could not be run. What a script itself does wrong is a [`ScriptRun`].
 #[derive(Debug, thiserror::Error)]
 pub enum ShellError {
     #[error("neither `bash` nor `sh` is in PATH: install one")]
@@ -181,7 +181,7 @@ pub async fn run(
     script: &Script<'_>,
     cancelled: impl Future<Output = ()>,
     on_output: &mut (dyn FnMut(Stream, &[u8]) + '_),
-) -> Result<Ran, ShellError> {
+) -> Result<ScriptRun, ShellError> {
     run_by(SHELLS, script, cancelled, on_output).await
 }
 
@@ -190,7 +190,7 @@ async fn run_by(
     script: &Script<'_>,
     cancelled: impl Future<Output = ()>,
     on_output: &mut (dyn FnMut(Stream, &[u8]) + '_),
-) -> Result<Ran, ShellError> {
+) -> Result<ScriptRun, ShellError> {
     let mut cancelled = pin!(cancelled);
     let is_cancelled = tokio::select! {
         biased;
@@ -198,13 +198,13 @@ async fn run_by(
         () = std::future::ready(()) => false,
     };
     if is_cancelled {
-        return Ok(Ran::not_started());
+        return Ok(ScriptRun::not_started());
     }
     if script.text.contains('\0') {
         return Err(ShellError::Nul);
     }
     let Some(program) = program(shells, script, cancelled.as_mut()).await? else {
-        return Ok(Ran::not_started());
+        return Ok(ScriptRun::not_started());
     };
     let (launch, _script_file) = launch(&program, script)?;
     see_through(launch, script, script.timeout, cancelled, on_output).await
@@ -215,7 +215,7 @@ async fn program(
     shells: &[&str],
     script: &Script<'_>,
     mut cancelled: Pin<&mut impl Future<Output = ()>>,
-) -> Result<Option<Program>, ShellError> {
+) -> Result<Option<FoundProgram>, ShellError> {
     let path = script.path();
     let Some(lang) = script.lang else {
         let found = shells.iter().find_map(|name| interpreter::find(name, path));
@@ -243,10 +243,10 @@ async fn program(
     Err(ShellError::NoProgram(missing))
 }
 
-/// What a program says of its version: nothing where it does not say it well and in time. It is asked in the script's
+/// Asks a program for its version: nothing where it does not say it well and in time. It is asked in the script's
 /// own directory and environment, on which the answer of a version manager depends. `None` if that was cancelled.
 async fn ask(
-    program: &Program,
+    program: &FoundProgram,
     script: &Script<'_>,
     cancelled: Pin<&mut impl Future<Output = ()>>,
 ) -> Result<Option<String>, ShellError> {
@@ -275,7 +275,7 @@ async fn see_through(
     limit: Duration,
     cancelled: impl Future<Output = ()>,
     on_output: &mut (dyn FnMut(Stream, &[u8]) + '_),
-) -> Result<Ran, ShellError> {
+) -> Result<ScriptRun, ShellError> {
     let start = || {
         let (stdout, out) = io::pipe()?;
         let (stderr, err) = io::pipe()?;
@@ -296,8 +296,11 @@ async fn see_through(
     // The ruleset and the like are needed no more.
     drop(launch);
     let output = Output::new(pipes, script, on_output);
-    let most = script.fence.map_or(u32::MAX, |fence| fence.processes);
-    let ran = conduct((limit, most), cancelled, &mut family, output).await;
+    let limits = ScriptLimits {
+        time: limit,
+        processes: script.fence.map_or(u32::MAX, |fence| fence.processes),
+    };
+    let ran = conduct(limits, cancelled, &mut family, output).await;
     if ran.is_err() {
         family.kill();
         family.end(Some(Instant::now())).await;
@@ -307,7 +310,7 @@ async fn see_through(
 
 /// The program for a script with its arguments, and the file that holds it if it is long; the file goes when it is dropped.
 fn launch(
-    program: &Program,
+    program: &FoundProgram,
     script: &Script<'_>,
 ) -> Result<(Launch, Option<NamedTempFile>), ShellError> {
     let mut command = prepared(program, script)?;
@@ -348,7 +351,7 @@ fn launch(
 }
 
 /// A program with what does not depend on its arguments.
-fn prepared(program: &Program, script: &Script<'_>) -> Result<Launch, ShellError> {
+fn prepared(program: &FoundProgram, script: &Script<'_>) -> Result<Launch, ShellError> {
     const OWN: [(&str, &str); 4] = [
         ("CLADA", "1"),
         ("NO_COLOR", "1"),
@@ -382,35 +385,36 @@ fn script_file(text: &str) -> io::Result<NamedTempFile> {
     Ok(file)
 }
 
-/// What is open in the first process of each command that is started.
+/// The files that are open in the first process of each command that is started.
 static KEPT: Mutex<Vec<Arc<OwnedFd>>> = Mutex::new(Vec::new());
 
 /// A file that commands have open: see [`keep`].
 #[derive(Debug)]
-pub struct Kept(Arc<OwnedFd>);
+pub struct KeptFile(Arc<OwnedFd>);
 
-/// Has every command that is started from now on, until this is dropped, keep a file open for as long as anything of it lives,
-/// and no longer. Its own processes do not get it.
-pub fn keep(file: OwnedFd) -> Kept {
+/// Makes every command that is started from now on keep a file open, until the result is dropped. The file stays open for as
+/// long as anything of the command lives. The command's own processes do not get it.
+pub fn keep(file: OwnedFd) -> KeptFile {
     let file = Arc::new(file);
     kept().push(Arc::clone(&file));
-    Kept(file)
+    KeptFile(file)
 }
 
 fn kept() -> MutexGuard<'static, Vec<Arc<OwnedFd>>> {
     KEPT.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-impl Drop for Kept {
+impl Drop for KeptFile {
     fn drop(&mut self) {
         kept().retain(|file| !Arc::ptr_eq(file, &self.0));
     }
 }
 
-/// How many files each of clada's children may have open, where clada itself may have more.
+/// The limit of open files of each of clada's children, where clada itself may have more.
 static FILES: OnceLock<Rlimit> = OnceLock::new();
 
-/// Raises this process's limit of open files to what the system allows. Commands get the previous limit: some rely on a low one.
+/// Raises this process's limit of open files to what the system allows. Commands get the previous limit: some rely on a low
+/// one.
 pub fn allow_many_files() {
     let files = getrlimit(Resource::Nofile);
     let many = Rlimit {
@@ -423,13 +427,19 @@ pub fn allow_many_files() {
     }
 }
 
-/// Goes through the stages with a shell that has been started, which may take that long and have that many processes.
+/// The limits at which a script is ended.
+struct ScriptLimits {
+    time: Duration,
+    processes: u32,
+}
+
+/// Goes through the stages with a shell that has been started.
 async fn conduct(
-    (limit, most): (Duration, u32),
+    limits: ScriptLimits,
     cancelled: impl Future<Output = ()>,
     family: &mut Family,
     mut output: Output<'_, '_>,
-) -> Result<Ran, ShellError> {
+) -> Result<ScriptRun, ShellError> {
     let started = Instant::now();
     let full = Rc::clone(&output.full);
     let first = async {
@@ -437,12 +447,12 @@ async fn conduct(
         loop {
             tokio::select! {
                 status = family.ended() => return status.map(ending),
-                () = sleep(limit.saturating_sub(started.elapsed())) => return Ok(Ending::TimedOut(limit)),
+                () = sleep(limits.time.saturating_sub(started.elapsed())) => return Ok(Ending::TimedOut(limits.time)),
                 () = full.notified() => return Ok(Ending::WroteTooMuch),
                 () = &mut cancelled => return Ok(Ending::Cancelled),
                 () = sleep(COUNTED) => {}
             }
-            if family.count() > most as usize {
+            if family.count() > limits.processes as usize {
                 return Ok(Ending::TooManyProcesses);
             }
         }
@@ -475,7 +485,7 @@ async fn conduct(
     } else {
         ending
     };
-    Ok(Ran {
+    Ok(ScriptRun {
         ending,
         elapsed,
         left_running,
@@ -492,7 +502,7 @@ fn ending(status: ExitStatus) -> Ending {
     }
 }
 
-impl Ran {
+impl ScriptRun {
     fn not_started() -> Self {
         Self {
             ending: Ending::Cancelled,
@@ -509,7 +519,7 @@ impl Ran {
 struct Output<'a, 'b> {
     stdout: Pipe<'a, Receiver>,
     stderr: Pipe<'a, Receiver>,
-    /// How many bytes it may still write.
+    /// The bytes that it may still write.
     room: u64,
     /// Tells if that was passed, and who is told then.
     is_full: bool,
@@ -578,10 +588,11 @@ impl<'a, 'b> Output<'a, 'b> {
 
     /// Keeps and tells what a pipe has for it, as far as there is room.
     fn pass_on(&mut self, stream: Stream) -> Result<(), ShellError> {
-        let (text, coloured, spool) = match stream {
-            Stream::Stdout => self.stdout.taken(),
-            Stream::Stderr => self.stderr.taken(),
+        let pipe = match stream {
+            Stream::Stdout => &mut self.stdout,
+            Stream::Stderr => &mut self.stderr,
         };
+        let text = &mut pipe.text;
         let mut fits = text.len();
         if text.len() as u64 > self.room {
             fits = self.room as usize;
@@ -592,9 +603,10 @@ impl<'a, 'b> Output<'a, 'b> {
             self.full.notify_one();
         }
         self.room -= fits as u64;
+        let coloured = pipe.coloured.take();
         let shown = coloured.filter(|_| fits == text.len());
         if fits > 0 || shown.is_some() {
-            spool.write(&text[..fits]).map_err(ShellError::Spool)?;
+            pipe.spool.write(&text[..fits]).map_err(ShellError::Spool)?;
             (self.on_output)(stream, shown.as_deref().unwrap_or(&text[..fits]));
         }
         text.clear();
@@ -608,11 +620,11 @@ struct Pipe<'m, R> {
     source: Option<R>,
     chunk: Vec<u8>,
     plain: Plain,
-    /// With what it takes out; nothing where there is nothing to take out.
+    /// The masking, and its input; `None` where there is nothing to take out.
     masking: Option<(Masking<'m>, Vec<u8>)>,
-    /// What is to be passed on.
+    /// The text that is to be passed on.
     text: Vec<u8>,
-    /// The same with its colours, where it has some and nothing is taken out of it.
+    /// The same text with its colours, where it has some and nothing is taken out of it.
     coloured: Option<Vec<u8>>,
     spool: Spool,
 }
@@ -630,11 +642,6 @@ impl<'m, R: AsyncRead + AsFd + Unpin> Pipe<'m, R> {
             coloured: None,
             spool: Spool::new(),
         }
-    }
-
-    /// What is to be passed on, with its colours and for the spool.
-    fn taken(&mut self) -> (&mut Vec<u8>, Option<Vec<u8>>, &mut Spool) {
-        (&mut self.text, self.coloured.take(), &mut self.spool)
     }
 
     async fn read(&mut self) -> io::Result<usize> {

@@ -30,7 +30,7 @@ pub struct Repositories {
     known: Mutex<LastLook>,
 }
 
-/// What the last look has seen.
+/// The findings of the last look.
 #[derive(Debug, Default)]
 struct LastLook {
     /// A `.git`, or a git directory itself.
@@ -42,10 +42,10 @@ struct LastLook {
     is_late: bool,
 }
 
-/// What came of a look.
+/// The results of a look.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Planted {
-    /// What could run now and could not before.
+    /// The programs that could run now and could not before.
     pub dangers: Vec<Danger>,
     /// There are more folders now than are looked into, and there were not before.
     pub is_cut: bool,
@@ -87,7 +87,7 @@ impl Repositories {
         known.dangers = known.judged(&self.root);
     }
 
-    /// What came since the last look. What was told is known from then on.
+    /// Looks again, and returns what came since the last look. That is known from then on.
     pub fn planted(&self) -> Planted {
         let mut known = self.known();
         let mut now = LastLook {
@@ -123,16 +123,15 @@ fn in_index(root: &Path) -> Vec<PathBuf> {
         .collect()
 }
 
-/// What git runs by in these repositories, as far as it is there.
+/// Lists the files in these repositories that tell git what to run, as far as they are there.
 pub fn guards_of(places: &[PathBuf]) -> Vec<PathBuf> {
     let guards = places.iter().flat_map(|place| {
         let is_dir = place.symlink_metadata().is_ok_and(|meta| meta.is_dir());
-        let guards: Vec<PathBuf> = if is_dir {
+        if is_dir {
             guards_in(place).collect()
         } else {
             vec![place.clone()]
-        };
-        guards
+        }
     });
     let is_there = |path: &PathBuf| {
         let kind = fs::symlink_metadata(path).map(|meta| meta.file_type());

@@ -13,57 +13,48 @@ pub(super) struct ConfigLine {
     value: String,
 }
 
-/// Keys whose values git runs, by their sections. `*` is any key.
-const RUN: [(&str, &[&str]); 31] = [
-    ("alias", &["*"]),
-    ("browser", &["cmd", "path"]),
+/// Sections, and their keys whose values git runs. `*` is any key.
+const RUN: [(&str, &str); 31] = [
+    ("alias", "*"),
+    ("browser", "cmd path"),
     (
         "core",
-        &[
-            "alternaterefscommand",
-            "askpass",
-            "editor",
-            "fsmonitor",
-            "gitproxy",
-            "hookspath",
-            "pager",
-            "sshcommand",
-        ],
+        "alternaterefscommand askpass editor fsmonitor gitproxy hookspath pager sshcommand",
     ),
-    ("credential", &["helper"]),
-    ("diff", &["command", "external", "textconv"]),
-    ("difftool", &["cmd", "path"]),
-    ("filter", &["clean", "process", "smudge"]),
-    ("gpg", &["defaultkeycommand", "program"]),
-    ("guitool", &["cmd"]),
-    ("hook", &["command"]),
-    ("imap", &["tunnel"]),
-    ("include", &["path"]),
-    ("includeif", &["path"]),
-    ("init", &["templatedir"]),
-    ("instaweb", &["browser", "httpd"]),
-    ("interactive", &["difffilter"]),
-    ("man", &["cmd", "path", "viewer"]),
-    ("merge", &["driver"]),
-    ("mergetool", &["cmd", "path"]),
-    ("pager", &["*"]),
-    ("protocol", &["allow"]),
-    ("receive", &["procreceiverefs"]),
-    ("remote", &["receivepack", "uploadpack", "vcs"]),
-    (
-        "sendemail",
-        &["cccmd", "headercmd", "sendmailcmd", "smtpserver", "tocmd"],
-    ),
-    ("sequence", &["editor"]),
-    ("submodule", &["update"]),
-    ("tar", &["command"]),
-    ("trailer", &["cmd", "command"]),
-    ("uploadpack", &["packobjectshook"]),
-    ("url", &["insteadof", "pushinsteadof"]),
-    ("web", &["browser"]),
+    ("credential", "helper"),
+    ("diff", "command external textconv"),
+    ("difftool", "cmd path"),
+    ("filter", "clean process smudge"),
+    ("gpg", "defaultkeycommand program"),
+    ("guitool", "cmd"),
+    ("hook", "command"),
+    ("imap", "tunnel"),
+    ("include", "path"),
+    ("includeif", "path"),
+    ("init", "templatedir"),
+    ("instaweb", "browser httpd"),
+    ("interactive", "difffilter"),
+    ("man", "cmd path viewer"),
+    ("merge", "driver"),
+    ("mergetool", "cmd path"),
+    ("pager", "*"),
+    ("protocol", "allow"),
+    ("receive", "procreceiverefs"),
+    ("remote", "receivepack uploadpack vcs"),
+    ("sendemail", "cccmd headercmd sendmailcmd smtpserver tocmd"),
+    ("sequence", "editor"),
+    ("submodule", "update"),
+    ("tar", "command"),
+    ("trailer", "cmd command"),
+    ("uploadpack", "packobjectshook"),
+    ("url", "insteadof pushinsteadof"),
+    ("web", "browser"),
 ];
 
-/// What `git lfs install` writes, which is no program of the repository's.
+/// The words for true and false, which name no program.
+const BOOLEANS: [&str; 8] = ["true", "yes", "on", "1", "false", "no", "off", "0"];
+
+/// The values that `git lfs install` writes, which name no program of the repository's.
 const LFS: [&str; 3] = [
     "git-lfs clean -- %f",
     "git-lfs smudge -- %f",
@@ -94,9 +85,9 @@ impl ConfigLine {
     pub(super) fn runs(&self) -> bool {
         let keys = RUN.iter().find(|(section, _)| *section == self.section);
         let is_named =
-            keys.is_some_and(|(_, keys)| keys.contains(&"*") || keys.contains(&self.key.as_str()));
+            keys.is_some_and(|(_, keys)| keys.split(' ').any(|key| key == "*" || key == self.key));
         let value = self.value.trim();
-        let is_word = |words: &[&str]| words.contains(&value.to_lowercase().as_str());
+        let is_boolean = || BOOLEANS.contains(&value.to_lowercase().as_str());
         is_named
             && !value.is_empty()
             && match self.section.as_str() {
@@ -104,10 +95,8 @@ impl ConfigLine {
                 "alias" => value.starts_with(['!', '-']),
                 "submodule" => value.starts_with('!'),
                 // Git's own watcher, or none.
-                "core" if self.key == "fsmonitor" => {
-                    !is_word(&["true", "yes", "on", "1", "false", "no", "off", "0"])
-                }
-                "pager" => !is_word(&["true", "yes", "on", "1", "false", "no", "off", "0"]),
+                "core" if self.key == "fsmonitor" => !is_boolean(),
+                "pager" => !is_boolean(),
                 "filter" => !LFS.contains(&value),
                 "protocol" => self.subsection == "ext" || self.subsection.is_empty(),
                 // Only such an address is a command.
@@ -116,16 +105,16 @@ impl ConfigLine {
             }
     }
 
-    /// Where the value leads as a path, seen from the git directory.
+    /// The value as a path, seen from the git directory.
     pub(super) fn leads_to(&self, dir: &Path) -> std::path::PathBuf {
         dir.join(&self.value)
     }
 }
 
-/// All lines, up to the first that git does not understand: there it gives up, and runs nothing.
+/// Reads all lines, up to the first that git does not understand: there it gives up, and runs nothing.
 pub(super) fn lines(text: &str) -> Vec<ConfigLine> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
-    let mut reader = Reader {
+    let mut reader = ConfigReader {
         chars: text.chars().peekable(),
     };
     let (mut section, mut subsection) = (String::new(), String::new());
@@ -154,13 +143,18 @@ pub(super) fn lines(text: &str) -> Vec<ConfigLine> {
     lines
 }
 
-struct Reader<'t> {
+struct ConfigReader<'t> {
     chars: Peekable<Chars<'t>>,
 }
 
-impl Reader<'_> {
+impl ConfigReader<'_> {
     fn skip_line(&mut self) {
         while self.chars.next().is_some_and(|next| next != '\n') {}
+    }
+
+    fn skip_blanks(&mut self) {
+        let is_blank = |next: &char| matches!(next, ' ' | '\t');
+        while self.chars.next_if(is_blank).is_some() {}
     }
 
     /// The rest of `[section "subsection"]`, or of `[section.subsection]`.
@@ -177,11 +171,7 @@ impl Reader<'_> {
                 next => section.extend(next.to_lowercase()),
             }
         }
-        while self
-            .chars
-            .next_if(|next| *next == ' ' || *next == '\t')
-            .is_some()
-        {}
+        self.skip_blanks();
         self.chars.next_if_eq(&'"')?;
         let mut subsection = String::new();
         loop {
@@ -198,10 +188,8 @@ impl Reader<'_> {
 
     fn key(&mut self, first: char) -> String {
         let mut key = first.to_lowercase().to_string();
-        while let Some(next) = self
-            .chars
-            .next_if(|next| next.is_ascii_alphanumeric() || *next == '-')
-        {
+        let is_more = |next: &char| next.is_ascii_alphanumeric() || *next == '-';
+        while let Some(next) = self.chars.next_if(is_more) {
             key.extend(next.to_lowercase());
         }
         key
@@ -209,11 +197,7 @@ impl Reader<'_> {
 
     /// The rest of a line behind its key, and those that it goes on in. A key alone is true.
     fn value(&mut self) -> Option<String> {
-        while self
-            .chars
-            .next_if(|next| *next == ' ' || *next == '\t')
-            .is_some()
-        {}
+        self.skip_blanks();
         match self.chars.next() {
             None | Some('\n') => return Some("true".to_owned()),
             Some('\r') if self.chars.next_if_eq(&'\n').is_some() => return Some("true".to_owned()),

@@ -18,7 +18,7 @@ pub struct Danger {
     pub path: PathBuf,
     /// In words that go on after a colon; one line.
     pub what: String,
-    /// All that it depends on.
+    /// The text by which it is known again.
     mark: String,
 }
 
@@ -28,22 +28,22 @@ const HOOKS: usize = 200;
 /// The longest name or value that is shown, in characters.
 const SHOWN: usize = 80;
 
-/// What a `.git` (or the git directory itself) holds that could run, seen from the project at `root`, which is canonical.
+/// Finds what a `.git` (or the git directory itself) holds that could run, seen from the project at `root`, which is canonical.
 pub(super) fn judge(place: &Path, root: &Path) -> BTreeSet<Danger> {
-    let mut judge = Judge {
+    let mut search = DangerSearch {
         root,
         found: BTreeSet::new(),
     };
-    judge.place(place);
-    judge.found
+    search.place(place);
+    search.found
 }
 
-struct Judge<'r> {
+struct DangerSearch<'r> {
     root: &'r Path,
     found: BTreeSet<Danger>,
 }
 
-impl Judge<'_> {
+impl DangerSearch<'_> {
     fn place(&mut self, place: &Path) {
         let Ok(meta) = fs::symlink_metadata(place) else {
             return;
@@ -124,13 +124,8 @@ impl Judge<'_> {
         if fs::symlink_metadata(dir).is_ok_and(|meta| meta.is_symlink()) {
             self.link(dir);
         }
-        for entry in fs::read_dir(dir)
-            .into_iter()
-            .flatten()
-            .flatten()
-            .take(HOOKS)
-        {
-            let path = entry.path();
+        let entries = fs::read_dir(dir).into_iter().flatten().flatten();
+        for path in entries.take(HOOKS).map(|entry| entry.path()) {
             let Ok(meta) = fs::metadata(&path) else {
                 continue;
             };
@@ -171,7 +166,7 @@ impl Judge<'_> {
         }
     }
 
-    /// Those that are linked to a repository: each has to lead back to it.
+    /// Judges the work trees that are linked to a repository: each has to lead back to it.
     fn worktrees(&mut self, common: &Path) {
         let dirs = fs::read_dir(common.join("worktrees")).into_iter().flatten();
         for dir in dirs.flatten().take(HOOKS).map(|entry| entry.path()) {

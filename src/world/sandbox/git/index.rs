@@ -44,7 +44,7 @@ struct Entries<'b> {
     at: usize,
     left: usize,
     version: u32,
-    /// That of the last entry: in version 4 the next one says how it differs.
+    /// The path of the last entry: in version 4 the next one says how it differs.
     path: Vec<u8>,
 }
 

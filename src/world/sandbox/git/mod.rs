@@ -6,15 +6,16 @@ mod config;
 mod danger;
 mod index;
 
-use std::fs::{self, File};
+use std::fs::{self, File, Metadata};
 use std::io::Read;
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
-use std::path::{Component, Path, PathBuf};
+use std::path::{Path, PathBuf};
 
 use rustix::fs::OFlags;
 use rustix::process::geteuid;
 
 use super::{is_in, real, resolved};
+use crate::world::ownership::follow;
 pub use below::{Planted, Repositories, guards_of};
 pub use danger::Danger;
 
@@ -45,23 +46,19 @@ const IN_PROGRESS: [&str; 7] = [
 /// The largest file of git's that is read, in bytes.
 const LARGEST: u64 = 1024 * 1024;
 
-/// The most links that one path may lead through, and the most git directories in another.
-const LINKS: usize = 40;
+/// The most git directories in another that are looked at.
 const MODULES: usize = 500;
 
-/// What git runs by, for the repository that `root` is in: hooks, configuration, also those of its submodules and of its
-/// other work trees. Missing files are named too, as git would heed them if they came to be.
+/// Lists the files that tell git what to run, for the repository that `root` is in: hooks, configuration, also those of its
+/// submodules and of its other work trees. Missing files are named too, as git would heed them if they came to be.
 pub fn guarded(root: &Path) -> Vec<PathBuf> {
     let root = real(root);
     let Some(dot_git) = nearest(&root) else {
         return Vec::new();
     };
     let mut paths = Vec::new();
-    let mut dirs = match directories(&dot_git, &[]) {
-        Some((own, common)) => vec![own, common],
-        // Nothing is believed of it.
-        None => vec![],
-    };
+    // Nothing is believed of one that has no such directories.
+    let mut dirs = directories(&dot_git, &[]).map_or(Vec::new(), |(own, common)| vec![own, common]);
     if !dirs.contains(&dot_git) {
         paths.push(dot_git);
     }
@@ -90,7 +87,7 @@ fn included(dir: &Path) -> Vec<PathBuf> {
     names.map(|line| line.leads_to(dir)).collect()
 }
 
-/// What git runs by in a git directory.
+/// Lists the files in a git directory that tell git what to run.
 fn guards_in(dir: &Path) -> impl Iterator<Item = PathBuf> + use<> {
     let begun = IN_PROGRESS.map(|name| dir.join(name));
     let begun = begun.into_iter().filter(|path| path.exists());
@@ -111,7 +108,7 @@ pub fn git_dirs(root: &Path, writable: &[PathBuf]) -> Vec<PathBuf> {
 
 /// The git directories that git itself would use from `root`, whoever wrote what leads there; a link that leads to them.
 ///
-/// Not to be believed: to see that they hold nothing that would be waited for.
+/// The result is not to be believed. It serves to see that they hold nothing that would be waited for.
 pub fn led_to(root: &Path) -> Result<Vec<PathBuf>, PathBuf> {
     let Some(dot_git) = nearest(&real(root)) else {
         return Ok(Vec::new());
@@ -218,37 +215,16 @@ fn is_trusted(dir: &Path, root: &Path) -> bool {
     meta.is_dir() && known.contains(&Some(meta.uid()))
 }
 
-/// The path without links; nothing where one of them, or what should be on the way, lies in one of these trees and so could
-/// lead elsewhere a moment later.
+/// Returns the path without links; nothing where it does not exist, or where one of its links lies in one of these trees and
+/// so could lead elsewhere a moment later.
 fn steadfast(path: &Path, trees: &[PathBuf]) -> Option<PathBuf> {
-    let parts = |path: &Path| {
-        let parts = path.components().rev();
-        parts
-            .map(|part| part.as_os_str().to_owned())
-            .collect::<Vec<_>>()
+    let mut check = |at: &Path, found: &Metadata| {
+        let may_change = found.is_symlink() && at.parent().is_some_and(|dir| is_in(dir, trees));
+        if may_change { Err(()) } else { Ok(()) }
     };
-    let (mut at, mut next, mut links) = (PathBuf::new(), parts(path), 0);
-    while let Some(name) = next.pop() {
-        match Path::new(&name).components().next()? {
-            Component::ParentDir => {
-                at.pop();
-                continue;
-            }
-            Component::CurDir => continue,
-            _ => {}
-        }
-        let place = at.join(&name);
-        if fs::symlink_metadata(&place).ok()?.is_symlink() {
-            links += 1;
-            if links > LINKS || is_in(&at, trees) {
-                return None;
-            }
-            next.extend(parts(&fs::read_link(&place).ok()?));
-        } else {
-            at = place;
-        }
-    }
-    Some(at)
+    let path = follow(path, &mut check).ok()?.ok()?;
+    // A name that came to be meanwhile could be a link.
+    (path.canonicalize().ok()? == path).then_some(path)
 }
 
 fn first_line(file: &Path) -> Option<String> {
@@ -257,13 +233,10 @@ fn first_line(file: &Path) -> Option<String> {
 
 /// The content of a plain file that is not too large. Never waits, as for a pipe.
 fn text(file: &Path) -> Option<String> {
-    let mut how = File::options();
     let flags = OFlags::NONBLOCK | OFlags::NOFOLLOW;
-    let file = how
-        .read(true)
-        .custom_flags(flags.bits().cast_signed())
-        .open(file)
-        .ok()?;
+    let flags = flags.bits().cast_signed();
+    let mut options = File::options();
+    let file = options.read(true).custom_flags(flags).open(file).ok()?;
     let meta = file.metadata().ok()?;
     if !meta.is_file() || meta.len() > LARGEST {
         return None;

@@ -10,14 +10,14 @@ use landlock::{
 use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
 
-use super::super::trees::Tree;
+use super::super::trees::WritableTree;
 use super::done;
 
 /// The newest rights that are asked for; an older kernel gives what it knows. Newer ones were not tried, and would also
 /// forbid Unix sockets.
 const NEWEST: ABI = ABI::V6;
 
-/// Below `/dev`, what programs write to, with what a graphics card is computed on.
+/// The devices below `/dev` that programs write to, with those for computing on a graphics card.
 const DEVICES: &[&str] = &[
     "null",
     "zero",
@@ -38,27 +38,30 @@ const DEVICES: &[&str] = &[
     "nvidia3",
 ];
 
-/// Where memory is shared.
+/// The folder of shared memory.
 const SHARED: &str = "/dev/shm";
 
-/// What a command may reach of the network.
+/// The part of the network that a command may reach.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Reach {
+pub(super) enum NetworkReach {
     Everything,
     /// No TCP.
     NoTcp,
-    /// It has a network of its own, so that nothing has to be forbidden.
+    /// A network of its own, so that nothing has to be forbidden.
     Own,
 }
 
 /// Makes the rules, or nothing if the kernel has no Landlock.
-pub(super) fn ruleset(trees: &[Tree], reach: Reach) -> Result<Option<OwnedFd>, RulesetError> {
+pub(super) fn ruleset(
+    trees: &[WritableTree],
+    reach: NetworkReach,
+) -> Result<Option<OwnedFd>, RulesetError> {
     let mut rules = Ruleset::default()
         .set_compatibility(CompatLevel::BestEffort)
         .handle_access(AccessFs::from_write(NEWEST))?
         .scope(Scope::Signal)?
         .scope(Scope::AbstractUnixSocket)?;
-    if reach == Reach::NoTcp {
+    if reach == NetworkReach::NoTcp {
         rules = rules.handle_access(AccessNet::from_all(NEWEST))?;
     }
     let mut rules = rules.create()?;
@@ -93,7 +96,7 @@ pub(super) fn signals() -> Result<Option<OwnedFd>, RulesetError> {
     Ok(rules.into())
 }
 
-/// With a device of its own root could write to the disk.
+/// The rights in a tree. Devices are left out: with one of its own root could write to the disk.
 fn in_tree() -> BitFlags<AccessFs> {
     AccessFs::from_write(NEWEST) & !(AccessFs::MakeBlock | AccessFs::MakeChar)
 }
@@ -167,7 +170,7 @@ fn allow(rules: &OwnedFd, at: RawFd, access: u64) -> Result<(), Errno> {
     done(result)
 }
 
-/// Has the calling process go by rules for good. Makes system calls only.
+/// Applies rules to the calling process for good. Makes system calls only.
 pub(super) fn restrict(rules: &OwnedFd) -> Result<(), Errno> {
     #[expect(unsafe_code, reason = "no crate offers this call without allocating")]
     // SAFETY: it takes two numbers, and the descriptor is open.

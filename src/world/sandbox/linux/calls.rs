@@ -15,7 +15,7 @@ use seccompiler::{
 #[derive(Debug)]
 pub(super) struct Calls(Vec<BpfProgram>);
 
-/// What else holds, so that calls need not be forbidden.
+/// The other layers that hold, so that calls need not be forbidden.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Beside {
     /// The command sees no process but its own.
@@ -67,12 +67,12 @@ const X32_IOCTL: c_long = X32 | 514;
 #[cfg(target_arch = "x86_64")]
 const X32_MEMORY: &[c_long] = &[X32 | 521, X32 | 539, X32 | 540];
 
-type Rules = BTreeMap<c_long, Vec<SeccompRule>>;
+type CallRules = BTreeMap<c_long, Vec<SeccompRule>>;
 
 impl Calls {
     /// The filters; nothing where this machine's calls are not known.
     pub(super) fn new(beside: Beside) -> Option<Self> {
-        let mut rules: Rules = NEVER.iter().map(|call| (*call, Vec::new())).collect();
+        let mut rules: CallRules = NEVER.iter().map(|call| (*call, Vec::new())).collect();
         if !beside.landlock && !beside.alone {
             rules.extend(MEMORY.iter().map(|call| (*call, Vec::new())));
         }
@@ -90,7 +90,7 @@ impl Calls {
         rules.insert(libc::SYS_prlimit64, of_others.into_iter().collect());
         #[cfg(target_arch = "x86_64")]
         {
-            let short: Rules = rules
+            let short: CallRules = rules
                 .iter()
                 .map(|(call, rules)| (call | X32, rules.clone()))
                 .collect();
@@ -102,12 +102,12 @@ impl Calls {
         }
         let refused = program(rules, libc::EPERM as u32)?;
         // Its flags are in memory, where no filter can look; programs then use `clone`.
-        let unknown = Rules::from([(libc::SYS_clone3, Vec::new())]);
+        let unknown = CallRules::from([(libc::SYS_clone3, Vec::new())]);
         let unknown = program(unknown, libc::ENOSYS as u32)?;
         Some(Self(vec![refused, unknown]))
     }
 
-    /// Has the calling process go by them for good. Makes system calls only.
+    /// Applies the filters to the calling process for good. Makes system calls only.
     pub(super) fn enter(&self) -> Result<(), Errno> {
         for program in &self.0 {
             apply_filter(program).map_err(|_| Errno::PERM)?;
@@ -122,7 +122,7 @@ fn when(argument: u8, op: SeccompCmpOp, value: u64) -> Option<SeccompRule> {
     SeccompRule::new(vec![condition]).ok()
 }
 
-fn program(rules: Rules, error: u32) -> Option<BpfProgram> {
+fn program(rules: CallRules, error: u32) -> Option<BpfProgram> {
     let arch = TargetArch::try_from(std::env::consts::ARCH).ok()?;
     let filter = SeccompFilter::new(
         rules,

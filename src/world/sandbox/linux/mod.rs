@@ -18,7 +18,7 @@ use rustix::process::geteuid;
 use rustix::thread::{CapabilitySet, set_no_new_privs};
 
 use super::{Fence, SandboxError, Support};
-use access::{Late, Reach};
+use access::{Late, NetworkReach};
 use calls::{Beside, Calls};
 use mounts::Mounts;
 
@@ -97,9 +97,9 @@ pub(super) fn prepare(fence: &Fence, dir: &Path) -> Result<Option<Prepared>, San
     let paths: Vec<_> = trees.iter().map(|tree| tree.path.clone()).collect();
     let mounts = Mounts::of(fence, &trees, &fence.guards(&paths), dir).map_err(refused)?;
     let reach = match (fence.network, &mounts) {
-        (true, _) => Reach::Everything,
-        (false, Some(_)) => Reach::Own,
-        (false, None) => Reach::NoTcp,
+        (true, _) => NetworkReach::Everything,
+        (false, Some(_)) => NetworkReach::Own,
+        (false, None) => NetworkReach::NoTcp,
     };
     let ruleset = access::ruleset(&trees, reach).map_err(refused)?;
     let signals = if mounts.is_none() && kernel().signals {
@@ -174,45 +174,43 @@ pub(super) fn support() -> Support {
     support
 }
 
+/// The versions of Landlock from which on TCP can be forbidden, and signals to other processes.
+const NETWORK: i64 = 4;
+const SIGNALS: i64 = 6;
+
+/// The versions of Landlock, and what is missing in those before.
+const LANDLOCK: [(i64, &str); 4] = [
+    (
+        2,
+        "commands cannot move a file to another directory (Linux 5.19 allows it)",
+    ),
+    (
+        3,
+        "commands can empty files outside (Linux 6.2 prevents it)",
+    ),
+    (NETWORK, "TCP cannot be blocked (Linux 6.7 can block it)"),
+    (
+        SIGNALS,
+        "commands can send signals to your other processes (Linux 6.12 prevents it)",
+    ),
+];
+
 /// The same without the namespaces, which have to be tried out.
 fn kernel() -> Support {
     let abi = access::abi();
     let mut lacks = Vec::new();
     if abi < 1 {
-        let why = "this kernel has no Landlock, or its command line leaves it out of `lsm=`";
-        lacks.push(why.to_owned());
-        return Support {
-            by: None,
-            network: false,
-            signals: false,
-            guards: false,
-            alone: false,
-            lacks,
-        };
+        lacks.push(
+            "this kernel has no Landlock, or its command line leaves it out of `lsm=`".into(),
+        );
+    } else {
+        let missing = LANDLOCK.iter().filter(|(since, _)| abi < *since);
+        lacks.extend(missing.map(|(_, what)| (*what).to_owned()));
     }
-    let mut lack = |since, what: &str| {
-        if abi < since {
-            lacks.push(what.to_owned());
-        }
-        abi >= since
-    };
-    lack(
-        2,
-        "commands cannot move a file to another directory (Linux 5.19 allows it)",
-    );
-    lack(
-        3,
-        "commands can empty files outside (Linux 6.2 prevents it)",
-    );
-    let network = lack(4, "TCP cannot be blocked (Linux 6.7 can block it)");
-    let signals = lack(
-        6,
-        "commands can send signals to your other processes (Linux 6.12 prevents it)",
-    );
     Support {
-        by: Some(format!("Landlock {abi}")),
-        network,
-        signals,
+        by: (abi >= 1).then(|| format!("Landlock {abi}")),
+        network: abi >= NETWORK,
+        signals: abi >= SIGNALS,
         guards: false,
         alone: false,
         lacks,

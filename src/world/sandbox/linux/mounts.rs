@@ -5,11 +5,11 @@
 //! mount or unmount.
 
 use std::cell::Cell;
-use std::ffi::{CStr, CString};
+use std::ffi::{CStr, CString, OsStr};
 use std::fs;
 use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
-use std::os::unix::ffi::OsStringExt;
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
@@ -22,54 +22,69 @@ use rustix::mount::{
 };
 use rustix::process::{chdir, getegid, geteuid};
 
-use super::super::trees::Tree;
+use super::super::trees::WritableTree;
 use super::super::{Fence, held};
 use super::done;
-use super::process::{self, Split};
+use super::process::{self, SplitProcess};
 
-/// Where ssh has files that it takes only from their owner or from root, who is nobody in a user namespace.
-const SSH_CONFIG: &str = "/etc/ssh/ssh_config.d";
+/// The folder of ssh's files that it takes only from their owner or from root, who is nobody in a user namespace.
+const SSH_CONFIG: &CStr = c"/etc/ssh/ssh_config.d";
 
 /// From which Linux on a bound of processes holds for one namespace, and not for the machine.
 const OWN_PID_MAX: (u32, u32) = (6, 14);
 /// The lowest that it can be.
 const LEAST_PID_MAX: u32 = 301;
 
-/// How a process comes by namespaces.
+/// The means by which a process comes by namespaces.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Way {
-    /// It may change mounts.
+enum NamespaceMode {
+    /// The process may change mounts.
     Direct,
-    /// It may in a user namespace, where it is the only user.
+    /// The process may change mounts in a user namespace, where it is the only user.
     AsUser,
 }
 
-/// What is mounted for one command, in this order.
+/// The reason why commands have no namespaces.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum NoNamespaces {
+    #[error("this system gives commands no namespaces ({0})")]
+    Refused(#[from] io::Error),
+    #[error("this system does not enforce private mounts")]
+    NotPrivate,
+}
+
+/// The mounts for one command, in this order.
 #[derive(Debug)]
 pub(super) struct Mounts {
-    way: Way,
+    /// The maps of the user and the group, in a user namespace.
+    maps: Option<[String; 2]>,
     network: bool,
-    trees: Vec<Writable>,
-    /// A folder of sockets is hidden by an empty one.
-    hidden_dirs: Vec<CString>,
-    /// A socket, by `/dev/null`.
-    hidden: Vec<CString>,
+    trees: Vec<TreeMount>,
+    hidden: Hidden,
     /// Held in place and writable.
     held: Vec<CString>,
     /// Read-only, and mounted after the above.
     guarded: Vec<CString>,
-    /// What is put into an own [`SSH_CONFIG`]: names and contents.
+    /// The files that are put into an own [`SSH_CONFIG`]: names and contents.
     ssh: Vec<(CString, Vec<u8>)>,
-    /// Where to be afterwards: a working directory stays in what is mounted over.
+    /// The working directory afterwards: a working directory stays in what is mounted over.
     dir: CString,
-    maps: [String; 2],
-    /// How many processes there may be, where that can be said.
+    /// The most processes that there may be, where that can be said.
     processes: Option<String>,
+}
+
+/// The paths that a command is not to find.
+#[derive(Debug, Default)]
+struct Hidden {
+    /// A folder of sockets is hidden by an empty one.
+    dirs: Vec<CString>,
+    /// A socket, by `/dev/null`.
+    sockets: Vec<CString>,
 }
 
 /// A tree, which is mounted only if its path leads to it then.
 #[derive(Debug)]
-struct Writable {
+struct TreeMount {
     path: CString,
     id: (u64, u64),
     /// The tree as a mount that is nowhere yet.
@@ -83,7 +98,7 @@ impl Mounts {
     /// A path that holds a NUL.
     pub(super) fn of(
         fence: &Fence,
-        trees: &[Tree],
+        trees: &[WritableTree],
         guards: &[PathBuf],
         dir: &Path,
     ) -> io::Result<Option<Self>> {
@@ -94,9 +109,9 @@ impl Mounts {
     }
 
     fn by(
-        way: Way,
+        way: NamespaceMode,
         fence: &Fence,
-        trees: &[Tree],
+        trees: &[WritableTree],
         guards: &[PathBuf],
         dir: &Path,
     ) -> io::Result<Self> {
@@ -110,9 +125,8 @@ impl Mounts {
         above.dedup();
         let terminated =
             |paths: Vec<PathBuf>| paths.into_iter().map(terminated).collect::<io::Result<_>>();
-        let (dirs, sockets) = hidden(&fence.hidden);
         let trees = trees.iter().map(|tree| {
-            Ok(Writable {
+            Ok(TreeMount {
                 path: self::terminated(tree.path.clone())?,
                 id: tree.id(),
                 mount: Cell::new(None),
@@ -120,16 +134,15 @@ impl Mounts {
         });
         let (user, group) = (geteuid().as_raw(), getegid().as_raw());
         Ok(Self {
-            way,
+            maps: (way == NamespaceMode::AsUser)
+                .then(|| [user, group].map(|id| format!("{id} {id} 1"))),
             network: fence.network,
             trees: trees.collect::<io::Result<_>>()?,
-            hidden_dirs: terminated(dirs)?,
-            hidden: terminated(sockets)?,
+            hidden: hidden(&fence.hidden)?,
             held: terminated(above)?,
             guarded: terminated(guards.to_vec())?,
             ssh: ssh_files(way),
             dir: self::terminated(std::path::absolute(dir)?)?,
-            maps: [user, group].map(|id| format!("{id} {id} 1")),
             processes: bounds_processes().then(|| fence.processes.max(LEAST_PID_MAX).to_string()),
         })
     }
@@ -137,7 +150,7 @@ impl Mounts {
     /// The namespaces that the first process is to be started in.
     pub(super) fn flags(&self) -> libc::c_int {
         let mut flags = libc::CLONE_NEWNS | libc::CLONE_NEWPID | libc::CLONE_NEWIPC;
-        if self.way == Way::AsUser {
+        if self.maps.is_some() {
             flags |= libc::CLONE_NEWUSER;
         }
         if !self.network {
@@ -148,10 +161,10 @@ impl Mounts {
 
     /// Mounts everything, in the first process. A path that is gone meanwhile is passed over.
     pub(super) fn set_up(&self) -> Result<(), Errno> {
-        if self.way == Way::AsUser {
+        if let Some([user, group]) = &self.maps {
             write(c"/proc/self/setgroups", b"deny")?;
-            write(c"/proc/self/uid_map", self.maps[0].as_bytes())?;
-            write(c"/proc/self/gid_map", self.maps[1].as_bytes())?;
+            write(c"/proc/self/uid_map", user.as_bytes())?;
+            write(c"/proc/self/gid_map", group.as_bytes())?;
         }
         if !self.network {
             // A test's own server is reached by it.
@@ -206,7 +219,7 @@ impl Mounts {
 
     fn hide(&self) {
         let flags = MountFlags::NOSUID | MountFlags::NODEV | MountFlags::NOEXEC;
-        for dir in &self.hidden_dirs {
+        for dir in &self.hidden.dirs {
             let _ = mount(
                 c"tmpfs",
                 dir.as_c_str(),
@@ -215,10 +228,10 @@ impl Mounts {
                 c"mode=0700,size=64k",
             );
         }
-        for socket in &self.hidden {
+        for socket in &self.hidden.sockets {
             let _ = rustix::mount::mount_bind(c"/dev/null", socket.as_c_str());
         }
-        let at = c"/etc/ssh/ssh_config.d";
+        let at = SSH_CONFIG;
         if !self.ssh.is_empty() && mount(c"tmpfs", at, c"tmpfs", flags, c"mode=0755").is_ok() {
             let flags = OFlags::DIRECTORY | OFlags::CLOEXEC;
             let Ok(dir) = rustix::fs::open(at, flags, Mode::empty()) else {
@@ -234,7 +247,7 @@ impl Mounts {
     }
 }
 
-impl Writable {
+impl TreeMount {
     /// Takes the tree as it is before everything is read-only.
     fn take(&self) {
         let flags = OFlags::PATH | OFlags::CLOEXEC;
@@ -271,26 +284,28 @@ impl Writable {
 }
 
 /// The folders and the sockets among paths that are to be hidden, as far as they are there.
-fn hidden(paths: &[PathBuf]) -> (Vec<PathBuf>, Vec<PathBuf>) {
-    let there = paths.iter().filter_map(|path| {
-        let kind = fs::symlink_metadata(path).ok()?.file_type();
-        Some((path.clone(), kind))
-    });
-    let (dirs, rest): (Vec<_>, Vec<_>) = there.partition(|(_, kind)| kind.is_dir());
-    let sockets = rest.into_iter().filter(|(_, kind)| kind.is_socket());
-    let path = |(path, _): (PathBuf, _)| path;
-    (
-        dirs.into_iter().map(path).collect(),
-        sockets.map(path).collect(),
-    )
+fn hidden(paths: &[PathBuf]) -> io::Result<Hidden> {
+    let mut hidden = Hidden::default();
+    for path in paths {
+        let kind = fs::symlink_metadata(path).map(|meta| meta.file_type());
+        match kind {
+            Ok(kind) if kind.is_dir() => hidden.dirs.push(terminated(path.clone())?),
+            Ok(kind) if kind.is_socket() => hidden.sockets.push(terminated(path.clone())?),
+            _ => {}
+        }
+    }
+    Ok(hidden)
 }
 
 /// Files that are root's here, and would be nobody's in a user namespace.
-fn ssh_files(way: Way) -> Vec<(CString, Vec<u8>)> {
-    if way == Way::Direct {
+fn ssh_files(way: NamespaceMode) -> Vec<(CString, Vec<u8>)> {
+    if way == NamespaceMode::Direct {
         return Vec::new();
     }
-    let entries = fs::read_dir(SSH_CONFIG).into_iter().flatten().flatten();
+    let entries = fs::read_dir(OsStr::from_bytes(SSH_CONFIG.to_bytes()))
+        .into_iter()
+        .flatten()
+        .flatten();
     let files = entries.filter_map(|entry| {
         let meta = fs::metadata(entry.path()).ok()?;
         let is_config = entry.path().extension().is_some_and(|end| end == "conf");
@@ -355,55 +370,53 @@ fn make_read_only(at: BorrowedFd<'_>, path: &CStr) -> Result<(), Errno> {
     done(result)
 }
 
-/// How namespaces are come by here, or why not; tried out once.
-fn way() -> &'static Result<Way, String> {
-    static WAY: OnceLock<Result<Way, String>> = OnceLock::new();
+/// The means by which namespaces are had here, or the reason why there are none; tried out once.
+fn way() -> &'static Result<NamespaceMode, NoNamespaces> {
+    static WAY: OnceLock<Result<NamespaceMode, NoNamespaces>> = OnceLock::new();
     WAY.get_or_init(|| {
-        let direct = tried(Way::Direct);
+        let direct = tried(NamespaceMode::Direct);
         if direct.is_ok() || geteuid().is_root() {
             // In a user namespace root would lose its power over the files of others.
             return direct;
         }
-        tried(Way::AsUser)
+        tried(NamespaceMode::AsUser)
     })
 }
 
-/// Why there are none here.
-pub(super) fn why_not() -> Option<&'static str> {
-    way().as_ref().err().map(String::as_str)
+/// The reason why there are no namespaces here.
+pub(super) fn why_not() -> Option<&'static NoNamespaces> {
+    way().as_ref().err()
 }
 
 /// Tries to write to what is guarded, to what is outside, and in a tree.
-fn tried(way: Way) -> Result<Way, String> {
-    /// How the process ends if all is as it should be; else by what failed.
+fn tried(way: NamespaceMode) -> Result<NamespaceMode, NoNamespaces> {
+    /// The exit code if all is as it should be; otherwise it is the error that occurred.
     const HOLDS: i32 = 0;
     const LEAKS: i32 = 255;
-    let not = |error: io::Error| format!("this system gives commands no namespaces ({error})");
-    let dir = tempfile::tempdir().map_err(not)?;
-    let top = dir.path().canonicalize().map_err(not)?;
+    let dir = tempfile::tempdir()?;
+    let top = dir.path().canonicalize()?;
     let [tree, outside] = ["tree", "outside"].map(|name| top.join(name));
     for dir in [&tree, &outside] {
-        fs::create_dir(dir).map_err(not)?;
+        fs::create_dir(dir)?;
     }
     let guard = tree.join("guarded");
-    fs::write(&guard, "").map_err(not)?;
+    fs::write(&guard, "")?;
     let fence = Fence {
         writable: vec![tree.clone()],
         ..Fence::nothing(&tree)
     };
     let (trees, _) = fence.now();
     let guards = std::slice::from_ref(&guard);
-    let mounts = Mounts::by(way, &fence, &trees, guards, &tree).map_err(not)?;
-    let [guard, outside, inside] =
-        [guard, outside.join("new"), tree.join("new")].map(|path| terminated(path).map_err(not));
+    let mounts = Mounts::by(way, &fence, &trees, guards, &tree)?;
+    let [guard, outside, inside] = [guard, outside.join("new"), tree.join("new")].map(terminated);
     let (guard, outside, inside) = (guard?, outside?, inside?);
     let make = |path: &CStr| {
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::CLOEXEC;
         rustix::fs::open(path, flags, Mode::from_raw_mode(0o600)).map(drop)
     };
-    let child = match process::split(mounts.flags()).map_err(not)? {
-        Split::Parent(child) => child,
-        Split::Child => {
+    let child = match process::split(mounts.flags())? {
+        SplitProcess::Parent(child) => child,
+        SplitProcess::Child => {
             let holds = || -> Result<(), Errno> {
                 mounts.set_up()?;
                 make(&inside)?;
@@ -415,11 +428,9 @@ fn tried(way: Way) -> Result<Way, String> {
             process::exit(holds().map_or_else(Errno::raw_os_error, |()| HOLDS))
         }
     };
-    match process::reap(child).map_err(not)?.exit_status() {
+    match process::reap(child)?.exit_status() {
         Some(HOLDS) => Ok(way),
-        Some(LEAKS) => Err("this system does not enforce private mounts".to_owned()),
-        error => Err(not(io::Error::from_raw_os_error(
-            error.unwrap_or(libc::EPERM),
-        ))),
+        Some(LEAKS) => Err(NoNamespaces::NotPrivate),
+        error => Err(io::Error::from_raw_os_error(error.unwrap_or(libc::EPERM)).into()),
     }
 }

@@ -9,7 +9,7 @@ use rustix::thread::{
 };
 
 /// The two that come out of [`split`].
-pub(in crate::world) enum Split {
+pub(in crate::world) enum SplitProcess {
     Parent(Pid),
     Child,
 }
@@ -21,7 +21,7 @@ pub(in crate::world) enum Split {
 ///
 /// # Errors
 /// Those of `clone`.
-pub(in crate::world) fn split(flags: libc::c_int) -> io::Result<Split> {
+pub(in crate::world) fn split(flags: libc::c_int) -> io::Result<SplitProcess> {
     let blocked = Blocked::all();
     let flags = (flags | libc::SIGCHLD) as libc::c_ulong;
     #[expect(unsafe_code, reason = "no crate at hand offers this call")]
@@ -31,12 +31,12 @@ pub(in crate::world) fn split(flags: libc::c_int) -> io::Result<Split> {
     if result == 0 {
         std::mem::forget(blocked);
         handle_nothing();
-        return Ok(Split::Child);
+        return Ok(SplitProcess::Child);
     }
     let error = io::Error::last_os_error();
     drop(blocked);
     match Pid::from_raw(result.max(0) as i32) {
-        Some(child) => Ok(Split::Parent(child)),
+        Some(child) => Ok(SplitProcess::Parent(child)),
         None => Err(error),
     }
 }
@@ -106,7 +106,7 @@ pub(in crate::world) fn reap(child: Pid) -> io::Result<WaitStatus> {
     }
 }
 
-/// Has the network of the calling process reach itself.
+/// Sets up the loopback of the calling process's own network.
 pub(super) fn raise_loopback() {
     #[expect(unsafe_code, reason = "no crate at hand offers this call")]
     // SAFETY: the request is made of zeros, which is valid, and outlives both calls.
@@ -124,7 +124,7 @@ pub(super) fn raise_loopback() {
     }
 }
 
-/// What root keeps where the project is another user's: its files are written as if they were root's.
+/// The capabilities that root keeps where the project is another user's: its files are written as if they were root's.
 pub(super) const OVER_FILES: CapabilitySet = CapabilitySet::CHOWN
     .union(CapabilitySet::DAC_OVERRIDE)
     .union(CapabilitySet::FOWNER)

@@ -84,7 +84,7 @@ fn script<'a>(
     }
 }
 
-fn done(script: &Script<'_>) -> Result<Ran, ShellError> {
+fn done(script: &Script<'_>) -> Result<ScriptRun, ShellError> {
     wait_for(run(script, pending(), &mut |_, _| {}))
 }
 

@@ -24,11 +24,11 @@ fn wait_for<F: Future>(future: F) -> F::Output {
         .block_on(future)
 }
 
-fn ran(text: &str) -> Ran {
+fn ran(text: &str) -> ScriptRun {
     ran_within(LONG, text)
 }
 
-fn ran_within(timeout: Duration, text: &str) -> Ran {
+fn ran_within(timeout: Duration, text: &str) -> ScriptRun {
     ran_with(timeout, text, pending(), &mut |_, _| {})
 }
 
@@ -37,7 +37,7 @@ fn ran_with(
     text: &str,
     cancelled: impl Future<Output = ()>,
     on_output: &mut dyn FnMut(Stream, &[u8]),
-) -> Ran {
+) -> ScriptRun {
     let dir = env::temp_dir();
     wait_for(run(
         &Script {
