@@ -750,9 +750,10 @@ fn every(text: &str) -> Result<Every, String> {
 fn bare(name: &str) -> Result<String, String> {
     let refused =
         "it must be a file name without a folder: the output file is next to the notes file";
-    match is_bare(name) {
-        true => Ok(name.to_owned()),
-        false => Err(refused.to_owned()),
+    if is_bare(name) {
+        Ok(name.to_owned())
+    } else {
+        Err(refused.to_owned())
     }
 }
 

@@ -101,9 +101,10 @@ impl<W: Write> Terminal<W> {
 
     /// Returns the end of the line that is begun, if one is.
     fn line_end(&mut self) -> &'static str {
-        match std::mem::take(&mut self.in_line) {
-            true => "\n",
-            false => "",
+        if std::mem::take(&mut self.in_line) {
+            "\n"
+        } else {
+            ""
         }
     }
 

@@ -150,9 +150,10 @@ fn show(args: &Context, loaded: &Loaded) -> Result<ExitCode, Error> {
     for missing in loaded.missing() {
         said += &format!("⚠ {missing}\n");
     }
-    said += &match loaded.files.is_empty() {
-        true => "the context is empty: add a file with `clada context add PATH`\n".to_owned(),
-        false => loaded.amount.text() + "\n",
+    said += &if loaded.files.is_empty() {
+        "the context is empty: add a file with `clada context add PATH`\n".to_owned()
+    } else {
+        loaded.amount.text() + "\n"
     };
     if args.json {
         let amount = loaded.amount;

@@ -67,9 +67,10 @@ pub fn main(what: &cli::Service) -> Result<ExitCode, Error> {
 pub(super) fn ensure(folders: &Folders) -> Result<(), Error> {
     rules::avoid_known(folders);
     let state = start::runtime()?.block_on(of_user(folders).state())?;
-    match state.is_up() && state.at_login != Some(false) {
-        true => Ok(()),
-        false => main(&cli::Service::Install).map(drop),
+    if state.is_up() && state.at_login != Some(false) {
+        Ok(())
+    } else {
+        main(&cli::Service::Install).map(drop)
     }
 }
 

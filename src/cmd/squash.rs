@@ -70,9 +70,10 @@ fn moment(text: &str) -> Option<Timestamp> {
     let is_time = text.contains(':') && !text.contains('-');
     if let Some(time) = text.parse::<Time>().ok().filter(|_| is_time) {
         let today = now.date().to_datetime(time).to_zoned(zone).ok()?;
-        let moment = match today > now {
-            true => today.yesterday().ok()?.date().to_datetime(time),
-            false => today.datetime(),
+        let moment = if today > now {
+            today.yesterday().ok()?.date().to_datetime(time)
+        } else {
+            today.datetime()
         };
         return Some(moment.to_zoned(now.time_zone().clone()).ok()?.timestamp());
     }

@@ -35,9 +35,10 @@ pub fn forward(args: &StepForward) -> Result<ExitCode, Error> {
     }
     go(
         &mut history,
-        match args.end {
-            true => Look::End,
-            false => Look::Forward(args.number.into()),
+        if args.end {
+            Look::End
+        } else {
+            Look::Forward(args.number.into())
         },
     )
 }

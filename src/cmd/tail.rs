@@ -117,9 +117,10 @@ fn output(notes: &Path, locks: &Path) -> (PathBuf, Option<i32>) {
             .strip_suffix(".txt")
             .unwrap_or(places::OUTPUT);
         let own = notes.with_file_name(format!("{stem}{}", end(notes)));
-        match own.exists() {
-            true => own,
-            false => notes.with_file_name(places::OUTPUT),
+        if own.exists() {
+            own
+        } else {
+            notes.with_file_name(places::OUTPUT)
         }
     });
     (found, pid)

@@ -172,9 +172,10 @@ pub fn list(args: &List) -> Result<ExitCode, Error> {
     for wrong in &wrong {
         let _ = writeln!(terminal::stderr(), "{wrong}");
     }
-    Ok(match wrong.is_empty() {
-        true => ExitCode::SUCCESS,
-        false => ExitCode::FAILURE,
+    Ok(if wrong.is_empty() {
+        ExitCode::SUCCESS
+    } else {
+        ExitCode::FAILURE
     })
 }
 

@@ -13,9 +13,12 @@ pub(super) const OUTPUTS: &str = "=== OUTPUTS ===";
 /// The line that begins what has changed since the chat saw it.
 pub(super) const CHANGED: &str = "=== CHANGED SINCE YOU SAW IT ===";
 
-/// How far a line must be known to say whether it looks like one of clada's.
+/// The lines of the frame that stand between equals signs.
+const RULES: [&str; 4] = [RESULTS, CHANGED, OUTPUTS, END];
+
+/// The number of bytes that decide if a line looks like one of clada's.
 const LOOK: usize = 64;
-/// What a line is moved by.
+/// The blanks that indent a line.
 const INDENT: &str = "  ";
 
 /// It begins a colour.
@@ -44,9 +47,7 @@ pub(super) fn unframed_file(text: &str) -> (Cow<'_, str>, usize) {
         }
         let line = folded(line).to_ascii_lowercase();
         let is_of_file = ["=== start file: ", "=== end file: ", "=== file: "];
-        [RESULTS, CHANGED, OUTPUTS, END]
-            .iter()
-            .any(|own| own.eq_ignore_ascii_case(&line))
+        RULES.iter().any(|own| own.eq_ignore_ascii_case(&line))
             || line.ends_with(" ===") && is_of_file.iter().any(|start| line.starts_with(start))
     })
 }
@@ -124,7 +125,7 @@ fn looks_framed(line: &str) -> bool {
 /// The words of one of clada's frame, with other equals signs around them.
 fn is_rule(line: &str) -> bool {
     let words = line.trim_matches(['=', ' ']);
-    [RESULTS, CHANGED, OUTPUTS, END]
+    RULES
         .iter()
         .any(|own| own.trim_matches(['=', ' ']).eq_ignore_ascii_case(words))
 }

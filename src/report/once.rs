@@ -18,7 +18,7 @@ const MOVED: usize = 10;
 /// Of a line that is there often, no more places are looked at.
 const PLACES: usize = 16;
 
-/// What was shown so far.
+/// The texts and lines that were shown so far.
 #[derive(Default)]
 pub(super) struct Once {
     /// By what each was shown.
@@ -56,7 +56,7 @@ struct ShownRow {
 }
 
 /// Lines that were shown, at a place in a row.
-struct Match {
+struct RepeatedLines {
     row: usize,
     at: usize,
     count: usize,
@@ -65,9 +65,10 @@ struct Match {
 impl Once {
     /// By what a text was shown that is long enough; one that was not shown yet is from now on.
     pub(super) fn text(&mut self, text: &str, by: &str) -> Option<String> {
-        match text.len() < WORTH {
-            true => None,
-            false => self.whole(text, by),
+        if text.len() < WORTH {
+            None
+        } else {
+            self.whole(text, by)
         }
     }
 
@@ -80,7 +81,7 @@ impl Once {
         None
     }
 
-    /// What is to be shown of lines of a file, which are shown from now on.
+    /// Splits lines of a file into new ones and ones that were shown. All count as shown from now on.
     pub(super) fn file<'c>(&mut self, at: &Stretch, content: &'c str, by: &str) -> Vec<Row<'c>> {
         let lines: Vec<&str> = content.split_inclusive('\n').collect();
         let hash = |line: &&str| self.hasher.hash_one(line.trim_end_matches(['\n', '\r']));
@@ -150,7 +151,7 @@ impl FileLines {
     }
 
     /// The lines from one on that were shown, as many as there are and if they are worth it.
-    fn find(&self, hashes: &[u64], line: usize, at: &Stretch) -> Option<Match> {
+    fn find(&self, hashes: &[u64], line: usize, at: &Stretch) -> Option<RepeatedLines> {
         let places = self.places.get(&hashes[line])?;
         let found = places.iter().filter_map(|&(row, place)| {
             let shown = &self.rows[row];
@@ -164,7 +165,7 @@ impl FileLines {
             } else {
                 count >= MOVED || ends_both && count >= ROW
             };
-            let found = Match {
+            let found = RepeatedLines {
                 row,
                 at: place,
                 count,

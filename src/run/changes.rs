@@ -13,7 +13,7 @@ use sha2::{Digest, Sha256};
 use super::Runner;
 use crate::reply::task::Action;
 use crate::report::Report;
-use crate::report::chat::{By, Chat, LARGEST, MOST_FILES, Seen};
+use crate::report::chat::{By, Chat, FileVersion, LARGEST, MOST_FILES, WrittenTexts};
 use crate::report::outcome::Section;
 use crate::report::repair;
 use crate::run::files::{self, ShownLines};
@@ -66,7 +66,7 @@ pub(super) enum Sight {
     /// A folder, or what the chat may not know of.
     Withheld,
     /// A file as it is, with its text where that may be kept.
-    There(Seen, Option<String>),
+    There(FileVersion, Option<String>),
 }
 
 /// The files that a task may change, as they are before it.
@@ -201,7 +201,7 @@ impl Changes {
         action: &Action<'_>,
         path: &str,
         before: Option<Sight>,
-        (seen, text): (Seen, Option<String>),
+        (seen, text): (FileVersion, Option<String>),
     ) {
         let (was, old) = match before {
             Some(Sight::There(was, old)) => (Some(was), old),
@@ -209,9 +209,13 @@ impl Changes {
         };
         let whole = was.is_none() || matches!(action, Action::Overwrite { .. });
         let last = self.last(path);
-        let texts = (last.as_deref(), old.as_deref(), text.as_deref());
+        let texts = WrittenTexts {
+            last: last.as_deref(),
+            before: old.as_deref(),
+            after: text.as_deref(),
+        };
         let hash = self.chat.files.get(path).map(|file| file.last.hash.clone());
-        self.chat.wrote(path, whole, texts, (was, seen.clone()));
+        self.chat.wrote(path, whole, texts, was, seen.clone());
         self.keep(&seen, text);
         // A file that is edited again and again is kept once.
         let mut files = self.chat.files.values().chain(self.point.files.values());
@@ -249,7 +253,7 @@ impl Changes {
         text.or_else(|| self.store.text(&last.hash).filter(|_| last.has_text))
     }
 
-    fn keep(&mut self, seen: &Seen, text: Option<String>) {
+    fn keep(&mut self, seen: &FileVersion, text: Option<String>) {
         if let Some(text) = text {
             self.texts.insert(seen.hash.clone(), text);
         }
@@ -261,11 +265,11 @@ impl Changes {
         }
     }
 
-    fn found(&mut self, path: &str, seen: Seen, text: Option<String>, by: By) {
+    fn found(&mut self, path: &str, seen: FileVersion, text: Option<String>, by: By) {
         let last = self.last(path);
         let all = self.written.contains(path);
         let texts = (last.as_deref(), text.as_deref());
-        self.chat.found(path, texts, seen.clone(), (by, all));
+        self.chat.found(path, texts, seen.clone(), by, all);
         self.keep(&seen, text);
     }
 
@@ -291,7 +295,7 @@ impl Changes {
                 // Where a comparison line by line would take too long, it is told that they have changed.
                 Sight::There(seen, text) if Instant::now() > until => {
                     self.chat
-                        .found(&path, (None, None), seen.clone(), (by, false));
+                        .found(&path, (None, None), seen.clone(), by, false);
                     self.keep(&seen, text);
                 }
                 Sight::There(seen, text) => self.found(&path, seen, text, by),
@@ -418,12 +422,12 @@ fn look(path: &str, disk: &Disk, mask: &Mask) -> Sight {
         Err(_) => return Sight::Withheld,
         Ok(content) => content.bytes,
     };
-    let Ok(text) = repair::showable((path, path), &content) else {
+    let Ok(text) = repair::showable(path, path, &content) else {
         return Sight::Withheld;
     };
     let may_keep = text.len() <= LARGEST && mask.text(text) == text;
     let (mark, is_sure) = mark.unwrap_or_default();
-    let seen = Seen {
+    let seen = FileVersion {
         hash: hex(&Sha256::digest(&content)[..16]),
         has_text: may_keep,
         mark,

@@ -16,7 +16,7 @@ use crate::reply::record::Commits;
 use crate::reply::task::{Action, Batch, Cause, Lines, Problem, Task};
 use crate::report::fault::Fault;
 use crate::report::outcome::{Misread, Outcome, Section, Status};
-use crate::report::told::{Told, told};
+use crate::report::told::{ActionResult, told};
 use crate::report::wording;
 use crate::report::{Hooked, ParseError, Report};
 use crate::run::exec::Executed;
@@ -402,7 +402,7 @@ impl<'r, 't> Run<'r, 't> {
             (Ok(action), None) if self.with_params => action.params(),
             _ => Value::Null,
         };
-        let mut said = Told {
+        let mut said = ActionResult {
             message: ended.message,
             error: None,
             data: ended.data,
@@ -410,7 +410,7 @@ impl<'r, 't> Run<'r, 't> {
         let is_silent = matches!(&task.action, Ok(Action::Exec { quiet: true, .. }));
         let shown = |_: &Section| !(is_silent && ended.status.is_good());
         if let (Some(call), Ok(action)) = (&task.call, &task.action) {
-            said = told(call, action, (ended.status, &ended.fault), said);
+            said = told(call, action, ended.status, &ended.fault, said);
         }
         Outcome {
             number: self.number,

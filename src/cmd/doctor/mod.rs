@@ -83,9 +83,10 @@ pub fn main(args: &Doctor) -> Result<ExitCode, Error> {
 /// Returns why clada refuses to watch this notes file.
 fn refused(notes: &Path, root: &Path) -> Option<Error> {
     let note = NoteFile::new(notes, places::NOTES_LIMIT).ok()?;
-    let refused = match notes == root.join(places::NOTES) {
-        true => sharing::check_default(&note, root),
-        false => Ok(()),
+    let refused = if notes == root.join(places::NOTES) {
+        sharing::check_default(&note, root)
+    } else {
+        Ok(())
     };
     let refused = refused.and_then(|()| sharing::check_notes(root, note.path(), false));
     refused.err()
@@ -265,9 +266,10 @@ fn git_program(git: Option<&Git>) -> Found {
     let output = program.map(|mut git| git.arg("--version").stdin(Stdio::null()).output());
     let why = match output {
         Err(why) if why.is_risk() => {
-            return match wants {
-                true => Found::Wrong(why.to_string()),
-                false => Found::Less(why.to_string()),
+            return if wants {
+                Found::Wrong(why.to_string())
+            } else {
+                Found::Less(why.to_string())
             };
         }
         Err(why) => why.to_string(),
@@ -278,13 +280,14 @@ fn git_program(git: Option<&Git>) -> Found {
         }
         Ok(Ok(output)) => output.status.to_string(),
     };
-    match wants {
-        true => Found::Wrong(format!(
+    if wants {
+        Found::Wrong(format!(
             "`git --version` fails ({why}), and `git.sign` or `git.hooks` needs git: install git, or turn these settings off"
-        )),
-        false => Found::Less(format!(
+        ))
+    } else {
+        Found::Less(format!(
             "`git --version` fails ({why}), and `clada diff`, signatures and hooks need git: install git"
-        )),
+        ))
     }
 }
 

@@ -2,8 +2,8 @@
 
 use std::io;
 
-use super::earlier::{Earlier, Files};
-use super::excerpt::{Around, Excerpt, grouped, kilobytes};
+use super::earlier::{Earlier, ShownFiles};
+use super::excerpt::{Excerpt, PacketContext, grouped, kilobytes};
 use super::frame::CHANGED;
 use super::once::Once;
 use super::outputs::{PART, parts};
@@ -49,7 +49,7 @@ impl Report {
             text += &format!("\n{CHANGED}\ntoo much to show here: all of it is in {whole}\n");
         }
         let room = room.saturating_sub(text.len());
-        let around = Around {
+        let context = PacketContext {
             fence: &self.fence,
             whole,
         };
@@ -59,13 +59,14 @@ impl Report {
         let mut order: Vec<&mut Outcome> = outcomes.collect();
         order.sort_by_key(|outcome| outcome.status.is_good());
         let hooks = self.hooks.iter_mut().filter(|hook| hook.failed);
-        let (mut once, mut files) = (Once::default(), Files::default());
-        let mut fitting = Fitting::new(room, around);
+        let (mut once, mut files) = (Once::default(), ShownFiles::default());
+        let mut fitting = Fitting::new(room, context);
         for mut part in parts(order, hooks) {
             // What cannot be shown need not be read.
-            let excerpts = match fitting.is_full() {
-                true => Vec::new(),
-                false => part.excerpts(&mut once, around)?,
+            let excerpts = if fitting.is_full() {
+                Vec::new()
+            } else {
+                part.excerpts(&mut once, context)?
             };
             files.take(&excerpts);
             fitting.add(part.title(), excerpts);
@@ -75,7 +76,7 @@ impl Report {
             let outputs = files.without_those(&earlier.outputs);
             if !outputs.trim().is_empty() {
                 let title = format!("\n{}", earlier.title());
-                fitting.add(title, vec![Excerpt::earlier(&outputs, around)]);
+                fitting.add(title, vec![Excerpt::earlier(&outputs, context)]);
             }
         }
         let (outputs, older) = fitting.cut(newest);
@@ -133,18 +134,18 @@ fn fitting(lines: impl Iterator<Item = String>, room: usize) -> String {
 
 /// The parts that fit, which are the first ones.
 struct Fitting<'a> {
-    around: Around<'a>,
+    context: PacketContext<'a>,
     room: usize,
-    /// How much of it those that are in get in any case.
+    /// The part of it that those which are in get in any case.
     promised: usize,
     parts: Vec<(String, Vec<Excerpt>)>,
     left_out: usize,
 }
 
 impl<'a> Fitting<'a> {
-    fn new(room: usize, around: Around<'a>) -> Self {
+    fn new(room: usize, context: PacketContext<'a>) -> Self {
         Self {
-            around,
+            context,
             room,
             promised: 0,
             parts: Vec::new(),
@@ -184,18 +185,19 @@ impl<'a> Fitting<'a> {
         let needs: Vec<usize> = needs.map(|need| need.min(PART)).collect();
         let shares = share(&needs, self.room.saturating_sub(more.len()));
         let parts = self.parts.iter().zip(shares);
-        let parts = parts.map(|((title, excerpts), room)| cut(title, excerpts, room, self.around));
+        let parts = parts.map(|((title, excerpts), room)| cut(title, excerpts, room, self.context));
         let parts: Vec<String> = parts.collect();
         let (first, behind) = parts.split_at(first);
-        match more.is_empty() || behind.is_empty() {
-            true => (first.concat() + &more, behind.concat()),
-            false => (first.concat(), behind.concat() + &more),
+        if more.is_empty() || behind.is_empty() {
+            (first.concat() + &more, behind.concat())
+        } else {
+            (first.concat(), behind.concat() + &more)
         }
     }
 
     /// The line that stands for parts that do not fit.
     fn more(&self, count: usize) -> String {
-        let whole = self.around.whole;
+        let whole = self.context.whole;
         let what = match count {
             1 => "1 more task are".to_owned(),
             count => format!("{} more tasks are", grouped(count as u64)),
@@ -204,13 +206,13 @@ impl<'a> Fitting<'a> {
     }
 }
 
-/// How much room a part could use.
+/// Returns the room that a part could use.
 fn need(title: &str, excerpts: &[Excerpt]) -> usize {
     title.len() + excerpts.iter().map(Excerpt::need).sum::<usize>()
 }
 
 /// A part in so much room.
-fn cut(title: &str, excerpts: &[Excerpt], room: usize, around: Around<'_>) -> String {
+fn cut(title: &str, excerpts: &[Excerpt], room: usize, context: PacketContext<'_>) -> String {
     let Some(room) = room.checked_sub(title.len()) else {
         return String::new();
     };
@@ -244,11 +246,12 @@ fn cut(title: &str, excerpts: &[Excerpt], room: usize, around: Around<'_>) -> St
     let texts = excerpts
         .iter()
         .zip(shares)
-        .map(|(excerpt, room)| excerpt.cut(room, around));
+        .map(|(excerpt, room)| excerpt.cut(room, context));
     let text = texts.collect::<String>() + &more;
-    match text.len() <= room {
-        true => format!("{title}{text}"),
-        false => title.to_owned(),
+    if text.len() <= room {
+        format!("{title}{text}")
+    } else {
+        title.to_owned()
     }
 }
 

@@ -82,7 +82,7 @@ impl Within {
         }
     }
 
-    /// Where a reply ends that was cut off.
+    /// Says where a reply ends that was cut off.
     pub fn end(&self) -> String {
         if self.is_open {
             format!("the reply ends in {}", self.open())

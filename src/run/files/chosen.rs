@@ -24,8 +24,9 @@ fn find(action: &Action<'_>, files: &dyn Files) -> Option<(Vec<Choice>, bool)> {
     let rel = named::text(path, files).ok()?;
     let place = files.place(&rel, true).ok()?;
     let content = files.read_to_change(&place).ok()?.bytes;
-    let names = (rel.as_str(), &*place.path().to_string_lossy());
-    let may_show = files.may_show(&place).is_ok() && repair::showable(names, &content).is_ok();
+    let real = place.path().to_string_lossy();
+    let may_show =
+        files.may_show(&place).is_ok() && repair::showable(rel.as_str(), &real, &content).is_ok();
     let choices = with_edit(change, |edit| edit::choices(&content, edit));
     Some((choices, may_show))
 }
@@ -88,8 +89,10 @@ fn moved(
         }
         Ok(edited) => edited.places.first().map(|place| place.line),
     };
-    let names = (rel.as_str(), &*place.path().to_string_lossy());
-    let text = may_show.is_ok().then(|| repair::showable(names, content));
+    let real = place.path().to_string_lossy();
+    let text = may_show
+        .is_ok()
+        .then(|| repair::showable(rel.as_str(), &real, content));
     let lines: Vec<_> = found.iter().map(|line| line - 1..*line).collect();
     let sections = match text {
         Some(Ok(text)) => repair::shown(rel.as_str(), text, &lines),

@@ -10,7 +10,7 @@ use crate::edit::{Cause, Edit, EditError};
 use crate::reply::path::RelPath;
 use crate::reply::task::Action;
 use crate::report::outcome::Section;
-use crate::report::repair::{self, Help, Miss, Why};
+use crate::report::repair::{self, EditMiss, Help, MissReason};
 use crate::report::wording;
 use crate::world::workspace::{FsError, Place};
 
@@ -22,7 +22,7 @@ pub struct Searched {
     name: String,
     content: Vec<u8>,
     /// Each text that stands in the way, with what is shown of the file because of it, or since when it is stale.
-    misses: Vec<(Miss, Shown)>,
+    misses: Vec<(EditMiss, Shown)>,
     pairs: usize,
     /// Why nothing of the file is shown.
     withheld: Option<String>,
@@ -57,8 +57,8 @@ impl Failure {
         with_edit(change, |edit| {
             let lines = repair::lines_in(old, &miss.error, edit)?;
             let file_name = searched.place.to_string_lossy();
-            let names = (searched.name.as_str(), &*file_name);
-            Some(repair::since(names, (old, &searched.content), &lines))
+            let (path, now) = (searched.name.as_str(), &searched.content);
+            Some(repair::since(path, &file_name, old, now, &lines))
         })
     }
 
@@ -73,7 +73,7 @@ impl Failure {
         if self.data["stale"].is_null() {
             self.data["stale"] = json!({ "until": until, "diff": diff });
         }
-        miss.why = Some(Why::Stale {
+        miss.why = Some(MissReason::Stale {
             until: until.to_owned(),
         });
         *shown = Shown::Diff(diff);
@@ -95,9 +95,9 @@ pub(super) fn failure(
         Edit::Hunks(hunks) => hunks.len(),
         Edit::Stretch { .. } => 1,
     };
-    let names = (rel.as_str(), &*place.path().to_string_lossy());
+    let real = place.path().to_string_lossy();
     let text = match may_show {
-        Ok(()) => repair::showable(names, file),
+        Ok(()) => repair::showable(rel.as_str(), &real, file).map_err(|why| why.to_string()),
         Err(why) => Err(format!("{why}\n")),
     };
     let miss = |error: &EditError| {
@@ -105,7 +105,7 @@ pub(super) fn failure(
             Ok(text) => repair::explain(error, edit, rel.as_str(), text),
             Err(_) => Help::default(),
         };
-        (Miss::of(error, edit, file), Shown::Help(help))
+        (EditMiss::of(error, edit, file), Shown::Help(help))
     };
     let searched = Searched {
         place: place.path().to_owned(),
@@ -130,7 +130,7 @@ pub(super) fn failure(
 
 impl Searched {
     fn message(&self) -> String {
-        let misses: Vec<Miss> = self.misses.iter().map(|(miss, _)| miss.clone()).collect();
+        let misses: Vec<EditMiss> = self.misses.iter().map(|(miss, _)| miss.clone()).collect();
         wording::failed_edit(&misses, self.pairs)
     }
 
@@ -151,7 +151,7 @@ impl Searched {
             }
         });
         let mut sections = vec![Section::Text(said.collect())];
-        let is_blank = |(miss, _): &(Miss, Shown)| miss.error.cause == Cause::Blank;
+        let is_blank = |(miss, _): &(EditMiss, Shown)| miss.error.cause == Cause::Blank;
         if !self.misses.iter().all(is_blank) {
             let lines = self.misses.iter().filter_map(|(_, shown)| match shown {
                 Shown::Help(help) => help.lines.clone(),

@@ -381,9 +381,11 @@ fn rewrite(
             Err(FsError::Changed(_)) if attempt < TRIES => continue,
             written => written?,
         }
-        let names = (rel.as_str(), &*place.path().to_string_lossy());
+        let real = place.path().to_string_lossy();
         let sections = match &may_show {
-            Ok(()) if rewritten.shows => repair::written(names, &content.bytes, &parts.concat()),
+            Ok(()) if rewritten.shows => {
+                repair::written(rel.as_str(), &real, &content.bytes, &parts.concat())
+            }
             _ => Vec::new(),
         };
         return Ok(Done {
@@ -720,9 +722,9 @@ fn as_it_is(
     content: &[u8],
     may_show: &Result<(), FsError>,
 ) -> Vec<Section> {
-    let names = (rel.as_str(), &*place.path().to_string_lossy());
+    let real = place.path().to_string_lossy();
     let shown = match may_show {
-        Ok(()) => repair::showable(names, content),
+        Ok(()) => repair::showable(rel.as_str(), &real, content).map_err(|why| why.to_string()),
         Err(why) => Err(format!("{why}\n")),
     };
     vec![match shown {
