@@ -8,7 +8,7 @@ use super::document::{self, Passage, Span};
 pub struct Topic {
     /// The word after `clada help`.
     pub name: &'static str,
-    /// What a reader finds there; the README's list of pages says the same.
+    /// The subject of the page; the README's list of pages says the same.
     pub about: &'static str,
     /// The page in Markdown.
     pub page: &'static str,

@@ -8,10 +8,10 @@ use std::process::ExitCode;
 use serde_json::json;
 
 use crate::cli::terminal;
-use crate::cli::{Context, ContextChange};
+use crate::cli::{ContextArgs, ContextChange};
 use crate::clock;
 use crate::cmd::clipboard;
-use crate::cmd::notes::Notes;
+use crate::cmd::notes::NotesWithRoot;
 use crate::error::Error;
 use crate::listener::rules::{Login, Source};
 use crate::reply::task::ContextTask;
@@ -32,10 +32,10 @@ use crate::world::workspace::{Disk, Files};
 ///
 /// # Errors
 /// Where the root, the notes file or the set cannot be used.
-pub fn main(args: &Context) -> Result<ExitCode, Error> {
+pub fn main(args: &ContextArgs) -> Result<ExitCode, Error> {
     let folders = Folders::of_user().ok_or(Error::NoHome)?;
     let (file, root) = (args.file.as_deref(), args.root.as_deref());
-    let Notes { file: notes, root } = Notes::find(&folders, file, root)?;
+    let NotesWithRoot { file: notes, root } = NotesWithRoot::find(&folders, file, root)?;
     let (given, root) = root;
     let store = store(&folders, &root, &notes);
     let mut own = start::watched_in(&folders, &root);
@@ -47,7 +47,7 @@ pub fn main(args: &Context) -> Result<ExitCode, Error> {
         None => {
             let loaded = context::load(&store.read()?, &disk);
             let code = show(args, &loaded)?;
-            remember(&folders, (&root, &notes), &loaded, disk);
+            remember(&folders, &root, &notes, &loaded, disk);
             Ok(code)
         }
         Some(change) => perform(args, change, &disk, &store),
@@ -72,7 +72,7 @@ pub(crate) fn chat(folders: &Folders, root: &Path, notes: &Path) -> ChatStore {
 }
 
 fn perform(
-    args: &Context,
+    args: &ContextArgs,
     change: &ContextChange,
     disk: &Disk,
     store: &ContextStore,
@@ -143,7 +143,7 @@ fn with_lines<'p>(path: &'p str, disk: &Disk) -> (&'p str, Option<&'p str>) {
 }
 
 /// Prints or copies all files in the set.
-fn show(args: &Context, loaded: &Loaded) -> Result<ExitCode, Error> {
+fn show(args: &ContextArgs, loaded: &Loaded) -> Result<ExitCode, Error> {
     let text = text(loaded);
     let mut code = ExitCode::SUCCESS;
     let mut said = String::new();
@@ -178,7 +178,7 @@ fn show(args: &Context, loaded: &Loaded) -> Result<ExitCode, Error> {
 }
 
 /// Records what the chat was given, so that clada can report later what has changed. Does nothing where that fails.
-fn remember(folders: &Folders, (root, notes): (&Path, &Path), loaded: &Loaded, mut disk: Disk) {
+fn remember(folders: &Folders, root: &Path, notes: &Path, loaded: &Loaded, mut disk: Disk) {
     if loaded.files.is_empty() {
         return;
     }

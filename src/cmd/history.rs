@@ -15,14 +15,14 @@ use crate::world::lock::Lock;
 use crate::world::workspace::Disk;
 
 /// A root's saved states and its files.
-pub(super) struct History {
+pub(super) struct ProjectHistory {
     pub(super) snapshots: Snapshots,
     pub(super) disk: Disk,
     /// Keeps batches from running meanwhile, where something will be changed.
     _lock: Option<Lock>,
 }
 
-impl History {
+impl ProjectHistory {
     /// Opens them; to change something, waits until no other process does.
     pub(super) fn open(given: Option<&Path>, to_change: bool) -> Result<Self, Error> {
         let (given, root) = start::find_root(given)?;

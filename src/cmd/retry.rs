@@ -5,9 +5,9 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use crate::cli::terminal;
-use crate::cli::{Again, Retry};
+use crate::cli::{Again, RetryArgs};
 use crate::clock;
-use crate::cmd::notes::{Notes, known_here};
+use crate::cmd::notes::{NotesWithRoot, known_here};
 use crate::cmd::watch::{Listener, Place, Post, Shared};
 use crate::cmd::{self, sharing};
 use crate::error::Error;
@@ -25,7 +25,7 @@ use crate::world::note_file::{NoteFile, Reading};
 ///
 /// # Errors
 /// Where the file or the ledger cannot be used.
-pub fn main(args: &Retry) -> Result<ExitCode, Error> {
+pub fn main(args: &RetryArgs) -> Result<ExitCode, Error> {
     cmd::for_the_user("retry")?;
     again(&args.again, args.at.map_or(Which::Undone, Which::At))
 }
@@ -36,7 +36,7 @@ pub fn main(args: &Retry) -> Result<ExitCode, Error> {
 /// Where the file or the ledger cannot be used.
 pub(super) fn again(args: &Again, which: Which) -> Result<ExitCode, Error> {
     let folders = Folders::of_user().ok_or(Error::NoHome)?;
-    let notes = Notes::find(&folders, args.file.as_deref(), args.root.as_deref())?;
+    let notes = NotesWithRoot::find(&folders, args.file.as_deref(), args.root.as_deref())?;
     if args.file.is_some() {
         refuse_unknown(&folders, &notes.file, args.root.as_deref())?;
     }

@@ -4,7 +4,7 @@ use std::io::{IsTerminal, Write};
 use std::path::Path;
 use std::process::ExitCode;
 
-use crate::cli::Run;
+use crate::cli::RunArgs;
 use crate::cli::terminal::{self, Terminal};
 use crate::clock;
 use crate::cmd::notes::of_root;
@@ -26,7 +26,7 @@ use crate::world::sandbox;
 ///
 /// # Errors
 /// Where the reply or the root cannot be read.
-pub fn main(args: &Run) -> Result<ExitCode, Error> {
+pub fn main(args: &RunArgs) -> Result<ExitCode, Error> {
     let (given, root) = start::find_root(args.root.as_deref())?;
     sharing::check_root(&root, args.allow_shared)?;
     let text = read_reply(args.file.as_deref())?;
@@ -117,7 +117,7 @@ pub fn main(args: &Run) -> Result<ExitCode, Error> {
     })
 }
 
-fn print(args: &Run, report: &mut Report) -> Result<(), Error> {
+fn print(args: &RunArgs, report: &mut Report) -> Result<(), Error> {
     let mut out = terminal::stdout();
     if args.json {
         terminal::print_json(&report.json())?;

@@ -8,11 +8,11 @@ use std::process::ExitCode;
 use jiff::civil::{DateTime, Time};
 use jiff::{Span, Timestamp};
 
-use crate::cli::Squash;
+use crate::cli::SquashArgs;
 use crate::cli::terminal;
 use crate::clock;
 use crate::cmd;
-use crate::cmd::history::History;
+use crate::cmd::history::ProjectHistory;
 use crate::error::Error;
 use crate::git::{Ask, Group, Moved, Squashed, Which, short};
 use crate::text::paths;
@@ -21,7 +21,7 @@ use crate::text::paths;
 ///
 /// # Errors
 /// Where no repository exists or it cannot be written now, where the choice matches nothing, and where a task calls this.
-pub fn main(args: &Squash) -> Result<ExitCode, Error> {
+pub fn main(args: &SquashArgs) -> Result<ExitCode, Error> {
     cmd::for_the_user("squash")?;
     let ask = Ask {
         which: which(args),
@@ -31,26 +31,26 @@ pub fn main(args: &Squash) -> Result<ExitCode, Error> {
         id: clock::run_id(),
         time: clock::date_time(),
     };
-    let history = History::open(args.root.as_deref(), true)?;
+    let history = ProjectHistory::open(args.root.as_deref(), true)?;
     let done = history.snapshots.squash(&ask)?;
     write!(terminal::stdout(), "{}", told(&done, args))?;
     let is_kept = done.groups.is_empty() && done.pushed.is_some();
     Ok(ExitCode::from(u8::from(is_kept)))
 }
 
-fn which(args: &Squash) -> Which {
+fn which(args: &SquashArgs) -> Which {
     match args {
-        Squash {
+        SquashArgs {
             batch: Some(id), ..
         } => Which::Batch(id.clone()),
-        Squash {
+        SquashArgs {
             containing: Some(text),
             ..
         } => Which::Containing(text.clone()),
-        Squash {
+        SquashArgs {
             number: Some(most), ..
         } => Which::Newest(*most),
-        Squash {
+        SquashArgs {
             since: Some(since), ..
         } => match moment(since) {
             Some(moment) => Which::Since(moment.as_second()),
@@ -88,7 +88,7 @@ fn moment(text: &str) -> Option<Timestamp> {
     Some(now.checked_sub(ago.abs()).ok()?.timestamp())
 }
 
-fn told(done: &Squashed, args: &Squash) -> String {
+fn told(done: &Squashed, args: &SquashArgs) -> String {
     let mut text = String::new();
     if done.groups.is_empty() {
         text += match done.pushed {

@@ -72,7 +72,7 @@ pub(crate) fn answer(folders: &Folders, kind: Kind, board: &Board) -> Option<Soc
 ///
 /// # Errors
 /// Where the ledger cannot be read.
-pub fn main(args: &cli::Status) -> Result<ExitCode, Error> {
+pub fn main(args: &cli::StatusArgs) -> Result<ExitCode, Error> {
     let folders = Folders::of_user().ok_or(Error::NoHome)?;
     let answers = socket::ask(&folders.sockets(), QUESTION);
     let answers: Vec<(u32, Result<Answer, String>)> = answers

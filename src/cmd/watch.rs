@@ -14,7 +14,7 @@ use tokio::time::timeout;
 use crate::cli::terminal::Terminal;
 use crate::cli::{Listen, Watch};
 use crate::clock::{self, Clock};
-use crate::cmd::exclude::{self, Answer, Offer};
+use crate::cmd::exclude::{self, ExcludeAnswer, ExcludeOffer};
 use crate::cmd::{context, sharing, status};
 use crate::error::Error;
 use crate::git::{Survey, survey};
@@ -70,7 +70,7 @@ pub fn main(args: &Listen) -> Result<ExitCode, Error> {
         let made = post.note.path().display();
         terminal.line(&format!("created {made}"));
     }
-    if post.offer_to_exclude(*yes, &shared.stop)? == Answer::Stopped {
+    if post.offer_to_exclude(*yes, &shared.stop)? == ExcludeAnswer::Stopped {
         return Ok(ExitCode::SUCCESS);
     }
     let board = Board::default();
@@ -350,7 +350,11 @@ fn check_links(
 
 impl Post {
     /// Offers to make git ignore the notes file, under each of its names, and the output file.
-    fn offer_to_exclude(&self, yes: bool, stop: &channel::Receiver<bool>) -> Result<Answer, Error> {
+    fn offer_to_exclude(
+        &self,
+        yes: bool,
+        stop: &channel::Receiver<bool>,
+    ) -> Result<ExcludeAnswer, Error> {
         let named = std::path::absolute(&self.place.file)?;
         let is_usual = named == self.place.root.1.join(places::NOTES);
         let command = if is_usual {
@@ -366,7 +370,7 @@ impl Post {
             )
         };
         let files = [named, self.note.path().to_owned(), self.output.clone()];
-        let offer = Offer {
+        let offer = ExcludeOffer {
             yes,
             command: &command,
             stop,

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use tokio::sync::OnceCell;
 
-use crate::cli::Exec;
+use crate::cli::ExecLimits;
 use crate::git::{self, Notes};
 use crate::policy::Policy;
 use crate::policy::actions::Actions;
@@ -96,7 +96,7 @@ impl Source {
     pub(crate) async fn start(
         folders: &Folders,
         (root, loaded): (&Path, LoadedSettings),
-        (flags, git): (Option<&Exec>, bool),
+        (flags, git): (Option<&ExecLimits>, bool),
         login: &Login,
     ) -> Start {
         let is_asked = match loaded.settings.exec.login_env {

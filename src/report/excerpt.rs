@@ -41,21 +41,21 @@ pub(super) struct Excerpt {
     /// The lines around it.
     before: String,
     after: String,
-    ends: Ends,
+    ends: CutText,
     /// The whole with what is around it, where it is here.
     all: Option<String>,
 }
 
 /// The start and the end of a text.
 #[derive(Default)]
-pub(super) struct Ends {
+pub(super) struct CutText {
     pub(super) head: String,
     /// The amount that is left out between the two.
     pub(super) omitted: Omitted,
     pub(super) tail: String,
 }
 
-impl Ends {
+impl CutText {
     /// The first and the last 25 KB of a text, each in its form.
     fn of(text: &str, form: impl Fn(&str) -> String) -> Self {
         let cut = cut_text(text, EDGE);
@@ -95,9 +95,9 @@ impl Excerpt {
             source: ExcerptSource::Said,
             before: String::new(),
             after: String::new(),
-            ends: Ends {
+            ends: CutText {
                 head: text.clone(),
-                ..Ends::default()
+                ..CutText::default()
             },
             all: Some(text),
         }
@@ -105,20 +105,20 @@ impl Excerpt {
 
     /// Makes an excerpt of text from clada itself, or of what it found.
     pub(super) fn said(text: &str, context: PacketContext<'_>) -> Self {
-        let ends = Ends::of(text, |text| unframed(&written_out(text)).into_owned());
+        let ends = CutText::of(text, |text| unframed(&written_out(text)).into_owned());
         Self::of(ExcerptSource::Said, <[String; 2]>::default(), ends, context)
     }
 
     /// The outputs of older results.
     pub(super) fn earlier(text: &str, context: PacketContext<'_>) -> Self {
-        let ends = Ends::of(text, str::to_owned);
+        let ends = CutText::of(text, str::to_owned);
         let frame = <[String; 2]>::default();
         Self::of(ExcerptSource::Earlier, frame, ends, context)
     }
 
     /// An output of a command: what was kept of it.
-    pub(super) fn output(name: &str, ends: Ends, context: PacketContext<'_>) -> Self {
-        let ends = Ends {
+    pub(super) fn output(name: &str, ends: CutText, context: PacketContext<'_>) -> Self {
+        let ends = CutText {
             head: unframed(&ends.head).into_owned(),
             tail: unframed(&ends.tail).into_owned(),
             ..ends
@@ -134,10 +134,10 @@ impl Excerpt {
         first: Option<usize>,
         context: PacketContext<'_>,
     ) -> Self {
-        let raw = Ends::of(content, str::to_owned);
+        let raw = CutText::of(content, str::to_owned);
         let (head, tail) = (InFile::of(&raw.head), InFile::of(&raw.tail));
         let frame = file_lines(name, head.said(Some(&tail)));
-        let ends = Ends {
+        let ends = CutText {
             head: match content {
                 "" => "[empty file]\n".to_owned(),
                 _ => head.text,
@@ -151,7 +151,7 @@ impl Excerpt {
     fn of(
         source: ExcerptSource,
         [before, after]: [String; 2],
-        ends: Ends,
+        ends: CutText,
         context: PacketContext<'_>,
     ) -> Self {
         let all = ends.is_whole().then(|| {

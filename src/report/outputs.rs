@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::io::{self, Write};
 
-use super::excerpt::{Ends, Excerpt, InFile, Omitted, PacketContext, file_lines, line_ends};
+use super::excerpt::{CutText, Excerpt, InFile, Omitted, PacketContext, file_lines, line_ends};
 use super::frame::{Unframing, unframed};
 use super::once::{Once, Row};
 use super::{EDGE, Hooked, MESSAGE, clipped, fenced, one_line};
@@ -215,16 +215,16 @@ fn of_output(
         return Ok(match once.text(text, label) {
             Some(by) => Excerpt::line(format!("{name}:\n({})\n", shown_by(&by, label))),
             None => {
-                let ends = Ends {
+                let ends = CutText {
                     head: text.to_owned(),
-                    ..Ends::default()
+                    ..CutText::default()
                 };
                 Excerpt::output(name, ends, context)
             }
         });
     }
     let ends = [&cut.head, &cut.tail].map(|text| line_ends(text));
-    let ends = Ends {
+    let ends = CutText {
         tail: ended(&cut.tail, trims).to_owned(),
         head: cut.head,
         omitted: Omitted {

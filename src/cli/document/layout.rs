@@ -4,11 +4,11 @@ use unicode_width::UnicodeWidthStr;
 
 use super::{Face, Passage, Span, plain, text_of};
 
-/// How far all but the headings stand to the right.
+/// The indentation of all but the headings.
 const BODY: &str = "  ";
-/// How far code, and what is said of a term, stand to the right.
+/// The indentation of code and of the text about a term.
 const INDENT: &str = "    ";
-/// What is between the columns of a table.
+/// The gap between the columns of a table.
 const GAP: usize = 2;
 /// The longest command that is never wrapped.
 const UNBROKEN: usize = 40;

@@ -44,7 +44,7 @@ pub enum Face {
 /// Reads a page. Markdown that the manual does not use is read as text.
 pub(super) fn parse(page: &str) -> Vec<Passage> {
     let events = Parser::new_ext(page, Options::ENABLE_TABLES);
-    Reading { events }.passages()
+    MarkdownReader { events }.passages()
 }
 
 /// The text of some spans without their faces.
@@ -53,11 +53,11 @@ pub(super) fn text_of(spans: &[Span]) -> String {
 }
 
 /// The events of a page that are still to be read.
-struct Reading<'p, E: Iterator<Item = Event<'p>>> {
+struct MarkdownReader<'p, E: Iterator<Item = Event<'p>>> {
     events: E,
 }
 
-impl<'p, E: Iterator<Item = Event<'p>>> Reading<'p, E> {
+impl<'p, E: Iterator<Item = Event<'p>>> MarkdownReader<'p, E> {
     /// The blocks up to the end of what encloses them.
     fn passages(&mut self) -> Vec<Passage> {
         let mut found = Vec::new();
@@ -113,12 +113,8 @@ impl<'p, E: Iterator<Item = Event<'p>>> Reading<'p, E> {
             }
             rows.push(cells);
         }
-        let head = if rows.is_empty() {
-            Vec::new()
-        } else {
-            rows.remove(0)
-        };
-        Passage::Table(head, rows)
+        let mut rows = rows.into_iter();
+        Passage::Table(rows.next().unwrap_or_default(), rows.collect())
     }
 
     /// The text of a block up to its end, as it is.
@@ -177,7 +173,7 @@ impl<'p, E: Iterator<Item = Event<'p>>> Reading<'p, E> {
     }
 }
 
-/// What is shown of a link behind its text: the address of a web page, or the name of another page.
+/// Returns the text behind a link: the address of a web page, or the name of another page.
 fn address(to: &str, text: &str) -> Vec<Span> {
     let page = to.split('#').next().unwrap_or_default();
     let page = page

@@ -8,7 +8,7 @@ use crate::cli::document::layout::named;
 use crate::cli::document::{Face, Passage, Span, text_of};
 use crate::cli::topics::Topic;
 
-/// How far code stands to the right.
+/// The indentation of code.
 const INDENT: &str = "4";
 
 /// The man page of a topic.
