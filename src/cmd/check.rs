@@ -8,7 +8,7 @@ use serde_json::json;
 
 use crate::cli::CheckArgs;
 use crate::cli::terminal;
-use crate::cmd::{self, read_reply};
+use crate::cmd::{self, reply_input::read_reply};
 use crate::error::Error;
 use crate::policy::{Policy, Verdict};
 use crate::reply::dialects::nesl::{self, Document};

@@ -149,7 +149,8 @@ pub(crate) fn ask(
     }))
 }
 
-fn say(line: &str) -> Result<(), Error> {
+/// Prints a line.
+pub(super) fn say(line: &str) -> Result<(), Error> {
     Ok(writeln!(terminal::stdout(), "{line}")?)
 }
 

@@ -7,10 +7,9 @@ use std::process::ExitCode;
 
 use tokio::sync::watch as channel;
 
-use super::exclude::{self, ExcludeAnswer, ExcludeOffer, OnEnter};
+use super::exclude::{self, ExcludeAnswer, ExcludeOffer, OnEnter, say};
 use super::{service, watch, watched};
 use crate::cli::InitArgs;
-use crate::cli::terminal;
 use crate::cmd::{self, sharing};
 use crate::error::Error;
 use crate::settings::Settings;
@@ -132,8 +131,4 @@ fn output_name(folders: &Folders, root: &Path) -> String {
         |_| places::OUTPUT.to_owned(),
         |loaded| loaded.settings.watch.output_file,
     )
-}
-
-fn say(line: &str) -> Result<(), Error> {
-    Ok(writeln!(terminal::stdout(), "{line}")?)
 }

@@ -1,4 +1,4 @@
-//! One file per command, and what they share: reading a reply, opening a root, stopping.
+//! The commands, one file for each: calls the one that the command line names.
 
 pub mod approve;
 pub mod check;
@@ -16,6 +16,7 @@ pub mod instructions;
 pub mod log;
 pub mod man;
 mod notes;
+mod reply_input;
 pub mod retry;
 pub mod run;
 pub mod service;
@@ -29,8 +30,7 @@ pub mod undo;
 pub mod watch;
 pub mod watched;
 
-use std::io::{self, Read, Write};
-use std::path::Path;
+use std::io::Write;
 use std::process::ExitCode;
 
 use crate::cli::terminal;
@@ -100,29 +100,4 @@ fn for_the_user(command: &'static str) -> Result<(), Error> {
         Some(_) => Err(Error::ForTheUser(command)),
         None => Ok(()),
     }
-}
-
-/// Reads the reply in a file, or on standard input.
-fn read_reply(file: Option<&Path>) -> Result<String, Error> {
-    let (bytes, name) = match file {
-        None => (read_stdin()?, "standard input".to_owned()),
-        Some(path) if path == Path::new("-") => (read_stdin()?, "standard input".to_owned()),
-        Some(path) => {
-            let bytes = std::fs::read(path).map_err(|error| Error::Reply {
-                path: path.to_owned(),
-                error,
-            })?;
-            (bytes, path.display().to_string())
-        }
-    };
-    String::from_utf8(bytes).map_err(|error| Error::NotText {
-        path: name,
-        at: error.utf8_error().valid_up_to(),
-    })
-}
-
-fn read_stdin() -> io::Result<Vec<u8>> {
-    let mut bytes = Vec::new();
-    io::stdin().lock().read_to_end(&mut bytes)?;
-    Ok(bytes)
 }

@@ -144,13 +144,6 @@ pub(super) struct Chosen {
     others: Vec<PathBuf>,
 }
 
-impl Chosen {
-    fn sole(file: PathBuf) -> Self {
-        let others = Vec::new();
-        Self { file, others }
-    }
-}
-
 /// Returns the notes file of a root, given by its canonical path: the one that is watched for it, or its `clada.md`, or the one
 /// that was watched before.
 pub(super) fn of_root(folders: &Folders, root: &Path) -> Result<Chosen, Error> {
@@ -167,19 +160,23 @@ pub(super) fn of_root(folders: &Folders, root: &Path) -> Result<Chosen, Error> {
         paths(there.collect())
     };
     let own = start::canonical(&default);
-    match files.iter().position(|file| *file == own) {
-        Some(at) => {
+    let is_own = files.iter().position(|file| *file == own);
+    let file = match (is_own, files.len()) {
+        (Some(at), _) => {
             files.remove(at);
-            let (file, others) = (default, files);
-            Ok(Chosen { file, others })
+            default
         }
-        None if files.is_empty() => Ok(Chosen::sole(default)),
-        None if files.len() == 1 => Ok(Chosen::sole(files.remove(0))),
-        None => Err(Error::WhichNotes {
-            files: names(&files),
-            of: format!("watched for `{}`", root.display()),
-        }),
-    }
+        (None, 0) => default,
+        (None, 1) => files.remove(0),
+        (None, _) => {
+            return Err(Error::WhichNotes {
+                files: names(&files),
+                of: format!("watched for `{}`", root.display()),
+            });
+        }
+    };
+    let others = files;
+    Ok(Chosen { file, others })
 }
 
 /// Refuses a notes file that does not exist, unless clada has watched it before.

@@ -8,7 +8,8 @@ use crate::cli::RunArgs;
 use crate::cli::terminal::{self, Terminal};
 use crate::clock;
 use crate::cmd::notes::of_root;
-use crate::cmd::{read_reply, sharing};
+use crate::cmd::reply_input::read_reply;
+use crate::cmd::sharing;
 use crate::error::Error;
 use crate::listener::Running;
 use crate::listener::rules::{Login, Made, Source};
@@ -101,20 +102,21 @@ pub fn main(args: &RunArgs) -> Result<ExitCode, Error> {
                 .notices
                 .extend(not_logged_in.into_iter().chain(notice));
         }
-        for outcome in &mut report.outcomes {
-            if outcome.status == Status::Asks {
-                let what = outcome
-                    .message
-                    .take()
-                    .unwrap_or("needs approval".to_owned());
-                let (what, commands) = what.split_once('\n').unwrap_or((&what, ""));
-                let said = format!("{what}: run it with `clada run --approve`\n{commands}");
-                outcome.message = Some(said.trim_end().to_owned());
-            }
-        }
+        tell_how_to_approve(&mut report);
         print(args, &mut report)?;
         Ok(ExitCode::from(u8::from(!report.success())))
     })
+}
+
+/// Adds the next step to each question, as there is no box to tick.
+fn tell_how_to_approve(report: &mut Report) {
+    let outcomes = report.outcomes.iter_mut();
+    for outcome in outcomes.filter(|outcome| outcome.status == Status::Asks) {
+        let what = outcome.message.as_deref().unwrap_or("needs approval");
+        let (what, commands) = what.split_once('\n').unwrap_or((what, ""));
+        let said = format!("{what}: run it with `clada run --approve`\n{commands}");
+        outcome.message = Some(said.trim_end().to_owned());
+    }
 }
 
 fn print(args: &RunArgs, report: &mut Report) -> Result<(), Error> {

@@ -33,14 +33,12 @@ pub fn forward(args: &StepForwardArgs) -> Result<ExitCode, Error> {
     if args.stay {
         return stay(&history);
     }
-    go(
-        &mut history,
-        if args.end {
-            Look::End
-        } else {
-            Look::Forward(args.number.into())
-        },
-    )
+    let to = if args.end {
+        Look::End
+    } else {
+        Look::Forward(args.number.into())
+    };
+    go(&mut history, to)
 }
 
 fn go(history: &mut ProjectHistory, to: Look) -> Result<ExitCode, Error> {

@@ -337,6 +337,24 @@ impl Report {
         for open in &self.open {
             text += &format!("{}\n{}", clipped(&open.why), boxes(&open.places));
         }
+        text += &self.problem_lines();
+        let hooks: Vec<String> = self.hooks.iter().filter_map(Hooked::line).collect();
+        let (read_as, notices) = (
+            read_as(&self.outcomes),
+            self.void.iter().chain(&self.notices),
+        );
+        for line in read_as.iter().chain(&hooks).chain(notices).chain(&self.git) {
+            text += &clipped(line);
+            text.push('\n');
+        }
+        text += END;
+        text.push('\n');
+        text
+    }
+
+    /// The lines about problems that are none of a task.
+    fn problem_lines(&self) -> String {
+        let mut text = String::new();
         let groups = self.groups();
         for group in groups.iter().take(PROBLEMS) {
             text += &group.lines();
@@ -365,17 +383,6 @@ impl Report {
         if more > 0 {
             text += &format!("and {more} more\n");
         }
-        let hooks: Vec<String> = self.hooks.iter().filter_map(Hooked::line).collect();
-        let (read_as, notices) = (
-            read_as(&self.outcomes),
-            self.void.iter().chain(&self.notices),
-        );
-        for line in read_as.iter().chain(&hooks).chain(notices).chain(&self.git) {
-            text += &clipped(line);
-            text.push('\n');
-        }
-        text += END;
-        text.push('\n');
         text
     }
 

@@ -124,7 +124,10 @@ impl TitledOutput<'_> {
                         Some(by) => copied(name, shown_by(by, "")),
                         None => file(name, content, fence),
                     };
-                    to.write_all(apart(after_file, part).as_bytes())?;
+                    if after_file {
+                        writeln!(to)?;
+                    }
+                    to.write_all(part.as_bytes())?;
                 }
                 Section::Stream(_, spool) if spool.size() == 0 => {}
                 Section::Stream(name, spool) => {
@@ -313,13 +316,4 @@ pub fn file(name: &str, content: &str, fence: &str) -> String {
 /// In the place of a file that another task shows.
 fn copied(name: &str, by: String) -> String {
     format!("=== FILE: {}: {by} ===\n", one_line(name))
-}
-
-/// A file's part, apart from that of a file before it.
-fn apart(after_file: bool, part: String) -> String {
-    if after_file {
-        format!("\n{part}")
-    } else {
-        part
-    }
 }

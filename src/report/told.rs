@@ -53,24 +53,17 @@ pub fn told(
 
 /// True if the results have a message for an action that went well. The original tools have one only for commands.
 fn says_more(action: &Action<'_>) -> bool {
-    match action {
+    matches!(
+        action,
         Action::Exec { .. }
-        | Action::MakeFolder { .. }
-        | Action::RemoveFolder { .. }
-        | Action::List { .. }
-        | Action::Grep { .. }
-        | Action::Glob { .. }
-        | Action::Context(_)
-        | Action::ForUser(_) => true,
-        Action::Edit { .. }
-        | Action::Overwrite { .. }
-        | Action::Append { .. }
-        | Action::ReplaceAll { .. }
-        | Action::ReplaceLines { .. }
-        | Action::Move { .. }
-        | Action::Delete { .. }
-        | Action::Read { .. } => false,
-    }
+            | Action::MakeFolder { .. }
+            | Action::RemoveFolder { .. }
+            | Action::List { .. }
+            | Action::Grep { .. }
+            | Action::Glob { .. }
+            | Action::Context(_)
+            | Action::ForUser(_)
+    )
 }
 
 /// True if the output of an action names its files, so that the title above it need not.
@@ -193,19 +186,8 @@ const NO_ENTRY: &str = "no such file or directory";
 
 /// Says why an action failed, in the original tools' words.
 fn words(call: &Call<'_>, action: &Action<'_>, fault: &Fault) -> Option<String> {
-    let path = call
-        .text("path")
-        .or(call.text("base_path"))
-        .unwrap_or_default();
     if let Some(error) = system(fault) {
-        return Some(match (action, fault) {
-            (Action::Move { path, .. }, Fault::Missing) => {
-                format!("{}: Source file not found '{path}' (ENOENT)", call.name)
-            }
-            (Action::Move { path, to, .. }, _) => format!("{error}, rename '{path}' -> '{to}'"),
-            (_, Fault::System { .. }) => error.into_owned(),
-            _ => format!("{error}, {} '{path}'", operation(action)),
-        });
+        return Some(system_words(call, action, fault, error));
     }
     if let Action::Read { paths, .. } | Action::ReplaceAll { paths, .. } = action
         && paths.is_empty()
@@ -268,6 +250,27 @@ fn words(call: &Call<'_>, action: &Action<'_>, fault: &Fault) -> Option<String> 
         | Fault::System { .. } => return None,
     };
     Some(format!("{}: {said}", call.name))
+}
+
+/// Adds to an error of the system the operation and the paths.
+fn system_words(
+    call: &Call<'_>,
+    action: &Action<'_>,
+    fault: &Fault,
+    error: Cow<'static, str>,
+) -> String {
+    let path = call.text("path").or(call.text("base_path"));
+    match (action, fault) {
+        (Action::Move { path, .. }, Fault::Missing) => {
+            format!("{}: Source file not found '{path}' (ENOENT)", call.name)
+        }
+        (Action::Move { path, to, .. }, _) => format!("{error}, rename '{path}' -> '{to}'"),
+        (_, Fault::System { .. }) => error.into_owned(),
+        _ => {
+            let path = path.unwrap_or_default();
+            format!("{error}, {} '{path}'", operation(action))
+        }
+    }
 }
 
 /// An error of the system, as the originals' platform says it.

@@ -3,7 +3,7 @@
 
 pub(super) mod layout;
 
-use pulldown_cmark::{Event, HeadingLevel, Options, Parser, Tag};
+use pulldown_cmark::{Event, Options, Parser, Tag};
 
 use super::topics;
 
@@ -82,7 +82,7 @@ impl<'p, E: Iterator<Item = Event<'p>>> MarkdownReader<'p, E> {
     /// The block that a tag begins.
     fn block(&mut self, tag: Tag<'p>) -> Option<Passage> {
         Some(match tag {
-            Tag::Heading { level, .. } => Passage::Heading(number_of(level), self.spans()),
+            Tag::Heading { level, .. } => Passage::Heading(level as usize, self.spans()),
             Tag::CodeBlock(_) => Passage::Code(self.raw()),
             Tag::List(first) => {
                 let mut items = Vec::new();
@@ -209,10 +209,6 @@ fn is_block(tag: &Tag<'_>) -> bool {
             | Tag::BlockQuote(_)
             | Tag::HtmlBlock
     )
-}
-
-fn number_of(level: HeadingLevel) -> usize {
-    level as usize
 }
 
 fn end_paragraph(loose: &mut Vec<Span>, found: &mut Vec<Passage>) {

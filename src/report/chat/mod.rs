@@ -362,9 +362,13 @@ impl ChatFile {
             }
             _ => Some(FileChange::Content),
         };
-        let Some(what) = what else {
-            return;
-        };
+        if let Some(what) = what {
+            self.note(by, what);
+        }
+    }
+
+    /// Adds a change to those that are to be told, or to one of them.
+    fn note(&mut self, by: By, what: FileChange) {
         let same = self.changes.iter_mut().find(|change| match change.what {
             FileChange::Lines { .. } => change.by == by && by == By::Others,
             FileChange::Content => what == FileChange::Content || change.by == by,
