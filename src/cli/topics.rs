@@ -1,4 +1,4 @@
-//! The pages of the manual, which are those of `docs/`, and which page belongs to which command.
+//! The pages of the manual, from `docs/`, and the commands that each is about.
 
 use super::document::layout;
 use super::document::{self, Passage, Span};

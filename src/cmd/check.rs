@@ -122,7 +122,7 @@ impl ListedTask {
     }
 }
 
-/// All tasks of a text, as the results number them.
+/// Lists the tasks of a text, as the results number them.
 fn listed(text: &str, found: &Scan<'_>, policy: Option<&Policy>) -> Vec<ListedTask> {
     let mut lines = Lines::new(text);
     let tasks = found.batches.iter().flat_map(|batch| &batch.tasks);
@@ -161,7 +161,7 @@ fn asks(task: &Task<'_>, policy: &Policy) -> Option<String> {
     }
 }
 
-/// All problems of a text, in its order.
+/// Lists the problems of a text, in its order.
 fn problems(text: &str, found: &Scan<'_>) -> Vec<ParseError> {
     let mut lines = Lines::new(text);
     let mut all = Vec::new();

@@ -262,6 +262,7 @@ fn batch_json(batch: &LogBatch, mark: Option<Mark>) -> Value {
         Some(Mark::Redone(at)) => (None, Some(iso(at * 1000))),
         None => (None, None),
     };
+    let commits = batch.commits.as_ref();
     let tasks = batch.tasks.iter().map(|task| {
         json!({
             "command": task.command,
@@ -279,9 +280,9 @@ fn batch_json(batch: &LogBatch, mark: Option<Mark>) -> Value {
         "again": batch.again,
         "began": iso(batch.began_ms),
         "ended": batch.ended_ms.map(iso),
-        "commitBefore": batch.commits.as_ref().map(|commits| &commits.before),
-        "commitAfter": batch.commits.as_ref().map(|commits| &commits.after),
-        "privateCommits": batch.commits.as_ref().map(|commits| commits.private),
+        "commitBefore": commits.map(|commits| &commits.before),
+        "commitAfter": commits.map(|commits| &commits.after),
+        "privateCommits": commits.map(|commits| commits.private),
         "undone": undone,
         "redone": redone,
         "tasks": tasks.collect::<Vec<Value>>(),

@@ -14,7 +14,7 @@ use crate::clock;
 use crate::cmd;
 use crate::cmd::history::ProjectHistory;
 use crate::error::Error;
-use crate::git::{Ask, Group, Moved, Squashed, Which, short};
+use crate::git::{Ask, Group, Moved, Pushed, Squashed, Which, short};
 use crate::text::paths;
 
 /// Squashes the chosen commits, and prints how to go back. Fails where all of them are pushed.
@@ -99,7 +99,6 @@ fn told(done: &Squashed, args: &SquashArgs) -> String {
     for group in &done.groups {
         text += &group_text(group, args.dry_run);
     }
-    let plural = |count: usize| if count == 1 { "" } else { "s" };
     if done.again > 0 && !done.groups.is_empty() {
         let count = done.again;
         let what = if args.dry_run {
@@ -118,17 +117,7 @@ fn told(done: &Squashed, args: &SquashArgs) -> String {
         let _ = writeln!(text, "{count} commit{} no longer signed", plural(count));
     }
     if let Some(pushed) = &done.pushed {
-        let (count, refs) = (pushed.count, pushed.refs.join(", "));
-        let what = match (args.force, count) {
-            (true, _) => "so push with `git push --force-with-lease` now",
-            (false, 1) => "and stays as it is (`--force` would squash it too)",
-            (false, _) => "and stay as they are (`--force` would squash them too)",
-        };
-        let _ = writeln!(
-            text,
-            "{count} of clada's commits {} on {refs}, {what}",
-            if count == 1 { "is" } else { "are" }
-        );
+        text += &pushed_text(pushed, args.force);
     }
     if !done.left.is_empty() && !done.groups.is_empty() {
         let _ = writeln!(
@@ -152,6 +141,21 @@ fn told(done: &Squashed, args: &SquashArgs) -> String {
         None => {}
     }
     text
+}
+
+fn plural(count: usize) -> &'static str {
+    if count == 1 { "" } else { "s" }
+}
+
+fn pushed_text(pushed: &Pushed, force: bool) -> String {
+    let (count, refs) = (pushed.count, pushed.refs.join(", "));
+    let are = if count == 1 { "is" } else { "are" };
+    let what = match (force, count) {
+        (true, _) => "so push with `git push --force-with-lease` now",
+        (false, 1) => "and stays as it is (`--force` would squash it too)",
+        (false, _) => "and stay as they are (`--force` would squash them too)",
+    };
+    format!("{count} of clada's commits {are} on {refs}, {what}\n")
 }
 
 fn group_text(group: &Group, dry_run: bool) -> String {

@@ -361,7 +361,7 @@ fn start_of(text: &str, most: usize) -> &str {
     }
 }
 
-/// The same of the last lines.
+/// The last lines of a text that fit; or a part of its last one, if that is too long.
 fn end_of(text: &str, most: usize) -> &str {
     let from = text.ceil_char_boundary(text.len().saturating_sub(most));
     let fits = &text[from..];

@@ -1,4 +1,4 @@
-//! The lines that are clada's own in what it shows: a line of an output that looks like one of them is indented.
+//! The lines that only clada may write into results. A line of an output that looks like one of them is indented.
 
 use std::borrow::Cow;
 use std::io::{self, Write};
@@ -21,7 +21,7 @@ const LOOK: usize = 64;
 /// The blanks that indent a line.
 const INDENT: &str = "  ";
 
-/// It begins a colour.
+/// The byte that begins a colour.
 const ESC: u8 = 0x1b;
 
 /// The signs with which clada begins what it says of a task, of git or of the clipboard.
@@ -192,7 +192,7 @@ impl<'w> Unframing<'w> {
         Ok(())
     }
 
-    /// Goes on with the line that is begun, and says how much of a text that took.
+    /// Continues the line that is begun, and returns the number of bytes that it took.
     fn go_on(&mut self, text: &[u8]) -> io::Result<usize> {
         let line = memchr(b'\n', text).map_or(text.len(), |newline| newline + 1);
         if self.is_in_line {
@@ -253,7 +253,7 @@ pub struct LiveLines {
 }
 
 impl LiveLines {
-    /// Something that ends the line which is begun, where one is.
+    /// Returns a line end if a line is begun.
     pub fn end(&mut self) -> &'static str {
         if std::mem::take(&mut self.is_in_line) {
             "\n"
@@ -284,7 +284,7 @@ impl LiveLines {
     }
 }
 
-/// The same of a line that may have colours in it.
+/// Tells if a line that may have colours in it looks like one of clada's.
 fn is_framed_in_colour(line: &[u8]) -> bool {
     if memchr(ESC, line).is_none() {
         return is_framed(line);

@@ -24,7 +24,7 @@ use serde::{Serialize, Serializer};
 use serde_json::Value;
 
 use crate::reply::dialect::Dialect;
-use crate::reply::note::{END, RESULTS};
+use crate::reply::note::END;
 use crate::reply::question::parted;
 use crate::reply::record::Offer;
 use crate::reply::scan::scan;
@@ -98,7 +98,7 @@ pub struct Hooked {
 }
 
 impl Hooked {
-    /// Its line in the block, where there is something to say.
+    /// Returns its line in the block, if it has a message.
     fn line(&self) -> Option<String> {
         let mark = if self.failed && self.counts {
             "❌"
@@ -122,7 +122,7 @@ impl Hooked {
         )
     }
 
-    /// Its failure, for `--json`.
+    /// Describes its failure, for `--json`.
     fn error(&self) -> String {
         let message = self.message.as_deref().unwrap_or("failed");
         match self.errors.as_str() {
@@ -316,13 +316,14 @@ impl Report {
         offers.any(|(_, offer)| offer.approves && !offer.adds())
     }
 
-    /// The results block: the status line, where there is one, and the lines between the markers.
+    /// The results block: the status line, if there is one, and the lines between the markers.
     pub fn block(&self, status: Option<&str>) -> String {
-        let mut text = status
-            .map(|status| one_line(status) + "\n")
-            .unwrap_or_default();
-        text += RESULTS;
-        text.push('\n');
+        self.block_above(status, &[])
+    }
+
+    /// The lines between the markers of its block.
+    pub fn lines(&self) -> String {
+        let mut text = String::new();
         for outcome in self.outcomes.iter().filter(|outcome| !is_grouped(outcome)) {
             text += &outcome_line(outcome);
             text.push('\n');
@@ -347,8 +348,6 @@ impl Report {
             text += &clipped(line);
             text.push('\n');
         }
-        text += END;
-        text.push('\n');
         text
     }
 
@@ -504,7 +503,7 @@ impl Report {
         run
     }
 
-    /// All errors of the reply, for `--json`.
+    /// Returns the errors of the reply, for `--json`.
     fn parse_errors(&self) -> Vec<ParseError> {
         let misread = self.outcomes.iter().filter_map(|outcome| {
             let misread = outcome.misread.as_ref()?;
@@ -756,7 +755,7 @@ pub fn for_json(spool: &mut dyn Spooled) -> io::Result<String> {
     Ok(cut_out(&spool.cut(EDGE)?, FOR_JSON))
 }
 
-/// The same of a text.
+/// A text for `--json`: its first and last 25 KB.
 pub fn text_for_json(text: &str) -> String {
     cut_out(&cut_text(text, EDGE), FOR_JSON)
 }

@@ -1,4 +1,4 @@
-//! What a packet shows already: no file, no stretch of lines and no longer text is in it twice.
+//! The record of what a packet shows already, so that no file, no lines and no long text are in it twice.
 //!
 //! Lines of one file are the same where they have the same text and number, or, where lines before them came or went,
 //! the same text for long enough. So of a file that was changed in between only what is new is shown once more.
@@ -13,7 +13,7 @@ use crate::report::outcome::Stretch;
 const WORTH: usize = 200;
 /// So many lines in a row are not shown once more in the middle of others.
 const ROW: usize = 3;
-/// And so many where they had other numbers: a file may hold a few lines more than once.
+/// The same for lines that had other numbers: a file may hold a few lines more than once.
 const MOVED: usize = 10;
 /// Of a line that is there often, no more places are looked at.
 const PLACES: usize = 16;
@@ -21,7 +21,7 @@ const PLACES: usize = 16;
 /// The texts and lines that were shown so far.
 #[derive(Default)]
 pub(super) struct Once {
-    /// By what each was shown.
+    /// The label of the task that showed each text.
     texts: HashMap<String, String>,
     files: HashMap<String, FileLines>,
     hasher: RandomState,
@@ -30,9 +30,9 @@ pub(super) struct Once {
 /// A part of what is to be shown of a file.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Row<'c> {
-    /// It was not shown yet.
+    /// Lines that were not shown yet.
     New { first: usize, text: &'c str },
-    /// It was shown by a task, where its first line has this number.
+    /// Lines that a task showed; there the first of them has the number `there`.
     Shown {
         lines: Range<usize>,
         by: String,
@@ -63,7 +63,7 @@ struct RepeatedLines {
 }
 
 impl Once {
-    /// By what a text was shown that is long enough; one that was not shown yet is from now on.
+    /// Returns the task that showed a text, if it is long enough. A new text counts as shown from now on.
     pub(super) fn text(&mut self, text: &str, by: &str) -> Option<String> {
         if text.len() < WORTH {
             None

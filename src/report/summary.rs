@@ -1,4 +1,4 @@
-//! A report in a few words, for who is not looking at the notes: the desktop's notification and the log.
+//! A report in a few words, for the desktop's notification and the log.
 
 use super::{Report, clip, clipped, one_line, outcome_line};
 use crate::report::outcome::Status;

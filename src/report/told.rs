@@ -239,15 +239,7 @@ fn words(call: &Call<'_>, action: &Action<'_>, fault: &Fault) -> Option<String> 
             let folder = call.text("cwd").unwrap_or_default();
             format!("Working directory does not exist '{folder}' (ENOENT)")
         }
-        Fault::Other
-        | Fault::Exit
-        | Fault::Missing
-        | Fault::Exists
-        | Fault::IsFolder
-        | Fault::NotAFolder
-        | Fault::NotEmpty
-        | Fault::Denied
-        | Fault::System { .. } => return None,
+        _ => return None,
     };
     Some(format!("{}: {said}", call.name))
 }

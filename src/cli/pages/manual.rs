@@ -56,7 +56,7 @@ pub(super) fn see_also(commands: &[&str], topics: &[&str]) -> Roff {
     page
 }
 
-/// The same text with escapes for all characters that are not ASCII, which some readers of manuals need.
+/// Escapes all characters that are not ASCII, as some readers of manuals need.
 pub(super) fn in_ascii(page: &[u8]) -> Vec<u8> {
     let mut text = String::new();
     for c in String::from_utf8_lossy(page).chars() {

@@ -1,4 +1,4 @@
-//! What is made of the command line's definition: completions for shells, and man pages.
+//! The completions for shells and the man pages, made from the command line's definition.
 
 mod manual;
 

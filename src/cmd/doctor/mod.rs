@@ -213,7 +213,7 @@ fn hooks(hooks: &Hooks) -> Option<CheckResult> {
     )))
 }
 
-/// Said where git does not know the user.
+/// The sentence for a user whom git does not know.
 const NO_AUTHOR: &str = "; git does not know your name, so commits are by `clada <clada@localhost>`: set yours with `git config \
                          --global user.name NAME` and `git config --global user.email ADDRESS`";
 

@@ -1,4 +1,4 @@
-//! Lines of texts that are compared: what has changed, where lines are now, and stretches of them. Knows no file.
+//! The comparison of texts by lines: changes, the present place of lines, and stretches of lines. Knows no file.
 
 use std::ops::Range;
 use std::time::Duration;

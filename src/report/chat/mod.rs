@@ -1,4 +1,4 @@
-//! The files of a project as a chat knows them: which lines it was shown or wrote, and what has changed since. Reads no file;
+//! The files of a project as a chat knows them: the lines that it was shown or wrote, and the changes since. Reads no file;
 //! texts are lent for as long as they are compared.
 
 pub(super) mod lines;
@@ -25,7 +25,7 @@ const ALL_LINES: usize = 200;
 /// The most lines that name files without a diff.
 const NAMED: usize = 50;
 
-/// All files that a chat knows.
+/// The files that a chat knows.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Chat {
     /// Tells one chat from the next.
@@ -93,10 +93,10 @@ enum FileChange {
         now: Stretches,
         diff: String,
     },
-    /// Something in it.
+    /// A change somewhere in it.
     Content,
     Deleted,
-    /// It had this path before.
+    /// A move from this path.
     Moved(String),
 }
 

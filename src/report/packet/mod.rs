@@ -1,4 +1,4 @@
-//! The packet: what the LLM needs next, as one text for the clipboard, in as much room as the settings give it.
+//! The packet: one text for the clipboard with the results that the LLM needs next, no longer than the settings allow.
 
 use std::io;
 
@@ -41,7 +41,7 @@ impl Report {
         let begin = outputs_line();
         let end = format!("{END}\n");
         let room = limit.saturating_sub(begin.len() + end.len());
-        let mut text = results(&self.block(None), earlier, room);
+        let mut text = results(&self.lines(), earlier, room);
         let changed = self.changed();
         if changed.len() <= room.saturating_sub(text.len()) / 2 {
             text += &changed;
@@ -101,10 +101,9 @@ pub fn packet_size(packet: &str) -> String {
 
 /// The results block of the newest results and those before them. Where there is no room for all of them, the first lines
 /// are in it; those of older results get half of the room at most, as what the newest have to show comes first.
-fn results(block: &str, earlier: &[Earlier], room: usize) -> String {
+fn results(lines: &str, earlier: &[Earlier], room: usize) -> String {
     let room = room.saturating_sub(RESULTS.len() + END.len() + 2);
-    let newest = block.lines().filter(|line| ![RESULTS, END].contains(line));
-    let newest = fitting(newest.map(|line| format!("{line}\n")), room);
+    let newest = fitting(lines.lines().map(|line| format!("{line}\n")), room);
     let older = earlier.iter().flat_map(|earlier| {
         let lines = earlier.lines.lines().map(|line| format!("{line}\n"));
         std::iter::once(earlier.title()).chain(lines)

@@ -1,4 +1,4 @@
-//! The words about the places that the user may choose for an edit: the boxes, the full output, and what came of a choice.
+//! The words about the places that the user may choose for an edit: the boxes, the full output, and the result of a choice.
 
 use super::short;
 use crate::edit::{Choice, Tier};

@@ -122,7 +122,7 @@ pub fn problem(problem: &Problem) -> String {
     }
 }
 
-/// All that is wrong with a task.
+/// Says everything that is wrong with a task.
 fn several(problems: &[Problem]) -> String {
     let missing = |problem: &Problem| match &problem.cause {
         Cause::Missing {
@@ -291,7 +291,7 @@ struct FailedPairs {
     pairs: Vec<usize>,
     /// The sentence about the first of them.
     fact: String,
-    /// The same without its name, where that begins with it.
+    /// The same without the name of the text, if it begins with that.
     rest: Option<String>,
     step: String,
 }
@@ -490,7 +490,7 @@ fn names<'n>(names: impl Iterator<Item = &'n str>) -> String {
         .join(", ")
 }
 
-/// Somebody's text inside a sentence: the start of its first line.
+/// Shortens a quoted text to the start of its first line.
 fn short(text: &str) -> String {
     clip(text.lines().next().unwrap_or_default(), 60).into_owned()
 }

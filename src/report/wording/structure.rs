@@ -1,4 +1,4 @@
-//! The sentences about batches of which nobody can tell where their parts start and end.
+//! The sentences about batches whose parts have no clear start or end.
 
 use crate::reply::task::{Cause, Within};
 
