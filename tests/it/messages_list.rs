@@ -209,12 +209,12 @@ const WITHOUT_CASE: &[Without] = &[
         why: "in the log only, where a repository cannot be read",
     },
     Without {
-        file: "src/cmd/mod.rs",
+        file: "src/clock.rs",
         text: "at an unknown time",
         why: "a time that no calendar has",
     },
     Without {
-        file: "src/cmd/mod.rs",
+        file: "src/start.rs",
         text: "no longer at",
         why: "a folder that is moved between two system calls",
     },
